@@ -1,0 +1,58 @@
+// Known mistakes of reference/activations.hpp.
+#pragma once
+
+#include "../activations.hpp"
+#include "mistakes.hpp"
+
+namespace prenorm::mistakes::activations {
+
+template <class F>
+Wide each(const Wide& x, F f) {
+  Tensor<double> y = x;
+  for (double& value : y) value = f(value);
+  return y;
+}
+
+inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+/// max(0, x) by a comparison that is false for NaN.
+inline Wide relu_nan_to_zero(const Wide& x) {
+  return each(x, [](double a) { return a > 0 ? a : 0; });
+}
+
+inline Wide silu_sigmoid_only(const Wide& x) { return each(x, sigmoid); }
+
+/// The sigmoid approximation of GELU, taken for SiLU.
+inline Wide silu_1702(const Wide& x) {
+  return each(x, [](double a) { return a * sigmoid(1.702 * a); });
+}
+
+/// x e^x / (1 + e^x): the exponential overflows in the type that computes.
+inline Wide silu_exp_on_top(const Element& t, const Wide& x) {
+  const double largest = t.is<double>() ? std::numeric_limits<double>::infinity() : 88.7;
+  return each(x, [&](double a) {
+    const double e = a > largest ? std::numeric_limits<double>::infinity() : std::exp(a);
+    return a * e / (1 + e);
+  });
+}
+
+inline Wide gelu_tanh_form(const Wide& x) {
+  constexpr double sqrt_2_over_pi = 0.79788456080286535588;
+  return each(x, [](double a) {
+    return a / 2 * (1 + std::tanh(sqrt_2_over_pi * (a + 0.044715 * a * a * a)));
+  });
+}
+
+inline Wide gelu_sigmoid_form(const Wide& x) {
+  return each(x, [](double a) { return a * sigmoid(1.702 * a); });
+}
+
+inline Wide gelu_no_half(const Wide& x) {
+  return each(x, [](double a) { return a * (1 + std::erf(a / std::sqrt(2.0))); });
+}
+
+inline Wide gelu_no_sqrt2(const Wide& x) {
+  return each(x, [](double a) { return a / 2 * (1 + std::erf(a)); });
+}
+
+}  // namespace prenorm::mistakes::activations

@@ -1,0 +1,81 @@
+// Known mistakes of reference/rope.hpp.
+#pragma once
+
+#include "../rope.hpp"
+#include "mistakes.hpp"
+
+namespace prenorm::mistakes::rope {
+
+using Positions = Tensor<std::int64_t>;
+
+/// Rotates pair (first(k), second(k)) of each row by angle(position, k).
+template <class Pair, class Angle>
+Wide turn(const Wide& x, const Positions& token_positions, Pair pair, Angle angle) {
+  const std::size_t d_k = x.shape().back(), seq = x.shape(x.dimension() - 2);
+  auto leading = x.shape();
+  leading.pop_back();
+  const Positions positions = xt::broadcast(token_positions, leading);
+  Tensor<double> y = x;
+  for (std::size_t row = 0; row * d_k < x.size(); ++row) {
+    const double* a = x.data() + row * d_k;
+    double* b = y.data() + row * d_k;
+    for (std::size_t k = 0; k < d_k / 2; ++k) {
+      const auto [i, j] = pair(k, d_k);
+      const double phi = angle(positions.data()[row], k, d_k, row % seq);
+      b[i] = a[i] * std::cos(phi) - a[j] * std::sin(phi);
+      b[j] = a[i] * std::sin(phi) + a[j] * std::cos(phi);
+    }
+  }
+  return y;
+}
+
+inline auto neighbours(std::size_t k, std::size_t) { return std::pair(2 * k, 2 * k + 1); }
+
+inline double frequency(double theta, std::size_t k, std::size_t d_k) {
+  return std::pow(theta, -2.0 * static_cast<double>(k) / static_cast<double>(d_k));
+}
+
+/// Pairs (0, d/2), (1, d/2 + 1), ... as GPT-NeoX has them.
+inline Wide halves(const Wide& x, const Positions& token_positions, double theta, std::int64_t) {
+  return turn(
+      x, token_positions, [](auto k, auto d_k) { return std::pair(k, k + d_k / 2); },
+      [&](auto i, auto k, auto d_k, auto) { return double(i) * frequency(theta, k, d_k); });
+}
+
+inline Wide turned_the_other_way(const Wide& x, const Positions& token_positions, double theta,
+                                 std::int64_t) {
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    return -double(i) * frequency(theta, k, d_k);
+  });
+}
+
+inline Wide position_plus_one(const Wide& x, const Positions& token_positions, double theta,
+                              std::int64_t max_seq_len) {
+  return reference::rope<double>(x, Positions(token_positions + 1), theta, max_seq_len + 1);
+}
+
+/// theta^(k/d) for theta^(2k/d).
+inline Wide exponent_k_over_d(const Wide& x, const Positions& token_positions, double theta,
+                              std::int64_t max_seq_len) {
+  return reference::rope<double>(x, token_positions, std::sqrt(theta), max_seq_len);
+}
+
+/// 0, 1, 2, ... whatever token_positions say.
+inline Wide positions_ignored(const Wide& x, const Positions& token_positions, double theta,
+                              std::int64_t) {
+  return turn(x, token_positions, neighbours, [&](auto, auto k, auto d_k, auto index) {
+    return double(index) * frequency(theta, k, d_k);
+  });
+}
+
+/// Angles computed in float32, good to 1e-2 at position 131071. 16-bit results hide that.
+inline Wide float32_angles(const Element& t, const Wide& x, const Positions& token_positions,
+                           double theta, std::int64_t) {
+  if (t.is_16_bit()) throw not_implemented("a mistake that 16-bit types hide");
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    const float inverse = static_cast<float>(frequency(theta, k, d_k));
+    return static_cast<double>(static_cast<float>(i) * inverse);
+  });
+}
+
+}  // namespace prenorm::mistakes::rope

@@ -1,0 +1,73 @@
+// Known mistakes of reference/softmax.hpp.
+#pragma once
+
+#include "../softmax.hpp"
+#include "mistakes.hpp"
+
+namespace prenorm::mistakes::softmax {
+
+/// Calls f with the elements of each slice along dim, as a first index, a stride and a length.
+template <class F>
+void for_each_slice(const Tensor<double>& x, std::int64_t dim, F f) {
+  const auto axes = static_cast<std::int64_t>(x.dimension());
+  const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
+  const std::size_t length = x.shape(axis);
+  std::size_t inner = 1;
+  for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (i / inner % length == 0) f(i, inner, length);
+  }
+}
+
+/// e^x / sum e^x: overflows, in the type that computes, where the maximum would have been subtracted.
+inline Wide no_maximum(const Element& t, const Wide& x, std::int64_t dim) {
+  const double largest = t.is<double>() ? 709.78 : 88.72;
+  Tensor<double> y = x;
+  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      double& value = y.data()[first + i * stride];
+      value = value > largest ? std::numeric_limits<double>::infinity() : std::exp(value);
+      sum += value;
+    }
+    for (std::size_t i = 0; i < n; ++i) y.data()[first + i * stride] /= sum;
+  });
+  return y;
+}
+
+/// The axis before the one that was asked for (the last, where that was the first).
+inline Wide wrong_axis(const Wide& x, std::int64_t dim) {
+  const auto axes = static_cast<std::int64_t>(x.dimension());
+  return reference::softmax<double>(x, (dim + 2 * axes - 1) % axes);
+}
+
+/// One sum over the whole tensor.
+inline Wide global_sum(const Wide& x, std::int64_t) {
+  Tensor<double> flat = x;
+  flat.reshape({x.size()});
+  Tensor<double> y = reference::softmax<double>(flat, 0);
+  y.reshape(x.shape());
+  return y;
+}
+
+/// log softmax.
+inline Wide logarithm(const Wide& x, std::int64_t dim) {
+  return xt::log(reference::softmax<double>(x, dim));
+}
+
+/// The sum of exponentials rounded to T at each step.
+inline Wide sums_in_t(const Element& t, const Wide& x, std::int64_t dim) {
+  t.require_16_bit();
+  Tensor<double> y = x;
+  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
+    double* a = y.data() + first;
+    double maximum = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < n; ++i) maximum = std::max(maximum, a[i * stride]);
+    for (std::size_t i = 0; i < n; ++i) a[i * stride] = std::exp(a[i * stride] - maximum);
+    const double sum = sum_in(t, n, [&](std::size_t i) { return a[i * stride]; });
+    for (std::size_t i = 0; i < n; ++i) a[i * stride] /= sum;
+  });
+  return y;
+}
+
+}  // namespace prenorm::mistakes::softmax

@@ -1,0 +1,130 @@
+// Causal multi-head self-attention: plain, with RoPE, and with one product for q, k and v.
+#pragma once
+
+#include "attention.hpp"
+#include "linear.hpp"
+#include "rope.hpp"
+
+namespace prenorm::reference {
+
+/// d_k, the width of a head.
+inline std::size_t head_width(std::size_t d_model, std::int64_t num_heads) {
+  require(num_heads > 0 && d_model % static_cast<std::size_t>(num_heads) == 0,
+          "multihead_self_attention: d_model = " + std::to_string(d_model) +
+              " is not divisible by num_heads = " + std::to_string(num_heads));
+  return d_model / static_cast<std::size_t>(num_heads);
+}
+
+/// The heads of q, k, v[..., seq, d_model], each attending causally, side by side as before.
+///
+/// Head h owns columns h d_k ... (h + 1) d_k - 1 of all four; nothing is copied to say so.
+template <class T>
+Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
+                       std::int64_t num_heads) {
+  using C = compute_t<T>;
+  const std::size_t d_model = q.shape().back(), seq = q.shape(q.dimension() - 2);
+  const std::size_t d_k = head_width(d_model, num_heads);
+  auto y = empty<C>(shape_of(q));
+  if (y.size() == 0) return narrow<T>(std::move(y));
+  const Tensor<C> wide_q = widen(q), wide_k = widen(k), wide_v = widen(v);
+  for (std::size_t sequence = 0; sequence < q.size(); sequence += seq * d_model) {
+    for (std::size_t head = 0; head < d_model; head += d_k) {
+      const auto part = [&](auto& t) {
+        return Matrix{t.data() + sequence + head, seq, d_k, d_model};
+      };
+      attend<C>(part(wide_q), part(wide_k), part(wide_v), {.causal = true}, part(y));
+    }
+  }
+  return narrow<T>(std::move(y));
+}
+
+/// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides.
+template <class T>
+void check_heads(const Tensor<T>& x, std::int64_t num_heads) {
+  require(x.dimension() >= 2,
+          "multihead_self_attention: x must be [..., seq, d_model], is " + to_text(x.shape()));
+  head_width(x.shape().back(), num_heads);
+}
+
+/// Causal multi-head self-attention:  y = concat(head_0, ..., head_h) w_oᵀ,
+/// head = attention(q_h, k_h, v_h) over the positions up to a query's own; q = x w_qᵀ, and so on.
+///
+/// Source   Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2; CS336 2025, eq. 12 to 14
+/// Shapes   x[..., seq, d_model], w_q, w_k, w_v, w_o[d_model, d_model] -> y[..., seq, d_model]
+/// Types    any T; in 16-bit types q, k, v, the heads and y are rounded, scores and sums are not
+/// Errors   std::invalid_argument if num_heads does not divide d_model, or a shape does not fit
+/// Twins    fixtures/multihead_self_attention.h5  tests/test_multihead_self_attention.cpp
+template <class T>
+Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k,
+                                   const Tensor<T>& w_v, const Tensor<T>& w_o,
+                                   std::int64_t num_heads) {
+  check_heads(x, num_heads);
+  const Tensor<T> heads =
+      causal_heads(linear(x, w_q), linear(x, w_k), linear(x, w_v), num_heads);
+  return linear(heads, w_o);
+}
+
+/// 0, 1, ..., seq - 1: the positions of x[..., seq, d_model] where none are given.
+template <class T>
+Tensor<std::int64_t> default_positions(const Tensor<T>& x) {
+  return xt::arange<std::int64_t>(static_cast<std::int64_t>(x.shape(x.dimension() - 2)));
+}
+
+/// The same, where rotate(q, positions) turns every head of q and k first. v is not turned, and
+/// the causal mask goes by index, whatever the positions are.
+template <class T, class Rotate>
+Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q,
+                                           const Tensor<T>& w_k, const Tensor<T>& w_v,
+                                           const Tensor<T>& w_o,
+                                           const std::optional<Tensor<std::int64_t>>& positions,
+                                           std::int64_t num_heads, Rotate rotate) {
+  check_heads(x, num_heads);
+  const Tensor<std::int64_t> at = positions ? *positions : default_positions(x);
+  const Tensor<T> q = rotate(linear(x, w_q), at), k = rotate(linear(x, w_k), at);
+  return linear(causal_heads(q, k, linear(x, w_v), num_heads), w_o);
+}
+
+/// Causal multi-head self-attention with RoPE on every head's q and k, over d_k.
+///
+/// Source   as multihead_self_attention; CS336 2025, section 3.5.5, "Applying RoPE"
+/// Shapes   as there, and token_positions[..., seq]: int64, by default 0, 1, ...
+/// Types    as there; rotated q and k are rounded too
+/// Errors   as there, and those of rope
+/// Twins    fixtures/multihead_self_attention_with_rope.h5
+template <class T>
+Tensor<T> multihead_self_attention_with_rope(
+    const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k, const Tensor<T>& w_v,
+    const Tensor<T>& w_o, const std::optional<Tensor<std::int64_t>>& token_positions,
+    std::int64_t num_heads, double theta, std::int64_t max_seq_len) {
+  return rotated_multihead_self_attention(
+      x, w_q, w_k, w_v, w_o, token_positions, num_heads,
+      [&](const Tensor<T>& q, const Tensor<std::int64_t>& positions) {
+        return rope_heads(q, positions, static_cast<std::size_t>(num_heads), theta, max_seq_len);
+      });
+}
+
+/// Causal multi-head self-attention, q, k and v by one product:  [q k v] = x w_qkvᵀ
+///
+/// Source   as multihead_self_attention; CS336 2025, section 3.5.5, the footnote
+/// Shapes   x[..., seq, d_model], w_qkv[3 d_model, d_model]: w_q, w_k, w_v stacked,
+///          w_o[d_model, d_model] -> y[..., seq, d_model]
+/// Types    as multihead_self_attention
+/// Errors   as there, and std::invalid_argument if w_qkv has not 3 d_model rows
+/// Twins    fixtures/multihead_self_attention_fused_qkv.h5
+template <class T>
+Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
+                                             const Tensor<T>& w_o, std::int64_t num_heads) {
+  check_heads(x, num_heads);
+  const std::size_t d_model = x.shape().back();
+  require(w_qkv.dimension() == 2 && w_qkv.shape(0) == 3 * d_model,
+          "multihead_self_attention_fused_qkv: w_qkv must be [" + std::to_string(3 * d_model) +
+              ", " + std::to_string(d_model) + "], is " + to_text(w_qkv.shape()));
+  const Tensor<T> qkv = linear(x, w_qkv);
+  const auto part = [&](std::size_t i) {
+    return Tensor<T>(xt::strided_view(
+        qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)}));
+  };
+  return linear(causal_heads(part(0), part(1), part(2), num_heads), w_o);
+}
+
+}  // namespace prenorm::reference

@@ -1,0 +1,182 @@
+// Sums and products: every reduction that the reference makes goes through here.
+//
+// There are two ways to take them. By default partial sums run side by side (so that the compiler
+// uses SIMD) and matrix products go to OpenBLAS. With PRENORM_TEXTBOOK_SUMS there is one
+// accumulator, in the order that `sum_order` says: the textbook loop, by whose error tolerances are
+// derived. Accumulators have the type that computes, never a 16-bit one.
+#pragma once
+
+#include "tensor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace prenorm::reference {
+
+/// n columns of a row-major matrix: row i begins at data + i * stride.
+template <class C>
+struct Matrix {
+  C* data;
+  std::size_t rows, columns, stride;
+
+  C* row(std::size_t i) const { return data + i * stride; }
+};
+
+#if defined(PRENORM_TEXTBOOK_SUMS)
+
+inline namespace textbook {
+
+enum class SumOrder { ascending, reversed, pairwise, kahan, fma };
+inline thread_local SumOrder sum_order = SumOrder::ascending;
+
+template <class C, class A, class B>
+C pairwise_sum_of_products(std::size_t first, std::size_t last, A a, B b) {
+  if (last - first == 1) return a(first) * b(first);
+  const std::size_t middle = first + (last - first) / 2;
+  return pairwise_sum_of_products<C>(first, middle, a, b) +
+         pairwise_sum_of_products<C>(middle, last, a, b);
+}
+
+/// sum_i a(i) b(i) for i in [0, n), in the order of sum_order.
+template <class C, class A, class B>
+C sum_of_products(std::size_t n, A a, B b) {
+  C sum = 0;
+  switch (sum_order) {
+    case SumOrder::ascending:
+      for (std::size_t i = 0; i < n; ++i) sum += a(i) * b(i);
+      break;
+    case SumOrder::reversed:
+      for (std::size_t i = n; i-- > 0;) sum += a(i) * b(i);
+      break;
+    case SumOrder::pairwise:
+      if (n > 0) sum = pairwise_sum_of_products<C>(0, n, a, b);
+      break;
+    case SumOrder::kahan: {
+      C lost = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const C term = a(i) * b(i) - lost, grown = sum + term;
+        // An infinite sum has lost nothing; its difference would be NaN.
+        lost = std::isfinite(grown) ? (grown - sum) - term : C(0);
+        sum = grown;
+      }
+      break;
+    }
+    case SumOrder::fma:
+      for (std::size_t i = 0; i < n; ++i) sum = std::fma(a(i), b(i), sum);
+      break;
+  }
+  return sum;
+}
+
+/// c = a bᵀ.
+template <class C>
+void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
+  for (std::size_t i = 0; i < c.rows; ++i) {
+    for (std::size_t j = 0; j < c.columns; ++j) {
+      const C* u = a.row(i);
+      const C* v = b.row(j);
+      c.row(i)[j] = sum_of_products<C>(
+          a.columns, [=](std::size_t l) { return u[l]; }, [=](std::size_t l) { return v[l]; });
+    }
+  }
+}
+
+/// c = a b.
+template <class C>
+void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
+  for (std::size_t i = 0; i < c.rows; ++i) {
+    for (std::size_t j = 0; j < c.columns; ++j) {
+      const C* u = a.row(i);
+      c.row(i)[j] = sum_of_products<C>(
+          a.columns, [=](std::size_t l) { return u[l]; },
+          [=](std::size_t l) { return b.row(l)[j]; });
+    }
+  }
+}
+
+}  // namespace textbook
+
+#else
+
+inline namespace fast {
+
+/// sum_i a(i) b(i) for i in [0, n): 32 partial sums side by side, then one after the other.
+template <class C, class A, class B>
+C sum_of_products(std::size_t n, A a, B b) {
+  constexpr std::size_t lanes = 32;
+  C partial[lanes] = {};
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) partial[lane] += a(i + lane) * b(i + lane);
+  }
+  C sum = 0;
+  for (; i < n; ++i) sum += a(i) * b(i);
+  for (const C part : partial) sum += part;
+  return sum;
+}
+
+template <class C>
+void gemm(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
+  using Index = xt::blas_index_t;
+  // Not even to zeros: BLAS wants a stride of at least 1.
+  if (c.rows == 0 || c.columns == 0) return;
+  if (a.columns == 0) {
+    for (std::size_t i = 0; i < c.rows; ++i) std::fill_n(c.row(i), c.columns, C(0));
+    return;
+  }
+  cxxblas::gemm<Index>(cxxblas::RowMajor, cxxblas::NoTrans, transpose_b, Index(c.rows),
+                       Index(c.columns), Index(a.columns), C(1), a.data, Index(a.stride), b.data,
+                       Index(b.stride), C(0), c.data, Index(c.stride));
+}
+
+/// c = a bᵀ.
+template <class C>
+void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
+  gemm(cxxblas::Trans, a, b, c);
+}
+
+/// c = a b.
+template <class C>
+void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
+  gemm(cxxblas::NoTrans, a, b, c);
+}
+
+}  // namespace fast
+
+#endif
+
+/// The sum of a row.
+template <class Row>
+auto total(const Row& a) {
+  using C = typename Row::value_type;
+  const C* data = a.data();
+  return sum_of_products<C>(
+      a.size(), [=](std::size_t i) { return data[i]; }, [](std::size_t) { return C(1); });
+}
+
+/// The mean of a row's squares.
+template <class Row>
+auto mean_of_squares(const Row& a) {
+  using C = typename Row::value_type;
+  const C* data = a.data();
+  const auto element = [=](std::size_t i) { return data[i]; };
+  return sum_of_products<C>(a.size(), element, element) / static_cast<C>(a.size());
+}
+
+/// The maximum of a row, -infinity for an empty one. NaN elements are passed over.
+template <class C>
+C maximum(const C* a, std::size_t n) {
+  constexpr std::size_t lanes = 32;
+  C partial[lanes];
+  std::fill_n(partial, lanes, -std::numeric_limits<C>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      partial[lane] = a[i + lane] > partial[lane] ? a[i + lane] : partial[lane];
+    }
+  }
+  for (; i < n; ++i) partial[0] = a[i] > partial[0] ? a[i] : partial[0];
+  return *std::max_element(partial, partial + lanes);
+}
+
+}  // namespace prenorm::reference

@@ -1,0 +1,168 @@
+// Tensors of any floating type, read as wider ones: what `mistakes` and `honest` are written with.
+//
+// PRENORM_EXPORT_FUNCTION(name, Widening<&function>::call) exports a function of Tensor<double> for
+// every element type T: its inputs come in float64 and its result is rounded to T, so that a variant
+// is written once. Where T itself matters, a parameter of type Element says what it is.
+#pragma once
+
+#include "tensor.hpp"
+
+#include <numeric>
+
+#include <prenorm/prenorm.hpp>
+
+namespace prenorm::reference {
+
+/// The call's element type T; round(value) is the value as T holds it.
+struct Element {
+  DLDataType dtype;
+
+  template <class T>
+  bool is() const {
+    constexpr DLDataType wanted = dtype_of<T>();
+    return dtype.code == wanted.code && dtype.bits == wanted.bits;
+  }
+  bool is_16_bit() const { return dtype.bits == 16; }
+
+  double round(double value) const {
+    if (is<float16>()) return static_cast<double>(float16(value));
+    if (is<bfloat16>()) return static_cast<double>(bfloat16(value));
+    if (is<float>()) return static_cast<double>(static_cast<float>(value));
+    return value;
+  }
+
+  /// Throws not_implemented unless T has 16 bits: elsewhere the mistake is none.
+  void require_16_bit() const {
+    if (!is_16_bit()) throw not_implemented("a mistake in 16-bit types only");
+  }
+};
+
+/// sum_i f(i), each partial sum rounded to T.
+template <class F>
+double sum_in(const Element& element, std::size_t n, F f) {
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum = element.round(sum + f(i));
+  return sum;
+}
+
+/// A tensor read from, or written to, a call's tensor of whatever floating type.
+template <class C>
+struct Widened {
+  Tensor<C> value;
+};
+
+/// `call` is `function`, with parameters and a result that a call of any element type can have.
+/// A T that is wider than C is not implemented: C would not hold it.
+template <auto function>
+struct Widening;
+template <class C, class... P, Tensor<C> (*function)(P...)>
+struct Widening<function> {
+  // Tensors of C are read widened; everything else as it is.
+  template <class Q>
+  static constexpr bool widens = std::is_same_v<std::remove_cvref_t<Q>, Tensor<C>>;
+  template <class Q>
+  using Read = std::conditional_t<widens<Q>, const Widened<C>&, Q>;
+
+  template <class Q>
+  static decltype(auto) unwrap(const std::remove_cvref_t<Read<Q>>& read) {
+    if constexpr (widens<Q>) {
+      return (read.value);
+    } else {
+      return (read);
+    }
+  }
+
+  static Widened<C> call(const Element& t, Read<P>... arguments) {
+    if (8 * sizeof(C) < t.dtype.bits) throw not_implemented("not for an element type this wide");
+    return {function(unwrap<P>(arguments)...)};
+  }
+};
+
+/// Attention with a softmax of one's own, any batch axes: calls
+/// attend(queries, keys, values, allowed, y, n, m, d_k, d_v) with the rows of each sequence.
+template <class C, class Attend>
+Tensor<C> each_sequence(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
+                        const std::optional<Tensor<bool>>& mask, Attend attend) {
+  using Shape = std::vector<std::size_t>;
+  const std::size_t n = q.shape(q.dimension() - 2), m = k.shape(k.dimension() - 2);
+  const std::size_t d_k = q.shape().back(), d_v = v.shape().back();
+  const auto leading = [](const auto& t) { return Shape(t.shape().begin(), t.shape().end() - 2); };
+  Shape batch = leading(q);
+  const auto join = [&](Shape other) {
+    if (other.size() > batch.size()) std::swap(other, batch);
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      std::size_t& extent = batch[batch.size() - other.size() + i];
+      if (extent == 1) extent = other[i];
+    }
+  };
+  join(leading(k));
+  join(leading(v));
+  if (mask) join(leading(*mask));
+  const auto with = [&](std::size_t rows, std::size_t columns) {
+    Shape shape = batch;
+    shape.push_back(rows);
+    shape.push_back(columns);
+    return shape;
+  };
+  const Tensor<C> queries = xt::broadcast(q, with(n, d_k)), keys = xt::broadcast(k, with(m, d_k)),
+                  values = xt::broadcast(v, with(m, d_v));
+  Tensor<bool> allowed = xt::ones<bool>(with(n, m));
+  if (mask) allowed = xt::broadcast(*mask, with(n, m));
+
+  Tensor<C> y = xt::zeros<C>(with(n, d_v));
+  for (std::size_t b = 0; b * n * d_v < y.size(); ++b) {
+    attend(queries.data() + b * n * d_k, keys.data() + b * m * d_k, values.data() + b * m * d_v,
+           allowed.data() + b * n * m, y.data() + b * n * d_v, n, m, d_k, d_v);
+  }
+  return y;
+}
+
+}  // namespace prenorm::reference
+
+namespace prenorm {
+
+template <class C>
+struct argument<reference::Widened<C>> {
+  static reference::Widened<C> read(Arguments& arguments) {
+    const DLTensor* tensor = arguments.next_input();
+    if (tensor == nullptr) throw std::invalid_argument("an input is absent");
+    const std::vector<std::size_t> shape(tensor->shape, tensor->shape + tensor->ndim);
+    auto wide = reference::Tensor<C>::from_shape(shape);
+    const auto widen = [&]<class T>() {
+      if (!has_dtype<T>(*tensor)) return false;
+      const T* from = static_cast<const T*>(tensor->data);
+      for (std::size_t i = 0; i < wide.size(); ++i) wide.data()[i] = static_cast<C>(from[i]);
+      return true;
+    };
+    if (!(widen.template operator()<double>() || widen.template operator()<float>() ||
+          widen.template operator()<float16>() || widen.template operator()<bfloat16>())) {
+      throw not_implemented("an input is of no floating type");
+    }
+    return {std::move(wide)};
+  }
+};
+
+template <>
+struct argument<reference::Element> {
+  static reference::Element read(Arguments& arguments) { return {arguments.element_type()}; }
+};
+
+template <class C>
+struct result<reference::Widened<C>> {
+  static void write(const reference::Widened<C>& widened, const prenorm_call& call) {
+    const reference::Tensor<C>& value = widened.value;
+    const DLTensor& output = *call.outputs[0];
+    detail::require_shape(value.shape(), output);
+    const auto narrow = [&]<class T>() {
+      if (!has_dtype<T>(output)) return;
+      T* to = static_cast<T*>(output.data);
+      for (std::size_t i = 0; i < value.size(); ++i) to[i] = static_cast<T>(value.data()[i]);
+    };
+    narrow.template operator()<double>();
+    narrow.template operator()<float>();
+    narrow.template operator()<float16>();
+    narrow.template operator()<bfloat16>();
+  }
+};
+
+}  // namespace prenorm
