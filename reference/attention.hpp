@@ -5,51 +5,62 @@
 
 namespace prenorm::reference {
 
-/// Which keys a query attends to: those that a boolean matrix says, or all up to its own index.
-struct AttentionMask {
-  const bool* allowed = nullptr;  // [n, m]; nullptr: every key
-  bool causal = false;            // key j only for queries i >= j
-
-  /// Keys that query i may look at are below this index.
-  std::size_t end(std::size_t i, std::size_t m) const { return causal ? std::min(i + 1, m) : m; }
+/// One sequence's queries, keys and values, and where its result goes; rows may lie any stride
+/// apart, so that a head is a slice of columns and never a copy.
+template <class C>
+struct Sequence {
+  Matrix<const C> q, k, v;     // [n, d_k], [m, d_k], [m, d_v]
+  Matrix<C> y;                 // [n, d_v]
+  const bool* mask = nullptr;  // [n, m]; nullptr: every query attends to every key
+  bool causal = false;         // query i attends to keys j <= i only
 };
 
-/// Attention of one sequence:  y = softmax(q kᵀ / sqrt(d_k)) v,  q[n, d_k], k[m, d_k], v[m, d_v].
-///
-/// Rows may lie any stride apart, so that a head is a slice of its columns and never a copy.
+/// y = softmax(q kᵀ / sqrt(d_k)) v  for `count` queries of a sequence, from query `first` on.
 template <class C>
-void attend(Matrix<const C> q, Matrix<const C> k, Matrix<const C> v, const AttentionMask& mask,
-            Matrix<C> y) {
+void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
   constexpr C infinity = std::numeric_limits<C>::infinity();
-  constexpr std::size_t block = 128;  // queries at once: memory grows with m, not with n m
-  const C scale = C(1) / std::sqrt(static_cast<C>(q.columns));
-  const std::size_t m = k.rows;
-  std::vector<C> memory(std::min(block, q.rows) * m);
+  const C scale = C(1) / std::sqrt(static_cast<C>(s.k.columns));
+  const std::size_t m = s.k.rows;
+  const std::size_t end = s.causal ? std::min(first + count, m) : m;  // no query looks further
 
-  for (std::size_t first = 0; first < q.rows; first += block) {
-    const std::size_t count = std::min(block, q.rows - first);
-    const std::size_t end = mask.end(first + count - 1, m);  // no query here looks further
-    const Matrix<C> scores{memory.data(), count, end, m};
-    multiply_transposed<C>({q.row(first), count, q.columns, q.stride},
-                           {k.data, end, k.columns, k.stride}, scores);
-
-    parallel_for(count, count * end, [&](std::size_t row) {
-      C* s = scores.row(row);
-      const std::size_t i = first + row, visible = mask.end(i, m);
+  std::vector<C> memory(count * end);
+  const Matrix<C> scores{memory.data(), count, end, end};
+  multiply_transposed<C>(s.q.part(first, count), s.k.part(0, end), scores);
+  for (std::size_t row = 0; row < count; ++row) {
+    const std::size_t i = first + row;
+    C* const score = scores.row(row);
+    if (s.mask != nullptr) {
+      // As bytes: of bool, GCC makes a branch an element, of which random masks mispredict half.
+      const auto* attends = reinterpret_cast<const unsigned char*>(s.mask + i * m);
+#pragma omp simd
       for (std::size_t j = 0; j < end; ++j) {
-        const bool attends = j < visible && (mask.allowed == nullptr || mask.allowed[i * m + j]);
-        s[j] = attends ? s[j] * scale : -infinity;
+        const C visible = score[j];
+        score[j] = attends[j] != 0 ? visible : -infinity;
       }
-      const C largest = maximum(s, end);
-      auto weights = row_view(s, end);
-      // Without a key to attend to every weight is exp(-infinity) = 0, and so is the result.
-      weights = xt::exp(weights - (largest == -infinity ? C(0) : largest));
-      const C sum = total(weights);
-      weights *= sum == 0 ? C(0) : C(1) / sum;
-    });
-    multiply<C>({scores.data, count, end, m}, {v.data, end, v.columns, v.stride},
-                {y.row(first), count, y.columns, y.stride});
+    }
+    if (s.causal) std::fill(score + std::min(i + 1, end), score + end, -infinity);
+
+    auto weight = row_view(score, end);
+    const C largest = maximum(weight);
+    // Without a key to attend to, every weight is exp(-infinity) = 0, and so is the result.
+    xt::noalias(weight) = xt::exp((weight - (largest == -infinity ? C(0) : largest)) * scale);
+    const C sum = total(weight);
+    weight /= sum == 0 ? C(1) : sum;
   }
+  multiply<C>(scores, s.v.part(0, end), s.y.part(first, count));
+}
+
+/// Attention of all sequences that sequence(0), sequence(1), ... describe, each of n queries.
+template <class Describe>
+void attend_all(std::size_t sequences, std::size_t n, Describe sequence) {
+  constexpr std::size_t block = 64;  // queries at once: memory grows with m, not with n m
+  const std::size_t blocks = (n + block - 1) / block;
+  [[maybe_unused]] const ProductsOnOneThread guard;
+  const std::size_t scores = sequences * n * sequence(0).k.rows;
+  parallel_for(sequences * blocks, scores, [&](std::size_t job) {
+    const std::size_t first = job % blocks * block;
+    attend(sequence(job / blocks), first, std::min(block, n - first));
+  });
 }
 
 /// Scaled dot-product attention:  y = softmax(q kᵀ / sqrt(d_k)) v
@@ -74,30 +85,31 @@ Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, c
                                        to_text(k.shape()));
   require(v.shape(v.dimension() - 2) == m,
           what + "v must be [..., " + std::to_string(m) + ", d_v], is " + to_text(v.shape()));
-  Batch batch;
-  batch.join(q, 2);
-  batch.join(k, 2);
-  batch.join(v, 2);
+  Batch batch("scaled_dot_product_attention");
+  batch.join(q, 2, "q");
+  batch.join(k, 2, "k");
+  batch.join(v, 2, "v");
   if (mask) {
     require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
                 mask->shape().back() == m,
             what + "mask must be [..., " + std::to_string(n) + ", " + std::to_string(m) +
                 "], is " + to_text(mask->shape()));
-    batch.join(*mask, 2);
+    batch.join(*mask, 2, "mask");
   }
   using C = compute_t<T>;
   auto y = empty<C>(batch.with({n, d_v}));
   if (y.size() == 0) return narrow<T>(std::move(y));
   require(d_k > 0 && m > 0, what + (m > 0 ? "d_k" : "m") + " is 0, there is nothing to sum over");
 
-  const Tensor<C> wide_q = widen(q), wide_k = widen(k), wide_v = widen(v);
-  for (std::size_t b = 0; b < batch.size(); ++b) {
-    attend<C>({wide_q.data() + batch.part(q, 2, b) * n * d_k, n, d_k, d_k},
-              {wide_k.data() + batch.part(k, 2, b) * m * d_k, m, d_k, d_k},
-              {wide_v.data() + batch.part(v, 2, b) * m * d_v, m, d_v, d_v},
-              {.allowed = mask ? mask->data() + batch.part(*mask, 2, b) * n * m : nullptr},
-              {y.data() + b * n * d_v, n, d_v, d_v});
-  }
+  const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
+  attend_all(batch.size(), n, [&](std::size_t b) {
+    return Sequence<C>{
+        .q = {wide_q.data() + batch.part(q, 2, b) * n * d_k, n, d_k, d_k},
+        .k = {wide_k.data() + batch.part(k, 2, b) * m * d_k, m, d_k, d_k},
+        .v = {wide_v.data() + batch.part(v, 2, b) * m * d_v, m, d_v, d_v},
+        .y = {y.data() + b * n * d_v, n, d_v, d_v},
+        .mask = mask ? mask->data() + batch.part(*mask, 2, b) * n * m : nullptr};
+  });
   return narrow<T>(std::move(y));
 }
 

@@ -1,6 +1,7 @@
 // Token embedding.
 #pragma once
 
+#include "module.hpp"
 #include "tensor.hpp"
 
 namespace prenorm::reference {
@@ -30,5 +31,37 @@ Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weig
   }
   return y;
 }
+
+/// The module: embedding with a weight[vocab_size, d_model] of its own, at first N(0, 1) cut at +-3.
+template <class T>
+class Embedding {
+ public:
+  Tensor<T> weight;
+
+  Embedding(std::int64_t vocab_size, std::int64_t d_model)
+      : weight(empty<T>({positive(vocab_size, "Embedding: vocab_size"),
+                         positive(d_model, "Embedding: d_model")})) {
+    reset_parameters(0);
+  }
+
+  void reset_parameters(std::uint64_t seed) {
+    fill_truncated_normal(weight, 1, seed_of_part(seed, "weight"));
+  }
+
+  /// token_ids[...] -> y[..., d_model]
+  Tensor<T> operator()(const Tensor<std::int64_t>& token_ids) const {
+    return embedding(token_ids, weight);
+  }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    visit("weight", self.weight);
+  }
+
+  std::string description() const {
+    return "Embedding(" + std::to_string(weight.shape(0)) + ", " +
+           std::to_string(weight.shape(1)) + ")";
+  }
+};
 
 }  // namespace prenorm::reference

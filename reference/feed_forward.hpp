@@ -9,6 +9,7 @@ namespace prenorm::reference {
 /// The product of two tensors of one shape, element by element: the gate.
 template <class T>
 Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
+  require_same_shape(a, b, "the factors of a gate");
   return narrow<T>(widen(a) * widen(b));
 }
 
@@ -17,10 +18,11 @@ Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
 /// Source   Dauphin et al. 2017, arXiv:1612.08083; CS336 2025, eq. 6
 /// Shapes   x[..., d_in], w1[d_ff, d_in], w2[d_ff, d_in] -> y[..., d_ff]
 /// Types    any T; in 16-bit types both products, the gate and the result are rounded
-/// Errors   as linear
+/// Errors   as linear, and std::invalid_argument if w1 and w2 differ in shape
 /// Twins    fixtures/glu.h5  tests/test_feed_forward.cpp
 template <class T>
 Tensor<T> glu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
+  require_same_shape(w1, w2, "glu: w1 and w2");
   const Tensor<T> gate = map_elements(linear(x, w1), [](const auto& a) {
     return compute_t<T>(1) / (compute_t<T>(1) + xt::exp(-a));
   });
@@ -65,11 +67,12 @@ Tensor<T> ffn_gelu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2)
 /// Shapes   x[..., d_model], w1[d_ff, d_model], w2[d_model, d_ff], w3[d_ff, d_model]
 ///          -> y[..., d_model]
 /// Types    any T; in 16-bit types each product, the activation and the gated values are rounded
-/// Errors   as linear
+/// Errors   as linear, and std::invalid_argument if w1 and w3 differ in shape
 /// Twins    fixtures/ffn_swiglu.h5  tests/test_feed_forward.cpp
 template <class T>
 Tensor<T> ffn_swiglu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2,
                      const Tensor<T>& w3) {
+  require_same_shape(w1, w3, "ffn_swiglu: w1 and w3");
   return linear(times(silu(linear(x, w1)), linear(x, w3)), w2);
 }
 
@@ -81,5 +84,34 @@ inline std::int64_t swiglu_d_ff(std::int64_t d_model) {
   // 8 d / 3 to the nearest 64: floor((8 d / 3 + 32) / 64), in whole numbers.
   return std::max<std::int64_t>(64, (8 * d_model + 96) / 192 * 64);
 }
+
+/// The module: ffn_swiglu with three Linear of its own.
+template <class T>
+class SwiGLU {
+ public:
+  Linear<T> w1, w2, w3;
+
+  explicit SwiGLU(std::int64_t d_model) : SwiGLU(d_model, swiglu_d_ff(d_model)) {}
+  SwiGLU(std::int64_t d_model, std::int64_t d_ff)
+      : w1(d_model, d_ff), w2(d_ff, d_model), w3(d_model, d_ff) {
+    reset_parameters(0);
+  }
+
+  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
+
+  /// x[..., d_model] -> y[..., d_model]
+  Tensor<T> operator()(const Tensor<T>& x) const {
+    return ffn_swiglu(x, w1.weight, w2.weight, w3.weight);
+  }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    visit("w1", self.w1);
+    visit("w2", self.w2);
+    visit("w3", self.w3);
+  }
+
+  std::string description() const { return describe_parts(*this, "SwiGLU"); }
+};
 
 }  // namespace prenorm::reference

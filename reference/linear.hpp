@@ -1,6 +1,7 @@
 // Linear layer without bias.
 #pragma once
 
+#include "module.hpp"
 #include "sums.hpp"
 
 namespace prenorm::reference {
@@ -25,11 +26,42 @@ Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {
   require(d_in > 0 || y.size() == 0, "linear: d_in is 0, there is nothing to sum over");
   if (y.size() == 0) return narrow<T>(y);
 
-  const Tensor<C> a = widen(x), w = widen(weight);
+  const Tensor<C>&a = widen(x), &w = widen(weight);
   const std::size_t rows = y.size() / d_out;
   multiply_transposed<C>({a.data(), rows, d_in, d_in}, {w.data(), d_out, d_in, d_in},
                          {y.data(), rows, d_out, d_out});
   return narrow<T>(std::move(y));
 }
+
+/// The module: linear with a weight[d_out, d_in] of its own, at first N(0, 2 / (d_in + d_out)) cut
+/// at +-3 standard deviations.
+template <class T>
+class Linear {
+ public:
+  Tensor<T> weight;
+
+  Linear(std::int64_t d_in, std::int64_t d_out)
+      : weight(empty<T>({positive(d_out, "Linear: d_out"), positive(d_in, "Linear: d_in")})) {
+    reset_parameters(0);
+  }
+
+  void reset_parameters(std::uint64_t seed) {
+    const auto sizes = static_cast<double>(weight.shape(0) + weight.shape(1));
+    fill_truncated_normal(weight, std::sqrt(2 / sizes), seed_of_part(seed, "weight"));
+  }
+
+  /// x[..., d_in] -> y[..., d_out]
+  Tensor<T> operator()(const Tensor<T>& x) const { return linear(x, weight); }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    visit("weight", self.weight);
+  }
+
+  std::string description() const {
+    return "Linear(d_in=" + std::to_string(weight.shape(1)) +
+           ", d_out=" + std::to_string(weight.shape(0)) + ")";
+  }
+};
 
 }  // namespace prenorm::reference

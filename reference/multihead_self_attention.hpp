@@ -24,26 +24,40 @@ Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& 
   using C = compute_t<T>;
   const std::size_t d_model = q.shape().back(), seq = q.shape(q.dimension() - 2);
   const std::size_t d_k = head_width(d_model, num_heads);
-  auto y = empty<C>(shape_of(q));
+  // Rotated q and k may have batch axes that came with the positions.
+  Batch batch("multihead_self_attention");
+  batch.join(q, 2, "q");
+  batch.join(k, 2, "k");
+  batch.join(v, 2, "v");
+  auto y = empty<C>(batch.with({seq, d_model}));
   if (y.size() == 0) return narrow<T>(std::move(y));
-  const Tensor<C> wide_q = widen(q), wide_k = widen(k), wide_v = widen(v);
-  for (std::size_t sequence = 0; sequence < q.size(); sequence += seq * d_model) {
-    for (std::size_t head = 0; head < d_model; head += d_k) {
-      const auto part = [&](auto& t) {
-        return Matrix{t.data() + sequence + head, seq, d_k, d_model};
-      };
-      attend<C>(part(wide_q), part(wide_k), part(wide_v), {.causal = true}, part(y));
-    }
-  }
+  const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
+  const auto heads = static_cast<std::size_t>(num_heads);
+  attend_all(batch.size() * heads, seq, [&](std::size_t job) {
+    const std::size_t b = job / heads, column = job % heads * d_k;
+    const auto head = [&](auto& t) {
+      return Matrix{t.data() + batch.part(t, 2, b) * seq * d_model + column, seq, d_k, d_model};
+    };
+    return Sequence<C>{.q = head(wide_q), .k = head(wide_k), .v = head(wide_v), .y = head(y),
+                       .causal = true};
+  });
   return narrow<T>(std::move(y));
 }
 
-/// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides.
+/// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides, and every weight
+/// is [d_model, d_model].
 template <class T>
-void check_heads(const Tensor<T>& x, std::int64_t num_heads) {
-  require(x.dimension() >= 2,
-          "multihead_self_attention: x must be [..., seq, d_model], is " + to_text(x.shape()));
-  head_width(x.shape().back(), num_heads);
+void check_heads(const Tensor<T>& x, std::int64_t num_heads,
+                 std::initializer_list<const Tensor<T>*> weights) {
+  const std::string what = "multihead_self_attention: ";
+  require(x.dimension() >= 2, what + "x must be [..., seq, d_model], is " + to_text(x.shape()));
+  const std::size_t d_model = x.shape().back();
+  head_width(d_model, num_heads);
+  for (const Tensor<T>* weight : weights) {
+    const Shape square{d_model, d_model};
+    require(shape_of(*weight) == square, what + "every weight must be " + to_text(square) +
+                                             ", one is " + to_text(weight->shape()));
+  }
 }
 
 /// Causal multi-head self-attention:  y = concat(head_0, ..., head_h) w_oᵀ,
@@ -58,7 +72,7 @@ template <class T>
 Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k,
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
                                    std::int64_t num_heads) {
-  check_heads(x, num_heads);
+  check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   const Tensor<T> heads =
       causal_heads(linear(x, w_q), linear(x, w_k), linear(x, w_v), num_heads);
   return linear(heads, w_o);
@@ -78,7 +92,7 @@ Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& 
                                            const Tensor<T>& w_o,
                                            const std::optional<Tensor<std::int64_t>>& positions,
                                            std::int64_t num_heads, Rotate rotate) {
-  check_heads(x, num_heads);
+  check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   const Tensor<std::int64_t> at = positions ? *positions : default_positions(x);
   const Tensor<T> q = rotate(linear(x, w_q), at), k = rotate(linear(x, w_k), at);
   return linear(causal_heads(q, k, linear(x, w_v), num_heads), w_o);
@@ -114,7 +128,7 @@ Tensor<T> multihead_self_attention_with_rope(
 template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {
-  check_heads(x, num_heads);
+  check_heads(x, num_heads, {&w_o});
   const std::size_t d_model = x.shape().back();
   require(w_qkv.dimension() == 2 && w_qkv.shape(0) == 3 * d_model,
           "multihead_self_attention_fused_qkv: w_qkv must be [" + std::to_string(3 * d_model) +
@@ -126,5 +140,59 @@ Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>
   };
   return linear(causal_heads(part(0), part(1), part(2), num_heads), w_o);
 }
+
+/// The module: causal multi-head self-attention with four Linear of its own, with or without RoPE.
+/// The table of a RotaryPositionalEmbedding is shared by all modules that are given a copy of it.
+template <class T>
+class CausalMultiHeadSelfAttention {
+ public:
+  Linear<T> q_proj, k_proj, v_proj, output_proj;
+  std::int64_t num_heads;
+  std::optional<RotaryPositionalEmbedding> rope;
+
+  CausalMultiHeadSelfAttention(std::int64_t d_model, std::int64_t heads,
+                               std::optional<RotaryPositionalEmbedding> rotations = std::nullopt)
+      : q_proj(d_model, d_model),
+        k_proj(d_model, d_model),
+        v_proj(d_model, d_model),
+        output_proj(d_model, d_model),
+        num_heads(heads),
+        rope(std::move(rotations)) {
+    const std::size_t d_k = head_width(static_cast<std::size_t>(d_model), heads);
+    require(!rope || std::cmp_equal(rope->d_k(), d_k),
+            "CausalMultiHeadSelfAttention: the d_k of rope must be " + std::to_string(d_k) +
+                ", is " + (rope ? std::to_string(rope->d_k()) : "absent"));
+    reset_parameters(0);
+  }
+
+  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
+
+  /// x[..., seq, d_model], token_positions[..., seq], by default 0, 1, ... -> y[..., seq, d_model]
+  Tensor<T> operator()(
+      const Tensor<T>& x,
+      const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
+    if (!rope) {
+      require(!token_positions, "CausalMultiHeadSelfAttention: token_positions, but no rope");
+      return multihead_self_attention(x, q_proj.weight, k_proj.weight, v_proj.weight,
+                                      output_proj.weight, num_heads);
+    }
+    return rotated_multihead_self_attention(x, q_proj.weight, k_proj.weight, v_proj.weight,
+                                            output_proj.weight, token_positions, num_heads, *rope);
+  }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    visit("q_proj", self.q_proj);
+    visit("k_proj", self.k_proj);
+    visit("v_proj", self.v_proj);
+    visit("output_proj", self.output_proj);
+    if (self.rope) visit("rope", *self.rope);
+  }
+
+  std::string description() const {
+    return describe_parts(*this, "CausalMultiHeadSelfAttention",
+                          "num_heads=" + std::to_string(num_heads));
+  }
+};
 
 }  // namespace prenorm::reference

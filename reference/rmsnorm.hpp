@@ -1,6 +1,7 @@
 // Root mean square layer normalization.
 #pragma once
 
+#include "module.hpp"
 #include "sums.hpp"
 
 namespace prenorm::reference {
@@ -10,7 +11,7 @@ namespace prenorm::reference {
 /// Source   Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4; the eps of CS336 2025, eq. 4
 /// Shapes   x[..., d_model], weight[d_model] -> y[..., d_model]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Errors   std::invalid_argument if x has no axis, weight is not [d_model], or d_model is 0
+/// Errors   std::invalid_argument if x has no axis, or weight is not [d_model]
 /// Twins    fixtures/rmsnorm.h5  tests/test_rmsnorm.cpp
 template <class T>
 Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5) {
@@ -20,7 +21,7 @@ Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5
           "rmsnorm: weight must be [" + std::to_string(d_model) + "], is " +
               to_text(weight.shape()));
   using C = compute_t<T>;
-  const Tensor<C> wide_weight = widen(weight);
+  const Tensor<C>& wide_weight = widen(weight);
   const auto gain = row_view(wide_weight.data(), d_model);
 
   return map_rows(x, d_model, [&](const auto& a, auto& y) {
@@ -28,5 +29,33 @@ Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5
     xt::noalias(y) = a / rms * gain;
   });
 }
+
+/// The module: rmsnorm with a gain weight[d_model] of its own, at first 1.
+template <class T>
+class RMSNorm {
+ public:
+  Tensor<T> weight;
+  double eps;
+
+  explicit RMSNorm(std::int64_t d_model, double epsilon = 1e-5)
+      : weight(empty<T>({positive(d_model, "RMSNorm: d_model")})), eps(epsilon) {
+    reset_parameters(0);
+  }
+
+  /// Nothing is drawn: the seed is there because all modules have one.
+  void reset_parameters(std::uint64_t /*seed*/) { weight.fill(static_cast<T>(1.0)); }
+
+  /// x[..., d_model] -> y[..., d_model]
+  Tensor<T> operator()(const Tensor<T>& x) const { return rmsnorm(x, weight, eps); }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    visit("weight", self.weight);
+  }
+
+  std::string description() const {
+    return "RMSNorm(" + std::to_string(weight.size()) + ", eps=" + to_text(eps) + ")";
+  }
+};
 
 }  // namespace prenorm::reference

@@ -1,6 +1,7 @@
 // Rotary position embedding.
 #pragma once
 
+#include "module.hpp"
 #include "tensor.hpp"
 
 #include <cmath>
@@ -62,9 +63,9 @@ Tensor<T> rotate_rows(const Tensor<T>& x, const Tensor<std::int64_t>& token_posi
   require(token_positions.dimension() >= 1 && token_positions.shape().back() == seq,
           "rope: token_positions must be [..., " + std::to_string(seq) + "], is " +
               to_text(token_positions.shape()));
-  Batch batch;
-  batch.join(x, 2);
-  batch.join(token_positions, 1);
+  Batch batch("rope");
+  batch.join(x, 2, "x");
+  batch.join(token_positions, 1, "token_positions");
   auto y = empty<T>(batch.with({seq, width}));
   if (y.size() == 0) return y;
   const std::size_t d_k = width / heads;
@@ -131,8 +132,14 @@ class RotaryPositionalEmbedding {
     });
   }
 
+  std::int64_t d_k() const { return d_k_; }
+
   /// The table itself: copies of this module share it.
   const std::shared_ptr<const Rotations>& table() const { return table_; }
+
+  /// No parameters: the table is computed, never loaded or saved.
+  template <class Self, class Visit>
+  static void visit_parts(Self& /*self*/, const Visit& /*visit*/) {}
 
   std::string description() const {
     return "RotaryPositionalEmbedding(theta=" + to_text(theta_) +

@@ -10,24 +10,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+extern "C" {  // OpenBLAS's own; its cblas.h does not go together with xtensor-blas
+int openblas_get_num_threads(void);
+void openblas_set_num_threads(int num_threads);
+}
 
 namespace prenorm::reference {
 
-/// n columns of a row-major matrix: row i begins at data + i * stride.
+/// A row-major matrix that lies elsewhere: row i begins at data + i * stride.
 template <class C>
 struct Matrix {
   C* data;
   std::size_t rows, columns, stride;
 
   C* row(std::size_t i) const { return data + i * stride; }
+  /// Its rows first ... first + count - 1.
+  Matrix part(std::size_t first, std::size_t count) const {
+    return {row(first), count, columns, stride};
+  }
+  operator Matrix<const C>() const { return {data, rows, columns, stride}; }
 };
 
-#if defined(PRENORM_TEXTBOOK_SUMS)
-
-inline namespace textbook {
+/// The textbook loop: one accumulator.
+namespace textbook {
 
 enum class SumOrder { ascending, reversed, pairwise, kahan, fma };
-inline thread_local SumOrder sum_order = SumOrder::ascending;
+/// Set between calls only: threads of a running one read it.
+inline SumOrder sum_order = SumOrder::ascending;
 
 template <class C, class A, class B>
 C pairwise_sum_of_products(std::size_t first, std::size_t last, A a, B b) {
@@ -71,34 +82,36 @@ C sum_of_products(std::size_t n, A a, B b) {
 /// c = a bᵀ.
 template <class C>
 void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
-  for (std::size_t i = 0; i < c.rows; ++i) {
+  parallel_for(c.rows, c.rows * c.columns * a.columns, [=](std::size_t i) {
+    const C* u = a.row(i);
     for (std::size_t j = 0; j < c.columns; ++j) {
-      const C* u = a.row(i);
       const C* v = b.row(j);
       c.row(i)[j] = sum_of_products<C>(
           a.columns, [=](std::size_t l) { return u[l]; }, [=](std::size_t l) { return v[l]; });
     }
-  }
+  });
 }
 
 /// c = a b.
 template <class C>
 void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
-  for (std::size_t i = 0; i < c.rows; ++i) {
+  parallel_for(c.rows, c.rows * c.columns * a.columns, [=](std::size_t i) {
+    const C* u = a.row(i);
     for (std::size_t j = 0; j < c.columns; ++j) {
-      const C* u = a.row(i);
       c.row(i)[j] = sum_of_products<C>(
           a.columns, [=](std::size_t l) { return u[l]; },
           [=](std::size_t l) { return b.row(l)[j]; });
     }
-  }
+  });
 }
+
+/// Products within its lifetime run on the thread that asks for them; here they may as well not.
+struct ProductsOnOneThread {};
 
 }  // namespace textbook
 
-#else
-
-inline namespace fast {
+/// Sums that SIMD takes side by side, and products by OpenBLAS.
+namespace fast {
 
 /// sum_i a(i) b(i) for i in [0, n): 32 partial sums side by side, then one after the other.
 template <class C, class A, class B>
@@ -141,8 +154,25 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
   gemm(cxxblas::NoTrans, a, b, c);
 }
 
+/// Products within its lifetime run on the thread that asks for them: the caller has the cores at
+/// work, and OpenBLAS's own threads would only be in their way.
+class ProductsOnOneThread {
+ public:
+  ProductsOnOneThread() { openblas_set_num_threads(1); }
+  ~ProductsOnOneThread() { openblas_set_num_threads(before_); }
+  ProductsOnOneThread(const ProductsOnOneThread&) = delete;
+  ProductsOnOneThread& operator=(const ProductsOnOneThread&) = delete;
+
+ private:
+  int before_ = openblas_get_num_threads();
+};
+
 }  // namespace fast
 
+#if defined(PRENORM_TEXTBOOK_SUMS)
+using namespace textbook;
+#else
+using namespace fast;
 #endif
 
 /// The sum of a row.
@@ -164,18 +194,20 @@ auto mean_of_squares(const Row& a) {
 }
 
 /// The maximum of a row, -infinity for an empty one. NaN elements are passed over.
-template <class C>
-C maximum(const C* a, std::size_t n) {
+template <class Row>
+auto maximum(const Row& a) {
+  using C = typename Row::value_type;
   constexpr std::size_t lanes = 32;
   C partial[lanes];
   std::fill_n(partial, lanes, -std::numeric_limits<C>::infinity());
+  const C* data = a.data();
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
+  for (; i + lanes <= a.size(); i += lanes) {
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      partial[lane] = a[i + lane] > partial[lane] ? a[i + lane] : partial[lane];
+      partial[lane] = data[i + lane] > partial[lane] ? data[i + lane] : partial[lane];
     }
   }
-  for (; i < n; ++i) partial[0] = a[i] > partial[0] ? a[i] : partial[0];
+  for (; i < a.size(); ++i) partial[0] = data[i] > partial[0] ? data[i] : partial[0];
   return *std::max_element(partial, partial + lanes);
 }
 

@@ -16,9 +16,11 @@
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -27,8 +29,40 @@
 
 namespace prenorm::reference {
 
+/// Where tensors lie: in memory of their own, or in that of somebody else (see borrow). Elements
+/// that are not given are left unset.
 template <class T>
-using Tensor = xt::xarray<T>;
+class Allocator {
+ public:
+  using value_type = T;
+
+  Allocator() = default;
+  explicit Allocator(T* borrowed) : borrowed_(borrowed) {}
+  template <class U>
+  explicit Allocator(const Allocator<U>&) {}
+
+  T* allocate(std::size_t n) {
+    return borrowed_ ? borrowed_ : static_cast<T*>(::operator new(n * sizeof(T), cache_line));
+  }
+  void deallocate(T* memory, std::size_t) {
+    if (memory != borrowed_) ::operator delete(memory, cache_line);
+  }
+  template <class... Arguments>
+  void construct(T*, Arguments&&...) {}
+
+  /// A copy of a tensor has memory of its own.
+  Allocator select_on_container_copy_construction() const { return {}; }
+  friend bool operator==(const Allocator& a, const Allocator& b) {
+    return a.borrowed_ == b.borrowed_;
+  }
+
+ private:
+  static constexpr std::align_val_t cache_line{64};
+  T* borrowed_ = nullptr;
+};
+
+template <class T>
+using Tensor = xt::xarray<T, xt::layout_type::row_major, Allocator<T>>;
 
 using Shape = std::vector<std::size_t>;
 
@@ -49,6 +83,13 @@ std::string to_text(const S& shape) {
   return text + "]";
 }
 
+/// Throws std::invalid_argument unless two tensors have one shape: nothing is broadcast silently.
+template <class T>
+void require_same_shape(const Tensor<T>& a, const Tensor<T>& b, const std::string& what) {
+  require(a.shape() == b.shape(), what + " must have one shape, have " + to_text(a.shape()) +
+                                      " and " + to_text(b.shape()));
+}
+
 template <class T>
 Shape shape_of(const Tensor<T>& x) {
   return {x.shape().begin(), x.shape().end()};
@@ -60,17 +101,29 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
+/// A tensor that lies in somebody else's memory, which must outlive it. Not to be assigned to.
+template <class T>
+const Tensor<T> borrow(const T* data, const Shape& shape) {
+  std::size_t size = 1;
+  for (const std::size_t extent : shape) size *= extent;
+  typename Tensor<T>::inner_strides_type strides(shape.size());
+  xt::compute_strides(shape, xt::layout_type::row_major, strides);
+  // The result is const: nobody writes to what was const before.
+  typename Tensor<T>::storage_type elements(size, Allocator<T>(const_cast<T*>(data)));
+  return Tensor<T>(std::move(elements), {shape.begin(), shape.end()}, std::move(strides));
+}
+
 /// `shape` with its last axis replaced.
 inline Shape with_last(Shape shape, std::size_t extent) {
   shape.back() = extent;
   return shape;
 }
 
-/// Every element in the type that computes.
+/// Every element in the type that computes: a new tensor, or x itself where T is that type.
 template <class T>
-Tensor<compute_t<T>> widen(const Tensor<T>& x) {
+decltype(auto) widen(const Tensor<T>& x) {
   if constexpr (std::is_same_v<T, compute_t<T>>) {
-    return x;
+    return (x);
   } else {
     auto y = empty<compute_t<T>>(shape_of(x));
     for (std::size_t i = 0; i < x.size(); ++i) y.data()[i] = static_cast<float>(x.data()[i]);
@@ -108,8 +161,17 @@ auto row_view(C* data, std::size_t n) {
 template <class Work>
 void parallel_for(std::size_t count, std::size_t elements, Work work) {
   constexpr std::size_t worth_threads = 1u << 16;
-#pragma omp parallel for schedule(static) if (elements >= worth_threads)
+#pragma omp parallel for schedule(guided) if (elements >= worth_threads)
   for (std::size_t i = 0; i < count; ++i) work(i);
+}
+
+/// Copies n elements; where there are many, memory is faster than one core.
+template <class T>
+void copy_elements(const T* from, std::size_t n, T* to) {
+  constexpr std::size_t part = 1u << 15;
+  parallel_for((n + part - 1) / part, n, [=](std::size_t i) {
+    std::copy_n(from + i * part, std::min(part, n - i * part), to + i * part);
+  });
 }
 
 /// y of the shape of x, row by row: formula(a, b) is given a row of x, widened, and sets that of y.
@@ -134,6 +196,42 @@ Tensor<T> map_rows(const Tensor<T>& x, std::size_t width, Formula formula) {
   return y;
 }
 
+/// y of the shape of x, slice by slice along an axis: formula(a, b) is given a slice of x, widened,
+/// and sets that of y. Both may be the same memory, so b is set element by element.
+template <class T, class Formula>
+Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
+  using C = compute_t<T>;
+  const std::size_t n = x.shape(axis);
+  std::size_t inner = 1;  // elements of a slice lie so far apart
+  for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
+  if (inner == 1) return map_rows(x, n, formula);
+
+  auto y = empty<T>(shape_of(x));
+  if (x.size() == 0) return y;
+  // A few slices at a time, side by side in memory, are gathered so that each lies in one piece.
+  constexpr std::size_t together = 32;
+  const std::size_t parts = (inner + together - 1) / together;
+  const std::size_t stride = n + together;  // a power of two would put all in the same cache lines
+  parallel_for(x.size() / (n * inner) * parts, x.size(), [&](std::size_t job) {
+    const std::size_t column = job % parts * together, count = std::min(together, inner - column);
+    const std::size_t first = job / parts * n * inner + column;
+    std::vector<C> slices(count * stride);
+    for (std::size_t i = 0; i < n; ++i) {
+      const T* from = x.data() + first + i * inner;
+      for (std::size_t s = 0; s < count; ++s) slices[s * stride + i] = static_cast<C>(from[s]);
+    }
+    for (std::size_t s = 0; s < count; ++s) {
+      auto slice = row_view(&slices[s * stride], n);
+      formula(slice, slice);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      T* to = y.data() + first + i * inner;
+      for (std::size_t s = 0; s < count; ++s) to[s] = static_cast<T>(slices[s * stride + i]);
+    }
+  });
+  return y;
+}
+
 /// Element by element: formula is given part of x, an expression of one axis, and returns that of y.
 template <class T, class Formula>
 Tensor<T> map_elements(const Tensor<T>& x, Formula formula) {
@@ -144,14 +242,17 @@ Tensor<T> map_elements(const Tensor<T>& x, Formula formula) {
 /// The axes that leading axes of several tensors broadcast to, by NumPy's rules.
 class Batch {
  public:
+  explicit Batch(std::string problem = "") : problem_(std::move(problem)) {}
+
   /// Joins in a tensor's leading axes: all but its last `trailing` ones.
   template <class T>
-  void join(const Tensor<T>& x, std::size_t trailing) {
+  void join(const Tensor<T>& x, std::size_t trailing, const std::string& name = "a tensor") {
     Shape other(x.shape().begin(), x.shape().end() - static_cast<std::ptrdiff_t>(trailing));
     if (other.size() > shape_.size()) std::swap(other, shape_);
     for (std::size_t i = 0; i < other.size(); ++i) {
       std::size_t& extent = shape_[shape_.size() - other.size() + i];
-      require(extent == other[i] || extent == 1 || other[i] == 1, "batch axes do not broadcast");
+      require(extent == other[i] || extent == 1 || other[i] == 1,
+              problem_ + ": batch axes do not broadcast: " + name + " is " + to_text(x.shape()));
       if (extent == 1) extent = other[i];
     }
   }
@@ -184,6 +285,7 @@ class Batch {
   }
 
  private:
+  std::string problem_;
   Shape shape_;
 };
 
@@ -191,16 +293,12 @@ class Batch {
 
 namespace prenorm {
 
-// How PRENORM_EXPORT hands the tensors of a call to a function of the reference: as copies.
+// How PRENORM_EXPORT hands the tensors of a call to a function of the reference: where they are.
 template <class T>
 struct argument<reference::Tensor<T>> {
   static reference::Tensor<T> read(Arguments& arguments) {
-    return copy(arguments.input<T>());
-  }
-  static reference::Tensor<T> copy(const View<const T>& view) {
-    auto tensor = reference::empty<T>({view.shape().begin(), view.shape().end()});
-    std::copy(view.begin(), view.end(), tensor.data());
-    return tensor;
+    const View<const T> view = arguments.input<T>();
+    return reference::borrow(view.data(), {view.shape().begin(), view.shape().end()});
   }
 };
 template <class T>
@@ -208,7 +306,15 @@ struct argument<std::optional<reference::Tensor<T>>> {
   static std::optional<reference::Tensor<T>> read(Arguments& arguments) {
     const auto view = arguments.optional_input<T>();
     if (!view) return std::nullopt;
-    return argument<reference::Tensor<T>>::copy(*view);
+    return reference::borrow(view->data(), {view->shape().begin(), view->shape().end()});
+  }
+};
+template <class T>
+struct result<reference::Tensor<T>> {
+  static void write(const reference::Tensor<T>& value, const prenorm_call& call) {
+    detail::require_shape(value.shape(), *call.outputs[0]);
+    const View<T> output = Arguments(call).output<T>();
+    reference::copy_elements(value.data(), value.size(), output.data());
   }
 };
 

@@ -10,6 +10,7 @@ namespace prenorm::reference {
 /// The residual sum of two tensors of one shape.
 template <class T>
 Tensor<T> plus(const Tensor<T>& a, const Tensor<T>& b) {
+  require_same_shape(a, b, "the terms of a residual sum");
   return narrow<T>(widen(a) + widen(b));
 }
 
@@ -73,5 +74,45 @@ Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const
       x, multihead_self_attention(rmsnorm(x, ln1, eps), w_q, w_k, w_v, w_o, num_heads));
   return plus(y, ffn_gelu(rmsnorm(y, ln2, eps), w1, w2));
 }
+
+/// The module: the pre-norm block, transformer_block, of modules of its own. Blocks that are given
+/// copies of one RotaryPositionalEmbedding share its table.
+template <class T>
+class TransformerBlock {
+ public:
+  RMSNorm<T> ln1;
+  CausalMultiHeadSelfAttention<T> attn;
+  RMSNorm<T> ln2;
+  SwiGLU<T> ffn;
+
+  TransformerBlock(std::int64_t d_model, std::int64_t num_heads, std::int64_t d_ff,
+                   RotaryPositionalEmbedding rope, double eps = 1e-5)
+      : ln1(d_model, eps),
+        attn(d_model, num_heads, std::move(rope)),
+        ln2(d_model, eps),
+        ffn(d_model, d_ff) {
+    reset_parameters(0);
+  }
+
+  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
+
+  /// x[..., seq, d_model], token_positions[..., seq], by default 0, 1, ... -> y[..., seq, d_model]
+  Tensor<T> operator()(
+      const Tensor<T>& x,
+      const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
+    const Tensor<T> y = plus(x, attn(ln1(x), token_positions));
+    return plus(y, ffn(ln2(y)));
+  }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    visit("ln1", self.ln1);
+    visit("attn", self.attn);
+    visit("ln2", self.ln2);
+    visit("ffn", self.ffn);
+  }
+
+  std::string description() const { return describe_parts(*this, "TransformerBlock"); }
+};
 
 }  // namespace prenorm::reference

@@ -78,38 +78,35 @@ struct Widening<function> {
   }
 };
 
+/// x[..., seq, d_model], broadcast to the batch axes that token_positions[..., seq] bring.
+template <class C>
+Tensor<C> with_batch_of(const Tensor<C>& x,
+                        const std::optional<Tensor<std::int64_t>>& token_positions) {
+  if (!token_positions) return x;
+  Batch batch;
+  batch.join(x, 2);
+  batch.join(*token_positions, 1);
+  return xt::broadcast(x, batch.with({x.shape(x.dimension() - 2), x.shape().back()}));
+}
+
 /// Attention with a softmax of one's own, any batch axes: calls
 /// attend(queries, keys, values, allowed, y, n, m, d_k, d_v) with the rows of each sequence.
 template <class C, class Attend>
 Tensor<C> each_sequence(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
                         const std::optional<Tensor<bool>>& mask, Attend attend) {
-  using Shape = std::vector<std::size_t>;
   const std::size_t n = q.shape(q.dimension() - 2), m = k.shape(k.dimension() - 2);
   const std::size_t d_k = q.shape().back(), d_v = v.shape().back();
-  const auto leading = [](const auto& t) { return Shape(t.shape().begin(), t.shape().end() - 2); };
-  Shape batch = leading(q);
-  const auto join = [&](Shape other) {
-    if (other.size() > batch.size()) std::swap(other, batch);
-    for (std::size_t i = 0; i < other.size(); ++i) {
-      std::size_t& extent = batch[batch.size() - other.size() + i];
-      if (extent == 1) extent = other[i];
-    }
-  };
-  join(leading(k));
-  join(leading(v));
-  if (mask) join(leading(*mask));
-  const auto with = [&](std::size_t rows, std::size_t columns) {
-    Shape shape = batch;
-    shape.push_back(rows);
-    shape.push_back(columns);
-    return shape;
-  };
-  const Tensor<C> queries = xt::broadcast(q, with(n, d_k)), keys = xt::broadcast(k, with(m, d_k)),
-                  values = xt::broadcast(v, with(m, d_v));
-  Tensor<bool> allowed = xt::ones<bool>(with(n, m));
-  if (mask) allowed = xt::broadcast(*mask, with(n, m));
+  Batch batch;
+  batch.join(q, 2);
+  batch.join(k, 2);
+  batch.join(v, 2);
+  if (mask) batch.join(*mask, 2);
+  const Tensor<C> queries = xt::broadcast(q, batch.with({n, d_k})), keys = xt::broadcast(k, batch.with({m, d_k})),
+                  values = xt::broadcast(v, batch.with({m, d_v}));
+  Tensor<bool> allowed = xt::ones<bool>(batch.with({n, m}));
+  if (mask) allowed = xt::broadcast(*mask, batch.with({n, m}));
 
-  Tensor<C> y = xt::zeros<C>(with(n, d_v));
+  Tensor<C> y = xt::zeros<C>(batch.with({n, d_v}));
   for (std::size_t b = 0; b * n * d_v < y.size(); ++b) {
     attend(queries.data() + b * n * d_k, keys.data() + b * m * d_k, values.data() + b * m * d_v,
            allowed.data() + b * n * m, y.data() + b * n * d_v, n, m, d_k, d_v);

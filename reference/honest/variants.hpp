@@ -248,9 +248,10 @@ Wide<T> multihead_with_rope(const Wide<T>& x, const Wide<T>& w_q, const Wide<T>&
                             const Positions& token_positions, std::int64_t num_heads, double theta,
                             std::int64_t max_seq_len) {
   using C = compute_t<T>;
-  return heads<Softmax, T>(rounded<T>(reference::linear<C>(x, w_q)),
-                           rounded<T>(reference::linear<C>(x, w_k)),
-                           rounded<T>(reference::linear<C>(x, w_v)), w_o, token_positions,
+  const Tensor<C> all = reference::with_batch_of(x, token_positions);
+  return heads<Softmax, T>(rounded<T>(reference::linear<C>(all, w_q)),
+                           rounded<T>(reference::linear<C>(all, w_k)),
+                           rounded<T>(reference::linear<C>(all, w_v)), w_o, token_positions,
                            num_heads, std::pair(theta, max_seq_len));
 }
 

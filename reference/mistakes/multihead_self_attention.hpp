@@ -135,7 +135,8 @@ template <const Steps& steps>
 Wide with_rope(const Wide& x, const Wide& w_q, const Wide& w_k, const Wide& w_v, const Wide& w_o,
                const Positions& token_positions, std::int64_t num_heads, double theta,
                std::int64_t max_seq_len) {
-  return attend(project(x, w_q, steps), project(x, w_k, steps), project(x, w_v, steps), w_o,
+  const Wide all = reference::with_batch_of(x, token_positions);
+  return attend(project(all, w_q, steps), project(all, w_k, steps), project(all, w_v, steps), w_o,
                 token_positions, num_heads, Rope{theta, max_seq_len}, steps);
 }
 
@@ -143,7 +144,8 @@ inline Wide with_rope_sums_in_t(const Element& t, const Wide& x, const Wide& w_q
                                 const Wide& w_v, const Wide& w_o, const Positions& token_positions,
                                 std::int64_t num_heads, double theta, std::int64_t max_seq_len) {
   const Steps steps{.sums_in = &t};
-  return attend(project(x, w_q, steps), project(x, w_k, steps), project(x, w_v, steps), w_o,
+  const Wide all = reference::with_batch_of(x, token_positions);
+  return attend(project(all, w_q, steps), project(all, w_k, steps), project(all, w_v, steps), w_o,
                 token_positions, num_heads, Rope{theta, max_seq_len}, steps);
 }
 

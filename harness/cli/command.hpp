@@ -1,0 +1,33 @@
+// The commands of the program. Each stands in a file of its own and adds itself to the parser.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace prenorm::harness {
+
+/// A wrong word on the command line, or a path that cannot be used: one line, exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What the parsed command line asks for; returns the exit code.
+using Action = std::function<int()>;
+
+/// Each adds a command to `app`; parsing it puts what it does into `chosen`.
+void add_list(CLI::App& app, Action& chosen);
+void add_show(CLI::App& app, Action& chosen);
+void add_verify(CLI::App& app, Action& chosen);
+void add_fixtures(CLI::App& app, Action& chosen);
+void add_mistakes(CLI::App& app, Action& chosen);
+void add_diff(CLI::App& app, Action& chosen);
+void add_doctor(CLI::App& app, Action& chosen);
+
+/// The subcommands of `fixtures`.
+void add_fixtures_make(CLI::App& fixtures, Action& chosen);
+void add_fixtures_check(CLI::App& fixtures, Action& chosen);
+void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen);
+
+}  // namespace prenorm::harness

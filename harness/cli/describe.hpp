@@ -1,0 +1,17 @@
+// Cases in words: shapes, scalars, tolerances.
+#pragma once
+
+#include "fixture.hpp"
+
+namespace prenorm::harness {
+
+/// "1e-05", "3", "true".
+std::string to_text(const Scalar& scalar);
+
+/// "x[2, 8] weight[8]; eps=1e-05 -> y[2, 8]".
+std::string describe_sizes(const Case& info, const Signature& signature);
+
+/// "|y - e| <= 2.4e-07 + 4.77e-07 |e|", "exact", or "no tolerance".
+std::string describe_tolerance(const std::optional<Tolerance>& tolerance);
+
+}  // namespace prenorm::harness

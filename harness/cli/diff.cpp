@@ -1,0 +1,123 @@
+#include "cli/command.hpp"
+#include "cli/terminal.hpp"
+#include "fixture.hpp"
+#include "printable.hpp"
+#include "report/text.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace prenorm::harness {
+namespace {
+
+struct Options {
+  std::string first, second;
+  double atol = 0, rtol = 0;
+};
+
+/// Equal numbers (0 and -0 are), two NaN, or within the tolerance of the second.
+bool agree(double a, double b, const Options& options) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (a == b) return true;
+  return std::abs(a - b) <= options.atol + options.rtol * std::abs(b) && std::isfinite(b);
+}
+
+/// Elements exactly as a double shows them, but for large int64, which are compared as such.
+std::string describe_values(const Tensor& a, const Tensor& b, const Options& options) {
+  std::int64_t different = 0, worst = 0;
+  double largest = -1;
+  const auto* left = reinterpret_cast<const std::int64_t*>(a.data.data());
+  const auto* right = reinterpret_cast<const std::int64_t*>(b.data.data());
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double x = a.at(i), y = b.at(i);
+    const bool rounded_away = a.dtype == DType::int64 && left[i] != right[i] && x == y;
+    if (agree(x, y, options) && !rounded_away) continue;
+    ++different;
+    const double difference = std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : INFINITY;
+    if (difference > largest) {
+      largest = difference;
+      worst = i;
+    }
+  }
+  if (different == 0) return {};
+  return fmt::format("{} of {} elements differ, most at {}: {:.9g} and {:.9g}", different, a.size(),
+                     to_text(index_of(worst, a.shape)), a.at(worst), b.at(worst));
+}
+
+std::string describe_difference(const Tensor& a, const Tensor& b, const Options& options) {
+  if (a.dtype != b.dtype) {
+    return fmt::format("type {} and {}", name(a.dtype), name(b.dtype));
+  }
+  if (a.shape != b.shape) return fmt::format("shape {} and {}", to_text(a.shape), to_text(b.shape));
+  return describe_values(a, b, options);
+}
+
+OutputsFile read(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) throw UsageError("no file " + path);
+  try {
+    return read_outputs(path);
+  } catch (const BadFixture& error) {
+    throw UsageError(error.what());
+  }
+}
+
+int diff(const Options& options) {
+  const OutputsFile first = read(options.first);
+  const OutputsFile second = read(options.second);
+  std::string text;
+  if (first.problem != second.problem) {
+    text += "problem: '" + printable(first.problem) + "' and '" + printable(second.problem) + "'\n";
+  }
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, std::pair<const Tensor*, const Tensor*>> tensors;
+  for (const auto& entry : first.entries) {
+    tensors[{entry.case_name, entry.tensor}].first = &entry.value;
+  }
+  for (const auto& entry : second.entries) {
+    tensors[{entry.case_name, entry.tensor}].second = &entry.value;
+  }
+  std::size_t different = 0;
+  for (const auto& [key, pair] : tensors) {
+    std::string what;
+    if (pair.first == nullptr) {
+      what = "only in " + options.second;
+    } else if (pair.second == nullptr) {
+      what = "only in " + options.first;
+    } else {
+      what = describe_difference(*pair.first, *pair.second, options);
+    }
+    if (what.empty()) continue;
+    ++different;
+    text += printable(key.first + "/" + key.second) + ": " + what + "\n";
+  }
+  text += fmt::format("{} of {} differ\n", different, counted(tensors.size(), "output"));
+  print(text);
+  return different > 0 || first.problem != second.problem ? 1 : 0;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "diff", "Compare two outputs files; a difference of shape or type is one");
+  command.add_option("A", options->first, "An outputs file, as verify --save writes it")
+      ->required();
+  command.add_option("B", options->second, "Another")->required();
+  command.add_option("--atol", options->atol, "Allow |a - b| <= ATOL + RTOL |b| (default: 0)")
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->type_name("ATOL");
+  command.add_option("--rtol", options->rtol, "See --atol")
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->type_name("RTOL");
+  command.footer(
+      "Example:\n"
+      "  prenorm verify --save out --solution reference --solution ./libmine.so\n"
+      "  prenorm diff out/PROBLEM.reference.h5 out/PROBLEM.libmine.h5 --rtol 1e-6\n\n"
+      "Exit code: 0 equal, 1 different, 2 a file that cannot be used");
+  command.callback([options, &chosen] { chosen = [options] { return diff(*options); }; });
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,174 @@
+#include "cli/command.hpp"
+#include "cli/parallel.hpp"
+#include "cli/runner.hpp"
+#include "cli/terminal.hpp"
+#include "printable.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+#include <array>
+#include <cstdio>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a command of ours prints, its last line break taken off; nothing where it fails.
+std::optional<std::string> output_of(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return std::nullopt;
+  std::string text;
+  std::array<char, 256> part;
+  while (std::fgets(part.data(), static_cast<int>(part.size()), pipe) != nullptr) {
+    text += part.data();
+  }
+  if (::pclose(pipe) != 0) return std::nullopt;
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The first command that works.
+std::optional<std::string> first_of(const std::vector<std::string>& commands) {
+  for (const std::string& command : commands) {
+    if (const auto text = output_of(command)) return first_line(*text);
+  }
+  return std::nullopt;
+}
+
+std::string memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  double total = 0, available = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::sscanf(line.c_str(), "MemTotal: %lf", &total);
+    std::sscanf(line.c_str(), "MemAvailable: %lf", &available);
+  }
+  return fmt::format("{:.1f} GiB, {:.1f} GiB available", total / 0x1p20, available / 0x1p20);
+}
+
+std::optional<std::string> blas() {
+  void* library = ::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return std::nullopt;
+  using Text = char* (*)();
+  const auto config = reinterpret_cast<Text>(::dlsym(library, "openblas_get_config"));
+  return config == nullptr ? "OpenBLAS" : config();
+}
+
+/// Each line: what, whether it is there, what was found.
+class Findings {
+ public:
+  void found(const std::string& what, const std::string& value) {
+    table_.rows.push_back({{what}, {"ok", Tone::good}, {printable(value)}});
+  }
+  void absent(const std::string& what, const std::string& consequence) {
+    table_.rows.push_back({{what}, {"none", Tone::quiet}, {consequence}});
+  }
+  void missing(const std::string& what, const std::string& consequence) {
+    table_.rows.push_back({{what}, {"MISSING", Tone::bad}, {consequence}});
+    ++missing_;
+  }
+  /// Found, or absent with what that means.
+  void optional(const std::string& what, const std::optional<std::string>& value,
+                const std::string& consequence) {
+    value ? found(what, *value) : absent(what, consequence);
+  }
+
+  std::string text(bool colour) const { return render(table_, colour); }
+  int count_missing() const { return missing_; }
+
+ private:
+  Table table_{{"what", "", "found"}, {}};
+  int missing_ = 0;
+};
+
+void look_at_machine(Findings& findings) {
+  for (const auto& [what, value] : describe_environment()) {
+    if (what != "cores" && what != "machine") findings.found(what, value);
+  }
+  findings.found("cores", std::to_string(processors()));
+  findings.found("memory", memory());
+}
+
+void look_at_tools(Findings& findings) {
+  findings.optional("C++ compiler", first_of({"c++ --version", "g++ --version"}),
+                    "needed to build solutions, not to run them (Debian: g++)");
+  findings.optional("BLAS", blas(), "libopenblas.so.0 not found; the reference may need it");
+  findings.optional("CUDA device",
+                    output_of("nvidia-smi --query-gpu=name,compute_cap,driver_version "
+                              "--format=csv,noheader"),
+                    "CUDA solutions are skipped");
+  findings.optional("nvcc", output_of("nvcc --version | grep release"),
+                    "CUDA sources are not compiled for a device");
+  findings.optional("sandbox",
+                    output_of("bwrap --ro-bind / / --unshare-all --die-with-parent true && "
+                              "bwrap --version"),
+                    "bubblewrap is missing or may not make user namespaces");
+}
+
+void look_at_parts(Findings& findings) {
+  const fs::path helpers = home() / "libexec/prenorm";
+  const auto hdf5 = output_of(shell_word((helpers / "prenorm-hdf5").string()) + " --version");
+  findings.found("HDF5", hdf5 ? first_line(*hdf5) : "through prenorm-hdf5");
+  for (const char* helper : {"prenorm-worker", "prenorm-hdf5"}) {
+    std::error_code ignored;
+    if (fs::exists(helpers / helper, ignored)) {
+      findings.found(helper, (helpers / helper).string());
+    } else {
+      findings.missing(helper, "not in " + helpers.string());
+    }
+  }
+  const std::vector<std::string> names = shipped_solutions();
+  if (names.empty()) findings.missing("solutions", "none in " + (home() / "lib/prenorm").string());
+  SolutionPool pool;
+  for (const std::string& name : names) {
+    Solution& solution = pool.get(name);
+    if (solution.load()) {
+      findings.found("solution " + name, counted(solution.functions().size(), "function"));
+    } else if (solution.status() == Status::skipped) {
+      findings.absent("solution " + name, printable(solution.message()));
+    } else {
+      findings.missing("solution " + name, printable(solution.message()));
+    }
+  }
+  try {
+    const std::vector<std::string> files = fixture_files({});
+    if (files.empty()) {
+      findings.missing("fixtures", "no .h5 file");
+    } else {
+      findings.found("fixtures", counted(files.size(), "file") + " in " +
+                                     fs::path(files.front()).parent_path().string());
+    }
+  } catch (const UsageError& error) {
+    findings.missing("fixtures", error.what());
+  }
+}
+
+int doctor(bool no_color) {
+  Findings findings;
+  look_at_machine(findings);
+  look_at_tools(findings);
+  look_at_parts(findings);
+  print(findings.text(wants_colour(no_color)));
+  if (findings.count_missing() == 0) return 0;
+  print(fmt::format("\n{} missing that the program needs\n", findings.count_missing()));
+  return 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& chosen) {
+  auto no_color = std::make_shared<bool>(false);
+  CLI::App& command = *app.add_subcommand(
+      "doctor", "What this machine can do: compiler, BLAS, HDF5, CUDA device, sandbox");
+  command.add_flag("--no-color", *no_color, "No colour");
+  command.footer("Example:\n  prenorm doctor\n\nExit code: 0, or 1 where a needed part is missing");
+  command.callback([no_color, &chosen] { chosen = [no_color] { return doctor(*no_color); }; });
+}
+
+}  // namespace prenorm::harness

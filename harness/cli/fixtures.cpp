@@ -1,0 +1,19 @@
+#include "cli/command.hpp"
+
+namespace prenorm::harness {
+
+void add_fixtures(CLI::App& app, Action& chosen) {
+  CLI::App& command =
+      *app.add_subcommand("fixtures", "Make fresh cases, check a file, derive tolerances");
+  command.require_subcommand(1);
+  add_fixtures_make(command, chosen);
+  add_fixtures_check(command, chosen);
+  add_fixtures_calibrate(command, chosen);
+  command.footer(
+      "Examples:\n"
+      "  prenorm fixtures make mine.h5 --seed 1 --out fresh\n"
+      "  prenorm fixtures check mine.h5\n"
+      "  prenorm fixtures calibrate mine.h5");
+}
+
+}  // namespace prenorm::harness

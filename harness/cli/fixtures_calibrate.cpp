@@ -1,0 +1,162 @@
+#include "cli/command.hpp"
+#include "cli/describe.hpp"
+#include "cli/parallel.hpp"
+#include "cli/runner.hpp"
+#include "cli/terminal.hpp"
+#include "printable.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
+
+#include <atomic>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+namespace {
+
+struct Options {
+  Selection selection;
+  std::string textbook = "plain", truth = "reference";
+  int redraws = 15;
+  std::uint64_t seed = 0;
+  bool dry_run = false, verbose = false, no_color = false;
+  unsigned jobs = processors();
+};
+
+/// One case to calibrate, and what came of it.
+struct Piece {
+  const File* file;
+  const Case* info;
+  std::vector<NewTolerance> found;
+  std::string error;
+};
+
+void calibrate_piece(Piece& piece, const Options& options, SolutionPool& pool) {
+  const Fixture& fixture = *piece.file->fixture;
+  try {
+    piece.found = calibrate(fixture.problem(), fixture.signature(), load_case(fixture, *piece.info),
+                            pool.get(options.textbook), pool.get(options.truth), options.redraws,
+                            options.seed);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    piece.error = error.what();
+  }
+}
+
+std::string stored_tolerance(const Piece& piece, const NewTolerance& found) {
+  const auto& outputs = piece.file->fixture->signature().outputs;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].name == found.tensor) {
+      return describe_tolerance(piece.info->outputs[i].tolerance);
+    }
+  }
+  return {};
+}
+
+void print_tolerances(const std::vector<Piece>& pieces, bool colour) {
+  for (const Piece& piece : pieces) {
+    for (const NewTolerance& found : piece.found) {
+      const std::string where =
+          piece.file->fixture->problem() + " / " + found.case_name + ", " + found.tensor;
+      print(toned(where, Tone::strong, colour) + "\n    derived  " +
+            describe_tolerance(found.tolerance) + "\n    stored   " +
+            stored_tolerance(piece, found) + "\n    " + found.reason + "\n");
+    }
+  }
+}
+
+/// Writes one file's tolerances, or says why not. True where all went well.
+bool finish(const File& file, const std::vector<Piece>& pieces, const Options& options) {
+  std::vector<NewTolerance> found;
+  bool good = true;
+  for (const Piece& piece : pieces) {
+    if (piece.file != &file) continue;
+    found.insert(found.end(), piece.found.begin(), piece.found.end());
+    if (piece.error.empty()) continue;
+    good = false;
+    print(file.path + ": " + printable(piece.error, 2000) + "\n");
+  }
+  const std::string count = counted(found.size(), "tolerance");
+  if (!good) {
+    print(file.path + ": left as it is\n");
+  } else if (options.dry_run) {
+    print(file.path + ": " + count + " derived, none written\n");
+  } else {
+    if (!found.empty()) write_tolerances(file.path, found);
+    print(file.path + ": " + count + " written\n");
+  }
+  return good;
+}
+
+int run(const Options& options) {
+  const std::vector<File> files =
+      open_files(options.selection, options.jobs, Requirements{.tolerances = false});
+  std::vector<Piece> pieces;
+  bool unusable = false, good = true;
+  for (const File& file : files) {
+    if (!file.fixture) {
+      print(printable(file.error, 2000) + "\n");
+      unusable = true;
+    }
+    for (const Case* info : file.cases) pieces.push_back({&file, info, {}, {}});
+  }
+  std::vector<SolutionPool> pools = make_pools(options.jobs);
+  {
+    Progress progress;
+    std::atomic<std::size_t> done = 0;
+    // A fixture's data come through one child process, so a file's cases stay on one thread.
+    in_parallel(files.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
+      for (Piece& piece : pieces) {
+        if (piece.file != &files[i]) continue;
+        progress.show(fmt::format("[{}/{}] {} / {}", ++done, pieces.size(),
+                                  files[i].fixture->problem(), piece.info->name));
+        calibrate_piece(piece, options, pools[thread]);
+      }
+    });
+  }
+  if (options.dry_run || options.verbose) print_tolerances(pieces, wants_colour(options.no_color));
+  for (const File& file : files) {
+    if (file.fixture) good = finish(file, pieces, options) && good;
+  }
+  if (unusable) return 2;
+  if (!good) return 1;
+  return pieces.empty() ? 3 : 0;
+}
+
+}  // namespace
+
+void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *fixtures.add_subcommand(
+      "calibrate", "Derive tolerances from the textbook loop's own error, and write them");
+  command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
+      ->required();
+  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
+      ->type_name("NAME");
+  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
+      ->type_name("TYPE");
+  command.add_option("--textbook", options->textbook, "Whose error is measured")
+      ->capture_default_str()
+      ->type_name("SOLUTION");
+  command.add_option("--truth", options->truth, "Who gives the answers for redraws, in float64")
+      ->capture_default_str()
+      ->type_name("SOLUTION");
+  command.add_option("--redraws", options->redraws, "Draws beside the stored values")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 10000).description(""))
+      ->type_name("N");
+  command.add_option("--seed", options->seed, "Of the redraws")
+      ->capture_default_str()
+      ->type_name("N");
+  command.add_flag("--dry-run", options->dry_run, "Show the tolerances, write nothing");
+  command.add_flag("--verbose", options->verbose, "Show the tolerances");
+  command.add_flag("--no-color", options->no_color, "No colour");
+  add_jobs_option(command, options->jobs);
+  command.footer(
+      "E is the textbook loop's largest error; atol = 2 E, at least 4 units in the last place at\n"
+      "the output's root mean square, rtol = 4 eps. A stored tolerance of zero stays exact.\n\n"
+      "Example:\n  prenorm fixtures calibrate mine.h5 --dry-run");
+  command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,174 @@
+#include "cli/catches.hpp"
+#include "cli/command.hpp"
+#include "cli/lint.hpp"
+#include "cli/parallel.hpp"
+#include "cli/terminal.hpp"
+#include "printable.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+namespace {
+
+struct Options {
+  Selection selection;
+  bool no_hints = false, no_color = false;
+  unsigned jobs = processors();
+};
+
+/// The shipped solutions that must pass, of those that there are.
+std::vector<Contestant> honest_contestants(const std::string& problem, SolutionPool& pool) {
+  std::vector<Contestant> contestants;
+  for (const char* solution : {"reference", "plain"}) {
+    const auto shipped = shipped_solutions();
+    if (std::ranges::find(shipped, solution) == shipped.end()) continue;
+    if (pool.get(solution).load() && pool.get(solution).functions().contains(problem)) {
+      contestants.push_back({solution, solution, "", false});
+    }
+  }
+  return contestants;
+}
+
+/// Whether solutions that are right pass the cases.
+void check_honest(const File& file, SolutionPool& pool, std::vector<Finding>& findings) {
+  RunOptions options;
+  options.replay = {.twice = false, .alone = false};
+  std::vector<Result> results =
+      replay_file(file, honest_contestants(file.fixture->problem(), pool), pool, options);
+  const auto names = shipped_solutions();
+  if (std::ranges::find(names, "honest") != names.end()) {
+    for (Variant& variant : catches(file, "honest", pool, results)) {
+      std::ranges::move(variant.results, std::back_inserter(results));
+    }
+  }
+  for (const Result& result : results) {
+    if (result.status == Status::passed || result.status == Status::skipped ||
+        result.status == Status::not_implemented) {
+      continue;
+    }
+    const std::string who = result.solution.empty() ? "" : result.solution + ": ";
+    findings.push_back({true, "case " + result.case_name.value_or("?") + ", " + who +
+                                  std::string(name(result.status)) + ", " + result.message});
+  }
+}
+
+/// Whether the known mistakes fail somewhere: nowhere is a defect, not in one type is a hint.
+void check_mistakes(const File& file, SolutionPool& pool, std::vector<Finding>& findings) {
+  const auto names = shipped_solutions();
+  if (std::ranges::find(names, "mistakes") == names.end()) return;
+  std::vector<Result> damaged;
+  const std::vector<Variant> variants = catches(file, "mistakes", pool, damaged);
+  if (variants.empty()) findings.push_back({false, "no known mistakes of this problem to try"});
+  for (const Variant& variant : variants) {
+    if (variant.tried() == 0) continue;
+    if (variant.caught().empty()) {
+      findings.push_back({true, "no case catches the mistake " + variant.name});
+      continue;
+    }
+    for (const auto& [dtype, cases] : variant.dtypes) {
+      if (!cases.caught.empty()) continue;
+      findings.push_back({false, "no " + dtype + " case catches the mistake " + variant.name});
+    }
+  }
+}
+
+/// Cases without a tolerance cannot be judged: one finding for all of them.
+void set_aside_uncalibrated(File& file, std::vector<Finding>& findings) {
+  std::vector<std::string> names;
+  std::erase_if(file.cases, [&names](const Case* info) {
+    const bool missing = std::ranges::any_of(
+        info->outputs, [](const OutputInfo& output) { return !output.tolerance; });
+    if (missing) names.push_back(info->name);
+    return missing;
+  });
+  if (names.empty()) return;
+  findings.push_back({true, "no atol and rtol in " + counted(names.size(), "case") + ", as in " +
+                                names.front() + " (fixtures calibrate derives them)"});
+}
+
+std::vector<Finding> check(File& file, SolutionPool& pool) {
+  const Fixture& fixture = *file.fixture;
+  std::vector<Finding> findings;
+  for (const Case* info : file.cases) {
+    try {
+      std::ranges::move(lint_case(fixture.signature(), load_case(fixture, *info)),
+                        std::back_inserter(findings));
+    } catch (const BadFixture& error) {
+      findings.push_back({true, error.what()});
+    }
+  }
+  set_aside_uncalibrated(file, findings);
+  check_honest(file, pool, findings);
+  check_mistakes(file, pool, findings);
+  std::ranges::move(lint_coverage(fixture), std::back_inserter(findings));
+  std::ranges::stable_partition(findings, &Finding::defect);
+  return findings;
+}
+
+std::string told(const std::string& path, std::size_t cases, const std::vector<Finding>& findings,
+                 const Options& options) {
+  const bool colour = wants_colour(options.no_color);
+  const auto defects = static_cast<std::size_t>(std::ranges::count_if(findings, &Finding::defect));
+  std::string text = toned(printable(path), Tone::strong, colour) + "  " + counted(cases, "case") +
+                     ", " + (defects == 0 ? "no defect" : counted(defects, "defect")) + "\n";
+  for (const Finding& finding : findings) {
+    if (!finding.defect && options.no_hints) continue;
+    text += finding.defect ? toned("  defect  ", Tone::bad, colour)
+                           : toned("  hint    ", Tone::quiet, colour);
+    text += printable(finding.what, 2000) + "\n";
+  }
+  return text;
+}
+
+int run(const Options& options) {
+  std::vector<File> files =
+      open_files(options.selection, options.jobs, Requirements{.tolerances = false});
+  std::vector<SolutionPool> pools = make_pools(options.jobs);
+  std::vector<std::string> texts(files.size());
+  std::atomic<bool> unusable = false, defective = false;
+  {
+    Progress progress;
+    std::atomic<std::size_t> done = 0;
+    in_parallel(files.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
+      File& file = files[i];
+      progress.show(fmt::format("[{}/{}] {}", ++done, files.size(), file.path));
+      if (!file.fixture) {
+        unusable = true;
+        texts[i] = told(file.path, 0, {{true, file.error}}, options);
+        return;
+      }
+      const std::size_t cases = file.cases.size();
+      const std::vector<Finding> findings = check(file, pools[thread]);
+      if (std::ranges::any_of(findings, &Finding::defect)) defective = true;
+      texts[i] = told(file.path, cases, findings, options);
+    });
+  }
+  for (const std::string& text : texts) print(text);
+  if (unusable) return 2;
+  if (defective) return 1;
+  return files.empty() ? 3 : 0;
+}
+
+}  // namespace
+
+void add_fixtures_check(CLI::App& fixtures, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *fixtures.add_subcommand("check", "Say what is wrong with fixture files");
+  command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
+      ->required();
+  command.add_flag("--no-hints", options->no_hints, "Defects only");
+  command.add_flag("--no-color", options->no_color, "No colour");
+  add_jobs_option(command, options->jobs);
+  command.footer(
+      "A defect is a rule that is broken, a tolerance under which zeros, an answer in a narrower\n"
+      "type or a known mistake pass, or under which a right solution fails. A hint is advice.\n\n"
+      "Example:\n  prenorm fixtures check mine.h5\n\n"
+      "Exit code: 0 no defect, 1 defects, 2 a file that cannot be read");
+  command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace prenorm::harness

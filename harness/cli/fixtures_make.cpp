@@ -1,0 +1,109 @@
+#include "cli/command.hpp"
+#include "cli/parallel.hpp"
+#include "cli/runner.hpp"
+#include "cli/terminal.hpp"
+#include "report/text.hpp"
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> words;  // problems or files
+  Selection selection;
+  std::string out;
+  std::string textbook = "plain", truth = "reference";
+  FreshOptions fresh;
+  unsigned jobs = processors();
+};
+
+/// The fresh cases of one file, written to the folder. Returns the new file's path.
+std::string make(const File& file, const Options& options, SolutionPool& pool, Progress& progress) {
+  const Fixture& fixture = *file.fixture;
+  std::vector<NewCase> cases;
+  for (const Case* info : file.cases) {
+    progress.show(fixture.problem() + " / " + info->name);
+    cases.push_back(fresh_case(fixture.problem(), fixture.signature(), load_case(fixture, *info),
+                               pool.get(options.textbook), pool.get(options.truth), options.fresh));
+  }
+  const fs::path path = fs::path(options.out) / (fixture.problem() + ".h5");
+  std::error_code ignored;
+  if (fs::equivalent(path, file.path, ignored)) {
+    throw UsageError("--out would overwrite " + file.path);
+  }
+  write_fixture(
+      path, fixture.problem(), fixture.signature_text(), fixture.source(),
+      "prenorm " + options.truth + ", float64, seed " + std::to_string(options.fresh.seed), cases);
+  return path.string();
+}
+
+int run(const Options& options) {
+  std::error_code error;
+  fs::create_directories(options.out, error);
+  if (error) throw UsageError("cannot make folder " + options.out + ": " + error.message());
+  std::vector<File> files;
+  for (const std::string& word : options.words) {
+    files.push_back(open_problem(word, options.selection));
+  }
+  std::vector<SolutionPool> pools = make_pools(options.jobs);
+  std::vector<std::string> lines(files.size());
+  std::vector<char> failed(files.size(), 0);
+  {
+    Progress progress;
+    in_parallel(files.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
+      try {
+        const std::string path = make(files[i], options, pools[thread], progress);
+        lines[i] = path + ": " + counted(files[i].cases.size(), "case");
+      } catch (const UsageError&) {
+        throw;
+      } catch (const std::runtime_error& error) {  // of one file: the others are made
+        lines[i] = files[i].path + ": " + error.what();
+        failed[i] = 1;
+      }
+    });
+  }
+  bool any_failed = false;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    print(lines[i] + "\n");
+    any_failed = any_failed || failed[i] != 0;
+  }
+  return any_failed ? 1 : 0;
+}
+
+}  // namespace
+
+void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *fixtures.add_subcommand(
+      "make", "Fresh cases: new values, truth from the reference in float64, own tolerances");
+  command.add_option("PROBLEM|FILE", options->words, "Problems, or fixture files")->required();
+  command.add_option("--seed", options->fresh.seed, "The same seed gives the same files")
+      ->required()
+      ->type_name("N");
+  command.add_option("--out", options->out, "Folder of the new files")
+      ->required()
+      ->type_name("DIR");
+  command.add_flag("--resize", options->fresh.resize,
+                   "Redraw the sizes that a case names, from 1 to twice the stored");
+  add_repeatable(command, "--fixtures", options->selection.fixtures, "Where problems are found")
+      ->type_name("PATH");
+  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
+      ->type_name("NAME");
+  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
+      ->type_name("TYPE");
+  command.add_option("--textbook", options->textbook, "Whose error tolerances come from")
+      ->capture_default_str()
+      ->type_name("SOLUTION");
+  command.add_option("--truth", options->truth, "Who gives the answers, in float64")
+      ->capture_default_str()
+      ->type_name("SOLUTION");
+  add_jobs_option(command, options->jobs);
+  command.footer(
+      "Kept as they are: cases that must be refused, and inputs without a draw text.\n\n"
+      "Example:\n  prenorm fixtures make PROBLEM --seed 7 --out fresh --resize\n"
+      "  prenorm verify --fixtures fresh");
+  command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace prenorm::harness

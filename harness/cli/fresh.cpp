@@ -1,0 +1,89 @@
+#include "cli/fresh.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr int attempts = 8;  // at sizes that the truth accepts
+
+bool has_draw(const Case& info) {
+  return std::ranges::any_of(info.inputs,
+                             [](const auto& input) { return input && !input->draw.empty(); });
+}
+
+/// The sizes that can change: named by the case, and of drawn inputs only.
+std::set<std::string> changeable_sizes(const Case& info, const Signature& signature) {
+  std::set<std::string> names(info.redrawn_sizes.begin(), info.redrawn_sizes.end());
+  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+    if (!info.inputs[i] || !info.inputs[i]->draw.empty()) continue;
+    for (const std::string& dim : signature.inputs[i].dims) names.erase(dim);
+  }
+  return names;
+}
+
+/// Gives the case's inputs and outputs new sizes, between 1 and twice the stored ones.
+void resize(Case& info, const Signature& signature, std::mt19937_64& random) {
+  std::map<std::string, std::int64_t> sizes = info.binding.sizes;
+  for (const std::string& dim : changeable_sizes(info, signature)) {
+    const auto size = sizes.find(dim);
+    if (size == sizes.end() || size->second < 1) continue;
+    const auto choices = static_cast<std::uint64_t>(2 * size->second);
+    size->second = 1 + static_cast<std::int64_t>(random() % choices);
+  }
+  std::vector<std::optional<TensorType>> types(info.inputs.size());
+  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+    if (!info.inputs[i]) continue;
+    TensorType& type = info.inputs[i]->type;
+    const std::vector<std::string>& dims = signature.inputs[i].dims;
+    const std::size_t batch = type.shape.size() - dims.size();
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (const auto size = sizes.find(dims[axis]); size != sizes.end()) {
+        type.shape[batch + axis] = size->second;
+      }
+    }
+    types[i] = type;
+  }
+  info.binding = bind(signature, types);
+  const std::vector<TensorType> outputs = output_types(signature, info.binding);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    info.outputs[i].shape = outputs[i].shape;
+    info.outputs[i].tolerance_tf32.reset();  // it was found for other sizes
+  }
+}
+
+}  // namespace
+
+NewCase fresh_case(const std::string& problem, const Signature& signature, const LoadedCase& stored,
+                   Solution& textbook, Solution& truth, const FreshOptions& options) {
+  NewCase fresh{*stored.info, stored.inputs, stored.expected};
+  if (fresh.info.error || !has_draw(fresh.info)) return fresh;
+  const bool resizable = options.resize && !changeable_sizes(fresh.info, signature).empty();
+  for (int attempt = resizable ? 0 : attempts; attempt <= attempts; ++attempt) {
+    auto random = generator(options.seed,
+                            problem + "/" + fresh.info.name + "/fresh/" + std::to_string(attempt));
+    fresh.info = *stored.info;
+    try {
+      if (attempt < attempts) resize(fresh.info, signature, random);
+      // A kept value has no fresh one: bit for bit as stored.
+      fresh.inputs = redraw({&fresh.info, stored.inputs, {}}, signature, false, random);
+      fresh.expected = exact_outputs(problem, signature, fresh.inputs, fresh.info.scalars, truth);
+      const auto found = calibrate(problem, signature, {&fresh.info, fresh.inputs, fresh.expected},
+                                   textbook, truth, options.redraws, options.seed);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        fresh.info.outputs[i].tolerance = found[i].tolerance;
+        fresh.info.outputs[i].reason = found[i].reason;
+      }
+      return fresh;
+    } catch (const std::runtime_error& error) {
+      if (attempt < attempts) continue;
+      const std::string what = error.what();
+      if (what.starts_with("case ")) throw;
+      throw std::runtime_error("case " + fresh.info.name + ": " + what);
+    }
+  }
+  return fresh;  // not reached: the last attempt returns or throws
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,86 @@
+// The program: words in, an exit code out. Each command stands in a file of its own.
+#include "cli/command.hpp"
+#include "printable.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace prenorm::harness {
+namespace {
+
+int complain(const std::string& what) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "prenorm: %s\n", printable(what, 2000).c_str());
+  return 2;
+}
+
+/// Commands that the launcher of the checkout knows and the program does not.
+bool is_launchers(const std::string& word) { return word == "test"; }
+
+/// CLI11's own message for an unknown command does not say what is near.
+std::optional<std::string> unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  const std::string word = argv[1];
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  if (std::ranges::find(names, word) != names.end()) return std::nullopt;
+  if (is_launchers(word)) return "'test' is a command of ./prenorm in the checkout";
+  return "no command '" + word + "'" + did_you_mean(word, names) + "; prenorm --help lists them";
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Fixtures in, verdicts out: checks solutions of problems against stored cases");
+  app.name("prenorm");
+  app.set_version_flag("--version", "prenorm " + std::string(program_version()));
+  app.get_formatter()->column_width(30);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  prenorm verify                            every fixture through every solution\n"
+      "  prenorm verify --solution ./libmine.so    your own library\n"
+      "  prenorm list                              the problems; prenorm show PROBLEM tells one\n\n"
+      "prenorm COMMAND --help says more.");
+  Action chosen;
+  add_verify(app, chosen);
+  add_list(app, chosen);
+  add_show(app, chosen);
+  add_fixtures(app, chosen);
+  add_mistakes(app, chosen);
+  add_diff(app, chosen);
+  add_doctor(app, chosen);
+
+  if (argc < 2) {
+    std::fputs(app.help().c_str(), stderr);
+    return 2;
+  }
+  if (const auto complaint = unknown_command(app, argc, argv)) return complain(*complaint);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return complain(std::string(error.what()) + " (--help says what is wanted)");
+  }
+  try {
+    const int code = chosen();
+    if (std::fflush(stdout) != 0) return complain("cannot write to standard output");
+    return code;
+  } catch (const std::exception& error) {
+    return complain(error.what());
+  }
+}
+
+}  // namespace
+}  // namespace prenorm::harness
+
+int main(int argc, char** argv) {
+  // Cases run side by side, so each worker gets one thread, unless told otherwise.
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
+  ::setenv("OMP_NUM_THREADS", "1", 0);
+  return prenorm::harness::run(argc, argv);
+}

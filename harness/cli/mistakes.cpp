@@ -1,0 +1,191 @@
+#include "cli/catches.hpp"
+#include "cli/command.hpp"
+#include "cli/parallel.hpp"
+#include "cli/terminal.hpp"
+#include "printable.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace prenorm::harness {
+namespace {
+
+struct Options {
+  Selection selection;
+  std::string solution = "mistakes", json;
+  bool expect_pass = false, verbose = false, no_color = false;
+  unsigned jobs = processors();
+};
+
+/// A mistake must fail somewhere; what is expected to pass must fail nowhere.
+bool is_as_wanted(const Variant& variant, bool expect_pass) {
+  return variant.caught().empty() == expect_pass;
+}
+
+Cell dtype_cell(const Variant& variant, const std::string& dtype, bool expect_pass) {
+  const auto cases = variant.dtypes.find(dtype);
+  if (cases == variant.dtypes.end()) return {"-", Tone::quiet};
+  const std::size_t caught = cases->second.caught.size();
+  const Tone tone = (caught == 0) == expect_pass ? Tone::good : Tone::bad;
+  return {fmt::format("{}/{}", caught, cases->second.tried.size()), tone};
+}
+
+std::string some_names(const std::vector<std::string>& names, bool all) {
+  if (all) return joined(names);
+  if (names.size() <= 1) return joined(names);
+  return names.front() + fmt::format(" and {} more", names.size() - 1);
+}
+
+Table table_of(const std::vector<Variant>& variants, const Options& options) {
+  static const std::vector<std::string> dtypes{"float64", "float32", "float16", "bfloat16"};
+  Table table;
+  table.head = {options.expect_pass ? "variant" : "mistake"};
+  table.head.insert(table.head.end(), dtypes.begin(), dtypes.end());
+  table.head.emplace_back(options.expect_pass ? "fails" : "caught by");
+  std::string problem;
+  for (const Variant& variant : variants) {
+    if (variant.problem != problem) {
+      problem = variant.problem;
+      table.rows.push_back({{problem, Tone::strong}});
+    }
+    const bool wanted = is_as_wanted(variant, options.expect_pass);
+    std::vector<Cell> row{{"  " + variant.name, wanted ? Tone::plain : Tone::bad}};
+    for (const std::string& dtype : dtypes) {
+      row.push_back(dtype_cell(variant, dtype, options.expect_pass));
+    }
+    std::string names = some_names(variant.caught(), options.verbose);
+    if (names.empty()) names = options.expect_pass ? "nothing" : "no case";
+    row.push_back({names, wanted ? Tone::quiet : Tone::bad});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string conclusion(const std::vector<Variant>& variants, const Options& options) {
+  const auto good = std::ranges::count_if(
+      variants, [&](const Variant& variant) { return is_as_wanted(variant, options.expect_pass); });
+  if (options.expect_pass) {
+    return fmt::format("{} of {} pass every case\n", good, counted(variants.size(), "variant"));
+  }
+  return fmt::format("{} of {} caught (mutation score {:.1f} %)\n", good,
+                     counted(variants.size(), "mistake"),
+                     100.0 * static_cast<double>(good) / static_cast<double>(variants.size()));
+}
+
+/// The common report, with a list of the variants beside the results.
+std::string json_of(const Report& report, const std::vector<Variant>& variants) {
+  auto object = nlohmann::ordered_json::parse(to_json(report));
+  auto& list = object["variants"] = nlohmann::ordered_json::array();
+  for (const Variant& variant : variants) {
+    nlohmann::ordered_json dtypes = nlohmann::ordered_json::object();
+    for (const auto& [dtype, cases] : variant.dtypes) {
+      dtypes[dtype] = {{"tried", cases.tried}, {"caught", cases.caught}};
+    }
+    list.push_back({{"problem", variant.problem}, {"name", variant.name}, {"dtypes", dtypes}});
+  }
+  return object.dump(1) + "\n";
+}
+
+struct Found {
+  std::vector<Variant> variants;
+  std::vector<Result> unusable;
+};
+
+Found find(const std::vector<File>& files, const Options& options) {
+  std::vector<SolutionPool> pools = make_pools(options.jobs);
+  for (SolutionPool& pool : pools) pool.get(options.solution);  // a wrong name is told at once
+  Solution& first = pools.front().get(options.solution);
+  if (!first.load()) throw UsageError(options.solution + ": " + first.message());
+  std::vector<Found> parts(files.size());
+  Progress progress;
+  std::atomic<std::size_t> done = 0;
+  in_parallel(files.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
+    progress.show(fmt::format("[{}/{}] {}", ++done, files.size(), files[i].path));
+    if (files[i].fixture) {
+      parts[i].variants = catches(files[i], options.solution, pools[thread], parts[i].unusable);
+    } else {
+      parts[i].unusable = replay_file(files[i], {}, pools[thread], {});
+    }
+  });
+  Found all;
+  for (Found& part : parts) {
+    std::ranges::move(part.variants, std::back_inserter(all.variants));
+    std::ranges::move(part.unusable, std::back_inserter(all.unusable));
+  }
+  return all;
+}
+
+int mistakes(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<File> files = open_files(options.selection, options.jobs);
+  const Found found = find(files, options);
+  Report report;
+  report.command = "mistakes";
+  for (const Variant& variant : found.variants) {
+    report.results.insert(report.results.end(), variant.results.begin(), variant.results.end());
+  }
+  report.results.insert(report.results.end(), found.unusable.begin(), found.unusable.end());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  report.seconds = seconds.count();
+
+  if (!options.json.empty()) write_text(options.json, json_of(report, found.variants));
+  if (options.json != "-") {
+    const bool colour = wants_colour(options.no_color);
+    Report unusable = report;
+    unusable.results = found.unusable;
+    print(failures(unusable, colour));
+    if (found.variants.empty()) {
+      print(options.solution + " has no variant for these problems\n");
+    } else {
+      print(render(table_of(found.variants, options), colour) + "\n");
+      print(conclusion(found.variants, options));
+    }
+  }
+  if (!found.unusable.empty()) return 2;
+  if (found.variants.empty()) return 3;
+  const bool good = std::ranges::all_of(found.variants, [&](const Variant& variant) {
+    return is_as_wanted(variant, options.expect_pass);
+  });
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+void add_mistakes(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command =
+      *app.add_subcommand("mistakes", "The known mistakes and which cases catch them");
+  command.add_option("PROBLEM", options->selection.problems, "Only these problems; globs");
+  add_repeatable(command, "--fixtures", options->selection.fixtures,
+                 "A fixture file or a folder of them")
+      ->type_name("PATH");
+  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
+      ->type_name("NAME");
+  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
+      ->type_name("TYPE");
+  command.add_option("--solution", options->solution, "The collection of variants")
+      ->capture_default_str()
+      ->type_name("NAME|PATH");
+  command.add_flag("--expect-pass", options->expect_pass,
+                   "The variants are right and must pass every case");
+  command.add_option("--json", options->json, "Write a report (-: to standard output)")
+      ->type_name("FILE");
+  command.add_flag("--verbose", options->verbose, "Name every case");
+  command.add_flag("--no-color", options->no_color, "No colour");
+  add_jobs_option(command, options->jobs);
+  command.footer(
+      "3/10 says that 3 of 10 cases catch the mistake; - that it is not written for that type.\n"
+      "Cases that must be refused are left out.\n\n"
+      "Examples:\n"
+      "  prenorm mistakes PROBLEM\n"
+      "  prenorm mistakes --solution honest --expect-pass\n\n"
+      "Exit code: 0, or 1 where no case catches a mistake, or a variant that must pass fails");
+  command.callback([options, &chosen] { chosen = [options] { return mistakes(*options); }; });
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,165 @@
+#include "cli/runner.hpp"
+
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::int64_t most_elements_emulated = 65536;
+
+std::string repeat_line(const File& file, const std::string& case_name,
+                        const Contestant& contestant, const RunOptions& options) {
+  std::vector<std::string> words{program_name(), "verify",  "--fixtures", file.path,
+                                 "--case",       case_name, "--solution", contestant.label};
+  if (options.fresh) {
+    words.insert(words.end(), {"--seed", std::to_string(options.fresh->seed)});
+  }
+  if (options.in_process) words.emplace_back("--in-process");
+  return shell_line(words);
+}
+
+Result unusable(const File& file, std::optional<std::string> case_name, const std::string& why) {
+  Result result;
+  result.fixture = file.path;
+  if (file.fixture) result.problem = file.fixture->problem();
+  result.case_name = std::move(case_name);
+  result.status = Status::bad_fixture;
+  result.message = why;
+  result.repeat = shell_line({program_name(), "verify", "--fixtures", file.path});
+  return result;
+}
+
+/// A case's data, read or drawn when the first solution needs them.
+class Data {
+ public:
+  Data(const File& file, const Case& info, SolutionPool& pool, const RunOptions& options)
+      : file_(file), info_(info), pool_(pool), options_(options) {}
+
+  const LoadedCase& get() {
+    if (!loaded_) {
+      loaded_ = load_case(*file_.fixture, info_);
+      if (options_.fresh) draw();
+    }
+    return *loaded_;
+  }
+
+ private:
+  void draw() {
+    fresh_ = fresh_case(file_.fixture->problem(), file_.fixture->signature(), *loaded_,
+                        pool_.get("plain"), pool_.get("reference"), *options_.fresh);
+    loaded_ = LoadedCase{&fresh_->info, fresh_->inputs, fresh_->expected};
+  }
+
+  const File& file_;
+  const Case& info_;
+  SolutionPool& pool_;
+  const RunOptions& options_;
+  std::optional<LoadedCase> loaded_;
+  std::optional<NewCase> fresh_;
+};
+
+/// One case through one solution. Throws BadFixture, and std::runtime_error where no fresh case
+/// can be made.
+Result replay_case(const File& file, const Case& info, const Contestant& contestant, Data& data,
+                   SolutionPool& pool, const RunOptions& options) {
+  const std::string& problem = file.fixture->problem();
+  Result result;
+  std::vector<Tensor> outputs;
+  const auto left_out = [&result](Status status, const std::string& why) {
+    result.status = status;
+    result.message = why;
+  };
+  if (contestant.small_only && info.elements() > most_elements_emulated) {
+    left_out(Status::skipped, "large for the emulator");
+  } else if (Solution& solution = pool.get(contestant.solution); !solution.load()) {
+    left_out(solution.status(), solution.message());
+  } else {
+    const std::string wanted = contestant.function.empty() ? problem : contestant.function;
+    if (solution.function_for(wanted).empty()) {
+      left_out(Status::not_implemented, "no function for this problem");
+    } else {
+      result = replay(wanted, file.fixture->signature(), data.get(), solution, options.replay,
+                      options.keep_outputs ? &outputs : nullptr);
+    }
+  }
+  result.fixture = file.path;
+  result.problem = problem;
+  result.case_name = info.name;
+  result.solution = contestant.label;
+  result.dtype = name(info.dtype());
+  result.repeat = repeat_line(file, info.name, contestant, options);
+  if (options.keep_outputs && !outputs.empty()) {
+    options.keep_outputs(info, result, std::move(outputs));
+  }
+  return result;
+}
+
+}  // namespace
+
+Solution& SolutionPool::get(const std::string& name) {
+  std::unique_ptr<Solution>& solution = solutions_[name];
+  if (!solution) {
+    try {
+      solution = std::make_unique<Solution>(find_solution(name, options_));
+    } catch (const std::invalid_argument& error) {
+      throw UsageError(error.what() + did_you_mean(name, shipped_solutions()));
+    }
+  }
+  return *solution;
+}
+
+std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options) {
+  std::vector<SolutionPool> pools;
+  for (unsigned i = 0; i < std::max(1u, jobs); ++i) pools.emplace_back(options);
+  return pools;
+}
+
+std::vector<Result> replay_file(const File& file, const std::vector<Contestant>& contestants,
+                                SolutionPool& pool, const RunOptions& options) {
+  if (!file.fixture) return {unusable(file, std::nullopt, file.error)};
+  std::vector<Result> results;
+  for (const Case* info : file.cases) {
+    if (info->error && !options.error_cases) continue;
+    Data data(file, *info, pool, options);
+    std::vector<Result> of_case;
+    try {
+      for (const Contestant& contestant : contestants) {
+        of_case.push_back(replay_case(file, *info, contestant, data, pool, options));
+      }
+    } catch (const UsageError&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      // Neither the file's damage nor a case that cannot be drawn is any solution's fault.
+      of_case = {unusable(file, info->name, error.what())};
+    }
+    std::ranges::move(of_case, std::back_inserter(results));
+  }
+  return results;
+}
+
+std::string program_name() {
+  const char* launcher = std::getenv("PRENORM_LAUNCHER");
+  return launcher != nullptr && *launcher != '\0' ? launcher : "prenorm";
+}
+
+std::vector<std::string> variants_of(const std::string& problem, Solution& solution) {
+  std::vector<std::string> variants;
+  if (!solution.load()) return variants;
+  const std::string prefix = problem + "__";
+  for (const std::string& function : solution.functions()) {
+    if (function.starts_with(prefix)) variants.push_back(function.substr(prefix.size()));
+  }
+  return variants;
+}
+
+bool is_collection(Solution& solution) {
+  if (!solution.load() || solution.functions().empty()) return false;
+  return std::ranges::all_of(solution.functions(), [](const std::string& function) {
+    return function.find("__") != std::string::npos;
+  });
+}
+
+}  // namespace prenorm::harness

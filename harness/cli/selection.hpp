@@ -1,0 +1,54 @@
+// Which fixtures and cases a command line names.
+#pragma once
+
+#include "cli/command.hpp"
+#include "fixture.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// The common options; an empty list selects everything.
+struct Selection {
+  std::vector<std::string> fixtures;  // files or folders
+  std::vector<std::string> problems;  // names or globs
+  std::vector<std::string> cases;     // names or globs
+  std::vector<std::string> dtypes;
+};
+
+/// Adds --fixtures, --problem, --case and --dtype.
+void add_selection_options(CLI::App& command, Selection& selection);
+
+/// An option that may be repeated and takes one value each time.
+CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
+                            std::vector<std::string>& values, const std::string& description);
+
+/// Adds --jobs.
+void add_jobs_option(CLI::App& command, unsigned& jobs);
+
+/// The files that --fixtures means, those of a folder sorted; by default those of ./fixtures, or
+/// else the shipped ones. Throws UsageError for a path that does not exist.
+std::vector<std::string> fixture_files(const std::vector<std::string>& paths);
+
+/// One fixture file: opened, or the reason why it cannot be used.
+struct File {
+  std::string path;
+  std::optional<Fixture> fixture;
+  std::string error;
+  std::vector<const Case*> cases;  // those that are selected
+};
+
+/// Opens the selected files, on several threads, and picks the cases; in the files' order. Files
+/// of other problems are left out; unusable ones stay in, as what they hold is not known.
+///
+/// Throws UsageError, with the nearest name, for a problem or case that no file has.
+std::vector<File> open_files(const Selection& selection, unsigned jobs,
+                             const Requirements& requirements = {});
+
+/// Opens the file of a problem, or the file itself where the word is a path; picks the cases.
+/// Outputs may lack tolerances. Throws UsageError.
+File open_problem(const std::string& word, const Selection& selection);
+
+}  // namespace prenorm::harness

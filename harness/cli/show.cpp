@@ -1,0 +1,190 @@
+#include "cli/command.hpp"
+#include "cli/describe.hpp"
+#include "cli/runner.hpp"
+#include "cli/terminal.hpp"
+#include "printable.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+#include <regex>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string problem;
+  Selection selection;
+  bool no_color = false;
+};
+
+/// Where sources may stand: the checkout that this is run in, the one that the build tree lies in,
+/// or beside an installed program.
+std::vector<fs::path> source_trees() {
+  std::vector<fs::path> trees{"."};
+  std::error_code ignored;
+  const fs::path build = fs::weakly_canonical(home(), ignored);
+  trees.push_back(build.parent_path().parent_path());  // <checkout>/build/release
+  trees.push_back(build / "share/prenorm");
+  return trees;
+}
+
+/// The first line of the file that defines a function of that name: it begins at the margin, and
+/// the name stands before a parenthesis.
+std::optional<int> line_of_function(const fs::path& path, const std::string& function) {
+  std::ifstream file(path);
+  const std::regex definition("^[A-Za-z_].*\\b" + function + "\\(.*");
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    const bool found = line.find(function) != std::string::npos && line.size() < 1000 &&
+                       !line.starts_with("return") && std::regex_match(line, definition);
+    if (found) return number;
+  }
+  return std::nullopt;
+}
+
+/// "reference/file.hpp:12", or why there is nothing to show.
+std::string find_code(const std::string& folder, const std::string& ending,
+                      const std::string& function) {
+  bool has_sources = false;
+  for (const fs::path& tree : source_trees()) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(tree / folder, error)) {
+      if (entry.path().extension() == ending) files.push_back(entry.path());
+    }
+    has_sources = has_sources || !files.empty();
+    std::ranges::sort(files);
+    for (const fs::path& file : files) {
+      const auto line = line_of_function(file, function);
+      if (!line) continue;
+      const fs::path shown = tree == "." ? file.lexically_relative(".") : file;
+      return shown.string() + ":" + std::to_string(*line);
+    }
+  }
+  return has_sources ? "no function of this name in " + folder + "/"
+                     : "no " + folder + "/ here (in a checkout it stands there)";
+}
+
+std::string solutions_for(const std::string& problem) {
+  SolutionPool pool;
+  std::vector<std::string> having;
+  for (const std::string& name : shipped_solutions()) {
+    Solution& solution = pool.get(name);
+    if (!solution.load()) continue;
+    const std::vector<std::string> variants = variants_of(problem, solution);
+    if (solution.functions().contains(problem)) having.push_back(name);
+    for (const std::string& variant : variants) having.push_back(name + "/" + variant);
+  }
+  return having.empty() ? "none" : joined(having);
+}
+
+/// Breaks words so that lines have at most `width` columns, the following ones indented.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string result;
+  std::size_t column = indent;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::size_t length = display_width(text.substr(begin, end - begin));
+    if (column > indent && column + 1 + length > width) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += text.substr(begin, end - begin);
+    column += length;
+    begin = end + 1;
+  }
+  return result;
+}
+
+/// The signature, broken between tensors only and never inside brackets.
+std::string wrapped_signature(const std::string& signature, std::size_t indent, std::size_t width) {
+  constexpr char kept_together = '\x01';
+  std::string text = signature;
+  bool inside = false;
+  for (char& c : text) {
+    inside = (inside || c == '[') && c != ']';
+    if (c == ' ' && inside) c = kept_together;
+  }
+  text = wrapped(text, indent, width);
+  std::ranges::replace(text, kept_together, ' ');
+  return text;
+}
+
+std::string fact(const std::string& what, const std::string& value) {
+  constexpr std::size_t indent = 12;
+  return padded(what, indent) + wrapped(value, indent, 100) + "\n";
+}
+
+std::string case_paragraph(const Case& info, const Signature& signature, bool colour) {
+  const std::string dtype(name(info.dtype()));
+  const std::string sizes = describe_sizes(info, signature);
+  std::string text = toned(info.name, Tone::strong, colour) + "  " + dtype;
+  const auto line = [&text](const std::string& words) {
+    if (!words.empty()) text += "    " + wrapped(words, 4, 100) + "\n";
+  };
+  const bool short_enough = info.name.size() + dtype.size() + display_width(sizes) + 4 <= 100;
+  text += short_enough ? "  " + sizes + "\n" : "\n";
+  if (!short_enough) line(sizes);
+  line(printable(info.description));
+  if (info.error) line("must be refused: " + printable(*info.error));
+  for (std::size_t i = 0; i < info.outputs.size(); ++i) {
+    const OutputInfo& output = info.outputs[i];
+    std::string words = signature.outputs[i].name + ": " + describe_tolerance(output.tolerance);
+    if (output.tolerance_tf32) words += "; tf32: " + describe_tolerance(output.tolerance_tf32);
+    if (!output.reason.empty()) words += " (" + printable(output.reason) + ")";
+    line(words);
+  }
+  return text;
+}
+
+int show(const Options& options) {
+  const File file = open_problem(options.problem, options.selection);
+  const Fixture& fixture = *file.fixture;
+  const bool colour = wants_colour(options.no_color);
+  std::string text = toned(fixture.problem(), Tone::strong, colour) + "\n\n";
+  text += padded("signature", 12) + wrapped_signature(fixture.signature_text(), 12, 100) + "\n";
+  text += fact("function", "int prenorm_" + fixture.problem() + "(const prenorm_call*)");
+  if (!fixture.source().empty()) text += fact("source", printable(fixture.source()));
+  if (!fixture.oracle().empty()) text += fact("oracle", printable(fixture.oracle()));
+  text += fact("fixture", printable(file.path) + ", " + counted(file.cases.size(), "case"));
+  text += fact("reference", find_code("reference", ".hpp", fixture.problem()));
+  text += fact("CUDA", find_code("cuda", ".cu", fixture.problem()));
+  text += fact("solutions", solutions_for(fixture.problem()));
+  text += "\n";
+  for (const Case* info : file.cases) {
+    text += case_paragraph(*info, fixture.signature(), colour);
+  }
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "show", "A problem's contract, its cases with their tolerances, and where its code stands");
+  command.add_option("PROBLEM", options->problem, "A problem's name, or a fixture file")
+      ->required();
+  add_repeatable(command, "--fixtures", options->selection.fixtures, "A file or a folder of them")
+      ->type_name("PATH");
+  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
+      ->type_name("NAME");
+  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
+      ->type_name("TYPE");
+  command.add_flag("--no-color", options->no_color, "No colour");
+  command.footer("Example:\n  prenorm show PROBLEM        (prenorm list names them)");
+  command.callback([options, &chosen] { chosen = [options] { return show(*options); }; });
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,58 @@
+#include "cli/terminal.hpp"
+
+#include "cli/command.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <unistd.h>
+
+namespace prenorm::harness {
+
+bool wants_colour(bool no_color_option) {
+  const char* forbidden = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return !no_color_option && (forbidden == nullptr || *forbidden == '\0') && !dumb &&
+         ::isatty(STDOUT_FILENO) == 1;
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void write_text(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    print(text);
+    return;
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+}
+
+Progress::Progress() : shown_(::isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::show(const std::string& line) {
+  if (!shown_) return;
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return;
+  next_ = now + std::chrono::milliseconds(80);
+  // 78 columns fit every terminal: a line that wraps could not be taken away.
+  std::fprintf(stderr, "\r\x1b[K%.78s", line.c_str());
+  std::fflush(stderr);
+  visible_ = true;
+}
+
+void Progress::clear() {
+  const std::lock_guard lock(mutex_);
+  if (visible_) std::fputs("\r\x1b[K", stderr);
+  visible_ = false;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,21 @@
+// Comparison of a computed output with the expected one.
+#pragma once
+
+#include "fixture.hpp"
+#include "verdict.hpp"
+
+namespace prenorm::harness {
+
+/// Compares element by element; mismatches == 0 is a pass.
+///
+/// `actual` has the type and shape that the signature gives; `expected` is float64 of that shape.
+/// An element passes when |y - e| <= atol + rtol |e|, written so that NaN fails. Where e is NaN, y
+/// must be NaN; where e is infinite, y must be the same infinity; where e rounded to y's type
+/// overflows, that infinity passes too.
+OutputReport compare(const std::string& name, const Tensor& actual, const Tensor& expected,
+                     const Tolerance& tolerance);
+
+/// One line for a person: how many elements miss, and the worst with index, both values and bound.
+std::string explain(const OutputReport& report, DType dtype);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,397 @@
+#include "process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <future>
+#include <limits>
+#include <mutex>
+#include <poll.h>
+#include <queue>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr int socket_in_child = 3;
+constexpr std::size_t kept_error_bytes = 4096;
+/// How long a child that closed its socket may take to end by itself.
+constexpr std::chrono::milliseconds grace{500};
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;  // their shadow memory takes terabytes of address space
+#else
+constexpr bool sanitized = false;
+#endif
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// A descriptor that closes itself.
+class Descriptor {
+ public:
+  /// Moved above those that the child's own descriptors will be put on.
+  explicit Descriptor(int low) : fd_(::fcntl(low, F_DUPFD_CLOEXEC, 10)) {
+    const int reason = errno;
+    ::close(low);
+    errno = reason;
+    if (fd_ < 0) fail("cannot duplicate a descriptor");
+  }
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+  void close() {
+    if (fd_ >= 0) ::close(release());
+  }
+
+ private:
+  int fd_;
+};
+
+struct Pair {
+  Descriptor first, second;
+};
+
+Pair socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("cannot make a socket");
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Pair pipe_pair() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe");
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> kept;
+  for (const char* name :
+       {"PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "OPENBLAS_NUM_THREADS",
+        "OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) kept.push_back(std::string(name) + "=" + value);
+  }
+  return kept;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> list;
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+/// All that the child needs between fork and exec, where it may not allocate.
+struct Start {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  Process::Limits limits;
+  int socket, error, null, report;
+  pid_t parent;
+};
+
+void set_limit(decltype(RLIMIT_AS) which, rlim_t most) {
+  rlimit limit{};
+  if (::getrlimit(which, &limit) != 0) return;
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(which, &limit);
+}
+
+void close_from(int first) {
+  if (::close_range(static_cast<unsigned>(first), ~0u, 0) == 0) return;
+  rlimit limit{};  // a kernel before 5.9
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536;
+  const int end = known ? static_cast<int>(limit.rlim_cur) : 65536;
+  for (int fd = first; fd < end; ++fd) ::close(fd);
+}
+
+/// Becomes the program. The parent may have threads, whose locks are lost in this copy of it: only
+/// functions that POSIX calls async-signal-safe (and their Linux kin) may be called here.
+[[noreturn]] void become(const Start& start) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != start.parent) ::_exit(127);  // it died before the line above
+
+  // What the parent ignores or blocks would stay so through exec.
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ}) ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  set_limit(RLIMIT_CORE, 0);
+  if (start.limits.address_space > 0 && !sanitized) {
+    set_limit(RLIMIT_AS, start.limits.address_space);
+  }
+  if (start.limits.cpu_seconds > 0) {
+    set_limit(RLIMIT_CPU, static_cast<rlim_t>(std::ceil(start.limits.cpu_seconds)));
+  }
+  if (start.limits.file_size > 0) set_limit(RLIMIT_FSIZE, start.limits.file_size);
+
+  // dup2 clears close-on-exec; all the sources lie at 10 and above.
+  const bool placed = ::dup2(start.null, 0) >= 0 && ::dup2(start.null, 1) >= 0 &&
+                      ::dup2(start.error, 2) >= 0 && ::dup2(start.socket, socket_in_child) >= 0;
+  int report = start.report;
+  if (placed && ::dup3(start.report, socket_in_child + 1, O_CLOEXEC) >= 0) {
+    report = socket_in_child + 1;
+    close_from(report + 1);
+    ::execve(start.program, start.arguments, start.environment);
+  }
+  const int reason = errno;
+  [[maybe_unused]] const auto written = ::write(report, &reason, sizeof reason);
+  ::_exit(127);
+}
+
+pid_t fork_and_become(const Start& start) {
+  // No handler of the parent may run in the child.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t child = ::fork();
+  if (child == 0) become(start);
+  const int reason = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = reason;
+  return child;
+}
+
+/// One thread that starts every child and lives as long as the program.
+///
+/// The kernel sends PR_SET_PDEATHSIG's signal when the *thread* that forked ends, and our callers'
+/// threads come and go.
+class Starter {
+ public:
+  static Starter& instance() {
+    static auto* const starter = new Starter;  // never destroyed: so lives its thread
+    return *starter;
+  }
+
+  /// Returns the child's process id, or -1 and errno.
+  pid_t start(const Start& what) {
+    std::packaged_task<std::pair<pid_t, int>()> task([&what] {
+      const pid_t child = fork_and_become(what);
+      return std::pair{child, errno};
+    });
+    auto result = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push(std::move(task));
+    }
+    waiting_.notify_one();
+    const auto [child, reason] = result.get();
+    errno = reason;
+    return child;
+  }
+
+ private:
+  Starter() {
+    std::thread([this] { work(); }).detach();
+  }
+
+  [[noreturn]] void work() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      waiting_.wait(lock, [this] { return !tasks_.empty(); });
+      auto task = std::move(tasks_.front());
+      tasks_.pop();
+      lock.unlock();
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable waiting_;
+  std::queue<std::packaged_task<std::pair<pid_t, int>()>> tasks_;
+};
+
+/// "killed by SIGSEGV", "exit code 3".
+std::string describe(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return "exit code " + std::to_string(info.si_status);
+  const char* name = ::sigabbrev_np(info.si_status);
+  return "killed by " +
+         (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(info.si_status));
+}
+
+int milliseconds_until(Process::Deadline deadline) {
+  if (deadline == Process::Deadline::max()) return -1;
+  const auto left = deadline - std::chrono::steady_clock::now();
+  const auto count = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::clamp<long long>(count, 0, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+Process::Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                 const Limits& limits) {
+  std::vector<std::string> words{program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment();
+  const std::vector<char*> argument_list = pointers(words);
+  const std::vector<char*> variable_list = pointers(variables);
+
+  Pair sockets = socket_pair();
+  Pair errors = pipe_pair();
+  Pair reports = pipe_pair();  // carries errno where exec fails; ends silently where it succeeds
+  const int opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (opened < 0) fail("cannot open /dev/null");
+  const Descriptor null(opened);
+  ::fcntl(errors.first.get(), F_SETFL, O_NONBLOCK);
+
+  const std::string name = program.string();
+  pid_ = Starter::instance().start({name.c_str(), argument_list.data(), variable_list.data(),
+                                    limits, sockets.second.get(), errors.second.get(), null.get(),
+                                    reports.second.get(), ::getpid()});
+  if (pid_ < 0) fail("cannot start " + name);
+  reports.second.close();
+  int reason = 0;
+  ssize_t got = 0;
+  do got = ::read(reports.first.get(), &reason, sizeof reason);
+  while (got < 0 && errno == EINTR);
+  if (got == sizeof reason) {
+    kill_and_reap();
+    errno = reason;
+    fail("cannot start " + name);
+  }
+  socket_ = sockets.first.release();
+  error_ = errors.first.release();
+}
+
+Process::~Process() {
+  kill_and_reap();
+  ::close(socket_);
+  ::close(error_);
+}
+
+void Process::kill_and_reap() {
+  if (reaped_) return;
+  ::kill(-pid_, SIGKILL);  // the group: also what the child has started
+  ::kill(pid_, SIGKILL);   // in case it did not come so far as to make its group
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  reaped_ = true;
+}
+
+void Process::drain_error() {
+  std::array<char, 65536> part;  // what a pipe holds: one read empties it
+  const ssize_t got = ::read(error_, part.data(), part.size());
+  if (got > 0) {
+    error_text_.append(part.data(), static_cast<std::size_t>(got));
+    if (error_text_.size() > kept_error_bytes) {
+      error_text_.erase(0, error_text_.size() - kept_error_bytes);
+    }
+  } else if (got == 0) {  // the child closed it: poll would report that for ever
+    ::close(error_);
+    error_ = -1;
+  }
+}
+
+void Process::ended() {
+  if (!reaped_) {
+    siginfo_t info{};
+    const auto end = std::chrono::steady_clock::now() + grace;
+    // WNOWAIT: while the zombie is there, its group's number belongs to nobody else.
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    how_ended_ = info.si_pid == 0 ? "closed its socket and went on" : describe(info);
+    kill_and_reap();
+    if (error_ >= 0) drain_error();
+  }
+  std::string text = error_text_;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  throw ProcessEnded(how_ended_ + (text.empty() ? "" : ": " + text));
+}
+
+void Process::wait_until(short events, Deadline deadline) {
+  while (true) {
+    std::array<pollfd, 2> watched{{{socket_, events, 0}, {error_, POLLIN, 0}}};
+    const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(deadline));
+    if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
+    if (ready > 0 && watched[1].revents != 0) drain_error();
+    if (ready > 0 && watched[0].revents != 0) return;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      how_ended_ = "killed: it did not answer in time";
+      kill_and_reap();
+      throw ProcessTimeout("no answer within the time limit");
+    }
+  }
+}
+
+void Process::send(const void* data, std::size_t bytes, int descriptor, Deadline deadline) {
+  if (reaped_) ended();
+  const auto* next = static_cast<const std::byte*>(data);
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  bool descriptor_left = descriptor >= 0;
+  while (bytes > 0) {
+    iovec part{const_cast<std::byte*>(next), bytes};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (descriptor_left) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+    }
+    const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      next += sent;
+      bytes -= static_cast<std::size_t>(sent);
+      descriptor_left = false;
+    } else if (errno == EAGAIN || errno == EINTR) {
+      wait_until(POLLOUT, deadline);
+    } else if (errno == EPIPE || errno == ECONNRESET) {
+      ended();
+    } else {
+      fail("cannot send to a child process");
+    }
+  }
+}
+
+void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
+  if (reaped_) ended();
+  auto* next = static_cast<std::byte*>(data);
+  while (bytes > 0) {
+    const ssize_t got = ::recv(socket_, next, bytes, MSG_DONTWAIT);
+    if (got > 0) {
+      next += got;
+      bytes -= static_cast<std::size_t>(got);
+    } else if (got == 0 || errno == ECONNRESET) {
+      ended();
+    } else if (errno == EAGAIN || errno == EINTR) {
+      wait_until(POLLIN, deadline);
+    } else {
+      fail("cannot receive from a child process");
+    }
+  }
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,72 @@
+// A child process of ours (a worker, the HDF5 child), talked to over one socket.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// The child ended in the middle of a talk; the message says how: "killed by SIGSEGV",
+/// "exit code 3", with the last lines of its standard error.
+struct ProcessEnded : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The child did not answer in time; it has been killed.
+struct ProcessTimeout : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Process {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  struct Limits {
+    std::size_t address_space = 0;  // bytes; 0: none. Not set in a build with a sanitizer
+    double cpu_seconds = 0;         // 0: none; rounded up to whole seconds
+    std::size_t file_size = 0;      // bytes a written file may have; 0: none
+  };
+
+  /// Starts `program` with the socket as descriptor 3, standard input from /dev/null, standard
+  /// output dropped, standard error kept (the last 4 KiB go into messages), no other descriptor,
+  /// an environment of PATH, LANG, library paths, visible devices, and the OpenBLAS and OpenMP
+  /// thread counts, in a process group of its own. The child ends with the parent; which of the
+  /// parent's threads started it does not matter.
+  ///
+  /// Throws std::runtime_error where the program cannot be started.
+  Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+          const Limits& limits);
+  ~Process();  // kills the whole group and reaps it
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Sends bytes, with a descriptor beside them unless `descriptor` is -1.
+  ///
+  /// Throws ProcessEnded where the child has ended, ProcessTimeout where it does not read in time.
+  void send(const void* data, std::size_t bytes, int descriptor = -1,
+            Deadline deadline = Deadline::max());
+  /// Receives exactly that many bytes, or throws ProcessEnded or ProcessTimeout.
+  void receive(void* data, std::size_t bytes, Deadline deadline);
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  void wait_until(short events, Deadline deadline);
+  void drain_error();
+  void kill_and_reap();
+  [[noreturn]] void ended();
+
+  pid_t pid_ = -1;
+  bool reaped_ = false;
+  int socket_ = -1;
+  int error_ = -1;          // the reading end of the child's standard error
+  std::string error_text_;  // the last of what it wrote there
+  std::string how_ended_;
+};
+
+}  // namespace prenorm::harness

@@ -1,0 +1,215 @@
+#include "report/report.hpp"
+
+#include "printable.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+
+namespace prenorm::harness {
+namespace {
+
+bool is_failure(const Result& result) {
+  return result.status != Status::passed && result.status != Status::skipped &&
+         result.status != Status::not_implemented;
+}
+
+/// What one solution made of one file's cases.
+struct Tally {
+  std::int64_t total = 0, passed = 0, failed = 0, not_implemented = 0, load_errors = 0;
+  std::int64_t unreadable = 0;  // cases of a damaged file
+  bool bad_file = false;
+  std::set<std::string> reasons;  // of skipping
+
+  void add(const Result& result) {
+    ++total;
+    switch (result.status) {
+      case Status::passed: ++passed; break;
+      case Status::not_implemented: ++not_implemented; break;
+      case Status::skipped: reasons.insert(printable(result.message)); break;
+      case Status::bad_fixture:
+        ++unreadable;
+        bad_file = bad_file || !result.case_name;
+        break;
+      default:
+        ++failed;
+        if (result.status == Status::load_error) ++load_errors;
+    }
+  }
+
+  Cell cell() const {
+    if (bad_file) return {"BAD_FIXTURE", Tone::bad};
+    if (load_errors > 0 && load_errors == failed && passed == 0) return {"LOAD_ERROR", Tone::bad};
+    const std::string share = fmt::format(" {}/{}", passed, total);
+    if (failed > 0) return {"FAILED" + share, Tone::bad};
+    if (unreadable > 0) return {"BAD_FIXTURE" + share, Tone::bad};
+    if (passed > 0) return {"PASSED" + share, Tone::good};
+    if (not_implemented > 0 && reasons.empty()) return {"NOT_IMPLEMENTED", Tone::quiet};
+    if (reasons.size() == 1 && display_width(*reasons.begin()) <= 30) {
+      return {"SKIPPED (" + *reasons.begin() + ")", Tone::quiet};
+    }
+    if (total == 0) return {"no case", Tone::quiet};
+    return {"SKIPPED", Tone::quiet};
+  }
+};
+
+/// The results of one file, in the order in which the files were found.
+struct File {
+  std::string path;
+  std::string problem;                   // empty for an unreadable file
+  std::map<std::string, Tally> tallies;  // by solution
+};
+
+std::vector<File> by_file(const Report& report) {
+  std::vector<File> files;
+  for (const Result& result : report.results) {
+    auto file = std::ranges::find(files, result.fixture, &File::path);
+    if (file == files.end()) file = files.insert(files.end(), File{result.fixture, {}, {}});
+    if (file->problem.empty()) file->problem = result.problem;
+    if (!result.solution.empty()) {
+      file->tallies[result.solution].add(result);
+      continue;
+    }
+    // What is wrong with the file is wrong for every solution.
+    for (const std::string& solution : report.solutions) file->tallies[solution].add(result);
+  }
+  return files;
+}
+
+std::string file_label(const File& file, const std::vector<File>& all) {
+  if (file.problem.empty()) return printable(file.path);
+  const auto same = std::ranges::count(all, file.problem, &File::problem);
+  const std::string problem = printable(file.problem);
+  return same == 1 ? problem : problem + " (" + printable(file.path) + ")";
+}
+
+std::string where(const Result& result) {
+  if (!result.case_name) return printable(result.fixture);
+  std::string text = printable(result.problem + " / " + *result.case_name);
+  if (!result.dtype.empty()) text += " (" + result.dtype + ")";
+  return text;
+}
+
+/// What makes results tell the same story: a library that cannot be loaded fails every case alike.
+std::string story(const Result& result) {
+  if (result.status == Status::load_error) return result.solution + '\n' + result.message;
+  return {};
+}
+
+std::optional<double> largest_ulp_error(const Result& result) {
+  std::optional<double> largest;
+  for (const OutputReport& output : result.outputs) {
+    if (output.max_ulp_error) {
+      largest = std::max(largest.value_or(0), *output.max_ulp_error);
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+Table overview(const Report& report) {
+  Table table;
+  table.head = {"problem"};
+  for (const std::string& solution : report.solutions) table.head.push_back(printable(solution));
+  const std::vector<File> files = by_file(report);
+  for (const File& file : files) {
+    std::vector<Cell> row{{file_label(file, files)}};
+    for (const std::string& solution : report.solutions) {
+      const auto tally = file.tallies.find(solution);
+      row.push_back(tally == file.tallies.end() ? Cell{} : tally->second.cell());
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string failures(const Report& report, bool colour) {
+  std::map<std::string, std::int64_t> stories;
+  for (const Result& result : report.results) {
+    if (const std::string key = story(result); !key.empty()) ++stories[key];
+  }
+  std::set<std::string> told;
+  std::string text;
+  for (const Result& result : report.results) {
+    if (!is_failure(result)) continue;
+    const std::string key = story(result);
+    if (!key.empty() && !told.insert(key).second) continue;
+    text += toned(name(result.status), Tone::bad, colour) + "  ";
+    if (key.empty()) {
+      text += toned(where(result), Tone::strong, colour);
+    } else {
+      text += fmt::format("all {} cases", stories[key]);
+    }
+    if (!result.solution.empty()) text += "  by " + printable(result.solution);
+    text += "\n";
+    if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
+    if (!result.repeat.empty()) {
+      text +=
+          "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string omissions(const Report& report) {
+  // A solution that is skipped, or has no function, for every case of a file shows in the table.
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> answered;
+  for (const Result& result : report.results) {
+    if (result.status == Status::passed || is_failure(result)) {
+      answered[{result.fixture, result.solution}].insert(result.dtype);
+    }
+  }
+  std::map<std::pair<std::string, std::string>, std::int64_t> counts;
+  for (const Result& result : report.results) {
+    const bool skipped = result.status == Status::skipped;
+    if (!skipped && result.status != Status::not_implemented) continue;
+    const bool part = answered.contains({result.fixture, result.solution});
+    if (!part && (!skipped || display_width(result.message) <= 30)) continue;
+    std::string reason(name(result.status));
+    if (!result.message.empty()) reason += ": " + printable(result.message);
+    ++counts[{printable(result.solution), reason}];
+  }
+  std::string text;
+  for (const auto& [key, count] : counts) {
+    text += fmt::format("{}: {} {}\n", key.first, counted(static_cast<std::size_t>(count), "case"),
+                        key.second);
+  }
+  return text;
+}
+
+std::string every_case(const Report& report, bool colour) {
+  Table table;
+  table.head = {"status", "case", "dtype", "solution", "time", "largest error", ""};
+  for (const Result& result : report.results) {
+    const Tone tone = result.status == Status::passed ? Tone::good
+                      : is_failure(result)            ? Tone::bad
+                                                      : Tone::quiet;
+    const std::string label =
+        result.case_name ? result.problem + " / " + *result.case_name : result.fixture;
+    const std::optional<double> ulps = largest_ulp_error(result);
+    std::string note = is_failure(result) ? "" : printable(result.message);
+    if (result.batch_invariant == false) note += "a row alone gives other bits";
+    table.rows.push_back({{std::string(name(result.status)), tone},
+                          {printable(label)},
+                          {result.dtype},
+                          {printable(result.solution)},
+                          {result.seconds > 0 ? duration(result.seconds) : ""},
+                          {ulps ? short_number(*ulps) + " ulp" : ""},
+                          {note, Tone::quiet}});
+  }
+  return render(table, colour);
+}
+
+std::string summary_line(const Report& report, bool colour) {
+  const Summary summary = summarize(report.results);
+  const std::string passed = fmt::format("{} passed", summary.passed);
+  const std::string failed = fmt::format("{} failed", summary.failed);
+  return toned(passed, summary.passed > 0 ? Tone::good : Tone::plain, colour) + ", " +
+         toned(failed, summary.failed > 0 ? Tone::bad : Tone::plain, colour) +
+         fmt::format(", {} skipped in {}\n", summary.skipped, duration(report.seconds));
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,52 @@
+// What a run of a command found, and its forms: for a person, JSON, JUnit, HTML.
+#pragma once
+
+#include "report/table.hpp"
+#include "verdict.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// Facts about the program and the machine, by name: "program", "system", "cores", ...
+std::vector<std::pair<std::string, std::string>> describe_environment();
+
+/// The program's version, as `prenorm --version` says it.
+std::string_view program_version();
+
+struct Report {
+  std::string command;                 // "verify"
+  std::vector<std::string> solutions;  // the columns, as they were typed
+  std::vector<Result> results;
+  double seconds = 0;  // of the whole run
+};
+
+/// The table: a row for each fixture file, a column for each solution.
+Table overview(const Report& report);
+
+/// A paragraph for each failure: status, case, one line that explains, the command that repeats it.
+/// Results of one solution that could not be loaded, or of one bad file, are told once.
+std::string failures(const Report& report, bool colour);
+
+/// A line for each reason why cases were left out, and nothing if none was.
+std::string omissions(const Report& report);
+
+/// A line for each result, with the time and the largest error.
+std::string every_case(const Report& report, bool colour);
+
+/// "1224 passed, 0 failed, 3 skipped in 2.31 s".
+std::string summary_line(const Report& report, bool colour);
+
+/// One object, the form that `--json` promises, indented, with a newline at its end.
+std::string to_json(const Report& report);
+
+/// JUnit's XML: a suite for each fixture and solution, a test case for each result.
+std::string to_junit(const Report& report);
+
+/// A page that needs nothing beside itself: the table, and the failures with their commands.
+std::string to_html(const Report& report);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,266 @@
+#include "solution.hpp"
+
+#include "guarded_call.hpp"
+#include "library.hpp"
+#include "printable.hpp"
+#include "process.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <prenorm/prenorm.h>
+#include <random>
+#include <sys/wait.h>
+#include <utility>
+
+namespace prenorm::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Process::Deadline deadline_in(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", seconds);
+  return text;
+}
+
+/// What the worker said instead of an answer.
+struct Faulted {
+  protocol::Fault fault;
+};
+
+/// The talk with a worker: one process, one message out, one in.
+class Connection {
+ public:
+  /// The only place that starts a worker: a sandbox would go in front of the program here.
+  Connection()
+      : process_(home() / "libexec" / "prenorm" / "prenorm-worker", {}, Process::Limits{}) {}
+
+  /// False where the process has ended since its last answer.
+  bool alive() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           info.si_pid == 0;
+  }
+
+  /// Sends and waits for the answer's payload, which must be of one of two kinds.
+  ///
+  /// Throws Faulted, protocol::Malformed, and what Process does.
+  std::pair<protocol::Kind, std::string> ask(const std::string& message, int descriptor,
+                                             Process::Deadline deadline) {
+    process_.send(message.data(), message.size(), descriptor, deadline);
+    protocol::Header header;
+    process_.receive(&header, sizeof header, deadline);
+    if (header.bytes > protocol::largest_message) {
+      throw protocol::Malformed("an answer is too long");
+    }
+    std::string payload(header.bytes, '\0');
+    process_.receive(payload.data(), payload.size(), deadline);
+    const auto kind = static_cast<protocol::Kind>(header.kind);
+    if (kind == protocol::Kind::fault) throw Faulted{protocol::decode_fault(payload)};
+    return {kind, std::move(payload)};
+  }
+
+ private:
+  Process process_;
+};
+
+/// What the death of the worker's process means.
+Outcome judge(const ProcessEnded& end) {
+  const std::string_view text = end.what();
+  const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
+  Outcome outcome;
+  outcome.status = Status::runtime_error;
+  if (text.starts_with("killed by SIGKILL")) {
+    // Nobody but the kernel has a reason to send it: the worker asks to be the first to go.
+    outcome.status = Status::out_of_memory;
+    outcome.message = "killed by SIGKILL, as the kernel does where memory runs out";
+    return outcome;
+  }
+  if (says("std::bad_alloc") || says("AddressSanitizer: out of memory") ||
+      says("AddressSanitizer: allocation-size-too-big") ||
+      says("AddressSanitizer: out-of-memory")) {
+    outcome.status = Status::out_of_memory;
+  }
+  const bool exited = text.starts_with("exit code");
+  outcome.message = (exited ? "ended its process: " : "") + printable(text);
+  return outcome;
+}
+
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= 200 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+}  // namespace
+
+/// The library's side of a Solution: a process, or in this one.
+struct Solution::Worker {
+  bool tried = false;
+  Status status = Status::passed;  // load_error or skipped where it cannot be used
+  std::string message;
+  std::string mode;
+  std::set<std::string> functions;
+
+  std::unique_ptr<Connection> connection;  // none before the first load and after a crash
+  std::unique_ptr<Library> library;        // where in_process
+  std::uint64_t calls = 0;
+  std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
+
+  bool running() const { return library || (connection && connection->alive()); }
+
+  /// Loads, or loads again; a failure stays.
+  bool start(const std::filesystem::path& path, const Options& options) {
+    tried = true;
+    try {
+      accept(options.in_process ? load_here(path) : load_in_process(path, options.limits));
+    } catch (const Faulted&) {
+      fail("killed by SIGSEGV while loading");
+    } catch (const ProcessEnded& end) {
+      const std::string how = end.what();
+      fail(
+          (how.starts_with("exit code") ? "ended its process while loading: " : "while loading: ") +
+          how);
+    } catch (const ProcessTimeout&) {
+      fail("did not load within " + seconds_text(options.limits.seconds));
+    } catch (const std::exception& error) {  // CannotLoad, Malformed, no such worker
+      fail(error.what());
+    }
+    return status == Status::passed;
+  }
+
+  void fail(const std::string& why) {
+    connection.reset();
+    status = Status::load_error;
+    message = printable(why);
+  }
+
+  protocol::Loaded load_here(const std::filesystem::path& path) {
+    if (!library) library = std::make_unique<Library>(path);
+    return library->description();
+  }
+
+  protocol::Loaded load_in_process(const std::filesystem::path& path, const RunLimits& limits) {
+    connection = std::make_unique<Connection>();
+    const protocol::Load request{limits.bytes, std::filesystem::absolute(path).string()};
+    const auto [kind, payload] = connection->ask(encode(request), -1, deadline_in(limits.seconds));
+    if (kind == protocol::Kind::load_failed) {
+      throw CannotLoad(protocol::decode_load_failed(payload).reason);
+    }
+    if (kind != protocol::Kind::loaded)
+      throw protocol::Malformed("the worker answered out of turn");
+    return protocol::decode_loaded(payload);
+  }
+
+  void accept(const protocol::Loaded& loaded) {
+    if (loaded.abi != PRENORM_ABI) {
+      return fail("ABI " + std::to_string(loaded.abi) + ", wanted " + std::to_string(PRENORM_ABI));
+    }
+    if (!loaded.mode.empty() && loaded.mode != "tf32") {
+      return fail("prenorm_mode says \"" + loaded.mode + "\", wanted \"tf32\" or no such function");
+    }
+    mode = loaded.mode;
+    functions.clear();
+    std::ranges::copy_if(loaded.functions, std::inserter(functions, functions.end()), is_name);
+    if (!loaded.unavailable.empty()) {
+      connection.reset();
+      status = Status::skipped;
+      message = printable(loaded.unavailable);
+    }
+  }
+
+  Outcome call(const Call& call, const Options& options) {
+    const GuardedCall guarded(call, ++calls, random);
+    if (options.in_process) {
+      const GuardedMemory memory(guarded.message().layout(), guarded.arena().descriptor());
+      return guarded.judge(library->call(guarded.message(), memory));
+    }
+    Outcome outcome;
+    try {
+      const auto [kind, payload] =
+          connection->ask(encode(guarded.message()), guarded.arena().descriptor(),
+                          deadline_in(options.limits.seconds));
+      if (kind != protocol::Kind::returned) {
+        throw protocol::Malformed("the worker answered out of turn");
+      }
+      const protocol::Returned answer = protocol::decode_returned(payload);
+      if (answer.number != guarded.message().number) {
+        throw protocol::Malformed("the worker answered another call");
+      }
+      return guarded.judge(answer);
+    } catch (const Faulted& faulted) {
+      outcome = guarded.judge(faulted.fault);
+    } catch (const ProcessEnded& end) {
+      outcome = judge(end);
+    } catch (const ProcessTimeout&) {
+      outcome.status = Status::timeout;
+      outcome.message = "no answer within " + seconds_text(options.limits.seconds);
+    } catch (const std::bad_alloc&) {
+      connection.reset();
+      throw;
+    } catch (const std::exception& error) {  // Malformed; a socket that fails
+      outcome.status = Status::runtime_error;
+      outcome.message = printable(error.what());
+    }
+    connection.reset();  // the next call has a fresh one
+    return outcome;
+  }
+};
+
+Solution::Solution(std::string label, std::filesystem::path library, std::string variant,
+                   const Options& options)
+    : label_(std::move(label)),
+      library_(std::move(library)),
+      variant_(std::move(variant)),
+      options_(options),
+      worker_(std::make_unique<Worker>()) {}
+Solution::~Solution() = default;
+Solution::Solution(Solution&&) noexcept = default;
+Solution& Solution::operator=(Solution&&) noexcept = default;
+
+bool Solution::load() {
+  if (!worker_->tried) worker_->start(library_, options_);
+  return worker_->status == Status::passed;
+}
+
+Status Solution::status() const { return worker_->status; }
+const std::string& Solution::message() const { return worker_->message; }
+const std::string& Solution::mode() const { return worker_->mode; }
+
+const std::set<std::string>& Solution::functions() {
+  load();
+  return worker_->functions;
+}
+
+std::string Solution::function_for(const std::string& problem) {
+  const std::string function = variant_.empty() ? problem : problem + "__" + variant_;
+  return functions().contains(function) ? function : "";
+}
+
+Outcome Solution::call(const Call& call) {
+  Outcome outcome;
+  if (!load() || (!worker_->running() && !worker_->start(library_, options_))) {
+    outcome.status = status();
+    outcome.message = message();
+  } else if (!functions().contains(call.function)) {
+    outcome.status = Status::not_implemented;
+    outcome.message = "no function prenorm_" + call.function;
+  } else {
+    try {
+      return worker_->call(call, options_);
+    } catch (const std::bad_alloc&) {
+      outcome.status = Status::out_of_memory;
+      outcome.message = "no memory for the tensors of the call";
+    }
+  }
+  return outcome;
+}
+
+}  // namespace prenorm::harness

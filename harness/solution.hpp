@@ -1,0 +1,95 @@
+// Solutions: shared libraries, run in a worker process (worker.cpp) that never sees the truth.
+#pragma once
+
+#include "fixture.hpp"
+#include "verdict.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// One call of one exported function.
+struct Call {
+  std::string function;                  // "rmsnorm" or "rmsnorm__no_eps": without prenorm_
+  std::vector<const Tensor*> inputs;     // in signature order; nullptr: absent
+  std::vector<Scalar> scalars;           // in signature order
+  std::vector<TensorType> outputs;       // in signature order
+  const Signature* signature = nullptr;  // names the tensors in messages; else "input 1"
+};
+
+/// What came of it. `status` is passed where the call returned 0 and broke no rule.
+struct Outcome {
+  Status status = Status::passed;
+  std::string message;
+  bool refused = false;  // the function itself returned an error, and broke no rule by it
+  double seconds = 0;    // of the function alone
+  std::vector<Tensor> outputs;
+};
+
+struct RunLimits {
+  double seconds = 60;  // for one call, and for loading
+  std::size_t bytes =
+      8ull << 30;  // of the worker's address space, beyond what it starts with; 0: none
+};
+
+/// A library in its worker process. The worker starts when it is first needed, and again after a
+/// crash; libraries are loaded nowhere else (unless in_process, for a debugger).
+class Solution {
+ public:
+  struct Options {
+    bool in_process = false;
+    RunLimits limits;
+  };
+
+  /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so".
+  Solution(std::string label, std::filesystem::path library, std::string variant,
+           const Options& options);
+  ~Solution();
+  Solution(Solution&&) noexcept;
+  Solution& operator=(Solution&&) noexcept;
+
+  const std::string& label() const { return label_; }
+  const std::string& variant() const { return variant_; }
+  const std::filesystem::path& library() const { return library_; }
+
+  /// Starts the worker and loads the library if that has not been done. False: it cannot be used
+  /// here; status() and message() then say LOAD_ERROR, or SKIPPED with the reason (no device).
+  bool load();
+  Status status() const;
+  const std::string& message() const;
+  /// "tf32", or empty.
+  const std::string& mode() const;
+  /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps".
+  const std::set<std::string>& functions();
+  /// The function for a problem: with the variant where this solution has one; empty if absent.
+  std::string function_for(const std::string& problem);
+
+  /// Copies the inputs into fresh guarded buffers, poisons the outputs, calls, checks that inputs
+  /// are unchanged, the canaries intact and every output element written.
+  Outcome call(const Call& call);
+
+ private:
+  struct Worker;
+  std::string label_;
+  std::filesystem::path library_;
+  std::string variant_;
+  Options options_;
+  std::unique_ptr<Worker> worker_;
+};
+
+/// Finds what `--solution NAME|PATH` means: a shipped name ("reference", "mistakes/no_eps") in the
+/// solutions' folder, or the path of a library, with /variant behind it. Throws
+/// std::invalid_argument with a message that lists the shipped names.
+Solution find_solution(const std::string& name, const Solution::Options& options);
+
+/// The names of the solutions in the shipped folder, sorted.
+std::vector<std::string> shipped_solutions();
+
+/// The folder of the running program's solutions and helpers ($PRENORM_HOME overrides it).
+std::filesystem::path home();
+
+}  // namespace prenorm::harness

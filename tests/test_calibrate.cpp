@@ -1,0 +1,126 @@
+// Tolerances: the parts of the rule. The whole, through real solutions, is tested in test_cli.py.
+#include "calibrate.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+using namespace prenorm::harness;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+Tensor row(DType dtype, const std::vector<double>& values) {
+  Tensor tensor(dtype, {static_cast<std::int64_t>(values.size())});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    tensor.set(static_cast<std::int64_t>(i), values[i]);
+  }
+  return tensor;
+}
+
+double error_of(const std::vector<double>& actual, const std::vector<double>& truth,
+                DType dtype = DType::float64) {
+  return largest_error(row(dtype, actual), row(DType::float64, truth));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(calibrate)
+
+BOOST_AUTO_TEST_CASE(the_largest_error_counts_finite_elements) {
+  BOOST_TEST(error_of({1, 2, 3}, {1, 2.5, 3.25}) == 0.5);
+  BOOST_TEST(error_of({not_a_number, infinity, -infinity, 1},
+                      {not_a_number, infinity, -infinity, 1.125}) == 0.125);
+  BOOST_TEST(error_of({}, {}) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_finite_must_be_so_in_both) {
+  BOOST_CHECK_THROW(error_of({1}, {not_a_number}), std::runtime_error);
+  BOOST_CHECK_THROW(error_of({not_a_number}, {1}), std::runtime_error);
+  BOOST_CHECK_THROW(error_of({infinity}, {1}), std::runtime_error);
+  BOOST_CHECK_THROW(error_of({1}, {infinity}), std::runtime_error);
+  BOOST_CHECK_THROW(error_of({-infinity}, {infinity}), std::runtime_error);
+  BOOST_CHECK_EXCEPTION(error_of({0, 0, not_a_number}, {0, 0, 2}), std::runtime_error,
+                        [](const std::runtime_error& error) {
+                          return std::string(error.what()).find("[2]") != std::string::npos;
+                        });
+}
+
+BOOST_AUTO_TEST_CASE(an_overflow_is_no_disagreement) {
+  // Beyond the largest float16 the answer is an infinity; just beside it either will do.
+  BOOST_TEST(error_of({infinity, 1}, {1e6, 1}, DType::float16) == 0);
+  BOOST_TEST(error_of({-infinity}, {-65521}, DType::float16) == 0);
+  BOOST_TEST(error_of({infinity}, {65500}, DType::float16) == 0);
+  BOOST_TEST(error_of({65504}, {65530}, DType::float16) == 26);
+  BOOST_CHECK_THROW(error_of({65504}, {1e6}, DType::float16), std::runtime_error);
+  BOOST_CHECK_THROW(error_of({infinity}, {30000}, DType::float16), std::runtime_error);
+  BOOST_CHECK_THROW(error_of({-infinity}, {1e6}, DType::float16), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(the_root_mean_square_is_over_what_the_type_can_hold) {
+  BOOST_CHECK_CLOSE(root_mean_square(row(DType::float64, {3, -4}), DType::float32), std::sqrt(12.5),
+                    1e-12);
+  BOOST_TEST(
+      root_mean_square(row(DType::float64, {2, not_a_number, infinity, 1e6}), DType::float16) == 2);
+  BOOST_TEST(root_mean_square(row(DType::float64, {}), DType::float32) == 0);
+  BOOST_TEST(root_mean_square(row(DType::float64, {0, 0}), DType::float32) == 0);
+  // Neither squares that overflow nor squares that vanish.
+  BOOST_CHECK_CLOSE(root_mean_square(row(DType::float64, {1e300, 1e300}), DType::float64), 1e300,
+                    1e-12);
+  BOOST_CHECK_CLOSE(root_mean_square(row(DType::float64, {1e-300}), DType::float64), 1e-300, 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(twice_the_error_decides) {
+  const DerivedTolerance derived = derive_tolerance(1e-3, 1, DType::float32, 16);
+  BOOST_TEST(derived.tolerance.atol == 2e-3);
+  BOOST_TEST(derived.tolerance.rtol == 4 * std::ldexp(1.0, -23));
+  BOOST_TEST(derived.reason ==
+             "E = 0.001, the largest error of the textbook loop in 16 draws; "
+             "atol = 2 E");
+}
+
+BOOST_AUTO_TEST_CASE(or_four_units_in_the_last_place) {
+  for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    const DerivedTolerance derived = derive_tolerance(0, 1.5, dtype, 1);
+    BOOST_TEST(derived.tolerance.atol == 4 * epsilon(dtype));
+    BOOST_TEST(derived.tolerance.rtol == 4 * epsilon(dtype));
+  }
+  BOOST_TEST(derive_tolerance(0, 1.5, DType::float16, 16).reason ==
+             "E = 0, the largest error of the textbook loop in 16 draws; atol = 4 ulp at rms 1.5, "
+             "more than 2 E");
+  // Spacing at 2 is twice that at 1.5; of subnormals, and at 0, it is the least there is.
+  BOOST_TEST(derive_tolerance(0, 2, DType::float32, 1).tolerance.atol ==
+             8 * epsilon(DType::float32));
+  BOOST_TEST(derive_tolerance(0, 1e-40, DType::float32, 1).tolerance.atol ==
+             4 * std::ldexp(1.0, -149));
+  BOOST_TEST(derive_tolerance(0, 0, DType::float16, 1).tolerance.atol == 4 * std::ldexp(1.0, -24));
+}
+
+BOOST_AUTO_TEST_CASE(a_case_that_must_be_refused_has_no_tolerance) {
+  const Signature signature = parse_signature("x[n] -> y[n]");
+  Case info;
+  info.error = "must be refused";
+  Solution nobody("nobody", "nowhere.so", "", {});
+  BOOST_TEST(
+      prenorm::harness::calibrate("made_up", signature, {&info, {}, {}}, nobody, nobody).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
+  const Signature signature = parse_signature("x[n] -> y[n]");
+  Case info;
+  info.name = "some_case";
+  info.inputs = {InputInfo{{DType::float32, {2}}, ""}};
+  info.outputs = {OutputInfo{{2}, DType::float32, {}, {}, ""}};
+  const LoadedCase loaded{&info, {row(DType::float32, {1, 2})}, {row(DType::float64, {1, 2})}};
+  Solution nobody("nobody", "nowhere.so", "", {});
+  BOOST_CHECK_EXCEPTION(prenorm::harness::calibrate("made_up", signature, loaded, nobody, nobody),
+                        std::runtime_error, [](const std::runtime_error& error) {
+                          const std::string what = error.what();
+                          return what.find("case some_case") != std::string::npos &&
+                                 what.find("nobody") != std::string::npos;
+                        });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,76 @@
+"""The arrangement of the sources: what stands where, and who may know whom."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import h5py
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPONENTS = [
+    "linear", "embedding", "rmsnorm", "activations", "feed_forward", "rope", "softmax",
+    "attention", "multihead_self_attention", "transformer_block",
+]
+FIXTURES = sorted((ROOT / "fixtures").glob("*.h5"))
+PROBLEMS = [path.stem for path in FIXTURES]
+
+
+def sources(folder, *endings):
+    return [p for p in (ROOT / folder).rglob("*") if p.suffix in endings and p.is_file()]
+
+
+def test_all_problems_have_a_fixture():
+    assert len(PROBLEMS) == 20
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_no_problem_is_named_in_the_harness(problem):
+    # Documentation and comments may give an example; code may not.
+    word = re.compile(rf"\b{problem}\b")
+    for path in sources("harness", ".cpp", ".hpp", ".h"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = re.sub(r"^\s*(//|/?\*).*|//.*", "", line)
+            assert not word.search(code), f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_the_same_name_stands_in_every_folder(component):
+    assert (ROOT / "reference" / f"{component}.hpp").exists()
+    assert (ROOT / "tests" / f"test_{component}.cpp").exists()
+    assert (ROOT / "reference" / "mistakes" / f"{component}.hpp").exists()
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=PROBLEMS)
+def test_file_problem_and_reference_agree(path):
+    with h5py.File(path) as file:
+        problem = file.attrs["problem"]
+    assert problem == path.stem
+    exports = (ROOT / "reference" / "solution.cpp").read_text()
+    assert re.search(rf"PRENORM_EXPORT\({problem},", exports)
+
+
+def test_who_includes_whom():
+    for path in sources("harness", ".cpp", ".hpp", ".h"):
+        for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
+            assert not include.startswith(("reference/", "cuda/", "xtensor")), path
+    for path in sources("reference", ".cpp", ".hpp"):
+        for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
+            assert not include.startswith("../harness"), path
+            if include.startswith(("xtensor", "xsimd")):
+                assert path.name == "tensor.hpp", f"{path}: only tensor.hpp includes {include}"
+
+
+def test_the_program_never_links_libhdf5(program, home):
+    for name in [program, home / "libexec/prenorm/prenorm-worker"]:
+        needed = subprocess.run(["readelf", "-d", name], check=True, capture_output=True, text=True)
+        assert "libhdf5" not in needed.stdout
+
+
+def test_a_solution_exports_the_interface_and_nothing_else(home):
+    for library in (home / "lib/prenorm").glob("*.so"):
+        listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
+                                 capture_output=True, text=True).stdout
+        # W and V are weak template instantiations of the C++ library and the like.
+        strong = [line.split()[-1] for line in listing.splitlines() if line.split()[-2] == "T"]
+        assert strong and all(name.startswith("prenorm_") for name in strong), library

@@ -1,0 +1,223 @@
+// multihead_self_attention: heads by hand, causality, RoPE, one product for q, k and v.
+#include "multihead_self_attention.hpp"
+#include "reference_testing.hpp"
+
+using namespace prenorm;
+using namespace prenorm::reference;
+using namespace prenorm::reference::testing;
+using Positions = std::optional<Tensor<std::int64_t>>;
+
+BOOST_AUTO_TEST_SUITE(multihead_self_attention)
+
+Tensor<double> identity(std::size_t n) { return xt::eye<double>(n); }
+
+/// x[..., seq, d_model] and four weights, small enough for scores that matter.
+template <class T>
+struct Case {
+  Tensor<T> x, w_q, w_k, w_v, w_o;
+
+  Case(const Shape& shape, double scale = 0.5)
+      : x(random<T>(shape, 1, 2)),
+        w_q(random<T>({shape.back(), shape.back()}, 2, scale)),
+        w_k(random<T>({shape.back(), shape.back()}, 3, scale)),
+        w_v(random<T>({shape.back(), shape.back()}, 4, scale)),
+        w_o(random<T>({shape.back(), shape.back()}, 5, scale)) {}
+
+  Tensor<T> plain(std::int64_t heads) const {
+    return reference::multihead_self_attention(x, w_q, w_k, w_v, w_o, heads);
+  }
+  Tensor<T> with_rope(std::int64_t heads, const Positions& at = {}, double theta = 10000) const {
+    return multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o, at, heads, theta, 5000);
+  }
+};
+
+/// The module's formula with the functions of single heads: slices, attention, concatenation.
+Tensor<double> head_by_head(const Case<double>& c, std::int64_t heads, const Positions& at = {}) {
+  const std::size_t seq = c.x.shape(0), d_model = c.x.shape(1);
+  const std::size_t d_k = d_model / static_cast<std::size_t>(heads);
+  Tensor<bool> causal = xt::zeros<bool>({seq, seq});
+  for (std::size_t i = 0; i < seq; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) causal(i, j) = true;
+  }
+  Tensor<double> joined = xt::zeros<double>({seq, d_model});
+  for (std::size_t first = 0; first < d_model; first += d_k) {
+    const auto part = [&](const Tensor<double>& w) {
+      return linear(c.x, slice(w, 0, first, first + d_k));
+    };
+    Tensor<double> q = part(c.w_q), k = part(c.w_k);
+    if (at) {
+      q = rope(q, *at, 10000, 5000);
+      k = rope(k, *at, 10000, 5000);
+    }
+    xt::view(joined, xt::all(), xt::range(first, first + d_k)) =
+        scaled_dot_product_attention(q, k, part(c.w_v), std::optional(causal));
+  }
+  return linear(joined, c.w_o);
+}
+
+BOOST_AUTO_TEST_CASE(two_heads_by_hand) {
+  // Keys are 0, so each position averages v over the positions up to its own; w_o exchanges heads.
+  const auto x = tensor<double>({3, 2}, {1, 10, 3, 20, 5, 60});
+  const auto zero = filled<double>({2, 2}, 0), swap = tensor<double>({2, 2}, {0, 1, 1, 0});
+  const auto y = reference::multihead_self_attention(x, identity(2), zero, identity(2), swap, 2);
+  BOOST_TEST(close(y, tensor<double>({3, 2}, {10, 1, 15, 2, 30, 3}), 1e-15));
+}
+
+BOOST_AUTO_TEST_CASE(heads_are_rows_of_the_weights) {
+  const Case<double> c({7, 12});
+  for (const std::int64_t heads : {1, 2, 3, 12}) {
+    BOOST_TEST(close(c.plain(heads), head_by_head(c, heads), 1e-13));
+  }
+  BOOST_TEST(!close(c.plain(2), c.plain(3), 1e-3));
+}
+
+BOOST_AUTO_TEST_CASE(rope_turns_each_head) {
+  const Case<double> c({7, 12});
+  Tensor<std::int64_t> at = xt::arange<std::int64_t>(7);
+  for (const std::int64_t heads : {1, 2, 3, 6}) {
+    BOOST_TEST(close(c.with_rope(heads), head_by_head(c, heads, at), 1e-13));
+  }
+  at = tensor<std::int64_t>({7}, {4000, 3, 3, 0, 17, 1, 2});
+  BOOST_TEST(close(c.with_rope(3, at), head_by_head(c, 3, at), 1e-13));
+}
+
+BOOST_AUTO_TEST_CASE(positions_default_to_counting_and_shift_together) {
+  const Case<double> c({2, 5, 8});
+  const Tensor<std::int64_t> counted = xt::arange<std::int64_t>(5);
+  BOOST_TEST(same(c.with_rope(2), c.with_rope(2, counted)));
+  const Tensor<std::int64_t> shifted = counted + std::int64_t{1000};
+  BOOST_TEST(close(c.with_rope(2, shifted), c.with_rope(2), 1e-11));
+  const Tensor<std::int64_t> still = xt::zeros<std::int64_t>({5});
+  BOOST_TEST(same(c.with_rope(2, still), c.plain(2)));
+  BOOST_TEST(!close(c.with_rope(2), c.plain(2), 1e-3));
+}
+
+BOOST_AUTO_TEST_CASE(the_future_does_not_matter) {
+  Case<double> c({200, 8});
+  const auto plain = c.plain(2), turned = c.with_rope(2);
+  const auto first = [](const Tensor<double>& y) { return slice(y, 0, 0, 130); };
+  for (std::size_t i = 130; i < 200; ++i) {
+    for (std::size_t j = 0; j < 8; ++j) c.x(i, j) += 1;
+  }
+  BOOST_TEST(close(first(c.plain(2)), first(plain), 1e-15));
+  BOOST_TEST(close(first(c.with_rope(2)), first(turned), 1e-15));
+  // ... but a position's own input does.
+  BOOST_TEST(!close(slice(c.plain(2), 0, 130, 131), slice(plain, 0, 130, 131), 1e-3));
+}
+
+BOOST_AUTO_TEST_CASE(the_mask_goes_by_index_not_by_position) {
+  // Positions run backwards; the last input still sees all others, the first only itself.
+  Case<double> c({4, 8});
+  const auto backwards = tensor<std::int64_t>({4}, {3, 2, 1, 0});
+  const auto before = c.with_rope(2, backwards);
+  for (std::size_t j = 0; j < 8; ++j) c.x(3, j) += 1;
+  const auto after = c.with_rope(2, backwards);
+  BOOST_TEST(close(slice(after, 0, 0, 3), slice(before, 0, 0, 3), 1e-15));
+  BOOST_TEST(!close(slice(after, 0, 3, 4), slice(before, 0, 3, 4), 1e-3));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(fused_equals_unfused, T, AllTypes) {
+  const Case<T> c({2, 5, 8});
+  const Tensor<T> w_qkv = xt::concatenate(xt::xtuple(c.w_q, c.w_k, c.w_v), 0);
+  BOOST_TEST(close(multihead_self_attention_fused_qkv(c.x, w_qkv, c.w_o, 2), c.plain(2),
+                   4 * epsilon<T>()));
+}
+
+BOOST_AUTO_TEST_CASE(batches_do_not_mix) {
+  const Case<double> c({2, 3, 5, 8});
+  const auto y = c.with_rope(4);
+  BOOST_TEST((shape_of(y) == Shape{2, 3, 5, 8}));
+  Case<double> one = c;
+  one.x = slice(slice(c.x, 0, 1, 2), 1, 2, 3);
+  BOOST_TEST(close(one.with_rope(4), slice(slice(y, 0, 1, 2), 1, 2, 3), 1e-14));
+}
+
+BOOST_AUTO_TEST_CASE(positions_may_have_batch_axes) {
+  const Case<double> c({2, 3, 8});
+  const auto at = tensor<std::int64_t>({2, 3}, {0, 1, 2, 9, 5, 7});
+  const auto y = c.with_rope(2, at);
+  for (std::size_t b = 0; b < 2; ++b) {
+    Case<double> one = c;
+    one.x = slice(c.x, 0, b, b + 1);
+    BOOST_TEST(close(one.with_rope(2, slice(at, 0, b, b + 1)), slice(y, 0, b, b + 1), 1e-14));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(positions_may_bring_the_batch_axes) {
+  const Case<double> c({3, 8});
+  const auto at = tensor<std::int64_t>({2, 3}, {0, 1, 2, 9, 5, 7});
+  const auto y = c.with_rope(2, at);
+  BOOST_TEST((shape_of(y) == Shape{2, 3, 8}));
+  for (std::size_t b = 0; b < 2; ++b) {
+    const auto one = c.with_rope(2, reshaped(slice(at, 0, b, b + 1), {3}));
+    BOOST_TEST(close(reshaped(slice(y, 0, b, b + 1), {3, 8}), one, 1e-14));
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_each_step, T, SixteenBits) {
+  const Case<T> c({33, 16}, 0.3);
+  const auto rounded = [](const Tensor<float>& a) { return converted<float>(converted<T>(a)); };
+  const auto product = [&](const Tensor<T>& a, const Tensor<T>& w) {
+    return rounded(linear(converted<float>(a), converted<float>(w)));
+  };
+  Tensor<std::int64_t> at = xt::arange<std::int64_t>(33);
+  const auto q = rounded(rope_heads(product(c.x, c.w_q), at, 2, 10000, 33));
+  const auto k = rounded(rope_heads(product(c.x, c.w_k), at, 2, 10000, 33));
+  const auto heads = converted<T>(causal_heads(q, k, product(c.x, c.w_v), 2));
+  BOOST_TEST(same(c.with_rope(2), product(heads, c.w_o)));
+}
+
+BOOST_AUTO_TEST_CASE(nan_reaches_every_later_position) {
+  // What a key that is not attended to holds is unspecified where it is not finite.
+  Case<double> c({4, 4});
+  c.x(2, 0) = NaN;
+  BOOST_TEST(same(slice(c.plain(2), 0, 2, 4), filled<double>({2, 4}, NaN)));
+}
+
+BOOST_AUTO_TEST_CASE(empty_tensors_give_empty_results) {
+  const auto w = filled<float>({4, 4}, 1);
+  for (const Shape& shape : {Shape{0, 3, 4}, Shape{2, 0, 4}}) {
+    const auto x = empty<float>(shape);
+    BOOST_TEST((shape_of(reference::multihead_self_attention(x, w, w, w, w, 2)) == shape));
+    BOOST_TEST(
+        (shape_of(multihead_self_attention_with_rope(x, w, w, w, w, {}, 2, 10000, 3)) == shape));
+    BOOST_TEST((shape_of(multihead_self_attention_fused_qkv(x, filled<float>({12, 4}, 1), w, 2)) ==
+                shape));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(errors) {
+  const Case<double> c({3, 6});
+  BOOST_CHECK_EXCEPTION(c.plain(4), std::invalid_argument,
+                        says("d_model = 6 is not divisible by num_heads = 4"));
+  BOOST_CHECK_EXCEPTION(c.plain(0), std::invalid_argument, says("num_heads = 0"));
+  BOOST_CHECK_EXCEPTION(c.plain(-2), std::invalid_argument, says("num_heads = -2"));
+  // Two heads of width 3 have no pairs to turn.
+  BOOST_CHECK_NO_THROW(c.plain(2));
+  BOOST_CHECK_EXCEPTION(c.with_rope(2), std::invalid_argument,
+                        says("rope: d_k must be even, is 3"));
+  BOOST_CHECK_EXCEPTION(c.with_rope(3, tensor<std::int64_t>({3}, {0, 1, 5000})),
+                        std::invalid_argument,
+                        says("rope: position 5000 is not in [0, max_seq_len = 5000)"));
+  BOOST_CHECK_EXCEPTION(c.with_rope(3, tensor<std::int64_t>({2}, {0, 1})), std::invalid_argument,
+                        says("rope: token_positions must be [..., 3], is [2]"));
+  const auto w = filled<double>({6, 6}, 1);
+  BOOST_CHECK_EXCEPTION(reference::multihead_self_attention(filled<double>({6}, 1), w, w, w, w, 2),
+                        std::invalid_argument, says("x must be [..., seq, d_model], is [6]"));
+  // Weights must be square: a q of another width than x is no q of these heads.
+  const auto wide = filled<double>({12, 6}, 1), narrow = filled<double>({3, 6}, 1);
+  for (const auto& wrong : {wide, narrow}) {
+    BOOST_CHECK_EXCEPTION(reference::multihead_self_attention(c.x, wrong, w, w, w, 3),
+                          std::invalid_argument, says("must be [6, 6]"));
+    BOOST_CHECK_EXCEPTION(reference::multihead_self_attention(c.x, w, wrong, w, w, 3),
+                          std::invalid_argument, says("must be [6, 6]"));
+    BOOST_CHECK_EXCEPTION(reference::multihead_self_attention(c.x, w, w, wrong, w, 3),
+                          std::invalid_argument, says("must be [6, 6]"));
+    BOOST_CHECK_EXCEPTION(reference::multihead_self_attention(c.x, w, w, w, wrong, 3),
+                          std::invalid_argument, says("must be [6, 6]"));
+  }
+  BOOST_CHECK_EXCEPTION(multihead_self_attention_fused_qkv(c.x, filled<double>({12, 6}, 1), w, 3),
+                        std::invalid_argument, says("w_qkv must be [18, 6], is [12, 6]"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,292 @@
+// Reports: the table's layout, JSON's fields, JUnit and HTML that nothing in a message can break.
+#include "report/report.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+using namespace prenorm::harness;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Result result(const std::string& problem, const std::string& case_name, const std::string& solution,
+              Status status, const std::string& message = "") {
+  Result made;
+  made.fixture = problem + ".h5";
+  made.problem = problem;
+  made.case_name = case_name;
+  made.solution = solution;
+  made.status = status;
+  made.message = message;
+  made.dtype = "float32";
+  made.seconds = 0.001;
+  made.repeat = "prenorm verify --case " + case_name;
+  return made;
+}
+
+Result unreadable(const std::string& path) {
+  Result made;
+  made.fixture = path;
+  made.status = Status::bad_fixture;
+  made.message = path + ": no HDF5";
+  return made;
+}
+
+Report report_of(std::vector<Result> results, std::vector<std::string> solutions = {"one", "two"}) {
+  Report report;
+  report.command = "verify";
+  report.solutions = std::move(solutions);
+  report.results = std::move(results);
+  report.seconds = 1.5;
+  return report;
+}
+
+std::string cell(const Report& report, std::size_t row, std::size_t column) {
+  return overview(report).rows.at(row).at(column).text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(report)
+
+BOOST_AUTO_TEST_CASE(columns_are_aligned_and_lines_end_without_blanks) {
+  Table table{{"name", "value"}, {{{"a"}, {"1"}}, {{"much longer"}, {"22"}}, {{"alone"}}}};
+  BOOST_TEST(render(table, false) ==
+             "name         value\n"
+             "-----------  -----\n"
+             "a            1\n"
+             "much longer  22\n"
+             "alone\n");
+  // Characters are counted, not bytes; colours take no width.
+  table.rows = {{{"\xc3\xa9\xc3\xa9", Tone::good}, {"x", Tone::bad}}};
+  BOOST_TEST(contains(render(table, false), "\xc3\xa9\xc3\xa9    x\n"));
+  BOOST_TEST(
+      contains(render(table, true), "\x1b[32m\xc3\xa9\xc3\xa9\x1b[0m    \x1b[1;31mx\x1b[0m"));
+}
+
+BOOST_AUTO_TEST_CASE(a_cell_says_what_became_of_the_cases) {
+  const Report report = report_of({
+      result("p", "a", "one", Status::passed),
+      result("p", "a", "two", Status::passed),
+      result("p", "b", "one", Status::passed),
+      result("p", "b", "two", Status::incorrect_numerical),
+      result("q", "a", "one", Status::not_implemented),
+      result("q", "a", "two", Status::skipped, "no CUDA device"),
+      result("r", "a", "one", Status::load_error, "no such file"),
+      result("r", "a", "two", Status::skipped, "a reason that is far too long for a column"),
+      result("s", "a", "one", Status::passed),
+      result("s", "b", "one", Status::skipped, "large for the emulator"),
+  });
+  BOOST_TEST(cell(report, 0, 0) == "p");
+  BOOST_TEST(cell(report, 0, 1) == "PASSED 2/2");
+  BOOST_TEST(cell(report, 0, 2) == "FAILED 1/2");
+  BOOST_TEST(cell(report, 1, 1) == "NOT_IMPLEMENTED");
+  BOOST_TEST(cell(report, 1, 2) == "SKIPPED (no CUDA device)");
+  BOOST_TEST(cell(report, 2, 1) == "LOAD_ERROR");
+  BOOST_TEST(cell(report, 2, 2) == "SKIPPED");
+  BOOST_TEST(cell(report, 3, 1) == "PASSED 1/2");
+  BOOST_TEST(cell(report, 3, 2) == "");
+  const std::string left_out = omissions(report);
+  BOOST_TEST(contains(left_out, "one: 1 case SKIPPED: large for the emulator"));
+  BOOST_TEST(contains(left_out, "a reason that is far too long"));
+  BOOST_TEST(!contains(left_out, "no CUDA device"));  // the cell says it
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_file_fills_its_row_and_is_told_once) {
+  Result damaged_case = result("p", "b", "", Status::bad_fixture, "p.h5: damaged");
+  const Report report = report_of({unreadable("bad.h5"), result("p", "a", "one", Status::passed),
+                                   result("p", "a", "two", Status::passed), damaged_case});
+  BOOST_TEST(cell(report, 0, 0) == "bad.h5");
+  BOOST_TEST(cell(report, 0, 1) == "BAD_FIXTURE");
+  BOOST_TEST(cell(report, 0, 2) == "BAD_FIXTURE");
+  BOOST_TEST(cell(report, 1, 1) == "BAD_FIXTURE 1/2");
+  BOOST_TEST(occurrences(failures(report, false), "BAD_FIXTURE") == 2u);
+  BOOST_TEST(contains(summary_line(report, false), "2 passed, 2 failed, 0 skipped in 1.50 s"));
+}
+
+BOOST_AUTO_TEST_CASE(two_files_of_one_problem_are_told_apart) {
+  Result other = result("p", "a", "one", Status::passed);
+  other.fixture = "elsewhere/p.h5";
+  const Report report = report_of({result("p", "a", "one", Status::passed), other});
+  BOOST_TEST(cell(report, 0, 0) == "p (p.h5)");
+  BOOST_TEST(cell(report, 1, 0) == "p (elsewhere/p.h5)");
+}
+
+BOOST_AUTO_TEST_CASE(every_failure_has_the_line_that_repeats_it) {
+  const Report report = report_of({
+      result("p", "a", "one", Status::incorrect_numerical, "y: 1 of 3 elements wrong"),
+      result("p", "b", "one", Status::timeout, "no answer within 1 s"),
+      result("p", "c", "one", Status::passed),
+      result("p", "a", "two", Status::load_error, "no library"),
+      result("p", "b", "two", Status::load_error, "no library"),
+  });
+  const std::string text = failures(report, false);
+  BOOST_TEST(contains(text,
+                      "INCORRECT_NUMERICAL  p / a (float32)  by one\n"
+                      "    y: 1 of 3 elements wrong\n"
+                      "    repeat: prenorm verify --case a\n"));
+  BOOST_TEST(contains(text, "TIMEOUT  p / b"));
+  BOOST_TEST(!contains(text, "p / c"));
+  BOOST_TEST(occurrences(text, "LOAD_ERROR") == 1u);
+  BOOST_TEST(contains(text, "LOAD_ERROR  all 2 cases  by two"));
+}
+
+BOOST_AUTO_TEST_CASE(messages_stay_on_their_line) {
+  const Report report =
+      report_of({result("p", "a", "one", Status::runtime_error, "\x1b[2Jgone\nsecond\r\xff")});
+  for (const std::string& text : {failures(report, true), every_case(report, true)}) {
+    BOOST_TEST(!contains(text, "\x1b[2J"));
+    BOOST_TEST(!contains(text, "\xff"));
+    BOOST_TEST(!contains(text, "\r"));
+  }
+  BOOST_TEST(occurrences(failures(report, false), "\n") == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(json_has_the_fields_and_nulls) {
+  Result wrong = result("p", "a", "one", Status::incorrect_numerical, "\xff\x1b \"quoted\"");
+  OutputReport output;
+  output.name = "y";
+  output.max_abs_error = infinity;
+  output.max_rel_error = std::nan("");
+  output.worst_expected = -infinity;
+  output.worst_actual = 0.1;
+  output.worst_index = {1, 2};
+  output.mismatches = 1;
+  output.elements = 6;
+  output.atol = 1e-3;
+  OutputReport nothing;
+  nothing.name = "z";
+  wrong.outputs = {output, nothing};
+  wrong.batch_invariant = false;
+  const auto object = nlohmann::json::parse(
+      to_json(report_of({wrong, unreadable("bad.h5"), result("p", "b", "one", Status::skipped)})));
+  BOOST_TEST(object["version"] == 1);
+  BOOST_TEST(object["command"] == "verify");
+  BOOST_TEST(object["environment"].is_object());
+  BOOST_TEST(object["summary"].dump() == R"({"failed":2,"passed":0,"skipped":1})");
+  const auto& first = object["results"][0];
+  BOOST_TEST(first.size() == 11u);
+  BOOST_TEST(first["status"] == "INCORRECT_NUMERICAL");
+  BOOST_TEST(first["seconds"] == 0.001);
+  BOOST_TEST(first["batch_invariant"] == false);
+  const auto& y = first["outputs"][0];
+  BOOST_TEST(y.size() == 12u);
+  BOOST_TEST(y["max_abs_error"] == "Infinity");
+  BOOST_TEST(y["max_rel_error"] == "NaN");
+  BOOST_TEST(y["worst_expected"] == "-Infinity");
+  BOOST_TEST(y["worst_actual"] == 0.1);
+  BOOST_TEST(y["worst_index"].dump() == "[1,2]");
+  BOOST_TEST(y["max_ulp_error"].is_null());
+  const auto& z = first["outputs"][1];
+  BOOST_TEST(z["worst_index"].is_null());
+  BOOST_TEST(z["mismatches"].is_null());
+  BOOST_TEST(z["max_abs_error"].is_null());
+  const auto& bad = object["results"][1];
+  BOOST_TEST(bad["case"].is_null());
+  BOOST_TEST(bad["problem"].is_null());
+  BOOST_TEST(bad["solution"].is_null());
+  BOOST_TEST(bad["batch_invariant"].is_null());
+}
+
+BOOST_AUTO_TEST_CASE(junit_is_well_formed_whatever_the_message) {
+  const std::string text = to_junit(report_of({
+      result("p", "a", "one", Status::passed),
+      result("p", "b", "one", Status::runtime_error, "<&>\"' ]]> \x01\x1b\xff\n"),
+      result("p", "a", "two", Status::skipped, "no device"),
+      unreadable("bad.h5"),
+  }));
+  pugi::xml_document document;
+  BOOST_REQUIRE(document.load_string(text.c_str()));
+  const pugi::xml_node root = document.child("testsuites");
+  BOOST_TEST(root.attribute("tests").as_int() == 4);
+  BOOST_TEST(root.attribute("failures").as_int() == 1);
+  BOOST_TEST(root.attribute("errors").as_int() == 1);
+  BOOST_TEST(root.attribute("skipped").as_int() == 1);
+  const pugi::xml_node suite = root.child("testsuite");
+  BOOST_TEST(std::string(suite.attribute("name").value()) == "p.h5 one");
+  const pugi::xml_node failing = suite.child("testcase").next_sibling("testcase");
+  BOOST_TEST(std::string(failing.attribute("name").value()) == "b");
+  const pugi::xml_node failure = failing.child("failure");
+  BOOST_TEST(std::string(failure.attribute("type").value()) == "RUNTIME_ERROR");
+  BOOST_TEST(contains(failure.attribute("message").value(), "<&>\"' ]]>"));
+  for (const char c : text) BOOST_TEST((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
+}
+
+BOOST_AUTO_TEST_CASE(html_escapes) {
+  const std::string page = to_html(report_of(
+      {result("p", "<script>", "a\"b", Status::runtime_error, "<img src=x> & 'more'")}, {"a\"b"}));
+  BOOST_TEST(!contains(page, "<script>"));
+  BOOST_TEST(!contains(page, "<img"));
+  BOOST_TEST(contains(page, "&lt;img src=x&gt; &amp; &#39;more&#39;"));
+  BOOST_TEST(contains(page, "a&quot;b"));
+  BOOST_TEST(contains(page, "FAILED 0/1"));
+}
+
+BOOST_AUTO_TEST_CASE(colour_only_where_wanted) {
+  const Report report = report_of(
+      {result("p", "a", "one", Status::passed), result("p", "b", "one", Status::timeout, "late")});
+  for (const bool colour : {false, true}) {
+    const std::string all = render(overview(report), colour) + failures(report, colour) +
+                            every_case(report, colour) + summary_line(report, colour);
+    BOOST_TEST(contains(all, "\x1b[") == colour);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(shell_words) {
+  BOOST_TEST(shell_word("fixtures/x.h5") == "fixtures/x.h5");
+  BOOST_TEST(shell_word("") == "''");
+  BOOST_TEST(shell_word("a b") == "'a b'");
+  BOOST_TEST(shell_word("it's; rm $HOME") == "'it'\\''s; rm $HOME'");
+  BOOST_TEST(shell_line({"prenorm", "verify", "a b"}) == "prenorm verify 'a b'");
+}
+
+BOOST_AUTO_TEST_CASE(near_names) {
+  const std::vector<std::string> names{"verify", "list", "attention_with_a_long_name"};
+  BOOST_TEST(did_you_mean("verfiy", names) == " (did you mean 'verify'?)");
+  BOOST_TEST(did_you_mean("lsit", names) == " (did you mean 'list'?)");
+  BOOST_TEST(did_you_mean("attention", names) == " (did you mean 'attention_with_a_long_name'?)");
+  BOOST_TEST(did_you_mean("xylophone", names) == "");
+  BOOST_TEST(did_you_mean("", names) == "");
+  BOOST_TEST(did_you_mean("x", {}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(globs) {
+  BOOST_TEST(matches("ffn_*", "ffn_wide"));
+  BOOST_TEST(matches("*", ""));
+  BOOST_TEST(matches("*a*b*", "xxaxxbxx"));
+  BOOST_TEST(matches("a?c", "abc"));
+  BOOST_TEST(!matches("ffn_*", "ffn"));
+  BOOST_TEST(!matches("a?c", "ac"));
+  BOOST_TEST(!matches("abc", "abcd"));
+  BOOST_TEST(!matches("", "a"));
+}
+
+BOOST_AUTO_TEST_CASE(numbers_in_words) {
+  BOOST_TEST(short_number(1.23456e-7) == "1.23e-07");
+  BOOST_TEST(short_number(-infinity) == "-Infinity");
+  BOOST_TEST(duration(2.345) == "2.35 s");
+  BOOST_TEST(duration(0.0123) == "12.3 ms");
+  BOOST_TEST(duration(8.5e-6) == "8.5 us");
+  BOOST_TEST(duration(3.1e-7) == "310 ns");
+  BOOST_TEST(counted(1, "case") == "1 case");
+  BOOST_TEST(counted(0, "case") == "0 cases");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
