@@ -156,7 +156,7 @@ std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& s
     wide[i] = is_floating(inputs[i]->dtype) ? widened(*inputs[i]) : *inputs[i];
     types[i] = TensorType{wide[i]->dtype, wide[i]->shape};
   }
-  const Binding binding = bind(signature, types);
+  const Binding binding = harness::bind(signature, types);
   std::vector<Tensor> outputs =
       outputs_of(problem, signature, truth, wide, scalars, output_types(signature, binding));
   for (Tensor& output : outputs) {

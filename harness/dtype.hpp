@@ -24,7 +24,8 @@ DLDataType to_dlpack(DType dtype);
 
 /// The spacing of numbers just above 1: 2^-52 for float64, 2^-7 for bfloat16. Floating types only.
 double epsilon(DType dtype);
-/// One unit in the last place at `value`, subnormal spacing included; NaN where value is not finite.
+/// One unit in the last place at `value`, subnormal spacing included; NaN where value is not
+/// finite.
 double spacing(DType dtype, double value);
 /// The least magnitude that rounds to infinity.
 double overflow_threshold(DType dtype);

@@ -49,7 +49,13 @@ fs::path home() {
   if (const char* given = std::getenv("PRENORM_HOME"); given != nullptr && *given != '\0') {
     return given;
   }
-  return fs::read_symlink("/proc/self/exe").parent_path().parent_path();  // <home>/bin/prenorm
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);  // <home>/bin/prenorm
+  if (failed) {
+    throw std::runtime_error(
+        "cannot find the program's own folder, as /proc is not there: set PRENORM_HOME to it");
+  }
+  return program.parent_path().parent_path();
 }
 
 std::vector<std::string> shipped_solutions() {

@@ -3,7 +3,17 @@
 #include "fixture_check.hpp"
 #include "fixture_child.hpp"
 
+#include <algorithm>
+#include <unistd.h>
+
 namespace prenorm::harness {
+
+std::size_t most_case_bytes() {
+  constexpr std::size_t most = 4ull << 30;
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return most;
+  return std::min(most, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 8);
+}
 
 struct Fixture::Child {
   FileReader reader;
@@ -21,7 +31,8 @@ Fixture::Fixture(const std::filesystem::path& path, const ReadLimits& limits,
     signature_ = std::move(contents.signature);
     cases_ = std::move(contents.cases);
   } catch (const ObjectError& error) {
-    child_->reader.fail(error.what());
+    throw BadFixture(path.string() + ": " + error.what(),
+                     problem_of(child_->reader.catalogue()).value_or(""));
   }
 }
 

@@ -16,7 +16,10 @@ namespace prenorm::harness {
 
 /// Why a file cannot be used; the message begins with the file's path and names the object in it.
 struct BadFixture : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit BadFixture(const std::string& why, std::string of = "")
+      : std::runtime_error(why), problem(std::move(of)) {}
+
+  std::string problem;  // whose file it is; empty where that cannot be read
 };
 
 /// The largest accepted difference: |y - expected| <= atol + rtol * |expected|.
@@ -31,8 +34,8 @@ struct InputInfo {
 };
 
 struct OutputInfo {
-  Shape shape;                        // stored as float64
-  DType dtype = DType::float64;       // what a solution must return
+  Shape shape;                         // stored as float64
+  DType dtype = DType::float64;        // what a solution must return
   std::optional<Tolerance> tolerance;  // absent only where Requirements allow it
   std::optional<Tolerance> tolerance_tf32;
   std::string reason;
@@ -41,9 +44,9 @@ struct OutputInfo {
 struct Case {
   std::string name;
   std::string description;
-  std::optional<std::string> error;        // present: the solution must refuse; there are no outputs
-  std::vector<std::string> redrawn_sizes;  // attribute dims
-  std::vector<Scalar> scalars;             // in signature order, defaults filled in
+  std::optional<std::string> error;  // present: the solution must refuse; there are no outputs
+  std::vector<std::string> redrawn_sizes;        // attribute dims
+  std::vector<Scalar> scalars;                   // in signature order, defaults filled in
   std::vector<std::optional<InputInfo>> inputs;  // in signature order; nothing: absent
   std::vector<OutputInfo> outputs;               // in signature order; empty for an error case
   Binding binding;
@@ -54,9 +57,13 @@ struct Case {
   std::int64_t elements() const;
 };
 
+/// An eighth of this machine's memory, at most 4 GiB: a call takes about three times its tensors,
+/// in several processes, and a crafted file of a few KB may claim any size.
+std::size_t most_case_bytes();
+
 struct ReadLimits {
-  double seconds = 20;              // for one request to the child
-  std::size_t bytes = 4ull << 30;   // for one case's tensors, and for the child's address space
+  double seconds = 20;                    // for one request to the child
+  std::size_t bytes = most_case_bytes();  // for one case's tensors; the child may take some more
 };
 
 struct Requirements {
@@ -102,7 +109,7 @@ struct OutputsFile {
     std::string tensor;
     Tensor value;
   };
-  std::string problem;  // empty where the file does not say
+  std::string problem;         // empty where the file does not say
   std::vector<Entry> entries;  // sorted by case, then tensor
 };
 

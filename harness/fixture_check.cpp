@@ -291,6 +291,15 @@ FixtureContents check_fixture(const Node& node, const ReadLimits& limits,
   return contents;
 }
 
+std::optional<std::string> problem_of(const Node& root) {
+  try {
+    const std::string problem = Object(root, "/").text("problem");
+    if (is_problem_name(problem)) return problem;
+  } catch (const ObjectError&) {  // then nobody knows
+  }
+  return std::nullopt;
+}
+
 OutputsFile list_outputs(const Node& node, const ReadLimits& limits) {
   const Object root(node, "/");
   OutputsFile file;

@@ -22,6 +22,9 @@ struct ObjectError : std::runtime_error {
 FixtureContents check_fixture(const Node& root, const ReadLimits& limits,
                               const Requirements& requirements);
 
+/// The attribute `problem`, where it can be read, whatever else is wrong with the file.
+std::optional<std::string> problem_of(const Node& root);
+
 /// The outputs that an outputs file (or a fixture file) names, their values not yet read. Throws
 /// ObjectError.
 OutputsFile list_outputs(const Node& root, const ReadLimits& limits);

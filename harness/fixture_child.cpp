@@ -29,19 +29,6 @@ std::size_t child_address_space(std::size_t tensors) {
 
 fs::path child_program() { return home() / "libexec" / "prenorm" / "prenorm-hdf5"; }
 
-Process::Deadline after(double seconds) {
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-             std::chrono::duration<double>(seconds));
-}
-
-std::string seconds_text(double seconds) {
-  std::string text = std::to_string(seconds);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text + " s";
-}
-
 /// Throws unless the path is a file that can be read, in words better than libhdf5's.
 void check_readable(const fs::path& path) {
   const auto fail = [&](const std::string& why) { throw BadFixture(path.string() + ": " + why); };
@@ -121,7 +108,7 @@ class Replacement {
 /// Talks to a writing child until it says that all is done.
 template <class Talk>
 void run_writer(const std::string& mode, const fs::path& file, const fs::path& shown, Talk talk) {
-  const Process::Deadline deadline = after(seconds_to_write);
+  const Process::Deadline deadline = deadline_in(seconds_to_write);
   try {
     Process process(child_program(), {mode, file.string()}, {});
     talk(process, deadline);
@@ -161,7 +148,7 @@ void FileReader::fail(const std::string& why) const {
 
 std::vector<std::byte> FileReader::receive_reply(std::size_t most, const std::string& object) {
   const std::string where = object.empty() ? "" : printable(object) + ": ";
-  const Process::Deadline deadline = after(limits_.seconds);
+  const Process::Deadline deadline = deadline_in(limits_.seconds);
   try {
     const ReplyHead head = receive_head(*process_, deadline);
     if (head.refused) {
@@ -179,6 +166,8 @@ std::vector<std::byte> FileReader::receive_reply(std::size_t most, const std::st
     given_up_ = where + "the HDF5 reader gave no answer within " + seconds_text(limits_.seconds);
   } catch (const ProcessEnded& ended) {
     given_up_ = where + "the HDF5 reader ended: " + printable(ended.what());
+  } catch (const std::bad_alloc&) {
+    given_up_ = where + "takes more memory than there is";
   }
   process_.reset();
   fail(given_up_);

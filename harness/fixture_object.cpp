@@ -10,31 +10,17 @@ namespace prenorm::harness {
 namespace {
 
 /// Why the text is refused; nullptr where it is fine.
-const char* text_fault(const std::string& text) {
-  std::size_t follow = 0;             // bytes that the current character still wants
-  unsigned character = 0, least = 0;  // least: what so many bytes are needed for
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (follow > 0) {
-      if ((byte & 0xc0u) != 0x80u) return "is not valid UTF-8";
-      character = character << 6 | (byte & 0x3fu);
-      --follow;
-      const bool surrogate = character >= 0xd800 && character < 0xe000;
-      if (follow == 0 && (character < least || character > 0x10ffff || surrogate)) {
-        return "is not valid UTF-8";
-      }
-      continue;
-    }
-    if (byte < 0x20 ? byte != '\t' && byte != '\n' : byte == 0x7f) {
+const char* text_fault(std::string_view text) {
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (character.bytes == 0) return "is not valid UTF-8";
+    const bool control = character.code < 0x20 || character.code == 0x7f;
+    if (control && character.code != '\t' && character.code != '\n') {
       return "holds a control character";
     }
-    if (byte < 0x80) continue;
-    if (byte >= 0xf8 || byte < 0xc0) return "is not valid UTF-8";
-    follow = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
-    least = follow == 3 ? 0x10000 : follow == 2 ? 0x800 : 0x80;
-    character = byte & (0x3fu >> follow);
+    text.remove_prefix(character.bytes);
   }
-  return follow > 0 ? "is not valid UTF-8" : nullptr;
+  return nullptr;
 }
 
 /// What an attribute holds, for a message.

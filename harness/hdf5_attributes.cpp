@@ -91,6 +91,9 @@ Value read_value(hid_t attribute, const std::string& path) {
   const Handle type = own(H5Aget_type(attribute), H5Tclose, path, "has no readable type");
   const Handle space = own(H5Aget_space(attribute), H5Sclose, path, "has no readable shape");
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  if (check(H5Tdetect_class(type.get(), H5T_REFERENCE), path, "has no readable type") > 0) {
+    throw Failure(path, "is a reference; references are refused");
+  }
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind == H5T_STRING) {
     if (count < 1 || count > most_texts) return Unusable{"a list of texts, empty or too long"};

@@ -7,7 +7,7 @@
 namespace prenorm::harness::hdf5 {
 
 /// All attributes of an open object. One of a type or shape that no attribute of ours has comes
-/// back as Unusable: whether that matters is for its reader to say.
+/// back as Unusable: whether that matters is for its reader to say. A reference is refused.
 std::vector<Attribute> read_attributes(hid_t object, const std::string& path);
 
 /// Writes an attribute as h5py does: a scalar; text of variable length, in UTF-8. Replaces an old

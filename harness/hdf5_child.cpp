@@ -3,6 +3,7 @@
 //     prenorm-hdf5 read FILE BYTES       sends the catalogue, then a dataset for each request
 //     prenorm-hdf5 write FILE            receives a catalogue and its datasets, writes them
 //     prenorm-hdf5 tolerances FILE       receives a catalogue, sets its attributes in the file
+//     prenorm-hdf5 --version             prints libhdf5's version: for `prenorm doctor`
 //
 // It talks over descriptor 3. A reply is  refused:u8 size:u64 byte*, where a refusal's bytes are
 // its message, "/cases/a: why". A request is  bytes:u64 length:u64 path. What is received is
@@ -163,6 +164,13 @@ int tolerances(const std::string& path) {
              : 1;
 }
 
+int print_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  if (H5get_libversion(&major, &minor, &release) < 0) return 1;
+  std::printf("libhdf5 %u.%u.%u\n", major, minor, release);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
 int run(std::span<char*> words) {
   const std::string_view mode = words.size() > 1 ? words[1] : "";
   if (mode == "read" && words.size() == 4) {
@@ -170,6 +178,7 @@ int run(std::span<char*> words) {
   }
   if (mode == "write" && words.size() == 3) return write(words[2]);
   if (mode == "tolerances" && words.size() == 3) return tolerances(words[2]);
+  if (mode == "--version") return print_version();
   std::fputs("prenorm-hdf5 is a helper of prenorm, which starts it\n", stderr);
   return 2;
 }

@@ -1,34 +1,10 @@
 #include "printable.hpp"
 
 #include <array>
-#include <cstdint>
 #include <cstdio>
 
 namespace prenorm::harness {
 namespace {
-
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0: what stands there is no UTF-8
-};
-
-/// The character that the text begins with; the text is not empty.
-Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
-  std::uint32_t code = lead & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = (code << 6) | (byte(i) & 0x3fu);
-  }
-  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  if (code < least[bytes] || code > 0x10ffff || surrogate) return {};
-  return {code, bytes};
-}
 
 /// No control character, line or paragraph separator, or mark of the writing direction.
 bool is_harmless(std::uint32_t code) {
@@ -36,7 +12,8 @@ bool is_harmless(std::uint32_t code) {
   const bool separator = code == 0x2028 || code == 0x2029;
   const bool direction = code == 0x61c || code == 0x200e || code == 0x200f ||
                          (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  return !control && !separator && !direction && code != 0xfeff;
+  const bool special = code == 0xfeff || code == 0xfffe || code == 0xffff;  // no text, says XML
+  return !control && !separator && !direction && !special;
 }
 
 std::string escape(const char* format, unsigned value) {
@@ -57,6 +34,23 @@ std::string piece(std::string_view text, const Character& character) {
 }
 
 }  // namespace
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
+  std::uint32_t code = lead & (0x7fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = (code << 6) | (byte(i) & 0x3fu);
+  }
+  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < least[bytes] || code > 0x10ffff || surrogate) return {};
+  return {code, bytes};
+}
 
 std::string printable(std::string_view text, std::size_t limit) {
   constexpr std::string_view more = "...";

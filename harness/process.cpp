@@ -6,6 +6,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -244,6 +245,20 @@ int milliseconds_until(Process::Deadline deadline) {
 }
 
 }  // namespace
+
+Process::Deadline deadline_in(double seconds) {
+  constexpr double for_ever = 1e9;  // far from what the clock's 64 bits hold
+  if (!(seconds < for_ever)) return Process::Deadline::max();
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%g s", seconds);
+  return text.data();
+}
 
 Process::Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                  const Limits& limits) {

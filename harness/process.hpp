@@ -69,4 +69,10 @@ class Process {
   std::string how_ended_;
 };
 
+/// That many seconds from now; the end of time where that is centuries away.
+Process::Deadline deadline_in(double seconds);
+
+/// "60 s", "0.5 s".
+std::string seconds_text(double seconds);
+
 }  // namespace prenorm::harness

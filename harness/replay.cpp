@@ -146,7 +146,7 @@ std::optional<bool> same_alone(const Call& call, const LoadedCase& loaded,
     const TensorSpec& spec = signature.inputs[i];
     if (parts[i] && spec.batched) parts[i] = row_of(*parts[i], spec.dims.size(), batch, row);
   }
-  const Binding binding = bind(signature, types_of(parts));
+  const Binding binding = harness::bind(signature, types_of(parts));
   const Outcome alone = solution.call(make_call(call.function, signature, parts, call.scalars,
                                                 wanted_outputs(signature, binding, *loaded.info)));
   if (alone.status != Status::passed) return std::nullopt;

@@ -6,7 +6,7 @@
 #include "process.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <prenorm/prenorm.h>
 #include <random>
@@ -15,19 +15,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-Process::Deadline deadline_in(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g s", seconds);
-  return text;
-}
 
 /// What the worker said instead of an answer.
 struct Faulted {
@@ -121,8 +108,9 @@ struct Solution::Worker {
     tried = true;
     try {
       accept(options.in_process ? load_here(path) : load_in_process(path, options.limits));
-    } catch (const Faulted&) {
-      fail("killed by SIGSEGV while loading");
+    } catch (const Faulted& faulted) {
+      const bool bus = faulted.fault.signal == SIGBUS;
+      fail(std::string("killed by ") + (bus ? "SIGBUS" : "SIGSEGV") + " while loading");
     } catch (const ProcessEnded& end) {
       const std::string how = end.what();
       fail(

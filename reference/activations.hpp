@@ -3,8 +3,6 @@
 
 #include "tensor.hpp"
 
-#include <cmath>
-
 namespace prenorm::reference {
 
 /// ReLU:  y = max(0, x); NaN stays NaN.
@@ -32,17 +30,7 @@ Tensor<T> relu(const Tensor<T>& x) {
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
   // exp(-x) below the line: where it overflows the quotient is 0, as it should be.
-  return map_elements(x, [](const auto& a) { return a / (compute_t<T>(1) + xt::exp(-a)); });
-}
-
-/// erfc of each element. float64 goes to the C library: xsimd's has only 9 digits right at x = 20.
-template <class A>
-auto erfc(A&& a) {
-  if constexpr (std::is_same_v<typename std::remove_cvref_t<A>::value_type, double>) {
-    return xt::make_lambda_xfunction([](double x) { return std::erfc(x); }, std::forward<A>(a));
-  } else {
-    return xt::erfc(std::forward<A>(a));
-  }
+  return map_elements(x, [](const auto& a) { return a / (compute_t<T>(1) + reference::exp(-a)); });
 }
 
 /// The standard normal distribution function, a probability: (1 + erf(x/sqrt(2))) / 2.

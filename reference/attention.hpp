@@ -43,7 +43,8 @@ void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
     auto weight = row_view(score, end);
     const C largest = maximum(weight);
     // Without a key to attend to, every weight is exp(-infinity) = 0, and so is the result.
-    xt::noalias(weight) = xt::exp((weight - (largest == -infinity ? C(0) : largest)) * scale);
+    xt::noalias(weight) =
+        reference::exp((weight - (largest == -infinity ? C(0) : largest)) * scale);
     const C sum = total(weight);
     weight /= sum == 0 ? C(1) : sum;
   }
@@ -81,8 +82,8 @@ Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, c
           what + "q, k and v must have two axes and may have batch axes before them");
   const std::size_t n = q.shape(q.dimension() - 2), d_k = q.shape().back();
   const std::size_t m = k.shape(k.dimension() - 2), d_v = v.shape().back();
-  require(k.shape().back() == d_k, what + "k must be [..., m, " + std::to_string(d_k) + "], is " +
-                                       to_text(k.shape()));
+  require(k.shape().back() == d_k,
+          what + "k must be [..., m, " + std::to_string(d_k) + "], is " + to_text(k.shape()));
   require(v.shape(v.dimension() - 2) == m,
           what + "v must be [..., " + std::to_string(m) + ", d_v], is " + to_text(v.shape()));
   Batch batch("scaled_dot_product_attention");
@@ -92,8 +93,8 @@ Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, c
   if (mask) {
     require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
                 mask->shape().back() == m,
-            what + "mask must be [..., " + std::to_string(n) + ", " + std::to_string(m) +
-                "], is " + to_text(mask->shape()));
+            what + "mask must be [..., " + std::to_string(n) + ", " + std::to_string(m) + "], is " +
+                to_text(mask->shape()));
     batch.join(*mask, 2, "mask");
   }
   using C = compute_t<T>;
@@ -103,12 +104,11 @@ Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, c
 
   const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
   attend_all(batch.size(), n, [&](std::size_t b) {
-    return Sequence<C>{
-        .q = {wide_q.data() + batch.part(q, 2, b) * n * d_k, n, d_k, d_k},
-        .k = {wide_k.data() + batch.part(k, 2, b) * m * d_k, m, d_k, d_k},
-        .v = {wide_v.data() + batch.part(v, 2, b) * m * d_v, m, d_v, d_v},
-        .y = {y.data() + b * n * d_v, n, d_v, d_v},
-        .mask = mask ? mask->data() + batch.part(*mask, 2, b) * n * m : nullptr};
+    return Sequence<C>{.q = {wide_q.data() + batch.part(q, 2, b) * n * d_k, n, d_k, d_k},
+                       .k = {wide_k.data() + batch.part(k, 2, b) * m * d_k, m, d_k, d_k},
+                       .v = {wide_v.data() + batch.part(v, 2, b) * m * d_v, m, d_v, d_v},
+                       .y = {y.data() + b * n * d_v, n, d_v, d_v},
+                       .mask = mask ? mask->data() + batch.part(*mask, 2, b) * n * m : nullptr};
   });
   return narrow<T>(std::move(y));
 }

@@ -15,24 +15,25 @@ namespace prenorm::reference {
 /// Twins    fixtures/embedding.h5  tests/test_embedding.cpp
 template <class T>
 Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weight) {
-  require(weight.dimension() == 2, "embedding: weight must be [vocab_size, d_model], is " +
-                                       to_text(weight.shape()));
+  require(weight.dimension() == 2,
+          "embedding: weight must be [vocab_size, d_model], is " + to_text(weight.shape()));
   const std::size_t vocab_size = weight.shape(0), d_model = weight.shape(1);
   Shape shape = shape_of(token_ids);
   shape.push_back(d_model);
   auto y = empty<T>(shape);
   for (std::size_t i = 0; i < token_ids.size(); ++i) {
     const std::int64_t id = token_ids.data()[i];
-    require(id >= 0 && std::cmp_less(id, vocab_size),
-            "embedding: token id " + std::to_string(id) + " is not in [0, " +
-                std::to_string(vocab_size) + ")");
+    require(id >= 0 && std::cmp_less(id, vocab_size), "embedding: token id " + std::to_string(id) +
+                                                          " is not in [0, " +
+                                                          std::to_string(vocab_size) + ")");
     std::copy_n(weight.data() + static_cast<std::size_t>(id) * d_model, d_model,
                 y.data() + i * d_model);
   }
   return y;
 }
 
-/// The module: embedding with a weight[vocab_size, d_model] of its own, at first N(0, 1) cut at +-3.
+/// The module: embedding with a weight[vocab_size, d_model] of its own, at first N(0, 1) cut at
+/// +-3.
 template <class T>
 class Embedding {
  public:
@@ -59,8 +60,8 @@ class Embedding {
   }
 
   std::string description() const {
-    return "Embedding(" + std::to_string(weight.shape(0)) + ", " +
-           std::to_string(weight.shape(1)) + ")";
+    return "Embedding(" + std::to_string(weight.shape(0)) + ", " + std::to_string(weight.shape(1)) +
+           ")";
   }
 };
 

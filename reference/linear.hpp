@@ -15,12 +15,12 @@ namespace prenorm::reference {
 /// Twins    fixtures/linear.h5  tests/test_linear.cpp
 template <class T>
 Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {
-  require(weight.dimension() == 2, "linear: weight must be [d_out, d_in], is " +
-                                       to_text(weight.shape()));
+  require(weight.dimension() == 2,
+          "linear: weight must be [d_out, d_in], is " + to_text(weight.shape()));
   require(x.dimension() >= 1, "linear: x must have an axis d_in");
   const std::size_t d_out = weight.shape(0), d_in = weight.shape(1);
-  require(x.shape().back() == d_in, "linear: x must be [..., " + std::to_string(d_in) + "], is " +
-                                        to_text(x.shape()));
+  require(x.shape().back() == d_in,
+          "linear: x must be [..., " + std::to_string(d_in) + "], is " + to_text(x.shape()));
   using C = compute_t<T>;
   auto y = empty<C>(with_last(shape_of(x), d_out));
   require(d_in > 0 || y.size() == 0, "linear: d_in is 0, there is nothing to sum over");

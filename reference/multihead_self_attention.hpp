@@ -38,8 +38,8 @@ Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& 
     const auto head = [&](auto& t) {
       return Matrix{t.data() + batch.part(t, 2, b) * seq * d_model + column, seq, d_k, d_model};
     };
-    return Sequence<C>{.q = head(wide_q), .k = head(wide_k), .v = head(wide_v), .y = head(y),
-                       .causal = true};
+    return Sequence<C>{
+        .q = head(wide_q), .k = head(wide_k), .v = head(wide_v), .y = head(y), .causal = true};
   });
   return narrow<T>(std::move(y));
 }
@@ -73,8 +73,7 @@ Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, con
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
                                    std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
-  const Tensor<T> heads =
-      causal_heads(linear(x, w_q), linear(x, w_k), linear(x, w_v), num_heads);
+  const Tensor<T> heads = causal_heads(linear(x, w_q), linear(x, w_k), linear(x, w_v), num_heads);
   return linear(heads, w_o);
 }
 
@@ -135,8 +134,8 @@ Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>
               ", " + std::to_string(d_model) + "], is " + to_text(w_qkv.shape()));
   const Tensor<T> qkv = linear(x, w_qkv);
   const auto part = [&](std::size_t i) {
-    return Tensor<T>(xt::strided_view(
-        qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)}));
+    return Tensor<T>(
+        xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)}));
   };
   return linear(causal_heads(part(0), part(1), part(2), num_heads), w_o);
 }

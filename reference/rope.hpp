@@ -49,8 +49,8 @@ inline void check_rope(std::size_t d_k, const Tensor<std::int64_t>& token_positi
   require(d_k % 2 == 0, "rope: d_k must be even, is " + std::to_string(d_k));
   for (const std::int64_t position : token_positions) {
     require(position >= 0 && position < max_seq_len,
-            "rope: position " + std::to_string(position) + " is not in [0, max_seq_len = " +
-                std::to_string(max_seq_len) + ")");
+            "rope: position " + std::to_string(position) +
+                " is not in [0, max_seq_len = " + std::to_string(max_seq_len) + ")");
   }
 }
 
@@ -115,8 +115,8 @@ class RotaryPositionalEmbedding {
     require(max_seq_len > 0, "RotaryPositionalEmbedding: max_seq_len must be positive");
     std::vector<std::int64_t> positions(static_cast<std::size_t>(max_seq_len));
     for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
-    table_ = std::make_shared<const Rotations>(std::move(positions),
-                                               static_cast<std::size_t>(d_k), theta);
+    table_ = std::make_shared<const Rotations>(std::move(positions), static_cast<std::size_t>(d_k),
+                                               theta);
   }
 
   /// x[..., seq, d_k] or [..., seq, heads * d_k], token_positions[..., seq] -> y of the shape of x.
@@ -142,8 +142,8 @@ class RotaryPositionalEmbedding {
   static void visit_parts(Self& /*self*/, const Visit& /*visit*/) {}
 
   std::string description() const {
-    return "RotaryPositionalEmbedding(theta=" + to_text(theta_) +
-           ", d_k=" + std::to_string(d_k_) + ", max_seq_len=" + std::to_string(max_seq_len_) + ")";
+    return "RotaryPositionalEmbedding(theta=" + to_text(theta_) + ", d_k=" + std::to_string(d_k_) +
+           ", max_seq_len=" + std::to_string(max_seq_len_) + ")";
   }
 
  private:

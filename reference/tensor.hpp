@@ -18,9 +18,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -29,40 +29,8 @@
 
 namespace prenorm::reference {
 
-/// Where tensors lie: in memory of their own, or in that of somebody else (see borrow). Elements
-/// that are not given are left unset.
 template <class T>
-class Allocator {
- public:
-  using value_type = T;
-
-  Allocator() = default;
-  explicit Allocator(T* borrowed) : borrowed_(borrowed) {}
-  template <class U>
-  explicit Allocator(const Allocator<U>&) {}
-
-  T* allocate(std::size_t n) {
-    return borrowed_ ? borrowed_ : static_cast<T*>(::operator new(n * sizeof(T), cache_line));
-  }
-  void deallocate(T* memory, std::size_t) {
-    if (memory != borrowed_) ::operator delete(memory, cache_line);
-  }
-  template <class... Arguments>
-  void construct(T*, Arguments&&...) {}
-
-  /// A copy of a tensor has memory of its own.
-  Allocator select_on_container_copy_construction() const { return {}; }
-  friend bool operator==(const Allocator& a, const Allocator& b) {
-    return a.borrowed_ == b.borrowed_;
-  }
-
- private:
-  static constexpr std::align_val_t cache_line{64};
-  T* borrowed_ = nullptr;
-};
-
-template <class T>
-using Tensor = xt::xarray<T, xt::layout_type::row_major, Allocator<T>>;
+using Tensor = xt::xarray<T>;
 
 using Shape = std::vector<std::size_t>;
 
@@ -86,8 +54,8 @@ std::string to_text(const S& shape) {
 /// Throws std::invalid_argument unless two tensors have one shape: nothing is broadcast silently.
 template <class T>
 void require_same_shape(const Tensor<T>& a, const Tensor<T>& b, const std::string& what) {
-  require(a.shape() == b.shape(), what + " must have one shape, have " + to_text(a.shape()) +
-                                      " and " + to_text(b.shape()));
+  require(a.shape() == b.shape(),
+          what + " must have one shape, have " + to_text(a.shape()) + " and " + to_text(b.shape()));
 }
 
 template <class T>
@@ -101,16 +69,12 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// A tensor that lies in somebody else's memory, which must outlive it. Not to be assigned to.
+/// A copy of elements that lie elsewhere.
 template <class T>
-const Tensor<T> borrow(const T* data, const Shape& shape) {
-  std::size_t size = 1;
-  for (const std::size_t extent : shape) size *= extent;
-  typename Tensor<T>::inner_strides_type strides(shape.size());
-  xt::compute_strides(shape, xt::layout_type::row_major, strides);
-  // The result is const: nobody writes to what was const before.
-  typename Tensor<T>::storage_type elements(size, Allocator<T>(const_cast<T*>(data)));
-  return Tensor<T>(std::move(elements), {shape.begin(), shape.end()}, std::move(strides));
+Tensor<T> copy_of(const View<const T>& view) {
+  auto tensor = empty<T>({view.shape().begin(), view.shape().end()});
+  std::copy(view.begin(), view.end(), tensor.data());
+  return tensor;
 }
 
 /// `shape` with its last axis replaced.
@@ -156,6 +120,63 @@ auto row_view(C* data, std::size_t n) {
   return xt::adapt(data, n, xt::no_ownership(), std::array<std::size_t, 1>{n});
 }
 
+/// The functions that SIMD and the C library round differently. xtensor gives SIMD the elements
+/// that fill its registers and takes the others alone; here both go through the same code, so that
+/// a bit of the result never depends on where in memory, or in a row, an element lies.
+namespace elementwise {
+#if defined(XTENSOR_USE_XSIMD)
+struct Exp {
+  template <class C>
+  C operator()(const C& a) const {
+    return xsimd::exp(xsimd::batch<C>(a)).get(0);
+  }
+  template <class Batch>
+  Batch simd_apply(const Batch& a) const {
+    return xsimd::exp(a);
+  }
+};
+struct Erfc {
+  template <class C>
+  C operator()(const C& a) const {
+    return xsimd::erfc(xsimd::batch<C>(a)).get(0);
+  }
+  template <class Batch>
+  Batch simd_apply(const Batch& a) const {
+    return xsimd::erfc(a);
+  }
+};
+#else
+struct Exp {
+  template <class C>
+  C operator()(const C& a) const {
+    return std::exp(a);
+  }
+};
+struct Erfc {
+  template <class C>
+  C operator()(const C& a) const {
+    return std::erfc(a);
+  }
+};
+#endif
+}  // namespace elementwise
+
+/// exp of each element.
+template <class E>
+auto exp(E&& a) {
+  return xt::detail::make_xfunction<elementwise::Exp>(std::forward<E>(a));
+}
+
+/// erfc of each element. float64 goes to the C library: xsimd's has only 9 digits right at x = 20.
+template <class E>
+auto erfc(E&& a) {
+  if constexpr (std::is_same_v<typename std::remove_cvref_t<E>::value_type, double>) {
+    return xt::make_lambda_xfunction([](double x) { return std::erfc(x); }, std::forward<E>(a));
+  } else {
+    return xt::detail::make_xfunction<elementwise::Erfc>(std::forward<E>(a));
+  }
+}
+
 /// Runs work(i) for i in [0, count), on all cores where the whole is worth a thread's start.
 /// Each i does the same whichever thread runs it, so results do not depend on their number.
 template <class Work>
@@ -163,15 +184,6 @@ void parallel_for(std::size_t count, std::size_t elements, Work work) {
   constexpr std::size_t worth_threads = 1u << 16;
 #pragma omp parallel for schedule(guided) if (elements >= worth_threads)
   for (std::size_t i = 0; i < count; ++i) work(i);
-}
-
-/// Copies n elements; where there are many, memory is faster than one core.
-template <class T>
-void copy_elements(const T* from, std::size_t n, T* to) {
-  constexpr std::size_t part = 1u << 15;
-  parallel_for((n + part - 1) / part, n, [=](std::size_t i) {
-    std::copy_n(from + i * part, std::min(part, n - i * part), to + i * part);
-  });
 }
 
 /// y of the shape of x, row by row: formula(a, b) is given a row of x, widened, and sets that of y.
@@ -232,7 +244,8 @@ Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
   return y;
 }
 
-/// Element by element: formula is given part of x, an expression of one axis, and returns that of y.
+/// Element by element: formula is given part of x, an expression of one axis, and returns that of
+/// y.
 template <class T, class Formula>
 Tensor<T> map_elements(const Tensor<T>& x, Formula formula) {
   constexpr std::size_t part = 4096;  // fits the first-level cache with room for the result
@@ -293,12 +306,11 @@ class Batch {
 
 namespace prenorm {
 
-// How PRENORM_EXPORT hands the tensors of a call to a function of the reference: where they are.
+// How PRENORM_EXPORT hands the tensors of a call to a function of the reference: as copies.
 template <class T>
 struct argument<reference::Tensor<T>> {
   static reference::Tensor<T> read(Arguments& arguments) {
-    const View<const T> view = arguments.input<T>();
-    return reference::borrow(view.data(), {view.shape().begin(), view.shape().end()});
+    return reference::copy_of(arguments.input<T>());
   }
 };
 template <class T>
@@ -306,15 +318,7 @@ struct argument<std::optional<reference::Tensor<T>>> {
   static std::optional<reference::Tensor<T>> read(Arguments& arguments) {
     const auto view = arguments.optional_input<T>();
     if (!view) return std::nullopt;
-    return reference::borrow(view->data(), {view->shape().begin(), view->shape().end()});
-  }
-};
-template <class T>
-struct result<reference::Tensor<T>> {
-  static void write(const reference::Tensor<T>& value, const prenorm_call& call) {
-    detail::require_shape(value.shape(), *call.outputs[0]);
-    const View<T> output = Arguments(call).output<T>();
-    reference::copy_elements(value.data(), value.size(), output.data());
+    return reference::copy_of(*view);
   }
 };
 

@@ -51,9 +51,10 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& w2, const Tensor<T>& w3,
                                       std::int64_t num_heads, double theta,
                                       std::int64_t max_seq_len, double eps = 1e-5) {
-  const Tensor<T> y = rmsnorm(plus(x, multihead_self_attention_with_rope(
-                                          x, w_q, w_k, w_v, w_o, {}, num_heads, theta, max_seq_len)),
-                              ln1, eps);
+  const Tensor<T> y =
+      rmsnorm(plus(x, multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o, {}, num_heads,
+                                                         theta, max_seq_len)),
+              ln1, eps);
   return rmsnorm(plus(y, ffn_swiglu(y, w1, w2, w3)), ln2, eps);
 }
 
@@ -70,8 +71,8 @@ Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const
                                  const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
                                  const Tensor<T>& ln2, const Tensor<T>& w1, const Tensor<T>& w2,
                                  std::int64_t num_heads, double eps = 1e-5) {
-  const Tensor<T> y = plus(
-      x, multihead_self_attention(rmsnorm(x, ln1, eps), w_q, w_k, w_v, w_o, num_heads));
+  const Tensor<T> y =
+      plus(x, multihead_self_attention(rmsnorm(x, ln1, eps), w_q, w_k, w_v, w_o, num_heads));
   return plus(y, ffn_gelu(rmsnorm(y, ln2, eps), w1, w2));
 }
 

@@ -1,8 +1,8 @@
 // Tensors of any floating type, read as wider ones: what `mistakes` and `honest` are written with.
 //
 // PRENORM_EXPORT_FUNCTION(name, Widening<&function>::call) exports a function of Tensor<double> for
-// every element type T: its inputs come in float64 and its result is rounded to T, so that a variant
-// is written once. Where T itself matters, a parameter of type Element says what it is.
+// every element type T: its inputs come in float64 and its result is rounded to T, so that a
+// variant is written once. Where T itself matters, a parameter of type Element says what it is.
 #pragma once
 
 #include "tensor.hpp"
@@ -101,7 +101,8 @@ Tensor<C> each_sequence(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>&
   batch.join(k, 2);
   batch.join(v, 2);
   if (mask) batch.join(*mask, 2);
-  const Tensor<C> queries = xt::broadcast(q, batch.with({n, d_k})), keys = xt::broadcast(k, batch.with({m, d_k})),
+  const Tensor<C> queries = xt::broadcast(q, batch.with({n, d_k})),
+                  keys = xt::broadcast(k, batch.with({m, d_k})),
                   values = xt::broadcast(v, batch.with({m, d_v}));
   Tensor<bool> allowed = xt::ones<bool>(batch.with({n, m}));
   if (mask) allowed = xt::broadcast(*mask, batch.with({n, m}));

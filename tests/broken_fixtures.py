@@ -327,6 +327,24 @@ def _(file, case):
     case.attrs.create("factor", case.ref, dtype=h5py.ref_dtype)
 
 
+@edit("attribute_reference_at_the_root", "/: attribute scales", "is a reference")
+def _(file, case):
+    file.attrs.create("scales", case.ref, dtype=h5py.ref_dtype)
+
+
+@edit("attribute_dimension_scale", INPUTS + "/mask", "REFERENCE_LIST", "is a reference")
+def _(file, case):
+    case["inputs/mask"].make_scale("rows")
+    case["inputs/x"].dims[0].attach_scale(case["inputs/mask"])
+
+
+@edit("attribute_list_of_references", IN_X, "DIMENSION_LIST", "is a reference")
+def _(file, case):
+    case["inputs/mask"].make_scale("rows")
+    case["inputs/x"].dims[0].attach_scale(case["inputs/mask"])
+    del case["inputs/mask"].attrs["REFERENCE_LIST"]
+
+
 @edit("no_cases", "/", "cases")
 def _(file, case):
     del file["cases"]

@@ -161,8 +161,10 @@ inline NewCase new_case(const std::string& name, DType dtype, Shape shape) {
   made.info.scalars = {0.1, std::int64_t{-3}, false};
   made.inputs = {filled(dtype, shape), filled(DType::boolean, shape)};
   made.expected = {filled(DType::float64, shape, 0.1)};
-  made.info.inputs = {InputInfo{{dtype, shape}, "normal(0,1)"},
-                      InputInfo{{DType::boolean, shape}, ""}};
+  made.info.inputs.resize(2);
+  made.info.inputs[0].emplace().type = {dtype, shape};
+  made.info.inputs[0]->draw = "normal(0,1)";
+  made.info.inputs[1].emplace().type = {DType::boolean, shape};
   made.info.outputs = {OutputInfo{shape, dtype, Tolerance{1e-7, 2e-7}, Tolerance{0.1, 0.2}, "why"}};
   return made;
 }

@@ -10,6 +10,7 @@ import pty
 import re
 import shutil
 import subprocess
+import time
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -285,6 +286,52 @@ def test_a_bad_file_costs_only_itself(prenorm, good, bad):
     assert re.search(r"bad\.h5 +BAD_FIXTURE", table) and "PASSED 4/4" in table
 
 
+def later_version(path, problem):
+    """A file that says whose it is, and cannot be used."""
+    make_file(path, GOOD, problem=problem)
+    with h5py.File(path, "a") as file:
+        file.attrs["version"] = 2
+    return path
+
+
+def test_a_bad_file_of_another_problem_is_left_out(prenorm, good, bad, tmp_path):
+    other = later_version(tmp_path / "other.h5", "other")
+    files = ("--fixtures", good, "--fixtures", other)
+    assert "other.h5" in prenorm("verify", *files, code=2)
+    assert "other.h5" not in prenorm("verify", *files, "--problem", "centred")
+    assert "version is 2" in prenorm("verify", *files, "--problem", "other", code=2)
+    assert "did you mean 'other'" in prenorm("verify", *files, "--problem", "othr", code=2)
+    # What does not say its problem may be the one that is meant.
+    assert "bad.h5" in prenorm("verify", *files, "--fixtures", bad, "--problem", "other", code=2)
+    assert "version is 2" in prenorm("show", "other", *files, code=2)
+    assert str(bad) in prenorm("show", "missing", "--fixtures", bad, code=2)
+
+
+def test_many_files(program, own_home, tmp_path):
+    """More than the usual limit of open files allows at two descriptors each."""
+    make_file(tmp_path / "f0.h5", {"a": dict(dtype="float32", shape=(2,))})
+    for i in range(1, 60):
+        shutil.copy(tmp_path / "f0.h5", tmp_path / f"f{i}.h5")
+    words = ["sh", "-c", 'ulimit -S -n 64 && exec "$@"', "sh", program, "verify", "--fixtures",
+             tmp_path, "--solution", "reference"]
+    done = subprocess.run(words, capture_output=True, text=True,
+                          env={**os.environ, "PRENORM_HOME": str(own_home)})
+    assert done.returncode == 0 and "60 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_work(prenorm, good, libraries):
+    words = ("verify", "--fixtures", good, "--solution", libraries["slow"], "--json", "no/such/r")
+    start = time.monotonic()
+    assert "cannot write" in prenorm(*words, code=2)
+    assert time.monotonic() - start < 0.5
+
+
+def test_the_repeat_line_repeats_the_options_that_matter(prenorm, good, libraries):
+    out = prenorm("verify", "--fixtures", good, "--case", "single64", "--solution",
+                  libraries["slow"], "--timeout", "0.25", "--seed", "7", code=1)
+    assert re.search(r"repeat: .*--case single64 .* --seed 7 --timeout 0.25\n", out)
+
+
 def test_a_library_given_by_its_path(prenorm, good, libraries):
     out = prenorm("verify", "--fixtures", good, "--solution", libraries["mine"], code=1)
     assert "FAILED 3/4" in out and "batch32" in out and "[0, 5]" in out
@@ -299,6 +346,10 @@ def test_a_variant_of_a_collection(prenorm, good):
     out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/sum_for_mean",
                   "--dtype", "float16", code=3)
     assert "NOT_IMPLEMENTED" in out and "nothing ran" in out
+    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bais", code=3)
+    assert "no function prenorm_centred__no_bais; there are the variants no_bias, no_scale" in out
+    assert "no case is selected" in prenorm(
+        "verify", "--fixtures", good, "--case", "single64", "--dtype", "float16", code=3)
 
 
 def test_what_is_not_there_is_not_implemented(prenorm, tmp_path):
@@ -504,6 +555,10 @@ def test_colour_and_progress_on_a_terminal_only(program, own_home, prenorm, good
     (["verify", "--fixtures", "good.h5", "--solution", "refrence"], "did you mean 'reference'"),
     (["verify", "--fixtures", "good.h5", "--solution", "./absent.so"], "absent.so"),
     (["verify", "--fixtures", "good.h5", "--jobs", "0"], "--jobs"),
+    (["verify", "--fixtures", "good.h5", "--timeout", "0"], "'0' is no number above 0"),
+    (["verify", "--fixtures", "good.h5", "--timeout", "nan"], "'nan' is no number above 0"),
+    (["verify", "--fixtures", "good.h5", "--seed", "-1"], "'-1' is no whole number"),
+    (["verify", "--fixtures", "good.h5", "--json", "-", "--html", "-"], "one report only"),
     (["verify", "--fixtures", "good.h5", "--only-failing"], "--save"),
     (["verify", "--fixtures", "good.h5", "--json", "no/such/folder.json"], "cannot write"),
     (["show", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
@@ -511,6 +566,8 @@ def test_colour_and_progress_on_a_terminal_only(program, own_home, prenorm, good
     (["diff", "good.h5"], "B"),
     (["diff", "nowhere.h5", "good.h5"], "no file nowhere.h5"),
     (["fixtures"], "subcommand"),
+    (["fixtures", "chek"], "did you mean 'check'"),
+    (["mistakes", "--problem", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
     (["fixtures", "check", "nowhere.h5"], "nowhere.h5"),
     (["fixtures", "make", "good.h5", "--out", "fresh"], "--seed"),
     (["mistakes", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
@@ -556,6 +613,7 @@ def test_list(prenorm, good):
 def test_list_with_a_bad_file(prenorm, good, bad):
     out = prenorm("list", "--fixtures", good, "--fixtures", bad, code=2)
     assert "BAD_FIXTURE" in out and "centred" in out
+    assert "1 problem, 4 cases" in out
 
 
 def test_show(prenorm, good, tmp_path):
@@ -588,6 +646,35 @@ def test_doctor(prenorm, good, own_home):
     for what in ("C++ compiler", "HDF5", "BLAS", "CUDA device", "sandbox", "cores", "memory",
                  "solution reference", "fixtures"):
         assert what in out, what
+    assert re.search(r"HDF5 +ok +libhdf5 \d+\.\d+\.\d+\n", out)
+
+
+def test_doctor_asks_quietly_for_what_is_not_there(prenorm, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sh").symlink_to("/bin/sh")
+    out, error = prenorm("doctor", code=1, both=True, PATH=str(tmp_path / "bin"))
+    assert error == "" and re.search(r"nvcc +none", out) and re.search(r"sandbox +none", out)
+
+
+def test_the_version_is_the_projects(prenorm):
+    version = re.search(r"project\(prenorm VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
+    assert prenorm("--version") == f"prenorm {version[1]}\n"
+
+
+def test_a_home_that_cannot_be_found(program, own_home, good, tmp_path):
+    """Without /proc the program cannot see where it stands; told by PRENORM_HOME, it works."""
+    if not shutil.which("bwrap"):
+        pytest.skip("no bwrap")
+    sandbox = ["bwrap", "--dev-bind", "/", "/", "--tmpfs", "/proc", "--tmpfs", "/dev/shm"]
+    if subprocess.run([*sandbox, "true"], capture_output=True).returncode != 0:
+        pytest.skip("bwrap may not make user namespaces")
+    words = [program, "verify", "--fixtures", good, "--solution", "reference"]
+    environment = {k: v for k, v in os.environ.items() if k != "PRENORM_HOME"}
+    lost = subprocess.run(sandbox + words, capture_output=True, text=True, env=environment)
+    assert lost.returncode == 2 and "set PRENORM_HOME" in lost.stderr
+    told = subprocess.run(sandbox + words, capture_output=True, text=True,
+                          env={**environment, "PRENORM_HOME": str(own_home)})
+    assert told.returncode == 0 and "PASSED 4/4" in told.stdout, told.stderr
 
 
 # fixtures ----------------------------------------------------------------------------------------
@@ -748,6 +835,12 @@ def test_check_finds_values_near_overflow(prenorm, tmp_path):
     assert "expected[1, 2] = 6.55e+04 lies within its tolerance of where float16 overflows" in out
 
 
+def test_a_file_without_a_case(prenorm, tmp_path):
+    empty = make_file(tmp_path / "empty.h5", {})
+    assert "no file with a case" in prenorm("fixtures", "check", empty, code=3)
+    assert "no case is selected" in prenorm("fixtures", "calibrate", empty, code=3)
+
+
 def test_check_of_a_bad_file(prenorm, good, bad):
     out, _ = prenorm("fixtures", "check", bad, good, code=2, both=True)
     assert "bad.h5" in out and "no defect" in out
@@ -762,6 +855,13 @@ def test_mistakes(prenorm, good):
     # Not written for float16.
     assert re.search(r"^  sum_for_mean +1/1 +1/1 +- +- ", out, re.M)
     assert "3 of 3 mistakes caught (mutation score 100.0 %)" in out
+
+
+def test_mistakes_of_a_problem_by_option(prenorm, good, tmp_path):
+    other = make_file(tmp_path / "other.h5", GOOD, problem="other")
+    files = ("--fixtures", good, "--fixtures", other)
+    by_option = prenorm("mistakes", "--problem", "centred", *files)
+    assert by_option == prenorm("mistakes", "centred", *files) and "no_bias" in by_option
 
 
 def test_a_mistake_that_no_case_catches(prenorm, tmp_path):

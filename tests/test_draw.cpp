@@ -176,8 +176,10 @@ BOOST_AUTO_TEST_CASE(seed_and_words_decide) {
 BOOST_AUTO_TEST_CASE(redraw_draws_keeps_and_perturbs) {
   const double infinity = std::numeric_limits<double>::infinity();
   Case info = case_of(4);
-  info.inputs = {InputInfo{{DType::float16, {4}}, ""},
-                 InputInfo{{DType::int64, {4}}, "integer(0,9)"}, std::nullopt};
+  info.inputs.resize(3);  // the last one is absent
+  info.inputs[0].emplace().type = {DType::float16, {4}};
+  info.inputs[1].emplace().type = {DType::int64, {4}};
+  info.inputs[1]->draw = "integer(0,9)";
   LoadedCase stored{&info, {Tensor(DType::float16, {4}), Tensor(DType::int64, {4}), {}}, {}};
   const double kept[] = {65504, -infinity, 0, -2};
   for (std::int64_t i = 0; i < 4; ++i) stored.inputs[0]->set(i, kept[i]);

@@ -35,8 +35,9 @@ BOOST_AUTO_TEST_CASE(every_16_bit_value_survives_double_and_back) {
 }
 
 BOOST_AUTO_TEST_CASE(rounds_to_nearest_even_once) {
-  BOOST_TEST(float16(1.0 + 0x1p-11).bits == float16(1.0).bits);               // tie, to even
-  BOOST_TEST(float16(1.0 + 0x1p-11 + 0x1p-40).bits == float16(1.0).bits + 1);  // by way of float: a tie
+  BOOST_TEST(float16(1.0 + 0x1p-11).bits == float16(1.0).bits);  // tie, to even
+  BOOST_TEST(float16(1.0 + 0x1p-11 + 0x1p-40).bits ==
+             float16(1.0).bits + 1);  // by way of float: a tie
   BOOST_TEST(float16(1.0 + 0x3p-11).bits == float16(1.0).bits + 2);
   BOOST_TEST(bfloat16(1.0 + 0x1p-8).bits == bfloat16(1.0).bits);
   BOOST_TEST(bfloat16(1.0 + 0x1p-8 + 0x1p-40).bits == bfloat16(1.0).bits + 1);

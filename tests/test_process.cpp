@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <limits>
 #include <memory>
 #include <sys/wait.h>
 #include <thread>
@@ -250,6 +252,17 @@ BOOST_AUTO_TEST_CASE(children_are_reaped) {
   pid_t pid = 0;
   { pid = Shell("sleep 60").pid(); }
   BOOST_TEST(::waitpid(pid, nullptr, WNOHANG) == -1);  // no zombie is left
+}
+
+BOOST_AUTO_TEST_CASE(deadlines_however_far) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double seconds : {1e300, infinity, std::nan("")}) {
+    BOOST_TEST((deadline_in(seconds) == Process::Deadline::max()));
+  }
+  BOOST_TEST((deadline_in(5) > std::chrono::steady_clock::now()));
+  BOOST_TEST((deadline_in(5) < std::chrono::steady_clock::now() + std::chrono::seconds(6)));
+  BOOST_TEST(seconds_text(0.5) == "0.5 s");
+  BOOST_TEST(seconds_text(60) == "60 s");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

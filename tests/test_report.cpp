@@ -121,6 +121,16 @@ BOOST_AUTO_TEST_CASE(a_bad_file_fills_its_row_and_is_told_once) {
   BOOST_TEST(contains(summary_line(report, false), "2 passed, 2 failed, 0 skipped in 1.50 s"));
 }
 
+BOOST_AUTO_TEST_CASE(a_library_that_cannot_be_loaded_is_told_once) {
+  const auto told = [](std::size_t cases) {
+    const Result one = result("p", "a", "one", Status::load_error, "no library");
+    return failures(report_of(std::vector<Result>(cases, one)), false);
+  };
+  BOOST_TEST(contains(told(1), "LOAD_ERROR  p / a"));
+  BOOST_TEST(contains(told(3), "LOAD_ERROR  all 3 cases  by one"));
+  BOOST_TEST(occurrences(told(3), "LOAD_ERROR") == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(two_files_of_one_problem_are_told_apart) {
   Result other = result("p", "a", "one", Status::passed);
   other.fixture = "elsewhere/p.h5";
@@ -237,6 +247,7 @@ BOOST_AUTO_TEST_CASE(html_escapes) {
   BOOST_TEST(contains(page, "&lt;img src=x&gt; &amp; &#39;more&#39;"));
   BOOST_TEST(contains(page, "a&quot;b"));
   BOOST_TEST(contains(page, "FAILED 0/1"));
+  BOOST_TEST(!contains(page, "\\n"));  // no escape of a line break of ours
 }
 
 BOOST_AUTO_TEST_CASE(colour_only_where_wanted) {

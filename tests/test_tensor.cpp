@@ -79,6 +79,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(slices_along_each_axis, T, AllTypes) {
   }
 }
 
+using ComputeTypes = std::tuple<double, float>;
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(bits_do_not_depend_on_where_a_row_lies, C, ComputeTypes) {
+  constexpr std::size_t n = 77;  // no multiple of a SIMD register
+  std::vector<C> x(n + 16), y(n + 16), first;
+  for (std::size_t start = 0; start < 16; ++start) {
+    for (std::size_t i = 0; i < n; ++i) x[start + i] = C(0.37) * static_cast<C>(i) - C(17);
+    const auto a = row_view(static_cast<const C*>(&x[start]), n);
+    auto b = row_view(&y[start], n);
+    xt::noalias(b) = reference::exp(a) + reference::erfc(a);
+    const std::vector<C> now(&y[start], &y[start] + n);
+    if (start == 0) first = now;
+    BOOST_TEST((now == first));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(every_index_runs_once) {
   for (const std::size_t elements : {std::size_t{0}, std::size_t{1} << 20}) {
     std::vector<int> count(1000);

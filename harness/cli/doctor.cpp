@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 /// What a command of ours prints, its last line break taken off; nothing where it fails.
 std::optional<std::string> output_of(const std::string& command) {
-  std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+  std::FILE* pipe = ::popen(("{ " + command + "; } 2>/dev/null").c_str(), "r");
   if (pipe == nullptr) return std::nullopt;
   std::string text;
   std::array<char, 256> part;
@@ -41,7 +41,7 @@ std::optional<std::string> first_of(const std::vector<std::string>& commands) {
   return std::nullopt;
 }
 
-std::string memory() {
+std::optional<std::string> memory() {
   std::ifstream file("/proc/meminfo");
   std::string word;
   double total = 0, available = 0;
@@ -49,6 +49,7 @@ std::string memory() {
     std::sscanf(line.c_str(), "MemTotal: %lf", &total);
     std::sscanf(line.c_str(), "MemAvailable: %lf", &available);
   }
+  if (total == 0) return std::nullopt;
   return fmt::format("{:.1f} GiB, {:.1f} GiB available", total / 0x1p20, available / 0x1p20);
 }
 
@@ -92,7 +93,7 @@ void look_at_machine(Findings& findings) {
     if (what != "cores" && what != "machine") findings.found(what, value);
   }
   findings.found("cores", std::to_string(processors()));
-  findings.found("memory", memory());
+  findings.optional("memory", memory(), "not known: /proc is not there");
 }
 
 void look_at_tools(Findings& findings) {
@@ -113,8 +114,11 @@ void look_at_tools(Findings& findings) {
 
 void look_at_parts(Findings& findings) {
   const fs::path helpers = home() / "libexec/prenorm";
-  const auto hdf5 = output_of(shell_word((helpers / "prenorm-hdf5").string()) + " --version");
-  findings.found("HDF5", hdf5 ? first_line(*hdf5) : "through prenorm-hdf5");
+  if (const auto hdf5 = output_of(shell_word((helpers / "prenorm-hdf5").string()) + " --version")) {
+    findings.found("HDF5", *hdf5);
+  } else {
+    findings.missing("HDF5", "prenorm-hdf5 does not run");
+  }
   for (const char* helper : {"prenorm-worker", "prenorm-hdf5"}) {
     std::error_code ignored;
     if (fs::exists(helpers / helper, ignored)) {

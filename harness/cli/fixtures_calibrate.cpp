@@ -67,6 +67,7 @@ void print_tolerances(const std::vector<Piece>& pieces, bool colour) {
 
 /// Writes one file's tolerances, or says why not. True where all went well.
 bool finish(const File& file, const std::vector<Piece>& pieces, const Options& options) {
+  const std::string path = printable(file.path);
   std::vector<NewTolerance> found;
   bool good = true;
   for (const Piece& piece : pieces) {
@@ -74,16 +75,16 @@ bool finish(const File& file, const std::vector<Piece>& pieces, const Options& o
     found.insert(found.end(), piece.found.begin(), piece.found.end());
     if (piece.error.empty()) continue;
     good = false;
-    print(file.path + ": " + printable(piece.error, 2000) + "\n");
+    print(path + ": " + printable(piece.error, 2000) + "\n");
   }
   const std::string count = counted(found.size(), "tolerance");
   if (!good) {
-    print(file.path + ": left as it is\n");
+    print(path + ": left as it is\n");
   } else if (options.dry_run) {
-    print(file.path + ": " + count + " derived, none written\n");
+    print(path + ": " + count + " derived, none written\n");
   } else {
     if (!found.empty()) write_tolerances(file.path, found);
-    print(file.path + ": " + count + " written\n");
+    print(path + ": " + count + " written\n");
   }
   return good;
 }
@@ -120,7 +121,9 @@ int run(const Options& options) {
   }
   if (unusable) return 2;
   if (!good) return 1;
-  return pieces.empty() ? 3 : 0;
+  if (!pieces.empty()) return 0;
+  print("nothing to do: no case is selected\n");
+  return 3;
 }
 
 }  // namespace
@@ -131,10 +134,7 @@ void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
       "calibrate", "Derive tolerances from the textbook loop's own error, and write them");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();
-  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
-      ->type_name("NAME");
-  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
-      ->type_name("TYPE");
+  add_case_options(command, options->selection);
   command.add_option("--textbook", options->textbook, "Whose error is measured")
       ->capture_default_str()
       ->type_name("SOLUTION");
@@ -147,6 +147,7 @@ void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
       ->type_name("N");
   command.add_option("--seed", options->seed, "Of the redraws")
       ->capture_default_str()
+      ->check(whole_number())
       ->type_name("N");
   command.add_flag("--dry-run", options->dry_run, "Show the tolerances, write nothing");
   command.add_flag("--verbose", options->verbose, "Show the tolerances");

@@ -150,7 +150,9 @@ int run(const Options& options) {
   for (const std::string& text : texts) print(text);
   if (unusable) return 2;
   if (defective) return 1;
-  return files.empty() ? 3 : 0;
+  if (!files.empty()) return 0;
+  print("nothing to check: no file with a case\n");
+  return 3;
 }
 
 }  // namespace

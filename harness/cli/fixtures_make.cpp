@@ -2,6 +2,7 @@
 #include "cli/parallel.hpp"
 #include "cli/runner.hpp"
 #include "cli/terminal.hpp"
+#include "printable.hpp"
 #include "report/text.hpp"
 
 namespace prenorm::harness {
@@ -65,7 +66,7 @@ int run(const Options& options) {
   }
   bool any_failed = false;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    print(lines[i] + "\n");
+    print(printable(lines[i], 2000) + "\n");
     any_failed = any_failed || failed[i] != 0;
   }
   return any_failed ? 1 : 0;
@@ -80,6 +81,7 @@ void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
   command.add_option("PROBLEM|FILE", options->words, "Problems, or fixture files")->required();
   command.add_option("--seed", options->fresh.seed, "The same seed gives the same files")
       ->required()
+      ->check(whole_number())
       ->type_name("N");
   command.add_option("--out", options->out, "Folder of the new files")
       ->required()
@@ -88,10 +90,7 @@ void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
                    "Redraw the sizes that a case names, from 1 to twice the stored");
   add_repeatable(command, "--fixtures", options->selection.fixtures, "Where problems are found")
       ->type_name("PATH");
-  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
-      ->type_name("NAME");
-  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
-      ->type_name("TYPE");
+  add_case_options(command, options->selection);
   command.add_option("--textbook", options->textbook, "Whose error tolerances come from")
       ->capture_default_str()
       ->type_name("SOLUTION");

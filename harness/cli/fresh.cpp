@@ -45,7 +45,7 @@ void resize(Case& info, const Signature& signature, std::mt19937_64& random) {
     }
     types[i] = type;
   }
-  info.binding = bind(signature, types);
+  info.binding = harness::bind(signature, types);
   const std::vector<TensorType> outputs = output_types(signature, info.binding);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     info.outputs[i].shape = outputs[i].shape;

@@ -55,7 +55,7 @@ int list(const Options& options) {
   Table table;
   table.head = {"problem", "cases", "types", "solutions"};
   bool unusable = false;
-  std::size_t cases = 0;
+  std::size_t problems = 0, cases = 0;
   for (const File& file :
        open_files(options.selection, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) {
@@ -64,6 +64,7 @@ int list(const Options& options) {
           {{printable(file.path)}, {}, {}, {"BAD_FIXTURE: " + printable(file.error), Tone::bad}});
       continue;
     }
+    ++problems;
     cases += file.cases.size();
     table.rows.push_back({{printable(file.fixture->problem())},
                           {std::to_string(file.cases.size())},
@@ -71,7 +72,7 @@ int list(const Options& options) {
                           {solutions_for(file.fixture->problem(), pool, names)}});
   }
   print(render(table, wants_colour(options.no_color)));
-  print("\n" + counted(table.rows.size(), "problem") + ", " + counted(cases, "case") + "; " +
+  print("\n" + counted(problems, "problem") + ", " + counted(cases, "case") + "; " +
         program_name() + " show PROBLEM tells more\n");
   if (unusable) return 2;
   return table.rows.empty() ? 3 : 0;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
+#include <sys/resource.h>
 
 namespace prenorm::harness {
 namespace {
@@ -20,17 +22,23 @@ int complain(const std::string& what) {
 /// Commands that the launcher of the checkout knows and the program does not.
 bool is_launchers(const std::string& word) { return word == "test"; }
 
-/// CLI11's own message for an unknown command does not say what is near.
-std::optional<std::string> unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
-  const std::string word = argv[1];
+/// CLI11's own message for an unknown command does not say what is near. `before` is what the words
+/// follow: "prenorm", "prenorm fixtures".
+std::optional<std::string> unknown_command(const CLI::App& app, std::span<char*> words,
+                                           const std::string& before = "prenorm") {
+  if (words.empty() || words[0][0] == '-') return std::nullopt;
+  const std::string word = words[0];
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
+    if (names.back() == word) {
+      return unknown_command(*command, words.subspan(1), before + " " + word);
+    }
   }
-  if (std::ranges::find(names, word) != names.end()) return std::nullopt;
+  if (names.empty()) return std::nullopt;  // a command without commands of its own
   if (is_launchers(word)) return "'test' is a command of ./prenorm in the checkout";
-  return "no command '" + word + "'" + did_you_mean(word, names) + "; prenorm --help lists them";
+  return "no command '" + word + "'" + did_you_mean(word, names) + "; " + before +
+         " --help lists them";
 }
 
 int run(int argc, char** argv) {
@@ -54,11 +62,12 @@ int run(int argc, char** argv) {
   add_diff(app, chosen);
   add_doctor(app, chosen);
 
-  if (argc < 2) {
+  const std::span words(argv, static_cast<std::size_t>(argc));
+  if (words.size() < 2) {
     std::fputs(app.help().c_str(), stderr);
     return 2;
   }
-  if (const auto complaint = unknown_command(app, argc, argv)) return complain(*complaint);
+  if (const auto complaint = unknown_command(app, words.subspan(1))) return complain(*complaint);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
@@ -68,11 +77,21 @@ int run(int argc, char** argv) {
   }
   try {
     const int code = chosen();
-    if (std::fflush(stdout) != 0) return complain("cannot write to standard output");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return complain("cannot write to standard output");
     return code;
   } catch (const std::exception& error) {
     return complain(error.what());
   }
+}
+
+/// Each open fixture file has a child process, and so two descriptors; the usual soft limit is
+/// 1024.
+void allow_many_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace
@@ -82,5 +101,6 @@ int main(int argc, char** argv) {
   // Cases run side by side, so each worker gets one thread, unless told otherwise.
   ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   ::setenv("OMP_NUM_THREADS", "1", 0);
+  prenorm::harness::allow_many_files();
   return prenorm::harness::run(argc, argv);
 }

@@ -16,6 +16,7 @@ namespace prenorm::harness {
 namespace {
 
 struct Options {
+  std::vector<std::string> problems;  // beside those of --problem
   Selection selection;
   std::string solution = "mistakes", json;
   bool expect_pass = false, verbose = false, no_color = false;
@@ -120,8 +121,10 @@ Found find(const std::vector<File>& files, const Options& options) {
   return all;
 }
 
-int mistakes(const Options& options) {
+int mistakes(Options options) {
   const auto start = std::chrono::steady_clock::now();
+  if (!options.json.empty()) require_writable(options.json);
+  std::ranges::move(options.problems, std::back_inserter(options.selection.problems));
   const std::vector<File> files = open_files(options.selection, options.jobs);
   const Found found = find(files, options);
   Report report;
@@ -160,14 +163,8 @@ void add_mistakes(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command =
       *app.add_subcommand("mistakes", "The known mistakes and which cases catch them");
-  command.add_option("PROBLEM", options->selection.problems, "Only these problems; globs");
-  add_repeatable(command, "--fixtures", options->selection.fixtures,
-                 "A fixture file or a folder of them")
-      ->type_name("PATH");
-  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
-      ->type_name("NAME");
-  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
-      ->type_name("TYPE");
+  command.add_option("PROBLEM", options->problems, "Only these problems; globs");
+  add_selection_options(command, options->selection);
   command.add_option("--solution", options->solution, "The collection of variants")
       ->capture_default_str()
       ->type_name("NAME|PATH");

@@ -10,26 +10,37 @@ namespace {
 
 constexpr std::int64_t most_elements_emulated = 65536;
 
-std::string repeat_line(const File& file, const std::string& case_name,
-                        const Contestant& contestant, const RunOptions& options) {
-  std::vector<std::string> words{program_name(), "verify",  "--fixtures", file.path,
-                                 "--case",       case_name, "--solution", contestant.label};
-  if (options.fresh) {
-    words.insert(words.end(), {"--seed", std::to_string(options.fresh->seed)});
-  }
-  if (options.in_process) words.emplace_back("--in-process");
+/// The command that repeats a file, or one case of it, or that by one solution.
+std::string repeat_line(const File& file, const std::optional<std::string>& case_name,
+                        const std::string& solution, const RunOptions& options) {
+  std::vector<std::string> words{program_name(), "verify", "--fixtures", file.path};
+  if (case_name) words.insert(words.end(), {"--case", *case_name});
+  if (!solution.empty()) words.insert(words.end(), {"--solution", solution});
+  words.insert(words.end(), options.repeat.begin(), options.repeat.end());
   return shell_line(words);
 }
 
-Result unusable(const File& file, std::optional<std::string> case_name, const std::string& why) {
+Result unusable(const File& file, const std::optional<std::string>& case_name,
+                const std::string& why, const RunOptions& options) {
   Result result;
   result.fixture = file.path;
   if (file.fixture) result.problem = file.fixture->problem();
-  result.case_name = std::move(case_name);
+  result.case_name = case_name;
   result.status = Status::bad_fixture;
   result.message = why;
-  result.repeat = shell_line({program_name(), "verify", "--fixtures", file.path});
+  result.repeat = repeat_line(file, case_name, "", options);
   return result;
+}
+
+/// "no function prenorm_x; there are the variants a, b".
+std::string what_is_missing(const std::string& problem, const std::string& function,
+                            Solution& solution) {
+  const std::string& variant = solution.variant();
+  std::string text =
+      "no function prenorm_" + (variant.empty() ? function : function + "__" + variant);
+  const std::vector<std::string> variants = variants_of(problem, solution);
+  if (!variants.empty()) text += "; there are the variants " + joined(variants);
+  return text;
 }
 
 /// A case's data, read or drawn when the first solution needs them.
@@ -79,7 +90,7 @@ Result replay_case(const File& file, const Case& info, const Contestant& contest
   } else {
     const std::string wanted = contestant.function.empty() ? problem : contestant.function;
     if (solution.function_for(wanted).empty()) {
-      left_out(Status::not_implemented, "no function for this problem");
+      left_out(Status::not_implemented, what_is_missing(problem, wanted, solution));
     } else {
       result = replay(wanted, file.fixture->signature(), data.get(), solution, options.replay,
                       options.keep_outputs ? &outputs : nullptr);
@@ -90,7 +101,7 @@ Result replay_case(const File& file, const Case& info, const Contestant& contest
   result.case_name = info.name;
   result.solution = contestant.label;
   result.dtype = name(info.dtype());
-  result.repeat = repeat_line(file, info.name, contestant, options);
+  result.repeat = repeat_line(file, info.name, contestant.label, options);
   if (options.keep_outputs && !outputs.empty()) {
     options.keep_outputs(info, result, std::move(outputs));
   }
@@ -119,7 +130,7 @@ std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& opt
 
 std::vector<Result> replay_file(const File& file, const std::vector<Contestant>& contestants,
                                 SolutionPool& pool, const RunOptions& options) {
-  if (!file.fixture) return {unusable(file, std::nullopt, file.error)};
+  if (!file.fixture) return {unusable(file, std::nullopt, file.error, options)};
   std::vector<Result> results;
   for (const Case* info : file.cases) {
     if (info->error && !options.error_cases) continue;
@@ -133,7 +144,9 @@ std::vector<Result> replay_file(const File& file, const std::vector<Contestant>&
       throw;
     } catch (const std::runtime_error& error) {
       // Neither the file's damage nor a case that cannot be drawn is any solution's fault.
-      of_case = {unusable(file, info->name, error.what())};
+      of_case = {unusable(file, info->name, error.what(), options)};
+    } catch (const std::bad_alloc&) {
+      of_case = {unusable(file, info->name, "takes more memory than there is", options)};
     }
     std::ranges::move(of_case, std::back_inserter(results));
   }

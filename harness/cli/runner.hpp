@@ -38,7 +38,7 @@ struct RunOptions {
   ReplayOptions replay;
   std::optional<FreshOptions> fresh;  // replay fresh cases instead of the stored values
   bool error_cases = true;            // also the cases that must be refused
-  bool in_process = false;            // for the line that repeats a case
+  std::vector<std::string> repeat;    // options that the line which repeats a case must have too
   /// Called with what a solution returned for a case, if anything.
   std::function<void(const Case&, const Result&, std::vector<Tensor>)> keep_outputs;
 };

@@ -65,9 +65,14 @@ void require_dtypes(const std::vector<std::string>& dtypes) {
 }
 
 File open_file(const std::string& path, const Requirements& requirements) {
-  File file{path, {}, {}, {}};
+  File file;
+  file.path = path;
   try {
     file.fixture.emplace(path, ReadLimits{}, requirements);
+    file.problem = file.fixture->problem();
+  } catch (const BadFixture& error) {
+    file.error = error.what();
+    file.problem = error.problem;
   } catch (const std::exception& error) {
     file.error = error.what();
   }
@@ -92,10 +97,36 @@ CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
   return command.add_option(name, values, description)->allow_extra_args(false);
 }
 
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+        return digits ? "" : "'" + text + "' is no whole number from 0 on";
+      },
+      "");
+}
+
+CLI::Validator positive_seconds() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double seconds = 0;
+        const bool number = CLI::detail::lexical_cast(text, seconds);
+        return number && seconds > 0 ? "" : "'" + text + "' is no number above 0";
+      },
+      "");
+}
+
 void add_jobs_option(CLI::App& command, unsigned& jobs) {
   command.add_option("--jobs", jobs, "Files at the same time (default: the processors)")
       ->check(CLI::Range(1u, 4096u).description(""))
       ->type_name("N");
+}
+
+void add_case_options(CLI::App& command, Selection& selection) {
+  add_repeatable(command, "--case", selection.cases, "Only this case; globs")->type_name("NAME");
+  add_repeatable(command, "--dtype", selection.dtypes,
+                 "Only cases of float64, float32, float16 or bfloat16")
+      ->type_name("TYPE");
 }
 
 void add_selection_options(CLI::App& command, Selection& selection) {
@@ -104,10 +135,7 @@ void add_selection_options(CLI::App& command, Selection& selection) {
       ->type_name("PATH");
   add_repeatable(command, "--problem", selection.problems, "Only this problem; globs as in 'ffn_*'")
       ->type_name("NAME");
-  add_repeatable(command, "--case", selection.cases, "Only this case; globs")->type_name("NAME");
-  add_repeatable(command, "--dtype", selection.dtypes,
-                 "Only cases of float64, float32, float16 or bfloat16")
-      ->type_name("TYPE");
+  add_case_options(command, selection);
 }
 
 std::vector<std::string> fixture_files(const std::vector<std::string>& paths) {
@@ -137,19 +165,21 @@ std::vector<File> open_files(const Selection& selection, unsigned jobs,
   in_parallel(paths.size(), jobs,
               [&](std::size_t i, std::size_t) { files[i] = open_file(paths[i], requirements); });
 
+  // A file that does not say its problem may be the one that is meant.
+  const bool all_named =
+      std::ranges::none_of(files, [](const File& file) { return file.problem.empty(); });
   std::set<std::string> problems, cases;
+  for (const File& file : files) problems.insert(file.problem);
+  if (all_named) require_known(selection.problems, problems, "problem");
+  std::erase_if(files, [&](const File& file) {
+    return !file.problem.empty() && !any_matches(selection.problems, file.problem);
+  });
+  bool all_usable = true;  // an unusable file may hold the case that no other has
   for (File& file : files) {
-    if (!file.fixture) continue;
-    problems.insert(file.fixture->problem());
-    if (!any_matches(selection.problems, file.fixture->problem())) continue;
-    pick_cases(file, selection, cases);
+    all_usable = all_usable && file.fixture.has_value();
+    if (file.fixture) pick_cases(file, selection, cases);
   }
-  const bool all_usable =
-      std::ranges::all_of(files, [](const File& file) { return file.fixture.has_value(); });
-  if (all_usable) {  // an unusable file may hold the name that no other has
-    require_known(selection.problems, problems, "problem");
-    require_known(selection.cases, cases, "case");
-  }
+  if (all_usable) require_known(selection.cases, cases, "case");
   std::erase_if(files, [](const File& file) { return file.fixture && file.cases.empty(); });
   return files;
 }
@@ -161,18 +191,24 @@ File open_problem(const std::string& word, const Selection& selection) {
   const std::vector<std::string> paths =
       is_path ? std::vector{word} : fixture_files(selection.fixtures);
   std::set<std::string> problems, cases;
+  std::vector<std::string> unusable;
   for (const std::string& path : paths) {
     File file = open_file(path, Requirements{.tolerances = false});
-    if (is_path && !file.fixture) throw UsageError(file.error);
-    if (!file.fixture) continue;
-    problems.insert(file.fixture->problem());
-    if (!is_path && file.fixture->problem() != word) continue;
+    const bool wanted = is_path || file.problem == word;
+    if (wanted && !file.fixture) throw UsageError(file.error);
+    if (file.problem.empty()) {
+      unusable.push_back(file.error);
+    } else {
+      problems.insert(file.problem);
+    }
+    if (!wanted) continue;
     pick_cases(file, selection, cases);
     require_known(selection.cases, cases, "case");
     return file;
   }
   throw UsageError("no problem '" + word + "' in these fixtures" +
-                   did_you_mean(word, std::vector(problems.begin(), problems.end())));
+                   did_you_mean(word, std::vector(problems.begin(), problems.end())) +
+                   (unusable.empty() ? "" : "; unusable: " + joined(unusable, "; ")));
 }
 
 }  // namespace prenorm::harness

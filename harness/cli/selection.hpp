@@ -18,6 +18,9 @@ struct Selection {
   std::vector<std::string> dtypes;
 };
 
+/// Adds --case and --dtype.
+void add_case_options(CLI::App& command, Selection& selection);
+
 /// Adds --fixtures, --problem, --case and --dtype.
 void add_selection_options(CLI::App& command, Selection& selection);
 
@@ -37,15 +40,20 @@ struct File {
   std::string path;
   std::optional<Fixture> fixture;
   std::string error;
+  std::string problem;             // also of an unusable file, where it can be read; else empty
   std::vector<const Case*> cases;  // those that are selected
 };
 
 /// Opens the selected files, on several threads, and picks the cases; in the files' order. Files
-/// of other problems are left out; unusable ones stay in, as what they hold is not known.
+/// of other problems are left out; one that does not even say its problem stays in.
 ///
 /// Throws UsageError, with the nearest name, for a problem or case that no file has.
 std::vector<File> open_files(const Selection& selection, unsigned jobs,
                              const Requirements& requirements = {});
+
+/// Checks of options: a whole number that is not negative; a number of seconds above 0.
+CLI::Validator whole_number();
+CLI::Validator positive_seconds();
 
 /// Opens the file of a problem, or the file itself where the word is a path; picks the cases.
 /// Outputs may lack tolerances. Throws UsageError.

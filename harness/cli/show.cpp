@@ -178,10 +178,7 @@ void add_show(CLI::App& app, Action& chosen) {
       ->required();
   add_repeatable(command, "--fixtures", options->selection.fixtures, "A file or a folder of them")
       ->type_name("PATH");
-  add_repeatable(command, "--case", options->selection.cases, "Only this case; globs")
-      ->type_name("NAME");
-  add_repeatable(command, "--dtype", options->selection.dtypes, "Only cases of this type")
-      ->type_name("TYPE");
+  add_case_options(command, options->selection);
   command.add_flag("--no-color", options->no_color, "No colour");
   command.footer("Example:\n  prenorm show PROBLEM        (prenorm list names them)");
   command.callback([options, &chosen] { chosen = [options] { return show(*options); }; });

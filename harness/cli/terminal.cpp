@@ -1,11 +1,13 @@
 #include "cli/terminal.hpp"
 
 #include "cli/command.hpp"
+#include "printable.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <unistd.h>
@@ -21,6 +23,20 @@ bool wants_colour(bool no_color_option) {
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void require_writable(const std::string& path) {
+  if (path == "-") return;
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(path, ignored).type();
+  const bool is_new = kind == std::filesystem::file_type::not_found;
+  const bool is_plain = is_new || kind == std::filesystem::file_type::regular ||
+                        kind == std::filesystem::file_type::directory;
+  if (!is_plain) return;  // a pipe's reader would take the trial for the end
+  const bool opened = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
+  const int reason = errno;
+  if (!opened) throw UsageError("cannot write " + path + ": " + std::strerror(reason));
+  if (is_new) std::filesystem::remove(path, ignored);
+}
 
 void write_text(const std::string& path, const std::string& text) {
   if (path == "-") {
@@ -44,7 +60,7 @@ void Progress::show(const std::string& line) {
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(80);
   // 78 columns fit every terminal: a line that wraps could not be taken away.
-  std::fprintf(stderr, "\r\x1b[K%.78s", line.c_str());
+  std::fprintf(stderr, "\r\x1b[K%.78s", printable(line).c_str());
   std::fflush(stderr);
   visible_ = true;
 }

@@ -13,6 +13,9 @@ bool wants_colour(bool no_color_option);
 /// Writes to standard output.
 void print(const std::string& text);
 
+/// Throws UsageError where write_text() could not write there.
+void require_writable(const std::string& path);
+
 /// Writes the text to the file, or to standard output where the path is "-". Throws UsageError.
 void write_text(const std::string& path, const std::string& text);
 

@@ -2,6 +2,7 @@
 #include "cli/parallel.hpp"
 #include "cli/runner.hpp"
 #include "cli/terminal.hpp"
+#include "printable.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
 
@@ -31,6 +32,24 @@ struct Options {
     options.in_process = in_process;
     options.limits.seconds = timeout;
     return options;
+  }
+
+  /// What a line that repeats a case must say beside file, case and solution.
+  std::vector<std::string> repeat() const {
+    std::vector<std::string> words;
+    if (seed) words.insert(words.end(), {"--seed", std::to_string(*seed)});
+    if (timeout != RunLimits{}.seconds) {
+      words.insert(words.end(), {"--timeout", fmt::format("{}", timeout)});
+    }
+    if (in_process) words.emplace_back("--in-process");
+    return words;
+  }
+
+  /// The reports that are asked for: where they go.
+  std::vector<std::string> reports() const {
+    std::vector<std::string> paths{json, junit, html};
+    std::erase(paths, "");
+    return paths;
   }
 };
 
@@ -157,7 +176,7 @@ std::vector<Result> run(const Options& options, const std::vector<File>& files,
     const File& file = files[order[turn]];
     progress.show(fmt::format("[{}/{}] {}", done.load(), files.size(), file.path));
     RunOptions run;
-    run.in_process = options.in_process;
+    run.repeat = options.repeat();
     if (options.seed) run.fresh = FreshOptions{.seed = *options.seed};
     Saver saver(file, stems[order[turn]], options);
     if (!options.save.empty()) {
@@ -182,12 +201,28 @@ std::string told(const Report& report, const Options& options) {
   text += render(overview(report), colour) + "\n";
   if (const std::string list = failures(report, colour); !list.empty()) text += list + "\n";
   if (const std::string list = omissions(report); !list.empty()) text += list + "\n";
-  text += summary_line(report, colour);
-  if (exit_code(report.results) == 3) text += "nothing ran\n";
+  text += summary_line(report, colour) + "\n";
+  if (exit_code(report.results) == 3) {
+    // All results alike, as for a name that no library has: say why.
+    text +=
+        "nothing ran: " +
+        (report.results.empty() ? "no case is selected" : printable(report.results[0].message)) +
+        "\n";
+  }
   return text;
 }
 
+/// Reports that could not be written are told before the work, not after it.
+void check_reports(const Options& options) {
+  const std::vector<std::string> paths = options.reports();
+  if (std::ranges::count(paths, "-") > 1) {
+    throw UsageError("standard output (-) holds one report only");
+  }
+  for (const std::string& path : paths) require_writable(path);
+}
+
 int verify(Options options) {
+  check_reports(options);
   if (options.in_process) options.jobs = 1;  // one address space, and a debugger in it
   if (!options.save.empty()) {
     std::error_code error;
@@ -210,7 +245,8 @@ int verify(Options options) {
   if (!options.junit.empty()) write_text(options.junit, to_junit(report));
   if (!options.html.empty()) write_text(options.html, to_html(report));
   if (!options.json.empty()) write_text(options.json, to_json(report));
-  const bool taken = options.json == "-" || options.junit == "-" || options.html == "-";
+  const std::vector<std::string> reports = options.reports();
+  const bool taken = std::ranges::find(reports, "-") != reports.end();
   if (!taken) print(told(report, options));  // standard output holds one thing
   return exit_code(report.results);
 }
@@ -227,17 +263,18 @@ void add_verify(CLI::App& app, Action& chosen) {
       ->type_name("NAME|PATH");
   command
       .add_option("--seed", options->seed, "Fresh values: truth from the reference, own tolerances")
+      ->check(whole_number())
       ->type_name("N");
   command.add_option("--save", options->save, "Write what solutions return, a file each")
       ->type_name("DIR");
   command.add_flag("--only-failing", options->only_failing, "With --save: only what fails");
   command.add_option("--json", options->json, "Write a report (-: to standard output)")
       ->type_name("FILE");
-  command.add_option("--junit", options->junit, "Write a report in JUnit's XML")->type_name("FILE");
-  command.add_option("--html", options->html, "Write a report as a page")->type_name("FILE");
+  command.add_option("--junit", options->junit, "The same in JUnit's XML")->type_name("FILE");
+  command.add_option("--html", options->html, "The same as a page")->type_name("FILE");
   add_jobs_option(command, options->jobs);
   command.add_option("--timeout", options->timeout, "For one call (default: 60)")
-      ->check(CLI::Validator(CLI::PositiveNumber).description(""))
+      ->check(positive_seconds())
       ->type_name("SECONDS");
   command.add_flag("--in-process", options->in_process, "No worker process, for a debugger");
   command.add_flag("--verbose", options->verbose, "A line for every case");

@@ -19,7 +19,7 @@ std::string processor() {
 
 }  // namespace
 
-std::string_view program_version() { return "0.1.0"; }
+std::string_view program_version() { return PRENORM_VERSION; }
 
 std::vector<std::pair<std::string, std::string>> describe_environment() {
   std::vector<std::pair<std::string, std::string>> facts;

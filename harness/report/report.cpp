@@ -138,7 +138,7 @@ std::string failures(const Report& report, bool colour) {
     const std::string key = story(result);
     if (!key.empty() && !told.insert(key).second) continue;
     text += toned(name(result.status), Tone::bad, colour) + "  ";
-    if (key.empty()) {
+    if (key.empty() || stories[key] == 1) {
       text += toned(where(result), Tone::strong, colour);
     } else {
       text += fmt::format("all {} cases", stories[key]);
@@ -209,7 +209,7 @@ std::string summary_line(const Report& report, bool colour) {
   const std::string failed = fmt::format("{} failed", summary.failed);
   return toned(passed, summary.passed > 0 ? Tone::good : Tone::plain, colour) + ", " +
          toned(failed, summary.failed > 0 ? Tone::bad : Tone::plain, colour) +
-         fmt::format(", {} skipped in {}\n", summary.skipped, duration(report.seconds));
+         fmt::format(", {} skipped in {}", summary.skipped, duration(report.seconds));
 }
 
 }  // namespace prenorm::harness

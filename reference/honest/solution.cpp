@@ -16,15 +16,15 @@ using prenorm::reference::SumOrder;
 using prenorm::reference::Widening;
 
 // The reference's text with textbook sums, in each order.
-#define EXPORT_ORDER(problem, order)                                                      \
-  extern "C" PRENORM_API int prenorm_##problem##__##order(const prenorm_call* call) {     \
-    return with_order(SumOrder::order, prenorm_##problem##__ascending, call);             \
+#define EXPORT_ORDER(problem, order)                                                  \
+  extern "C" PRENORM_API int prenorm_##problem##__##order(const prenorm_call* call) { \
+    return with_order(SumOrder::order, prenorm_##problem##__ascending, call);         \
   }
-#define EXPORT_ORDERS(problem)                                \
-  PRENORM_EXPORT(problem##__ascending, reference::problem)    \
-  EXPORT_ORDER(problem, reversed)                             \
-  EXPORT_ORDER(problem, pairwise)                             \
-  EXPORT_ORDER(problem, kahan)                                \
+#define EXPORT_ORDERS(problem)                             \
+  PRENORM_EXPORT(problem##__ascending, reference::problem) \
+  EXPORT_ORDER(problem, reversed)                          \
+  EXPORT_ORDER(problem, pairwise)                          \
+  EXPORT_ORDER(problem, kahan)                             \
   EXPORT_ORDER(problem, fma)
 
 EXPORT_ORDERS(linear)
@@ -70,26 +70,40 @@ PRENORM_EXPORT_FUNCTION(rope__float32_inside, Widening<&reference::rope<float>>:
 PRENORM_EXPORT_FUNCTION(rope__float64_inside, Widening<&reference::rope<double>>::call)
 PRENORM_EXPORT_FUNCTION(softmax__float32_inside, Widening<&reference::softmax<float>>::call)
 PRENORM_EXPORT_FUNCTION(softmax__float64_inside, Widening<&reference::softmax<double>>::call)
-PRENORM_EXPORT_FUNCTION(scaled_dot_product_attention__float32_inside, Widening<&reference::scaled_dot_product_attention<float>>::call)
-PRENORM_EXPORT_FUNCTION(scaled_dot_product_attention__float64_inside, Widening<&reference::scaled_dot_product_attention<double>>::call)
-PRENORM_EXPORT_FUNCTION(multihead_self_attention__float32_inside, Widening<&reference::multihead_self_attention<float>>::call)
-PRENORM_EXPORT_FUNCTION(multihead_self_attention__float64_inside, Widening<&reference::multihead_self_attention<double>>::call)
-PRENORM_EXPORT_FUNCTION(multihead_self_attention_with_rope__float32_inside, Widening<&reference::multihead_self_attention_with_rope<float>>::call)
-PRENORM_EXPORT_FUNCTION(multihead_self_attention_with_rope__float64_inside, Widening<&reference::multihead_self_attention_with_rope<double>>::call)
-PRENORM_EXPORT_FUNCTION(multihead_self_attention_fused_qkv__float32_inside, Widening<&reference::multihead_self_attention_fused_qkv<float>>::call)
-PRENORM_EXPORT_FUNCTION(multihead_self_attention_fused_qkv__float64_inside, Widening<&reference::multihead_self_attention_fused_qkv<double>>::call)
-PRENORM_EXPORT_FUNCTION(transformer_block__float32_inside, Widening<&reference::transformer_block<float>>::call)
-PRENORM_EXPORT_FUNCTION(transformer_block__float64_inside, Widening<&reference::transformer_block<double>>::call)
-PRENORM_EXPORT_FUNCTION(transformer_block_post_norm__float32_inside, Widening<&reference::transformer_block_post_norm<float>>::call)
-PRENORM_EXPORT_FUNCTION(transformer_block_post_norm__float64_inside, Widening<&reference::transformer_block_post_norm<double>>::call)
-PRENORM_EXPORT_FUNCTION(transformer_block_gelu__float32_inside, Widening<&reference::transformer_block_gelu<float>>::call)
-PRENORM_EXPORT_FUNCTION(transformer_block_gelu__float64_inside, Widening<&reference::transformer_block_gelu<double>>::call)
+PRENORM_EXPORT_FUNCTION(scaled_dot_product_attention__float32_inside,
+                        Widening<&reference::scaled_dot_product_attention<float>>::call)
+PRENORM_EXPORT_FUNCTION(scaled_dot_product_attention__float64_inside,
+                        Widening<&reference::scaled_dot_product_attention<double>>::call)
+PRENORM_EXPORT_FUNCTION(multihead_self_attention__float32_inside,
+                        Widening<&reference::multihead_self_attention<float>>::call)
+PRENORM_EXPORT_FUNCTION(multihead_self_attention__float64_inside,
+                        Widening<&reference::multihead_self_attention<double>>::call)
+PRENORM_EXPORT_FUNCTION(multihead_self_attention_with_rope__float32_inside,
+                        Widening<&reference::multihead_self_attention_with_rope<float>>::call)
+PRENORM_EXPORT_FUNCTION(multihead_self_attention_with_rope__float64_inside,
+                        Widening<&reference::multihead_self_attention_with_rope<double>>::call)
+PRENORM_EXPORT_FUNCTION(multihead_self_attention_fused_qkv__float32_inside,
+                        Widening<&reference::multihead_self_attention_fused_qkv<float>>::call)
+PRENORM_EXPORT_FUNCTION(multihead_self_attention_fused_qkv__float64_inside,
+                        Widening<&reference::multihead_self_attention_fused_qkv<double>>::call)
+PRENORM_EXPORT_FUNCTION(transformer_block__float32_inside,
+                        Widening<&reference::transformer_block<float>>::call)
+PRENORM_EXPORT_FUNCTION(transformer_block__float64_inside,
+                        Widening<&reference::transformer_block<double>>::call)
+PRENORM_EXPORT_FUNCTION(transformer_block_post_norm__float32_inside,
+                        Widening<&reference::transformer_block_post_norm<float>>::call)
+PRENORM_EXPORT_FUNCTION(transformer_block_post_norm__float64_inside,
+                        Widening<&reference::transformer_block_post_norm<double>>::call)
+PRENORM_EXPORT_FUNCTION(transformer_block_gelu__float32_inside,
+                        Widening<&reference::transformer_block_gelu<float>>::call)
+PRENORM_EXPORT_FUNCTION(transformer_block_gelu__float64_inside,
+                        Widening<&reference::transformer_block_gelu<double>>::call)
 
 // Variants of our own, written for the type that computes and told T.
-#define EXPORT_VARIANT(name, ...)                                              \
-  extern "C" PRENORM_API int prenorm_##name(const prenorm_call* call) {        \
-    return detail::run<double, float, float16, bfloat16>(                      \
-        call, []<class T>() { return &Widening<&__VA_ARGS__>::call; });        \
+#define EXPORT_VARIANT(name, ...)                                       \
+  extern "C" PRENORM_API int prenorm_##name(const prenorm_call* call) { \
+    return detail::run<double, float, float16, bfloat16>(               \
+        call, []<class T>() { return &Widening<&__VA_ARGS__>::call; }); \
   }
 
 EXPORT_VARIANT(rmsnorm__rsqrt, rmsnorm_rsqrt<T>)
@@ -97,9 +111,9 @@ EXPORT_VARIANT(softmax__exp2, softmax_exp2<T>)
 EXPORT_VARIANT(softmax__online, softmax_online<T>)
 
 // Attention, and what contains it, with another softmax.
-#define EXPORT_SOFTMAXES(problem, function)                                                   \
-  EXPORT_VARIANT(problem##__exp2, function<Exp2, T>)                                          \
-  EXPORT_VARIANT(problem##__online, function<Online, T>)                                      \
+#define EXPORT_SOFTMAXES(problem, function)              \
+  EXPORT_VARIANT(problem##__exp2, function<Exp2, T>)     \
+  EXPORT_VARIANT(problem##__online, function<Online, T>) \
   EXPORT_VARIANT(problem##__rounded_probabilities, function<RoundedProbabilities, T>)
 
 EXPORT_SOFTMAXES(scaled_dot_product_attention, attention)

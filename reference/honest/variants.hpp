@@ -64,8 +64,8 @@ C exp2_row(C* scores, std::size_t n, C scale) {
 /// Calls row(slice, n) with each slice along dim, gathered; what it leaves is put back.
 template <class C, class Row>
 Tensor<C> each_slice(const Tensor<C>& x, std::int64_t dim, Row row) {
-  const auto axis = static_cast<std::size_t>(
-      dim < 0 ? dim + static_cast<std::int64_t>(x.dimension()) : dim);
+  const auto axis =
+      static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(x.dimension()) : dim);
   std::size_t inner = 1;
   for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
   const std::size_t n = x.shape(axis);
@@ -87,8 +87,8 @@ Wide<T> softmax_exp2(const Wide<T>& x, std::int64_t dim) {
     // A slice of -inf only must give NaN, and NaN must not hide behind the maximum.
     const bool nan = std::any_of(slice, slice + n, [](C a) { return std::isnan(a); });
     const C maximum = *std::max_element(slice, slice + n);
-    const C sum = nan || std::isinf(maximum) ? std::numeric_limits<C>::quiet_NaN()
-                                             : exp2_row(slice, n, C(1));
+    const C sum =
+        nan || std::isinf(maximum) ? std::numeric_limits<C>::quiet_NaN() : exp2_row(slice, n, C(1));
     for (std::size_t j = 0; j < n; ++j) slice[j] /= sum;
   });
 }
@@ -174,8 +174,8 @@ Wide<T> attention(const Wide<T>& q, const Wide<T>& k, const Wide<T>& v, const Ma
   using C = compute_t<T>;
   return reference::each_sequence<C>(
       q, k, v, mask,
-      [](const C* queries, const C* keys, const C* values, const bool* allowed, C* y,
-         std::size_t n, std::size_t m, std::size_t d_k, std::size_t d_v) {
+      [](const C* queries, const C* keys, const C* values, const bool* allowed, C* y, std::size_t n,
+         std::size_t m, std::size_t d_k, std::size_t d_v) {
         if (m == 0) return;
         const C scale = 1 / std::sqrt(static_cast<C>(d_k));
         std::vector<C> scores(m);
@@ -236,10 +236,9 @@ template <class Softmax, class T>
 Wide<T> multihead(const Wide<T>& x, const Wide<T>& w_q, const Wide<T>& w_k, const Wide<T>& w_v,
                   const Wide<T>& w_o, std::int64_t num_heads) {
   using C = compute_t<T>;
-  return heads<Softmax, T>(rounded<T>(reference::linear<C>(x, w_q)),
-                           rounded<T>(reference::linear<C>(x, w_k)),
-                           rounded<T>(reference::linear<C>(x, w_v)), w_o, std::nullopt, num_heads,
-                           std::nullopt);
+  return heads<Softmax, T>(
+      rounded<T>(reference::linear<C>(x, w_q)), rounded<T>(reference::linear<C>(x, w_k)),
+      rounded<T>(reference::linear<C>(x, w_v)), w_o, std::nullopt, num_heads, std::nullopt);
 }
 
 template <class Softmax, class T>

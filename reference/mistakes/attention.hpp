@@ -49,7 +49,8 @@ inline void mask_out(double* scores, const bool* allowed, std::size_t count) {
   }
 }
 
-inline Wide scaled_by(double factor, const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+inline Wide scaled_by(double factor, const Wide& q, const Wide& k, const Wide& v,
+                      const Mask& mask) {
   return reference::scaled_dot_product_attention<double>(Tensor<double>(q * factor), k, v, mask);
 }
 inline double root(const Wide& x) { return std::sqrt(static_cast<double>(x.shape().back())); }

@@ -22,8 +22,8 @@ inline bool causal(std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) {
 /// Where the steps of multi-head attention can go wrong; as it stands, nothing does.
 struct Steps {
   Allowed allowed = causal;
-  bool heads_transposed = true;     // [seq, heads, d_k] -> [heads, seq, d_k], not just reshaped
-  bool weights_transposed = true;   // y = x Wᵀ
+  bool heads_transposed = true;    // [seq, heads, d_k] -> [heads, seq, d_k], not just reshaped
+  bool weights_transposed = true;  // y = x Wᵀ
   bool output_projection = true;
   bool rope_on_v = false;
   bool rope_across_d_model = false;
@@ -32,7 +32,8 @@ struct Steps {
   const Element* sums_in = nullptr;  // T, where sums are rounded to it
 };
 
-inline Tensor<double> project(const Tensor<double>& x, const Tensor<double>& w, const Steps& steps) {
+inline Tensor<double> project(const Tensor<double>& x, const Tensor<double>& w,
+                              const Steps& steps) {
   if (steps.sums_in != nullptr) return linear::sums_in_t(*steps.sums_in, x, w);
   if (!steps.weights_transposed) return linear::not_transposed(x, w);
   return reference::linear<double>(x, w);

@@ -20,7 +20,9 @@ Wide scaled_rows(const Wide& x, const Wide& weight, Sum sum_of_squares, Factor f
 }
 template <class Factor>
 Wide scaled_rows(const Wide& x, const Wide& weight, Factor factor) {
-  const auto sum = [](const double* a, std::size_t n) { return std::inner_product(a, a + n, a, 0.0); };
+  const auto sum = [](const double* a, std::size_t n) {
+    return std::inner_product(a, a + n, a, 0.0);
+  };
   return scaled_rows(x, weight, sum, factor);
 }
 

@@ -10,7 +10,8 @@ using Positions = Tensor<std::int64_t>;
 
 /// Rotates pair (first(k), second(k)) of each row by angle(position, k).
 template <class Pair, class Angle>
-Wide turn(const Wide& x, const Positions& token_positions, Pair pair, Angle angle) {
+Wide turn(const Wide& one, const Positions& token_positions, Pair pair, Angle angle) {
+  const Wide x = reference::with_batch_of<double>(one, token_positions);
   const std::size_t d_k = x.shape().back(), seq = x.shape(x.dimension() - 2);
   auto leading = x.shape();
   leading.pop_back();

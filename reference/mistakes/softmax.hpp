@@ -19,7 +19,8 @@ void for_each_slice(const Tensor<double>& x, std::int64_t dim, F f) {
   }
 }
 
-/// e^x / sum e^x: overflows, in the type that computes, where the maximum would have been subtracted.
+/// e^x / sum e^x: overflows, in the type that computes, where the maximum would have been
+/// subtracted.
 inline Wide no_maximum(const Element& t, const Wide& x, std::int64_t dim) {
   const double largest = t.is<double>() ? 709.78 : 88.72;
   Tensor<double> y = x;

@@ -49,13 +49,16 @@ EXPORT_MISTAKE(glu__gate_left_out, feed_forward::glu_gate_left_out)
 EXPORT_MISTAKE(glu__sum_for_product, feed_forward::glu_sum_for_product)
 EXPORT_MISTAKE(glu__sums_in_t, feed_forward::glu_sums_in_t)
 EXPORT_MISTAKE(ffn_relu__gelu_instead, feed_forward::ffn_another_activation<feed_forward::gelu>)
-EXPORT_MISTAKE(ffn_relu__activation_after_w2, feed_forward::ffn_activation_after_w2<feed_forward::relu>)
+EXPORT_MISTAKE(ffn_relu__activation_after_w2,
+               feed_forward::ffn_activation_after_w2<feed_forward::relu>)
 EXPORT_MISTAKE(ffn_relu__sums_in_t, feed_forward::ffn_sums_in_t<feed_forward::relu>)
 EXPORT_MISTAKE(ffn_silu__gelu_instead, feed_forward::ffn_another_activation<feed_forward::gelu>)
-EXPORT_MISTAKE(ffn_silu__activation_after_w2, feed_forward::ffn_activation_after_w2<feed_forward::silu>)
+EXPORT_MISTAKE(ffn_silu__activation_after_w2,
+               feed_forward::ffn_activation_after_w2<feed_forward::silu>)
 EXPORT_MISTAKE(ffn_silu__sums_in_t, feed_forward::ffn_sums_in_t<feed_forward::silu>)
 EXPORT_MISTAKE(ffn_gelu__silu_instead, feed_forward::ffn_another_activation<feed_forward::silu>)
-EXPORT_MISTAKE(ffn_gelu__activation_after_w2, feed_forward::ffn_activation_after_w2<feed_forward::gelu>)
+EXPORT_MISTAKE(ffn_gelu__activation_after_w2,
+               feed_forward::ffn_activation_after_w2<feed_forward::gelu>)
 EXPORT_MISTAKE(ffn_gelu__sums_in_t, feed_forward::ffn_sums_in_t<feed_forward::gelu>)
 EXPORT_MISTAKE(ffn_swiglu__exchanged, feed_forward::swiglu_exchanged)
 EXPORT_MISTAKE(ffn_swiglu__sigmoid_gate, feed_forward::swiglu_sigmoid_gate)
@@ -88,54 +91,104 @@ EXPORT_MISTAKE(scaled_dot_product_attention__empty_rows_averaged, attention::emp
 EXPORT_MISTAKE(scaled_dot_product_attention__empty_rows_nan, attention::empty_rows_nan)
 EXPORT_MISTAKE(scaled_dot_product_attention__sums_in_t, attention::sums_in_t)
 
-EXPORT_MISTAKE(multihead_self_attention__not_causal, multihead_self_attention::plain<multihead_self_attention::not_causal>)
-EXPORT_MISTAKE(multihead_self_attention__strictly_causal, multihead_self_attention::plain<multihead_self_attention::strictly_causal>)
-EXPORT_MISTAKE(multihead_self_attention__mask_inverted, multihead_self_attention::plain<multihead_self_attention::mask_inverted>)
-EXPORT_MISTAKE(multihead_self_attention__heads_without_transpose, multihead_self_attention::plain<multihead_self_attention::heads_without_transpose>)
-EXPORT_MISTAKE(multihead_self_attention__weights_not_transposed, multihead_self_attention::plain<multihead_self_attention::weights_not_transposed>)
-EXPORT_MISTAKE(multihead_self_attention__no_output_projection, multihead_self_attention::plain<multihead_self_attention::no_output_projection>)
-EXPORT_MISTAKE(multihead_self_attention__scale_by_sqrt_d_model, multihead_self_attention::plain<multihead_self_attention::scale_by_sqrt_d_model>)
+EXPORT_MISTAKE(multihead_self_attention__not_causal,
+               multihead_self_attention::plain<multihead_self_attention::not_causal>)
+EXPORT_MISTAKE(multihead_self_attention__strictly_causal,
+               multihead_self_attention::plain<multihead_self_attention::strictly_causal>)
+EXPORT_MISTAKE(multihead_self_attention__mask_inverted,
+               multihead_self_attention::plain<multihead_self_attention::mask_inverted>)
+EXPORT_MISTAKE(multihead_self_attention__heads_without_transpose,
+               multihead_self_attention::plain<multihead_self_attention::heads_without_transpose>)
+EXPORT_MISTAKE(multihead_self_attention__weights_not_transposed,
+               multihead_self_attention::plain<multihead_self_attention::weights_not_transposed>)
+EXPORT_MISTAKE(multihead_self_attention__no_output_projection,
+               multihead_self_attention::plain<multihead_self_attention::no_output_projection>)
+EXPORT_MISTAKE(multihead_self_attention__scale_by_sqrt_d_model,
+               multihead_self_attention::plain<multihead_self_attention::scale_by_sqrt_d_model>)
 EXPORT_MISTAKE(multihead_self_attention__sums_in_t, multihead_self_attention::plain_sums_in_t)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__not_causal, multihead_self_attention::with_rope<multihead_self_attention::not_causal>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__strictly_causal, multihead_self_attention::with_rope<multihead_self_attention::strictly_causal>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__mask_inverted, multihead_self_attention::with_rope<multihead_self_attention::mask_inverted>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__heads_without_transpose, multihead_self_attention::with_rope<multihead_self_attention::heads_without_transpose>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__weights_not_transposed, multihead_self_attention::with_rope<multihead_self_attention::weights_not_transposed>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__no_output_projection, multihead_self_attention::with_rope<multihead_self_attention::no_output_projection>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__scale_by_sqrt_d_model, multihead_self_attention::with_rope<multihead_self_attention::scale_by_sqrt_d_model>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__causal_by_position, multihead_self_attention::with_rope<multihead_self_attention::causal_by_position>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__positions_ignored, multihead_self_attention::with_rope<multihead_self_attention::positions_ignored>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__rope_on_v, multihead_self_attention::with_rope<multihead_self_attention::rope_on_v>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__rope_across_d_model, multihead_self_attention::with_rope<multihead_self_attention::rope_across_d_model>)
-EXPORT_MISTAKE(multihead_self_attention_with_rope__sums_in_t, multihead_self_attention::with_rope_sums_in_t)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__not_causal, multihead_self_attention::fused<multihead_self_attention::not_causal>)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__strictly_causal, multihead_self_attention::fused<multihead_self_attention::strictly_causal>)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__mask_inverted, multihead_self_attention::fused<multihead_self_attention::mask_inverted>)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__heads_without_transpose, multihead_self_attention::fused<multihead_self_attention::heads_without_transpose>)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__weights_not_transposed, multihead_self_attention::fused<multihead_self_attention::weights_not_transposed>)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__no_output_projection, multihead_self_attention::fused<multihead_self_attention::no_output_projection>)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__scale_by_sqrt_d_model, multihead_self_attention::fused<multihead_self_attention::scale_by_sqrt_d_model>)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__order_kqv, multihead_self_attention::fused_order_kqv)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__interleaved_by_head, multihead_self_attention::fused_interleaved_by_head)
-EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sums_in_t, multihead_self_attention::fused_sums_in_t)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__not_causal,
+               multihead_self_attention::with_rope<multihead_self_attention::not_causal>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__strictly_causal,
+               multihead_self_attention::with_rope<multihead_self_attention::strictly_causal>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__mask_inverted,
+               multihead_self_attention::with_rope<multihead_self_attention::mask_inverted>)
+EXPORT_MISTAKE(
+    multihead_self_attention_with_rope__heads_without_transpose,
+    multihead_self_attention::with_rope<multihead_self_attention::heads_without_transpose>)
+EXPORT_MISTAKE(
+    multihead_self_attention_with_rope__weights_not_transposed,
+    multihead_self_attention::with_rope<multihead_self_attention::weights_not_transposed>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__no_output_projection,
+               multihead_self_attention::with_rope<multihead_self_attention::no_output_projection>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__scale_by_sqrt_d_model,
+               multihead_self_attention::with_rope<multihead_self_attention::scale_by_sqrt_d_model>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__causal_by_position,
+               multihead_self_attention::with_rope<multihead_self_attention::causal_by_position>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__positions_ignored,
+               multihead_self_attention::with_rope<multihead_self_attention::positions_ignored>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__rope_on_v,
+               multihead_self_attention::with_rope<multihead_self_attention::rope_on_v>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__rope_across_d_model,
+               multihead_self_attention::with_rope<multihead_self_attention::rope_across_d_model>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__sums_in_t,
+               multihead_self_attention::with_rope_sums_in_t)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__not_causal,
+               multihead_self_attention::fused<multihead_self_attention::not_causal>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__strictly_causal,
+               multihead_self_attention::fused<multihead_self_attention::strictly_causal>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__mask_inverted,
+               multihead_self_attention::fused<multihead_self_attention::mask_inverted>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__heads_without_transpose,
+               multihead_self_attention::fused<multihead_self_attention::heads_without_transpose>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__weights_not_transposed,
+               multihead_self_attention::fused<multihead_self_attention::weights_not_transposed>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__no_output_projection,
+               multihead_self_attention::fused<multihead_self_attention::no_output_projection>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__scale_by_sqrt_d_model,
+               multihead_self_attention::fused<multihead_self_attention::scale_by_sqrt_d_model>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__order_kqv,
+               multihead_self_attention::fused_order_kqv)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__interleaved_by_head,
+               multihead_self_attention::fused_interleaved_by_head)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sums_in_t,
+               multihead_self_attention::fused_sums_in_t)
 
-EXPORT_MISTAKE(transformer_block__post_norm, transformer_block::swiglu_block<transformer_block::post_norm>)
-EXPORT_MISTAKE(transformer_block__no_first_residual, transformer_block::swiglu_block<transformer_block::no_first_residual>)
-EXPORT_MISTAKE(transformer_block__no_second_residual, transformer_block::swiglu_block<transformer_block::no_second_residual>)
-EXPORT_MISTAKE(transformer_block__residual_from_normed, transformer_block::swiglu_block<transformer_block::residual_from_normed>)
-EXPORT_MISTAKE(transformer_block__one_norm_for_both, transformer_block::swiglu_block<transformer_block::one_norm_for_both>)
-EXPORT_MISTAKE(transformer_block__ffn_of_x, transformer_block::swiglu_block<transformer_block::ffn_of_x>)
-EXPORT_MISTAKE(transformer_block__sums_in_t, transformer_block::swiglu_sums_in_t<transformer_block::pre_norm>)
-EXPORT_MISTAKE(transformer_block_gelu__post_norm, transformer_block::gelu_block<transformer_block::post_norm>)
-EXPORT_MISTAKE(transformer_block_gelu__no_first_residual, transformer_block::gelu_block<transformer_block::no_first_residual>)
-EXPORT_MISTAKE(transformer_block_gelu__no_second_residual, transformer_block::gelu_block<transformer_block::no_second_residual>)
-EXPORT_MISTAKE(transformer_block_gelu__residual_from_normed, transformer_block::gelu_block<transformer_block::residual_from_normed>)
-EXPORT_MISTAKE(transformer_block_gelu__one_norm_for_both, transformer_block::gelu_block<transformer_block::one_norm_for_both>)
-EXPORT_MISTAKE(transformer_block_gelu__ffn_of_x, transformer_block::gelu_block<transformer_block::ffn_of_x>)
+EXPORT_MISTAKE(transformer_block__post_norm,
+               transformer_block::swiglu_block<transformer_block::post_norm>)
+EXPORT_MISTAKE(transformer_block__no_first_residual,
+               transformer_block::swiglu_block<transformer_block::no_first_residual>)
+EXPORT_MISTAKE(transformer_block__no_second_residual,
+               transformer_block::swiglu_block<transformer_block::no_second_residual>)
+EXPORT_MISTAKE(transformer_block__residual_from_normed,
+               transformer_block::swiglu_block<transformer_block::residual_from_normed>)
+EXPORT_MISTAKE(transformer_block__one_norm_for_both,
+               transformer_block::swiglu_block<transformer_block::one_norm_for_both>)
+EXPORT_MISTAKE(transformer_block__ffn_of_x,
+               transformer_block::swiglu_block<transformer_block::ffn_of_x>)
+EXPORT_MISTAKE(transformer_block__sums_in_t,
+               transformer_block::swiglu_sums_in_t<transformer_block::pre_norm>)
+EXPORT_MISTAKE(transformer_block_gelu__post_norm,
+               transformer_block::gelu_block<transformer_block::post_norm>)
+EXPORT_MISTAKE(transformer_block_gelu__no_first_residual,
+               transformer_block::gelu_block<transformer_block::no_first_residual>)
+EXPORT_MISTAKE(transformer_block_gelu__no_second_residual,
+               transformer_block::gelu_block<transformer_block::no_second_residual>)
+EXPORT_MISTAKE(transformer_block_gelu__residual_from_normed,
+               transformer_block::gelu_block<transformer_block::residual_from_normed>)
+EXPORT_MISTAKE(transformer_block_gelu__one_norm_for_both,
+               transformer_block::gelu_block<transformer_block::one_norm_for_both>)
+EXPORT_MISTAKE(transformer_block_gelu__ffn_of_x,
+               transformer_block::gelu_block<transformer_block::ffn_of_x>)
 EXPORT_MISTAKE(transformer_block_gelu__sums_in_t, transformer_block::gelu_sums_in_t)
-EXPORT_MISTAKE(transformer_block_post_norm__pre_norm, transformer_block::swiglu_block<transformer_block::pre_norm>)
-EXPORT_MISTAKE(transformer_block_post_norm__no_first_residual, transformer_block::swiglu_block<transformer_block::post_no_first_residual>)
-EXPORT_MISTAKE(transformer_block_post_norm__no_second_residual, transformer_block::swiglu_block<transformer_block::post_no_second_residual>)
-EXPORT_MISTAKE(transformer_block_post_norm__one_norm_for_both, transformer_block::swiglu_block<transformer_block::post_one_norm_for_both>)
-EXPORT_MISTAKE(transformer_block_post_norm__ffn_of_x, transformer_block::swiglu_block<transformer_block::post_ffn_of_x>)
-EXPORT_MISTAKE(transformer_block_post_norm__sums_in_t, transformer_block::swiglu_sums_in_t<transformer_block::post_norm>)
+EXPORT_MISTAKE(transformer_block_post_norm__pre_norm,
+               transformer_block::swiglu_block<transformer_block::pre_norm>)
+EXPORT_MISTAKE(transformer_block_post_norm__no_first_residual,
+               transformer_block::swiglu_block<transformer_block::post_no_first_residual>)
+EXPORT_MISTAKE(transformer_block_post_norm__no_second_residual,
+               transformer_block::swiglu_block<transformer_block::post_no_second_residual>)
+EXPORT_MISTAKE(transformer_block_post_norm__one_norm_for_both,
+               transformer_block::swiglu_block<transformer_block::post_one_norm_for_both>)
+EXPORT_MISTAKE(transformer_block_post_norm__ffn_of_x,
+               transformer_block::swiglu_block<transformer_block::post_ffn_of_x>)
+EXPORT_MISTAKE(transformer_block_post_norm__sums_in_t,
+               transformer_block::swiglu_sums_in_t<transformer_block::post_norm>)

@@ -75,15 +75,16 @@ Wide swiglu_block(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w
                   const Wide& w_o, const Wide& ln2, const Wide& w1, const Wide& w2, const Wide& w3,
                   std::int64_t num_heads, double theta, std::int64_t max_seq_len, double eps) {
   return assemble(
-      x, {.attention =
-              [&](const Tensor<double>& a) {
-                return reference::multihead_self_attention_with_rope<double>(
-                    a, w_q, w_k, w_v, w_o, std::nullopt, num_heads, theta, max_seq_len);
-              },
-          .feed_forward =
-              [&](const Tensor<double>& a) { return reference::ffn_swiglu<double>(a, w1, w2, w3); },
-          .norm1 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln1, eps); },
-          .norm2 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln2, eps); }});
+      x,
+      {.attention =
+           [&](const Tensor<double>& a) {
+             return reference::multihead_self_attention_with_rope<double>(
+                 a, w_q, w_k, w_v, w_o, std::nullopt, num_heads, theta, max_seq_len);
+           },
+       .feed_forward =
+           [&](const Tensor<double>& a) { return reference::ffn_swiglu<double>(a, w1, w2, w3); },
+       .norm1 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln1, eps); },
+       .norm2 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln2, eps); }});
 }
 
 /// The same for the signature of transformer_block_gelu.
@@ -92,14 +93,15 @@ Wide gelu_block(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w_k
                 const Wide& w_o, const Wide& ln2, const Wide& w1, const Wide& w2,
                 std::int64_t num_heads, double eps) {
   return assemble(
-      x, {.attention =
-              [&](const Tensor<double>& a) {
-                return reference::multihead_self_attention<double>(a, w_q, w_k, w_v, w_o, num_heads);
-              },
-          .feed_forward =
-              [&](const Tensor<double>& a) { return reference::ffn_gelu<double>(a, w1, w2); },
-          .norm1 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln1, eps); },
-          .norm2 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln2, eps); }});
+      x,
+      {.attention =
+           [&](const Tensor<double>& a) {
+             return reference::multihead_self_attention<double>(a, w_q, w_k, w_v, w_o, num_heads);
+           },
+       .feed_forward =
+           [&](const Tensor<double>& a) { return reference::ffn_gelu<double>(a, w1, w2); },
+       .norm1 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln1, eps); },
+       .norm2 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln2, eps); }});
 }
 
 /// Every sum of every sub-layer rounded to T at each step.

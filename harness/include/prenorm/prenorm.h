@@ -30,8 +30,9 @@ extern "C" {
 /* What a solution's function returns. Anything else than these counts as PRENORM_ERROR. */
 #define PRENORM_OK 0
 #define PRENORM_ERROR 1 /* the arguments are wrong, or the work failed: say why in error */
-#define PRENORM_NOT_IMPLEMENTED 2 /* as if the function, or its code for this dtype, were absent \
-                                   */
+#define PRENORM_NOT_IMPLEMENTED                                    \
+  2 /* as if the function, or its code for this dtype, were absent \
+     */
 
 #define PRENORM_API __attribute__((visibility("default")))
 

@@ -293,9 +293,9 @@ int run(const prenorm_call* call, Choose choose) noexcept {
   }
 
 /// Exports a plain function, whose parameters read any element type or just one.
-#define PRENORM_EXPORT_FUNCTION(problem, ...)                                   \
-  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {      \
-    return prenorm::detail::guard(                                              \
+#define PRENORM_EXPORT_FUNCTION(problem, ...)                                     \
+  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {        \
+    return prenorm::detail::guard(                                                \
         call, [call] { prenorm::detail::call_function(+(__VA_ARGS__), *call); }); \
   }
 

@@ -1,0 +1,110 @@
+"""The shipped fixtures are themselves tested: what must fail fails, what must pass passes."""
+
+import json
+import shutil
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import h5py
+import pytest
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
+
+# Where an element type cannot show a mistake, the mistake is not implemented for it.
+ALL_TYPES = {"float64", "float32", "float16", "bfloat16"}
+
+
+@pytest.fixture(scope="session")
+def report(program):
+    """report(command...): the JSON report and the exit code."""
+
+    def run(*words):
+        done = subprocess.run([program, *words, "--json", "-"], capture_output=True, text=True,
+                              cwd=FIXTURES.parent)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout), done.returncode
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def mistakes(report):
+    """{mistake: {dtype: number of cases that catch it}} for those types that it is written for."""
+    answer, code = report("mistakes")
+    assert code == 0
+    caught = defaultdict(lambda: defaultdict(int))
+    for result in answer["results"]:
+        if result["status"] != "NOT_IMPLEMENTED":
+            name = f"{result['problem']} {result['solution']}"
+            caught[name][result["dtype"]] += result["status"] != "PASSED"
+    return caught
+
+
+def test_every_mistake_is_caught_in_every_type_that_shows_it(mistakes):
+    survivors = [(mistake, dtype) for mistake, types in mistakes.items()
+                 for dtype, count in types.items() if count == 0]
+    assert not survivors
+    assert len(mistakes) >= 113
+
+
+def test_only_three_kinds_of_mistake_are_hidden_by_a_type(mistakes):
+    partial = {mistake: set(types) for mistake, types in mistakes.items()
+               if set(types) != ALL_TYPES}
+    for mistake, types in partial.items():
+        if mistake.endswith("/sums_in_t"):
+            assert types == {"float16", "bfloat16"}
+        elif mistake == "rmsnorm mistakes/not_widened":
+            assert types == {"float16"}
+        else:
+            assert mistake == "rope mistakes/float32_angles"
+            assert types == {"float64", "float32"}
+
+
+def test_a_mistake_is_wrong_and_not_merely_broken(report):
+    answer, _ = report("mistakes")
+    statuses = {result["status"] for result in answer["results"]}
+    assert statuses <= {"PASSED", "INCORRECT_NUMERICAL", "NOT_IMPLEMENTED"}
+
+
+def test_every_honest_variant_passes_every_case(report):
+    answer, code = report("mistakes", "--solution", "honest", "--expect-pass")
+    wrong = [(r["solution"], r["problem"], r["case"], r["message"]) for r in answer["results"]
+             if r["status"] not in ("PASSED", "NOT_IMPLEMENTED")]
+    assert not wrong
+    assert code == 0
+    assert {r["problem"] for r in answer["results"]} == set(PROBLEMS)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_zeros_and_16_bit_answers_fail(program, problem):
+    # `fixtures check` tries both, and expected values near overflow, and lost draw texts.
+    done = subprocess.run([program, "fixtures", "check", FIXTURES / f"{problem}.h5"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("solution", ["reference", "plain"])
+def test_the_reference_passes_every_case(report, solution):
+    answer, code = report("verify", "--solution", solution)
+    assert code == 0
+    assert answer["summary"]["failed"] == answer["summary"]["skipped"] == 0
+    assert {r["problem"] for r in answer["results"]} == set(PROBLEMS)
+
+
+def test_one_wrong_element_fails_with_its_index(report, tmp_path):
+    path = tmp_path / "rmsnorm.h5"
+    shutil.copy(FIXTURES / "rmsnorm.h5", path)
+    with h5py.File(path, "r+") as file:
+        name = next(name for name in file["cases"] if name.endswith("float32")
+                    and file[f"cases/{name}/outputs/y"].size > 100)
+        y = file[f"cases/{name}/outputs/y"]
+        index = tuple(extent // 2 for extent in y.shape)
+        y[index] = y[index] + 0.01
+    answer, code = report("verify", "--solution", "reference", "--fixtures", str(path))
+    wrong = [r for r in answer["results"] if r["status"] != "PASSED"]
+    assert code == 1
+    assert [r["case"] for r in wrong] == [name]
+    assert wrong[0]["outputs"][0]["mismatches"] == 1
+    assert wrong[0]["outputs"][0]["worst_index"] == list(index)
