@@ -73,7 +73,9 @@ def again(tmp_path_factory):
     folder = tmp_path_factory.mktemp("again")
     made = run("--out", folder, "--no-tolerances")
     assert made.returncode == 0, made.stderr
-    assert made.stdout == made.stderr == ""  # no progress where nobody watches
+    # No progress where nobody watches. (PyTorch complains where there is no /proc.)
+    said = [line for line in made.stderr.splitlines() if "/proc/cpuinfo" not in line]
+    assert made.stdout == "" and not said
     return folder
 
 

@@ -25,6 +25,8 @@ def prefix(home, tmp_path_factory):
 
 def without_home():
     """The environment without PRENORM_HOME: an installed program finds its parts by itself."""
+    if not Path("/proc/self/exe").exists():
+        pytest.skip("there is no /proc here, by which a program knows where it lies")
     return {name: value for name, value in os.environ.items() if name != "PRENORM_HOME"}
 
 
@@ -35,7 +37,7 @@ def test_installed_program_verifies(prefix, tmp_path):
 
 
 def test_find_package_builds_a_solution_that_passes(prefix, tmp_path):
-    run("cmake", "-S", ROOT / "tests/package", "-B", tmp_path, "-DCMAKE_BUILD_TYPE=Release",
+    run("cmake", "-G", "Ninja", "-S", ROOT / "tests/package", "-B", tmp_path, "-DCMAKE_BUILD_TYPE=Release",
         f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)
     out = run(prefix / "bin/prenorm", "verify", "--problem", "relu", "--solution",
