@@ -2,12 +2,12 @@
 #include "process.hpp"
 
 #include <atomic>
-#include <filesystem>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <sys/wait.h>
