@@ -60,7 +60,7 @@ void check_heads(const Tensor<T>& x, std::int64_t num_heads,
   }
 }
 
-/// Causal multi-head self-attention:  y = concat(head_0, ..., head_h) w_oᵀ,
+/// Causal multi-head self-attention:  y = concat(head_0, head_1, ...) w_oᵀ,
 /// head = attention(q_h, k_h, v_h) over the positions up to a query's own; q = x w_qᵀ, and so on.
 ///
 /// Source   Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2; CS336 2025, eq. 12 to 14
@@ -83,8 +83,8 @@ Tensor<std::int64_t> default_positions(const Tensor<T>& x) {
   return xt::arange<std::int64_t>(static_cast<std::int64_t>(x.shape(x.dimension() - 2)));
 }
 
-/// The same, where rotate(q, positions) turns every head of q and k first. v is not turned, and
-/// the causal mask goes by index, whatever the positions are.
+/// multihead_self_attention, where rotate(q, positions) turns every head of q and k first. v is not
+/// turned, and the causal mask goes by index, whatever the positions are.
 template <class T, class Rotate>
 Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q,
                                            const Tensor<T>& w_k, const Tensor<T>& w_v,
@@ -129,7 +129,7 @@ Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>
                                              const Tensor<T>& w_o, std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_o});
   const std::size_t d_model = x.shape().back();
-  require(w_qkv.dimension() == 2 && w_qkv.shape(0) == 3 * d_model,
+  require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
           "multihead_self_attention_fused_qkv: w_qkv must be [" + std::to_string(3 * d_model) +
               ", " + std::to_string(d_model) + "], is " + to_text(w_qkv.shape()));
   const Tensor<T> qkv = linear(x, w_qkv);

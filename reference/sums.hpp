@@ -154,7 +154,8 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
   gemm(cxxblas::NoTrans, a, b, c);
 }
 
-/// Products within its lifetime run on the thread that asks for them: the caller has the cores at
+/// Products within its lifetime run on the thread that asks for them (a setting of the whole
+/// process, so attention is not to be called from two threads at once): the caller has the cores at
 /// work, and OpenBLAS's own threads would only be in their way.
 class ProductsOnOneThread {
  public:

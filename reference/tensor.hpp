@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -107,7 +108,7 @@ Tensor<T> narrow(Tensor<compute_t<T>> x) {
   }
 }
 
-/// "10000" or "1e-05": a number as Python prints it.
+/// "10000" or "1e-05": a number to six digits.
 inline std::string to_text(double value) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%g", value);
@@ -182,8 +183,17 @@ auto erfc(E&& a) {
 template <class Work>
 void parallel_for(std::size_t count, std::size_t elements, Work work) {
   constexpr std::size_t worth_threads = 1u << 16;
+  std::exception_ptr failure;  // none may leave a thread of its own accord
 #pragma omp parallel for schedule(guided) if (elements >= worth_threads)
-  for (std::size_t i = 0; i < count; ++i) work(i);
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      work(i);
+    } catch (...) {
+#pragma omp critical(prenorm_parallel_for)
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 /// y of the shape of x, row by row: formula(a, b) is given a row of x, widened, and sets that of y.

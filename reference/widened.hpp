@@ -31,7 +31,7 @@ struct Element {
     return value;
   }
 
-  /// Throws not_implemented unless T has 16 bits: elsewhere the mistake is none.
+  /// Throws not_implemented unless T has 16 bits: wider types hide the mistake.
   void require_16_bit() const {
     if (!is_16_bit()) throw not_implemented("a mistake in 16-bit types only");
   }

@@ -77,6 +77,15 @@ def test_every_honest_variant_passes_every_case(report):
     assert {r["problem"] for r in answer["results"]} == set(PROBLEMS)
 
 
+def test_every_honest_variant_refuses_what_must_be_refused(report):
+    answer, _ = report("mistakes", "--solution", "honest", "--expect-pass")
+    for variant in sorted({result["solution"] for result in answer["results"]}):
+        answer, code = report("verify", "--solution", variant)
+        wrong = [(r["problem"], r["case"], r["message"]) for r in answer["results"]
+                 if r["status"] not in ("PASSED", "NOT_IMPLEMENTED")]
+        assert code == 0 and not wrong, variant
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_zeros_and_16_bit_answers_fail(program, problem):
     # `fixtures check` tries both, and expected values near overflow, and lost draw texts.

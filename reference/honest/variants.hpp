@@ -64,8 +64,9 @@ C exp2_row(C* scores, std::size_t n, C scale) {
 /// Calls row(slice, n) with each slice along dim, gathered; what it leaves is put back.
 template <class C, class Row>
 Tensor<C> each_slice(const Tensor<C>& x, std::int64_t dim, Row row) {
-  const auto axis =
-      static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(x.dimension()) : dim);
+  const auto axes = static_cast<std::int64_t>(x.dimension());
+  reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
+  const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
   std::size_t inner = 1;
   for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
   const std::size_t n = x.shape(axis);
@@ -176,7 +177,7 @@ Wide<T> attention(const Wide<T>& q, const Wide<T>& k, const Wide<T>& v, const Ma
       q, k, v, mask,
       [](const C* queries, const C* keys, const C* values, const bool* allowed, C* y, std::size_t n,
          std::size_t m, std::size_t d_k, std::size_t d_v) {
-        if (m == 0) return;
+        reference::require(m > 0 && d_k > 0, "attention: d_k or m is 0, nothing to sum over");
         const C scale = 1 / std::sqrt(static_cast<C>(d_k));
         std::vector<C> scores(m);
         for (std::size_t i = 0; i < n; ++i) {
@@ -258,6 +259,7 @@ template <class Softmax, class T>
 Wide<T> multihead_fused_qkv(const Wide<T>& x, const Wide<T>& w_qkv, const Wide<T>& w_o,
                             std::int64_t num_heads) {
   const std::size_t d = w_qkv.shape(1);
+  reference::require(w_qkv.shape(0) == 3 * d, "w_qkv must have 3 d_model rows");
   const auto part = [&](std::size_t i) {
     return Wide<T>(xt::view(w_qkv, xt::range(i * d, (i + 1) * d), xt::all()));
   };

@@ -152,6 +152,7 @@ inline Wide with_rope_sums_in_t(const Element& t, const Wide& x, const Wide& w_q
 
 /// Rows first, first + 1, ... of the stacked weight.
 inline Tensor<double> rows_of(const Tensor<double>& weight, std::size_t first, std::size_t count) {
+  reference::require(first + count <= weight.shape(0), "w_qkv must have 3 d_model rows");
   return xt::view(weight, xt::range(first, first + count), xt::all());
 }
 

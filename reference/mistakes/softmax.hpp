@@ -10,6 +10,7 @@ namespace prenorm::mistakes::softmax {
 template <class F>
 void for_each_slice(const Tensor<double>& x, std::int64_t dim, F f) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
+  reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
   const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
   const std::size_t length = x.shape(axis);
   std::size_t inner = 1;
@@ -39,6 +40,7 @@ inline Wide no_maximum(const Element& t, const Wide& x, std::int64_t dim) {
 /// The axis before the one that was asked for (the last, where that was the first).
 inline Wide wrong_axis(const Wide& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
+  reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
   return reference::softmax<double>(x, (dim + 2 * axes - 1) % axes);
 }
 

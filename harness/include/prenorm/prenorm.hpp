@@ -4,7 +4,7 @@
 //
 //     template <class T>
 //     void relu(prenorm::View<const T> x, prenorm::View<T> y) {
-//       for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] > 0 ? x[i] : T(0);
+//       for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] < 0 ? T(0) : x[i];
 //     }
 //
 //     PRENORM_SOLUTION(kDLCPU)
