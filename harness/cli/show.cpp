@@ -68,7 +68,7 @@ std::string find_code(const std::string& folder, const std::string& ending,
     }
   }
   return has_sources ? "no function of this name in " + folder + "/"
-                     : "no " + folder + "/ here (in a checkout it stands there)";
+                     : "no sources in " + folder + "/ here";
 }
 
 std::string solutions_for(const std::string& problem) {
