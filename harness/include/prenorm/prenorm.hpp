@@ -12,9 +12,9 @@
 //
 // A function's parameters follow the signature: the inputs (View<const T>, or std::optional of one
 // where the signature has `?`), then the scalars (std::int64_t, double, bool), then the outputs
-// (View<T>). A function may return its only output as a container with shape() and data() instead;
-// it is copied. T is the element type of the call's first output. A thrown exception becomes the
-// error message of the call.
+// (View<T>); a Stream, for code on a device, may stand anywhere. A function may return its only
+// output as a container with shape() and data() instead; it is copied. T is the element type of the
+// call's first output. A thrown exception becomes the error message of the call.
 #pragma once
 
 #include <prenorm/float16.hpp>
@@ -95,6 +95,11 @@ class View {
   std::int64_t size_ = 1;
 };
 
+/// The stream of a call: a cudaStream_t where its tensors lie on a CUDA device, else null.
+struct Stream {
+  void* handle = nullptr;
+};
+
 /// Reads the arguments of a call one after the other, each checked for presence and type.
 class Arguments {
  public:
@@ -120,6 +125,8 @@ class Arguments {
     const DLTensor& tensor = *call_.outputs[output_++];
     return view<T>(tensor, "output ", output_);
   }
+
+  Stream stream() const { return {call_.stream}; }
 
   /// The element type T of the call: that of its first output.
   DLDataType element_type() const { return call_.outputs[0]->dtype; }
@@ -181,6 +188,10 @@ struct argument<std::optional<View<const T>>> {
 template <class T>
 struct argument<View<T>> {
   static View<T> read(Arguments& arguments) { return arguments.output<T>(); }
+};
+template <>
+struct argument<Stream> {
+  static Stream read(Arguments& arguments) { return arguments.stream(); }
 };
 template <>
 struct argument<std::int64_t> {
@@ -267,12 +278,13 @@ int guard(const prenorm_call* call, Work work) noexcept {
   return PRENORM_ERROR;
 }
 
-/// Calls choose.operator()<T>() for the first of Types that is the call's, then that function.
+/// Calls the function that choose(std::type_identity<T>()) gives for that of Types which is the
+/// call's. (A tag, for nvcc refuses a lambda whose parameters do not name its T.)
 template <class... Types, class Choose>
 int run(const prenorm_call* call, Choose choose) noexcept {
   return guard(call, [&] {
     const bool found = ((has_dtype<Types>(*call->outputs[0]) &&
-                         (call_function(choose.template operator()<Types>(), *call), true)) ||
+                         (call_function(choose(std::type_identity<Types>()), *call), true)) ||
                         ...);
     if (!found) throw not_implemented("not implemented for this element type");
   });
@@ -287,9 +299,10 @@ int run(const prenorm_call* call, Choose choose) noexcept {
   extern "C" PRENORM_API int prenorm_device() { return device; }
 
 /// Exports the function template `function` as the problem, for the element types that follow.
-#define PRENORM_EXPORT_FOR(problem, function, ...)                                          \
-  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {                  \
-    return prenorm::detail::run<__VA_ARGS__>(call, []<class T>() { return &function<T>; }); \
+#define PRENORM_EXPORT_FOR(problem, function, ...)                          \
+  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {  \
+    return prenorm::detail::run<__VA_ARGS__>(                               \
+        call, []<class T>(std::type_identity<T>) { return &function<T>; }); \
   }
 
 /// Exports a plain function, whose parameters read any element type or just one.

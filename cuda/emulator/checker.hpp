@@ -1,0 +1,19 @@
+// The checker: finds reads of shared memory that no thread of the block has written.
+//
+// Kernels are compiled with -fsanitize=thread, which calls a function before every load and store,
+// but not linked with ThreadSanitizer: checker.cpp has those functions. In other builds this is
+// empty.
+#pragma once
+
+#include <cstddef>
+
+namespace prenorm::emulator::checker {
+
+#if defined(PRENORM_EMULATOR_CHECKER)
+/// All shared memory, static and dynamic, counts as unwritten from here on.
+void begin_block(const std::byte* dynamic, std::size_t bytes);
+#else
+inline void begin_block(const std::byte*, std::size_t) {}
+#endif
+
+}  // namespace prenorm::emulator::checker

@@ -1,0 +1,157 @@
+// CUDA's words for the host compiler: what a kernel's source may say, so that it compiles unchanged
+// as C++ and runs on the CPU (emulator.hpp). Only what kernels here use is there; a word that is
+// missing is a compile error, never another meaning.
+#pragma once
+
+#include "emulator.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <math.h>  // not <cmath>: its functions are overloaded without std::, as CUDA's are
+#include <type_traits>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+// A block runs on one thread of the machine, so what is the block's own is that thread's own.
+#define __shared__ static thread_local
+
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+inline constexpr int warpSize = 32;
+
+// --- barriers ------------------------------------------------------------------------------------
+
+inline void __syncthreads() { prenorm::emulator::barrier(false); }
+/// How many threads of the block gave a predicate that is not 0.
+inline int __syncthreads_count(int predicate) {
+  return prenorm::emulator::barrier(predicate != 0).count;
+}
+inline int __syncthreads_and(int predicate) {
+  const auto votes = prenorm::emulator::barrier(predicate != 0);
+  return votes.count == votes.threads;
+}
+inline int __syncthreads_or(int predicate) {
+  return prenorm::emulator::barrier(predicate != 0).count > 0;
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  prenorm::emulator::vote("__syncwarp", mask, false);
+}
+inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence_block() {}
+
+// --- votes and shuffles --------------------------------------------------------------------------
+
+inline unsigned __ballot_sync(unsigned mask, int predicate) {
+  return prenorm::emulator::vote("__ballot_sync", mask, predicate != 0);
+}
+inline int __any_sync(unsigned mask, int predicate) {
+  return prenorm::emulator::vote("__any_sync", mask, predicate != 0) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate) {
+  return prenorm::emulator::vote("__all_sync", mask, predicate == 0) == 0;
+}
+inline unsigned __activemask() { return prenorm::emulator::running_lanes(); }
+
+namespace prenorm::emulator {
+
+/// A value of up to 8 bytes, taken from another lane.
+template <class T>
+T take(const char* word, unsigned mask, T value, int source) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = shuffle(word, mask, bits, source);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace prenorm::emulator
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = warpSize) {
+  const int lane = prenorm::emulator::lane();
+  const int first = lane & ~(width - 1);
+  return prenorm::emulator::take("__shfl_sync", mask, value, first + (source & (width - 1)));
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize) {
+  const int lane = prenorm::emulator::lane(), source = lane ^ bits;
+  // As on a device: a lane of a later group is not read.
+  const bool later = source >= (lane & ~(width - 1)) + width;
+  return prenorm::emulator::take("__shfl_xor_sync", mask, value, later ? lane : source);
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
+  const int lane = prenorm::emulator::lane(), source = lane + static_cast<int>(delta);
+  const bool beyond = source >= (lane & ~(width - 1)) + width;
+  return prenorm::emulator::take("__shfl_down_sync", mask, value, beyond ? lane : source);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
+  const int lane = prenorm::emulator::lane(), source = lane - static_cast<int>(delta);
+  const bool before = source < (lane & ~(width - 1));
+  return prenorm::emulator::take("__shfl_up_sync", mask, value, before ? lane : source);
+}
+
+// --- atomics: blocks run side by side, so these are real ones ------------------------------------
+
+template <class T>
+T atomicAdd(T* address, std::type_identity_t<T> value) {
+  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+}
+template <class T>
+T atomicExch(T* address, std::type_identity_t<T> value) {
+  return std::atomic_ref<T>(*address).exchange(value, std::memory_order_relaxed);
+}
+template <class T>
+T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  std::atomic_ref<T>(*address).compare_exchange_strong(expected, value, std::memory_order_relaxed);
+  return expected;
+}
+template <class T>
+T atomicMin(T* address, std::type_identity_t<T> value) {
+  std::atomic_ref<T> place(*address);
+  T seen = place.load(std::memory_order_relaxed);
+  while (value < seen && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+  return seen;
+}
+template <class T>
+T atomicMax(T* address, std::type_identity_t<T> value) {
+  std::atomic_ref<T> place(*address);
+  T seen = place.load(std::memory_order_relaxed);
+  while (seen < value && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+  return seen;
+}
+
+// --- loads, arithmetic ---------------------------------------------------------------------------
+
+template <class T>
+T __ldg(const T* address) {
+  return *address;
+}
+inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }

@@ -1,0 +1,78 @@
+// Runs CUDA kernels on the CPU. A CUDA thread is a fiber; the threads of a block take turns on one
+// thread of the machine, and blocks are spread over its cores. Turns change only where threads wait
+// for each other, so a kernel without barriers runs as fast as the loop that it stands for.
+//
+// What a device hides is an error here, which names kernel, block and thread: a barrier that not
+// all threads reach, a shuffle from a lane that takes no part. Builds with sanitizers, and the
+// checker (checker.hpp), find the rest: accesses out of bounds (AddressSanitizer), races between
+// barriers (ThreadSanitizer), reads of shared memory that nothing wrote (the checker).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+struct uint3 {
+  unsigned x, y, z;
+};
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3() = default;
+  constexpr dim3(unsigned x_, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+};
+
+/// Where the running CUDA thread is, as on a device.
+extern constinit thread_local uint3 threadIdx, blockIdx;
+extern constinit thread_local dim3 blockDim, gridDim;
+
+namespace prenorm::emulator {
+
+/// A kernel did what no kernel may. The message begins with kernel, block and thread.
+struct KernelError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Launch {
+  const char* kernel = "";  // its name, for messages
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;  // of dynamic shared memory
+};
+
+/// Runs body once for each thread of each block, and returns when all are done.
+///
+/// Throws KernelError, std::invalid_argument for a launch that no device takes, and what body
+/// throws.
+void run(const Launch& launch, const std::function<void()>& body);
+
+/// The block's dynamic shared memory, of Launch::shared_bytes, aligned to 16 bytes.
+std::byte* dynamic_shared_memory();
+
+/// Waits for all threads of the block; what their predicates came to.
+struct Votes {
+  int count;    // of threads whose predicate is true
+  int threads;  // of the block
+};
+Votes barrier(bool predicate);
+
+/// Waits for the lanes of the mask; the lanes whose predicate is true. `word` is for messages.
+unsigned vote(const char* word, unsigned mask, bool predicate);
+
+/// Waits for the lanes of the mask; the bits that lane `source` gave.
+std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source);
+
+/// The thread's place in its warp, and the lanes of its warp that have not returned.
+int lane();
+unsigned running_lanes();
+
+/// For what is found where nothing may be thrown: the launch fails with this once the running
+/// thread waits or returns.
+void record_error(const std::string& what);
+
+/// "kernel rmsnorm v2, block (0, 0, 0), thread (3, 0, 0)"; empty where no kernel runs. Safe to call
+/// when the process is about to die.
+std::string where();
+
+}  // namespace prenorm::emulator

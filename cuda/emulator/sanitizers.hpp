@@ -1,0 +1,76 @@
+// What AddressSanitizer and ThreadSanitizer must be told of fibers; nothing in other builds.
+//
+// To ThreadSanitizer every CUDA thread is a thread of its own that no switch synchronizes with
+// another: only barriers and warp operations do, which release and acquire. So it sees the races
+// that a device could have, although here the threads take turns.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#if defined(PRENORM_EMULATOR_TSAN)
+// The emulator itself is compiled without instrumentation; these are in ThreadSanitizer's library.
+extern "C" {
+void* __tsan_create_fiber(unsigned flags);
+void* __tsan_get_current_fiber();
+void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+void __tsan_set_fiber_name(void* fiber, const char* name);
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+}
+#endif
+
+namespace prenorm::emulator {
+
+/// ThreadSanitizer's idea of a CUDA thread.
+class RaceFiber {
+ public:
+#if defined(PRENORM_EMULATOR_TSAN)
+  void name(const char* text) {
+    if (fiber_ == nullptr) fiber_ = __tsan_create_fiber(0);
+    __tsan_set_fiber_name(fiber_, text);
+  }
+  void remember_this() { fiber_ = __tsan_get_current_fiber(); }
+  void enter() const { __tsan_switch_to_fiber(fiber_, 1); }  // 1: no synchronization
+  static void release(void* at) { __tsan_release(at); }
+  static void acquire(void* at) { __tsan_acquire(at); }
+  static constexpr bool used = true;
+
+ private:
+  void* fiber_ = nullptr;  // kept for the next block: there may be few thousand of them
+#else
+  void name(const char*) {}
+  void remember_this() {}
+  void enter() const {}
+  static void release(void*) {}
+  static void acquire(void*) {}
+  static constexpr bool used = false;
+#endif
+};
+
+/// A stack, for AddressSanitizer.
+struct Stack {
+  const void* bottom = nullptr;
+  std::size_t bytes = 0;
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+inline void leave_stack(void** kept, const Stack& next) {
+  __sanitizer_start_switch_fiber(kept, next.bottom, next.bytes);
+}
+inline void arrive_on_stack(void* kept, Stack* previous) {
+  const void* bottom = nullptr;
+  std::size_t bytes = 0;
+  __sanitizer_finish_switch_fiber(kept, &bottom, &bytes);
+  if (previous != nullptr) *previous = {bottom, bytes};
+}
+#else
+inline void leave_stack(void**, const Stack&) {}
+inline void arrive_on_stack(void*, Stack*) {}
+#endif
+
+}  // namespace prenorm::emulator

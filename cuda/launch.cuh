@@ -1,0 +1,67 @@
+// Launching a kernel: on the device or by the emulator, with errors that name the kernel.
+#pragma once
+
+#include "device.cuh"
+
+#include <prenorm/prenorm.hpp>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace prenorm::cuda {
+
+#if defined(__CUDACC__)
+/// Throws std::runtime_error that says what failed and why.
+inline void check(cudaError_t status, const std::string& what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // not for the next call to find
+  throw std::runtime_error(what + ": " + cudaGetErrorString(status));
+}
+inline cudaStream_t native(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
+#endif
+
+/// How a kernel is launched.
+struct Launch {
+  const char* kernel;  // its name, for messages
+  std::int64_t blocks;
+  dim3 threads;  // of a block
+  Stream stream;
+  std::size_t shared_bytes = 0;  // of dynamic shared memory
+  unsigned blocks_y = 1;
+};
+
+/// Runs kernel(arguments...) on the stream. A grid without blocks is no error: nothing is done.
+///
+/// Throws std::runtime_error where the launch fails; what goes wrong on the device later is known
+/// when the stream is waited for.
+template <class... Parameters, class... Arguments>
+void launch(const Launch& how, void (*kernel)(Parameters...), Arguments... arguments) {
+  if (how.blocks == 0 || how.blocks_y == 0) return;
+  if (how.blocks > 0x7fffffff) {
+    throw std::runtime_error(std::string(how.kernel) + ": more than 2^31 - 1 blocks");
+  }
+  const dim3 grid(static_cast<unsigned>(how.blocks), how.blocks_y);
+#if defined(__CUDACC__)
+  std::tuple<Parameters...> values(arguments...);
+  const auto code = reinterpret_cast<const void*>(kernel);
+  if (how.shared_bytes > 48 * 1024) {
+    check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(how.shared_bytes)),
+          how.kernel);
+  }
+  std::apply(
+      [&](auto&... value) {
+        void* pointers[] = {&value...};
+        check(cudaLaunchKernel(code, grid, how.threads, pointers, how.shared_bytes,
+                               native(how.stream)),
+              how.kernel);
+      },
+      values);
+#else
+  emulator::run({how.kernel, grid, how.threads, how.shared_bytes},
+                [&] { kernel(static_cast<Parameters>(arguments)...); });
+#endif
+}
+
+}  // namespace prenorm::cuda

@@ -1,0 +1,138 @@
+// RMSNorm on the GPU. Equation, shapes and errors: reference/rmsnorm.hpp.
+//
+//   v1  one thread a row          the reference's loop, moved unchanged
+//   v2  one block a row           neighbours read neighbours; one sum over the block
+//   v3  row kept in registers     16-byte loads, one read and one write of x   <- launched
+//
+// What each step gives is not yet measured on a device.
+#include "export.cuh"
+#include "launch.cuh"
+#include "reduce.cuh"
+#include "types.cuh"
+
+#include <algorithm>
+
+namespace prenorm::cuda {
+namespace {
+
+// ---- v1: one thread a row -----------------------------------------------------------------------
+
+template <class T>
+__global__ void rmsnorm_v1(const T* x, const T* weight, T* y, std::int64_t rows,
+                           std::int64_t d_model, compute_t<T> eps) {
+  using C = compute_t<T>;
+  const std::int64_t row = global_thread();
+  if (row >= rows) return;
+  const T* a = x + row * d_model;
+  C sum = 0;
+  for (std::int64_t i = 0; i < d_model; ++i) sum += widen(a[i]) * widen(a[i]);
+  const C rms = sqrt(sum / static_cast<C>(d_model) + eps);
+  for (std::int64_t i = 0; i < d_model; ++i) {
+    y[row * d_model + i] = narrow<T>(widen(a[i]) / rms * widen(weight[i]));
+  }
+}
+
+template <class T>
+void launch_rmsnorm_v1(View<const T> x, View<const T> weight, double eps, Stream stream,
+                       View<T> y) {
+  const std::int64_t d_model = weight.size(), rows = d_model == 0 ? 0 : x.size() / d_model;
+  launch({"rmsnorm v1", ceil_div(rows, 128), 128, stream}, rmsnorm_v1<T>, x.data(), weight.data(),
+         y.data(), rows, d_model, eps);
+}
+
+// ---- v2: one block a row ------------------------------------------------------------------------
+
+template <class T>
+__global__ void __launch_bounds__(256)
+    rmsnorm_v2(const T* x, const T* weight, T* y, std::int64_t d_model, compute_t<T> eps) {
+  using C = compute_t<T>;
+  const T* a = x + blockIdx.x * d_model;
+  C sum = 0;
+  for (std::int64_t i = threadIdx.x; i < d_model; i += blockDim.x) sum += widen(a[i]) * widen(a[i]);
+  sum = block_reduce(sum, Sum());
+  const C scale = 1 / sqrt(sum / static_cast<C>(d_model) + eps);
+  for (std::int64_t i = threadIdx.x; i < d_model; i += blockDim.x) {
+    y[blockIdx.x * d_model + i] = narrow<T>(widen(a[i]) * scale * widen(weight[i]));
+  }
+}
+
+template <class T>
+void launch_rmsnorm_v2(View<const T> x, View<const T> weight, double eps, Stream stream,
+                       View<T> y) {
+  const std::int64_t d_model = weight.size(), rows = d_model == 0 ? 0 : x.size() / d_model;
+  launch({"rmsnorm v2", rows, 256, stream}, rmsnorm_v2<T>, x.data(), weight.data(), y.data(),
+         d_model, eps);
+}
+
+// ---- v3: row kept in registers ------------------------------------------------------------------
+
+/// A block is threads (x, y): x share a row, y rows lie side by side. A thread keeps `vectors`
+/// vectors of N elements of its row, and as many of the gain, which do not wait for the sum.
+template <class T, int N, int vectors>
+__global__ void __launch_bounds__(512)
+    rmsnorm_v3(const T* __restrict__ x, const T* __restrict__ weight, T* __restrict__ y,
+               std::int64_t rows, int d_model, compute_t<T> eps) {
+  using C = compute_t<T>;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  const bool there = row < rows;  // a row that is not there takes part in the sums all the same
+  Vector<T, N> a[vectors] = {}, gain[vectors] = {};  // 0 beyond the row's end adds nothing
+#pragma unroll
+  for (int v = 0; v < vectors; ++v) {
+    const int i = (v * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;
+    if (i >= d_model || !there) continue;
+    a[v] = load_vector<N>(x + row * d_model + i);
+    gain[v] = load_vector<N>(weight + i);
+  }
+  C sum = 0;
+#pragma unroll
+  for (int v = 0; v < vectors; ++v) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) sum += widen(a[v].element[k]) * widen(a[v].element[k]);
+  }
+  // One warp a row, or one row a block: launch_rmsnorm_v3 sees to it.
+  sum = blockDim.y > 1 ? warp_reduce(sum, Sum()) : block_reduce(sum, Sum());
+  const C scale = 1 / sqrt(sum / static_cast<C>(d_model) + eps);
+#pragma unroll
+  for (int v = 0; v < vectors; ++v) {
+    const int i = (v * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;
+    if (i >= d_model || !there) continue;
+    Vector<T, N> out;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      out.element[k] = narrow<T>(widen(a[v].element[k]) * scale * widen(gain[v].element[k]));
+    }
+    store_vector(y + row * d_model + i, out);
+  }
+}
+
+/// One case for each width of access and number of vectors; false where the row is too long.
+template <int N, int vectors, class T>
+bool try_rmsnorm_v3(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
+  const std::int64_t d_model = weight.size(), rows = x.size() / d_model;
+  const std::int64_t threads = ceil_div(ceil_div(d_model, N * vectors), 32) * 32;
+  if (threads > 512) return false;
+  // Short rows: a warp each, four to a block.
+  const dim3 block(static_cast<unsigned>(threads), threads == 32 ? 4 : 1);
+  launch({"rmsnorm v3", ceil_div(rows, block.y), block, stream}, rmsnorm_v3<T, N, vectors>,
+         x.data(), weight.data(), y.data(), rows, static_cast<int>(d_model), eps);
+  return true;
+}
+
+template <class T>
+void launch_rmsnorm(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
+  if (x.size() == 0) return;
+  constexpr int wide = vector_width<T>;
+  constexpr int most = sizeof(T) == 2 ? 4 : 8;  // vectors that fit the registers: 16K elements
+  const bool done = weight.size() % wide == 0
+                        ? try_rmsnorm_v3<wide, 1>(x, weight, eps, stream, y) ||
+                              try_rmsnorm_v3<wide, most>(x, weight, eps, stream, y)
+                        : try_rmsnorm_v3<1, 8>(x, weight, eps, stream, y);
+  if (!done) launch_rmsnorm_v2(x, weight, eps, stream, y);
+}
+
+}  // namespace
+
+PRENORM_CUDA_EXPORT(rmsnorm, launch_rmsnorm_v1, launch_rmsnorm)
+PRENORM_CUDA_VARIANT(rmsnorm, v2, launch_rmsnorm_v2)
+
+}  // namespace prenorm::cuda
