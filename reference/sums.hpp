@@ -80,7 +80,7 @@ C sum_of_products(std::size_t n, A a, B b) {
   return sum;
 }
 
-/// Whether products read a float as tf32 units do. Set between calls only.
+/// Whether products read a float as tf32 units do (tf32/solution.cpp). Set between calls only.
 inline bool tf32_products = false;
 
 /// What a product reads of an operand: all of it, or the first 10 of a float's 23 mantissa bits,

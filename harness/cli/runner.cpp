@@ -137,7 +137,8 @@ void add_yardstick_options(CLI::App& command, YardstickNames& names) {
     command.add_option(option, name, what)->capture_default_str()->type_name("SOLUTION");
   };
   add("--textbook", names.textbook, "Whose error tolerances come from");
-  add("--textbook-tf32", names.textbook_tf32, "The same for tf32 tolerances, where it can");
+  add("--textbook-tf32", names.textbook_tf32,
+      "The same of tf32 tolerances; problems that it lacks get none");
   add("--truth", names.truth, "Who gives the answers, in float64");
 }
 
