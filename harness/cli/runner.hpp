@@ -31,6 +31,18 @@ class SolutionPool {
   std::map<std::string, std::unique_ptr<Solution>> solutions_;
 };
 
+/// The names of the solutions that tolerances come from.
+struct YardstickNames {
+  std::string textbook = "plain", truth = "reference";
+  std::string textbook_tf32 = "plain-tf32";  // empty: no tf32 tolerances
+};
+
+/// Adds --textbook, --textbook-tf32 and --truth.
+void add_yardstick_options(CLI::App& command, YardstickNames& names);
+
+/// The solutions of these names. A home may ship no "plain-tf32": then there is none.
+Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names);
+
 /// A pool for each of that many threads.
 std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options = {});
 
