@@ -8,12 +8,13 @@
 // Each function says, before it runs, whether its element type is the one that tf32 is about. (The
 // 16-bit types compute in float32 too, so the products themselves cannot tell.)
 #undef PRENORM_EXPORT
-#define PRENORM_EXPORT(problem, function)                                      \
-  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {     \
-    return detail::run<double, float, float16, bfloat16>(call, []<class T>() { \
-      reference::tf32_products = std::is_same_v<T, float>;                     \
-      return &function<T>;                                                     \
-    });                                                                        \
+#define PRENORM_EXPORT(problem, function)                                  \
+  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) { \
+    return detail::run<double, float, float16, bfloat16>(                  \
+        call, []<class T>(std::type_identity<T>) {                         \
+          reference::tf32_products = std::is_same_v<T, float>;             \
+          return &function<T>;                                             \
+        });                                                                \
   }
 
 #include "../solution.cpp"
