@@ -102,6 +102,8 @@ void begin_block(const std::byte* dynamic, std::size_t bytes) {
   active = true;
 }
 
+void end_block() { active = false; }
+
 }  // namespace prenorm::emulator::checker
 
 using prenorm::emulator::checker::on_read;
