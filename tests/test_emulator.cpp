@@ -474,8 +474,10 @@ BOOST_AUTO_TEST_CASE(lanes_that_take_no_part) {
              here +
                  "(0, 0, 0): __syncwarp names lane 9, which never takes part: it waits at "
                  "__syncthreads");
-  BOOST_TEST(error_of(1, 32, masks_that_differ) ==
-             here + "(0, 0, 0): __syncwarp names lane 1, which never takes part: it waits at __syncthreads");
+  BOOST_TEST(
+      error_of(1, 32, masks_that_differ) ==
+      here +
+          "(0, 0, 0): __syncwarp names lane 1, which never takes part: it waits at __syncthreads");
   BOOST_TEST(error_of(1, 32, words_that_differ, at) ==
              here +
                  "(0, 0, 0): __shfl_xor_sync meets __shfl_down_sync of another lane of its mask");
