@@ -6,6 +6,7 @@
 #include "emulator.hpp"
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <math.h>  // not <cmath>: its functions are overloaded without std::, as CUDA's are
@@ -152,6 +153,14 @@ T atomicMax(T* address, std::type_identity_t<T> value) {
 template <class T>
 T __ldg(const T* address) {
   return *address;
+}
+template <std::integral T>
+T min(T a, T b) {
+  return b < a ? b : a;
+}
+template <std::integral T>
+T max(T a, T b) {
+  return a < b ? b : a;
 }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
