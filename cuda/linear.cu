@@ -1,0 +1,174 @@
+// The linear layer on the GPU. Equation, shapes and errors: reference/linear.hpp.
+//
+//   v1  one thread an output      the reference's sum, term by term
+//   v2  tiles in shared memory    each value is read once a tile, not once an output; 16 outputs a
+//                                 thread, so that eight reads of shared memory serve 16 products
+//   v3  cuBLASLt                  tensor cores; of its algorithms the fastest here   <- launched
+//
+// cuBLASLt is in cublaslt.cu. Where kernels are emulated there is none: v2 is launched. What each
+// step gives is not yet measured on a device.
+#include "export.cuh"
+#include "launch.cuh"
+#include "product.cuh"
+#include "types.cuh"
+
+#if defined(__CUDACC__)
+#include "cublaslt.cuh"
+#endif
+
+namespace prenorm::cuda {
+namespace {
+
+/// True where there is something to launch.
+template <class T>
+bool has_outputs(const Product<T>& p) {
+  if (p.rows == 0 || p.d_out == 0) return false;
+  if (p.d_in > 0) return true;
+  throw std::invalid_argument(std::string(p.name) + ": d_in is 0, there is nothing to sum over");
+}
+
+// ---- v1: one thread an output -------------------------------------------------------------------
+
+template <class T>
+__global__ void __launch_bounds__(256) linear_v1(Product<T> p) {
+  const std::int64_t i = global_thread();
+  if (i >= p.rows * p.d_out) return;
+  const T* x = p.x + i / p.d_out * p.d_in;
+  const T* weight = p.weight + i % p.d_out * p.d_in;
+  compute_t<T> sum = 0;
+  for (std::int64_t k = 0; k < p.d_in; ++k) sum += widen(x[k]) * widen(weight[k]);
+  if (p.residual != nullptr) sum += widen(p.residual[i]);
+  p.y[i] = narrow<T>(sum);
+}
+
+// ---- v2: tiles in shared memory -----------------------------------------------------------------
+
+constexpr int tile = 64;   // rows and columns of y that a block computes
+constexpr int depth = 16;  // terms of the sums between two barriers
+constexpr int side = 16;   // a block is side x side threads
+constexpr int each = tile / side;
+
+/// `depth` columns of a tile's rows, widened, and 0 where the matrix ends. Neighbouring threads
+/// take neighbouring columns. The padding by 2 sends a warp's 16 columns of two rows to the 32
+/// banks.
+template <class T>
+__device__ void load_tile(compute_t<T> (&to)[depth][tile + 2], const T* matrix, std::int64_t rows,
+                          std::int64_t columns, std::int64_t first_row, std::int64_t first_column) {
+  const std::int64_t column = first_column + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const unsigned r = threadIdx.y + static_cast<unsigned>(i * side);
+    const std::int64_t row = first_row + r;
+    const bool there = row < rows && column < columns;
+    to[threadIdx.x][r] = there ? widen(matrix[row * columns + column]) : compute_t<T>(0);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(side* side) linear_v2(Product<T> p) {
+  using C = compute_t<T>;
+  __shared__ C x[depth][tile + 2], weight[depth][tile + 2];  // transposed: terms first
+  const std::int64_t tiles_across = ceil_div(p.d_out, tile);
+  const std::int64_t first_row = blockIdx.x / tiles_across * tile;
+  const std::int64_t first_column = blockIdx.x % tiles_across * tile;
+  C sum[each][each] = {};  // the rows and columns at threadIdx, and at every 16th after it
+  for (std::int64_t k = 0; k < p.d_in; k += depth) {
+    load_tile(x, p.x, p.rows, p.d_in, first_row, k);
+    load_tile(weight, p.weight, p.d_out, p.d_in, first_column, k);
+    __syncthreads();
+#pragma unroll
+    for (int term = 0; term < depth; ++term) {
+      C a[each], b[each];
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        a[i] = x[term][threadIdx.y + static_cast<unsigned>(i * side)];
+        b[i] = weight[term][threadIdx.x + static_cast<unsigned>(i * side)];
+      }
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+#pragma unroll
+        for (int j = 0; j < each; ++j) sum[i][j] += a[i] * b[j];
+      }
+    }
+    __syncthreads();  // all have read the tiles, which the next ones replace
+  }
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+#pragma unroll
+    for (int j = 0; j < each; ++j) {
+      const std::int64_t row = first_row + threadIdx.y + i * side;
+      const std::int64_t column = first_column + threadIdx.x + j * side;
+      if (row >= p.rows || column >= p.d_out) continue;
+      const std::int64_t at = row * p.d_out + column;
+      if (p.residual != nullptr) sum[i][j] += widen(p.residual[at]);
+      p.y[at] = narrow<T>(sum[i][j]);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void product_v1(const Product<T>& product, Stream stream) {
+  if (!has_outputs(product)) return;
+  launch({"linear v1", ceil_div(product.rows * product.d_out, 256), 256, stream}, linear_v1<T>,
+         product);
+}
+
+template <class T>
+void product_v2(const Product<T>& product, Stream stream) {
+  if (!has_outputs(product)) return;
+  const std::int64_t tiles = ceil_div(product.rows, tile) * ceil_div(product.d_out, tile);
+  launch({"linear v2", tiles, dim3(side, side), stream}, linear_v2<T>, product);
+}
+
+// ---- v3: cuBLASLt -------------------------------------------------------------------------------
+
+template <class T>
+void product_launched(const Product<T>& product, Stream stream) {
+  if (!has_outputs(product)) return;
+#if defined(__CUDACC__)
+  if (cublaslt_product(product, stream)) return;
+#endif
+  product_v2(product, stream);
+}
+
+#define PRENORM_PRODUCTS(T)                               \
+  template void product_v1<T>(const Product<T>&, Stream); \
+  template void product_v2<T>(const Product<T>&, Stream); \
+  template void product_launched<T>(const Product<T>&, Stream);
+PRENORM_PRODUCTS(double)
+PRENORM_PRODUCTS(float)
+PRENORM_PRODUCTS(float16)
+PRENORM_PRODUCTS(bfloat16)
+#undef PRENORM_PRODUCTS
+
+namespace {
+
+/// linear by one of them.
+template <auto multiply, class T>
+void linear_by(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  multiply(
+      {"linear", x.data(), weight.data(), y.data(), rows_of(x), weight.shape(0), weight.shape(1)},
+      stream);
+}
+
+template <class T>
+void launch_linear_v1(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  linear_by<product_v1<T>>(x, weight, stream, y);
+}
+template <class T>
+void launch_linear_v2(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  linear_by<product_v2<T>>(x, weight, stream, y);
+}
+template <class T>
+void launch_linear(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  linear_by<product_launched<T>>(x, weight, stream, y);
+}
+
+}  // namespace
+
+PRENORM_CUDA_EXPORT(linear, launch_linear_v1, launch_linear)
+PRENORM_CUDA_VARIANT(linear, v2, launch_linear_v2)
+
+}  // namespace prenorm::cuda

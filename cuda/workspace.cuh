@@ -1,0 +1,91 @@
+// Memory for what a problem computes on its way, on the device or, where kernels are emulated, on
+// the host.
+#pragma once
+
+#include "launch.cuh"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace prenorm::cuda {
+
+/// Device memory that is asked for once and kept as long as the process lives: a call that needs no
+/// more than an earlier one on its stream allocates nothing. One static Workspace for each tensor:
+///
+///     static Workspace workspace("ffn_relu: hidden");
+///     T* hidden = workspace.get<T>(rows * d_ff, stream);
+///
+/// Calls of one library come one at a time, so nothing here is locked. Work of different streams
+/// may overlap on the device: each stream has memory of its own.
+class Workspace {
+ public:
+  /// `what` begins the messages of errors.
+  explicit Workspace(const char* what) : what_(what) {}
+
+  /// Uninitialized memory for `count` elements, aligned to 256 bytes; what the last get for this
+  /// stream gave is then no more. 0 elements: nullptr.
+  ///
+  /// Where the memory must grow the stream is waited for. A stream that a graph is captured from
+  /// cannot wait: std::runtime_error; make the call once before the capture. A graph holds the
+  /// memory of its capture: after a larger call it must be captured anew.
+  template <class T>
+  T* get(std::int64_t count, Stream stream) {
+    return static_cast<T*>(bytes(static_cast<std::size_t>(count) * sizeof(T), stream));
+  }
+
+ private:
+#if defined(__CUDACC__)
+  /// Never freed: when static objects are destroyed CUDA may be gone.
+  struct Memory {
+    void* data = nullptr;
+    std::size_t size = 0;
+  };
+
+  void* bytes(std::size_t wanted, Stream stream) {
+    int device = 0;
+    check(cudaGetDevice(&device), what_);
+    Memory& memory = of_stream_[{device, stream.handle}];
+    if (wanted > memory.size) grow(memory, wanted, stream);
+    return wanted == 0 ? nullptr : memory.data;
+  }
+
+  void grow(Memory& memory, std::size_t wanted, Stream stream) {
+    cudaStreamCaptureStatus capture{};
+    check(cudaStreamIsCapturing(native(stream), &capture), what_);
+    if (capture != cudaStreamCaptureStatusNone) {
+      throw std::runtime_error(std::string(what_) + ": " + std::to_string(wanted) +
+                               " bytes wanted while a graph is captured; call once before");
+    }
+    check(cudaStreamSynchronize(native(stream)), what_);
+    void* old = std::exchange(memory, Memory{}).data;
+    check(cudaFree(old), what_);
+    check(cudaMalloc(&memory.data, wanted), what_);
+    memory.size = wanted;
+  }
+
+  std::map<std::pair<int, void*>, Memory> of_stream_;
+#else
+  /// Fresh at every call, of just the size and filled with NaN: what is read without having been
+  /// written shows in the result, and AddressSanitizer sees where it ends.
+  void* bytes(std::size_t wanted, Stream) {
+    memory_.reset();
+    if (wanted == 0) return nullptr;
+    memory_.reset(::operator new(wanted, alignment));
+    std::memset(memory_.get(), 0xff, wanted);
+    return memory_.get();
+  }
+
+  static constexpr std::align_val_t alignment{256};
+  struct Delete {
+    void operator()(void* memory) const { ::operator delete(memory, alignment); }
+  };
+  std::unique_ptr<void, Delete> memory_;
+#endif
+
+  const char* what_;
+};
+
+}  // namespace prenorm::cuda
