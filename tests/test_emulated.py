@@ -10,22 +10,15 @@ import re
 import subprocess
 from pathlib import Path
 
-import h5py
 import pytest
+
+from conftest import small_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = "".join(path.read_text() for path in sorted((ROOT / "cuda").glob("*.cu")))
 PROBLEMS = re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", SOURCES, re.MULTILINE)
 VARIANTS = re.findall(r"^PRENORM_CUDA_VARIANT\((\w+), (\w+),", SOURCES, re.MULTILINE)
 LIMIT = int(os.environ.get("PRENORM_EMULATED_ELEMENTS", "65536"))
-
-
-def small_cases(path):
-    with h5py.File(path) as file:
-        for name, case in file["cases"].items():
-            tensors = [*case["inputs"].values(), *case.get("outputs", {}).values()]
-            if sum(tensor.size for tensor in tensors) <= LIMIT:
-                yield name
 
 
 def test_all_problems_are_found():
@@ -36,7 +29,7 @@ def test_all_problems_are_found():
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_every_small_case_passes(program, home, problem):
     fixture = ROOT / "fixtures" / f"{problem}.h5"
-    cases = list(small_cases(fixture))
+    cases = small_cases(fixture, LIMIT)
     assert len(cases) >= 4
     libraries = home / ("lib/prenorm" if os.environ.get("PRENORM_SANITIZE") else "tests/checked")
     kind = "emulated" if os.environ.get("PRENORM_SANITIZE") else "checked"
