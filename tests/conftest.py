@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import h5py
 import pytest
 
 
@@ -11,6 +12,14 @@ def folder(variable):
     if not value:
         pytest.skip(f"{variable} is not set (ctest sets it)")
     return Path(value)
+
+
+def small_cases(path, limit):
+    """The names of a fixture's cases that have at most so many elements in all."""
+    with h5py.File(path) as file:
+        return [name for name, case in file["cases"].items()
+                if sum(tensor.size for tensor in (*case["inputs"].values(),
+                                                  *case.get("outputs", {}).values())) <= limit]
 
 
 @pytest.fixture(scope="session")

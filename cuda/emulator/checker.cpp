@@ -102,6 +102,8 @@ void begin_block(const std::byte* dynamic, std::size_t bytes) {
   active = true;
 }
 
+void end_block() { active = false; }
+
 }  // namespace prenorm::emulator::checker
 
 using prenorm::emulator::checker::on_read;
@@ -131,32 +133,37 @@ PRENORM_ON_ACCESS(8)
 PRENORM_ON_ACCESS(16)
 #undef PRENORM_ON_ACCESS
 
-// Atomic operations: as they would be, and seen.
-#define PRENORM_ATOMIC(bits)                                                                      \
-  using integer##bits = std::uint##bits##_t;                                                      \
-  integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {               \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                    \
-    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                 \
-  }                                                                                               \
-  void __tsan_atomic##bits##_store(volatile integer##bits* at, integer##bits value, int) {        \
-    on_write(const_cast<const integer##bits*>(at), sizeof *at);                                   \
-    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value,   \
-                                               int) {                                             \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                    \
-    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                      \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_fetch_add(volatile integer##bits* at, integer##bits value,  \
-                                                int) {                                            \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                    \
-    return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                       \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_compare_exchange_val(                                       \
-      volatile integer##bits* at, integer##bits expected, integer##bits value, int, int) {        \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                    \
-    __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-    return expected;                                                                              \
+// Atomic operations: as they would be, and seen. One that kernels come to use and that is not here
+// is an error when they are linked.
+#define PRENORM_ATOMIC(bits)                                                                     \
+  using integer##bits = std::uint##bits##_t;                                                     \
+  integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {              \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                \
+  }                                                                                              \
+  void __tsan_atomic##bits##_store(volatile integer##bits* at, integer##bits value, int) {       \
+    on_write(const_cast<const integer##bits*>(at), sizeof *at);                                  \
+    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                               \
+  }                                                                                              \
+  integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value,  \
+                                               int) {                                            \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                     \
+  }                                                                                              \
+  integer##bits __tsan_atomic##bits##_fetch_add(volatile integer##bits* at, integer##bits value, \
+                                                int) {                                           \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                      \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_strong(                                             \
+      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {      \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,             \
+                                       __ATOMIC_SEQ_CST);                                        \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_weak(                                               \
+      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {      \
+    return __tsan_atomic##bits##_compare_exchange_strong(at, expected, value, 0, 0);             \
   }
 PRENORM_ATOMIC(8)
 PRENORM_ATOMIC(32)

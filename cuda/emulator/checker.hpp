@@ -12,8 +12,11 @@ namespace prenorm::emulator::checker {
 #if defined(PRENORM_EMULATOR_CHECKER)
 /// All shared memory, static and dynamic, counts as unwritten from here on.
 void begin_block(const std::byte* dynamic, std::size_t bytes);
+/// Nothing is looked at from here on.
+void end_block();
 #else
 inline void begin_block(const std::byte*, std::size_t) {}
+inline void end_block() {}
 #endif
 
 }  // namespace prenorm::emulator::checker

@@ -39,6 +39,11 @@ constexpr std::size_t most_shared_bytes = 227 << 10;
 /// Stacks with a guard page below, kept for the next fiber: mapping one takes longer than a block.
 class Stacks {
  public:
+  Stacks() {
+    free_.reserve(1);
+  }  // what a CUDA thread allocates, and others free, looks like a race
+  Stacks(const Stacks&) = delete;
+  Stacks& operator=(const Stacks&) = delete;
   stack_context allocate() {
     if (free_.empty()) return boost::context::protected_fixedsize_stack(stack_bytes).allocate();
     const stack_context stack = free_.back();
@@ -118,20 +123,24 @@ class Block {
 
   void prepare(const Launch& launch, uint3 index);
   void turns(const std::function<void()>& body);
-  fiber run_fresh_threads(fiber&& scheduler, const std::function<void()>& body);
+  fiber run_fresh_threads(const std::function<void()>& body);
   void run_to_its_end(std::size_t thread, const std::function<void()>& body);
   void become(std::size_t thread);
-  void resume(fiber&& context, const Stack& stack);
+  std::size_t next_ready();
+  void give_turn(std::size_t thread);
+  void go_to(fiber&& context, const Stack& stack);
   void wait();
   void make_ready(std::size_t thread);
+  void synchronize(auto each, void* at);
   void complete_warp_operation(std::size_t warp, const Thread& example);
   void check_operation(std::size_t thread, unsigned lanes) const;
   [[noreturn]] void report_stuck() const;
   std::string what_it_does(const Thread& thread) const;
 
   const Launch* launch_ = nullptr;
-  std::vector<Thread> threads_;
+  std::vector<Thread> threads_ = std::vector<Thread>(most_threads);
   std::vector<Warp> warps_;
+  dim3 shape_{0, 0, 0};      // of the block that threads_ are numbered for
   std::size_t size_ = 0;     // threads of a block
   std::size_t current_ = 0;  // the thread whose turn it is
   std::size_t fresh_ = 0;    // the first thread that has not begun
@@ -141,16 +150,14 @@ class Block {
   std::vector<std::size_t> ready_;
   std::size_t ready_first_ = 0, ready_count_ = 0;
   std::size_t at_barrier_ = 0;
-  int votes_ = 0;
-  // Two of each, used in turn: a thread may be at the next barrier before others have left this.
-  unsigned phase_ = 0;
-  int results_[2] = {};
-  char barriers_[2] = {}, begin_ = 0, end_ = 0;  // what ThreadSanitizer knows them by
+  unsigned votes_ = 0;
+  char begin_ = 0, barrier_ = 0, end_ = 0;  // what ThreadSanitizer knows them by
 
   Stacks stacks_;
   fiber scheduler_;  // while a thread runs
   RaceFiber scheduler_race_;
   Stack scheduler_stack_, running_stack_;
+  fiber* leaving_ = nullptr;  // where the context that is being left is kept
   bool abandoned_ = false;
   std::exception_ptr failure_;
 
@@ -174,16 +181,23 @@ void Block::prepare(const Launch& launch, uint3 index) {
   blockDim = launch.block;
   gridDim = launch.grid;
   const dim3 shape = launch.block;
-  size_ = std::size_t{shape.x} * shape.y * shape.z;
-  if (threads_.size() < size_) threads_.resize(size_);
+  if (shape.x != shape_.x || shape.y != shape_.y || shape.z != shape_.z) {
+    shape_ = shape;
+    size_ = std::size_t{shape.x} * shape.y * shape.z;
+    for (unsigned i = 0; i < size_; ++i) {
+      threads_[i].index = {i % shape.x, i / shape.x % shape.y, i / shape.x / shape.y};
+    }
+  }
   warps_.assign((size_ + warp_size - 1) / warp_size, Warp{});
   for (std::size_t i = 0; i < size_; ++i) {
-    Thread& thread = threads_[i];
-    const auto n = static_cast<unsigned>(i);
-    thread.index = {n % shape.x, n / shape.x % shape.y, n / shape.x / shape.y};
-    thread.state = State::fresh;
+    threads_[i].state = State::fresh;
     warps_[i / warp_size].running |= 1u << i % warp_size;
-    if constexpr (RaceFiber::used) thread.race.name(where(i).c_str());
+    if constexpr (RaceFiber::used) {
+      // It keeps 63 letters.
+      const std::string name = "thread " + to_text(threads_[i].index) + ", block " +
+                               to_text(blockIdx) + ", kernel " + launch.kernel;
+      threads_[i].race.name(name.c_str());
+    }
   }
   fresh_ = returned_ = at_barrier_ = 0;
   votes_ = 0;
@@ -213,51 +227,63 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
   }
   abandoned_ = true;
   for (std::size_t i = 0; i < size_; ++i) {
-    if (!threads_[i].context) continue;
-    become(i);
-    resume(std::move(threads_[i].context), threads_[i].stack);
+    if (threads_[i].context) give_turn(i);
   }
   RaceFiber::acquire(&end_);
   block = nullptr;
+  checker::end_block();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-/// Gives turns until every thread has returned.
+/// The scheduler: begins threads, and gives turns until all have returned. Threads that wait pass
+/// their turn on among themselves as long as one is ready, so that it is asked seldom.
 void Block::turns(const std::function<void()>& body) {
   while (returned_ < size_ && !failure_) {
     if (ready_count_ > 0) {
-      const std::size_t thread = ready_[ready_first_];
-      ready_first_ = (ready_first_ + 1) % size_;
-      --ready_count_;
-      become(thread);
-      resume(std::move(threads_[thread].context), threads_[thread].stack);
+      give_turn(next_ready());
     } else if (fresh_ < size_) {
       Stacks& stacks = RaceFiber::used ? threads_[fresh_].own_stacks : stacks_;
       const stack_context stack = stacks.allocate();
       const Stack extent{static_cast<std::byte*>(stack.sp) - stack.size, stack.size};
-      resume(fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
-                   StackReturn{&stacks},
-                   [this, &body](fiber&& scheduler) {
-                     return run_fresh_threads(std::move(scheduler), body);
-                   }),
-             extent);
+      leaving_ = &scheduler_;
+      go_to(fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
+                  StackReturn{&stacks},
+                  [this, &body](fiber&& left) {
+                    arrive_on_stack(nullptr, &scheduler_stack_);
+                    *leaving_ = std::move(left);
+                    return run_fresh_threads(body);
+                  }),
+            extent);
+      scheduler_race_.enter();
     } else {
       report_stuck();
     }
   }
 }
 
-/// Goes over to a fiber until the thread that it runs then waits, or none is left to run there.
-void Block::resume(fiber&& context, const Stack& stack) {
+std::size_t Block::next_ready() {
+  const std::size_t thread = ready_[ready_first_];
+  if (++ready_first_ == size_) ready_first_ = 0;
+  --ready_count_;
+  return thread;
+}
+
+/// By the scheduler: lets a thread that has waited go on.
+void Block::give_turn(std::size_t thread) {
+  leaving_ = &scheduler_;
+  become(thread);
+  go_to(std::move(threads_[thread].context), threads_[thread].stack);
+  scheduler_race_.enter();
+}
+
+/// Goes over to another context, and is back when that, or a third one, comes here.
+void Block::go_to(fiber&& context, const Stack& stack) {
   running_stack_ = stack;
   void* kept = nullptr;
   leave_stack(&kept, stack);
   fiber left = std::move(context).resume();
   arrive_on_stack(kept, nullptr);
-  scheduler_race_.enter();
-  if (!left) return;
-  threads_[current_].context = std::move(left);
-  threads_[current_].stack = running_stack_;
+  if (left) *leaving_ = std::move(left);  // one that has ended leaves nothing
 }
 
 void Block::become(std::size_t thread) {
@@ -268,9 +294,7 @@ void Block::become(std::size_t thread) {
 }
 
 /// A fiber runs thread after thread as long as none of them waits.
-fiber Block::run_fresh_threads(fiber&& scheduler, const std::function<void()>& body) {
-  arrive_on_stack(nullptr, &scheduler_stack_);
-  scheduler_ = std::move(scheduler);
+fiber Block::run_fresh_threads(const std::function<void()>& body) {
   do {
     run_to_its_end(fresh_++, body);
   } while (fresh_ < size_ && !failure_ && !RaceFiber::used);
@@ -307,31 +331,38 @@ void Block::run_to_its_end(std::size_t thread, const std::function<void()>& body
 
 /// Lets others have their turns until this thread is ready again.
 void Block::wait() {
-  void* kept = nullptr;
-  leave_stack(&kept, scheduler_stack_);
-  scheduler_ = std::move(scheduler_).resume();
-  arrive_on_stack(kept, nullptr);
+  Thread& self = threads_[current_];
+  self.stack = running_stack_;
+  leaving_ = &self.context;
+  if (ready_count_ > 0 && !failure_) {
+    Thread& next = threads_[next_ready()];
+    become(static_cast<std::size_t>(&next - threads_.data()));
+    go_to(std::move(next.context), next.stack);
+  } else {
+    go_to(std::move(scheduler_), scheduler_stack_);
+  }
   if (abandoned_) throw Abandoned();
 }
 
 Votes Block::barrier(bool predicate) {
-  const unsigned phase = phase_ % 2;
-  RaceFiber::release(&barriers_[phase]);
+  Thread& self = threads_[current_];
+  self.state = State::at_barrier;
   votes_ += predicate ? 1 : 0;
   if (++at_barrier_ == size_) {
-    results_[phase] = std::exchange(votes_, 0);
-    at_barrier_ = 0;
-    ++phase_;
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (threads_[i].state != State::at_barrier) continue;
+    const auto each = [this](auto visit) {
+      for (std::size_t i = 0; i < size_; ++i) visit(i);
+    };
+    synchronize(each, &barrier_);
+    each([this](std::size_t i) {
+      threads_[i].bits = votes_;
       make_ready(i);
-    }
+    });
+    votes_ = 0;
+    at_barrier_ = 0;
   } else {
-    threads_[current_].state = State::at_barrier;
     wait();
   }
-  RaceFiber::acquire(&barriers_[phase]);
-  return {results_[phase], static_cast<int>(size_)};
+  return {static_cast<int>(self.bits), static_cast<int>(size_)};
 }
 
 std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64_t bits,
@@ -349,11 +380,25 @@ std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64
   self.source = source;
   self.state = State::in_warp;
   warp.waiting |= own;
-  RaceFiber::release(&warp);
   complete_warp_operation(current_ / warp_size, self);
   if (self.state == State::in_warp) wait();
-  RaceFiber::acquire(&warp);
   return self.bits;
+}
+
+/// To ThreadSanitizer: what any of these threads did before, all of them see from now on. Said when
+/// the last has come and none has gone on; a thread that runs ahead must not seem in order with
+/// those that are still on their way.
+void Block::synchronize(auto each, void* at) {
+  if constexpr (!RaceFiber::used) return;
+  each([&](std::size_t i) {
+    threads_[i].race.enter();
+    RaceFiber::release(at);
+  });
+  each([&](std::size_t i) {
+    threads_[i].race.enter();
+    RaceFiber::acquire(at);
+  });
+  threads_[current_].race.enter();
 }
 
 /// The thread may go on. One whose turn it is just does.
@@ -386,6 +431,8 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
     }
     check_operation(i, lanes);
   });
+  // Groups of a warp that go separate ways have different lowest lanes.
+  synchronize(each, &threads_[first + static_cast<std::size_t>(__builtin_ctz(lanes))]);
   unsigned votes = 0;
   std::uint64_t given[warp_size];
   each([&](std::size_t i) {
@@ -482,6 +529,13 @@ unsigned cores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+/// For a sanitizer that has found something and ends the process.
+void print_where() {
+  if (block == nullptr) return;
+  const std::string text = "prenorm: in " + where() + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
 void check(const Launch& launch) {
   const auto refuse = [&launch](const std::string& why) {
     throw std::invalid_argument("kernel " + std::string(launch.kernel) + ": " + why);
@@ -489,7 +543,7 @@ void check(const Launch& launch) {
   const dim3 b = launch.block, g = launch.grid;
   const std::uint64_t threads = std::uint64_t{b.x} * b.y * b.z;
   if (threads == 0 || threads > most_threads || b.z > 64) {
-    refuse("a block of " + to_text(b) + " threads; there may be 1024");
+    refuse("a block of " + to_text(b) + " threads; there may be 1024, 64 of them along z");
   }
   if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535) {
     refuse("a grid of " + to_text(g) + " blocks; there may be (2147483647, 65535, 65535)");
@@ -503,7 +557,12 @@ void check(const Launch& launch) {
 }  // namespace
 
 void run(const Launch& launch, const std::function<void()>& body) {
+  if (block != nullptr) {
+    throw KernelError(where() + ": launches kernel " + launch.kernel +
+                      ", which no kernel may here");
+  }
   check(launch);
+  say_at_death(&print_where);
   const dim3 grid = launch.grid;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   const std::uint64_t threads = blocks * launch.block.x * launch.block.y * launch.block.z;
@@ -512,14 +571,18 @@ void run(const Launch& launch, const std::function<void()>& body) {
   std::exception_ptr failure;  // of the first block that fails
   std::uint64_t failing = blocks;
 
-  const auto work = [&] {
-    std::unique_ptr<Block> runner = pool().take();
-    for (std::uint64_t i = next++; i < blocks; i = next++) {
+  const auto work = [&](Block& runner, std::uint64_t share, std::uint64_t shares) {
+    // Where races are looked for, blocks are dealt out, so that neighbours never follow each other
+    // on one thread: one that comes later there is in order with one before.
+    auto take = [&, i = share]() mutable {
+      return RaceFiber::used && next < blocks ? std::exchange(i, i + shares) : next++;
+    };
+    for (std::uint64_t i = take(); i < blocks; i = take()) {
       const uint3 index{static_cast<unsigned>(i % grid.x),
                         static_cast<unsigned>(i / grid.x % grid.y),
                         static_cast<unsigned>(i / grid.x / grid.y)};
       try {
-        runner->run(launch, index, body);
+        runner.run(launch, index, body);
       } catch (...) {
         next = blocks;
         const std::lock_guard lock(failed);
@@ -527,17 +590,23 @@ void run(const Launch& launch, const std::function<void()>& body) {
         failing = std::min(failing, i);
       }
     }
-    pool().give_back(std::move(runner));
   };
 
   constexpr std::uint64_t worth_a_thread = 1u << 12;
-  const std::uint64_t helpers =
-      std::min<std::uint64_t>({cores(), blocks, threads / worth_a_thread + 1}) - 1;
+  // Three where races are looked for: blocks that lie a power of two apart then differ in theirs.
+  const std::uint64_t shares =
+      RaceFiber::used ? std::min<std::uint64_t>(3, blocks)
+                      : std::min<std::uint64_t>({cores(), blocks, threads / worth_a_thread + 1});
+  std::vector<std::unique_ptr<Block>> runners;
+  for (std::uint64_t i = 0; i < shares; ++i) runners.push_back(pool().take());
   {
     std::vector<std::jthread> others;
-    for (std::uint64_t i = 0; i < helpers; ++i) others.emplace_back(work);
-    work();
+    for (std::uint64_t i = 1; i < shares; ++i) {
+      others.emplace_back([&, i] { work(*runners[i], i, shares); });
+    }
+    work(*runners[0], 0, shares);
   }
+  for (auto& runner : runners) pool().give_back(std::move(runner));
   if (failure) std::rethrow_exception(failure);
 }
 

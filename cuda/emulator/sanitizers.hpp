@@ -6,6 +6,10 @@
 #pragma once
 
 #include <cstddef>
+#include <dlfcn.h>
+#include <link.h>
+#include <string>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -51,6 +55,31 @@ class RaceFiber {
   static constexpr bool used = false;
 #endif
 };
+
+/// Has every sanitizer in the process call a function before it ends the process. Each has a list
+/// of its own: AddressSanitizer and UndefinedBehaviorSanitizer together are two libraries.
+inline void say_at_death(void (*say)()) {
+#if defined(PRENORM_EMULATOR_SANITIZED)
+  std::vector<std::string> libraries;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* names) {
+        static_cast<std::vector<std::string>*>(names)->emplace_back(info->dlpi_name);
+        return 0;
+      },
+      &libraries);
+  for (const std::string& name : libraries) {
+    if (name.find("san.so") == name.npos) continue;
+    void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    using Register = void (*)(void (*)());
+    const auto set = reinterpret_cast<Register>(::dlsym(library, "__sanitizer_set_death_callback"));
+    if (set != nullptr) set(say);
+    ::dlclose(library);
+  }
+#else
+  static_cast<void>(say);
+#endif
+}
 
 /// A stack, for AddressSanitizer.
 struct Stack {

@@ -1,0 +1,259 @@
+// Kernels with a bug planted in each, and some without, for what is found only while the process
+// watches itself: `planted NAME` runs one. test_planted.py says which build finds which.
+//
+// What the emulator finds by itself is in test_emulator.cpp.
+#include "device.cuh"
+#include "launch.cuh"
+
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace prenorm::cuda;
+
+namespace {
+
+constexpr int threads = 64, blocks = 2, n = threads * blocks;
+
+// ---- out of bounds (AddressSanitizer; static shared arrays: UndefinedBehaviorSanitizer) ---------
+
+__global__ void reads_beyond_global(const float* x, float* y) {
+  const auto i = global_thread();
+  y[i] = x[i + 1];
+}
+
+__global__ void writes_beyond_global(const float* x, float* y) {
+  const auto i = global_thread();
+  y[i + 1] = x[i];
+}
+
+__global__ void reads_beyond_dynamic_shared(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();  // of 64 elements
+  shared[threadIdx.x] = x[global_thread()];
+  __syncthreads();
+  y[global_thread()] = shared[threadIdx.x + (blockIdx.x == 1 ? 1 : 0)];
+}
+
+__global__ void writes_beyond_dynamic_shared(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  shared[threadIdx.x + (blockIdx.x == 1 ? 1 : 0)] = x[global_thread()];
+  __syncthreads();
+  y[global_thread()] = shared[threadIdx.x];
+}
+
+__global__ void reads_beyond_static_shared(const float* x, float* y) {
+  __shared__ float shared[threads];
+  shared[threadIdx.x] = x[global_thread()];
+  __syncthreads();
+  y[global_thread()] = shared[threadIdx.x + (blockIdx.x == 1 ? 1 : 0)];
+}
+
+// ---- reads of what was never written (the checker) ----------------------------------------------
+
+__global__ void reads_unwritten_static_shared(const float* x, float* y) {
+  __shared__ float shared[threads];
+  if (threadIdx.x != 5 || blockIdx.x == 0) shared[threadIdx.x] = x[global_thread()];
+  __syncthreads();
+  y[global_thread()] = shared[threads - 1 - threadIdx.x];  // thread 58 reads element 5
+}
+
+__global__ void reads_unwritten_dynamic_shared(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  if (threadIdx.x != 5 || blockIdx.x == 0) shared[threadIdx.x] = x[global_thread()];
+  __syncthreads();
+  y[global_thread()] = shared[threads - 1 - threadIdx.x];
+}
+
+__global__ void reads_half_written_shared(const float* x, float* y) {
+  __shared__ float shared[threads];
+  shared[threadIdx.x] = x[global_thread()];
+  if (threadIdx.x == 7) y[0] = 0;
+  __syncthreads();
+  __shared__ std::uint32_t words[threads];
+  auto* halves = reinterpret_cast<std::uint16_t*>(words);
+  halves[2 * threadIdx.x] = 1;
+  if (threadIdx.x != 7) halves[2 * threadIdx.x + 1] = 1;
+  __syncthreads();
+  y[global_thread()] = shared[threadIdx.x] + static_cast<float>(words[threadIdx.x] & 1);
+}
+
+__global__ void atomic_on_unwritten_shared(const float*, float* y) {
+  __shared__ unsigned count;
+  atomicAdd(&count, 1u);
+  __syncthreads();
+  y[global_thread()] = static_cast<float>(count);
+}
+
+// ---- races (ThreadSanitizer) --------------------------------------------------------------------
+
+__global__ void races_in_static_shared(const float* x, float* y) {
+  __shared__ float shared[threads];
+  shared[threadIdx.x] = x[global_thread()];
+  y[global_thread()] = shared[threads - 1 - threadIdx.x];  // no barrier before it
+}
+
+__global__ void races_in_dynamic_shared(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  for (int round = 0; round < 2; ++round) {
+    shared[threadIdx.x] = x[global_thread()];
+    __syncthreads();
+    y[global_thread()] = shared[threads - 1 - threadIdx.x];
+    // no barrier before the next round's write
+  }
+}
+
+/// The barrier comes one statement too early.
+__global__ void races_past_a_barrier(const float* x, float* y) {
+  __shared__ float shared[threads];
+  __syncthreads();
+  shared[threadIdx.x] = x[global_thread()];
+  y[global_thread()] = shared[threads - 1 - threadIdx.x];
+  __syncthreads();
+}
+
+/// Lanes of a warp run in step on old devices only.
+__global__ void races_within_a_warp(const float* x, float* y) {
+  __shared__ float shared[threads];
+  shared[threadIdx.x] = x[global_thread()];
+  y[global_thread()] = shared[threadIdx.x ^ 1];  // no __syncwarp before it
+}
+
+/// A shuffle brings the lanes of its mask into order, not those of another group.
+__global__ void races_between_groups_of_a_warp(const float* x, float* y) {
+  __shared__ float shared[threads];
+  const bool low = threadIdx.x % 32 < 16;
+  shared[threadIdx.x] = x[global_thread()];
+  __syncwarp(low ? 0x0000ffffu : 0xffff0000u);
+  y[global_thread()] = shared[threadIdx.x ^ 16];
+}
+
+/// What a lane does after a shuffle is not in order with what another does after it.
+__global__ void races_after_a_shuffle(const float* x, float* y) {
+  __shared__ float shared[threads];
+  const float value = __shfl_xor_sync(0xffffffffu, x[global_thread()], 1);
+  shared[threadIdx.x] = value;
+  const float other = __shfl_xor_sync(1u << threadIdx.x % 32, value, 0);
+  y[global_thread()] = shared[threadIdx.x ^ 1] + other;
+}
+
+__global__ void races_in_global(const float* x, float* y) {
+  const auto i = global_thread();
+  y[i] = x[i];
+  y[blockIdx.x * blockDim.x] += y[i];
+}
+
+__global__ void races_between_blocks(const float* x, float* y) {
+  if (threadIdx.x == 3) y[0] += x[global_thread()];
+}
+
+/// Blocks that lie far apart.
+__global__ void races_between_distant_blocks(const float* x, float* y) {
+  if (threadIdx.x == 3 && blockIdx.x % 16 == 1) y[0] += x[threadIdx.x];
+}
+
+// ---- none of all that ---------------------------------------------------------------------------
+
+/// A reduction with barriers, done twice over the same shared memory.
+__global__ void clean_reduction(const float* x, float* y) {
+  __shared__ float shared[threads];
+  for (int round = 0; round < 2; ++round) {
+    __syncthreads();
+    shared[threadIdx.x] = x[global_thread()];
+    for (unsigned distance = threads / 2; distance > 0; distance /= 2) {
+      __syncthreads();
+      if (threadIdx.x < distance) shared[threadIdx.x] += shared[threadIdx.x + distance];
+    }
+    __syncthreads();
+    y[global_thread()] = shared[0];
+  }
+}
+
+__global__ void clean_shuffles(const float* x, float* y) {
+  float sum = x[global_thread()];
+  for (int distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  }
+  y[global_thread()] = __any_sync(0xffffffffu, sum > 0) ? sum : 0;
+}
+
+/// Lanes exchange through shared memory, in order by __syncwarp; halves of a warp by themselves.
+__global__ void clean_syncwarp(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  const unsigned half = threadIdx.x % 32 < 16 ? 0x0000ffffu : 0xffff0000u;
+  float value = x[global_thread()];
+  for (unsigned bit = 1; bit < 16; bit *= 2) {
+    shared[threadIdx.x] = value;
+    __syncwarp(half);
+    value += shared[threadIdx.x ^ bit];
+    __syncwarp(half);
+  }
+  y[global_thread()] = value;
+}
+
+/// Blocks count themselves; the last one adds up what all have written.
+__global__ void clean_atomics(const float* x, float* y) {
+  __shared__ unsigned count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  atomicAdd(&count, 1u);
+  __syncthreads();
+  y[global_thread()] = x[global_thread()] * static_cast<float>(count);
+}
+
+struct Planted {
+  void (*kernel)(const float*, float*);
+  int blocks = ::blocks;
+};
+
+const std::map<std::string, Planted> kernels{
+#define PRENORM_PLANTED(name) \
+  {                           \
+#name, { name }           \
+  }
+    PRENORM_PLANTED(reads_beyond_global),
+    PRENORM_PLANTED(writes_beyond_global),
+    PRENORM_PLANTED(reads_beyond_dynamic_shared),
+    PRENORM_PLANTED(writes_beyond_dynamic_shared),
+    PRENORM_PLANTED(reads_beyond_static_shared),
+    PRENORM_PLANTED(reads_unwritten_static_shared),
+    PRENORM_PLANTED(reads_unwritten_dynamic_shared),
+    PRENORM_PLANTED(reads_half_written_shared),
+    PRENORM_PLANTED(atomic_on_unwritten_shared),
+    PRENORM_PLANTED(races_in_static_shared),
+    PRENORM_PLANTED(races_in_dynamic_shared),
+    PRENORM_PLANTED(races_past_a_barrier),
+    PRENORM_PLANTED(races_within_a_warp),
+    PRENORM_PLANTED(races_between_groups_of_a_warp),
+    PRENORM_PLANTED(races_after_a_shuffle),
+    PRENORM_PLANTED(races_in_global),
+    PRENORM_PLANTED(races_between_blocks),
+    {"races_between_distant_blocks", {races_between_distant_blocks, 18}},
+    PRENORM_PLANTED(clean_reduction),
+    PRENORM_PLANTED(clean_shuffles),
+    PRENORM_PLANTED(clean_syncwarp),
+    PRENORM_PLANTED(clean_atomics),
+#undef PRENORM_PLANTED
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto found = argc == 2 ? kernels.find(argv[1]) : kernels.end();
+  if (found == kernels.end()) {
+    std::fprintf(stderr, "usage: planted NAME\n");
+    return 2;
+  }
+  const auto& [name, planted] = *found;
+  std::vector<float> x(n), y(n);
+  std::iota(x.begin(), x.end(), 1.0f);
+  try {
+    launch({name.c_str(), planted.blocks, threads, {}, threads * sizeof(float)}, planted.kernel,
+           x.data(), y.data());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  std::printf("done\n");
+}

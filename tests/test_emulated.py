@@ -1,0 +1,52 @@
+"""The fixtures through watched kernels: cuda-emulated and cuda-naive-emulated built with sanitizers,
+or, in a build without, the same kernels under the checker.
+
+Small cases, of at most PRENORM_EMULATED_ELEMENTS elements: watching takes its time.
+"""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import small_cases
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = "".join(path.read_text() for path in sorted((ROOT / "cuda").glob("*.cu")))
+PROBLEMS = re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", SOURCES, re.MULTILINE)
+VARIANTS = re.findall(r"^PRENORM_CUDA_VARIANT\((\w+), (\w+),", SOURCES, re.MULTILINE)
+LIMIT = int(os.environ.get("PRENORM_EMULATED_ELEMENTS", "65536"))
+
+
+def test_all_problems_are_found():
+    assert PROBLEMS and len(set(PROBLEMS)) == len(PROBLEMS)
+    assert {problem for problem, _ in VARIANTS} <= set(PROBLEMS)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_small_case_passes(program, home, problem):
+    fixture = ROOT / "fixtures" / f"{problem}.h5"
+    cases = small_cases(fixture, LIMIT)
+    assert len(cases) >= 4
+    libraries = home / ("lib/prenorm" if os.environ.get("PRENORM_SANITIZE") else "tests/checked")
+    kind = "emulated" if os.environ.get("PRENORM_SANITIZE") else "checked"
+    launched = f"{libraries}/libprenorm_cuda-{kind}.so"
+    solutions = [launched, f"{libraries}/libprenorm_cuda-naive-{kind}.so",
+                 *(f"{launched}/{variant}" for name, variant in VARIANTS if name == problem)]
+    words = [program, "verify", "--json", "-", "--timeout", "300", "--fixtures", fixture]
+    for solution in solutions:
+        words += ["--solution", solution]
+    for case in cases:
+        words += ["--case", case]
+    options = {"ASAN_OPTIONS": "handle_segv=0:allow_user_segv_handler=1:detect_leaks=0",
+               "TSAN_OPTIONS": "halt_on_error=1"}
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **options})
+    assert done.stdout, done.stderr
+    results = json.loads(done.stdout)["results"]
+    wrong = [(r["case"], r["solution"], r["status"], r["message"]) for r in results
+             if r["status"] != "PASSED"]
+    assert not wrong, done.stderr
+    assert len(results) == len(cases) * len(solutions)
