@@ -9,6 +9,9 @@
  *     int prenorm_abi(void);              must return PRENORM_ABI
  *     int prenorm_device(void);           a DLDeviceType: kDLCPU, kDLCUDA, ...
  *     const char* prenorm_mode(void);     optional; "tf32": judged by the tf32 tolerances
+ *     const char* prenorm_sources(void);  optional; a digest (SHA-256, hexadecimal) of the sources
+ *                                         that it was compiled from: says which a device record is
+ * of
  *
  * Several versions of one problem are exported as prenorm_<problem>__<variant>. What a problem
  * computes, and the order of its tensors and scalars, is its signature: `prenorm show PROBLEM`.
