@@ -108,8 +108,8 @@ class Cuda : public Device {
     check_opening(driver().DeviceGet(&device_, 0));  // CUDA_VISIBLE_DEVICES says which that is
     check_opening(driver().DevicePrimaryCtxRetain(&context_, device_));
     check_opening(driver().CtxSetCurrent(context_));
-    // Not the default stream: a solution that leaves out the call's stream shall not be right by
-    // chance.
+    // Work that a solution puts elsewhere than on the call's stream is waited for, and is right if
+    // it is right; but it is not ordered with the events, so its time means nothing.
     check_opening(driver().StreamCreate(&stream_, non_blocking));
     check_opening(driver().EventCreate(&start_, 0));
     check_opening(driver().EventCreate(&end_, 0));

@@ -87,6 +87,8 @@ BOOST_AUTO_TEST_CASE(tensors_go_to_the_device_and_come_back) {
     check_doubled(call(solution, "", x), x);
   }
   check(call(solution, "", counting({3}, DType::float64)), Status::not_implemented, "");
+  const Tensor x = counting({100});
+  check_doubled(call(solution, "elsewhere", x), x);  // inputs and poison are there before the call
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_behind_is_judged_as_on_the_host) {

@@ -84,6 +84,13 @@ PRENORM_API int prenorm_twice__unwritten(const prenorm_call* call) {
 PRENORM_API int prenorm_twice__wrong(const prenorm_call* call) {
   return launch(call, [](const Work& work) { work.y[1] += 1; });
 }
+/// Without the call's stream: at once, as another stream that has nothing else to do.
+PRENORM_API int prenorm_twice__elsewhere(const prenorm_call* call) {
+  const auto* x = static_cast<const float*>(call->inputs[0]->data);
+  auto* y = static_cast<float*>(call->outputs[0]->data);
+  for (std::int64_t i = 0; i < call->inputs[0]->shape[0]; ++i) y[i] = 2 * x[i];
+  return PRENORM_OK;
+}
 PRENORM_API int prenorm_twice__sleeps(const prenorm_call* call) {
   return launch(call,
                 [](const Work&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });

@@ -67,7 +67,8 @@ typedef struct prenorm_call {
   const prenorm_scalar* scalars; /* in signature order, defaults filled in */
   DLTensor* const* outputs;      /* in signature order, allocated by the caller */
   int32_t num_outputs;
-  void* stream;      /* a cudaStream_t for device tensors, else NULL */
+  void* stream;      /* a cudaStream_t for device tensors: all work goes there, and need not be
+                      * waited for; else NULL */
   char* error;       /* where to write a message, ended by a 0 byte */
   size_t error_size; /* bytes that fit there, the 0 included */
 } prenorm_call;
