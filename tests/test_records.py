@@ -169,7 +169,7 @@ def test_other_sources_are_changed_since(prenorm, recorded, own_home):
     absent.write_text("not built: no device\n0100\n")
     out = prenorm.verify()
     assert cells(out)["device"] == "recorded 2/3 *"
-    assert re.search(r"^device: .*; \* changed since last device run$", out, re.M)
+    assert re.search(r"^\*: the sources have changed since last device run$", out, re.M)
     assert "changed since last device run" in prenorm("doctor")
 
 

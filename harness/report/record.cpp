@@ -208,6 +208,7 @@ Records read_records(const fs::path& folder) {
       records.unreadable.push_back(printable(path.string() + ": " + error.what()));
     }
   }
+  std::ranges::stable_sort(records.all, {}, &Record::solution);
   return records;
 }
 

@@ -45,7 +45,7 @@ Record make_record(const std::string& solution, const DeviceFacts& device,
 /// Throws std::runtime_error where it cannot be written.
 std::filesystem::path write_record(const std::filesystem::path& folder, Record record);
 
-/// A folder's records, sorted by path; those that cannot be read are named with the reason.
+/// A folder's records, sorted by solution; those that cannot be read are named with the reason.
 struct Records {
   std::vector<Record> all;
   std::vector<std::string> unreadable;

@@ -116,18 +116,25 @@ Cell recorded_cell(const Report& report, const File& file, const std::string& so
 
 /// "cuda, other: SKIPPED: no CUDA device; recorded on NVIDIA H200, 2026-11-21".
 std::string notes_on_devices(const Report& report) {
-  std::map<std::string, std::vector<std::string>> solutions;  // by what is to be said of them
+  std::vector<std::pair<std::string, std::string>> notes;  // what is to be said, and of whom
+  bool any_changed = false;
   for (const std::string& solution : report.solutions) {
     const auto found = report.not_here.find(solution);
     if (found == report.not_here.end()) continue;
     const NotHere& not_here = found->second;
+    any_changed = any_changed || not_here.changed;
     std::string note = "SKIPPED: " + printable(not_here.reason) + "; ";
     note += not_here.record ? "recorded " + not_here.record->origin() : "not yet run on a device";
-    if (not_here.changed) note += "; * changed since last device run";
-    solutions[note].push_back(printable(solution));
+    const auto same = std::ranges::find(notes, note, [](const auto& each) { return each.first; });
+    if (same == notes.end()) {
+      notes.emplace_back(note, printable(solution));
+    } else {
+      same->second += ", " + printable(solution);
+    }
   }
   std::string text;
-  for (const auto& [note, names] : solutions) text += joined(names) + ": " + note + "\n";
+  for (const auto& [note, solutions] : notes) text += solutions + ": " + note + "\n";
+  if (any_changed) text += "*: the sources have changed since last device run\n";
   return text;
 }
 
