@@ -85,7 +85,9 @@ Result replay_case(const File& file, const Case& info, const Contestant& contest
     result.status = status;
     result.message = why;
   };
-  if (contestant.small_only && info.elements() > most_elements_emulated) {
+  if (contestant.skipped) {
+    left_out(Status::skipped, *contestant.skipped);
+  } else if (contestant.small_only && info.elements() > most_elements_emulated) {
     left_out(Status::skipped, "large for the emulator");
   } else if (Solution& solution = pool.get(contestant.solution); !solution.load()) {
     left_out(solution.status(), solution.message());
@@ -130,6 +132,10 @@ Solution& SolutionPool::get(const std::string& name) {
     }
   }
   return *solution;
+}
+
+void SolutionPool::take(const std::string& name, SolutionPool& from) {
+  if (this != &from) solutions_[name] = std::move(from.solutions_[name]);
 }
 
 void add_yardstick_options(CLI::App& command, YardstickNames& names) {

@@ -16,6 +16,8 @@ struct Contestant {
   std::string solution;     // what find_solution() takes
   std::string function;     // instead of the problem's own: a variant; empty: the problem's
   bool small_only = false;  // an emulated solution: no large case
+  /// Why it cannot run here, where that is known before: no worker is asked, no data is read.
+  std::optional<std::string> skipped = std::nullopt;
 };
 
 /// Solutions by name, each with a worker process of its own. One pool a thread.
@@ -25,6 +27,8 @@ class SolutionPool {
 
   /// Throws UsageError, with the nearest name, for a solution that does not exist.
   Solution& get(const std::string& name);
+  /// Takes a solution, with its worker, out of another pool.
+  void take(const std::string& name, SolutionPool& from);
 
  private:
   Solution::Options options_;
