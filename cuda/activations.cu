@@ -28,7 +28,7 @@ void launch_v1(const char* name, View<const T> x, Stream stream, View<T> y) {
 
 // ---- v2: 16-byte accesses, four in flight -------------------------------------------------------
 
-constexpr int v2_threads = 256, v2_vectors = 4;
+[[maybe_unused]] constexpr int v2_threads = 256, v2_vectors = 4;
 
 template <class Activation, class T>
 __global__ void __launch_bounds__(v2_threads, 4)
