@@ -90,8 +90,8 @@ std::vector<Entrant> look_at(const std::vector<Contestant>& contestants, Pools& 
     threads[i] = thread;
   });
   for (std::size_t i = 0; i < entrants.size(); ++i) {
-    const bool moves = entrants[i].runs_on_device();
-    if (moves) pools.front().take(contestants[i].solution, pools[threads[i]]);
+    if (!entrants[i].runs_on_device()) continue;
+    pools.front().take(contestants[i].solution, pools[threads[i]]);
   }
   return entrants;
 }
