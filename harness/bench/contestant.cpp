@@ -2,10 +2,12 @@
 
 #include "printable.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace prenorm::harness::bench {
@@ -16,18 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr double patience = 600;              // seconds: a compiling peer takes its time
 constexpr std::uint32_t longest = 16u << 20;  // bytes of an answer
-
-fs::path new_folder() {
-  std::error_code ignored;
-  const fs::path base = fs::is_directory("/dev/shm", ignored) && ::access("/dev/shm", W_OK) == 0
-                            ? fs::path("/dev/shm")
-                            : fs::temp_directory_path();
-  std::string name = (base / "prenorm-bench-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("cannot make a folder in " + base.string());
-  }
-  return name;
-}
 
 /// The program's path: execve() searches no PATH.
 fs::path find_program(const std::string& name) {
@@ -43,18 +33,46 @@ fs::path find_program(const std::string& name) {
   throw std::runtime_error("no program " + name + " on PATH");
 }
 
-Tensor read_tensor(const fs::path& path, const TensorType& type) {
-  Tensor tensor(type.dtype, type.shape);
-  std::ifstream file(path, std::ios::binary);
-  file.read(reinterpret_cast<char*>(tensor.data.data()),
-            static_cast<std::streamsize>(tensor.data.size()));
-  if (!file || file.peek() != std::ifstream::traits_type::eof()) {
-    throw std::runtime_error("the peer's output is not of " + to_text(type.shape));
-  }
-  return tensor;
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error("a file in memory: " + what + ": " + std::strerror(errno));
 }
 
 }  // namespace
+
+MemoryFile::MemoryFile() : descriptor_(::memfd_create("prenorm-bench", MFD_CLOEXEC)) {
+  if (descriptor_ < 0) fail("cannot be made");
+}
+
+MemoryFile::~MemoryFile() { ::close(descriptor_); }
+
+std::string MemoryFile::path() const {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor_);
+}
+
+void MemoryFile::write(const std::vector<std::byte>& data) {
+  if (::ftruncate(descriptor_, 0) != 0) fail("cannot be emptied");
+  for (std::size_t done = 0; done < data.size();) {
+    const ssize_t count =
+        ::pwrite(descriptor_, data.data() + done, data.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno != EINTR) fail("cannot be written");
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+}
+
+void MemoryFile::read(std::vector<std::byte>& data) const {
+  struct stat state {};
+  if (::fstat(descriptor_, &state) != 0) fail("cannot be read");
+  if (static_cast<std::size_t>(state.st_size) != data.size()) {
+    throw std::runtime_error("the peer's output has " + std::to_string(state.st_size) +
+                             " bytes, wanted " + std::to_string(data.size()));
+  }
+  for (std::size_t done = 0; done < data.size();) {
+    const ssize_t count =
+        ::pread(descriptor_, data.data() + done, data.size() - done, static_cast<off_t>(done));
+    if (count <= 0 && errno != EINTR) fail("cannot be read");
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+}
 
 Outcome SolutionContestant::call(const Workload& workload, const Inputs& inputs) {
   Call call;
@@ -75,8 +93,7 @@ Outcome SolutionContestant::call(const Workload& workload, const Inputs& inputs)
 }
 
 PeerProcess::PeerProcess(const std::string& python, const fs::path& script,
-                         const std::vector<std::string>& options)
-    : folder_(new_folder()) {
+                         const std::vector<std::string>& options) {
   try {
     std::vector<std::string> arguments{script.string(), "--serve"};
     arguments.insert(arguments.end(), options.begin(), options.end());
@@ -87,16 +104,8 @@ PeerProcess::PeerProcess(const std::string& python, const fs::path& script,
       variants_.push_back(printable(variant.get<std::string>()));
     }
   } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
     throw std::runtime_error("peer " + python + ": " + printable(error.what(), 500));
   }
-}
-
-PeerProcess::~PeerProcess() {
-  process_.reset();
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 Json PeerProcess::receive() {
@@ -117,14 +126,10 @@ Json PeerProcess::ask(const Json& request) {
   return receive();
 }
 
-Json PeerProcess::stored(const Tensor& tensor, const std::string& file) {
-  const fs::path path = folder_ / file;
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(tensor.data.data()),
-            static_cast<std::streamsize>(tensor.data.size()));
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + path.string());
-  return {{"file", path.string()}, {"dtype", harness::name(tensor.dtype)}, {"shape", tensor.shape}};
+Json PeerProcess::stored(const Tensor& tensor, const std::string& name) {
+  MemoryFile& file = files_[name];
+  file.write(tensor.data);
+  return {{"file", file.path()}, {"dtype", harness::name(tensor.dtype)}, {"shape", tensor.shape}};
 }
 
 Outcome PeerProcess::call(const std::string& variant, const Workload& workload,
@@ -139,11 +144,12 @@ Outcome PeerProcess::call(const std::string& variant, const Workload& workload,
     request["inputs"][name].update(stored(*inputs[i], "input-" + std::to_string(i)));
   }
   request["outputs"] = Json::array();
-  const auto file_of = [this](std::size_t i) { return folder_ / ("output-" + std::to_string(i)); };
+  const auto file_of = [this](std::size_t i) -> MemoryFile& {
+    return files_["output-" + std::to_string(i)];
+  };
   for (std::size_t i = 0; i < workload.info.outputs.size(); ++i) {
-    std::error_code ignored;
-    fs::remove(file_of(i), ignored);  // an output of the last call is no answer
-    request["outputs"].push_back({{"file", file_of(i).string()}});
+    file_of(i).write({});  // an output of the last call is no answer
+    request["outputs"].push_back({{"file", file_of(i).path()}});
   }
   const Json answer = ask(request);
   Outcome outcome;
@@ -157,7 +163,7 @@ Outcome PeerProcess::call(const std::string& variant, const Workload& workload,
     outcome.seconds = answer.at("seconds").get<double>();
     for (std::size_t i = 0; i < workload.info.outputs.size(); ++i) {
       const OutputInfo& output = workload.info.outputs[i];
-      outcome.outputs.push_back(read_tensor(file_of(i), {output.dtype, output.shape}));
+      file_of(i).read(outcome.outputs.emplace_back(output.dtype, output.shape).data);
     }
   }
   return outcome;

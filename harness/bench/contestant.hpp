@@ -6,6 +6,7 @@
 #include "process.hpp"
 #include "solution.hpp"
 
+#include <map>
 #include <memory>
 
 namespace prenorm::harness::bench {
@@ -47,12 +48,29 @@ class SolutionContestant final : public Contestant {
   Solution solution_;
 };
 
+/// A file in memory, which others of our processes may open by its path, and which is gone with us.
+class MemoryFile {
+ public:
+  MemoryFile();  // throws std::runtime_error
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const;
+  /// Both throw std::runtime_error; the file holds just these bytes, or must.
+  void write(const std::vector<std::byte>& data);
+  void read(std::vector<std::byte>& data) const;
+
+ private:
+  int descriptor_;
+};
+
 /// A program that answers requests over descriptor 3, each a length (4 bytes, little-endian) and
-/// JSON. Tensors go through files in a folder of ours, in memory where there is /dev/shm.
+/// JSON. Tensors go through files in memory.
 ///
 ///   (first, unasked)            {"name": "pytorch 1.13.1", "variants": ["eager"], "threads": 2}
 ///   {"do": "call", "variant", "problem", "device", "inputs": {name: {"file", "dtype", "shape",
-///    "draw"}}, "scalars": {...}, "outputs": [{"file", "dtype", "shape"}]}
+///    "draw"}}, "scalars": {...}, "outputs": [{"file"}]}
 ///                               {"seconds": 0.001}, {"absent": why} or {"error": why}
 ///   {"do": "compare", "actual": {tensor}, "expected": {tensor}, "atol", "rtol"}
 ///                               {"seconds": 0.001}: numpy.testing.assert_allclose
@@ -61,10 +79,6 @@ class PeerProcess {
   /// Starts PYTHON SCRIPT --serve OPTIONS... Throws std::runtime_error where it does not answer.
   PeerProcess(const std::string& python, const std::filesystem::path& script,
               const std::vector<std::string>& options);
-  ~PeerProcess();
-  PeerProcess(const PeerProcess&) = delete;
-  PeerProcess& operator=(const PeerProcess&) = delete;
-
   const std::string& name() const { return name_; }
   const std::vector<std::string>& variants() const { return variants_; }
 
@@ -76,9 +90,9 @@ class PeerProcess {
  private:
   nlohmann::ordered_json ask(const nlohmann::ordered_json& request);
   nlohmann::ordered_json receive();
-  nlohmann::ordered_json stored(const Tensor& tensor, const std::string& file);
+  nlohmann::ordered_json stored(const Tensor& tensor, const std::string& name);
 
-  std::filesystem::path folder_;
+  std::map<std::string, MemoryFile> files_;
   std::unique_ptr<Process> process_;
   std::string name_;
   std::vector<std::string> variants_;

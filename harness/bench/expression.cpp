@@ -74,7 +74,9 @@ class Parser {
     }
     const std::string_view rest = peek();
     if (rest.empty()) fail("it ends too soon");
-    return is_letter(rest.front()) ? name() : number();
+    if (is_letter(rest.front())) return name();
+    if (is_digit(rest.front()) || rest.front() == '.') return number();
+    fail("wanted a number or a name at '" + std::string(rest) + "'");
   }
 
   double name() {

@@ -31,7 +31,7 @@ struct Row {
   Verdict verdict = Verdict::ok;
   std::string message;          // why, where not ok
   std::vector<double> seconds;  // of the timed calls, in their order; those before a failure too
-  Summary times;
+  Times times;
 
   bool has_time() const { return verdict == Verdict::ok && times.samples > 0; }
 };

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 namespace prenorm::harness::bench {
 namespace {
@@ -19,7 +18,7 @@ Json to_object(const Ceilings& ceilings) {
   return {{"copy_bytes_per_second", ceilings.copy}, {"product_flops_per_second", products}};
 }
 
-Json to_object(const Summary& times) {
+Json to_object(const Times& times) {
   return {{"samples", times.samples}, {"min", times.min}, {"q1", times.q1},
           {"median", times.median},   {"q3", times.q3},   {"max", times.max}};
 }
@@ -61,11 +60,24 @@ Json to_object(const Row& row, const BenchReport& report) {
   return object;
 }
 
-std::string environment_of(const BenchReport& report, const std::string& what) {
-  for (const auto& [name, value] : report.environment) {
-    if (name == what) return value;
+/// The peer's row as one of ours, held against the workload.
+Row read_row(const Json& object, const std::shared_ptr<const Workload>& workload, bool on_device) {
+  const std::string& shape = workload->entry.name;
+  const Json wanted = identity(*workload);
+  for (const auto& [key, value] : wanted.items()) {
+    if (object.at(key) == value) continue;
+    throw std::runtime_error(shape + " was measured with other " + key + ": " +
+                             object.at(key).dump() + ", here " + value.dump());
   }
-  return "";
+  Row row;
+  row.workload = workload;
+  row.contestant = printable(object.at("contestant").get<std::string>());
+  row.is_peer = true;
+  row.on_device = on_device;
+  row.seconds = object.at("samples").get<std::vector<double>>();
+  row.times = summarize_times(row.seconds);
+  if (!(row.times.min > 0)) throw std::runtime_error(shape + " has no proper times");
+  return row;
 }
 
 }  // namespace
@@ -122,62 +134,37 @@ std::string to_json(const BenchReport& report) {
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::vector<Row> read_peer(const std::string& path, const BenchReport& report) {
-  const auto refuse = [&path](const std::string& why) {
-    throw std::runtime_error(path + ": " + why);
+std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned threads,
+                           const std::string& processor) {
+  const auto require = [](bool holds, const std::string& why) {
+    if (!holds) throw std::runtime_error(why);
   };
-  std::ifstream file(path);
-  if (!file) refuse("cannot be read");
   std::vector<Row> rows;
   try {
+    std::ifstream file(path);
+    require(file.is_open(), "cannot be read");
     const Json object = Json::parse(file);
-    if (object.at("command") != "bench" || object.at("version") != 1) {
-      refuse("is no result of a bench of version 1");
-    }
-    const auto threads = object.at("threads").get<unsigned>();
-    if (threads != report.threads) {
-      refuse(fmt::format("was measured with {} threads, this run has {}", threads, report.threads));
-    }
-    const auto processor = object.at("environment").value("processor", std::string());
-    if (processor != environment_of(report, "processor")) {
-      refuse("was measured on another processor, " + processor);
-    }
+    require(object.at("command") == "bench" && object.at("version") == 1,
+            "is no result of a bench of version 1");
+    const auto theirs = object.at("threads").get<unsigned>();
+    require(theirs == threads,
+            fmt::format("was measured with {} threads, this run has {}", theirs, threads));
+    const auto where = object.at("environment").at("processor").get<std::string>();
+    require(where == processor, "was measured on another processor, " + printable(where));
     for (const Json& of_peer : object.at("rows")) {
       if (of_peer.at("status") != "OK") continue;
-      // Each workload once, whoever was timed at it here.
-      std::set<std::string> seen;
-      for (const Row& ours : report.rows) {
-        const Workload& workload = *ours.workload;
-        const bool same_place = of_peer.at("place") == (ours.on_device ? "device" : "cpu");
-        if (!same_place || of_peer.at("shape") != workload.entry.name ||
-            of_peer.at("dtype") != std::string(name(workload.dtype)) ||
-            !seen.insert(workload.key()).second) {
-          continue;
+      for (const auto& [workload, on_device] : plan) {
+        if (of_peer.at("place") == (on_device ? "device" : "cpu") &&
+            of_peer.at("shape") == workload->entry.name &&
+            of_peer.at("dtype") == std::string(name(workload->dtype))) {
+          rows.push_back(read_row(of_peer, workload, on_device));
         }
-        const Json wanted = identity(workload);
-        for (const auto& [key, value] : wanted.items()) {
-          if (of_peer.at(key) != value) {
-            refuse(workload.entry.name + " was measured with other " + key + ": " +
-                   of_peer.at(key).dump() + ", here " + value.dump());
-          }
-        }
-        Row row;
-        row.workload = ours.workload;
-        row.contestant = printable(of_peer.at("contestant").get<std::string>());
-        row.is_peer = true;
-        row.on_device = ours.on_device;
-        row.seconds = of_peer.at("samples").get<std::vector<double>>();
-        row.times = summarize_times(row.seconds);
-        const bool positive =
-            std::ranges::all_of(row.seconds, [](double seconds) { return seconds > 0; });
-        if (!positive || row.seconds.empty()) refuse(workload.entry.name + " has no proper times");
-        rows.push_back(std::move(row));
       }
     }
-  } catch (const nlohmann::json::exception& error) {
-    refuse(error.what());
+    require(!rows.empty(), "has no row at a shape of this run");
+  } catch (const std::exception& error) {
+    throw std::runtime_error(path + ": " + error.what());
   }
-  if (rows.empty()) refuse("has no row at a shape of this run");
   return rows;
 }
 

@@ -13,7 +13,7 @@ namespace prenorm::harness::bench {
 /// The harness's own comparing beside numpy's, in the same run.
 struct CompareTimes {
   std::int64_t elements = 0;
-  Summary ours, numpy;
+  Times ours, numpy;
 };
 
 struct BenchReport {
@@ -46,10 +46,14 @@ std::string to_json(const BenchReport& report);
 /// numbers. One panel for the CPU, one for the device, where there are rows.
 std::string to_svg(const BenchReport& report);
 
-/// Reads rows that a peer has written by itself, for the workloads of the run.
+/// What is going to be timed: a workload and whether on a device.
+using Plan = std::vector<std::pair<std::shared_ptr<const Workload>, bool>>;
+
+/// Reads rows that a peer has written by itself, for the workloads of the plan.
 ///
 /// Throws std::runtime_error where the file is none, was measured with another number of threads,
-/// on another processor or at other shapes, or has no row of this run.
-std::vector<Row> read_peer(const std::string& path, const BenchReport& report);
+/// on another processor or at other shapes, or has no row of this plan.
+std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned threads,
+                           const std::string& processor);
 
 }  // namespace prenorm::harness::bench

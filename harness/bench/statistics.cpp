@@ -16,7 +16,7 @@ double quantile(const std::vector<double>& sorted, double fraction) {
 
 }  // namespace
 
-Summary summarize_times(std::vector<double> seconds) {
+Times summarize_times(std::vector<double> seconds) {
   if (seconds.empty()) return {};
   std::ranges::sort(seconds);
   return {seconds.front(),         quantile(seconds, 0.25), quantile(seconds, 0.5),

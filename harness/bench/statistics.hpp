@@ -5,7 +5,7 @@
 
 namespace prenorm::harness::bench {
 
-struct Summary {
+struct Times {
   double min = 0, q1 = 0, median = 0, q3 = 0, max = 0;  // seconds
   std::size_t samples = 0;
 
@@ -15,6 +15,6 @@ struct Summary {
 
 /// Quartiles by linear interpolation between the sorted samples (as numpy.percentile does); all 0
 /// where there is no sample.
-Summary summarize_times(std::vector<double> seconds);
+Times summarize_times(std::vector<double> seconds);
 
 }  // namespace prenorm::harness::bench

@@ -73,7 +73,7 @@ double free_place(double x, double y, std::vector<std::pair<double, double>>& ta
     });
   };
   double at = x;
-  while (!is_free(at)) at += 2;
+  for (int step = 1; !is_free(at); ++step) at = x + (step % 2 == 0 ? step : -step);
   taken.emplace_back(at, y);
   return at;
 }
@@ -174,7 +174,7 @@ class Panel {
       const char* colour = row->is_peer ? theirs : ours;
       const double true_x = x_(intensity(*row)), y = y_(flops_rate(*row));
       const double x = free_place(true_x, y, taken);
-      if (x > true_x) line(node_, true_x, y, x, y, colour, 1);
+      if (x != true_x) line(node_, true_x, y, x, y, colour, 1);
       pugi::xml_node circle = node_.append_child("circle");
       circle.append_attribute("class") = row->is_peer ? "peer" : "solution";
       circle.append_attribute("cx") = fmt::format("{:.1f}", x).c_str();

@@ -57,9 +57,9 @@ void require_any(const std::vector<std::string>& patterns, const std::set<std::s
 using Workloads = std::vector<std::shared_ptr<const Workload>>;
 
 /// The entries in each of their dtypes, held against the signatures of the fixtures.
-Workloads bind_all(const std::vector<Entry>& entries, const Selection& selection) {
+Workloads bind_all(const std::vector<Entry>& entries, const Options& options) {
   Selection needed;
-  needed.fixtures = selection.fixtures;
+  needed.fixtures = options.selection.fixtures;
   for (const Entry& entry : entries) needed.problems.push_back(entry.problem);
   std::map<std::string, Signature> signatures;
   for (const File& file : open_files(needed, processors(), Requirements{.tolerances = false})) {
@@ -225,36 +225,56 @@ class Bench {
         truth_(find_solution("reference", {.in_process = false,
                                            .limits = {.seconds = options.timeout, .bytes = 0}})) {
     settings_.samples = options.samples;
-  }
-
-  BenchReport run() {
     report_.environment = describe_environment();
     report_.threads = options_.threads;
     report_.file = options_.file;
-    if (truth_.load() == false) throw UsageError("reference: " + truth_.message());
-    measure_copies();
+    if (!truth_.load()) throw UsageError("reference: " + truth_.message());
     const std::set<std::string> sets = field_.sets();
-    Workloads selected;
     for (const auto& workload : workloads_) {
       const bool in_set = !options_.set.empty() || sets.contains(workload->entry.set);
-      if (in_set && is_selected(*workload, options_)) selected.push_back(workload);
+      if (in_set && is_selected(*workload, options_)) selected_.push_back(workload);
     }
-    measure_products(selected);
-    for (std::size_t i = 0; i < selected.size(); ++i) {
-      if (selected[i]->entry.product_ceiling) continue;  // done
-      what_ = fmt::format("[{}/{}] {}", i + 1, selected.size(), selected[i]->key());
-      std::ranges::move(measure_one(selected[i]), std::back_inserter(report_.rows));
+    read_peers();
+  }
+
+  BenchReport run() {
+    if (selected_.empty()) return std::move(report_);
+    measure_copies();
+    measure_products();
+    for (std::size_t i = 0; i < selected_.size(); ++i) {
+      if (selected_[i]->entry.product_ceiling) continue;  // done
+      what_ = fmt::format("[{}/{}] {}", i + 1, selected_.size(), selected_[i]->key());
+      std::ranges::move(measure_one(selected_[i]), std::back_inserter(report_.rows));
     }
+    std::ranges::move(peers_, std::back_inserter(report_.rows));
     // Noise may have kept a ceiling low: who seems to be beyond it has it measured again.
     for (int again = 0; again < 2 && anybody_beyond(); ++again) {
       measure_copies();
-      measure_products(selected);
+      measure_products();
     }
     for (Row& row : report_.rows) judge_floor(row, report_.ceilings(row));
     return std::move(report_);
   }
 
  private:
+  /// A file that cannot be used is told before the work.
+  void read_peers() {
+    Plan plan;
+    for (const auto& workload : selected_) plan.emplace_back(workload, field_.on_device(*workload));
+    std::string processor;
+    for (const auto& [what, value] : report_.environment) {
+      if (what == "processor") processor = value;
+    }
+    for (const std::string& path : options_.peers) {
+      try {
+        std::ranges::move(read_peer(path, plan, options_.threads, processor),
+                          std::back_inserter(peers_));
+      } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+      }
+    }
+  }
+
   std::vector<Row> measure_one(const std::shared_ptr<const Workload>& workload) {
     return measure(workload, field_.at(*workload), field_.on_device(*workload), values_, checker_,
                    truth_, settings_, [this](int turn) {
@@ -274,10 +294,10 @@ class Bench {
 
   /// Times the ceilings' workloads for the dtypes and places that are selected. Their rows stay in
   /// the report where they are selected themselves.
-  void measure_products(const Workloads& selected) {
+  void measure_products() {
     for (const auto& ceiling : workloads_) {
       if (!ceiling->entry.product_ceiling) continue;
-      const bool wanted = std::ranges::any_of(selected, [&](const auto& workload) {
+      const bool wanted = std::ranges::any_of(selected_, [&](const auto& workload) {
         return workload->dtype == ceiling->dtype && workload->entry.set == ceiling->entry.set;
       });
       if (!wanted) continue;
@@ -287,7 +307,7 @@ class Bench {
       for (const Row& row : rows) raise_product_ceiling(row, ceilings);
       const bool is_new = std::ranges::none_of(
           report_.rows, [&](const Row& row) { return row.workload->key() == ceiling->key(); });
-      const bool shown = std::ranges::find(selected, ceiling) != selected.end();
+      const bool shown = std::ranges::find(selected_, ceiling) != selected_.end();
       if (is_new && shown) std::ranges::move(rows, std::back_inserter(report_.rows));
     }
   }
@@ -299,7 +319,8 @@ class Bench {
   }
 
   const Options& options_;
-  Workloads workloads_;
+  Workloads workloads_, selected_;
+  std::vector<Row> peers_;  // measured elsewhere
   Field& field_;
   Values values_;
   Checker checker_;
@@ -450,12 +471,15 @@ int bench_command(Options options) {
   const std::string threads = std::to_string(options.threads);
   ::setenv("OPENBLAS_NUM_THREADS", threads.c_str(), 1);
   ::setenv("OMP_NUM_THREADS", threads.c_str(), 1);
+  // Large blocks come from the heap and stay there: page faults are no part of anybody's time.
+  ::setenv("MALLOC_MMAP_MAX_", "0", 1);
+  ::setenv("MALLOC_TRIM_THRESHOLD_", "1099511627776", 1);
 
   Workloads workloads;
   try {
     const std::vector<Entry> entries = read_entries(options.file);
     check_names(entries, options);
-    workloads = bind_all(entries, options.selection);
+    workloads = bind_all(entries, options);
   } catch (const BadShapes& error) {
     throw UsageError(error.what());
   }
@@ -470,13 +494,6 @@ int bench_command(Options options) {
   }
   Field field(options);
   BenchReport report = Bench(options, std::move(workloads), field).run();
-  for (const std::string& path : options.peers) {
-    try {
-      std::ranges::move(read_peer(path, report), std::back_inserter(report.rows));
-    } catch (const std::runtime_error& error) {
-      throw UsageError(error.what());
-    }
-  }
   if (options.compare) report.compare = time_comparing(*field.first_peer(), options);
   if (!options.json.empty()) write_text(options.json, to_json(report));
   if (!options.svg.empty()) write_text(options.svg, to_svg(report));

@@ -23,8 +23,8 @@ import sys
 import time
 
 # Large blocks come from the heap and stay there, so that outputs do not cost page faults in every
-# call: prenorm's outputs lie in memory that is already there, too. Read when the process starts.
-MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
+# call, as prenorm does for solutions. Read when the process starts.
+MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}  # as prenorm sets it
 if __name__ == "__main__" and any(os.environ.get(k) != v for k, v in MALLOC.items()):
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
 
