@@ -381,6 +381,14 @@ BOOST_AUTO_TEST_CASE(large_outputs_are_checked_by_rows) {
   BOOST_TEST(checker.complaint({y}, "") == "");
   for (std::int64_t i = 0; i < y.size(); ++i) y.set(i, y.at(i) + 0.5);
   BOOST_TEST(contains(checker.complaint({y}, ""), "of 10 elements wrong"));  // two rows
+
+  // Where a row alone is too much, the first call is checked whole.
+  entry["flops"] = "5e12";
+  const Workload larger = bind_entry(read(Json::array({entry})).at(0), DType::float32, signature);
+  checker.prepare(larger, inputs, true, truth);
+  BOOST_TEST(contains(checker.complaint({y}, ""), "of 120 elements wrong"));
+  checker.prepare(larger, inputs, false, truth);
+  BOOST_TEST(!checker.any());
 }
 
 BOOST_AUTO_TEST_CASE(the_roof_is_the_lower_of_two) {
@@ -516,6 +524,11 @@ BOOST_AUTO_TEST_CASE(a_peers_file_must_fit_the_run) {
     other["rows"][0][key] = value;
     return refusal(other);
   };
+  Json other_order;
+  for (const char* key : {"draw", "shape", "dtype"}) {
+    other_order[key] = file["rows"][0]["inputs"]["x"][key];
+  }
+  BOOST_TEST(changed("inputs", {{"x", other_order}}) == "");
   BOOST_TEST(contains(changed("scalars", {{"eps", 1}}), "small was measured with other scalars"));
   Json inputs = file["rows"][0]["inputs"];
   inputs["x"]["shape"] = {6, 4};

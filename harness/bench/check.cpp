@@ -20,16 +20,25 @@ double tolerance_of(DType dtype, bool tf32) {
   return (size_of(dtype) >= 4 ? 1024 : 8) * epsilon(dtype);
 }
 
-/// How many rows of the batch a check may take; 0: all of it.
-std::size_t affordable_rows(const Workload& workload) {
+bool all_is_affordable(const Workload& workload) {
   double elements = 0;
   for (const auto& input : workload.info.inputs) {
     if (input) elements += static_cast<double>(element_count(input->type.shape));
   }
-  if (workload.flops <= most_flops && elements <= most_elements) return 0;
+  return workload.flops <= most_flops && elements <= most_elements;
+}
+
+/// How many rows of the batch a check may take; 0 where one alone takes too long, and where the
+/// outputs have no rows.
+std::size_t affordable_rows(const Workload& workload) {
+  const Signature& signature = workload.signature;
+  const bool has_rows =
+      !signature.whole_shape() &&
+      std::ranges::all_of(signature.outputs, [](const TensorSpec& spec) { return spec.batched; });
+  if (!has_rows) return 0;
   const auto rows = static_cast<double>(element_count(workload.info.binding.batch));
   const double by_flops = rows * most_flops / std::max(workload.flops, 1.0);
-  return static_cast<std::size_t>(std::min(static_cast<double>(most_rows), by_flops));
+  return static_cast<std::size_t>(std::min({static_cast<double>(most_rows), rows, by_flops}));
 }
 
 }  // namespace
@@ -65,22 +74,16 @@ void Checker::prepare(const Workload& workload, const std::vector<std::optional<
   expected_.clear();
   const Signature& signature = workload.signature;
   const Shape& batch = workload.info.binding.batch;
-  const std::int64_t all = element_count(batch);
-  const bool has_rows =
-      !signature.whole_shape() && all > 1 &&
-      std::ranges::all_of(signature.outputs, [](const TensorSpec& spec) { return spec.batched; });
-  const std::size_t affordable = affordable_rows(workload);
   std::vector<std::optional<Tensor>> part = inputs;
-  if (affordable > 0 && has_rows) {
-    for (std::size_t i = 0; i < affordable; ++i) {
-      rows_.push_back(static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(all)));
-    }
-    for (std::size_t i = 0; i < part.size(); ++i) {
+  if (!all_is_affordable(workload)) {
+    const std::size_t count = affordable_rows(workload);
+    if (count == 0 && !first) return;
+    const auto all = static_cast<std::uint64_t>(element_count(batch));
+    while (rows_.size() < count) rows_.push_back(static_cast<std::int64_t>(random_() % all));
+    for (std::size_t i = 0; i < part.size() && count > 0; ++i) {
       const TensorSpec& spec = signature.inputs[i];
       if (part[i] && spec.batched) part[i] = rows_of(*part[i], spec.dims.size(), batch, rows_);
     }
-  } else if (!first && affordable_rows(workload) != 0) {
-    return;
   }
   expected_ = exact_outputs(workload.entry.problem, signature, part, workload.info.scalars, truth);
 }

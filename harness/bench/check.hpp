@@ -17,9 +17,9 @@ class Checker {
  public:
   explicit Checker(std::uint64_t seed);
 
-  /// Computes the truth for these inputs: all of it where it takes no more than some seconds on a
-  /// CPU, else some rows of the batch picked at random; where there is no batch, all of it for the
-  /// first call of a workload and nothing (`any()` is false) for the others.
+  /// Computes the truth for these inputs: all of it where that takes no more than about a second,
+  /// else some rows of the batch picked at random; where not even one row can be had so, all of it
+  /// for the first call of a workload and nothing (`any()` is false) for the others.
   ///
   /// Throws std::runtime_error where the reference fails.
   void prepare(const Workload& workload, const std::vector<std::optional<Tensor>>& inputs,

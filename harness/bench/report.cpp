@@ -65,7 +65,8 @@ Row read_row(const Json& object, const std::shared_ptr<const Workload>& workload
   const std::string& shape = workload->entry.name;
   const Json wanted = identity(*workload);
   for (const auto& [key, value] : wanted.items()) {
-    if (object.at(key) == value) continue;
+    // Whatever the order of the names in them.
+    if (nlohmann::json(object.at(key)) == nlohmann::json(value)) continue;
     throw std::runtime_error(shape + " was measured with other " + key + ": " +
                              object.at(key).dump() + ", here " + value.dump());
   }

@@ -69,8 +69,12 @@ Workloads bind_all(const std::vector<Entry>& entries, const Options& options) {
   Workloads workloads;
   for (const Entry& entry : entries) {
     for (const DType dtype : entry.dtypes) {
-      workloads.push_back(
-          std::make_shared<const Workload>(bind_entry(entry, dtype, signatures.at(entry.problem))));
+      try {
+        workloads.push_back(std::make_shared<const Workload>(
+            bind_entry(entry, dtype, signatures.at(entry.problem))));
+      } catch (const BadShapes& error) {
+        throw UsageError(options.file + ": " + error.what());
+      }
     }
   }
   return workloads;
