@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
       "prenorm COMMAND --help says more.");
   Action chosen;
   add_verify(app, chosen);
+  add_bench(app, chosen);
   add_list(app, chosen);
   add_show(app, chosen);
   add_fixtures(app, chosen);

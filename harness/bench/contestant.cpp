@@ -1,0 +1,185 @@
+#include "bench/contestant.hpp"
+
+#include "printable.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace prenorm::harness::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr double patience = 600;              // seconds: a compiling peer takes its time
+constexpr std::uint32_t longest = 16u << 20;  // bytes of an answer
+
+/// The program's path: execve() searches no PATH.
+fs::path find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return fs::absolute(name);
+  const char* path = std::getenv("PATH");
+  std::string rest = path == nullptr ? "/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const fs::path candidate = fs::path(rest.substr(0, colon)) / name;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
+  }
+  throw std::runtime_error("no program " + name + " on PATH");
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error("a file in memory: " + what + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+MemoryFile::MemoryFile() : descriptor_(::memfd_create("prenorm-bench", MFD_CLOEXEC)) {
+  if (descriptor_ < 0) fail("cannot be made");
+}
+
+MemoryFile::~MemoryFile() { ::close(descriptor_); }
+
+std::string MemoryFile::path() const {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor_);
+}
+
+void MemoryFile::write(const std::vector<std::byte>& data) {
+  if (::ftruncate(descriptor_, 0) != 0) fail("cannot be emptied");
+  for (std::size_t done = 0; done < data.size();) {
+    const ssize_t count =
+        ::pwrite(descriptor_, data.data() + done, data.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno != EINTR) fail("cannot be written");
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+}
+
+void MemoryFile::read(std::vector<std::byte>& data) const {
+  struct stat state {};
+  if (::fstat(descriptor_, &state) != 0) fail("cannot be read");
+  if (static_cast<std::size_t>(state.st_size) != data.size()) {
+    throw std::runtime_error("the peer's output has " + std::to_string(state.st_size) +
+                             " bytes, wanted " + std::to_string(data.size()));
+  }
+  for (std::size_t done = 0; done < data.size();) {
+    const ssize_t count =
+        ::pread(descriptor_, data.data() + done, data.size() - done, static_cast<off_t>(done));
+    if (count <= 0 && errno != EINTR) fail("cannot be read");
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+}
+
+Outcome SolutionContestant::call(const Workload& workload, const Inputs& inputs) {
+  Call call;
+  call.function = solution_.function_for(workload.entry.problem);
+  if (call.function.empty() && solution_.load()) {
+    Outcome outcome;
+    outcome.status = Status::not_implemented;
+    outcome.message = "no function prenorm_" + workload.entry.problem;
+    return outcome;
+  }
+  // On the CPU every contestant's tensors were written just before, so none is at an advantage.
+  call.timed = on_device();
+  call.signature = &workload.signature;
+  call.scalars = workload.info.scalars;
+  for (const auto& input : inputs) call.inputs.push_back(input ? &*input : nullptr);
+  for (const OutputInfo& output : workload.info.outputs) {
+    call.outputs.push_back({output.dtype, output.shape});
+  }
+  return solution_.call(call);
+}
+
+PeerProcess::PeerProcess(const std::string& python, const fs::path& script,
+                         const std::vector<std::string>& options) {
+  try {
+    std::vector<std::string> arguments{script.string(), "--serve"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    process_ = std::make_unique<Process>(find_program(python), arguments, Process::Limits{});
+    const Json hello = receive();
+    name_ = printable(hello.at("name").get<std::string>());
+    for (const Json& variant : hello.at("variants")) {
+      variants_.push_back(printable(variant.get<std::string>()));
+    }
+  } catch (const std::exception& error) {
+    throw std::runtime_error("peer " + python + ": " + printable(error.what(), 500));
+  }
+}
+
+Json PeerProcess::receive() {
+  const auto deadline = deadline_in(patience);
+  std::uint32_t length = 0;
+  process_->receive(&length, sizeof length, deadline);
+  if (length > longest) throw std::runtime_error("the peer's answer is too long");
+  std::string text(length, '\0');
+  process_->receive(text.data(), text.size(), deadline);
+  return Json::parse(text);
+}
+
+Json PeerProcess::ask(const Json& request) {
+  const std::string text = request.dump();
+  const auto length = static_cast<std::uint32_t>(text.size());
+  process_->send(&length, sizeof length);
+  process_->send(text.data(), text.size());
+  return receive();
+}
+
+Json PeerProcess::stored(const Tensor& tensor, const std::string& name) {
+  MemoryFile& file = files_[name];
+  file.write(tensor.data);
+  return {{"file", file.path()}, {"dtype", harness::name(tensor.dtype)}, {"shape", tensor.shape}};
+}
+
+Outcome PeerProcess::call(const std::string& variant, const Workload& workload,
+                          const Inputs& inputs, bool on_device) {
+  Json request = identity(workload);
+  request["do"] = "call";
+  request["variant"] = variant;
+  request["device"] = on_device ? "cuda" : "cpu";
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;
+    const std::string& name = workload.signature.inputs[i].name;
+    request["inputs"][name].update(stored(*inputs[i], "input-" + std::to_string(i)));
+  }
+  request["outputs"] = Json::array();
+  const auto file_of = [this](std::size_t i) -> MemoryFile& {
+    return files_["output-" + std::to_string(i)];
+  };
+  for (std::size_t i = 0; i < workload.info.outputs.size(); ++i) {
+    file_of(i).write({});  // an output of the last call is no answer
+    request["outputs"].push_back({{"file", file_of(i).path()}});
+  }
+  const Json answer = ask(request);
+  Outcome outcome;
+  if (answer.contains("absent")) {
+    outcome.status = Status::not_implemented;
+    outcome.message = printable(answer.at("absent").get<std::string>());
+  } else if (answer.contains("error")) {
+    outcome.status = Status::runtime_error;
+    outcome.message = printable(answer.at("error").get<std::string>());
+  } else {
+    outcome.seconds = answer.at("seconds").get<double>();
+    for (std::size_t i = 0; i < workload.info.outputs.size(); ++i) {
+      const OutputInfo& output = workload.info.outputs[i];
+      file_of(i).read(outcome.outputs.emplace_back(output.dtype, output.shape).data);
+    }
+  }
+  return outcome;
+}
+
+double PeerProcess::compare_seconds(const Tensor& actual, const Tensor& expected,
+                                    const Tolerance& tolerance) {
+  const Json answer = ask({{"do", "compare"},
+                           {"actual", stored(actual, "actual")},
+                           {"expected", stored(expected, "expected")},
+                           {"atol", tolerance.atol},
+                           {"rtol", tolerance.rtol}});
+  if (answer.contains("error")) throw std::runtime_error(answer.at("error").get<std::string>());
+  return answer.at("seconds").get<double>();
+}
+
+}  // namespace prenorm::harness::bench

@@ -1,0 +1,124 @@
+// Who is timed: a solution in its worker, or a peer, a program that computes the same with another
+// library.
+#pragma once
+
+#include "bench/workload.hpp"
+#include "process.hpp"
+#include "solution.hpp"
+
+#include <map>
+#include <memory>
+
+namespace prenorm::harness::bench {
+
+using Inputs = std::vector<std::optional<Tensor>>;
+
+/// One side of the comparison.
+class Contestant {
+ public:
+  virtual ~Contestant() = default;
+  virtual const std::string& label() const = 0;
+  virtual bool is_peer() const = 0;
+  /// "tf32", or empty.
+  virtual std::string mode() const { return ""; }
+  /// One call. `seconds` is the function's own time; NOT_IMPLEMENTED where there is none.
+  virtual Outcome call(const Workload& workload, const Inputs& inputs) = 0;
+};
+
+/// A solution, called as `verify` calls it.
+///
+/// All that differs on a device is here: caches made cold before a call, time by the device's own
+/// events, the bandwidth of its memory.
+class SolutionContestant final : public Contestant {
+ public:
+  explicit SolutionContestant(Solution solution) : solution_(std::move(solution)) {}
+
+  const std::string& label() const override { return solution_.label(); }
+  bool is_peer() const override { return false; }
+  std::string mode() const override { return solution_.mode(); }
+  Outcome call(const Workload& workload, const Inputs& inputs) override;
+
+  Solution& solution() { return solution_; }
+  /// Does it run on a device of its own, with caches and a bandwidth of its own?
+  bool on_device() { return solution_.load() && solution_.on_device(); }
+  /// Bytes a second of a large copy on that device; nothing for the CPU.
+  std::optional<double> copy_bandwidth() {
+    return on_device() ? solution_.copy_bandwidth() : std::nullopt;
+  }
+
+ private:
+  Solution solution_;
+};
+
+/// A file in memory, which others of our processes may open by its path, and which is gone with us.
+class MemoryFile {
+ public:
+  MemoryFile();  // throws std::runtime_error
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const;
+  /// Both throw std::runtime_error; the file holds just these bytes, or must.
+  void write(const std::vector<std::byte>& data);
+  void read(std::vector<std::byte>& data) const;
+
+ private:
+  int descriptor_;
+};
+
+/// A program that answers requests over descriptor 3, each a length (4 bytes, little-endian) and
+/// JSON. Tensors go through files in memory.
+///
+///   (first, unasked)            {"name": "pytorch 1.13.1", "variants": ["eager"], "threads": 2}
+///   {"do": "call", "variant", "problem", "device", "inputs": {name: {"file", "dtype", "shape",
+///    "draw"}}, "scalars": {...}, "outputs": [{"file"}]}
+///                               {"seconds": 0.001}, {"absent": why} or {"error": why}
+///   {"do": "compare", "actual": {tensor}, "expected": {tensor}, "atol", "rtol"}
+///                               {"seconds": 0.001}: numpy.testing.assert_allclose
+class PeerProcess {
+ public:
+  /// Starts PYTHON SCRIPT --serve OPTIONS... Throws std::runtime_error where it does not answer.
+  PeerProcess(const std::string& python, const std::filesystem::path& script,
+              const std::vector<std::string>& options);
+  const std::string& name() const { return name_; }
+  const std::vector<std::string>& variants() const { return variants_; }
+
+  /// Throws std::runtime_error where the process has ended or takes more than ten minutes.
+  Outcome call(const std::string& variant, const Workload& workload, const Inputs& inputs,
+               bool on_device);
+  double compare_seconds(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance);
+
+ private:
+  nlohmann::ordered_json ask(const nlohmann::ordered_json& request);
+  nlohmann::ordered_json receive();
+  nlohmann::ordered_json stored(const Tensor& tensor, const std::string& name);
+
+  std::map<std::string, MemoryFile> files_;
+  std::unique_ptr<Process> process_;
+  std::string name_;
+  std::vector<std::string> variants_;
+};
+
+/// One way in which a peer computes: "pytorch 2.9.1 eager".
+class PeerContestant final : public Contestant {
+ public:
+  PeerContestant(std::shared_ptr<PeerProcess> peer, const std::string& variant, bool on_device)
+      : peer_(std::move(peer)),
+        variant_(variant),
+        label_(peer_->name() + " " + variant),
+        on_device_(on_device) {}
+
+  const std::string& label() const override { return label_; }
+  bool is_peer() const override { return true; }
+  Outcome call(const Workload& workload, const Inputs& inputs) override {
+    return peer_->call(variant_, workload, inputs, on_device_);
+  }
+
+ private:
+  std::shared_ptr<PeerProcess> peer_;
+  std::string variant_, label_;
+  bool on_device_;
+};
+
+}  // namespace prenorm::harness::bench

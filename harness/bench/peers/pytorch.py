@@ -1,0 +1,428 @@
+#!/usr/bin/env python3
+"""PyTorch at the shapes of prenorm bench: a rival, measured as prenorm measures itself.
+
+  pytorch.py --shapes ../shapes.json --out FILE      by itself: `prenorm bench --peer FILE` reads it
+  prenorm bench --pytorch PYTHON                     in turn with the solutions, which is better
+
+Every call gets fresh random values and is timed alone, after warm-up calls. On the CPU the time is
+the wall's; on a device that of events around the call, after a write that leaves the caches cold.
+Variants: eager; with --compile also torch.compile; on CUDA attention with each backend forced.
+Runs with PyTorch from 1.13 on.
+"""
+
+import argparse
+import contextlib
+import fnmatch
+import json
+import math
+import os
+import re
+import socket
+import struct
+import sys
+import time
+
+# Large blocks come from the heap and stay there, so that outputs do not cost page faults in every
+# call, as prenorm does for solutions. Read when the process starts.
+MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}  # as prenorm sets it
+if __name__ == "__main__" and any(os.environ.get(k) != v for k, v in MALLOC.items()):
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16,
+          "bfloat16": torch.bfloat16, "int64": torch.int64, "bool": torch.bool}
+BACKENDS = {"flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH",
+            "cudnn": "CUDNN_ATTENTION"}
+
+
+class Absent(Exception):
+    """This variant does not compute this problem here; says why."""
+
+
+# What is timed, in PyTorch's own functions where it has them. `causal` says that the mask is the
+# lower triangle: then PyTorch is told so, which is its fastest way.
+
+def rmsnorm(x, weight, eps):
+    if hasattr(F, "rms_norm"):
+        return F.rms_norm(x, weight.shape, weight, eps)
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    normed = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
+    return (normed * weight).to(x.dtype)
+
+
+def attention(q, k, v, mask=None, causal=False):
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=None if causal else mask,
+                                              is_causal=causal)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if causal and mask is None:
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return torch.softmax(scores, -1) @ v
+
+
+def rope_table(positions, theta, d_k):
+    """cos and sin of every angle: built once for a model, so outside of the timing."""
+    frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=positions.device)
+                            / d_k)
+    angles = torch.arange(int(positions.max()) + 1, dtype=torch.float64,
+                          device=positions.device)[:, None] * frequencies
+    return angles.cos().float(), angles.sin().float()
+
+
+def rope(x, positions, table):
+    cos, sin = table[0][positions], table[1][positions]
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2).to(x.dtype)
+
+
+def heads(x, num_heads):
+    return x.unflatten(-1, (num_heads, x.shape[-1] // num_heads)).transpose(-3, -2)
+
+
+def self_attention(x, w_q, w_k, w_v, w_o, num_heads, positions=None, table=None):
+    q, k, v = (heads(F.linear(x, w), num_heads) for w in (w_q, w_k, w_v))
+    if table is not None:
+        q, k = rope(q, positions, table), rope(k, positions, table)
+    return F.linear(attention(q, k, v, causal=True).transpose(-3, -2).flatten(-2), w_o)
+
+
+def swiglu(x, w1, w2, w3):
+    return F.linear(F.silu(F.linear(x, w1)) * F.linear(x, w3), w2)
+
+
+def feed_forward(activation):
+    return lambda x, w1, w2: F.linear(activation(F.linear(x, w1)), w2)
+
+
+def positions_of(i):
+    x = i["x"]
+    given = i.get("token_positions")
+    return torch.arange(x.shape[-2], device=x.device) if given is None else given
+
+
+def make_block(i, s):
+    positions = positions_of(i)
+    table = rope_table(positions, s["theta"], i["x"].shape[-1] // s["num_heads"])
+
+    def block(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3):
+        y = x + self_attention(rmsnorm(x, ln1, s["eps"]), w_q, w_k, w_v, w_o, s["num_heads"],
+                               positions, table)
+        return y + swiglu(rmsnorm(y, ln2, s["eps"]), w1, w2, w3)
+    return block
+
+
+def make_block_gelu(i, s):
+    def block(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2):
+        y = x + self_attention(rmsnorm(x, ln1, s["eps"]), w_q, w_k, w_v, w_o, s["num_heads"])
+        return y + feed_forward(F.gelu)(rmsnorm(y, ln2, s["eps"]), w1, w2)
+    return block
+
+
+def make_rope(i, s):
+    table = rope_table(i["token_positions"], s["theta"], i["x"].shape[-1])
+    return lambda x, token_positions: rope(x, token_positions, table)
+
+
+def make_attention(i, s):
+    return lambda q, k, v, mask=None: attention(q, k, v, mask, s["causal"])
+
+
+# For each problem: (inputs, scalars) -> a function of the inputs by their names in the signature.
+# The making is not timed.
+PROBLEMS = {
+    "linear": lambda i, s: lambda x, weight: F.linear(x, weight),
+    "embedding": lambda i, s: lambda token_ids, weight: F.embedding(token_ids, weight),
+    "rmsnorm": lambda i, s: lambda x, weight: rmsnorm(x, weight, s["eps"]),
+    "relu": lambda i, s: lambda x: F.relu(x),
+    "silu": lambda i, s: lambda x: F.silu(x),
+    "gelu": lambda i, s: lambda x: F.gelu(x),
+    "softmax": lambda i, s: lambda x: torch.softmax(x, s["dim"]),
+    "glu": lambda i, s: lambda x, w1, w2: torch.sigmoid(F.linear(x, w1)) * F.linear(x, w2),
+    "ffn_relu": lambda i, s: feed_forward(F.relu),
+    "ffn_silu": lambda i, s: feed_forward(F.silu),
+    "ffn_gelu": lambda i, s: feed_forward(F.gelu),
+    "ffn_swiglu": lambda i, s: swiglu,
+    "rope": make_rope,
+    "scaled_dot_product_attention": make_attention,
+    "multihead_self_attention": lambda i, s: lambda x, w_q, w_k, w_v, w_o: self_attention(
+        x, w_q, w_k, w_v, w_o, s["num_heads"]),
+    "transformer_block": make_block,
+    "transformer_block_gelu": make_block_gelu,
+}
+WITH_ATTENTION = ("attention", "transformer_block")
+
+
+def variants(device, compiles):
+    names = ["eager"] + (["compile"] if compiles and hasattr(torch, "compile") else [])
+    if device == "cuda":
+        try:
+            from torch.nn.attention import SDPBackend
+            names += [name for name, word in BACKENDS.items() if hasattr(SDPBackend, word)]
+        except ImportError:
+            pass
+    return names
+
+
+class Runner:
+    """Calls a problem in one of the variants, and times the call."""
+
+    def __init__(self, threads):
+        torch.set_num_threads(threads)
+        torch.backends.cuda.matmul.allow_tf32 = False
+        self.flush = None      # on a device: written over before each call
+        self.compiled = {}
+
+    def call(self, variant, problem, inputs, scalars):
+        """Returns (output, seconds). Throws Absent."""
+        if problem not in PROBLEMS:
+            raise Absent("the peer has no " + problem)
+        context = contextlib.nullcontext()
+        if variant in BACKENDS:
+            if not any(word in problem for word in WITH_ATTENTION):
+                raise Absent("no attention in it: there is no backend to force")
+            from torch.nn.attention import SDPBackend, sdpa_kernel
+            context = sdpa_kernel(getattr(SDPBackend, BACKENDS[variant]))
+        function = PROBLEMS[problem](inputs, scalars)
+        if variant == "compile":
+            function = self.compiled_once(function, problem, inputs, scalars)
+        with torch.no_grad(), context:
+            try:
+                return self.timed(function, inputs)
+            except RuntimeError as error:
+                if variant in BACKENDS and "No available kernel" in str(error):
+                    raise Absent("this backend does not take such a call") from error
+                raise
+
+    def compiled_once(self, function, problem, inputs, scalars):
+        key = json.dumps([problem, scalars, [[str(t.dtype), list(t.shape)]
+                                             for t in inputs.values()]])
+        if key not in self.compiled:
+            torch._dynamo.reset()
+            self.compiled[key] = torch.compile(function, dynamic=False)
+        return self.compiled[key]
+
+    def timed(self, function, inputs):
+        if not any(tensor.is_cuda for tensor in inputs.values()):
+            start = time.perf_counter()
+            output = function(**inputs)
+            return output, time.perf_counter() - start
+        if self.flush is None:
+            size = 4 * torch.cuda.get_device_properties(0).L2_cache_size
+            self.flush = torch.empty(size, dtype=torch.int8, device="cuda")
+        self.flush.random_()
+        torch.cuda.synchronize()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        output = function(**inputs)
+        end.record()
+        torch.cuda.synchronize()
+        return output, begin.elapsed_time(end) / 1e3
+
+
+def load(tensor, device="cpu"):
+    """A tensor from its file; bfloat16 has no NumPy type."""
+    kind = {"bfloat16": np.int16}.get(tensor["dtype"]) or np.dtype(tensor["dtype"])
+    array = np.fromfile(tensor["file"], kind).reshape(tensor["shape"])
+    value = torch.from_numpy(array)
+    if tensor["dtype"] == "bfloat16":
+        value = value.view(torch.bfloat16)
+    return value.to(device)
+
+
+def save(value, path):
+    value = value.detach().cpu().contiguous()
+    if value.dtype == torch.bfloat16:
+        value = value.view(torch.int16)
+    value.numpy().tofile(path)
+
+
+def with_causal(scalars, inputs):
+    """Scalars, and whether the mask is the lower triangle."""
+    return {**scalars, "causal": inputs.get("mask", {}).get("draw") == "lower_triangle"}
+
+
+# --serve: requests over descriptor 3; what is said stands in contestant.hpp.
+
+def receive(connection, count):
+    data = b""
+    while len(data) < count:
+        part = connection.recv(count - len(data))
+        if not part:
+            sys.exit(0)  # prenorm has no more work
+        data += part
+    return data
+
+
+def answer(connection, value):
+    text = json.dumps(value).encode()
+    connection.sendall(struct.pack("<I", len(text)) + text)
+
+
+def serve_call(runner, request):
+    inputs = {name: load(tensor, request["device"]) for name, tensor in request["inputs"].items()}
+    output, seconds = runner.call(request["variant"], request["problem"], inputs,
+                                  with_causal(request["scalars"], request["inputs"]))
+    save(output, request["outputs"][0]["file"])
+    return {"seconds": seconds}
+
+
+def serve_compare(request):
+    actual, expected = (load(request[which]).numpy() for which in ("actual", "expected"))
+    start = time.perf_counter()
+    np.testing.assert_allclose(actual, expected, rtol=request["rtol"], atol=request["atol"])
+    return {"seconds": time.perf_counter() - start}
+
+
+def serve(arguments):
+    connection = socket.socket(fileno=3)
+    runner = Runner(arguments.threads)
+    answer(connection, {"name": "pytorch " + torch.__version__,
+                        "variants": variants(arguments.device, arguments.compile),
+                        "threads": torch.get_num_threads()})
+    while True:
+        size, = struct.unpack("<I", receive(connection, 4))
+        request = json.loads(receive(connection, size))
+        try:
+            answer(connection, serve_call(runner, request) if request["do"] == "call"
+                   else serve_compare(request))
+        except Absent as why:
+            answer(connection, {"absent": str(why)})
+        except Exception as error:  # noqa: BLE001  any failure is this call's, not the run's
+            answer(connection, {"error": f"{type(error).__name__}: {error}"[:500]})
+
+
+# By itself.
+
+def extent(text, dims):
+    return int(dims[text]) if text in dims else int(text)
+
+
+def specification(entry, dtype):
+    """The inputs as prenorm's JSON tells them: dtype, shape and draw by name."""
+    inputs = {}
+    for name, text in entry["inputs"].items():
+        shape, draw = re.fullmatch(r"\s*\[(.*)\]\s*~\s*(.*?)\s*", text).groups()
+        is_index = draw.startswith(("integer", "arange", "permutation"))
+        is_bool = draw.startswith(("boolean", "lower_triangle"))
+        inputs[name] = {
+            "dtype": "int64" if is_index else "bool" if is_bool else dtype,
+            "shape": [extent(part.strip(), entry["dims"]) for part in shape.split(",")
+                      if part.strip()],
+            "draw": draw}
+    return inputs
+
+
+def draw_input(tensor, dims, generator):
+    shape, draw = tensor["shape"], tensor["draw"]
+    word, _, rest = draw.partition("(")
+    bounds = [float(dims.get(b.strip(), b)) for b in rest.rstrip(")").split(",") if b.strip()]
+    if word == "arange":
+        return torch.arange(shape[-1]).expand(shape).contiguous()
+    if word == "lower_triangle":
+        return torch.ones(shape, dtype=torch.bool).tril()
+    if word == "integer":
+        return torch.randint(int(bounds[0]), int(bounds[1]), shape, generator=generator)
+    if word == "boolean":
+        return torch.rand(shape, generator=generator) < bounds[0]
+    value = torch.empty(shape)
+    if word == "normal":
+        value.normal_(bounds[0], bounds[1], generator=generator)
+    elif word == "uniform":
+        value.uniform_(bounds[0], bounds[1], generator=generator)
+    else:
+        raise ValueError("no draw " + draw)
+    return value.to(DTYPES[tensor["dtype"]])
+
+
+# The scalars that an entry may leave out, as the signatures have them.
+DEFAULTS = {"rmsnorm": {"eps": 1e-5}, "rope": {"theta": 10000.0},
+            "transformer_block": {"theta": 10000.0, "eps": 1e-5},
+            "transformer_block_gelu": {"eps": 1e-5}}
+
+
+def processor():
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(": ", 1)[1].rstrip("\n")
+    return ""
+
+
+def measure(runner, arguments, entry, dtype, variant):
+    inputs = specification(entry, dtype)
+    scalars = {**DEFAULTS.get(entry["problem"], {}), **entry.get("scalars", {})}
+    row = {"shape": entry["name"], "problem": entry["problem"], "dtype": dtype, "inputs": inputs,
+           "scalars": scalars, "contestant": f"pytorch {torch.__version__} {variant}",
+           "peer": True, "place": "device" if arguments.device == "cuda" else "cpu",
+           "status": "OK", "message": "", "samples": []}
+    generator = torch.Generator().manual_seed(arguments.seed)
+    try:
+        for turn in range(-arguments.warm_ups, arguments.samples):
+            values = {name: draw_input(tensor, entry["dims"], generator).to(arguments.device)
+                      for name, tensor in inputs.items()}
+            output, seconds = runner.call(variant, entry["problem"], values,
+                                          with_causal(scalars, inputs))
+            if not bool(torch.isfinite(output).all()):
+                raise ValueError("an output is not finite")
+            if turn >= 0:
+                row["samples"].append(seconds)
+    except Absent as why:
+        row.update(status="NOT_IMPLEMENTED", message=str(why))
+    except Exception as error:  # noqa: BLE001  a row of its own tells of it
+        row.update(status="FAILED", message=f"{type(error).__name__}: {error}"[:500])
+    return row
+
+
+def by_itself(arguments):
+    runner = Runner(arguments.threads)
+    with open(arguments.shapes) as file:
+        entries = json.load(file)["shapes"]
+    wanted = "device" if arguments.device == "cuda" else "cpu"
+    rows = []
+    for entry in entries:
+        if entry["set"] != (arguments.set or wanted) or (arguments.shape and not any(
+                fnmatch.fnmatch(entry["name"], pattern) for pattern in arguments.shape)):
+            continue
+        for dtype in entry["dtypes"]:
+            for variant in variants(arguments.device, arguments.compile):
+                print(entry["name"], dtype, variant, file=sys.stderr)
+                rows.append(measure(runner, arguments, entry, dtype, variant))
+    result = {"version": 1, "command": "bench",
+              "environment": {"program": "pytorch " + torch.__version__,
+                              "processor": processor(), "cores": str(os.cpu_count())},
+              "threads": torch.get_num_threads(), "rows": rows}
+    with open(arguments.out, "w") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--serve", action="store_true", help="answer prenorm (descriptor 3)")
+    parser.add_argument("--shapes", help="the file of shapes")
+    parser.add_argument("--set", choices=["cpu", "device"], help="default: what --device means")
+    parser.add_argument("--shape", action="append", help="only these (globs)")
+    parser.add_argument("--out", default="/dev/stdout", help="where the JSON goes")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--samples", type=int, default=11)
+    parser.add_argument("--warm-ups", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--compile", action="store_true", help="torch.compile as well")
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments)
+    elif arguments.shapes:
+        by_itself(arguments)
+    else:
+        parser.error("--shapes FILE or --serve")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+#include "bench/report.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <pugixml.hpp>
+#include <sstream>
+
+namespace prenorm::harness::bench {
+namespace {
+
+constexpr double left = 80, top = 48, plot_width = 560, plot_height = 400, list_left = 670;
+constexpr double panel_width = 1120, line_height = 17, radius = 8.5;
+constexpr const char* ours = "#1d5fa8";
+constexpr const char* theirs = "#b3541e";
+
+/// A logarithmic axis from one power of ten to another, over some pixels.
+struct Axis {
+  int first, last;
+  double from, to;
+
+  double operator()(double value) const {
+    return from + (std::log10(value) - first) / (last - first) * (to - from);
+  }
+};
+
+Axis axis_over(double least, double most, double from, double to) {
+  const int first = static_cast<int>(std::floor(std::log10(least)));
+  const int last = static_cast<int>(std::ceil(std::log10(most)));
+  return {first, std::max(last, first + 1), from, to};
+}
+
+pugi::xml_node line(pugi::xml_node& parent, double x1, double y1, double x2, double y2,
+                    const char* colour, double width) {
+  pugi::xml_node node = parent.append_child("line");
+  node.append_attribute("x1") = fmt::format("{:.1f}", x1).c_str();
+  node.append_attribute("y1") = fmt::format("{:.1f}", y1).c_str();
+  node.append_attribute("x2") = fmt::format("{:.1f}", x2).c_str();
+  node.append_attribute("y2") = fmt::format("{:.1f}", y2).c_str();
+  node.append_attribute("stroke") = colour;
+  node.append_attribute("stroke-width") = width;
+  return node;
+}
+
+pugi::xml_node label(pugi::xml_node& parent, double x, double y, const std::string& text,
+                     const char* anchor = "start", const char* colour = "#222222") {
+  pugi::xml_node node = parent.append_child("text");
+  node.append_attribute("x") = fmt::format("{:.1f}", x).c_str();
+  node.append_attribute("y") = fmt::format("{:.1f}", y).c_str();
+  node.append_attribute("text-anchor") = anchor;
+  node.append_attribute("fill") = colour;
+  node.text() = text.c_str();
+  return node;
+}
+
+/// "1", "100", "10k", "1M": a power of ten.
+std::string power_text(int exponent) {
+  static const char* const units[] = {"", "k", "M", "G", "T", "P"};
+  if (exponent < 0) return fmt::format("{:.{}f}", std::pow(10, exponent), -exponent);
+  const int unit = std::min(exponent / 3, 5);
+  return fmt::format("{:.0f}{}", std::pow(10, exponent - 3 * unit), units[unit]);
+}
+
+double intensity(const Row& row) { return row.workload->flops / row.workload->bytes; }
+double flops_rate(const Row& row) { return row.workload->flops / row.times.median; }
+
+/// Where a point's circle can stand: at its place, or moved aside where others are already.
+double free_place(double x, double y, std::vector<std::pair<double, double>>& taken) {
+  const auto is_free = [&](double at) {
+    return std::ranges::none_of(taken, [&](const auto& other) {
+      return std::hypot(other.first - at, other.second - y) < 2 * radius;
+    });
+  };
+  double at = x;
+  for (int step = 1; !is_free(at); ++step) at = x + (step % 2 == 0 ? step : -step);
+  taken.emplace_back(at, y);
+  return at;
+}
+
+class Panel {
+ public:
+  Panel(pugi::xml_node parent, const BenchReport& report, bool on_device, double offset)
+      : ceilings_(on_device ? report.device : report.cpu), node_(parent.append_child("g")) {
+    node_.append_attribute("transform") = fmt::format("translate(0 {:.0f})", offset).c_str();
+    for (const Row& row : report.rows) {
+      if (row.on_device == on_device && row.has_time() && row.workload->flops > 0) {
+        rows_.push_back(&row);
+      }
+    }
+    if (rows_.empty()) {
+      node_.parent().remove_child(node_);
+      return;
+    }
+    choose_axes();
+    draw_grid(on_device ? "device" : fmt::format("CPU, {} threads", report.threads));
+    draw_ceilings();
+    draw_points();
+  }
+
+  double height() const {
+    if (rows_.empty()) return 0;
+    return std::max(top + plot_height + 70, list_end_ + 20);
+  }
+
+ private:
+  void choose_axes() {
+    double least_x = 1, most_x = 10, least_y = 1e30, most_y = 0;
+    for (const Row* row : rows_) {
+      least_x = std::min(least_x, intensity(*row));
+      most_x = std::max(most_x, 1.5 * intensity(*row));
+      least_y = std::min(least_y, flops_rate(*row));
+      most_y = std::max(most_y, flops_rate(*row));
+    }
+    for (const auto& [dtype, rate] : ceilings_.products) most_y = std::max(most_y, 1.2 * rate);
+    x_ = axis_over(least_x, most_x, left, left + plot_width);
+    y_ = axis_over(least_y, most_y, top + plot_height, top);
+  }
+
+  void draw_grid(const std::string& place) {
+    label(node_, left, 28, "Roofline: " + place).append_attribute("font-size") = 16;
+    for (int power = x_.first; power <= x_.last; ++power) {
+      const double x = x_(std::pow(10, power));
+      line(node_, x, y_.to, x, y_.from, "#dddddd", 1);
+      label(node_, x, y_.from + 18, power_text(power), "middle");
+    }
+    for (int power = y_.first; power <= y_.last; ++power) {
+      const double y = y_(std::pow(10, power));
+      line(node_, x_.from, y, x_.to, y, "#dddddd", 1);
+      label(node_, x_.from - 8, y + 4, power_text(power), "end");
+    }
+    label(node_, (x_.from + x_.to) / 2, y_.from + 40, "operations a byte", "middle");
+    label(node_, 20, (y_.from + y_.to) / 2, "FLOP/s", "middle").append_attribute("transform") =
+        fmt::format("rotate(-90 20 {:.0f})", (y_.from + y_.to) / 2).c_str();
+  }
+
+  void draw_ceilings() {
+    const double end_x = std::pow(10, x_.last), least_y = std::pow(10, y_.first);
+    double roof = std::pow(10, y_.last);  // the slope ends at the highest product
+    if (!ceilings_.products.empty()) {
+      roof = 0;
+      for (const auto& [dtype, rate] : ceilings_.products) roof = std::max(roof, rate);
+    }
+    for (const auto& [dtype, rate] : ceilings_.products) {
+      const double begin =
+          ceilings_.copy > 0 ? std::max(rate / ceilings_.copy, std::pow(10, x_.first)) : 1;
+      if (begin < end_x) line(node_, x_(begin), y_(rate), x_.to, y_(rate), "#444444", 1.5);
+      label(node_, x_.to - 4, y_(rate) - 6,
+            std::string(name(dtype)) + " product " + rate_text(rate, true), "end", "#444444");
+    }
+    if (!(ceilings_.copy > 0)) return;
+    const double from = std::max(std::pow(10, x_.first), least_y / ceilings_.copy);
+    const double to = std::min(end_x, roof / ceilings_.copy);
+    if (from >= to) return;
+    const double x1 = x_(from), y1 = y_(from * ceilings_.copy);
+    const double x2 = x_(to), y2 = y_(to * ceilings_.copy);
+    line(node_, x1, y1, x2, y2, "#444444", 1.5);
+    const double angle = std::atan2(y2 - y1, x2 - x1) * 180 / 3.14159265358979;
+    const double x = x1 + 0.55 * (x2 - x1), y = y1 + 0.55 * (y2 - y1);
+    label(node_, x, y - 7, "copy " + rate_text(ceilings_.copy, false), "middle", "#444444")
+        .append_attribute("transform") =
+        fmt::format("rotate({:.1f} {:.1f} {:.1f})", angle, x, y).c_str();
+  }
+
+  void draw_points() {
+    std::vector<std::string> keys;
+    std::vector<std::pair<double, double>> taken;
+    double list_y = top + 4;
+    for (const Row* row : rows_) {
+      const std::string key = row->workload->key();
+      const auto known = std::ranges::find(keys, key);
+      const auto number = static_cast<int>(known - keys.begin()) + 1;
+      if (known == keys.end()) keys.push_back(key);
+      const char* colour = row->is_peer ? theirs : ours;
+      const double true_x = x_(intensity(*row)), y = y_(flops_rate(*row));
+      const double x = free_place(true_x, y, taken);
+      if (x != true_x) line(node_, true_x, y, x, y, colour, 1);
+      pugi::xml_node circle = node_.append_child("circle");
+      circle.append_attribute("class") = row->is_peer ? "peer" : "solution";
+      circle.append_attribute("cx") = fmt::format("{:.1f}", x).c_str();
+      circle.append_attribute("cy") = fmt::format("{:.1f}", y).c_str();
+      circle.append_attribute("r") = radius;
+      circle.append_attribute("fill") = row->is_peer ? "#ffffff" : colour;
+      circle.append_attribute("stroke") = colour;
+      const std::string text = fmt::format("{} {}, {}: {:.0f}% of its ceiling", number, key,
+                                           row->contestant, 100 * share(*row, ceilings_));
+      circle.append_child("title").text() = text.c_str();
+      label(node_, x, y + 3.5, std::to_string(number), "middle", row->is_peer ? colour : "#ffffff")
+          .append_attribute("font-size") = 10;
+      label(node_, list_left, list_y, text, "start", colour).append_attribute("font-size") = 11;
+      list_y += line_height;
+    }
+    list_end_ = list_y;
+  }
+
+  const Ceilings& ceilings_;
+  pugi::xml_node node_;
+  std::vector<const Row*> rows_;
+  Axis x_{}, y_{};
+  double list_end_ = 0;
+};
+
+}  // namespace
+
+std::string to_svg(const BenchReport& report) {
+  pugi::xml_document document;
+  pugi::xml_node svg = document.append_child("svg");
+  svg.append_attribute("xmlns") = "http://www.w3.org/2000/svg";
+  svg.append_attribute("font-family") = "sans-serif";
+  svg.append_attribute("font-size") = 12;
+  pugi::xml_node background = svg.append_child("rect");
+  background.append_attribute("width") = "100%";
+  background.append_attribute("height") = "100%";
+  background.append_attribute("fill") = "#ffffff";
+  double height = 0;
+  for (const bool on_device : {false, true}) {
+    height += Panel(svg, report, on_device, height).height();
+  }
+  svg.append_attribute("viewBox") =
+      fmt::format("0 0 {:.0f} {:.0f}", panel_width, std::max(height, 40.0)).c_str();
+  svg.append_attribute("width") = panel_width;
+  svg.append_attribute("height") = std::max(height, 40.0);
+  std::ostringstream text;
+  document.save(text, "  ");
+  return text.str();
+}
+
+}  // namespace prenorm::harness::bench

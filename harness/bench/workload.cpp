@@ -1,0 +1,258 @@
+#include "bench/workload.hpp"
+
+#include "bench/expression.hpp"
+#include "bench/values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace prenorm::harness::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The largest tensor that is believed: a slip in the file must not take all memory.
+constexpr double most_bytes = 0x1p37;
+
+[[noreturn]] void fail(const std::string& why) { throw BadShapes(why); }
+
+std::string text_at(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_string()) fail(std::string("wanted a text '") + key + "'");
+  return at->get<std::string>();
+}
+
+const Json& object_at(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_object()) fail(std::string("wanted an object '") + key + "'");
+  return *at;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+/// "[rows, d_model] ~ normal(0, 1)".
+Entry::Input parse_input(const std::string& name, const std::string& text) {
+  const std::size_t tilde = text.find('~');
+  const std::string shape = trimmed(text.substr(0, tilde));
+  if (tilde == std::string::npos || !shape.starts_with('[') || !shape.ends_with(']')) {
+    fail("input " + name + " is '" + text + "', wanted '[extents] ~ draw'");
+  }
+  Entry::Input input;
+  input.draw = trimmed(text.substr(tilde + 1));
+  std::string rest = shape.substr(1, shape.size() - 2);
+  while (!trimmed(rest).empty()) {
+    const std::size_t comma = rest.find(',');
+    input.extents.push_back(trimmed(rest.substr(0, comma)));
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+  }
+  return input;
+}
+
+Scalar parse_scalar(const std::string& name, const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number_float()) return value.get<double>();
+  fail("scalar " + name + " is neither a number nor true or false");
+}
+
+void check_keys(const Json& object) {
+  static const std::set<std::string> known{"name",   "problem", "model",          "set",
+                                           "dtypes", "dims",    "inputs",         "scalars",
+                                           "bytes",  "flops",   "product_ceiling"};
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key)) fail("unknown key '" + key + "'");
+  }
+}
+
+Entry parse_entry(const Json& object) {
+  check_keys(object);
+  Entry entry;
+  entry.name = text_at(object, "name");
+  entry.problem = text_at(object, "problem");
+  entry.model = text_at(object, "model");
+  entry.set = text_at(object, "set");
+  if (entry.set != "cpu" && entry.set != "device") {
+    fail("set is '" + entry.set + "', wanted 'cpu' or 'device'");
+  }
+  for (const Json& name : object.at("dtypes")) {
+    const auto dtype = parse_dtype(name.get<std::string>());
+    if (!dtype || !is_floating(*dtype)) fail("no floating dtype " + name.dump());
+    entry.dtypes.push_back(*dtype);
+  }
+  if (entry.dtypes.empty()) fail("wanted at least one dtype");
+  for (const auto& [name, value] : object_at(object, "dims").items()) {
+    if (!value.is_number_unsigned()) fail("dims: " + name + " is no whole number from 0 on");
+    entry.dims[name] = value.get<std::int64_t>();
+  }
+  for (const auto& [name, value] : object_at(object, "inputs").items()) {
+    entry.inputs[name] = parse_input(name, value.get<std::string>());
+  }
+  if (object.contains("scalars")) {
+    for (const auto& [name, value] : object_at(object, "scalars").items()) {
+      entry.scalars[name] = parse_scalar(name, value);
+    }
+  }
+  entry.bytes = text_at(object, "bytes");
+  entry.flops = text_at(object, "flops");
+  entry.product_ceiling = object.value("product_ceiling", false);
+  return entry;
+}
+
+double bytes_of(const TensorType& type) {
+  double bytes = static_cast<double>(size_of(type.dtype));
+  for (const std::int64_t extent : type.shape) bytes *= static_cast<double>(extent);
+  if (bytes > most_bytes) fail("a tensor of " + to_text(type.shape) + " is too large");
+  return bytes;
+}
+
+Shape resolve(const Entry::Input& input, const std::map<std::string, double>& dims) {
+  Shape shape;
+  for (const std::string& extent : input.extents) {
+    const double value = evaluate(extent, dims);
+    if (!(value >= 0 && value <= most_bytes) || value != std::floor(value)) {
+      fail("the extent '" + extent + "' is no whole number");
+    }
+    shape.push_back(static_cast<std::int64_t>(value));
+  }
+  return shape;
+}
+
+/// The scalars in signature order; an integer may stand for a float.
+std::vector<Scalar> scalars_of(const Entry& entry, const Signature& signature) {
+  std::vector<Scalar> scalars;
+  for (const ScalarSpec& spec : signature.scalars) {
+    const auto given = entry.scalars.find(spec.name);
+    if (given == entry.scalars.end()) {
+      if (!spec.default_value) fail("scalar " + spec.name + " is missing");
+      scalars.push_back(*spec.default_value);
+      continue;
+    }
+    Scalar value = given->second;
+    if (spec.kind == ScalarKind::floating && std::holds_alternative<std::int64_t>(value)) {
+      value = static_cast<double>(std::get<std::int64_t>(value));
+    }
+    if (value.index() != static_cast<std::size_t>(spec.kind)) {
+      fail("scalar " + spec.name + " is of another kind than in the signature");
+    }
+    scalars.push_back(value);
+  }
+  for (const auto& [name, value] : entry.scalars) {
+    const bool known =
+        std::ranges::any_of(signature.scalars, [&](const auto& spec) { return spec.name == name; });
+    if (!known) fail("the signature has no scalar " + name);
+  }
+  return scalars;
+}
+
+void bind_inputs(Workload& workload, const std::map<std::string, double>& dims) {
+  const Entry& entry = workload.entry;
+  std::vector<std::optional<TensorType>> types;
+  std::size_t used = 0;
+  for (const TensorSpec& spec : workload.signature.inputs) {
+    const auto given = entry.inputs.find(spec.name);
+    auto& info = workload.info.inputs.emplace_back();
+    auto& type = types.emplace_back();
+    if (given == entry.inputs.end()) continue;
+    ++used;
+    type = TensorType{spec.dtype.value_or(workload.dtype), resolve(given->second, dims)};
+    info = InputInfo{*type, given->second.draw};
+    workload.bytes_read += bytes_of(*type);
+  }
+  if (used < entry.inputs.size()) fail("an input that the signature does not have");
+  workload.info.binding = harness::bind(workload.signature, types);
+  for (const TensorType& type : output_types(workload.signature, workload.info.binding)) {
+    workload.info.outputs.push_back({type.shape, type.dtype, {}, {}, {}});
+    workload.bytes_written += bytes_of(type);
+  }
+}
+
+void count(Workload& workload, std::map<std::string, double> names) {
+  const Entry& entry = workload.entry;
+  names["T"] = static_cast<double>(size_of(workload.dtype));  // bytes of an element
+  workload.flops = evaluate(entry.flops, names);
+  workload.bytes = entry.bytes == "io" ? workload.bytes_read + workload.bytes_written
+                                       : evaluate(entry.bytes, names);
+  if (!(workload.bytes > 0) || !(workload.flops >= 0)) fail("bytes and flops must be positive");
+}
+
+Json to_json(const Scalar& scalar) {
+  return std::visit([](auto value) { return Json(value); }, scalar);
+}
+
+}  // namespace
+
+std::vector<Entry> read_entries(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) throw BadShapes(path.string() + ": cannot be read");
+  std::string where = path.string();
+  try {
+    const Json root = Json::parse(file);
+    if (!root.is_object() || root.value("format", "") != "prenorm-shapes" ||
+        root.value("version", 0) != 1) {
+      fail("wanted the format prenorm-shapes, version 1");
+    }
+    std::vector<Entry> entries;
+    std::set<std::string> names;
+    for (const Json& object : root.at("shapes")) {
+      where = path.string() + ": entry " + std::to_string(entries.size() + 1);
+      if (!object.is_object()) fail("wanted an object");
+      where = path.string() + ": " + object.value("name", "entry without a name");
+      entries.push_back(parse_entry(object));
+      if (!names.insert(entries.back().name).second) fail("the name stands twice");
+    }
+    return entries;
+  } catch (const nlohmann::json::exception& error) {
+    throw BadShapes(where + ": " + error.what());
+  } catch (const BadShapes& error) {
+    throw BadShapes(where + ": " + error.what());
+  }
+}
+
+std::string Workload::key() const { return entry.name + " " + std::string(harness::name(dtype)); }
+
+Workload bind_entry(const Entry& entry, DType dtype, const Signature& signature) {
+  Workload workload;
+  workload.entry = entry;
+  workload.dtype = dtype;
+  workload.signature = signature;
+  std::map<std::string, double> dims;
+  for (const auto& [name, value] : entry.dims) dims[name] = static_cast<double>(value);
+  try {
+    workload.info.name = entry.name;
+    workload.info.scalars = scalars_of(entry, signature);
+    bind_inputs(workload, dims);
+    count(workload, dims);
+    for (const auto& input : workload.info.inputs) {
+      if (input) check_draw(input->draw);
+    }
+  } catch (const std::runtime_error& error) {
+    throw BadShapes(entry.name + ": " + error.what());
+  }
+  return workload;
+}
+
+Json identity(const Workload& workload) {
+  Json inputs = Json::object(), scalars = Json::object();
+  for (std::size_t i = 0; i < workload.info.inputs.size(); ++i) {
+    const auto& input = workload.info.inputs[i];
+    if (!input) continue;
+    inputs[workload.signature.inputs[i].name] = {
+        {"dtype", name(input->type.dtype)}, {"shape", input->type.shape}, {"draw", input->draw}};
+  }
+  for (std::size_t i = 0; i < workload.info.scalars.size(); ++i) {
+    scalars[workload.signature.scalars[i].name] = to_json(workload.info.scalars[i]);
+  }
+  return {{"problem", workload.entry.problem},
+          {"dtype", name(workload.dtype)},
+          {"inputs", std::move(inputs)},
+          {"scalars", std::move(scalars)}};
+}
+
+}  // namespace prenorm::harness::bench
