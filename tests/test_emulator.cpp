@@ -177,7 +177,7 @@ __global__ void count_atomically(int* count, unsigned* most, int* least, double*
 
 /// Each thread takes the lock in turn: an exchange of many steps, not one atomic.
 __global__ void take_tickets(int* next, int* seen) {
-  int ticket = *next;
+  int ticket = atomicAdd(next, 0);
   while (true) {
     const int found = atomicCAS(next, ticket, ticket + 1);
     if (found == ticket) break;
@@ -404,6 +404,7 @@ BOOST_AUTO_TEST_CASE(compare_and_swap_gives_every_thread_one_ticket) {
   BOOST_TEST(seen == std::vector<int>(6400, 1), boost::test_tools::per_element());
 }
 
+#if !defined(__SANITIZE_THREAD__)  // which knows no fences
 BOOST_AUTO_TEST_CASE(one_block_is_the_last) {
   std::vector<float> x(500), partial(500);
   std::iota(x.begin(), x.end(), 1.0f);
@@ -414,6 +415,7 @@ BOOST_AUTO_TEST_CASE(one_block_is_the_last) {
     BOOST_TEST(y == 500 * 501 / 2);
   }
 }
+#endif
 
 BOOST_AUTO_TEST_CASE(no_blocks_are_no_launch) {
   run(0, 32, nothing);
