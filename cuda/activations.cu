@@ -28,10 +28,10 @@ void launch_v1(const char* name, View<const T> x, Stream stream, View<T> y) {
 
 // ---- v2: 16-byte accesses, four in flight -------------------------------------------------------
 
-constexpr int v2_threads = 256, v2_vectors = 4;
+[[maybe_unused]] constexpr int v2_threads = 256, v2_vectors = 4;
 
 template <class Activation, class T>
-__global__ void __launch_bounds__(v2_threads)
+__global__ void __launch_bounds__(v2_threads, 4)
     activation_v2(const T* __restrict__ x, T* __restrict__ y, std::int64_t size) {
   constexpr int N = vector_width<T>;
   const std::int64_t first =
@@ -46,14 +46,14 @@ __global__ void __launch_bounds__(v2_threads)
 #pragma unroll
   for (int v = 0; v < v2_vectors; ++v) {
     const std::int64_t i = first + v * v2_threads * N;
-    if (i + N <= size) {
+    if (i + N > size) continue;
 #pragma unroll
-      for (int k = 0; k < N; ++k) a[v].element[k] = narrow<T>(Activation()(widen(a[v].element[k])));
-      store_vector(y + i, a[v]);
-    } else {  // what is left behind the last whole vector
-      for (std::int64_t k = i; k < size; ++k) y[k] = narrow<T>(Activation()(widen(x[k])));
-    }
+    for (int k = 0; k < N; ++k) a[v].element[k] = narrow<T>(Activation()(widen(a[v].element[k])));
+    store_vector(y + i, a[v]);
   }
+  // What is left behind the last whole vector: an element each for the first threads.
+  const std::int64_t left = size / N * N + global_thread();
+  if (left < size) y[left] = narrow<T>(Activation()(widen(x[left])));
 }
 
 template <class Activation, class T>

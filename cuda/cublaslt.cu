@@ -149,7 +149,7 @@ Event make_event(const char* what) {
   return Event(event);
 }
 
-/// A run of a candidate, in the middle of two events.
+/// A run of a candidate between two events.
 struct Run {
   std::size_t algorithm;
   Event start, stop;

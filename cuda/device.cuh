@@ -1,6 +1,10 @@
 // CUDA for every file of this folder: the real one where nvcc compiles, the emulator's where the
 // host compiler does. No other file asks which of the two it is, but those that must call CUDA's
+<<<<<<< HEAD
 // runtime (launch.cuh, workspace.cuh), its libraries (linear.cu) or its intrinsics (types.cuh).
+=======
+// runtime (launch.cuh, device_error.cuh, workspace.cuh) or its intrinsics (types.cuh).
+>>>>>>> kernels
 #pragma once
 
 #if defined(__CUDACC__)

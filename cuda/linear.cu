@@ -12,7 +12,9 @@
 #include "product.cuh"
 #include "types.cuh"
 
-#if defined(__CUDACC__)
+// Not for cuda-naive, which launches v1 alone.
+#if defined(__CUDACC__) && !defined(PRENORM_CUDA_NAIVE)
+#define PRENORM_CUBLASLT
 #include "cublaslt.cuh"
 #endif
 
@@ -127,7 +129,7 @@ void product_v2(const Product<T>& product, Stream stream) {
 template <class T>
 void product_launched(const Product<T>& product, Stream stream) {
   if (!has_outputs(product)) return;
-#if defined(__CUDACC__)
+#if defined(PRENORM_CUBLASLT)
   if (cublaslt_product(product, stream)) return;
 #endif
   product_v2(product, stream);

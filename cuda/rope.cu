@@ -15,6 +15,9 @@
 // then what each thread's own sine and cosine would be, but for the frequencies, which the block
 // still shares.
 //
+// The stack that the compiler reports for these kernels is CUDA's own, for the sine of a very large
+// angle; nothing is spilled.
+//
 // Positions lie on the device, so it is the kernel that finds one out of range. Its rows are NaN,
 // for a launch in a graph can report nothing else.
 #include "broadcast.cuh"
@@ -32,6 +35,13 @@ template <class C>
 struct alignas(2 * sizeof(C)) Rotation {
   C cos, sin;
 };
+
+template <class C>
+__device__ Rotation<C> rotation_by(double angle) {
+  double sine, cosine;
+  sincos(angle, &sine, &cosine);
+  return {static_cast<C>(cosine), static_cast<C>(sine)};
+}
 
 /// Turns a pair counter-clockwise.
 template <class T>
@@ -95,8 +105,9 @@ void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_positions
 
 // ---- v1: one pair a thread ----------------------------------------------------------------------
 
-__global__ void check_positions(const std::int64_t* token_positions, std::int64_t positions,
-                                std::int64_t max_seq_len, WrongIndex* wrong) {
+[[maybe_unused]] __global__ void check_positions(const std::int64_t* token_positions,
+                                                 std::int64_t positions, std::int64_t max_seq_len,
+                                                 WrongIndex* wrong) {
   const std::int64_t i = global_thread();
   if (i < positions) checked_position(token_positions, i, max_seq_len, wrong);
 }
@@ -122,7 +133,7 @@ __global__ void rope_v1(const T* x, const std::int64_t* token_positions, T* y, R
   T* b = y + (to * sizes.seq + token) * sizes.d_k + 2 * pair;
   b[0] = a[0];
   b[1] = a[1];
-  rotate(b[0], b[1], {static_cast<C>(cos(angle)), static_cast<C>(sin(angle))});
+  rotate(b[0], b[1], rotation_by<C>(angle));
 }
 
 template <class T>
@@ -141,32 +152,38 @@ void launch_rope_v1(View<const T> x, View<const std::int64_t> token_positions, d
 
 constexpr int v2_threads = 256, v2_pairs = 64, v2_rotations = 1024;
 
-/// What a block takes: `positions` of those given by `pairs` of d_k/2, at most v2_rotations of
-/// them, for `heads` of the batches that share these positions.
-struct RopeTile {
+/// How the work is cut into blocks. A block takes `positions` of those given by `pairs` of d_k/2,
+/// at most v2_rotations of them, for `heads` of the innermost axis that shares these positions.
+struct RopeTiles {
   int positions, pairs;
   std::int64_t heads;
+  std::int64_t across, along, parts, outer;    // blocks: pairs, positions, heads, axes further out
+  std::int64_t all_heads, x_stride, y_stride;  // the innermost axis, in batches
 };
 
-/// N elements of x move at a time, an even number that divides d_k. Blocks along x of the grid go
-/// through the tiles, first along the pairs, along y through the heads.
+/// N elements of x move at a time, an even number that divides d_k.
 template <class T, int N>
-__global__ void __launch_bounds__(v2_threads)
+__global__ void __launch_bounds__(v2_threads, 3)
     rope_v2(const T* __restrict__ x, const std::int64_t* __restrict__ token_positions,
-            T* __restrict__ y, RopeSizes sizes, RopeTile tile, double theta,
+            T* __restrict__ y, RopeSizes sizes, RopeTiles tiles, double theta,
             std::int64_t max_seq_len, WrongIndex* wrong) {
   using C = compute_t<T>;
   constexpr int in_flight = 4;
   __shared__ Rotation<C> rotation[v2_rotations];
   __shared__ double position[v2_rotations], divide_by[v2_pairs];
   const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t all_pairs = sizes.d_k / 2;
-  const std::int64_t across = max(ceil_div(all_pairs, tile.pairs), std::int64_t{1});
-  const std::int64_t first_pair = blockIdx.x % across * tile.pairs;
-  const std::int64_t first_position = blockIdx.x / across * tile.positions;
-  const int pairs = static_cast<int>(min(all_pairs - first_pair, std::int64_t{tile.pairs}));
-  const int positions =
-      static_cast<int>(min(sizes.positions - first_position, std::int64_t{tile.positions}));
+  std::int64_t block = blockIdx.x;
+  const std::int64_t first_pair = block % tiles.across * tiles.pairs;
+  block /= tiles.across;
+  const std::int64_t first_position = block % tiles.along * tiles.positions;
+  block /= tiles.along;
+  const std::int64_t first_head = block % tiles.parts * tiles.heads;
+  const std::int64_t outer = block / tiles.parts * tiles.all_heads;
+  const int pairs =
+      static_cast<int>(min(sizes.d_k / 2 - first_pair, static_cast<std::int64_t>(tiles.pairs)));
+  const int positions = static_cast<int>(
+      min(sizes.positions - first_position, static_cast<std::int64_t>(tiles.positions)));
+  const int heads = static_cast<int>(min(tiles.all_heads - first_head, tiles.heads));
 
   for (int i = thread; i < positions; i += v2_threads) {
     position[i] = checked_position(token_positions, first_position + i, max_seq_len, wrong);
@@ -176,13 +193,11 @@ __global__ void __launch_bounds__(v2_threads)
   }
   __syncthreads();
   for (int i = thread; i < positions * pairs; i += v2_threads) {
-    const double angle = position[i / pairs] / divide_by[i % pairs];
-    rotation[i] = {static_cast<C>(cos(angle)), static_cast<C>(sin(angle))};
+    rotation[i] = rotation_by<C>(position[i / pairs] / divide_by[i % pairs]);
   }
   __syncthreads();
 
-  const std::int64_t first_head = blockIdx.y * tile.heads;
-  const std::int64_t end_head = min(first_head + tile.heads, sizes.shared.size);
+  const std::int64_t part = sizes.seq * sizes.d_k;
   const int width = pairs * 2 / N;  // of a row, in vectors
   for (int item = thread; item < positions * width; item += v2_threads) {
     const int row = item / width, pair = item % width * (N / 2);
@@ -192,48 +207,67 @@ __global__ void __launch_bounds__(v2_threads)
     const std::int64_t own = (first_position + row) / sizes.seq;
     const std::int64_t at =
         (first_position + row) % sizes.seq * sizes.d_k + (first_pair + pair) * 2;
-    const std::int64_t part = sizes.seq * sizes.d_k;
-    const T* from = x + sizes.own.part(of_x, own) * part + at;
-    T* to = y + sizes.own.part(of_y, own) * part + at;
-    for (std::int64_t head = first_head; head < end_head; head += in_flight) {
+    const T* from = x + at +
+                    part * (sizes.own.part(of_x, own) + sizes.shared.part(of_x, outer) +
+                            first_head * tiles.x_stride);
+    T* to = y + at +
+            part * (sizes.own.part(of_y, own) + sizes.shared.part(of_y, outer) +
+                    first_head * tiles.y_stride);
+    for (int head = 0; head < heads; head += in_flight) {
       Vector<T, N> a[in_flight] = {};
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) {
-        if (head + v < end_head) {
-          a[v] = load_vector<N>(from + sizes.shared.part(of_x, head + v) * part);
-        }
+        if (head + v < heads) a[v] = load_vector<N>(from + v * tiles.x_stride * part);
       }
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) {
-        if (head + v >= end_head) continue;
+        if (head + v >= heads) continue;
 #pragma unroll
         for (int k = 0; k < N; k += 2) rotate(a[v].element[k], a[v].element[k + 1], r[k / 2]);
-        store_vector(to + sizes.shared.part(of_y, head + v) * part, a[v]);
+        store_vector(to + v * tiles.y_stride * part, a[v]);
       }
+      from += in_flight * tiles.x_stride * part;
+      to += in_flight * tiles.y_stride * part;
     }
   }
+}
+
+[[maybe_unused]] RopeTiles rope_tiles(const RopeSizes& sizes) {
+  constexpr std::int64_t one = 1;
+  RopeTiles tiles{};
+  const RopeAxes& shared = sizes.shared;
+  const bool shares = shared.count > 0 && shared.size > 0;
+  const int inner = shared.count - 1;
+  tiles.all_heads = shares ? shared.extent[inner] : shared.size;
+  tiles.x_stride = shares ? shared.stride[of_x][inner] : 0;
+  tiles.y_stride = shares ? shared.stride[of_y][inner] : 0;
+  tiles.outer = shares ? shared.size / tiles.all_heads : 1;
+
+  // Where nothing is to be turned, one block a tile still looks at the positions.
+  tiles.pairs = static_cast<int>(std::clamp<std::int64_t>(sizes.d_k / 2, 1, v2_pairs));
+  tiles.positions = v2_rotations / tiles.pairs;
+  tiles.across = std::max(one, ceil_div(sizes.d_k / 2, tiles.pairs));
+  tiles.along = ceil_div(sizes.positions, tiles.positions);
+  // Few positions: their heads are spread over blocks until these fill a device. Each of them has
+  // the table to make, so none has fewer than 8.
+  constexpr std::int64_t enough_blocks = 512;
+  const std::int64_t blocks = std::max(one, tiles.across * tiles.along * tiles.outer);
+  tiles.parts = std::clamp(enough_blocks / blocks, one, std::max(one, tiles.all_heads / 8));
+  // Heads of a block are counted by an int.
+  tiles.parts = std::max(tiles.parts, ceil_div(tiles.all_heads, 1 << 30));
+  tiles.heads = ceil_div(tiles.all_heads, tiles.parts);
+  return tiles;
 }
 
 template <int N, class T>
 void launch_rope_v2(View<const T> x, View<const std::int64_t> token_positions, double theta,
                     std::int64_t max_seq_len, Stream stream, View<T> y) {
   const RopeSizes sizes = rope_sizes(x, token_positions, y);
-  const std::int64_t all_pairs = sizes.d_k / 2, heads = sizes.shared.size;
-  RopeTile tile;
-  tile.pairs = static_cast<int>(std::clamp<std::int64_t>(all_pairs, 1, v2_pairs));
-  tile.positions = v2_rotations / tile.pairs;
-  const std::int64_t across = std::max<std::int64_t>(ceil_div(all_pairs, tile.pairs), 1);
-  const std::int64_t tiles = ceil_div(sizes.positions, tile.positions) * across;
-  // Few positions: their heads are spread over blocks until these fill a device, each of which has
-  // the table to make, so none has fewer than 8.
-  constexpr std::int64_t enough_blocks = 512;
-  const std::int64_t parts = std::clamp<std::int64_t>(
-      enough_blocks / std::max<std::int64_t>(tiles, 1), 1, std::max<std::int64_t>(heads / 8, 1));
-  tile.heads = ceil_div(heads, parts);
+  const RopeTiles tiles = rope_tiles(sizes);
   const WrongValue wrong(stream);
-  launch({"rope v2", tiles, v2_threads, stream, 0, static_cast<unsigned>(parts)}, rope_v2<T, N>,
-         x.data(), token_positions.data(), y.data(), sizes, tile, theta, max_seq_len,
-         wrong.first());
+  launch({"rope v2", tiles.across * tiles.along * tiles.parts * tiles.outer, v2_threads, stream},
+         rope_v2<T, N>, x.data(), token_positions.data(), y.data(), sizes, tiles, theta,
+         max_seq_len, wrong.first());
   throw_if_wrong(wrong, token_positions.data(), max_seq_len);
 }
 

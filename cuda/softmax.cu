@@ -168,7 +168,7 @@ __device__ void store_row_part(T* row, std::int64_t i, std::int64_t n, const com
 
 /// A block is threads (x, y): x share a row, y rows lie side by side.
 template <class T, int N, int vectors>
-__global__ void __launch_bounds__(most_threads<T>)
+__global__ void __launch_bounds__(most_threads<T>, 1)
     softmax_rows(const T* __restrict__ x, T* __restrict__ y, std::int64_t rows, std::int64_t n) {
   using C = compute_t<T>;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(most_threads<T>)
 
 /// A block of threads along x is one row, too long for its registers.
 template <class T, int N>
-__global__ void __launch_bounds__(most_threads<T>)
+__global__ void __launch_bounds__(most_threads<T>, 1)
     softmax_long_rows(const T* __restrict__ x, T* __restrict__ y, std::int64_t n) {
   using C = compute_t<T>;
   constexpr int vectors = N == 1 ? 8 : most_vectors<T, N>;
@@ -320,7 +320,7 @@ struct Columns {
 /// A block is threads (x, y): x hold neighbouring columns, N each; y share them, thread y the rows
 /// y, y + blockDim.y, ...
 template <class T, int N, int vectors>
-__global__ void __launch_bounds__(most_threads<T>)
+__global__ void __launch_bounds__(most_threads<T>, 1)
     softmax_columns(const T* __restrict__ x, T* __restrict__ y, std::int64_t columns,
                     std::int64_t n, std::int64_t inner) {
   using C = compute_t<T>;
@@ -365,7 +365,7 @@ __global__ void __launch_bounds__(most_threads<T>)
 
 /// As softmax_columns, for columns that are too long for the block's registers.
 template <class T, int N>
-__global__ void __launch_bounds__(most_threads<T>)
+__global__ void __launch_bounds__(most_threads<T>, 1)
     softmax_long_columns(const T* __restrict__ x, T* __restrict__ y, std::int64_t columns,
                          std::int64_t n, std::int64_t inner) {
   using C = compute_t<T>;

@@ -12,3 +12,8 @@ PRENORM_SOLUTION(kDLCPU)
 #if defined(PRENORM_CUDA_TF32)
 extern "C" PRENORM_API const char* prenorm_mode() { return "tf32"; }
 #endif
+
+#if defined(PRENORM_CUDA_SOURCES)
+/// The digest of the sources of this folder that were compiled.
+extern "C" PRENORM_API const char* prenorm_sources() { return PRENORM_CUDA_SOURCES; }
+#endif

@@ -90,6 +90,16 @@ void require_agreement(const Tensor& stored, const Tensor& exact, const std::str
   throw std::runtime_error("the stored answer and that of " + truth + " in float64 differ: " + how);
 }
 
+/// Whether a tf32 tolerance can be found: there is a float32 output, and a function to call.
+bool has_tf32_products(const std::string& problem, const Case& info, Solution* textbook_tf32) {
+  if (textbook_tf32 == nullptr) return false;
+  if (std::ranges::find(info.outputs, DType::float32, &OutputInfo::dtype) == info.outputs.end()) {
+    return false;
+  }
+  // One that cannot be loaded is told of by the call.
+  return !textbook_tf32->load() || !textbook_tf32->function_for(problem).empty();
+}
+
 /// Whether y may stand for the truth e as far as NaN and infinities go.
 bool agree(double y, double e, DType dtype) {
   if (std::isnan(y) || std::isnan(e)) return std::isnan(y) && std::isnan(e);
@@ -146,6 +156,14 @@ DerivedTolerance derive_tolerance(double error, double rms, DType dtype, int dra
                             : "; atol = 4 ulp at rms " + short_number(rms) + ", more than 2 E")};
 }
 
+DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const Tolerance& ordinary) {
+  if (error_tf32 <= error) return {ordinary, "tf32: no larger error, the same tolerance"};
+  const bool by_error = 2 * error_tf32 > ordinary.atol;
+  return {{by_error ? 2 * error_tf32 : ordinary.atol, 4 * 0x1p-10},
+          "tf32: E = " + short_number(error_tf32) +
+              (by_error ? ", atol = 2 E" : ", atol as without tf32, more than 2 E")};
+}
+
 std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
                                   const std::vector<std::optional<Tensor>>& inputs,
                                   const std::vector<Scalar>& scalars, Solution& truth) {
@@ -166,34 +184,39 @@ std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& s
 }
 
 std::vector<NewTolerance> calibrate(const std::string& problem, const Signature& signature,
-                                    const LoadedCase& stored, Solution& textbook, Solution& truth,
-                                    int redraws, std::uint64_t seed) {
+                                    const LoadedCase& stored, const Yardsticks& by, int redraws,
+                                    std::uint64_t seed) {
   const Case& info = *stored.info;
   if (info.error) return {};
   const bool perturb = std::ranges::none_of(info.outputs, is_exact);
   std::vector<TensorType> types;
   for (const OutputInfo& output : info.outputs) types.push_back({output.dtype, output.shape});
-  std::vector<double> errors(info.outputs.size(), 0);
+  const bool tf32 = has_tf32_products(problem, info, by.textbook_tf32);
+  std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors;
 
   const auto measure = [&](const auto& inputs, const auto& scalars, const auto& exact) {
-    const std::vector<Tensor> actual =
-        outputs_of(problem, signature, textbook, inputs, scalars, types);
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      errors[i] = std::max(errors[i], largest_error(actual[i], exact[i]));
-    }
+    const auto raise = [&](std::vector<double>& largest, Solution& textbook) {
+      const std::vector<Tensor> actual =
+          outputs_of(problem, signature, textbook, inputs, scalars, types);
+      for (std::size_t i = 0; i < largest.size(); ++i) {
+        largest[i] = std::max(largest[i], largest_error(actual[i], exact[i]));
+      }
+    };
+    raise(errors, by.textbook);
+    if (tf32) raise(errors_tf32, *by.textbook_tf32);
   };
   int number = 0;
   try {
-    const auto exact = exact_outputs(problem, signature, stored.inputs, info.scalars, truth);
+    const auto exact = exact_outputs(problem, signature, stored.inputs, info.scalars, by.truth);
     for (std::size_t i = 0; i < exact.size(); ++i) {
-      require_agreement(stored.expected[i], exact[i], truth.label());
+      require_agreement(stored.expected[i], exact[i], by.truth.label());
     }
     measure(stored.inputs, info.scalars, stored.expected);
     for (number = 1; number <= redraws; ++number) {
       auto random = generator(seed, problem + "/" + info.name + "/" + std::to_string(number));
       const auto inputs = redraw(stored, signature, perturb, random);
       const auto scalars = perturb ? nudged(info.scalars, random) : info.scalars;
-      measure(inputs, scalars, exact_outputs(problem, signature, inputs, info.scalars, truth));
+      measure(inputs, scalars, exact_outputs(problem, signature, inputs, info.scalars, by.truth));
     }
   } catch (const std::runtime_error& error) {
     const std::string where =
@@ -216,7 +239,14 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       const double rms = root_mean_square(stored.expected[i], output.dtype);
       derived = derive_tolerance(errors[i], rms, output.dtype, redraws + 1);
     }
-    tolerances.push_back({info.name, signature.outputs[i].name, derived.tolerance, derived.reason});
+    NewTolerance found{info.name, signature.outputs[i].name, derived.tolerance, std::nullopt,
+                       derived.reason};
+    if (tf32 && output.dtype == DType::float32) {
+      derived = derive_tf32_tolerance(errors_tf32[i], errors[i], found.tolerance);
+      found.tolerance_tf32 = derived.tolerance;
+      found.reason += "; " + derived.reason;
+    }
+    tolerances.push_back(std::move(found));
   }
   return tolerances;
 }

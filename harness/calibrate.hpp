@@ -5,6 +5,14 @@
 
 namespace prenorm::harness {
 
+/// Whose errors and answers tolerances come from.
+struct Yardsticks {
+  Solution& textbook;  // the textbook loop
+  Solution& truth;     // called in float64
+  Solution* textbook_tf32 =
+      nullptr;  // the textbook loop with tf32 products; nullptr: there is none
+};
+
 /// E is the largest error of the textbook loop (`textbook`, in the case's type) against float64,
 /// over the stored inputs (truth: the stored outputs) and `redraws` fresh ones (truth: `truth`
 /// called in float64 on the same values, widened). In a redraw the textbook loop sees the float
@@ -13,11 +21,14 @@ namespace prenorm::harness {
 /// and rtol = 4 eps(T). A case whose stored tolerance is zero stays exact: atol = rtol = 0, and
 /// E > 0 is an error. E and the root mean square are over finite elements.
 ///
+/// An output of float32 also gets a tf32 tolerance where `textbook_tf32` has a function for the
+/// problem: from its largest error over the same inputs, by derive_tf32_tolerance().
+///
 /// Throws std::runtime_error, naming the case, where a solution fails, where the stored answer is
-/// not that of `truth`, or where the two solutions disagree on which elements are NaN or infinite.
+/// not that of `truth`, or where the solutions disagree on which elements are NaN or infinite.
 /// A case that must be refused has no tolerances: nothing.
 std::vector<NewTolerance> calibrate(const std::string& problem, const Signature& signature,
-                                    const LoadedCase& stored, Solution& textbook, Solution& truth,
+                                    const LoadedCase& stored, const Yardsticks& by,
                                     int redraws = 15, std::uint64_t seed = 0);
 
 /// The exact answer for inputs of any floating type: `truth` on the inputs widened to float64.
@@ -43,5 +54,10 @@ struct DerivedTolerance {
 
 /// The rule above: `error` is E, found in `draws` draws, `rms` the output's root mean square.
 DerivedTolerance derive_tolerance(double error, double rms, DType dtype, int draws);
+
+/// The tf32 tolerance that goes with an ordinary one; `error_tf32` is the largest error of the loop
+/// with tf32 products, `error` is E. atol = 2 error_tf32, but at least the ordinary atol. Where
+/// tf32 shows, which is where error_tf32 > error, rtol = 4 * 2^-10; else the ordinary rtol.
+DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const Tolerance& ordinary);
 
 }  // namespace prenorm::harness

@@ -10,12 +10,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view prefix = "libprenorm_", suffix = ".so";
+constexpr std::string_view prefix = "libprenorm_", suffix = ".so", absent = ".absent";
 
 fs::path shipped_folder() { return home() / "lib" / "prenorm"; }
 
-fs::path shipped_library(const std::string& name) {
-  return shipped_folder() / (std::string(prefix) + name + std::string(suffix));
+/// The library, or the file that says why it was not built; empty where there is neither.
+fs::path shipped_file(const std::string& name) {
+  std::error_code ignored;
+  for (const std::string& file :
+       {std::string(prefix) + name + std::string(suffix), name + std::string(absent)}) {
+    if (fs::exists(shipped_folder() / file, ignored)) return shipped_folder() / file;
+  }
+  return {};
 }
 
 std::string shipped_names() {
@@ -60,14 +66,17 @@ fs::path home() {
 
 std::vector<std::string> shipped_solutions() {
   std::vector<std::string> names;
-  std::error_code absent;
-  for (const fs::directory_entry& entry : fs::directory_iterator(shipped_folder(), absent)) {
+  std::error_code no_folder;
+  for (const fs::directory_entry& entry : fs::directory_iterator(shipped_folder(), no_folder)) {
     const std::string file = entry.path().filename().string();
     if (file.starts_with(prefix) && file.ends_with(suffix)) {
       names.push_back(file.substr(prefix.size(), file.size() - prefix.size() - suffix.size()));
+    } else if (file.ends_with(absent) && file.size() > absent.size()) {
+      names.push_back(file.substr(0, file.size() - absent.size()));
     }
   }
   std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
   return names;
 }
 
@@ -86,8 +95,8 @@ Solution find_solution(const std::string& name, const Solution::Options& options
   const std::string variant = slash == std::string::npos ? "" : name.substr(slash + 1);
   const bool plain_name = !shipped.empty() && shipped != "." && shipped != ".." &&
                           variant.find('/') == std::string::npos;
-  if (plain_name && fs::exists(shipped_library(shipped), ignored)) {
-    return {name, shipped_library(shipped), variant, options};
+  if (const fs::path file = plain_name ? shipped_file(shipped) : fs::path(); !file.empty()) {
+    return {name, file, variant, options};
   }
   throw std::invalid_argument("no solution " + name + ": shipped are " + shipped_names() +
                               "; or give the path of a library (lib.so, lib.so/variant)");

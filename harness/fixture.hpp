@@ -135,10 +135,12 @@ struct NewTolerance {
   std::string case_name;
   std::string tensor;
   Tolerance tolerance;
+  std::optional<Tolerance> tolerance_tf32;
   std::string reason;
 };
 
-/// Writes atol, rtol and reason to outputs of an existing file, and leaves the rest as it is.
+/// Writes atol, rtol, reason and, where they are given, atol_tf32 and rtol_tf32 to outputs of an
+/// existing file, and leaves the rest as it is.
 ///
 /// The file is replaced in one step: a run that is cut off leaves the old one.
 void write_tolerances(const std::filesystem::path& path, std::span<const NewTolerance> tolerances);

@@ -149,6 +149,7 @@ void write_tolerances(const std::filesystem::path& path, std::span<const NewTole
     Node& outputs = member(member(member(root, "cases"), each.case_name), "outputs");
     Node& output = member(outputs, each.tensor);
     add_tolerance(output, each.tolerance, "");
+    add_tolerance(output, each.tolerance_tf32, "_tf32");
     output.attributes.push_back(text_attribute("reason", each.reason));
   }
   change_attributes(path, root);

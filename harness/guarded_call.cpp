@@ -42,6 +42,7 @@ GuardedCall::GuardedCall(const Call& call, std::uint64_t number, std::mt19937_64
   message_.number = number;
   message_.function = call.function;
   message_.scalars = call.scalars;
+  message_.timed = call.timed;
   std::vector<std::size_t> sizes;
   const auto* inputs = call.signature != nullptr ? &call.signature->inputs : nullptr;
   const auto* outputs = call.signature != nullptr ? &call.signature->outputs : nullptr;
@@ -148,6 +149,7 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     case Returned::How::out_of_memory: return found(Status::out_of_memory, printable(answer.what));
     case Returned::How::threw:
       return found(Status::runtime_error, "threw an exception: " + printable(answer.what));
+    case Returned::How::device_failed: return found(Status::runtime_error, printable(answer.what));
     case Returned::How::returned: break;
   }
   if (answer.code != PRENORM_OK) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cfenv>
-#include <chrono>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::string_view prefix = "prenorm_";
 /// What every solution exports beside its problems' functions.
-constexpr std::array<std::string_view, 3> not_problems{"abi", "device", "mode"};
+constexpr std::array<std::string_view, 4> not_problems{"abi", "device", "mode", "sources"};
 
 /// The tables of a loaded object that name its symbols.
 struct SymbolTables {
@@ -98,22 +97,11 @@ Function* require(void* handle, const std::string& name) {
   throw CannotLoad("the library exports no function " + name);
 }
 
-/// Why this machine cannot run code for that device; empty where it can.
-///
-/// Only this process may ask: a driver that fails takes no more with it than a worker.
-std::string why_unavailable(std::int32_t device) {
-  switch (device) {
-    case kDLCPU: return "";
-    case kDLCUDA:
-    case kDLCUDAHost:
-    case kDLCUDAManaged: return "no CUDA device";
-    case kDLROCM:
-    case kDLROCMHost: return "no ROCm device";
-    case kDLMetal: return "no Metal device";
-    case kDLVulkan: return "no Vulkan device";
-    case kDLOpenCL: return "no OpenCL device";
-    default: return "no device of DLPack's type " + std::to_string(device);
-  }
+/// What an optional function without parameters says; empty where it is absent.
+std::string text_of(void* handle, const std::string& name) {
+  auto* function = find<const char*()>(handle, name);
+  const char* text = function == nullptr ? nullptr : function();
+  return text == nullptr ? "" : text;
 }
 
 /// A DLTensor together with what it points to.
@@ -121,7 +109,7 @@ struct TensorArgument {
   std::vector<std::int64_t> shape, strides;
   DLTensor tensor{};
 
-  TensorArgument(const protocol::Argument& argument, std::byte* data)
+  TensorArgument(const protocol::Argument& argument, std::byte* data, DLDevice place)
       : shape(argument.type.shape), strides(shape.size()) {
     std::int64_t stride = 1;
     for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -129,7 +117,7 @@ struct TensorArgument {
       stride *= shape[axis];
     }
     tensor.data = data;
-    tensor.device = {kDLCPU, 0};
+    tensor.device = place;
     tensor.ndim = static_cast<std::int32_t>(shape.size());
     tensor.dtype = to_dlpack(argument.type.dtype);
     tensor.shape = shape.data();
@@ -152,16 +140,17 @@ prenorm_scalar to_c(const Scalar& scalar) {
   return result;
 }
 
-/// The arguments of one call, as C sees them. The only place that knows on which device tensors
-/// lie: buffers of another device would be filled here from `memory`, and copied back after a call.
+/// The arguments of one call, as C sees them: tensors on the device, the message's buffer not.
 class Arguments {
  public:
-  Arguments(const protocol::CallMessage& message, const GuardedMemory& memory) {
+  Arguments(const protocol::CallMessage& message, const GuardedMemory& memory, const Device& device,
+            const Device::Buffers& buffers)
+      : place_(device.place()) {
     for (const std::optional<protocol::Argument>& input : message.inputs) {
-      inputs_.push_back(input ? add(*input, memory) : nullptr);
+      inputs_.push_back(input ? add(*input, buffers) : nullptr);
     }
     for (const protocol::Argument& output : message.outputs) {
-      outputs_.push_back(add(output, memory));
+      outputs_.push_back(add(output, buffers));
     }
     for (const Scalar& scalar : message.scalars) scalars_.push_back(to_c(scalar));
     call_.inputs = inputs_.data();
@@ -170,6 +159,7 @@ class Arguments {
     call_.num_scalars = static_cast<std::int32_t>(scalars_.size());
     call_.outputs = outputs_.data();
     call_.num_outputs = static_cast<std::int32_t>(outputs_.size());
+    call_.stream = device.stream();
     call_.error = reinterpret_cast<char*>(memory.data(message.error));
     call_.error_size = message.error.bytes;
   }
@@ -177,11 +167,13 @@ class Arguments {
   const prenorm_call* get() const { return &call_; }
 
  private:
-  DLTensor* add(const protocol::Argument& argument, const GuardedMemory& memory) {
-    owned_.push_back(std::make_unique<TensorArgument>(argument, memory.data(argument.region)));
+  DLTensor* add(const protocol::Argument& argument, const Device::Buffers& buffers) {
+    std::byte* data = buffers.data(argument.region);
+    owned_.push_back(std::make_unique<TensorArgument>(argument, data, place_));
     return &owned_.back()->tensor;
   }
 
+  DLDevice place_;
   std::vector<std::unique_ptr<TensorArgument>> owned_;
   std::vector<const DLTensor*> inputs_;
   std::vector<DLTensor*> outputs_;
@@ -201,6 +193,24 @@ class KeptFloatingPoint {
   std::fenv_t environment_{};
 };
 
+/// Calls, and puts what came of it into the answer.
+void call_function(prenorm_function function, const prenorm_call* call,
+                   protocol::Returned& answer) {
+  using How = protocol::Returned::How;
+  try {
+    answer.code = function(call);
+  } catch (const std::bad_alloc& error) {
+    answer.how = How::out_of_memory;
+    answer.what = error.what();
+  } catch (const std::exception& error) {
+    answer.how = How::threw;
+    answer.what = error.what();
+  } catch (...) {
+    answer.how = How::threw;
+    answer.what = "an exception that is no std::exception";
+  }
+}
+
 }  // namespace
 
 Library::Library(const std::filesystem::path& path) {
@@ -214,12 +224,18 @@ Library::Library(const std::filesystem::path& path) {
                      std::to_string(PRENORM_ABI));
   }
   description_.device = require<int()>(handle_, "prenorm_device")();
-  description_.unavailable = why_unavailable(description_.device);
-  if (auto* mode = find<const char*()>(handle_, "prenorm_mode")) {
-    const char* text = mode();
-    description_.mode = text == nullptr ? "" : text;
-  }
+  description_.mode = text_of(handle_, "prenorm_mode");
+  description_.sources = text_of(handle_, "prenorm_sources");
   description_.functions = problem_functions(handle_);
+}
+
+void Library::open_device() {
+  try {
+    device_ = harness::open_device(description_.device);
+    description_.facts = device_->facts();
+  } catch (const NoDevice& reason) {
+    description_.unavailable = reason.what();
+  }
 }
 
 protocol::Returned Library::call(const protocol::CallMessage& message,
@@ -232,24 +248,35 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
     answer.how = Returned::How::absent;
     return answer;
   }
-  const Arguments arguments(message, memory);
-  const KeptFloatingPoint kept;
-  const auto start = std::chrono::steady_clock::now();
   try {
-    answer.code = function(arguments.get());
-  } catch (const std::bad_alloc& error) {
+    std::vector<Region> tensors = message.layout().regions;
+    tensors.pop_back();  // the buffer for a message stays in the host's memory
+    const auto buffers = device_->copy(tensors, memory);
+    const Arguments arguments(message, memory, *device_, *buffers);
+    const KeptFloatingPoint kept;
+    const auto run = [&] { call_function(*function, arguments.get(), answer); };
+    answer.seconds = device_->time(run, message.timed);
+    buffers->copy_back();
+  } catch (const OutOfDeviceMemory& error) {
     answer.how = Returned::How::out_of_memory;
     answer.what = error.what();
-  } catch (const std::exception& error) {
-    answer.how = Returned::How::threw;
+  } catch (const DeviceFailed& error) {
+    // Whatever the function returned: it is no refusal, and no output can be fetched.
+    answer.how = Returned::How::device_failed;
     answer.what = error.what();
-  } catch (...) {
-    answer.how = Returned::How::threw;
-    answer.what = "an exception that is no std::exception";
   }
-  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   answer.what.resize(std::min<std::size_t>(answer.what.size(), 4096));
   return answer;
+}
+
+protocol::CopyBandwidth Library::copy_bandwidth() const {
+  try {
+    return {device_->copy_bandwidth()};
+  } catch (const OutOfDeviceMemory&) {
+  } catch (const DeviceFailed&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return {};
 }
 
 }  // namespace prenorm::harness

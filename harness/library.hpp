@@ -2,9 +2,11 @@
 // debugger.
 #pragma once
 
+#include "device.hpp"
 #include "worker_protocol.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 
 namespace prenorm::harness {
@@ -20,14 +22,23 @@ class Library {
   /// Loads, and asks what every solution must say. Throws CannotLoad.
   explicit Library(const std::filesystem::path& path);
 
+  /// Opens the device that the library asked for; where there is none, the description says why.
+  /// A step of its own: it may take more memory than a library's loading is allowed.
+  void open_device();
+
   const protocol::Loaded& description() const { return description_; }
 
-  /// Calls the function with the buffers in `memory`; exceptions become part of the answer.
+  /// Calls the function with the buffers in `memory`, on the device; exceptions become part of the
+  /// answer. Only after open_device() has found one.
   protocol::Returned call(const protocol::CallMessage& message, const GuardedMemory& memory) const;
+
+  /// What the device can copy at best.
+  protocol::CopyBandwidth copy_bandwidth() const;
 
  private:
   void* handle_ = nullptr;
   protocol::Loaded description_;
+  std::unique_ptr<Device> device_;
 };
 
 }  // namespace prenorm::harness

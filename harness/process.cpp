@@ -90,9 +90,9 @@ Pair pipe_pair() {
 
 std::vector<std::string> environment() {
   std::vector<std::string> kept;
-  for (const char* name :
-       {"PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "OPENBLAS_NUM_THREADS",
-        "OMP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+  for (const char* name : {"PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
+                           "PRENORM_CUDA_DRIVER", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
+                           "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name)) kept.push_back(std::string(name) + "=" + value);
   }
   return kept;

@@ -6,8 +6,10 @@
 #include "process.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <prenorm/prenorm.h>
 #include <random>
 #include <sys/wait.h>
@@ -15,6 +17,9 @@
 
 namespace prenorm::harness {
 namespace {
+
+/// Of a file that stands for a library that was not built.
+constexpr std::string_view absent_suffix = ".absent";
 
 /// What the worker said instead of an answer.
 struct Faulted {
@@ -93,7 +98,9 @@ struct Solution::Worker {
   bool tried = false;
   Status status = Status::passed;  // load_error or skipped where it cannot be used
   std::string message;
-  std::string mode;
+  std::string mode, sources;
+  bool on_device = false;
+  std::optional<DeviceFacts> facts;
   std::set<std::string> functions;
 
   std::unique_ptr<Connection> connection;  // none before the first load and after a crash
@@ -106,6 +113,10 @@ struct Solution::Worker {
   /// Loads, or loads again; a failure stays.
   bool start(const std::filesystem::path& path, const Options& options) {
     tried = true;
+    if (path.extension() == absent_suffix) {
+      explain_absence(path);
+      return false;
+    }
     try {
       accept(options.in_process ? load_here(path) : load_in_process(path, options.limits));
     } catch (const Faulted& faulted) {
@@ -124,6 +135,17 @@ struct Solution::Worker {
     return status == Status::passed;
   }
 
+  /// The file says why this build has no such library, and which sources it would have had.
+  void explain_absence(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::getline(file, message);
+    std::getline(file, sources);
+    message = message.empty() ? "not built" : printable(message);
+    sources = printable(sources);
+    on_device = true;  // what runs on the host is always built
+    status = Status::skipped;
+  }
+
   void fail(const std::string& why) {
     connection.reset();
     status = Status::load_error;
@@ -131,7 +153,10 @@ struct Solution::Worker {
   }
 
   protocol::Loaded load_here(const std::filesystem::path& path) {
-    if (!library) library = std::make_unique<Library>(path);
+    if (!library) {
+      library = std::make_unique<Library>(path);
+      library->open_device();
+    }
     return library->description();
   }
 
@@ -155,6 +180,9 @@ struct Solution::Worker {
       return fail("prenorm_mode says \"" + loaded.mode + "\", wanted \"tf32\" or no such function");
     }
     mode = loaded.mode;
+    sources = printable(loaded.sources);
+    on_device = loaded.device != kDLCPU;
+    facts = loaded.facts;
     functions.clear();
     std::ranges::copy_if(loaded.functions, std::inserter(functions, functions.end()), is_name);
     if (!loaded.unavailable.empty()) {
@@ -179,6 +207,9 @@ struct Solution::Worker {
         throw protocol::Malformed("the worker answered out of turn");
       }
       const protocol::Returned answer = protocol::decode_returned(payload);
+      if (answer.how == protocol::Returned::How::device_failed) {
+        connection.reset();  // with this process the device has done
+      }
       if (answer.number != guarded.message().number) {
         throw protocol::Malformed("the worker answered another call");
       }
@@ -200,7 +231,30 @@ struct Solution::Worker {
     connection.reset();  // the next call has a fresh one
     return outcome;
   }
+
+  std::optional<double> copy_bandwidth(const Options& options);
 };
+
+/// What a large copy reaches; nothing where the worker does not answer with a number.
+std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
+  double measured = 0;
+  try {
+    if (options.in_process) {
+      measured = library->copy_bandwidth().bytes_per_second;
+    } else {
+      const auto [kind, payload] =
+          connection->ask(protocol::encode_measure_copy(), -1, deadline_in(options.limits.seconds));
+      if (kind != protocol::Kind::copy_bandwidth) throw protocol::Malformed("out of turn");
+      measured = protocol::decode_copy_bandwidth(payload).bytes_per_second;
+    }
+  } catch (const Faulted&) {
+    connection.reset();
+  } catch (const std::exception&) {
+    connection.reset();  // the next call has a fresh one
+  }
+  if (std::isfinite(measured) && measured > 0) return measured;
+  return std::nullopt;
+}
 
 Solution::Solution(std::string label, std::filesystem::path library, std::string variant,
                    const Options& options)
@@ -221,6 +275,15 @@ bool Solution::load() {
 Status Solution::status() const { return worker_->status; }
 const std::string& Solution::message() const { return worker_->message; }
 const std::string& Solution::mode() const { return worker_->mode; }
+
+const std::string& Solution::sources() const { return worker_->sources; }
+bool Solution::on_device() const { return worker_->on_device; }
+const std::optional<DeviceFacts>& Solution::device_facts() const { return worker_->facts; }
+
+std::optional<double> Solution::copy_bandwidth() {
+  if (!load() || (!worker_->running() && !worker_->start(library_, options_))) return std::nullopt;
+  return worker_->copy_bandwidth(options_);
+}
 
 const std::set<std::string>& Solution::functions() {
   load();

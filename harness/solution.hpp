@@ -1,6 +1,7 @@
 // Solutions: shared libraries, run in a worker process (worker.cpp) that never sees the truth.
 #pragma once
 
+#include "device.hpp"
 #include "fixture.hpp"
 #include "verdict.hpp"
 
@@ -19,6 +20,9 @@ struct Call {
   std::vector<Scalar> scalars;           // in signature order
   std::vector<TensorType> outputs;       // in signature order
   const Signature* signature = nullptr;  // names the tensors in messages; else "input 1"
+  /// For a measurement: the caches hold nothing of the tensors when the call begins, and a device
+  /// is kept busy until the host has come to the call, so that launches cost no time.
+  bool timed = false;
 };
 
 /// What came of it. `status` is passed where the call returned 0 and broke no rule.
@@ -26,14 +30,14 @@ struct Outcome {
   Status status = Status::passed;
   std::string message;
   bool refused = false;  // the function itself returned an error, and broke no rule by it
-  double seconds = 0;    // of the function alone
+  double seconds = 0;    // of the function alone; on a device between two events of its stream
   std::vector<Tensor> outputs;
 };
 
 struct RunLimits {
-  double seconds = 60;  // for one call, and for loading
-  std::size_t bytes =
-      8ull << 30;  // of the worker's address space, beyond what it starts with; 0: none
+  double seconds = 60;             // for one call, and for loading
+  std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
+                                   // none. Not for a device's solution: worker.cpp says why
 };
 
 /// A library in its worker process. The worker starts when it is first needed, and again after a
@@ -63,6 +67,17 @@ class Solution {
   const std::string& message() const;
   /// "tf32", or empty.
   const std::string& mode() const;
+  /// What prenorm_sources says: a digest of the sources that were compiled; or empty.
+  const std::string& sources() const;
+  /// The solution takes tensors of a device, or would, had it been built. Known after load(), also
+  /// where that gave false for want of the device.
+  bool on_device() const;
+  /// Its device, after load(); nothing for the CPU and where there is no device.
+  const std::optional<DeviceFacts>& device_facts() const;
+  /// Bytes read and written in a second by a large copy where the solution's tensors lie: the
+  /// device's memory, or the host's by all threads; the median of 20. Measured at each call of
+  /// this. Nothing where the solution cannot be used, or there is no room.
+  std::optional<double> copy_bandwidth();
   /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps".
   const std::set<std::string>& functions();
   /// The function for a problem: with the variant where this solution has one; empty if absent.
@@ -86,7 +101,9 @@ class Solution {
 /// std::invalid_argument with a message that lists the shipped names.
 Solution find_solution(const std::string& name, const Solution::Options& options);
 
-/// The names of the solutions in the shipped folder, sorted.
+/// The names of the solutions in the shipped folder, sorted. Among them are those that this build
+/// left out: NAME.absent, whose first line is the reason and whose second prenorm_sources' text.
+/// Such a solution is SKIPPED with the reason, and takes no worker.
 std::vector<std::string> shipped_solutions();
 
 /// The folder of the running program's solutions and helpers ($PRENORM_HOME overrides it).

@@ -2,6 +2,7 @@
 // sees an expected output, and judges nothing. What is said over descriptor 3: worker_protocol.md.
 #include "library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -68,14 +69,37 @@ void catch_faults() {
 /// Where memory runs out, the kernel shall end this process first, and not the judging program.
 void volunteer_for_the_oom_killer() { std::ofstream("/proc/self/oom_score_adj") << "1000"; }
 
-/// Limits the address space to what it is now and `more` bytes.
-void limit_memory(std::uint64_t more) {
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t bytes = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + more;
-  const rlimit limit{bytes, bytes};
-  ::setrlimit(RLIMIT_AS, &limit);
-}
+/// A limit on the address space: what it is now and some more bytes.
+class MemoryLimit {
+ public:
+  /// Of this process, from now on; 0: none.
+  explicit MemoryLimit(std::uint64_t more) : set_(more > 0) {
+    if (!set_) return;
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    ::getrlimit(RLIMIT_AS, &before_);
+    limit_.rlim_cur = std::min(before_.rlim_max, pages * page_size() + more);
+    limit_.rlim_max = before_.rlim_max;
+    ::setrlimit(RLIMIT_AS, &limit_);
+  }
+
+  /// From now on nobody in this process can change it.
+  void keep() {
+    if (!set_) return;
+    limit_.rlim_max = limit_.rlim_cur;
+    ::setrlimit(RLIMIT_AS, &limit_);
+  }
+
+  void lift() {
+    if (set_) ::setrlimit(RLIMIT_AS, &before_);
+  }
+
+ private:
+  static rlim_t page_size() { return static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)); }
+
+  bool set_;
+  rlimit before_{}, limit_{};
+};
 
 struct Message {
   protocol::Kind kind{};
@@ -118,9 +142,19 @@ Message receive() {
 
 std::unique_ptr<Library> load(const std::string& payload) {
   const protocol::Load request = protocol::decode_load(payload);
-  if (request.memory > 0) limit_memory(request.memory);
+  MemoryLimit limit(request.memory);
   try {
     auto library = std::make_unique<Library>(request.library);
+    if (library->description().device == kDLCPU) {
+      limit.keep();
+    } else {
+      // A device's driver maps all of its memory, and as much of the host's as there may ever be,
+      // into one space of addresses: hundreds of gigabytes that nobody uses. No limit on addresses
+      // fits that, and what such a solution takes of the host's own memory is little. Where it is
+      // not, the kernel ends this process first.
+      limit.lift();
+    }
+    library->open_device();
     send_all(encode(library->description()));
     return library;
   } catch (const std::exception& error) {
@@ -165,6 +199,8 @@ void call(const Library& library, const std::string& payload, int descriptor) {
       library = load(message.payload);
     } else if (message.kind == protocol::Kind::call && library && message.descriptor >= 0) {
       call(*library, message.payload, message.descriptor);
+    } else if (message.kind == protocol::Kind::measure_copy && library) {
+      send_all(encode(library->copy_bandwidth()));
     } else {
       throw protocol::Malformed("a message out of turn");
     }

@@ -129,6 +129,24 @@ Scalar read_scalar(Reader& reader) {
   throw Malformed("unknown kind of scalar");
 }
 
+void write_facts(Writer& writer, const DeviceFacts& facts) {
+  writer.text(facts.name);
+  writer.text(facts.compute_capability);
+  writer.text(facts.driver);
+  writer.number(facts.memory);
+  writer.number(facts.l2);
+}
+
+DeviceFacts read_facts(Reader& reader) {
+  DeviceFacts facts;
+  facts.name = reader.text();
+  facts.compute_capability = reader.text();
+  facts.driver = reader.text();
+  facts.memory = reader.number<std::uint64_t>();
+  facts.l2 = reader.number<std::uint64_t>();
+  return facts;
+}
+
 }  // namespace
 
 Layout CallMessage::layout() const {
@@ -175,6 +193,7 @@ std::string encode(const CallMessage& message) {
   writer.count(message.outputs.size());
   for (const Argument& output : message.outputs) writer.tensor(output);
   writer.region(message.error);
+  writer.number(static_cast<std::uint8_t>(message.timed ? 1 : 0));
   return writer.finish();
 }
 
@@ -193,6 +212,7 @@ CallMessage decode_call(std::string_view payload) {
   message.outputs.resize(reader.count());
   for (Argument& output : message.outputs) output = reader.tensor();
   message.error = reader.region();
+  message.timed = reader.number<std::uint8_t>() != 0;
   reader.finish();
   return message;
 }
@@ -206,6 +226,9 @@ std::string encode(const Loaded& message) {
   writer.text(message.mode);
   writer.count(message.functions.size());
   for (const std::string& function : message.functions) writer.text(function);
+  writer.text(message.sources);
+  writer.number(static_cast<std::uint8_t>(message.facts ? 1 : 0));
+  if (message.facts) write_facts(writer, *message.facts);
   return writer.finish();
 }
 
@@ -219,6 +242,8 @@ Loaded decode_loaded(std::string_view payload) {
   message.mode = reader.text();
   message.functions.resize(reader.count());
   for (std::string& function : message.functions) function = reader.text();
+  message.sources = reader.text();
+  if (reader.number<std::uint8_t>() != 0) message.facts = read_facts(reader);
   reader.finish();
   return message;
 }
@@ -251,7 +276,8 @@ Returned decode_returned(std::string_view payload) {
   Returned message;
   message.number = reader.number<std::uint64_t>();
   const auto how = reader.number<std::uint8_t>();
-  if (how > static_cast<std::uint8_t>(Returned::How::absent)) throw Malformed("unknown outcome");
+  if (how > static_cast<std::uint8_t>(Returned::How::device_failed))
+    throw Malformed("unknown outcome");
   message.how = static_cast<Returned::How>(how);
   message.code = reader.number<std::int32_t>();
   message.seconds = reader.number<double>();
@@ -259,6 +285,21 @@ Returned decode_returned(std::string_view payload) {
   reader.finish();
   return message;
 }
+
+std::string encode(const CopyBandwidth& message) {
+  Writer writer(Kind::copy_bandwidth);
+  writer.number(message.bytes_per_second);
+  return writer.finish();
+}
+
+CopyBandwidth decode_copy_bandwidth(std::string_view payload) {
+  Reader reader(payload);
+  const CopyBandwidth message{reader.number<double>()};
+  reader.finish();
+  return message;
+}
+
+std::string encode_measure_copy() { return Writer(Kind::measure_copy).finish(); }
 
 Fault decode_fault(std::string_view payload) {
   Fault fault;

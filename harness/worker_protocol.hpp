@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arena.hpp"
+#include "device.hpp"
 #include "signature.hpp"
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 namespace prenorm::harness::protocol {
 
 /// Of the messages' format; both sides name it when they first speak.
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 /// Bytes that a message's payload may have.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -27,10 +28,12 @@ struct Malformed : std::runtime_error {
 enum class Kind : std::uint32_t {
   load = 1,
   call = 2,
+  measure_copy = 3,
   loaded = 101,
   load_failed = 102,
   returned = 103,
-  fault = 104
+  fault = 104,
+  copy_bandwidth = 105
 };
 
 /// What every message begins with.
@@ -57,7 +60,8 @@ struct CallMessage {
   std::vector<std::optional<Argument>> inputs;
   std::vector<Scalar> scalars;
   std::vector<Argument> outputs;
-  Region error;  // the buffer for an error message
+  Region error;        // the buffer for an error message
+  bool timed = false;  // empty the caches before it
 
   /// All regions: the inputs' that are there, the outputs', the error message's.
   Layout layout() const;
@@ -69,6 +73,8 @@ struct Loaded {
   std::string unavailable;  // why this machine cannot run it: "no CUDA device"; else empty
   std::string mode;         // what prenorm_mode says; else empty
   std::vector<std::string> functions;
+  std::string sources;               // what prenorm_sources says; else empty
+  std::optional<DeviceFacts> facts;  // of the device, unless it is the host
 };
 
 struct LoadFailed {
@@ -76,12 +82,17 @@ struct LoadFailed {
 };
 
 struct Returned {
-  enum class How : std::uint8_t { returned, threw, out_of_memory, absent };
+  enum class How : std::uint8_t { returned, threw, out_of_memory, absent, device_failed };
   std::uint64_t number = 0;
   How how = How::returned;
   std::int32_t code = 0;  // what the function returned
   double seconds = 0;     // of the function alone
-  std::string what;       // of the exception
+  std::string what;       // of the exception, or of the device's failure
+};
+
+/// Bytes read and written in a second by a large copy where the solution's tensors lie.
+struct CopyBandwidth {
+  double bytes_per_second = 0;  // 0: it could not be measured
 };
 
 /// The last word of a worker whose process hit an address that it may not use. Plain bytes without
@@ -102,6 +113,9 @@ std::string encode(const CallMessage& message);
 std::string encode(const Loaded& message);
 std::string encode(const LoadFailed& message);
 std::string encode(const Returned& message);
+std::string encode(const CopyBandwidth& message);
+/// A message without a payload.
+std::string encode_measure_copy();
 
 /// Payloads; throw Malformed.
 Load decode_load(std::string_view payload);
@@ -110,5 +124,6 @@ Loaded decode_loaded(std::string_view payload);
 LoadFailed decode_load_failed(std::string_view payload);
 Returned decode_returned(std::string_view payload);
 Fault decode_fault(std::string_view payload);
+CopyBandwidth decode_copy_bandwidth(std::string_view payload);
 
 }  // namespace prenorm::harness::protocol

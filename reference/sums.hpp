@@ -9,6 +9,7 @@
 #include "tensor.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -79,6 +80,21 @@ C sum_of_products(std::size_t n, A a, B b) {
   return sum;
 }
 
+/// Whether products read a float as tf32 units do (tf32/solution.cpp). Set between calls only.
+inline bool tf32_products = false;
+
+/// What a product reads of an operand: all of it, or the first 10 of a float's 23 mantissa bits,
+/// the others cut off (NaN, whose payload may lie in these alone, stays NaN).
+template <class C>
+C operand(C value) {
+  if constexpr (std::is_same_v<C, float>) {
+    if (tf32_products && !std::isnan(value)) {
+      return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffffe000u);
+    }
+  }
+  return value;
+}
+
 /// c = a bᵀ.
 template <class C>
 void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
@@ -87,7 +103,8 @@ void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
     for (std::size_t j = 0; j < c.columns; ++j) {
       const C* v = b.row(j);
       c.row(i)[j] = sum_of_products<C>(
-          a.columns, [=](std::size_t l) { return u[l]; }, [=](std::size_t l) { return v[l]; });
+          a.columns, [=](std::size_t l) { return operand(u[l]); },
+          [=](std::size_t l) { return operand(v[l]); });
     }
   });
 }
@@ -99,8 +116,8 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
     const C* u = a.row(i);
     for (std::size_t j = 0; j < c.columns; ++j) {
       c.row(i)[j] = sum_of_products<C>(
-          a.columns, [=](std::size_t l) { return u[l]; },
-          [=](std::size_t l) { return b.row(l)[j]; });
+          a.columns, [=](std::size_t l) { return operand(u[l]); },
+          [=](std::size_t l) { return operand(b.row(l)[j]); });
     }
   });
 }

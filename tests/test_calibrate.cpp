@@ -98,13 +98,36 @@ BOOST_AUTO_TEST_CASE(or_four_units_in_the_last_place) {
   BOOST_TEST(derive_tolerance(0, 0, DType::float16, 1).tolerance.atol == 4 * std::ldexp(1.0, -24));
 }
 
+BOOST_AUTO_TEST_CASE(tf32_has_a_tolerance_of_its_own_where_it_shows) {
+  const Tolerance ordinary{1e-6, 4 * std::ldexp(1.0, -23)};
+  const DerivedTolerance shows = derive_tf32_tolerance(1e-3, 1e-7, ordinary);
+  BOOST_TEST(shows.tolerance.atol == 2e-3);
+  BOOST_TEST(shows.tolerance.rtol == std::ldexp(1.0, -8));
+  BOOST_TEST(shows.reason == "tf32: E = 0.001, atol = 2 E");
+  // Never below the ordinary one.
+  const DerivedTolerance barely = derive_tf32_tolerance(2e-7, 1e-7, ordinary);
+  BOOST_TEST(barely.tolerance.atol == 1e-6);
+  BOOST_TEST(barely.tolerance.rtol == std::ldexp(1.0, -8));
+  BOOST_TEST(barely.reason == "tf32: E = 2e-07, atol as without tf32, more than 2 E");
+  // No product, or one that cutting does not change.
+  for (const double error : {0.0, 1e-7}) {
+    const DerivedTolerance same = derive_tf32_tolerance(error, 1e-7, ordinary);
+    BOOST_TEST(same.tolerance.atol == ordinary.atol);
+    BOOST_TEST(same.tolerance.rtol == ordinary.rtol);
+    BOOST_TEST(same.reason == "tf32: no larger error, the same tolerance");
+  }
+  // Exact cases: exact in tf32 too, or not.
+  BOOST_TEST(derive_tf32_tolerance(0, 0, {0, 0}).tolerance.rtol == 0);
+  BOOST_TEST(derive_tf32_tolerance(1, 0, {0, 0}).tolerance.atol == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_case_that_must_be_refused_has_no_tolerance) {
   const Signature signature = parse_signature("x[n] -> y[n]");
   Case info;
   info.error = "must be refused";
   Solution nobody("nobody", "nowhere.so", "", {});
   BOOST_TEST(
-      prenorm::harness::calibrate("made_up", signature, {&info, {}, {}}, nobody, nobody).empty());
+      prenorm::harness::calibrate("made_up", signature, {&info, {}, {}}, {nobody, nobody}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
@@ -115,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
   info.outputs = {OutputInfo{{2}, DType::float32, {}, {}, ""}};
   const LoadedCase loaded{&info, {row(DType::float32, {1, 2})}, {row(DType::float64, {1, 2})}};
   Solution nobody("nobody", "nowhere.so", "", {});
-  BOOST_CHECK_EXCEPTION(prenorm::harness::calibrate("made_up", signature, loaded, nobody, nobody),
+  BOOST_CHECK_EXCEPTION(prenorm::harness::calibrate("made_up", signature, loaded, {nobody, nobody}),
                         std::runtime_error, [](const std::runtime_error& error) {
                           const std::string what = error.what();
                           return what.find("case some_case") != std::string::npos &&

@@ -93,6 +93,21 @@ template <class T> void f(View<const T>, View<const T>, double, View<T>) {
 }
 PRENORM_EXPORT(centred, f)
 """,
+    # Sees x as tf32 units do: 10 mantissa bits, the others cut off.
+    "tf32": """
+#include <bit>
+template <class T> void f(View<const T> x, View<const T> b, double s, View<T> y) {
+  std::vector<T> cut(x.begin(), x.end());
+  if constexpr (std::is_same_v<T, float>) {
+    for (T& value : cut) {
+      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffffe000u);
+    }
+  }
+  centre<T, Wide<T>>(View<const T>(cut.data(), x.shape()), b, s, y);
+}
+PRENORM_EXPORT(centred, f)
+extern "C" PRENORM_API const char* prenorm_mode() { return "tf32"; }
+""",
     "slow": """
 template <class T> void f(View<const T>, View<const T>, double, View<T>) { for (;;) {} }
 PRENORM_EXPORT(centred, f)
@@ -728,6 +743,52 @@ def test_calibrate_finds_what_numpy_finds(prenorm, tmp_path):
         assert "1 draw" in y.attrs["reason"]
 
 
+def test_calibrate_derives_tf32_tolerances(prenorm, tmp_path, libraries):
+    cases = {name: {**options, "atol": False} for name, options in GOOD.items()}
+    path = make_file(tmp_path / "new.h5", cases)
+    prenorm("fixtures", "calibrate", path)  # there is no plain-tf32 here
+    with h5py.File(path) as file:
+        assert "atol_tf32" not in file["cases/batch32/outputs/y"].attrs
+        before = file["cases/batch32/outputs/y"].attrs["atol"]
+    out = prenorm("verify", "--fixtures", path, "--solution", libraries["tf32"])
+    assert "1 passed, 0 failed, 3 skipped" in out and "no tf32 tolerance" in out
+
+    out = prenorm("fixtures", "calibrate", path, "--textbook-tf32", libraries["tf32"], "--verbose")
+    assert re.search(r"derived +\|y - e\| .*; tf32: \|y - e\|", out)
+    with h5py.File(path) as file:
+        y = file["cases/batch32/outputs/y"]
+        assert y.attrs["atol"] == before
+        assert 2.0**-14 < y.attrs["atol_tf32"] < 2.0**-6  # x ~ N(0,1) cut to 10 bits, times 2.5
+        assert y.attrs["rtol_tf32"] == 2.0**-8
+        assert re.search(r"; tf32: E = .*, atol = 2 E$", y.attrs["reason"])
+        for name in ("single64", "batch16"):  # tf32 is about float32 alone
+            assert "atol_tf32" not in file[f"cases/{name}/outputs/y"].attrs
+    out = prenorm("verify", "--fixtures", path, "--solution", libraries["tf32"])
+    assert "2 passed, 0 failed, 2 skipped" in out
+    prenorm("fixtures", "check", path)
+
+    # Where tf32 changes nothing, the tolerance is the ordinary one.
+    prenorm("fixtures", "calibrate", path, "--textbook-tf32", "plain")
+    with h5py.File(path) as file:
+        y = file["cases/batch32/outputs/y"].attrs
+        assert (y["atol_tf32"], y["rtol_tf32"]) == (y["atol"], y["rtol"])
+        assert y["reason"].endswith("; tf32: no larger error, the same tolerance")
+    out = prenorm("verify", "--fixtures", path, "--solution", libraries["tf32"], code=1)
+    assert "INCORRECT_NUMERICAL  centred / batch32" in out
+
+
+def test_make_derives_tf32_tolerances(prenorm, good, tmp_path, libraries):
+    prenorm("fixtures", "make", good, "--seed", "5", "--out", "fresh", "--textbook-tf32",
+            libraries["tf32"])
+    with h5py.File(tmp_path / "fresh/centred.h5") as file:
+        assert file["cases/batch32/outputs/y"].attrs["rtol_tf32"] == 2.0**-8
+        assert "rtol_tf32" not in file["cases/batch16/outputs/y"].attrs
+    # Without one who could say, a tf32 tolerance that was found for other values is not kept.
+    prenorm("fixtures", "make", tmp_path / "fresh/centred.h5", "--seed", "6", "--out", "other")
+    with h5py.File(tmp_path / "other/centred.h5") as file:
+        assert "rtol_tf32" not in file["cases/batch32/outputs/y"].attrs
+
+
 def test_calibrate_keeps_exact_cases_exact_and_refuses_inexact_ones(prenorm, tmp_path):
     path = make_file(tmp_path / "exact.h5", {"one": dict(
         dtype="float32", shape=(3, 7), atol=0.0, rtol=0.0)})
@@ -820,6 +881,22 @@ def test_check_finds_defects(prenorm, tmp_path, options, message):
                          both=True)
     assert re.search(rf"^  defect  .*{message}", out, re.M), out
     assert "poor" in out
+
+
+@pytest.mark.parametrize("atol, message", [
+    (100.0, "zeros pass: the tolerance is too large"),
+    (0.0, "does not pass: the tolerance is too small"),
+    (1e-2, None)])  # under which float16's answers pass, as they may
+def test_check_looks_at_tf32_tolerances(prenorm, tmp_path, atol, message):
+    path = make_file(tmp_path / "poor.h5", {"poor": dict(dtype="float32", shape=(3, 9)),
+                                            "fine": dict(dtype="float64", shape=(3, 9))})
+    with h5py.File(path, "r+") as file:
+        y = file["cases/poor/outputs/y"]
+        y.attrs["atol_tf32"], y.attrs["rtol_tf32"] = atol, 0.0
+    out = prenorm("fixtures", "check", path, code=1 if message else 0)
+    assert len(re.findall("^  defect  ", out, re.M)) == (1 if message else 0), out
+    assert message is None or re.search(f"case poor, output y: by the tf32 .*{message}", out)
+    assert re.search(r"y: \|y - e\| <= .*; tf32: ", prenorm("show", path))
 
 
 def test_check_finds_mistakes_that_nobody_catches(prenorm, tmp_path):

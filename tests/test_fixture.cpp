@@ -253,7 +253,8 @@ BOOST_AUTO_TEST_CASE(tolerances_are_replaced_and_nothing_else) {
   fs::copy_file(made_files() / "unusual/plain.h5", path);
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
   fs::create_symlink(path, scratch / "link.h5");
-  const std::vector<NewTolerance> found = {{"tiny", "y", {0.25, 1e-6}, "E = 0.125"}};
+  const std::vector<NewTolerance> found = {
+      {"tiny", "y", {0.25, 1e-6}, Tolerance{0.5, 0.125}, "E = 0.125"}};
   write_tolerances(scratch / "link.h5", found);
   BOOST_TEST(fs::is_symlink(scratch / "link.h5"));
   BOOST_TEST((fs::status(path).permissions() == fs::perms(0640)));
@@ -262,6 +263,8 @@ BOOST_AUTO_TEST_CASE(tolerances_are_replaced_and_nothing_else) {
   const OutputInfo& output = fixture.cases().at(0).outputs.at(0);
   BOOST_TEST(output.tolerance->atol == 0.25);
   BOOST_TEST(output.tolerance->rtol == 1e-6);
+  BOOST_TEST(output.tolerance_tf32->atol == 0.5);
+  BOOST_TEST(output.tolerance_tf32->rtol == 0.125);
   BOOST_TEST(output.reason == "E = 0.125");
   BOOST_TEST((output.dtype == DType::float32));
   BOOST_TEST((values(*fixture.inputs(fixture.cases()[0])[0]) ==
@@ -277,8 +280,8 @@ BOOST_AUTO_TEST_CASE(tolerances_for_what_is_not_there_leave_the_file) {
   const fs::path path = scratch / "a.h5";
   fs::copy_file(made_files() / "unusual/plain.h5", path);
   const std::vector<char> before = bytes_of(path);
-  const std::vector<NewTolerance> found = {{"tiny", "y", {0.25, 1e-6}, "one"},
-                                           {"absent", "y", {0.25, 1e-6}, "two"}};
+  const std::vector<NewTolerance> found = {{"tiny", "y", {0.25, 1e-6}, {}, "one"},
+                                           {"absent", "y", {0.25, 1e-6}, {}, "two"}};
   BOOST_CHECK_EXCEPTION(write_tolerances(path, found), std::runtime_error,
                         [](const auto& error) { return contains(error.what(), "/cases/absent"); });
   BOOST_TEST((bytes_of(path) == before));

@@ -1,5 +1,6 @@
 """The shipped fixture files: made again they come out the same, and they cover what they should."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -48,6 +49,8 @@ class StoredCase:
             self.dtype = dataset.attrs["dtype"]
             self.tolerance = ((dataset.attrs["atol"], dataset.attrs["rtol"])
                               if "atol" in dataset.attrs else None)
+            self.tolerance_tf32 = ((dataset.attrs["atol_tf32"], dataset.attrs["rtol_tf32"])
+                                   if "atol_tf32" in dataset.attrs else None)
 
     def batch_rank(self, tensor):
         return self.inputs[tensor.name].ndim - len(tensor.dims)
@@ -126,6 +129,10 @@ def test_tolerances_come_out_the_same(problem, again, program, tmp_path):
     found = {case.name: case for case in stored(problem, tmp_path) if not case.error}
     for case in committed:
         for old, new in zip(case.tolerance, found[case.name].tolerance):
+            assert old / 2 <= new <= old * 2, case.name
+        assert (case.tolerance_tf32 is not None) == (case.dtype == "float32"), case.name
+        for old, new in zip(case.tolerance_tf32 or (), found[case.name].tolerance_tf32 or (),
+                            strict=True):
             assert old / 2 <= new <= old * 2, case.name
 
 
@@ -279,6 +286,126 @@ def test_pytorch_passes(problem, dtype):
         assert passes(actual, case).all(), case.name
 
 
+# tf32 --------------------------------------------------------------------------------------------
+
+
+def cut(values):
+    """float32 values as tf32 units read them: 10 of the 23 mantissa bits."""
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    return (bits & np.uint32(0xffffe000)).view(np.float32)
+
+
+def linear_file(path, x, weight):
+    """One float32 case, `one`, exact in float64 and without tolerances."""
+    with h5.create(path, "linear", oracle.PROBLEMS["linear"].signature) as file:
+        case = h5.add_case(file, "one")
+        x = h5.add_input(case, "x", x, "float32")
+        weight = h5.add_input(case, "weight", weight, "float32")
+        h5.add_output(case, "y", x @ weight.T, "float32")
+    return path
+
+
+def attributes_of_one(path):
+    with h5py.File(path) as file:
+        return dict(file["cases/one/outputs/y"].attrs)
+
+
+def change_attributes(path, **values):
+    with h5py.File(path, "r+") as file:
+        file["cases/one/outputs/y"].attrs.update(values)
+
+
+def status(program, path, solution):
+    done = subprocess.run([program, "verify", "--fixtures", path, "--solution", solution, "--json",
+                           "-"], capture_output=True, text=True, check=False)
+    [result] = json.loads(done.stdout)["results"]
+    return result["status"]
+
+
+def test_a_tf32_tolerance_by_hand(program, tmp_path):
+    # 1 + 2^-11 is cut to 1: of its product with 1 just 2^-11 is lost, and of 3 times it 3 * 2^-11.
+    # In float32 both are exact.
+    path = linear_file(tmp_path / "one.h5", [[1 + 2**-11]], [[1], [3]])
+    subprocess.run([program, "fixtures", "calibrate", path, "--redraws", "0"], check=True)
+    found = attributes_of_one(path)
+    assert (found["atol"], found["rtol"]) == (4 * 2.0**-22, 4 * 2.0**-23)  # 4 ulp, rms sqrt(5)
+    assert (found["atol_tf32"], found["rtol_tf32"]) == (2 * 3 * 2.0**-11, 4 * 2.0**-10)
+    assert found["reason"] == (
+        "E = 0, the largest error of the textbook loop in 1 draw; atol = 4 ulp at rms 2.24, more "
+        "than 2 E; tf32: E = 0.00146, atol = 2 E")
+    assert status(program, path, "plain-tf32") == "PASSED"
+    assert status(program, path, "plain") == "PASSED"
+    # By the ordinary tolerance the tf32 product is wrong.
+    change_attributes(path, atol_tf32=found["atol"], rtol_tf32=found["rtol"])
+    assert status(program, path, "plain-tf32") == "INCORRECT_NUMERICAL"
+
+
+def test_a_wrong_answer_is_wrong_by_the_tf32_tolerance_too(program, tmp_path):
+    path = linear_file(tmp_path / "one.h5", [[1 + 2**-11, 1]], [[1, 2], [3, 4]])
+    subprocess.run([program, "fixtures", "calibrate", path, "--redraws", "0"], check=True)
+    found = attributes_of_one(path)
+    assert found["atol_tf32"] == 2 * 3 * 2.0**-11
+    change_attributes(path, atol=found["atol_tf32"], rtol=found["rtol_tf32"])
+    assert status(program, path, "reference") == "PASSED"
+    assert status(program, path, "mistakes/not_transposed") == "INCORRECT_NUMERICAL"
+
+
+def test_calibrate_finds_the_error_of_tf32_that_numpy_finds(program, tmp_path):
+    random = np.random.default_rng(0)
+    x, weight = (random.normal(size=(n, 300)).astype(np.float32) for n in (7, 5))
+    path = linear_file(tmp_path / "one.h5", x, weight)
+    subprocess.run([program, "fixtures", "calibrate", path, "--redraws", "0"], check=True)
+    y = np.zeros((7, 5), np.float32)
+    for i in range(300):
+        y += cut(x[:, None, i]) * cut(weight[:, i])
+    error = np.abs(y.astype(np.float64) - x.astype(np.float64) @ weight.astype(np.float64).T).max()
+    assert attributes_of_one(path)["atol_tf32"] == pytest.approx(2 * error, rel=1e-9)
+
+
+def test_whole_numbers_are_exact_in_tf32_as_far_as_its_bits_go(program, tmp_path):
+    for number, atol_tf32 in ((2047, 0), (2049, 2)):  # 11 bits; and 12, of which the last is lost
+        path = linear_file(tmp_path / "one.h5", [[number]], [[1]])
+        change_attributes(path, atol=0.0, rtol=0.0)
+        subprocess.run([program, "fixtures", "calibrate", path, "--redraws", "0"], check=True)
+        found = attributes_of_one(path)
+        assert (found["atol"], found["rtol"], found["atol_tf32"]) == (0, 0, atol_tf32)
+
+
+def outputs_by(program, problem, solution, folder):
+    """{case: output} of a problem's cases; all have a tf32 tolerance, so that all run."""
+    folder.mkdir()
+    path = shutil.copy(FIXTURES / f"{problem}.h5", folder)
+    with h5py.File(path, "r+") as file:
+        for case in file["cases"].values():
+            for output in case.get("outputs", {}).values():
+                output.attrs["atol_tf32"] = output.attrs["rtol_tf32"] = 1.0
+    subprocess.run([program, "verify", "--fixtures", path, "--solution", solution, "--save",
+                    folder / "out"], check=True, capture_output=True)
+    with h5py.File(folder / "out" / f"{problem}.{solution}.h5") as file:
+        return {name: h5.read_tensor(case["outputs/y"])[0]
+                for name, case in file["cases"].items()}
+
+
+@pytest.mark.parametrize("problem, products", {
+    "scaled_dot_product_attention": True, "ffn_swiglu": True, "transformer_block": True,
+    "softmax": False, "rmsnorm": False, "rope": False}.items())
+def test_tf32_changes_products_of_float32_and_nothing_else(problem, products, program, tmp_path):
+    plain = outputs_by(program, problem, "plain", tmp_path / "plain")
+    tf32 = outputs_by(program, problem, "plain-tf32", tmp_path / "tf32")
+    assert set(plain) == set(tf32)
+    changed = {name for name in plain if not np.array_equal(plain[name], tf32[name],
+                                                            equal_nan=True)}
+    assert all(name.endswith("_float32") for name in changed)
+    assert bool(changed) == products
+
+
+def test_fresh_values_have_tf32_tolerances(program):
+    done = subprocess.run([program, "verify", "--fixtures", FIXTURES / "linear.h5", "--dtype",
+                           "float32", "--solution", "plain-tf32", "--seed", "3"],
+                          capture_output=True, text=True, check=True)
+    assert "0 failed, 0 skipped" in done.stdout
+
+
 # h5, draw, the program ---------------------------------------------------------------------------
 
 
@@ -325,6 +452,16 @@ def test_tensors_of_every_type_and_shape(tmp_path):
         large = file["cases/large"]
         assert large.shuffle and large.compression == "gzip"
         assert file["cases/scalar"].shape == ()
+
+
+def test_tolerances_are_written(tmp_path):
+    with h5.create(tmp_path / "some.h5", "some", "x[...] -> y[...]") as file:
+        case = h5.add_case(file, "some")
+        h5.add_output(case, "y", [1.0], "float32", 0.5, 0.25, "a reason", atol_tf32=2, rtol_tf32=1)
+    with h5py.File(tmp_path / "some.h5") as file:
+        assert dict(file["cases/some/outputs/y"].attrs) == {
+            "dtype": "float32", "atol": 0.5, "rtol": 0.25, "atol_tf32": 2.0, "rtol_tf32": 1.0,
+            "reason": "a reason"}
 
 
 @pytest.mark.parametrize("text, low, high", [

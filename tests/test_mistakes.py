@@ -49,6 +49,20 @@ def test_every_mistake_is_caught_in_every_type_that_shows_it(mistakes):
     assert len(mistakes) >= 113
 
 
+def test_the_tf32_tolerances_let_no_mistake_pass(mistakes, report, tmp_path):
+    """Judged by them, every mistake that float32 shows still fails a case."""
+    for problem in PROBLEMS:
+        with h5py.File(shutil.copy(FIXTURES / f"{problem}.h5", tmp_path), "r+") as file:
+            for case in file["cases"].values():
+                for output in case.get("outputs", {}).values():
+                    for key in ("atol", "rtol"):
+                        output.attrs[key] = output.attrs.get(f"{key}_tf32", output.attrs[key])
+    answer, code = report("mistakes", "--fixtures", str(tmp_path), "--dtype", "float32")
+    caught = {f"{r['problem']} {r['solution']}" for r in answer["results"]
+              if r["status"] not in ("PASSED", "NOT_IMPLEMENTED")}
+    assert caught == {mistake for mistake, types in mistakes.items() if "float32" in types}
+
+
 def test_only_three_kinds_of_mistake_are_hidden_by_a_type(mistakes):
     partial = {mistake: set(types) for mistake, types in mistakes.items()
                if set(types) != ALL_TYPES}

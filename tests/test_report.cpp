@@ -81,6 +81,31 @@ BOOST_AUTO_TEST_CASE(columns_are_aligned_and_lines_end_without_blanks) {
       contains(render(table, true), "\x1b[32m\xc3\xa9\xc3\xa9\x1b[0m    \x1b[1;31mx\x1b[0m"));
 }
 
+BOOST_AUTO_TEST_CASE(columns_that_do_not_fit_go_below) {
+  const Table table{{"name", "one", "two", "three"},
+                    {{{"a"}, {"1"}, {"22"}, {"333"}}, {{"longer"}, {"1"}, {}, {"3"}}}};
+  const std::string together =
+      "name    one  two  three\n"
+      "------  ---  ---  -----\n"
+      "a       1    22   333\n"
+      "longer  1         3\n";
+  BOOST_TEST(render(table, false) == together);
+  BOOST_TEST(render(table, false, 23) == together);
+  BOOST_TEST(render(table, false, 22) ==
+             "name    one  two\n"
+             "------  ---  ---\n"
+             "a       1    22\n"
+             "longer  1\n"
+             "\n"
+             "name    three\n"
+             "------  -----\n"
+             "a       333\n"
+             "longer  3\n");
+  // A column that fits nowhere stands alone.
+  BOOST_TEST(occurrences(render(table, false, 5), "------") == 3u);
+  BOOST_TEST(render({{"only"}, {{{"x"}}}}, false, 2) == "only\n----\nx\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_cell_says_what_became_of_the_cases) {
   const Report report = report_of({
       result("p", "a", "one", Status::passed),
@@ -107,6 +132,64 @@ BOOST_AUTO_TEST_CASE(a_cell_says_what_became_of_the_cases) {
   BOOST_TEST(contains(left_out, "one: 1 case SKIPPED: large for the emulator"));
   BOOST_TEST(contains(left_out, "a reason that is far too long"));
   BOOST_TEST(!contains(left_out, "no CUDA device"));  // the cell says it
+}
+
+/// A record of solution `dev` with these cases of problem p.
+Record record_of(const std::map<std::string, Status>& cases) {
+  Record record;
+  record.solution = "dev";
+  record.device.name = "Some Device";
+  record.date = "2025-01-02";
+  for (const auto& [case_name, status] : cases) {
+    record.problems["p"][case_name].status = name(status);
+  }
+  return record;
+}
+
+BOOST_AUTO_TEST_CASE(a_record_is_told_as_recorded) {
+  Report report = report_of({result("p", "a", "one", Status::passed),
+                             result("p", "a", "dev", Status::skipped, "no CUDA device"),
+                             result("p", "b", "dev", Status::skipped, "no CUDA device"),
+                             result("q", "a", "dev", Status::skipped, "no CUDA device")},
+                            {"one", "dev"});
+  NotHere& known = report.not_here["dev"];
+  known.reason = "no CUDA device";
+  BOOST_TEST(cell(report, 0, 2) == "not yet run");
+  BOOST_TEST(omissions(report) == "dev: SKIPPED: no CUDA device; not yet run on a device\n");
+  known.record = record_of({{"a", Status::passed}, {"b", Status::passed}});
+  BOOST_TEST(cell(report, 0, 1) == "PASSED 1/1");
+  BOOST_TEST(cell(report, 0, 2) == "recorded 2/2");
+  BOOST_TEST(cell(report, 1, 2) == "not yet run");  // q is not in the record
+  BOOST_TEST((overview(report).rows[0][2].tone == Tone::quiet));
+  BOOST_TEST(omissions(report) ==
+             "dev: SKIPPED: no CUDA device; recorded on Some Device, 2025-01-02\n");
+  known.changed = true;
+  BOOST_TEST(cell(report, 0, 2) == "recorded 2/2 *");
+  BOOST_TEST(omissions(report) ==
+             "dev: SKIPPED: no CUDA device; recorded on Some Device, 2025-01-02\n"
+             "*: the sources have changed since last device run\n");
+  known.record = record_of({{"a", Status::passed}, {"b", Status::out_of_bounds}});
+  BOOST_TEST(cell(report, 0, 2) == "recorded FAILED 1/2 *");
+  known.record = record_of({{"a", Status::passed}, {"b", Status::not_implemented}});
+  BOOST_TEST(cell(report, 0, 2) == "recorded 1/2 *");
+  BOOST_TEST(contains(to_html(report), "recorded 1/2 *"));
+  BOOST_TEST(!contains(to_json(report), "recorded"));
+  BOOST_TEST(contains(summary_line(report, false), "1 passed, 0 failed, 3 skipped"));
+}
+
+BOOST_AUTO_TEST_CASE(the_record_of_these_sources_comes_first_then_the_latest) {
+  Records records;
+  for (const auto& [sources, date] : {std::pair{"old", "2025-03-03"},
+                                      {"new", "2025-01-01"},
+                                      {"new", "2025-02-02"},
+                                      {"old", "2025-01-01"}}) {
+    records.all.push_back(record_of({}));
+    records.all.back().sources = sources;
+    records.all.back().date = date;
+  }
+  BOOST_TEST(records.of("dev", "new")->date == "2025-02-02");
+  BOOST_TEST(records.of("dev", "newer")->date == "2025-03-03");
+  BOOST_TEST(records.of("other", "new") == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_file_fills_its_row_and_is_told_once) {

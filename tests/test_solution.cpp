@@ -304,13 +304,20 @@ BOOST_AUTO_TEST_CASE(messages_survive_the_way_and_damaged_ones_are_refused) {
     BOOST_CHECK_THROW(decode_call(payload.substr(0, length)), Malformed);
   }
   BOOST_CHECK_THROW(decode_call(payload + "x"), Malformed);
-  const std::string loaded = encode(Loaded{1, 1, "", "tf32", {"twice", "thrice"}});
+  message.timed = true;
+  BOOST_TEST(decode_call(encode(message).substr(sizeof(Header))).timed);
+  const DeviceFacts facts{"a device", "9.0", "CUDA 13.0", 1ull << 37, 1ull << 26};
+  const std::string loaded =
+      encode(Loaded{1, 1, "", "tf32", {"twice", "thrice"}, "a digest", facts});
+  BOOST_TEST(decode_loaded(loaded.substr(8)).sources == "a digest");
+  BOOST_TEST(decode_loaded(loaded.substr(8)).facts.value().memory == 1ull << 37);
+  BOOST_TEST(decode_loaded(loaded.substr(8)).facts.value().driver == "CUDA 13.0");
   BOOST_TEST(decode_loaded(loaded.substr(8)).functions.size() == 2u);
   for (std::size_t length = 8; length < loaded.size(); ++length) {
     BOOST_CHECK_THROW(decode_loaded(loaded.substr(8, length - 8)), Malformed);
   }
   std::string other_version = loaded.substr(8);
-  other_version[0] = 2;
+  other_version[0] = 1;
   BOOST_CHECK_THROW(decode_loaded(other_version), Malformed);
   std::string huge = loaded.substr(8);
   huge.replace(24, 4, "\xff\xff\xff\xff");  // the count of functions

@@ -35,4 +35,9 @@ std::string describe_tolerance(const std::optional<Tolerance>& tolerance) {
          " |e|";
 }
 
+std::string describe_tolerances(const std::optional<Tolerance>& tolerance,
+                                const std::optional<Tolerance>& tf32) {
+  return describe_tolerance(tolerance) + (tf32 ? "; tf32: " + describe_tolerance(tf32) : "");
+}
+
 }  // namespace prenorm::harness

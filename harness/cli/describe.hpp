@@ -13,5 +13,8 @@ std::string describe_sizes(const Case& info, const Signature& signature);
 
 /// "|y - e| <= 2.4e-07 + 4.77e-07 |e|", "exact", or "no tolerance".
 std::string describe_tolerance(const std::optional<Tolerance>& tolerance);
+/// The same, and behind it "; tf32: ..." where there is a tf32 tolerance.
+std::string describe_tolerances(const std::optional<Tolerance>& tolerance,
+                                const std::optional<Tolerance>& tf32);
 
 }  // namespace prenorm::harness

@@ -3,9 +3,11 @@
 #include "cli/runner.hpp"
 #include "cli/terminal.hpp"
 #include "printable.hpp"
+#include "report/record.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <dlfcn.h>
@@ -96,14 +98,28 @@ void look_at_machine(Findings& findings) {
   findings.optional("memory", memory(), "not known: /proc is not there");
 }
 
-void look_at_tools(Findings& findings) {
+/// "NVIDIA H200, compute capability 9.0, 139.8 GiB, 50.0 MiB of L2, driver 580.65.06, CUDA 13.0".
+std::string describe(const DeviceFacts& device) {
+  return fmt::format("{}, compute capability {}, {:.1f} GiB, {:.1f} MiB of L2, driver {}",
+                     device.name, device.compute_capability,
+                     static_cast<double>(device.memory) / 0x1p30,
+                     static_cast<double>(device.l2) / 0x1p20, device.driver);
+}
+
+/// The device, as a solution's worker finds it, or else as its maker's tool does.
+std::optional<std::string> device(SolutionPool& pool) {
+  for (const std::string& name : shipped_solutions()) {
+    Solution& solution = pool.get(name);
+    if (solution.load() && solution.device_facts()) return describe(*solution.device_facts());
+  }
+  return output_of("nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader");
+}
+
+void look_at_tools(Findings& findings, SolutionPool& pool) {
   findings.optional("C++ compiler", first_of({"c++ --version", "g++ --version"}),
                     "needed to build solutions, not to run them (Debian: g++)");
   findings.optional("BLAS", blas(), "libopenblas.so.0 not found; the reference may need it");
-  findings.optional("CUDA device",
-                    output_of("nvidia-smi --query-gpu=name,compute_cap,driver_version "
-                              "--format=csv,noheader"),
-                    "CUDA solutions are skipped");
+  findings.optional("CUDA device", device(pool), "CUDA solutions are skipped");
   findings.optional("nvcc", output_of("nvcc --version | grep release"),
                     "CUDA sources are not compiled for a device");
   findings.optional("sandbox",
@@ -112,7 +128,7 @@ void look_at_tools(Findings& findings) {
                     "bubblewrap is missing or may not make user namespaces");
 }
 
-void look_at_parts(Findings& findings) {
+void look_at_parts(Findings& findings, SolutionPool& pool) {
   const fs::path helpers = home() / "libexec/prenorm";
   if (const auto hdf5 = output_of(shell_word((helpers / "prenorm-hdf5").string()) + " --version")) {
     findings.found("HDF5", *hdf5);
@@ -129,7 +145,6 @@ void look_at_parts(Findings& findings) {
   }
   const std::vector<std::string> names = shipped_solutions();
   if (names.empty()) findings.missing("solutions", "none in " + (home() / "lib/prenorm").string());
-  SolutionPool pool;
   for (const std::string& name : names) {
     Solution& solution = pool.get(name);
     if (solution.load()) {
@@ -153,11 +168,43 @@ void look_at_parts(Findings& findings) {
   }
 }
 
+/// "52 of 54 cases of 3 problems on NVIDIA H200, 2026-11-21; changed since last device run".
+std::string describe(const Record& record, SolutionPool& pool) {
+  std::size_t passed = 0, total = 0;
+  for (const auto& [problem, cases] : record.problems) {
+    total += cases.size();
+    passed += static_cast<std::size_t>(std::ranges::count(
+        cases, name(Status::passed), [](const auto& each) { return each.second.status; }));
+  }
+  std::string text = fmt::format("{} of {} passed in {} {}", passed, counted(total, "case"),
+                                 counted(record.problems.size(), "problem"), record.origin());
+  const std::vector<std::string> names = shipped_solutions();
+  if (std::ranges::find(names, record.solution) == names.end()) return text;
+  Solution& solution = pool.get(record.solution);
+  solution.load();
+  return solution.sources() == record.sources ? text : text + "; changed since last device run";
+}
+
+void look_at_records(Findings& findings, SolutionPool& pool) {
+  const Records records = read_records(records_folder());
+  for (const Record& record : records.all) {
+    findings.found("record of " + printable(record.solution), describe(record, pool));
+  }
+  for (const std::string& reason : records.unreadable) {
+    findings.absent("device record", "cannot be read: " + reason);
+  }
+  if (records.all.empty() && records.unreadable.empty()) {
+    findings.absent("device records", "none in " + records_folder().string());
+  }
+}
+
 int doctor(bool no_color) {
   Findings findings;
+  SolutionPool pool;
   look_at_machine(findings);
-  look_at_tools(findings);
-  look_at_parts(findings);
+  look_at_tools(findings, pool);
+  look_at_parts(findings, pool);
+  look_at_records(findings, pool);
   print(findings.text(wants_colour(no_color)));
   if (findings.count_missing() == 0) return 0;
   print(fmt::format("\n{} missing that the program needs\n", findings.count_missing()));

@@ -15,7 +15,7 @@ namespace {
 
 struct Options {
   Selection selection;
-  std::string textbook = "plain", truth = "reference";
+  YardstickNames by;
   int redraws = 15;
   std::uint64_t seed = 0;
   bool dry_run = false, verbose = false, no_color = false;
@@ -34,8 +34,7 @@ void calibrate_piece(Piece& piece, const Options& options, SolutionPool& pool) {
   const Fixture& fixture = *piece.file->fixture;
   try {
     piece.found = calibrate(fixture.problem(), fixture.signature(), load_case(fixture, *piece.info),
-                            pool.get(options.textbook), pool.get(options.truth), options.redraws,
-                            options.seed);
+                            yardsticks(pool, options.by), options.redraws, options.seed);
   } catch (const UsageError&) {
     throw;
   } catch (const std::runtime_error& error) {
@@ -47,7 +46,8 @@ std::string stored_tolerance(const Piece& piece, const NewTolerance& found) {
   const auto& outputs = piece.file->fixture->signature().outputs;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].name == found.tensor) {
-      return describe_tolerance(piece.info->outputs[i].tolerance);
+      const OutputInfo& output = piece.info->outputs[i];
+      return describe_tolerances(output.tolerance, output.tolerance_tf32);
     }
   }
   return {};
@@ -59,7 +59,7 @@ void print_tolerances(const std::vector<Piece>& pieces, bool colour) {
       const std::string where =
           piece.file->fixture->problem() + " / " + found.case_name + ", " + found.tensor;
       print(toned(where, Tone::strong, colour) + "\n    derived  " +
-            describe_tolerance(found.tolerance) + "\n    stored   " +
+            describe_tolerances(found.tolerance, found.tolerance_tf32) + "\n    stored   " +
             stored_tolerance(piece, found) + "\n    " + found.reason + "\n");
     }
   }
@@ -135,12 +135,7 @@ void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();
   add_case_options(command, options->selection);
-  command.add_option("--textbook", options->textbook, "Whose error is measured")
-      ->capture_default_str()
-      ->type_name("SOLUTION");
-  command.add_option("--truth", options->truth, "Who gives the answers for redraws, in float64")
-      ->capture_default_str()
-      ->type_name("SOLUTION");
+  add_yardstick_options(command, options->by);
   command.add_option("--redraws", options->redraws, "Draws beside the stored values")
       ->capture_default_str()
       ->check(CLI::Range(0, 10000).description(""))
@@ -155,7 +150,9 @@ void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
   add_jobs_option(command, options->jobs);
   command.footer(
       "E is the textbook loop's largest error; atol = 2 E, at least 4 units in the last place at\n"
-      "the output's root mean square, rtol = 4 eps. A stored tolerance of zero stays exact.\n\n"
+      "the output's root mean square, rtol = 4 eps. A stored tolerance of zero stays exact.\n"
+      "For float32, atol_tf32 and rtol_tf32 come in the same way from the loop with tf32 "
+      "products.\n\n"
       "Example:\n  prenorm fixtures calibrate mine.h5 --dry-run");
   command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

@@ -23,7 +23,7 @@ struct Options {
 /// The shipped solutions that must pass, of those that there are.
 std::vector<Contestant> honest_contestants(const std::string& problem, SolutionPool& pool) {
   std::vector<Contestant> contestants;
-  for (const char* solution : {"reference", "plain"}) {
+  for (const char* solution : {"reference", "plain", "plain-tf32"}) {
     const auto shipped = shipped_solutions();
     if (std::ranges::find(shipped, solution) == shipped.end()) continue;
     if (pool.get(solution).load() && pool.get(solution).functions().contains(problem)) {

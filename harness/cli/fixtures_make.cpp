@@ -14,7 +14,7 @@ struct Options {
   std::vector<std::string> words;  // problems or files
   Selection selection;
   std::string out;
-  std::string textbook = "plain", truth = "reference";
+  YardstickNames by;
   FreshOptions fresh;
   unsigned jobs = processors();
 };
@@ -26,7 +26,7 @@ std::string make(const File& file, const Options& options, SolutionPool& pool, P
   for (const Case* info : file.cases) {
     progress.show(fixture.problem() + " / " + info->name);
     cases.push_back(fresh_case(fixture.problem(), fixture.signature(), load_case(fixture, *info),
-                               pool.get(options.textbook), pool.get(options.truth), options.fresh));
+                               yardsticks(pool, options.by), options.fresh));
   }
   const fs::path path = fs::path(options.out) / (fixture.problem() + ".h5");
   std::error_code ignored;
@@ -35,7 +35,8 @@ std::string make(const File& file, const Options& options, SolutionPool& pool, P
   }
   write_fixture(
       path, fixture.problem(), fixture.signature_text(), fixture.source(),
-      "prenorm " + options.truth + ", float64, seed " + std::to_string(options.fresh.seed), cases);
+      "prenorm " + options.by.truth + ", float64, seed " + std::to_string(options.fresh.seed),
+      cases);
   return path.string();
 }
 
@@ -91,12 +92,7 @@ void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
   add_repeatable(command, "--fixtures", options->selection.fixtures, "Where problems are found")
       ->type_name("PATH");
   add_case_options(command, options->selection);
-  command.add_option("--textbook", options->textbook, "Whose error tolerances come from")
-      ->capture_default_str()
-      ->type_name("SOLUTION");
-  command.add_option("--truth", options->truth, "Who gives the answers, in float64")
-      ->capture_default_str()
-      ->type_name("SOLUTION");
+  add_yardstick_options(command, options->by);
   add_jobs_option(command, options->jobs);
   command.footer(
       "Kept as they are: cases that must be refused, and inputs without a draw text.\n\n"

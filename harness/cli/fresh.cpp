@@ -49,14 +49,13 @@ void resize(Case& info, const Signature& signature, std::mt19937_64& random) {
   const std::vector<TensorType> outputs = output_types(signature, info.binding);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     info.outputs[i].shape = outputs[i].shape;
-    info.outputs[i].tolerance_tf32.reset();  // it was found for other sizes
   }
 }
 
 }  // namespace
 
 NewCase fresh_case(const std::string& problem, const Signature& signature, const LoadedCase& stored,
-                   Solution& textbook, Solution& truth, const FreshOptions& options) {
+                   const Yardsticks& by, const FreshOptions& options) {
   NewCase fresh{*stored.info, stored.inputs, stored.expected};
   if (fresh.info.error || !has_draw(fresh.info)) return fresh;
   const bool resizable = options.resize && !changeable_sizes(fresh.info, signature).empty();
@@ -68,11 +67,13 @@ NewCase fresh_case(const std::string& problem, const Signature& signature, const
       if (attempt < attempts) resize(fresh.info, signature, random);
       // A kept value has no fresh one: bit for bit as stored.
       fresh.inputs = redraw({&fresh.info, stored.inputs, {}}, signature, false, random);
-      fresh.expected = exact_outputs(problem, signature, fresh.inputs, fresh.info.scalars, truth);
+      fresh.expected =
+          exact_outputs(problem, signature, fresh.inputs, fresh.info.scalars, by.truth);
       const auto found = calibrate(problem, signature, {&fresh.info, fresh.inputs, fresh.expected},
-                                   textbook, truth, options.redraws, options.seed);
+                                   by, options.redraws, options.seed);
       for (std::size_t i = 0; i < found.size(); ++i) {
         fresh.info.outputs[i].tolerance = found[i].tolerance;
+        fresh.info.outputs[i].tolerance_tf32 = found[i].tolerance_tf32;
         fresh.info.outputs[i].reason = found[i].reason;
       }
       return fresh;

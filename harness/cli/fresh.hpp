@@ -11,12 +11,12 @@ struct FreshOptions {
   int redraws = 15;     // for the tolerances
 };
 
-/// The case with fresh values where it has draw texts; truth from `truth` in float64, tolerances
-/// by calibrate(). A case that must be refused, or that has nothing to draw, stays as it is.
+/// The case with fresh values where it has draw texts; truth in float64, tolerances by
+/// calibrate(). A case that must be refused, or that has nothing to draw, stays as it is.
 ///
 /// Sizes that the truth refuses (more positions than a table holds) are drawn again, in the end
 /// kept. Throws std::runtime_error, naming the case, where a solution fails.
 NewCase fresh_case(const std::string& problem, const Signature& signature, const LoadedCase& stored,
-                   Solution& textbook, Solution& truth, const FreshOptions& options);
+                   const Yardsticks& by, const FreshOptions& options);
 
 }  // namespace prenorm::harness

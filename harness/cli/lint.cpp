@@ -50,6 +50,15 @@ class OutputLint {
     return std::move(findings_);
   }
 
+  /// The same for its tf32 tolerance, under which an answer in a narrower type may well pass.
+  std::vector<Finding> run_tf32(const Tolerance& tolerance) {
+    where_ += "by the tf32 tolerance ";
+    check_rounded(tolerance);
+    check_zeros(tolerance);
+    check_overflow(tolerance);
+    return std::move(findings_);
+  }
+
  private:
   void defect(const std::string& what) { findings_.push_back({true, where_ + what}); }
   double rounded(double value) const { return round_to(info_.dtype, value); }
@@ -201,8 +210,12 @@ std::vector<Finding> lint_case(const Signature& signature, const LoadedCase& loa
       findings.push_back({true, where + "a tolerance is negative or not finite"});
       continue;
     }
-    std::ranges::move(OutputLint(where, output, loaded.expected[i]).run(*output.tolerance),
-                      std::back_inserter(findings));
+    const OutputLint lint(where, output, loaded.expected[i]);
+    std::ranges::move(OutputLint(lint).run(*output.tolerance), std::back_inserter(findings));
+    if (output.tolerance_tf32) {
+      std::ranges::move(OutputLint(lint).run_tf32(*output.tolerance_tf32),
+                        std::back_inserter(findings));
+    }
   }
   return findings;
 }

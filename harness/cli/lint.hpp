@@ -20,6 +20,8 @@ struct Finding {
 /// - zeros do not pass, unless every expected value rounds to zero;
 /// - an answer rounded to a narrower type does not pass, unless that rounding changes nothing;
 /// - no expected value lies within its tolerance of the overflow threshold.
+///
+/// A tf32 tolerance goes by the same rules, but for that of the narrower type.
 std::vector<Finding> lint_case(const Signature& signature, const LoadedCase& loaded);
 
 /// Hints about what the cases together leave out: types, batch axes, sizes, empty batches, errors,

@@ -46,8 +46,9 @@ std::string what_is_missing(const std::string& problem, const std::string& funct
 /// A case's data, read or drawn when the first solution needs them.
 class Data {
  public:
-  Data(const File& file, const Case& info, SolutionPool& pool, const RunOptions& options)
-      : file_(file), info_(info), pool_(pool), options_(options) {}
+  Data(const File& file, const Case& info, SolutionPool& pool, const RunOptions& options,
+       const YardstickNames& by)
+      : file_(file), info_(info), pool_(pool), options_(options), by_(by) {}
 
   const LoadedCase& get() {
     if (!loaded_) {
@@ -60,7 +61,7 @@ class Data {
  private:
   void draw() {
     fresh_ = fresh_case(file_.fixture->problem(), file_.fixture->signature(), *loaded_,
-                        pool_.get("plain"), pool_.get("reference"), *options_.fresh);
+                        yardsticks(pool_, by_), *options_.fresh);
     loaded_ = LoadedCase{&fresh_->info, fresh_->inputs, fresh_->expected};
   }
 
@@ -68,6 +69,7 @@ class Data {
   const Case& info_;
   SolutionPool& pool_;
   const RunOptions& options_;
+  const YardstickNames& by_;
   std::optional<LoadedCase> loaded_;
   std::optional<NewCase> fresh_;
 };
@@ -83,7 +85,9 @@ Result replay_case(const File& file, const Case& info, const Contestant& contest
     result.status = status;
     result.message = why;
   };
-  if (contestant.small_only && info.elements() > most_elements_emulated) {
+  if (contestant.skipped) {
+    left_out(Status::skipped, *contestant.skipped);
+  } else if (contestant.small_only && info.elements() > most_elements_emulated) {
     left_out(Status::skipped, "large for the emulator");
   } else if (Solution& solution = pool.get(contestant.solution); !solution.load()) {
     left_out(solution.status(), solution.message());
@@ -108,6 +112,14 @@ Result replay_case(const File& file, const Case& info, const Contestant& contest
   return result;
 }
 
+/// Whether a solution is judged by tf32 tolerances.
+bool needs_tf32(const std::vector<Contestant>& contestants, SolutionPool& pool) {
+  return std::ranges::any_of(contestants, [&pool](const Contestant& contestant) {
+    Solution& solution = pool.get(contestant.solution);
+    return solution.load() && solution.mode() == "tf32";
+  });
+}
+
 }  // namespace
 
 Solution& SolutionPool::get(const std::string& name) {
@@ -122,6 +134,28 @@ Solution& SolutionPool::get(const std::string& name) {
   return *solution;
 }
 
+void SolutionPool::take(const std::string& name, SolutionPool& from) {
+  if (this != &from) solutions_[name] = std::move(from.solutions_[name]);
+}
+
+void add_yardstick_options(CLI::App& command, YardstickNames& names) {
+  const auto add = [&command](const char* option, std::string& name, const char* what) {
+    command.add_option(option, name, what)->capture_default_str()->type_name("SOLUTION");
+  };
+  add("--textbook", names.textbook, "Whose error tolerances come from");
+  add("--textbook-tf32", names.textbook_tf32,
+      "The same of tf32 tolerances; problems that it lacks get none");
+  add("--truth", names.truth, "Who gives the answers, in float64");
+}
+
+Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names) {
+  const std::vector<std::string> shipped = shipped_solutions();
+  const std::string& tf32 = names.textbook_tf32;
+  const bool none = tf32.empty() || (tf32 == YardstickNames{}.textbook_tf32 &&
+                                     std::ranges::find(shipped, tf32) == shipped.end());
+  return {pool.get(names.textbook), pool.get(names.truth), none ? nullptr : &pool.get(tf32)};
+}
+
 std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options) {
   std::vector<SolutionPool> pools;
   for (unsigned i = 0; i < std::max(1u, jobs); ++i) pools.emplace_back(options);
@@ -131,10 +165,12 @@ std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& opt
 std::vector<Result> replay_file(const File& file, const std::vector<Contestant>& contestants,
                                 SolutionPool& pool, const RunOptions& options) {
   if (!file.fixture) return {unusable(file, std::nullopt, file.error, options)};
+  YardstickNames by;
+  if (!options.fresh || !needs_tf32(contestants, pool)) by.textbook_tf32.clear();
   std::vector<Result> results;
   for (const Case* info : file.cases) {
     if (info->error && !options.error_cases) continue;
-    Data data(file, *info, pool, options);
+    Data data(file, *info, pool, options, by);
     std::vector<Result> of_case;
     try {
       for (const Contestant& contestant : contestants) {

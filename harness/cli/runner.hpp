@@ -16,6 +16,8 @@ struct Contestant {
   std::string solution;     // what find_solution() takes
   std::string function;     // instead of the problem's own: a variant; empty: the problem's
   bool small_only = false;  // an emulated solution: no large case
+  /// Why it cannot run here, where that is known before: no worker is asked, no data is read.
+  std::optional<std::string> skipped = std::nullopt;
 };
 
 /// Solutions by name, each with a worker process of its own. One pool a thread.
@@ -25,11 +27,25 @@ class SolutionPool {
 
   /// Throws UsageError, with the nearest name, for a solution that does not exist.
   Solution& get(const std::string& name);
+  /// Takes a solution, with its worker, out of another pool.
+  void take(const std::string& name, SolutionPool& from);
 
  private:
   Solution::Options options_;
   std::map<std::string, std::unique_ptr<Solution>> solutions_;
 };
+
+/// The names of the solutions that tolerances come from.
+struct YardstickNames {
+  std::string textbook = "plain", truth = "reference";
+  std::string textbook_tf32 = "plain-tf32";  // empty: no tf32 tolerances
+};
+
+/// Adds --textbook, --textbook-tf32 and --truth.
+void add_yardstick_options(CLI::App& command, YardstickNames& names);
+
+/// The solutions of these names. A home may ship no "plain-tf32": then there is none.
+Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names);
 
 /// A pool for each of that many threads.
 std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options = {});

@@ -139,8 +139,8 @@ std::string case_paragraph(const Case& info, const Signature& signature, bool co
   if (info.error) line("must be refused: " + printable(*info.error));
   for (std::size_t i = 0; i < info.outputs.size(); ++i) {
     const OutputInfo& output = info.outputs[i];
-    std::string words = signature.outputs[i].name + ": " + describe_tolerance(output.tolerance);
-    if (output.tolerance_tf32) words += "; tf32: " + describe_tolerance(output.tolerance_tf32);
+    std::string words = signature.outputs[i].name + ": " +
+                        describe_tolerances(output.tolerance, output.tolerance_tf32);
     if (!output.reason.empty()) words += " (" + printable(output.reason) + ")";
     line(words);
   }

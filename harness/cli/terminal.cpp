@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -20,6 +21,16 @@ bool wants_colour(bool no_color_option) {
   const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
   return !no_color_option && (forbidden == nullptr || *forbidden == '\0') && !dumb &&
          ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::size_t terminal_width() {
+  if (const char* columns = std::getenv("COLUMNS")) {
+    const long count = std::strtol(columns, nullptr, 10);
+    if (count > 0) return static_cast<std::size_t>(count);
+  }
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }

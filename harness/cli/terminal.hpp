@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <string>
 
@@ -9,6 +10,9 @@ namespace prenorm::harness {
 
 /// Colour on standard output: a terminal, neither --no-color nor NO_COLOR, and no TERM=dumb.
 bool wants_colour(bool no_color_option);
+
+/// Columns of the terminal that standard output is, or what COLUMNS says; 0 where neither is.
+std::size_t terminal_width();
 
 /// Writes to standard output.
 void print(const std::string& text);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 struct Options {
   Selection selection;
   std::vector<std::string> solutions;
-  std::string save, json, junit, html;
+  std::string save, record, json, junit, html;
   bool only_failing = false, verbose = false, no_color = false, in_process = false;
   std::optional<std::uint64_t> seed;
   unsigned jobs = processors();
@@ -58,34 +58,106 @@ using Pools = std::vector<SolutionPool>;
 
 bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
 
-/// `reference` first, then the other shipped solutions that can run here; no collections.
-std::vector<Contestant> default_contestants(Pools& pools, unsigned jobs) {
-  std::vector<std::string> names = shipped_solutions();
-  std::ranges::stable_partition(names, [](const auto& name) { return name == "reference"; });
-  std::vector<char> usable(names.size());
-  in_parallel(names.size(), jobs, [&](std::size_t i, std::size_t thread) {
-    Solution& solution = pools[thread].get(names[i]);
-    // One that cannot be loaded is shown: something is broken. One without its device is not.
-    const bool runs = solution.load() || solution.status() == Status::load_error;
-    usable[i] = runs && !is_collection(solution);
+/// What is known of a contestant once its library has been loaded.
+struct Entrant {
+  Contestant contestant;
+  bool on_device = false;
+  bool collection = false;
+  std::string mode, sources;
+  std::optional<DeviceFacts> device;
+
+  bool runs_on_device() const { return on_device && !contestant.skipped; }
+};
+
+/// Loads every contestant once. Those of a device end up in the first pool.
+std::vector<Entrant> look_at(const std::vector<Contestant>& contestants, Pools& pools,
+                             unsigned jobs) {
+  std::vector<Entrant> entrants(contestants.size());
+  std::vector<std::size_t> threads(contestants.size());
+  in_parallel(contestants.size(), jobs, [&](std::size_t i, std::size_t thread) {
+    Solution& solution = pools[thread].get(contestants[i].solution);
+    Entrant& entrant = entrants[i];
+    entrant.contestant = contestants[i];
+    // One that cannot be loaded stays in: something is broken.
+    if (!solution.load() && solution.status() == Status::skipped) {
+      entrant.contestant.skipped = solution.message();
+    }
+    entrant.collection = is_collection(solution);
+    entrant.on_device = solution.on_device();
+    entrant.mode = solution.mode();
+    entrant.sources = solution.sources();
+    entrant.device = solution.device_facts();
+    threads[i] = thread;
   });
-  std::vector<Contestant> contestants;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (usable[i]) contestants.push_back({names[i], names[i], "", is_emulated(names[i])});
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    const bool moves = entrants[i].runs_on_device();
+    if (moves) pools.front().take(contestants[i].solution, pools[threads[i]]);
   }
-  if (contestants.empty()) throw UsageError("no solution can run here; --solution PATH names one");
-  return contestants;
+  return entrants;
 }
 
-std::vector<Contestant> choose_contestants(const Options& options, Pools& pools) {
-  if (options.solutions.empty()) return default_contestants(pools, options.jobs);
+/// `reference` first, then the other shipped solutions, those that cannot run here last; no
+/// collections.
+std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
+  std::vector<Contestant> contestants;
+  for (const std::string& name : shipped_solutions()) {
+    contestants.push_back({name, name, "", is_emulated(name)});
+  }
+  std::vector<Entrant> entrants = look_at(contestants, pools, jobs);
+  // Neither collections, nor what is on the host only to derive another mode's tolerances.
+  std::erase_if(entrants, [](const Entrant& entrant) {
+    return entrant.collection || (!entrant.on_device && !entrant.mode.empty());
+  });
+  std::ranges::stable_partition(entrants,
+                                [](const Entrant& entrant) { return !entrant.contestant.skipped; });
+  std::ranges::stable_partition(
+      entrants, [](const Entrant& entrant) { return entrant.contestant.label == "reference"; });
+  if (entrants.empty()) throw UsageError("no solution is shipped; --solution PATH names one");
+  return entrants;
+}
+
+std::vector<Entrant> choose_entrants(const Options& options, Pools& pools) {
+  if (options.solutions.empty()) return default_entrants(pools, options.jobs);
   std::vector<Contestant> contestants;
   std::set<std::string> seen;
   for (const std::string& name : options.solutions) {
     pools.front().get(name);  // a name that means nothing is told before any work
     if (seen.insert(name).second) contestants.push_back({name, name, "", false});
   }
-  return contestants;
+  return look_at(contestants, pools, options.jobs);
+}
+
+/// What records say of the solutions whose device is not here.
+std::map<std::string, NotHere> ask_records(const std::vector<Entrant>& entrants) {
+  const Records records = read_records(records_folder());
+  std::map<std::string, NotHere> not_here;
+  for (const Entrant& entrant : entrants) {
+    if (!entrant.on_device || !entrant.contestant.skipped) continue;
+    NotHere& known = not_here[entrant.contestant.label];
+    known.reason = *entrant.contestant.skipped;
+    if (const Record* record = records.of(entrant.contestant.solution, entrant.sources)) {
+      known.record = *record;
+      known.changed = record->sources != entrant.sources;
+    }
+  }
+  return not_here;
+}
+
+/// Writes a record for each solution that ran on a device; says which, a line each.
+std::string write_records(const std::string& folder, const std::vector<Entrant>& entrants,
+                          const std::vector<Result>& results) {
+  std::string text;
+  for (const Entrant& entrant : entrants) {
+    if (!entrant.runs_on_device() || !entrant.device) continue;
+    const Record record =
+        make_record(entrant.contestant.label, *entrant.device, entrant.sources, results);
+    try {
+      text += "recorded in " + write_record(folder, record).string() + "\n";
+    } catch (const std::runtime_error& error) {
+      throw UsageError(error.what());
+    }
+  }
+  return text.empty() ? "nothing recorded: no solution ran on a device\n" : text;
 }
 
 /// "./mine.so" becomes "mine", "mistakes/no_eps" "mistakes-no_eps": part of a file's name.
@@ -165,32 +237,86 @@ std::vector<std::size_t> largest_first(const std::vector<File>& files) {
   return order;
 }
 
-std::vector<Result> run(const Options& options, const std::vector<File>& files,
-                        const std::vector<Contestant>& contestants, Pools& pools) {
+/// What came of each file, and what is to be saved of it.
+struct Found {
+  std::vector<std::vector<Result>> results;
+  std::vector<Saver> savers;  // as many where outputs are saved, else none
+};
+
+/// Adds the contestants' results.
+void run(const Options& options, const std::vector<File>& files,
+         const std::vector<Contestant>& contestants, Pools& pools, unsigned jobs, Found& found) {
   Progress progress;
   std::atomic<std::size_t> done = 0;
-  std::vector<std::vector<Result>> results(files.size());
   const std::vector<std::size_t> order = largest_first(files);
-  const std::vector<std::string> stems = stems_of(files);
-  in_parallel(files.size(), options.jobs, [&](std::size_t turn, std::size_t thread) {
-    const File& file = files[order[turn]];
-    progress.show(fmt::format("[{}/{}] {}", done.load(), files.size(), file.path));
+  in_parallel(files.size(), jobs, [&](std::size_t turn, std::size_t thread) {
+    const std::size_t index = order[turn];
+    progress.show(fmt::format("[{}/{}] {}", done.load(), files.size(), files[index].path));
     RunOptions run;
     run.repeat = options.repeat();
     if (options.seed) run.fresh = FreshOptions{.seed = *options.seed};
-    Saver saver(file, stems[order[turn]], options);
-    if (!options.save.empty()) {
-      run.keep_outputs = [&saver](const Case& info, const Result& result,
-                                  std::vector<Tensor> outputs) {
+    if (!found.savers.empty()) {
+      run.keep_outputs = [&saver = found.savers[index]](const Case& info, const Result& result,
+                                                        std::vector<Tensor> outputs) {
         saver.keep(info, result, std::move(outputs));
       };
     }
-    results[order[turn]] = replay_file(file, contestants, pools[thread], run);
-    saver.write();
+    std::ranges::move(replay_file(files[index], contestants, pools[thread], run),
+                      std::back_inserter(found.results[index]));
     ++done;
   });
+}
+
+/// One file's results in the order of its cases, then of the columns. A case that cannot be read is
+/// told once.
+std::vector<Result> in_order(std::vector<Result> results,
+                             const std::vector<std::string>& solutions) {
+  std::map<std::optional<std::string>, std::size_t> cases;
+  std::set<std::optional<std::string>> unreadable;
+  for (const Result& result : results) {
+    cases.try_emplace(result.case_name, cases.size());
+    if (result.status == Status::bad_fixture) unreadable.insert(result.case_name);
+  }
+  const auto place = [&](const Result& result) {
+    const auto column = std::ranges::find(solutions, result.solution) - solutions.begin();
+    return std::pair(cases.at(result.case_name), column);
+  };
+  std::set<std::optional<std::string>> told;
+  std::vector<Result> kept;
+  for (Result& result : results) {
+    const bool of_file = result.status == Status::bad_fixture;
+    if (of_file ? told.insert(result.case_name).second : !unreadable.contains(result.case_name)) {
+      kept.push_back(std::move(result));
+    }
+  }
+  std::ranges::stable_sort(kept, {}, place);
+  return kept;
+}
+
+/// Solutions on the host side by side on all threads, then those of a device, one call at a time:
+/// each thread would need a worker of its own, with a context that takes hundreds of megabytes of
+/// the device's memory, and their times would be those of a crowd.
+std::vector<Result> run_all(const Options& options, const std::vector<File>& files,
+                            const std::vector<Entrant>& entrants, Pools& pools) {
+  std::vector<Contestant> on_host, on_device;
+  std::vector<std::string> columns;
+  for (const Entrant& entrant : entrants) {
+    columns.push_back(entrant.contestant.label);
+    (entrant.runs_on_device() ? on_device : on_host).push_back(entrant.contestant);
+  }
+  Found found;
+  found.results.resize(files.size());
+  const std::vector<std::string> stems = stems_of(files);
+  for (std::size_t i = 0; i < files.size() && !options.save.empty(); ++i) {
+    found.savers.emplace_back(files[i], stems[i], options);
+  }
+  if (!on_host.empty()) run(options, files, on_host, pools, options.jobs, found);
+  if (!on_device.empty()) run(options, files, on_device, pools, 1, found);
+  for (const Saver& saver : found.savers) saver.write();
   std::vector<Result> all;
-  for (auto& each : results) std::ranges::move(each, std::back_inserter(all));
+  for (auto& each : found.results) {
+    std::ranges::move(in_order(std::move(each), columns), std::back_inserter(all));
+  }
   return all;
 }
 
@@ -198,7 +324,7 @@ std::string told(const Report& report, const Options& options) {
   const bool colour = wants_colour(options.no_color);
   std::string text;
   if (options.verbose) text += every_case(report, colour) + "\n";
-  text += render(overview(report), colour) + "\n";
+  text += render(overview(report), colour, terminal_width()) + "\n";
   if (const std::string list = failures(report, colour); !list.empty()) text += list + "\n";
   if (const std::string list = omissions(report); !list.empty()) text += list + "\n";
   text += summary_line(report, colour) + "\n";
@@ -221,33 +347,44 @@ void check_reports(const Options& options) {
   for (const std::string& path : paths) require_writable(path);
 }
 
+void make_folder(const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw UsageError("cannot make folder " + folder + ": " + error.message());
+}
+
 int verify(Options options) {
   check_reports(options);
   if (options.in_process) options.jobs = 1;  // one address space, and a debugger in it
-  if (!options.save.empty()) {
-    std::error_code error;
-    fs::create_directories(options.save, error);
-    if (error) throw UsageError("cannot make folder " + options.save + ": " + error.message());
-  } else if (options.only_failing) {
+  make_folder(options.record);
+  make_folder(options.save);
+  if (!options.record.empty() && options.seed) {
+    throw UsageError("--record is of the stored cases: leave out --seed");
+  }
+  if (options.save.empty() && options.only_failing) {
     throw UsageError("--only-failing goes with --save DIR");
   }
   const auto start = std::chrono::steady_clock::now();
   Pools pools = make_pools(options.jobs, options.solution());
   Report report;
-  const std::vector<Contestant> contestants = choose_contestants(options, pools);
-  for (const Contestant& contestant : contestants) report.solutions.push_back(contestant.label);
+  const std::vector<Entrant> entrants = choose_entrants(options, pools);
+  for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.contestant.label);
+  report.not_here = ask_records(entrants);
   const std::vector<File> files = open_files(options.selection, options.jobs);
-  report.results = run(options, files, contestants, pools);
+  report.results = run_all(options, files, entrants, pools);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   report.command = "verify";
   report.seconds = seconds.count();
 
+  std::string recorded;
+  if (!options.record.empty()) recorded = write_records(options.record, entrants, report.results);
   if (!options.junit.empty()) write_text(options.junit, to_junit(report));
   if (!options.html.empty()) write_text(options.html, to_html(report));
   if (!options.json.empty()) write_text(options.json, to_json(report));
   const std::vector<std::string> reports = options.reports();
   const bool taken = std::ranges::find(reports, "-") != reports.end();
-  if (!taken) print(told(report, options));  // standard output holds one thing
+  if (!taken) print(told(report, options) + recorded);  // standard output holds one thing
   return exit_code(report.results);
 }
 
@@ -259,7 +396,7 @@ void add_verify(CLI::App& app, Action& chosen) {
       *app.add_subcommand("verify", "Replay fixtures through solutions and compare");
   add_selection_options(command, options->selection);
   add_repeatable(command, "--solution", options->solutions,
-                 "A shipped one or a library (default: all that can run here)")
+                 "A shipped one or a library (default: all that are shipped)")
       ->type_name("NAME|PATH");
   command
       .add_option("--seed", options->seed, "Fresh values: truth from the reference, own tolerances")
@@ -268,6 +405,10 @@ void add_verify(CLI::App& app, Action& chosen) {
   command.add_option("--save", options->save, "Write what solutions return, a file each")
       ->type_name("DIR");
   command.add_flag("--only-failing", options->only_failing, "With --save: only what fails");
+  command
+      .add_option("--record", options->record,
+                  "Write what a device says of its solutions: DIR/<device>/<solution>.json")
+      ->type_name("DIR");
   command.add_option("--json", options->json, "Write a report (-: to standard output)")
       ->type_name("FILE");
   command.add_option("--junit", options->junit, "The same in JUnit's XML")->type_name("FILE");
@@ -281,7 +422,8 @@ void add_verify(CLI::App& app, Action& chosen) {
   command.add_flag("--no-color", options->no_color, "No colour, as with NO_COLOR set");
   command.footer(
       "A solution is the name of a shipped one, NAME/VARIANT, or the path of a library. Emulated\n"
-      "ones get the small cases, unless named.\n\n"
+      "ones get the small cases, unless named. Where a solution's device is not here, the table\n"
+      "shows what a device record says of it, if there is one.\n\n"
       "Examples:\n"
       "  prenorm verify                                      everything, side by side\n"
       "  prenorm verify --problem 'ffn_*' --dtype bfloat16   some of it\n"

@@ -2,6 +2,7 @@
 #include "report/report.hpp"
 #include "report/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace prenorm::harness {
@@ -78,20 +79,28 @@ std::string to_html(const Report& report) {
   for (const auto& [what, value] : describe_environment()) {
     facts += (facts.empty() ? "" : ", ") + escaped(what) + " " + escaped(value);
   }
+  const std::string left_out = omissions(report);
   std::string articles;
   for (const Result& result : report.results) {
     const bool ran_and_passed = result.status == Status::passed;
-    const bool left_out =
+    const bool did_not_run =
         result.status == Status::skipped || result.status == Status::not_implemented;
-    if (!ran_and_passed && !left_out) articles += article(result);
+    if (!ran_and_passed && !did_not_run) articles += article(result);
+  }
+  std::string notes;
+  for (std::size_t begin = 0; begin < left_out.size();) {
+    const std::size_t end = std::min(left_out.find('\n', begin), left_out.size());
+    notes += "<p class=\"quiet\">" + escaped(left_out.substr(begin, end - begin)) + "</p>\n";
+    begin = end + 1;
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>prenorm {}</title>\n<style>{}</style>\n</head>\n<body>\n<h1>prenorm {}</h1>\n"
-      "<p>{}</p>\n{}{}{}<p class=\"quiet\">{}</p>\n</body>\n</html>\n",
+      "<p>{}</p>\n{}{}{}{}<p class=\"quiet\">{}</p>\n</body>\n</html>\n",
       escaped(report.command), style, escaped(report.command), escaped(summary_line(report, false)),
-      table_of(overview(report)), articles.empty() ? "" : "<h2>Failures</h2>\n", articles, facts);
+      table_of(overview(report)), notes, articles.empty() ? "" : "<h2>Failures</h2>\n", articles,
+      facts);
 }
 
 }  // namespace prenorm::harness

@@ -92,6 +92,52 @@ std::string where(const Result& result) {
   return text;
 }
 
+/// What the record says of a file's cases. Quiet, whatever it says: nothing was run.
+Cell recorded_cell(const Report& report, const File& file, const std::string& solution) {
+  const NotHere& not_here = report.not_here.at(solution);
+  std::int64_t total = 0, passed = 0, failed = 0;
+  for (const Result& result : report.results) {
+    if (result.fixture != file.path || result.solution != solution) continue;
+    ++total;
+    const RecordedCase* recorded = not_here.record && result.case_name
+                                       ? not_here.record->find(result.problem, *result.case_name)
+                                       : nullptr;
+    if (recorded == nullptr) continue;
+    passed += recorded->status == name(Status::passed) ? 1 : 0;
+    const bool left_out = recorded->status == name(Status::skipped) ||
+                          recorded->status == name(Status::not_implemented);
+    failed += recorded->status != name(Status::passed) && !left_out ? 1 : 0;
+  }
+  if (passed + failed == 0) return {"not yet run", Tone::quiet};
+  return {fmt::format("recorded {}{}/{}{}", failed > 0 ? "FAILED " : "", passed, total,
+                      not_here.changed ? " *" : ""),
+          Tone::quiet};
+}
+
+/// "cuda, other: SKIPPED: no CUDA device; recorded on NVIDIA H200, 2026-11-21".
+std::string notes_on_devices(const Report& report) {
+  std::vector<std::pair<std::string, std::string>> notes;  // what is to be said, and of whom
+  bool any_changed = false;
+  for (const std::string& solution : report.solutions) {
+    const auto found = report.not_here.find(solution);
+    if (found == report.not_here.end()) continue;
+    const NotHere& not_here = found->second;
+    any_changed = any_changed || not_here.changed;
+    std::string note = "SKIPPED: " + printable(not_here.reason) + "; ";
+    note += not_here.record ? "recorded " + not_here.record->origin() : "not yet run on a device";
+    const auto same = std::ranges::find(notes, note, [](const auto& each) { return each.first; });
+    if (same == notes.end()) {
+      notes.emplace_back(note, printable(solution));
+    } else {
+      same->second += ", " + printable(solution);
+    }
+  }
+  std::string text;
+  for (const auto& [note, solutions] : notes) text += solutions + ": " + note + "\n";
+  if (any_changed) text += "*: the sources have changed since last device run\n";
+  return text;
+}
+
 /// What makes results tell the same story: a library that cannot be loaded fails every case alike.
 std::string story(const Result& result) {
   if (result.status == Status::load_error) return result.solution + '\n' + result.message;
@@ -119,6 +165,11 @@ Table overview(const Report& report) {
     std::vector<Cell> row{{file_label(file, files)}};
     for (const std::string& solution : report.solutions) {
       const auto tally = file.tallies.find(solution);
+      const bool usable = tally != file.tallies.end() && tally->second.unreadable == 0;
+      if (usable && report.not_here.contains(solution)) {
+        row.push_back(recorded_cell(report, file, solution));
+        continue;
+      }
       row.push_back(tally == file.tallies.end() ? Cell{} : tally->second.cell());
     }
     table.rows.push_back(std::move(row));
@@ -166,13 +217,14 @@ std::string omissions(const Report& report) {
   for (const Result& result : report.results) {
     const bool skipped = result.status == Status::skipped;
     if (!skipped && result.status != Status::not_implemented) continue;
+    if (report.not_here.contains(result.solution)) continue;
     const bool part = answered.contains({result.fixture, result.solution});
     if (!part && (!skipped || display_width(result.message) <= 30)) continue;
     std::string reason(name(result.status));
     if (!result.message.empty()) reason += ": " + printable(result.message);
     ++counts[{printable(result.solution), reason}];
   }
-  std::string text;
+  std::string text = notes_on_devices(report);
   for (const auto& [key, count] : counts) {
     text += fmt::format("{}: {} {}\n", key.first, counted(static_cast<std::size_t>(count), "case"),
                         key.second);

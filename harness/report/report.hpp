@@ -1,6 +1,7 @@
 // What a run of a command found, and its forms: for a person, JSON, JUnit, HTML.
 #pragma once
 
+#include "report/record.hpp"
 #include "report/table.hpp"
 #include "verdict.hpp"
 
@@ -17,21 +18,31 @@ std::vector<std::pair<std::string, std::string>> describe_environment();
 /// The program's version, as `prenorm --version` says it.
 std::string_view program_version();
 
+/// A solution whose device is not here: its results are SKIPPED, whatever a record says.
+struct NotHere {
+  std::string reason;            // "no CUDA device"
+  std::optional<Record> record;  // what a device said of it; nothing: not yet run on one
+  bool changed = false;          // the sources are others than those of the record
+};
+
 struct Report {
   std::string command;                 // "verify"
   std::vector<std::string> solutions;  // the columns, as they were typed
   std::vector<Result> results;
-  double seconds = 0;  // of the whole run
+  double seconds = 0;                       // of the whole run
+  std::map<std::string, NotHere> not_here;  // by solution
 };
 
-/// The table: a row for each fixture file, a column for each solution.
+/// The table: a row for each fixture file, a column for each solution. Where a solution's device is
+/// not here, a cell says what the record says, as "recorded".
 Table overview(const Report& report);
 
 /// A paragraph for each failure: status, case, one line that explains, the command that repeats it.
 /// Results of one solution that could not be loaded, or of one bad file, are told once.
 std::string failures(const Report& report, bool colour);
 
-/// A line for each reason why cases were left out, and nothing if none was.
+/// A line for each reason why cases were left out, and nothing if none was. Solutions whose device
+/// is not here come first, with where their records are from.
 std::string omissions(const Report& report);
 
 /// A line for each result, with the time and the largest error.

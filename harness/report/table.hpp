@@ -23,6 +23,9 @@ struct Table {
 };
 
 /// The table, a line a row and a rule below the head; no blanks at the ends of lines.
-std::string render(const Table& table, bool colour);
+///
+/// Columns that do not fit into `width` go into further tables below, each with the first column;
+/// 0: any width.
+std::string render(const Table& table, bool colour, std::size_t width = 0);
 
 }  // namespace prenorm::harness

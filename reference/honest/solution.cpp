@@ -100,10 +100,10 @@ PRENORM_EXPORT_FUNCTION(transformer_block_gelu__float64_inside,
                         Widening<&reference::transformer_block_gelu<double>>::call)
 
 // Variants of our own, written for the type that computes and told T.
-#define EXPORT_VARIANT(name, ...)                                       \
-  extern "C" PRENORM_API int prenorm_##name(const prenorm_call* call) { \
-    return detail::run<double, float, float16, bfloat16>(               \
-        call, []<class T>() { return &Widening<&__VA_ARGS__>::call; }); \
+#define EXPORT_VARIANT(name, ...)                                                            \
+  extern "C" PRENORM_API int prenorm_##name(const prenorm_call* call) {                      \
+    return detail::run<double, float, float16, bfloat16>(                                    \
+        call, []<class T>(std::type_identity<T>) { return &Widening<&__VA_ARGS__>::call; }); \
   }
 
 EXPORT_VARIANT(rmsnorm__rsqrt, rmsnorm_rsqrt<T>)

@@ -9,6 +9,9 @@
  *     int prenorm_abi(void);              must return PRENORM_ABI
  *     int prenorm_device(void);           a DLDeviceType: kDLCPU, kDLCUDA, ...
  *     const char* prenorm_mode(void);     optional; "tf32": judged by the tf32 tolerances
+ *     const char* prenorm_sources(void);  optional; a digest (SHA-256, hexadecimal) of the sources
+ *                                         that it was compiled from: says which a device record is
+ * of
  *
  * Several versions of one problem are exported as prenorm_<problem>__<variant>. What a problem
  * computes, and the order of its tensors and scalars, is its signature: `prenorm show PROBLEM`.
@@ -64,7 +67,8 @@ typedef struct prenorm_call {
   const prenorm_scalar* scalars; /* in signature order, defaults filled in */
   DLTensor* const* outputs;      /* in signature order, allocated by the caller */
   int32_t num_outputs;
-  void* stream;      /* a cudaStream_t for device tensors, else NULL */
+  void* stream;      /* a cudaStream_t for device tensors: all work goes there, and need not be
+                      * waited for; else NULL */
   char* error;       /* where to write a message, ended by a 0 byte */
   size_t error_size; /* bytes that fit there, the 0 included */
 } prenorm_call;

@@ -1,0 +1,201 @@
+// Feed-forward networks and the gated linear unit on the GPU. Equations, shapes and errors:
+// reference/feed_forward.hpp. Products: linear.cu.
+//
+//   v1  product v1, then a kernel for each step      the reference's steps, rounded as it rounds
+//   v2  the launched product, the same steps
+//   v3  the gate in one kernel, 16-byte accesses     each product read once, the gated values
+//                                                    rounded once                 <- launched
+//
+// v3 does not round an activation before it is multiplied: a step less from the exact value. What
+// each step gives is not yet measured on a device.
+#include "activations.cuh"
+#include "export.cuh"
+#include "launch.cuh"
+#include "product.cuh"
+#include "types.cuh"
+#include "workspace.cuh"
+
+namespace prenorm::cuda {
+namespace {
+
+Workspace first_product("feed_forward: the first product");    // [rows, d_ff]
+Workspace second_product("feed_forward: the second product");  // [rows, d_ff]
+
+// ---- v1, v2: a kernel for each step -------------------------------------------------------------
+
+/// a = activation(a)
+template <class Activation, class T>
+__global__ void __launch_bounds__(256) activate_v1(T* a, std::int64_t size) {
+  const std::int64_t i = global_thread();
+  if (i < size) a[i] = narrow<T>(Activation()(widen(a[i])));
+}
+
+/// b = a * b
+template <class T>
+__global__ void __launch_bounds__(256) multiply_v1(const T* a, T* b, std::int64_t size) {
+  const std::int64_t i = global_thread();
+  if (i < size) b[i] = narrow<T>(widen(a[i]) * widen(b[i]));
+}
+
+/// What the networks of v1 are made of.
+struct V1 {
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_v1(product, stream);
+  }
+  /// a = activation(a)
+  template <class Activation, class T>
+  static void activate(T* a, std::int64_t size, Stream stream) {
+    launch({"activation v1", ceil_div(size, 256), 256, stream}, activate_v1<Activation, T>, a,
+           size);
+  }
+  /// b = activation(a) * b; a changes as well.
+  template <class Activation, class T>
+  static void gate(T* a, T* b, std::int64_t size, Stream stream) {
+    activate<Activation>(a, size, stream);
+    launch({"multiplication v1", ceil_div(size, 256), 256, stream}, multiply_v1<T>, a, b, size);
+  }
+};
+
+/// v2: the same with the launched product.
+struct V2 : V1 {
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_launched(product, stream);
+  }
+};
+
+// ---- v3: vectors, and the gate in one kernel ----------------------------------------------------
+
+/// a = activation(a), N elements a thread. What no vector fills is left for the last thread.
+template <class Activation, int N, class T>
+__global__ void __launch_bounds__(256) activate_v3(T* a, std::int64_t size) {
+  const std::int64_t i = global_thread() * N;
+  if (i + N <= size) {
+    Vector<T, N> vector = load_vector<N>(a + i);
+#pragma unroll
+    for (T& element : vector.element) element = narrow<T>(Activation()(widen(element)));
+    store_vector(a + i, vector);
+  } else {
+    for (std::int64_t k = i; k < size; ++k) a[k] = narrow<T>(Activation()(widen(a[k])));
+  }
+}
+
+/// b = activation(a) * b, N elements a thread, and so on.
+template <class Activation, int N, class T>
+__global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t size) {
+  const auto gated = [](T left, T right) {
+    return narrow<T>(Activation()(widen(left)) * widen(right));
+  };
+  const std::int64_t i = global_thread() * N;
+  if (i + N <= size) {
+    const Vector<T, N> left = load_vector<N>(a + i), right = load_vector<N>(b + i);
+    Vector<T, N> out;
+#pragma unroll
+    for (int k = 0; k < N; ++k) out.element[k] = gated(left.element[k], right.element[k]);
+    store_vector(b + i, out);
+  } else {
+    for (std::int64_t k = i; k < size; ++k) b[k] = gated(a[k], b[k]);
+  }
+}
+
+/// Vectors need no check: all memory is aligned to 256 bytes, as it is a Workspace's or, by the
+/// interface, an output's.
+struct V3 {
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_launched(product, stream);
+  }
+  template <class Activation, class T>
+  static void activate(T* a, std::int64_t size, Stream stream) {
+    constexpr int N = vector_width<T>;
+    launch({"activation v3", ceil_div(size, 256 * N), 256, stream}, activate_v3<Activation, N, T>,
+           a, size);
+  }
+  template <class Activation, class T>
+  static void gate(const T* a, T* b, std::int64_t size, Stream stream) {
+    constexpr int N = vector_width<T>;
+    launch({"gate v3", ceil_div(size, 256 * N), 256, stream}, gate_v3<Activation, N, T>, a, b,
+           size);
+  }
+};
+
+// ---- the networks -------------------------------------------------------------------------------
+
+template <class V>
+struct FeedForward {
+  /// The second product is gated where it is to stay.
+  template <class T>
+  static void glu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream, View<T> y) {
+    const std::int64_t rows = rows_of(x), d_ff = w1.shape(0), d_in = w1.shape(1);
+    T* hidden = first_product.get<T>(rows * d_ff, stream);
+    V::template multiply<T>({"glu, product with w1", x.data(), w1.data(), hidden, rows, d_ff, d_in},
+                            stream);
+    V::template multiply<T>(
+        {"glu, product with w2", x.data(), w2.data(), y.data(), rows, d_ff, d_in}, stream);
+    V::template gate<Sigmoid>(hidden, y.data(), rows * d_ff, stream);
+  }
+
+  template <class T>
+  static void ffn_relu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream,
+                       View<T> y) {
+    network<Relu>({"ffn_relu, product with w1", "ffn_relu, product with w2"}, x, w1, w2, stream, y);
+  }
+  template <class T>
+  static void ffn_silu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream,
+                       View<T> y) {
+    network<Silu>({"ffn_silu, product with w1", "ffn_silu, product with w2"}, x, w1, w2, stream, y);
+  }
+  template <class T>
+  static void ffn_gelu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream,
+                       View<T> y) {
+    network<Gelu>({"ffn_gelu, product with w1", "ffn_gelu, product with w2"}, x, w1, w2, stream, y);
+  }
+
+  template <class T>
+  static void ffn_swiglu(View<const T> x, View<const T> w1, View<const T> w2, View<const T> w3,
+                         Stream stream, View<T> y) {
+    const std::int64_t rows = rows_of(x), d_ff = w1.shape(0), d_model = w1.shape(1);
+    T* hidden = first_product.get<T>(rows * d_ff, stream);
+    T* gated = second_product.get<T>(rows * d_ff, stream);
+    V::template multiply<T>(
+        {"ffn_swiglu, product with w1", x.data(), w1.data(), hidden, rows, d_ff, d_model}, stream);
+    V::template multiply<T>(
+        {"ffn_swiglu, product with w3", x.data(), w3.data(), gated, rows, d_ff, d_model}, stream);
+    V::template gate<Silu>(hidden, gated, rows * d_ff, stream);
+    V::template multiply<T>(
+        {"ffn_swiglu, product with w2", gated, w2.data(), y.data(), rows, d_model, d_ff}, stream);
+  }
+
+ private:
+  struct Names {
+    const char *first, *second;  // product
+  };
+  /// y = Activation(x w1ᵀ) w2ᵀ
+  template <class Activation, class T>
+  static void network(Names names, View<const T> x, View<const T> w1, View<const T> w2,
+                      Stream stream, View<T> y) {
+    const std::int64_t rows = rows_of(x), d_ff = w1.shape(0), d_model = w1.shape(1);
+    T* hidden = first_product.get<T>(rows * d_ff, stream);
+    V::template multiply<T>({names.first, x.data(), w1.data(), hidden, rows, d_ff, d_model},
+                            stream);
+    V::template activate<Activation>(hidden, rows * d_ff, stream);
+    V::template multiply<T>({names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
+                            stream);
+  }
+};
+
+}  // namespace
+
+PRENORM_CUDA_EXPORT(glu, FeedForward<V1>::glu, FeedForward<V3>::glu)
+PRENORM_CUDA_VARIANT(glu, v2, FeedForward<V2>::glu)
+PRENORM_CUDA_EXPORT(ffn_relu, FeedForward<V1>::ffn_relu, FeedForward<V3>::ffn_relu)
+PRENORM_CUDA_VARIANT(ffn_relu, v2, FeedForward<V2>::ffn_relu)
+PRENORM_CUDA_EXPORT(ffn_silu, FeedForward<V1>::ffn_silu, FeedForward<V3>::ffn_silu)
+PRENORM_CUDA_VARIANT(ffn_silu, v2, FeedForward<V2>::ffn_silu)
+PRENORM_CUDA_EXPORT(ffn_gelu, FeedForward<V1>::ffn_gelu, FeedForward<V3>::ffn_gelu)
+PRENORM_CUDA_VARIANT(ffn_gelu, v2, FeedForward<V2>::ffn_gelu)
+PRENORM_CUDA_EXPORT(ffn_swiglu, FeedForward<V1>::ffn_swiglu, FeedForward<V3>::ffn_swiglu)
+PRENORM_CUDA_VARIANT(ffn_swiglu, v2, FeedForward<V2>::ffn_swiglu)
+
+}  // namespace prenorm::cuda

@@ -1,0 +1,86 @@
+// Where a solution's tensors lie, and how the time of a call is taken there. Only a worker asks (or
+// the program itself, in process): a driver that fails takes no more with it than a worker.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <dlpack/dlpack.h>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+class GuardedMemory;
+struct Region;
+
+/// What a device says of itself.
+struct DeviceFacts {
+  std::string name;                // "NVIDIA H200"
+  std::string compute_capability;  // "9.0"
+  std::string driver;              // "580.65.06, CUDA 13.0"; the first part only where it is known
+  std::uint64_t memory = 0;        // bytes
+  std::uint64_t l2 = 0;            // bytes of the level 2 cache
+};
+
+/// This machine has no such device, or one whose driver fails.
+struct NoDevice : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The device's memory is full.
+struct OutOfDeviceMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The device reports a fault. Such errors are sticky: this process cannot use the device again.
+struct DeviceFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Device {
+ public:
+  /// A call's buffers on the device, each a copy of a region's whole pages, canaries included.
+  class Buffers {
+   public:
+    virtual ~Buffers() = default;
+    /// Of the region's data.
+    virtual std::byte* data(const Region& region) const = 0;
+    /// Copies all pages back to the host, where they are judged.
+    virtual void copy_back() = 0;
+  };
+
+  virtual ~Device() = default;
+  virtual DLDevice place() const = 0;
+  /// For prenorm_call.
+  virtual void* stream() const = 0;
+  virtual std::optional<DeviceFacts> facts() const = 0;
+
+  /// Throws OutOfDeviceMemory, DeviceFailed.
+  virtual std::unique_ptr<Buffers> copy(const std::vector<Region>& regions,
+                                        const GuardedMemory& memory) = 0;
+  /// Runs `call`, waits until the device has done all of it, and returns the seconds it took.
+  /// `cold`: caches hold nothing of the call's data.
+  ///
+  /// Throws OutOfDeviceMemory, DeviceFailed.
+  virtual double time(const std::function<void()>& call, bool cold) = 0;
+
+  /// Bytes read and written in a second by a large copy: the median of some.
+  virtual double copy_bandwidth() = 0;
+};
+
+/// Opens the device of a DLDeviceType that this process is to use: the first that is visible.
+/// Throws NoDevice, with the reason for a person.
+std::unique_ptr<Device> open_device(std::int32_t type);
+
+/// The one in the middle. `values` is not empty.
+double median(std::vector<double> values);
+
+/// The devices of the two kinds that there are.
+std::unique_ptr<Device> open_cpu();
+std::unique_ptr<Device> open_cuda();
+
+}  // namespace prenorm::harness

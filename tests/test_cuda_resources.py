@@ -1,0 +1,157 @@
+"""What the compiled CUDA kernels need: no register spills, and no more registers and shared memory
+than cuda/ceilings.json allows. Reads what ptxas said when the solutions were built."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CEILINGS = ROOT / "cuda" / "ceilings.json"
+BUILD = Path(os.environ["PRENORM_HOME"])
+NVCC = os.environ.get("PRENORM_NVCC", "")
+REPORTS = sorted((BUILD / "cuda").rglob("*.cu.o.resources"))
+
+pytestmark = pytest.mark.skipif(not NVCC, reason="there is no nvcc")
+
+
+class Kernel:
+    """One kernel for one architecture, as ptxas reports it."""
+
+    def __init__(self, symbol, architecture):
+        self.symbol, self.architecture = symbol, architecture
+        self.stack = self.spilled = self.registers = self.shared = 0
+
+
+def kernels_of(report):
+    """The kernels of what `ptxas -v` printed."""
+    kernels, by_symbol = [], {}
+    for line in report.splitlines():
+        if entry := re.search(r"Compiling entry function '(\S+)' for '(\S+)'", line):
+            kernels.append(Kernel(*entry.groups()))
+            by_symbol = {kernels[-1].symbol: kernels[-1]}
+            current = kernels[-1]
+        elif properties := re.search(r"Function properties for (\S+)", line):
+            # A function that was not inlined counts for the kernel that calls it.
+            current = by_symbol.get(properties[1], kernels[-1] if kernels else None)
+        elif spill := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                                r"(\d+) bytes spill loads", line):
+            stack, stores, loads = map(int, spill.groups())
+            current.stack = max(current.stack, stack)
+            current.spilled = max(current.spilled, stores, loads)
+        elif used := re.search(r"Used (\d+) registers", line):
+            kernels[-1].registers = int(used[1])
+            if shared := re.search(r"(\d+) bytes smem", line):
+                kernels[-1].shared = int(shared[1])
+    return kernels
+
+
+def demangled(symbols):
+    """What the symbols say in C++: "rmsnorm_v2<float>"."""
+    text = subprocess.run(["c++filt"], input="\n".join(symbols), capture_output=True, text=True,
+                          check=True).stdout
+    names = []
+    for line in text.splitlines():
+        line = line.replace("(anonymous namespace)::", "").replace("prenorm::cuda::", "")
+        line = re.sub(r"^void ", "", line).replace("prenorm::", "")
+        depth = 0
+        for i, letter in enumerate(line):  # up to the list of parameters
+            depth += {"<": 1, ">": -1}.get(letter, 0)
+            if letter == "(" and depth == 0:
+                line = line[:i]
+                break
+        names.append(line)
+    return names
+
+
+def complaints(report, ceilings):
+    """What is wrong, a line a kernel; and the names of the kernels that were seen."""
+    kernels = kernels_of(report)
+    found, seen = [], {}
+    for kernel, name in zip(kernels, demangled([k.symbol for k in kernels])):
+        who = f"{name} for {kernel.architecture}"
+        template = name.split("<")[0]
+        most = seen.setdefault(template, {"registers": 0, "shared_bytes": 0})
+        most["registers"] = max(most["registers"], kernel.registers)
+        most["shared_bytes"] = max(most["shared_bytes"], kernel.shared)
+        if kernel.spilled:
+            found.append(f"{who} spills registers: {kernel.spilled} bytes")
+        elif kernel.stack:
+            found.append(f"{who} keeps {kernel.stack} bytes in local memory")
+        ceiling = ceilings.get(template)
+        if ceiling is None:
+            found.append(f"{who} has no ceiling in cuda/ceilings.json: "
+                         f"{kernel.registers} registers, {kernel.shared} bytes of shared memory")
+            continue
+        if kernel.registers > ceiling["registers"]:
+            found.append(f"{who} has grown to {kernel.registers} registers, "
+                         f"its ceiling is {ceiling['registers']}")
+        if kernel.shared > ceiling["shared_bytes"]:
+            found.append(f"{who} has grown to {kernel.shared} bytes of shared memory, "
+                         f"its ceiling is {ceiling['shared_bytes']}")
+    return found, seen
+
+
+def test_every_kernel_is_under_its_ceiling():
+    ceilings = json.loads(CEILINGS.read_text())
+    assert REPORTS, f"no report under {BUILD}/cuda: were the device solutions built?"
+    found, seen = [], {}
+    for path in REPORTS:
+        wrong, kernels = complaints(path.read_text(), ceilings)
+        found += [f"{path.parent.name.removesuffix('.dir')}: {line}" for line in wrong]
+        for name, most in kernels.items():
+            for what, value in most.items():
+                before = seen.setdefault(name, {"registers": 0, "shared_bytes": 0})
+                before[what] = max(before[what], value)
+    assert not found, "\n".join(found)
+    assert set(ceilings) == set(seen), "cuda/ceilings.json names kernels that there are not"
+    # A ceiling far above what is needed would let a kernel grow unseen.
+    loose = [f"{name}: {seen[name]['registers']} registers, ceiling {ceiling['registers']}"
+             for name, ceiling in ceilings.items()
+             if ceiling["registers"] > seen[name]["registers"] + 16
+             or ceiling["shared_bytes"] > seen[name]["shared_bytes"]]
+    assert not loose, "\n".join(loose)
+
+
+def compiled(tmp_path, source):
+    """What ptxas says of a source."""
+    (tmp_path / "planted.cu").write_text(source)
+    return subprocess.run(
+        [NVCC, "-std=c++20", "-O3", "-gencode", "arch=compute_90,code=sm_90", "-Xptxas", "-v",
+         "-c", "planted.cu", "-o", "planted.o"],
+        cwd=tmp_path, capture_output=True, text=True, check=True).stderr
+
+
+SPILLING = """
+__global__ void __launch_bounds__(1024, 2) planted(const float* x, float* y) {
+  float a[64];
+  #pragma unroll
+  for (int i = 0; i < 64; ++i) a[i] = x[i * 1024 + threadIdx.x];
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < 64; ++i) y[i * 1024 + threadIdx.x] = a[63 - i] * a[(i * 7) % 64];
+}
+"""
+
+
+def test_a_planted_spill_is_found(tmp_path):
+    report = compiled(tmp_path, SPILLING)
+    found, _ = complaints(report, {"planted": {"registers": 255, "shared_bytes": 0}})
+    assert len(found) == 1 and "planted for sm_90 spills registers" in found[0], (found, report)
+
+
+def test_a_kernel_that_grows_is_named(tmp_path):
+    report = compiled(tmp_path, "template <class T> __global__ void grown(T* y) {"
+                                " __shared__ T a[64]; a[threadIdx.x] = y[threadIdx.x];"
+                                " __syncthreads(); y[threadIdx.x] = a[63 - threadIdx.x]; }"
+                                " template __global__ void grown<float>(float*);")
+    found, seen = complaints(report, {"grown": {"registers": 1, "shared_bytes": 128}})
+    registers = seen["grown"]["registers"]
+    assert found == [
+        f"grown<float> for sm_90 has grown to {registers} registers, its ceiling is 1",
+        "grown<float> for sm_90 has grown to 256 bytes of shared memory, its ceiling is 128"]
+    found, _ = complaints(report, {})
+    assert len(found) == 1 and "grown<float> for sm_90 has no ceiling" in found[0]
