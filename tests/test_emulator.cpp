@@ -177,7 +177,7 @@ __global__ void count_atomically(int* count, unsigned* most, int* least, double*
 
 /// Each thread takes the lock in turn: an exchange of many steps, not one atomic.
 __global__ void take_tickets(int* next, int* seen) {
-  int ticket = *next;
+  int ticket = atomicAdd(next, 0);
   while (true) {
     const int found = atomicCAS(next, ticket, ticket + 1);
     if (found == ticket) break;
@@ -228,7 +228,7 @@ __global__ void lane_has_returned(int* out) {
   out[threadIdx.x] = __shfl_down_sync(all, 1, 8u);
 }
 __global__ void lane_does_not_exist(int* out) { out[threadIdx.x] = __shfl_xor_sync(all, 1, 16); }
-__global__ void own_lane_left_out(int* out) { out[threadIdx.x] = __shfl_sync(0x7fffffffu, 1, 0); }
+__global__ void own_lane_left_out() { __shfl_sync(0x7fffffffu, 1, 0); }
 __global__ void lane_never_comes() {
   if (threadIdx.x == 9) {
     __syncthreads();
@@ -404,6 +404,7 @@ BOOST_AUTO_TEST_CASE(compare_and_swap_gives_every_thread_one_ticket) {
   BOOST_TEST(seen == std::vector<int>(6400, 1), boost::test_tools::per_element());
 }
 
+#if !defined(__SANITIZE_THREAD__)  // which knows no fences
 BOOST_AUTO_TEST_CASE(one_block_is_the_last) {
   std::vector<float> x(500), partial(500);
   std::iota(x.begin(), x.end(), 1.0f);
@@ -414,6 +415,7 @@ BOOST_AUTO_TEST_CASE(one_block_is_the_last) {
     BOOST_TEST(y == 500 * 501 / 2);
   }
 }
+#endif
 
 BOOST_AUTO_TEST_CASE(no_blocks_are_no_launch) {
   run(0, 32, nothing);
@@ -468,7 +470,7 @@ BOOST_AUTO_TEST_CASE(lanes_that_take_no_part) {
              here + "(16, 0, 0): __shfl_down_sync reads lane 24, which has returned");
   BOOST_TEST(error_of(1, 16, lane_does_not_exist, at) ==
              here + "(0, 0, 0): __shfl_xor_sync reads lane 16, which does not exist");
-  BOOST_TEST(error_of(1, 64, own_lane_left_out, at) ==
+  BOOST_TEST(error_of(1, 64, own_lane_left_out) ==
              here + "(31, 0, 0): __shfl_sync: the thread is lane 31, which its mask leaves out");
   BOOST_TEST(error_of(1, 32, lane_never_comes) ==
              here +
@@ -484,8 +486,7 @@ BOOST_AUTO_TEST_CASE(lanes_that_take_no_part) {
 }
 
 BOOST_AUTO_TEST_CASE(an_error_names_the_thread_in_three_dimensions) {
-  std::vector<int> out(64);
-  BOOST_TEST(error_of(1, dim3(4, 4, 2), own_lane_left_out, out.data()) ==
+  BOOST_TEST(error_of(1, dim3(4, 4, 2), own_lane_left_out) ==
              "kernel planted, block (0, 0, 0), thread (3, 3, 1): __shfl_sync: the thread is lane "
              "31, which its mask leaves out");
 }

@@ -62,6 +62,31 @@ def test_access_out_of_bounds(name):
     assert f"prenorm: in kernel {name}, block (1, 0, 0), thread (63, 0, 0)\n" in done.stderr
 
 
+@pytest.mark.parametrize("variant, what, thread", only_in("asan", [
+    ("reads_beyond", "use-after-poison.*READ of size 4", None),
+    ("reads_before", "use-after-poison.*READ of size 4", "block (0, 0, 0), thread (0, 0, 0)"),
+    ("writes_beyond", "use-after-poison.*WRITE of size 4", None),
+]))
+def test_step_beyond_a_tensor_of_the_call(program, variant, what, thread):
+    library = folder("PRENORM_TEST_SOLUTIONS") / "libplanted.so"
+    done = subprocess.run([program, "verify", "--in-process", "--fixtures",
+                           folder("PRENORM_SOURCE") / "fixtures/relu.h5", "--dtype", "float32",
+                           "--solution", f"{library}/{variant}"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert re.search(what, done.stderr, re.DOTALL), done.stderr
+    assert f"prenorm: in kernel planted relu, {thread or 'block'}" in done.stderr
+
+
+def test_the_same_solution_within_its_tensors(program):
+    if MODE != "asan":
+        pytest.skip("built with AddressSanitizer only")
+    library = folder("PRENORM_TEST_SOLUTIONS") / "libplanted.so"
+    done = subprocess.run([program, "verify", "--in-process", "--fixtures",
+                           folder("PRENORM_SOURCE") / "fixtures/relu.h5", "--dtype", "float32",
+                           "--solution", library], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", only_in("checker", UNWRITTEN))
 def test_read_of_shared_memory_never_written(name):
     done = run_planted(name)

@@ -126,7 +126,40 @@ LINEAR = mistakes_of(
                 "sum[i][j] = widen(narrow<T>(sum[i][j] + a[i] * b[j]));", 1)],
 )
 
-MISTAKES = [*RMSNORM, *ACTIVATIONS, *EMBEDDING, *ROPE, *SOFTMAX, *LINEAR]
+FFN = ("feed_forward.cu", "linear.cu")
+AFTER_W2 = [("    V::template activate<Activation>(hidden, rows * d_ff, stream);\n", "", 1),
+            ("""{names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
+                            stream);""",
+             """{names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
+                            stream);
+    V::template activate<Activation>(y.data(), rows * d_model, stream);""", 1)]
+SUM_FOR_PRODUCT = [("widen(a[i]) * widen(b[i])", "widen(a[i]) + widen(b[i])", 1),
+                   ("Activation()(widen(left)) * widen(right)",
+                    "Activation()(widen(left)) + widen(right)", 1)]
+FEED_FORWARD = [
+    *mistakes_of("glu", FFN,
+                 exchanged=[("x.data(), w1.data(), hidden, rows, d_ff, d_in", "x.data(), w2.data(), "
+                             "hidden, rows, d_ff, d_in", 1),
+                            ("x.data(), w2.data(), y.data(), rows, d_ff, d_in", "x.data(), "
+                             "w1.data(), y.data(), rows, d_ff, d_in", 1)],
+                 silu_gate=[("gate<Sigmoid>", "gate<Silu>", 1)],
+                 relu_gate=[("gate<Sigmoid>", "gate<Relu>", 1)],
+                 sum_for_product=SUM_FOR_PRODUCT),
+    *mistakes_of("ffn_relu", FFN, gelu_instead=[("network<Relu>", "network<Gelu>", 1)],
+                 activation_after_w2=AFTER_W2),
+    *mistakes_of("ffn_silu", FFN, gelu_instead=[("network<Silu>", "network<Gelu>", 1)],
+                 activation_after_w2=AFTER_W2),
+    *mistakes_of("ffn_gelu", FFN, silu_instead=[("network<Gelu>", "network<Silu>", 1)],
+                 activation_after_w2=AFTER_W2),
+    *mistakes_of("ffn_swiglu", FFN,
+                 sigmoid_gate=[("gate<Silu>", "gate<Sigmoid>", 1)],
+                 exchanged=[("x.data(), w1.data(), hidden, rows, d_ff, d_model}, stream);",
+                             "x.data(), w3.data(), hidden, rows, d_ff, d_model}, stream);", 1),
+                            ("x.data(), w3.data(), gated,", "x.data(), w1.data(), gated,", 1)],
+                 sum_for_product=SUM_FOR_PRODUCT),
+]
+
+MISTAKES = [*RMSNORM, *ACTIVATIONS, *EMBEDDING, *ROPE, *SOFTMAX, *LINEAR, *FEED_FORWARD]
 PROBLEMS = {mistake.problem: mistake.sources for mistake in MISTAKES}
 
 

@@ -297,6 +297,7 @@ void Block::become(std::size_t thread) {
 fiber Block::run_fresh_threads(const std::function<void()>& body) {
   do {
     run_to_its_end(fresh_++, body);
+    RaceFiber::release(&end_);
   } while (fresh_ < size_ && !failure_ && !RaceFiber::used);
   leave_stack(nullptr, scheduler_stack_);
   return std::move(scheduler_);
@@ -311,7 +312,6 @@ void Block::run_to_its_end(std::size_t thread, const std::function<void()>& body
   } catch (...) {
     failure_ = std::current_exception();
   }
-  RaceFiber::release(&end_);
   if (failure_) return;
   threads_[thread].state = State::returned;
   ++returned_;
