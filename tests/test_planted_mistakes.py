@@ -96,7 +96,7 @@ ROPE = mistakes_of(
     exponent_k_over_d=[("2 * static_cast<double>(pair) /", "static_cast<double>(pair) /", 1)],
     positions_ignored=[("return static_cast<double>(position);",
                         "return static_cast<double>(i);", 1)],
-    float32_angles=[("const double angle =", "const float angle =", 2)],
+    float32_angles=[("sincos(angle,", "sincos(static_cast<float>(angle),", 1)],
 )
 
 SOFTMAX = [
