@@ -10,7 +10,7 @@ namespace prenorm::reference {
 /// Source   Vaswani et al. 2017, arXiv:1706.03762, eq. 2
 /// Shapes   x[...] -> y[...]
 /// Types    any T, exact
-/// Twins    fixtures/relu.h5  tests/test_activations.cpp
+/// Twins    cuda/activations.cu  fixtures/relu.h5  tests/test_activations.cpp
 template <class T>
 Tensor<T> relu(const Tensor<T>& x) {
   // Written so that NaN, for which every comparison is false, is kept.
@@ -26,7 +26,7 @@ Tensor<T> relu(const Tensor<T>& x) {
 ///          CS336 2025, eq. 5
 /// Shapes   x[...] -> y[...]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Twins    fixtures/silu.h5  tests/test_activations.cpp
+/// Twins    cuda/activations.cu  fixtures/silu.h5  tests/test_activations.cpp
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
   // exp(-x) below the line: where it overflows the quotient is 0, as it should be.
@@ -50,7 +50,7 @@ auto normal_cdf(const A& a) {
 /// Source   Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2; CS336 2024, eq. 2
 /// Shapes   x[...] -> y[...]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Twins    fixtures/gelu.h5  tests/test_activations.cpp
+/// Twins    cuda/activations.cu  fixtures/gelu.h5  tests/test_activations.cpp
 template <class T>
 Tensor<T> gelu(const Tensor<T>& x) {
   return map_elements(x, [](const auto& a) { return a * normal_cdf(a); });

@@ -12,7 +12,7 @@ namespace prenorm::reference {
 /// Shapes   token_ids[...]: int64, weight[vocab_size, d_model] -> y[..., d_model]
 /// Types    any T; rows are copied bit for bit
 /// Errors   std::invalid_argument if weight has not two axes, or an id is not in [0, vocab_size)
-/// Twins    fixtures/embedding.h5  tests/test_embedding.cpp
+/// Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/test_embedding.cpp
 template <class T>
 Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weight) {
   require(weight.dimension() == 2,

@@ -12,7 +12,7 @@ namespace prenorm::reference {
 /// Shapes   x[..., d_model], weight[d_model] -> y[..., d_model]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
 /// Errors   std::invalid_argument if x has no axis, or weight is not [d_model]
-/// Twins    fixtures/rmsnorm.h5  tests/test_rmsnorm.cpp
+/// Twins    cuda/rmsnorm.cu  fixtures/rmsnorm.h5  tests/test_rmsnorm.cpp
 template <class T>
 Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5) {
   require(x.dimension() >= 1, "rmsnorm: x must have an axis d_model");

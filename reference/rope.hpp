@@ -99,7 +99,7 @@ Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_posit
 /// Shapes   x[..., seq, d_k], token_positions[..., seq]: int64 -> y[..., seq, d_k]
 /// Types    any T; angles, sines and cosines in float64; 16-bit types rotate in float32
 /// Errors   std::invalid_argument if d_k is odd, or a position is not in [0, max_seq_len)
-/// Twins    fixtures/rope.h5  tests/test_rope.cpp
+/// Twins    cuda/rope.cu  fixtures/rope.h5  tests/test_rope.cpp
 template <class T>
 Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, double theta,
                std::int64_t max_seq_len) {

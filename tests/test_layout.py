@@ -41,6 +41,19 @@ def test_the_same_name_stands_in_every_folder(component):
     assert (ROOT / "reference" / "mistakes" / f"{component}.hpp").exists()
 
 
+@pytest.mark.parametrize("source", sorted((ROOT / "cuda").glob("*.cu")), ids=lambda p: p.stem)
+def test_every_cuda_file_has_its_reference(source):
+    if source.stem in ("solution", "cublaslt"):  # exports, and a library's product
+        return
+    reference = ROOT / "reference" / f"{source.stem}.hpp"
+    assert f"cuda/{source.name}" in reference.read_text(), "the reference does not name its twin"
+    text = source.read_text()
+    assert f"reference/{source.stem}.hpp" in text, "the kernels do not name their twin"
+    assert re.search(r"<-\s+(//\s+)?launched", text), "the ladder does not say which version is launched"
+    for problem in re.findall(r"PRENORM_CUDA_EXPORT\((\w+),", text):
+        assert problem in PROBLEMS
+
+
 @pytest.mark.parametrize("path", FIXTURES, ids=PROBLEMS)
 def test_file_problem_and_reference_agree(path):
     with h5py.File(path) as file:
@@ -54,6 +67,9 @@ def test_who_includes_whom():
     for path in sources("harness", ".cpp", ".hpp", ".h"):
         for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
             assert not include.startswith(("reference/", "cuda/", "xtensor")), path
+    for path in sources("cuda", ".cu", ".cuh", ".cpp", ".hpp"):
+        for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
+            assert not include.startswith(("../", "reference/", "xtensor")), path
     for path in sources("reference", ".cpp", ".hpp"):
         for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
             assert not include.startswith("../harness"), path
