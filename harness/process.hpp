@@ -34,9 +34,9 @@ class Process {
 
   /// Starts `program` with the socket as descriptor 3, standard input from /dev/null, standard
   /// output dropped, standard error kept (the last 4 KiB go into messages), no other descriptor,
-  /// an environment of PATH, LANG, library paths, visible devices, the CUDA driver, the OpenBLAS and
-  /// OpenMP thread counts and malloc's thresholds, in a process group of its own. The child ends
-  /// with the parent; which of the parent's threads started it does not matter.
+  /// an environment of PATH, LANG, library paths, visible devices, the CUDA driver, the OpenBLAS
+  /// and OpenMP thread counts and malloc's thresholds, in a process group of its own. The child
+  /// ends with the parent; which of the parent's threads started it does not matter.
   ///
   /// Throws std::runtime_error where the program cannot be started.
   Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
