@@ -39,9 +39,8 @@ constexpr std::size_t most_shared_bytes = 227 << 10;
 /// Stacks with a guard page below, kept for the next fiber: mapping one takes longer than a block.
 class Stacks {
  public:
-  Stacks() {
-    free_.reserve(1);
-  }  // what a CUDA thread allocates, and others free, looks like a race
+  /// Room at once: what a CUDA thread allocates, and others free, looks like a race.
+  Stacks() { free_.reserve(1); }
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
   stack_context allocate() {
