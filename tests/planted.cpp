@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace prenorm::cuda;
@@ -204,10 +205,7 @@ struct Planted {
 };
 
 const std::map<std::string, Planted> kernels{
-#define PRENORM_PLANTED(name) \
-  {                           \
-#name, { name }           \
-  }
+#define PRENORM_PLANTED(name) std::pair<const std::string, Planted>(#name, {name})
     PRENORM_PLANTED(reads_beyond_global),
     PRENORM_PLANTED(writes_beyond_global),
     PRENORM_PLANTED(reads_beyond_dynamic_shared),

@@ -32,8 +32,8 @@ constexpr std::size_t stack_bytes = 512 << 10;
 constexpr std::size_t stack_bytes = 128 << 10;
 #endif
 constexpr int warp_size = 32;
-// What every target of ours takes.
 constexpr unsigned most_threads = 1024;
+// As sm_90 has it. sm_80 has 163 KiB, sm_86 and sm_89 have 99.
 constexpr std::size_t most_shared_bytes = 227 << 10;
 
 /// Stacks with a guard page below, kept for the next fiber: mapping one takes longer than a block.
