@@ -101,11 +101,7 @@ __global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t si
 
 /// Vectors need no check: all memory is aligned to 256 bytes, as it is a Workspace's or, by the
 /// interface, an output's.
-struct V3 {
-  template <class T>
-  static void multiply(const Product<T>& product, Stream stream) {
-    product_launched(product, stream);
-  }
+struct V3 : V2 {
   template <class Activation, class T>
   static void activate(T* a, std::int64_t size, Stream stream) {
     constexpr int N = vector_width<T>;

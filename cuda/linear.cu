@@ -3,7 +3,8 @@
 //   v1  one thread an output      the reference's sum, term by term
 //   v2  tiles in shared memory    each value is read once a tile, not once an output; 16 outputs a
 //                                 thread, so that eight reads of shared memory serve 16 products
-//   v3  cuBLASLt                  tensor cores; of its algorithms the fastest here   <- launched
+//   v3  cuBLASLt                  tensor cores where they take the type; of its algorithms the
+//                                 fastest here   <- launched
 //
 // cuBLASLt is in cublaslt.cu. Where kernels are emulated there is none: v2 is launched. What each
 // step gives is not yet measured on a device.

@@ -36,12 +36,14 @@ fi
 if [ -z "$prefix" ]; then
   root=$here/..
   out=${out:-$root/cuda/records}
-  cmake --preset release -S "$root" -DBUILD_TESTING=OFF -DPRENORM_CUDA=ON >/dev/null &&
-    cmake --build "$root/build/release" --target shipped >/dev/null || {
-    echo "record.sh: the build failed; 'cmake --build build/release --target shipped' says why" >&2
+  build=$root/build/record # apart from what the launcher has configured
+  cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DPRENORM_NATIVE=ON \
+    -DBUILD_TESTING=OFF -DPRENORM_CUDA=ON >/dev/null &&
+    cmake --build "$build" --target shipped --parallel >/dev/null || {
+    echo "record.sh: the build failed; 'cmake --build $build --target shipped' says why" >&2
     exit 2
   }
-  prefix=$root/build/release
+  prefix=$build
 fi
 mkdir -p "${out:=records}" || exit 2
 prenorm=$prefix/bin/prenorm

@@ -10,8 +10,6 @@
 #include "reduce.cuh"
 #include "types.cuh"
 
-#include <algorithm>
-
 namespace prenorm::cuda {
 namespace {
 
@@ -122,7 +120,8 @@ template <class T>
 void launch_rmsnorm(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
   if (x.size() == 0) return;
   constexpr int wide = vector_width<T>;
-  constexpr int most = sizeof(T) == 2 ? 4 : 8;  // vectors that fit the registers: 16K elements
+  // Vectors that fit the registers: rows of 16K elements, 8K in float64.
+  constexpr int most = sizeof(T) == 2 ? 4 : 8;
   const bool done = weight.size() % wide == 0
                         ? try_rmsnorm_v3<wide, 1>(x, weight, eps, stream, y) ||
                               try_rmsnorm_v3<wide, most>(x, weight, eps, stream, y)

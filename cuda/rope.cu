@@ -1,10 +1,10 @@
 // Rotary position embedding on the GPU. Equation, shapes and errors: reference/rope.hpp.
 //
-//   v1  one pair a thread             angle, sine and cosine in each thread, in float64
-//   v2  one block some positions      a table of their cosines and sines in shared memory, for all
-//                                     heads and sequences that have these positions; x moves 16
-//                                     bytes at a time, four of those in flight a thread   <-
-//                                     launched
+//   v1  one pair a thread            angle, sine and cosine in each thread, in float64
+//   v2  one block some positions     a table of their cosines and sines in shared memory, for all
+//                                    heads and sequences that have these positions; x moves 16
+//                                    bytes at a time, four of those in flight a thread
+//                                                                                   <- launched
 //
 // What each step gives is not yet measured on a device.
 //

@@ -1,13 +1,13 @@
 // Softmax along any axis on the GPU. Equation, shapes and errors: reference/softmax.hpp.
 //
-//   v1  one slice a thread            the reference's passes, moved unchanged: x is read three
-//   times v2  one block a slice             on the last axis neighbours read neighbours v3  slice
-//   kept in registers       one read and one write, 16 bytes at a time   <- launched
-//         last axis                   threads side by side share a row
-//         another axis                threads on top of each other share columns, neighbours of
-//                                     which are read together; nothing is transposed
-//       slice longer than that        maximum and sum in one pass, the result in a second, which
-//                                     goes backwards: it begins with what the cache still holds
+//   v1  one slice a thread          the reference's passes, moved unchanged: x is read three times
+//   v2  one block a slice           on the last axis neighbours read neighbours
+//   v3  slice kept in registers     one read and one write, 16 bytes at a time   <- launched
+//         last axis                 threads side by side share a row
+//         another axis              threads on top of each other share columns, neighbours of
+//                                   which are read together; nothing is transposed
+//       slice longer than that      maximum and sum in one pass, the result in a second, which
+//                                   goes backwards: it begins with what the cache still holds
 //
 // The second read of a long slice costs nothing on the device's memory where the slices in flight
 // fit its second-level cache, half as much again as one read and one write where they do not.

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace prenorm::cuda;
@@ -66,17 +67,13 @@ __global__ void reads_unwritten_dynamic_shared(const float* x, float* y) {
   y[global_thread()] = shared[threads - 1 - threadIdx.x];
 }
 
-__global__ void reads_half_written_shared(const float* x, float* y) {
-  __shared__ float shared[threads];
-  shared[threadIdx.x] = x[global_thread()];
-  if (threadIdx.x == 7) y[0] = 0;
-  __syncthreads();
+__global__ void reads_half_written_shared(const float*, float* y) {
   __shared__ std::uint32_t words[threads];
   auto* halves = reinterpret_cast<std::uint16_t*>(words);
   halves[2 * threadIdx.x] = 1;
   if (threadIdx.x != 7) halves[2 * threadIdx.x + 1] = 1;
   __syncthreads();
-  y[global_thread()] = shared[threadIdx.x] + static_cast<float>(words[threadIdx.x] & 1);
+  y[global_thread()] = static_cast<float>(words[threadIdx.x] & 1);
 }
 
 __global__ void atomic_on_unwritten_shared(const float*, float* y) {
@@ -192,7 +189,7 @@ __global__ void clean_syncwarp(const float* x, float* y) {
   y[global_thread()] = value;
 }
 
-/// Blocks count themselves; the last one adds up what all have written.
+/// The threads of a block count themselves.
 __global__ void clean_atomics(const float* x, float* y) {
   __shared__ unsigned count;
   if (threadIdx.x == 0) count = 0;
@@ -208,10 +205,7 @@ struct Planted {
 };
 
 const std::map<std::string, Planted> kernels{
-#define PRENORM_PLANTED(name) \
-  {                           \
-#name, { name }           \
-  }
+#define PRENORM_PLANTED(name) std::pair<const std::string, Planted>(#name, {name})
     PRENORM_PLANTED(reads_beyond_global),
     PRENORM_PLANTED(writes_beyond_global),
     PRENORM_PLANTED(reads_beyond_dynamic_shared),

@@ -28,20 +28,16 @@ class Kernel:
 
 def kernels_of(report):
     """The kernels of what `ptxas -v` printed."""
-    kernels, by_symbol = [], {}
+    kernels = []
     for line in report.splitlines():
         if entry := re.search(r"Compiling entry function '(\S+)' for '(\S+)'", line):
             kernels.append(Kernel(*entry.groups()))
-            by_symbol = {kernels[-1].symbol: kernels[-1]}
-            current = kernels[-1]
-        elif properties := re.search(r"Function properties for (\S+)", line):
-            # A function that was not inlined counts for the kernel that calls it.
-            current = by_symbol.get(properties[1], kernels[-1] if kernels else None)
         elif spill := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, "
                                 r"(\d+) bytes spill loads", line):
+            # A function that was not inlined counts for the kernel before it.
             stack, stores, loads = map(int, spill.groups())
-            current.stack = max(current.stack, stack)
-            current.spilled = max(current.spilled, stores, loads)
+            kernels[-1].stack = max(kernels[-1].stack, stack)
+            kernels[-1].spilled = max(kernels[-1].spilled, stores, loads)
         elif used := re.search(r"Used (\d+) registers", line):
             kernels[-1].registers = int(used[1])
             if shared := re.search(r"(\d+) bytes smem", line):

@@ -441,9 +441,9 @@ BOOST_AUTO_TEST_CASE(a_launch_that_no_device_takes) {
   BOOST_CHECK_EXCEPTION(
       launch({"planted", 1, 32, {}, 0, 65536}, nothing), std::invalid_argument,
       refused("a grid of (1, 65536, 1) blocks; there may be (2147483647, 65535, 65535)"));
-  BOOST_CHECK_EXCEPTION(launch({"planted", 1, 32, {}, (227 << 10) + 1}, nothing),
+  BOOST_CHECK_EXCEPTION(launch({"planted", 1, 32, {}, (99 << 10) + 1}, nothing),
                         std::invalid_argument,
-                        refused("232449 bytes of shared memory; there are 232448"));
+                        refused("101377 bytes of shared memory; there are 101376"));
   BOOST_CHECK_THROW(run(std::int64_t{1} << 31, 32, nothing), std::runtime_error);
 }
 

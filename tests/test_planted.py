@@ -1,4 +1,4 @@
-"""Bugs planted in kernels (planted.cpp), and the fixtures through kernels that are watched.
+"""Bugs planted in kernels (planted.cpp) and in a solution (planted_solution.cpp).
 
 What can be found depends on the build: out-of-bounds accesses by AddressSanitizer, races by
 ThreadSanitizer, reads of shared memory that nothing wrote by the checker, which the builds without

@@ -1,6 +1,6 @@
 // CUDA's words for the host compiler: what a kernel's source may say, so that it compiles unchanged
-// as C++ and runs on the CPU (emulator.hpp). Only what kernels here use is there; a word that is
-// missing is a compile error, never another meaning.
+// as C++ and runs on the CPU (emulator.hpp). Few of CUDA's are there; a word that is missing is a
+// compile error, never another meaning.
 #pragma once
 
 #include "emulator.hpp"
