@@ -84,6 +84,7 @@ class Fake final : public Contestant {
 
   const std::string& label() const override { return label_; }
   bool is_peer() const override { return false; }
+  bool on_device() override { return false; }
   Outcome call(const Workload&, const Inputs& inputs) override {
     const Tensor& x = *inputs.at(0);
     calls_.push_back(label_);
@@ -110,8 +111,7 @@ std::vector<Row> measure_fakes(const std::vector<Contestant*>& fakes, int sample
   Checker checker(1);
   Solution truth = twice_solution();
   const Settings settings{.samples = samples, .warm_ups = 1, .settle = 0};
-  return measure(shared(twice_workload()), fakes, false, values, checker, truth, settings,
-                 [](int) {});
+  return measure(shared(twice_workload()), fakes, values, checker, truth, settings, [](int) {});
 }
 
 Row row(const std::string& contestant, std::vector<double> seconds, bool is_peer = false) {
@@ -129,7 +129,7 @@ Ceilings ceilings() {
   Ceilings made;
   made.copy = 1e9;
   made.cached_copies = {{1e5, 1e10}, {1e8, 1e9}};
-  made.products = {{DType::float32, 2e9}};
+  made.products = {{"float32", 2e9}};
   return made;
 }
 
@@ -393,11 +393,11 @@ BOOST_AUTO_TEST_CASE(large_outputs_are_checked_by_rows) {
 
 BOOST_AUTO_TEST_CASE(the_roof_is_the_lower_of_two) {
   const Workload moves = twice_workload({{"bytes", "1e6"}, {"flops", "1e6"}});
-  BOOST_TEST(!roof(moves, ceilings()).by_product);
-  BOOST_TEST(roof(moves, ceilings()).seconds == 1e-3);
+  BOOST_TEST(!roof(moves, "", ceilings()).by_product);
+  BOOST_TEST(roof(moves, "", ceilings()).seconds == 1e-3);
   const Workload computes = twice_workload({{"bytes", "1e6"}, {"flops", "4e6"}});
-  BOOST_TEST(roof(computes, ceilings()).by_product);
-  BOOST_TEST(roof(computes, ceilings()).seconds == 2e-3);
+  BOOST_TEST(roof(computes, "", ceilings()).by_product);
+  BOOST_TEST(roof(computes, "", ceilings()).seconds == 2e-3);
   const BenchReport report = report_of({row("x", {4e-3})});
   BOOST_TEST(share(report.rows[0], report.cpu) == 0.25);
   BOOST_TEST(rate(report.rows[0], report.cpu) == 2.5e8);
@@ -408,21 +408,22 @@ BOOST_AUTO_TEST_CASE(the_roof_is_the_lower_of_two) {
 BOOST_AUTO_TEST_CASE(a_time_below_the_floor_is_an_error) {
   // 1e6 bytes at the best copy of that size or more: 1e9 a second, and a quarter of margin.
   BOOST_TEST(
-      floor_seconds(twice_workload({{"bytes", "1e6"}, {"flops", "0"}}), ceilings()) == 0.8e-3,
+      floor_seconds(twice_workload({{"bytes", "1e6"}, {"flops", "0"}}), "", ceilings()) == 0.8e-3,
       boost::test_tools::tolerance(1e-12));
   // 1e5 bytes may come from a cache.
   BOOST_TEST(
-      floor_seconds(twice_workload({{"bytes", "1e5"}, {"flops", "0"}}), ceilings()) == 0.8e-5,
+      floor_seconds(twice_workload({{"bytes", "1e5"}, {"flops", "0"}}), "", ceilings()) == 0.8e-5,
       boost::test_tools::tolerance(1e-12));
   // Operations count as well.
-  BOOST_TEST(floor_seconds(twice_workload({{"bytes", "1e5"}, {"flops", "1e9"}}), ceilings()) == 0.4,
-             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(
+      floor_seconds(twice_workload({{"bytes", "1e5"}, {"flops", "1e9"}}), "", ceilings()) == 0.4,
+      boost::test_tools::tolerance(1e-12));
   // On a device only what must be read: 6 x 5 floats.
   Ceilings device = ceilings();
   device.cached_copies.clear();
-  BOOST_TEST(
-      floor_seconds(twice_workload({{"bytes", "1e6"}, {"flops", "0"}}), device) == 120 / 1e9 / 1.25,
-      boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(floor_seconds(twice_workload({{"bytes", "1e6"}, {"flops", "0"}}), "", device) ==
+                 120 / 1e9 / 1.25,
+             boost::test_tools::tolerance(1e-12));
 
   Row honest = row("honest", {0.9e-3, 1e-3, 2e-3});
   judge_floor(honest, ceilings());
@@ -439,9 +440,18 @@ BOOST_AUTO_TEST_CASE(a_time_below_the_floor_is_an_error) {
 
   Ceilings raised = ceilings();
   raise_product_ceiling(row("slow", {1.0}), raised);
-  BOOST_TEST(raised.products.at(DType::float32) == 2e9);
+  BOOST_TEST(raised.products.at("float32") == 2e9);
   raise_product_ceiling(row("fast", {1.0, 1e-4}), raised);
-  BOOST_TEST(raised.products.at(DType::float32) == 1e10);
+  BOOST_TEST(raised.products.at("float32") == 1e10);
+  // tf32 has a ceiling of its own, and float32 keeps its roof.
+  Row tf32 = row("tf32", {0.5e-4});
+  tf32.mode = "tf32";
+  raise_product_ceiling(tf32, raised);
+  BOOST_TEST(raised.products.at("float32") == 1e10);
+  BOOST_TEST(raised.products.at("tf32") == 2e10);
+  const Workload computes = twice_workload({{"bytes", "1"}, {"flops", "1e9"}});
+  BOOST_TEST(roof(computes, "", raised).seconds == 0.1);
+  BOOST_TEST(roof(computes, "tf32", raised).seconds == 0.05);
 }
 
 BOOST_AUTO_TEST_CASE(json_tells_everything) {

@@ -2,12 +2,16 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
+import h5py
 import pytest
+
+from conftest import folder
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / "harness/bench/peers/pytorch.py"
@@ -207,6 +211,76 @@ def test_a_peers_own_run_is_read_and_must_fit(bench, shapes, tmp_path):
     others[0]["dims"]["rows"] += 1
     done = bench("--shapes", shapes(*others), "--threads", 1, "--peer", peer, code=2)
     assert f"{others[0]['name']} was measured with other inputs" in done.stderr
+
+
+@pytest.fixture
+def on_device(program, home, tmp_path):
+    """bench with y = 2 x on the driver of fake_cuda_driver.cpp; the reference is on the host."""
+    solutions = folder("PRENORM_TEST_SOLUTIONS")
+    own, library = tmp_path / "home", solutions / "libon_device.so"
+    (own / "lib/prenorm").mkdir(parents=True)
+    (own / "libexec").mkdir()
+    (own / "libexec/prenorm").symlink_to(home / "libexec/prenorm")
+    shutil.copy(solutions / "libmisbehaving.so", own / "lib/prenorm/libprenorm_reference.so")
+    shutil.copy(library, own / "lib/prenorm/libprenorm_device.so")
+    with h5py.File(tmp_path / "twice.h5", "w") as file:
+        file.attrs.update({"format": "prenorm-fixture", "version": 1, "problem": "twice",
+                           "signature": "x[...] -> y[...]"})
+        case = file.create_group("cases/one")
+        case["inputs/x"] = [1.0]
+        case["outputs/y"] = [2.0]
+        case["outputs/y"].attrs["dtype"] = "float64"
+
+    # Moving a byte takes no time: the fake's caches are warm.
+    def twice(name, **changes):
+        return entry(name, problem="twice", inputs={"x": "[rows, d_model] ~ normal(0, 1)"},
+                     bytes="1", flops="0", **changes)
+    file = tmp_path / "shapes.json"
+    file.write_text(json.dumps({"format": "prenorm-shapes", "version": 1, "shapes": [
+        twice("here"), twice("there", set="device")]}))
+
+    def run(*words, code=0, driver="libfake_cuda.so"):
+        done = subprocess.run(
+            [program, "bench", "--fixtures", tmp_path / "twice.h5", "--shapes", file, "--samples",
+             "2", "--threads", "1", "--json", tmp_path / "out.json", *map(str, words)],
+            capture_output=True, text=True, timeout=600,
+            env={**os.environ, "PRENORM_HOME": str(own),
+                 "PRENORM_CUDA_DRIVER": str(solutions / driver)})
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr, json.loads((tmp_path / "out.json").read_text() or "{}")
+    run.library = library
+    return run
+
+
+def test_a_solution_of_a_device_is_timed_there(on_device):
+    _, report = on_device()
+    assert [(row["shape"], row["contestant"], row["place"]) for row in report["rows"]] == [
+        ("here", "reference", "cpu"), ("there", "device", "device")]
+    out, report = on_device("--solution", f"{on_device.library}/sleeps")
+    row, = report["rows"]
+    assert (row["shape"], row["place"], row["status"]) == ("there", "device", "OK")
+    # Between two events of the stream: the function itself returns at once.
+    assert min(row["samples"]) > 0.02
+    assert report["ceilings"]["device"]["copy_bytes_per_second"] > 0
+    assert "ceilings (device): copy " in out
+    # Side by side each keeps its own place, and they are rivals.
+    _, report = on_device("--solution", "reference", "--solution", "device", "--set", "cpu")
+    assert [(row["shape"], row["contestant"], row["place"], list(row["ratios"]))
+            for row in report["rows"]] == [("here", "reference", "cpu", ["device"]),
+                                           ("here", "device", "device", ["reference"])]
+
+
+def test_what_goes_wrong_on_a_device_is_told(on_device):
+    for variant, what in [("wrong", "WRONG"), ("faults", "an illegal memory access was encounter"),
+                          ("unwritten", "WRONG"), ("refuses", "not to my taste")]:
+        out, report = on_device("--solution", f"{on_device.library}/{variant}", code=1)
+        assert what in out and report["rows"][0]["seconds"] is None
+    # The caches are emptied before each call: y[1] is the number of bytes that were written for it,
+    # 32 MiB for the copy's ceiling, and 4 MiB a call, three calls with those that are not timed.
+    out, _ = on_device("--solution", f"{on_device.library}/tells", code=1)
+    assert str((32 + 3 * 4) << 20) in out, out
+    out, _ = on_device("--solution", "device", code=2, driver="libfake_cuda_without_device.so")
+    assert "device: no CUDA device" in out
 
 
 def test_help_says_what_it_does(bench):

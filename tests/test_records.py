@@ -222,6 +222,21 @@ def test_the_doctor_tells_device_and_records(prenorm, recorded):
     assert "changed since" not in out
 
 
+def test_show_tells_what_a_device_said(prenorm, fixture, recorded, tmp_path):
+    out = prenorm("show", "twice", "--fixtures", fixture, device=False)
+    assert re.search(r"^device +device: recorded 2/3 passed on Fake Device 1, [\d-]+\n"
+                     r" +other: not yet run on a device$", out, re.M)
+    assert "no sources in cuda/ here" in out
+    (tmp_path / "cuda").mkdir()
+    (tmp_path / "cuda/doubling.cu").write_text(
+        "// twice(x)\nPRENORM_CUDA_VARIANT(twice, v2, f)\nPRENORM_CUDA_EXPORT(twice, f, g)\n")
+    out = prenorm("show", "twice", "--fixtures", fixture)
+    assert re.search(r"^CUDA +cuda/doubling.cu:3$", out, re.M)
+    record = json.loads(recorded.read_text())
+    recorded.write_text(json.dumps({**record, "sources": "0100"}))
+    assert "; changed since last device run" in prenorm("show", "twice", "--fixtures", fixture)
+
+
 def test_many_columns_go_into_blocks(prenorm):
     wide = prenorm.verify("--no-color")
     narrow = prenorm.verify("--no-color", COLUMNS="40")

@@ -34,6 +34,10 @@ double time_one_copy(std::byte* to, const std::byte* from, std::size_t bytes, un
 
 }  // namespace
 
+std::string arithmetic(DType dtype, const std::string& mode) {
+  return mode == "tf32" && dtype == DType::float32 ? mode : std::string(name(dtype));
+}
+
 double copy_bandwidth(std::size_t bytes_moved, unsigned threads) {
   const std::size_t bytes = bytes_moved / 2;
   std::vector<std::byte> from(bytes), to(bytes);  // zeros are written: all pages are there
@@ -65,23 +69,23 @@ double Ceilings::fastest_copy(double bytes) const {
   return best;
 }
 
-Roof roof(const Workload& workload, const Ceilings& ceilings) {
+Roof roof(const Workload& workload, const std::string& mode, const Ceilings& ceilings) {
   Roof roof;
   if (ceilings.copy > 0) roof.seconds = workload.bytes / ceilings.copy;
-  const auto product = ceilings.products.find(workload.dtype);
+  const auto product = ceilings.products.find(arithmetic(workload.dtype, mode));
   if (product != ceilings.products.end() && workload.flops / product->second > roof.seconds) {
     roof = {true, workload.flops / product->second};
   }
   return roof;
 }
 
-double floor_seconds(const Workload& workload, const Ceilings& ceilings) {
+double floor_seconds(const Workload& workload, const std::string& mode, const Ceilings& ceilings) {
   const bool has_cold_caches = ceilings.cached_copies.empty();
   const double bytes =
       has_cold_caches ? std::min(workload.bytes, workload.bytes_read) : workload.bytes;
   double seconds = 0;
   if (ceilings.copy > 0) seconds = bytes / ceilings.fastest_copy(workload.bytes);
-  const auto product = ceilings.products.find(workload.dtype);
+  const auto product = ceilings.products.find(arithmetic(workload.dtype, mode));
   if (product != ceilings.products.end()) {
     seconds = std::max(seconds, workload.flops / product->second);
   }

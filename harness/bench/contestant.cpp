@@ -121,11 +121,18 @@ Json PeerProcess::receive() {
 }
 
 Json PeerProcess::ask(const Json& request) {
-  const std::string text = request.dump();
-  const auto length = static_cast<std::uint32_t>(text.size());
-  process_->send(&length, sizeof length);
-  process_->send(text.data(), text.size());
-  return receive();
+  if (!process_)
+    throw std::runtime_error("the peer was ended: it gave no answer to an earlier call");
+  try {
+    const std::string text = request.dump();
+    const auto length = static_cast<std::uint32_t>(text.size());
+    process_->send(&length, sizeof length);
+    process_->send(text.data(), text.size());
+    return receive();
+  } catch (const std::exception&) {
+    process_.reset();  // a late answer would be taken for that of the next call
+    throw;
+  }
 }
 
 Json PeerProcess::stored(const Tensor& tensor, const std::string& name) {

@@ -19,6 +19,8 @@ class Contestant {
   virtual ~Contestant() = default;
   virtual const std::string& label() const = 0;
   virtual bool is_peer() const = 0;
+  /// Does it run on a device of its own, with caches and a bandwidth of its own?
+  virtual bool on_device() = 0;
   /// "tf32", or empty.
   virtual std::string mode() const { return ""; }
   /// One call. `seconds` is the function's own time; NOT_IMPLEMENTED where there is none.
@@ -39,8 +41,7 @@ class SolutionContestant final : public Contestant {
   Outcome call(const Workload& workload, const Inputs& inputs) override;
 
   Solution& solution() { return solution_; }
-  /// Does it run on a device of its own, with caches and a bandwidth of its own?
-  bool on_device() { return solution_.load() && solution_.on_device(); }
+  bool on_device() override { return solution_.load() && solution_.on_device(); }
   /// Bytes a second of a large copy on that device; nothing for the CPU.
   std::optional<double> copy_bandwidth() {
     return on_device() ? solution_.copy_bandwidth() : std::nullopt;
@@ -84,7 +85,8 @@ class PeerProcess {
   const std::string& name() const { return name_; }
   const std::vector<std::string>& variants() const { return variants_; }
 
-  /// Throws std::runtime_error where the process has ended or takes more than ten minutes.
+  /// Throws std::runtime_error where the process has ended or takes more than ten minutes: then it
+  /// is ended.
   Outcome call(const std::string& variant, const Workload& workload, const Inputs& inputs,
                bool on_device);
   double compare_seconds(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance);
@@ -111,6 +113,7 @@ class PeerContestant final : public Contestant {
 
   const std::string& label() const override { return label_; }
   bool is_peer() const override { return true; }
+  bool on_device() override { return on_device_; }
   Outcome call(const Workload& workload, const Inputs& inputs) override {
     return peer_->call(variant_, workload, inputs, on_device_);
   }

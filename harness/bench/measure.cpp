@@ -48,15 +48,16 @@ std::string_view name(Verdict verdict) {
 }
 
 std::vector<Row> measure(std::shared_ptr<const Workload> workload,
-                         const std::vector<Contestant*>& contestants, bool on_device,
-                         Values& values, Checker& checker, Solution& truth,
-                         const Settings& settings, const std::function<void(int)>& progress) {
+                         const std::vector<Contestant*>& contestants, Values& values,
+                         Checker& checker, Solution& truth, const Settings& settings,
+                         const std::function<void(int)>& progress) {
   std::vector<Row> rows(contestants.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].workload = workload;
     rows[i].contestant = contestants[i]->label();
     rows[i].is_peer = contestants[i]->is_peer();
-    rows[i].on_device = on_device;
+    rows[i].on_device = contestants[i]->on_device();
+    rows[i].mode = contestants[i]->mode();
   }
   const auto anybody_left = [&rows] {
     return std::ranges::any_of(rows, [](const Row& row) { return row.verdict == Verdict::ok; });
@@ -85,20 +86,20 @@ std::vector<Row> measure(std::shared_ptr<const Workload> workload,
 }
 
 bool is_below_floor(const Row& row, const Ceilings& ceilings) {
-  return row.has_time() && !(row.times.min >= floor_seconds(*row.workload, ceilings));
+  return row.has_time() && !(row.times.min >= floor_seconds(*row.workload, row.mode, ceilings));
 }
 
 void judge_floor(Row& row, const Ceilings& ceilings) {
   if (!is_below_floor(row, ceilings)) return;
   row.verdict = Verdict::impossible;
   row.message = duration(row.times.min) + " is below the floor of " +
-                duration(floor_seconds(*row.workload, ceilings)) +
+                duration(floor_seconds(*row.workload, row.mode, ceilings)) +
                 " that bytes and operations need on this machine: an error of the measurement";
 }
 
 void raise_product_ceiling(const Row& row, Ceilings& ceilings) {
   if (!row.has_time() || !(row.times.min > 0)) return;
-  double& best = ceilings.products[row.workload->dtype];
+  double& best = ceilings.products[arithmetic(row.workload->dtype, row.mode)];
   best = std::max(best, row.workload->flops / row.times.min);
 }
 

@@ -27,7 +27,8 @@ struct Row {
   std::shared_ptr<const Workload> workload;
   std::string contestant;
   bool is_peer = false;
-  bool on_device = false;
+  bool on_device = false;  // so its roof is the device's
+  std::string mode;        // "tf32", or empty
   Verdict verdict = Verdict::ok;
   std::string message;          // why, where not ok
   std::vector<double> seconds;  // of the timed calls, in their order; those before a failure too
@@ -45,9 +46,9 @@ struct Settings {
 /// Times the contestants at a workload, in turn: A B A B ... Each turn has values of its own, the
 /// same for all. `progress` is called before each turn.
 std::vector<Row> measure(std::shared_ptr<const Workload> workload,
-                         const std::vector<Contestant*>& contestants, bool on_device,
-                         Values& values, Checker& checker, Solution& truth,
-                         const Settings& settings, const std::function<void(int)>& progress);
+                         const std::vector<Contestant*>& contestants, Values& values,
+                         Checker& checker, Solution& truth, const Settings& settings,
+                         const std::function<void(int)>& progress);
 
 /// True where the row's fastest call took less than the floor.
 bool is_below_floor(const Row& row, const Ceilings& ceilings);
@@ -55,7 +56,8 @@ bool is_below_floor(const Row& row, const Ceilings& ceilings);
 /// Marks the row as impossible where it is below the floor.
 void judge_floor(Row& row, const Ceilings& ceilings);
 
-/// The rate of the row's fastest call becomes the dtype's product ceiling, if none is higher.
+/// The rate of the row's fastest call becomes the product ceiling of its arithmetic, if none is
+/// higher.
 void raise_product_ceiling(const Row& row, Ceilings& ceilings);
 
 }  // namespace prenorm::harness::bench

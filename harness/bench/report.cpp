@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 Json to_object(const Ceilings& ceilings) {
   Json products = Json::object();
-  for (const auto& [dtype, rate] : ceilings.products) products[std::string(name(dtype))] = rate;
+  for (const auto& [arithmetic, rate] : ceilings.products) products[arithmetic] = rate;
   return {{"copy_bytes_per_second", ceilings.copy}, {"product_flops_per_second", products}};
 }
 
@@ -48,7 +48,7 @@ Json to_object(const Row& row, const BenchReport& report) {
   object["bytes_per_second"] = workload.bytes / row.times.median;
   object["flops_per_second"] = workload.flops / row.times.median;
   if (const double of_ceiling = share(row, ceilings); of_ceiling > 0) {
-    object["ceiling"] = roof(workload, ceilings).by_product ? "product" : "copy";
+    object["ceiling"] = roof(workload, row.mode, ceilings).by_product ? "product" : "copy";
     object["share"] = of_ceiling;
   }
   for (const Row& other : report.rows) {
@@ -86,20 +86,19 @@ Row read_row(const Json& object, const std::shared_ptr<const Workload>& workload
 const Row* find_rival(const BenchReport& report, const Row& row, const std::string& rival) {
   const auto at = std::ranges::find_if(report.rows, [&](const Row& other) {
     return other.contestant == rival && other.contestant != row.contestant &&
-           other.on_device == row.on_device && other.workload->key() == row.workload->key() &&
-           other.has_time();
+           other.workload->key() == row.workload->key() && other.has_time();
   });
   return at == report.rows.end() ? nullptr : &*at;
 }
 
 double rate(const Row& row, const Ceilings& ceilings) {
   const Workload& workload = *row.workload;
-  const bool by_product = roof(workload, ceilings).by_product;
+  const bool by_product = roof(workload, row.mode, ceilings).by_product;
   return (by_product ? workload.flops : workload.bytes) / row.times.median;
 }
 
 double share(const Row& row, const Ceilings& ceilings) {
-  return roof(*row.workload, ceilings).seconds / row.times.median;
+  return roof(*row.workload, row.mode, ceilings).seconds / row.times.median;
 }
 
 std::string rate_text(double rate, bool flops) {

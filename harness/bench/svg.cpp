@@ -112,7 +112,7 @@ class Panel {
       least_y = std::min(least_y, flops_rate(*row));
       most_y = std::max(most_y, flops_rate(*row));
     }
-    for (const auto& [dtype, rate] : ceilings_.products) most_y = std::max(most_y, 1.2 * rate);
+    for (const auto& [arithmetic, rate] : ceilings_.products) most_y = std::max(most_y, 1.2 * rate);
     x_ = axis_over(least_x, most_x, left, left + plot_width);
     y_ = axis_over(least_y, most_y, top + plot_height, top);
   }
@@ -139,14 +139,14 @@ class Panel {
     double roof = std::pow(10, y_.last);  // the slope ends at the highest product
     if (!ceilings_.products.empty()) {
       roof = 0;
-      for (const auto& [dtype, rate] : ceilings_.products) roof = std::max(roof, rate);
+      for (const auto& [arithmetic, rate] : ceilings_.products) roof = std::max(roof, rate);
     }
-    for (const auto& [dtype, rate] : ceilings_.products) {
+    for (const auto& [arithmetic, rate] : ceilings_.products) {
       const double begin =
           ceilings_.copy > 0 ? std::max(rate / ceilings_.copy, std::pow(10, x_.first)) : 1;
       if (begin < end_x) line(node_, x_(begin), y_(rate), x_.to, y_(rate), "#444444", 1.5);
-      label(node_, x_.to - 4, y_(rate) - 6,
-            std::string(name(dtype)) + " product " + rate_text(rate, true), "end", "#444444");
+      label(node_, x_.to - 4, y_(rate) - 6, arithmetic + " product " + rate_text(rate, true), "end",
+            "#444444");
     }
     if (!(ceilings_.copy > 0)) return;
     const double from = std::max(std::pow(10, x_.first), least_y / ceilings_.copy);

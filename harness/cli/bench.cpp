@@ -125,7 +125,8 @@ std::string list_of(const Workloads& workloads, bool colour) {
 /// Solutions and peers, and who is timed at which workload.
 class Field {
  public:
-  explicit Field(const Options& options) : named_(!options.solutions.empty()) {
+  explicit Field(const Options& options)
+      : named_(!options.solutions.empty()), anywhere_(named_ && !options.set.empty()) {
     limits_.limits = {.seconds = options.timeout, .bytes = 0};
     std::vector<std::string> names = options.solutions;
     if (!named_) names = shipped_solutions();
@@ -139,16 +140,17 @@ class Field {
     for (const std::string& python : options.pythons) add_peer(python, options);
   }
 
-  /// A named solution runs everywhere; else those of the CPU at its shapes, those of the device at
-  /// the device's.
+  /// Those of the CPU at its shapes, those of the device at the device's; where solutions and
+  /// shapes are both named, all of them.
   std::vector<Contestant*> at(const Workload& workload) {
     std::vector<Contestant*> all;
     for (const auto& solution : solutions_) {
       const bool at_home = solution->on_device() == (workload.entry.set == "device");
-      if (named_ || at_home) all.push_back(solution.get());
+      if (anywhere_ || at_home) all.push_back(solution.get());
     }
     if (all.empty()) return all;
-    for (const auto& peer : on_device(workload) ? device_peers_ : peers_) all.push_back(peer.get());
+    for (const auto& peer : has_device_peers(workload) ? device_peers_ : peers_)
+      all.push_back(peer.get());
     return all;
   }
 
@@ -159,8 +161,8 @@ class Field {
     return sets;
   }
 
-  /// Is this workload timed on a device? Then its roof is the device's.
-  bool on_device(const Workload& workload) {
+  /// Do peers take this workload on a device?
+  bool has_device_peers(const Workload& workload) {
     return workload.entry.set == "device" &&
            std::ranges::any_of(solutions_, [](const auto& each) { return each->on_device(); });
   }
@@ -210,7 +212,7 @@ class Field {
     }
   }
 
-  bool named_;
+  bool named_, anywhere_;
   Solution::Options limits_;
   std::vector<std::unique_ptr<SolutionContestant>> solutions_;
   std::vector<std::unique_ptr<PeerContestant>> peers_, device_peers_;
@@ -264,7 +266,9 @@ class Bench {
   /// A file that cannot be used is told before the work.
   void read_peers() {
     Plan plan;
-    for (const auto& workload : selected_) plan.emplace_back(workload, field_.on_device(*workload));
+    for (const auto& workload : selected_) {
+      plan.emplace_back(workload, field_.has_device_peers(*workload));
+    }
     std::string processor;
     for (const auto& [what, value] : report_.environment) {
       if (what == "processor") processor = value;
@@ -280,12 +284,12 @@ class Bench {
   }
 
   std::vector<Row> measure_one(const std::shared_ptr<const Workload>& workload) {
-    return measure(workload, field_.at(*workload), field_.on_device(*workload), values_, checker_,
-                   truth_, settings_, [this](int turn) {
-                     progress_.show(turn < 0 ? what_ + ", warming up"
-                                             : fmt::format("{}, {} of {}", what_, turn + 1,
-                                                           settings_.samples));
-                   });
+    return measure(
+        workload, field_.at(*workload), values_, checker_, truth_, settings_, [this](int turn) {
+          progress_.show(turn < 0
+                             ? what_ + ", warming up"
+                             : fmt::format("{}, {} of {}", what_, turn + 1, settings_.samples));
+        });
   }
 
   void measure_copies() {
@@ -307,8 +311,9 @@ class Bench {
       if (!wanted) continue;
       what_ = "ceiling, " + ceiling->key();
       std::vector<Row> rows = measure_one(ceiling);
-      Ceilings& ceilings = field_.on_device(*ceiling) ? report_.device : report_.cpu;
-      for (const Row& row : rows) raise_product_ceiling(row, ceilings);
+      for (const Row& row : rows) {
+        raise_product_ceiling(row, row.on_device ? report_.device : report_.cpu);
+      }
       const bool is_new = std::ranges::none_of(
           report_.rows, [&](const Row& row) { return row.workload->key() == ceiling->key(); });
       const bool shown = std::ranges::find(selected_, ceiling) != selected_.end();
@@ -381,8 +386,8 @@ std::string ceilings_text(const BenchReport& report) {
         std::pair{std::string("device"), &report.device}}) {
     if (!(ceilings->copy > 0)) continue;
     text += "ceilings (" + place + "): copy " + rate_text(ceilings->copy, false);
-    for (const auto& [dtype, rate] : ceilings->products) {
-      text += fmt::format(", {} product {}", name(dtype), rate_text(rate, true));
+    for (const auto& [arithmetic, rate] : ceilings->products) {
+      text += fmt::format(", {} product {}", arithmetic, rate_text(rate, true));
     }
     text += "\n";
   }
@@ -406,7 +411,7 @@ Table table_of(const BenchReport& report) {
       continue;
     }
     const Ceilings& ceilings = report.ceilings(row);
-    const bool by_product = roof(*row.workload, ceilings).by_product;
+    const bool by_product = roof(*row.workload, row.mode, ceilings).by_product;
     const double of_ceiling = share(row, ceilings);
     cells.push_back({duration(row.times.median), Tone::strong});
     cells.push_back({fmt::format("{:.0f} %", 100 * row.times.spread()), Tone::quiet});
@@ -522,7 +527,9 @@ void add_bench(CLI::App& app, Action& chosen) {
       ->type_name("NAME");
   add_repeatable(command, "--dtype", options->selection.dtypes, "Only these dtypes")
       ->type_name("DTYPE");
-  command.add_option("--set", options->set, "Shapes sized for the CPU or for a device")
+  command
+      .add_option("--set", options->set,
+                  "Shapes sized for the CPU or for a device (default: where a solution runs)")
       ->check(CLI::IsMember({"cpu", "device"}))
       ->type_name("cpu|device");
   command.add_flag("--list", options->list, "Show the shapes, and time nothing");

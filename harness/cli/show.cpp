@@ -3,6 +3,7 @@
 #include "cli/runner.hpp"
 #include "cli/terminal.hpp"
 #include "printable.hpp"
+#include "report/record.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
 
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <regex>
+#include <utility>
 
 namespace prenorm::harness {
 namespace {
@@ -34,10 +36,12 @@ std::vector<fs::path> source_trees() {
 }
 
 /// The first line of the file that defines a function of that name: it begins at the margin, and
-/// the name stands before a parenthesis.
+/// the name stands before a parenthesis. Or that exports other functions under this name: a macro
+/// PRENORM_..EXPORT..(name, ...
 std::optional<int> line_of_function(const fs::path& path, const std::string& function) {
   std::ifstream file(path);
-  const std::regex definition("^[A-Za-z_].*\\b" + function + "\\(.*");
+  const std::regex definition("^[A-Za-z_].*\\b" + function + "\\(.*|^PRENORM_\\w*EXPORT\\w*\\(" +
+                              function + ",.*");
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
@@ -71,8 +75,7 @@ std::string find_code(const std::string& folder, const std::string& ending,
                      : "no sources in " + folder + "/ here";
 }
 
-std::string solutions_for(const std::string& problem) {
-  SolutionPool pool;
+std::string solutions_for(const std::string& problem, SolutionPool& pool) {
   std::vector<std::string> having;
   for (const std::string& name : shipped_solutions()) {
     Solution& solution = pool.get(name);
@@ -82,6 +85,32 @@ std::string solutions_for(const std::string& problem) {
     for (const std::string& variant : variants) having.push_back(name + "/" + variant);
   }
   return having.empty() ? "none" : joined(having);
+}
+
+/// "recorded 14/15 passed on NVIDIA H200, 2026-11-21; changed since last device run".
+std::string recorded(const std::string& problem, const Record* record, const std::string& sources) {
+  if (record == nullptr || !record->problems.contains(problem)) return "not yet run on a device";
+  const auto& cases = record->problems.at(problem);
+  const auto passed = std::ranges::count(cases, name(Status::passed),
+                                         [](const auto& each) { return each.second.status; });
+  return fmt::format("recorded {}/{} passed {}{}", passed, cases.size(), record->origin(),
+                     record->sources == sources ? "" : "; changed since last device run");
+}
+
+/// What device records say of the problem: a text for each solution of a device that may have it.
+std::vector<std::string> on_devices(const std::string& problem, SolutionPool& pool) {
+  const Records records = read_records(records_folder());
+  std::vector<std::string> texts;
+  for (const std::string& name : shipped_solutions()) {
+    Solution& solution = pool.get(name);
+    solution.load();
+    // Of one that was not built the functions are not known.
+    const bool has_none = !solution.functions().empty() && !solution.functions().contains(problem);
+    if (!solution.on_device() || has_none) continue;
+    texts.push_back(name + ": " +
+                    recorded(problem, records.of(name, solution.sources()), solution.sources()));
+  }
+  return texts;
 }
 
 /// Breaks words so that lines have at most `width` columns, the following ones indented.
@@ -159,7 +188,12 @@ int show(const Options& options) {
   text += fact("fixture", printable(file.path) + ", " + counted(file.cases.size(), "case"));
   text += fact("reference", find_code("reference", ".hpp", fixture.problem()));
   text += fact("CUDA", find_code("cuda", ".cu", fixture.problem()));
-  text += fact("solutions", solutions_for(fixture.problem()));
+  SolutionPool pool;
+  text += fact("solutions", solutions_for(fixture.problem(), pool));
+  std::string what = "device";
+  for (const std::string& told : on_devices(fixture.problem(), pool)) {
+    text += fact(std::exchange(what, ""), told);
+  }
   text += "\n";
   for (const Case* info : file.cases) {
     text += case_paragraph(*info, fixture.signature(), colour);
