@@ -13,7 +13,7 @@
 #     cmake --preset relocatable && cmake --build --preset relocatable
 #     cmake --install build/relocatable --prefix DIR
 #
-# PRENORM_PEER_PYTHON names a Python with torch; PRENORM_RECORD_SEEDS the seeds (1 2 3). Exit code:
+# PRENORM_PEER_PYTHON names a Python with torch; PRENORM_RECORD_SEEDS the seeds (1 2). Exit code:
 # 0 all that ran passed, 1 something failed, 2 it cannot be run here.
 set -u
 
@@ -77,8 +77,8 @@ fi
 
 step 120 fixtures "$prenorm" verify --no-color --solution reference --solution cuda \
   --solution cuda-naive --solution cuda-tf32 --record "$out" --json "$out/fixtures.json"
-for seed in ${PRENORM_RECORD_SEEDS:-1 2 3}; do
-  step 60 "seed_$seed" "$prenorm" verify --no-color --seed "$seed" --solution cuda \
+for seed in ${PRENORM_RECORD_SEEDS:-1 2}; do
+  step 90 "seed_$seed" "$prenorm" verify --no-color --seed "$seed" --solution cuda \
     --solution cuda-naive --solution cuda-tf32 --json "$out/seed_$seed.json"
 done
 
@@ -86,7 +86,7 @@ done
 # types stand for four.
 if command -v compute-sanitizer >/dev/null 2>&1; then
   for tool in memcheck racecheck initcheck synccheck; do
-    step 75 "$tool" compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9 \
+    step 60 "$tool" compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 9 \
       "$prenorm" verify --no-color --jobs 1 --timeout 600 --dtype float32 --dtype bfloat16 \
       --solution cuda --solution cuda-naive
   done
