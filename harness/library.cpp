@@ -216,7 +216,14 @@ void call_function(prenorm_function function, const prenorm_call* call,
 Library::Library(const std::filesystem::path& path) {
   // Absolute: a name without a slash would be looked for in the system's folders.
   handle_ = ::dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) throw CannotLoad(::dlerror());
+  if (handle_ == nullptr) {
+    missing_ = ::dlerror();
+    // A part of the CUDA toolkit need not be where no device is: open_device() looks for one.
+    if (!missing_.starts_with("libcu")) throw CannotLoad(missing_);
+    description_.abi = PRENORM_ABI;
+    description_.device = kDLCUDA;
+    return;
+  }
   description_.abi = require<int()>(handle_, "prenorm_abi")();
   if (description_.abi != PRENORM_ABI) {
     throw CannotLoad("the library has ABI " + std::to_string(description_.abi) +
@@ -232,6 +239,7 @@ Library::Library(const std::filesystem::path& path) {
 void Library::open_device() {
   try {
     device_ = harness::open_device(description_.device);
+    if (handle_ == nullptr) throw CannotLoad(missing_);
     description_.facts = device_->facts();
   } catch (const NoDevice& reason) {
     description_.unavailable = reason.what();

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace prenorm::harness {
 
@@ -23,6 +24,7 @@ class Library {
   explicit Library(const std::filesystem::path& path);
 
   /// Opens the device that the library asked for; where there is none, the description says why.
+  /// Throws CannotLoad where there is one, but not the toolkit's library that this one needs.
   /// A step of its own: it may take more memory than a library's loading is allowed.
   void open_device();
 
@@ -37,6 +39,7 @@ class Library {
 
  private:
   void* handle_ = nullptr;
+  std::string missing_;  // what the loader said where there is no handle
   protocol::Loaded description_;
   std::unique_ptr<Device> device_;
 };

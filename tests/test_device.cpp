@@ -253,6 +253,19 @@ BOOST_AUTO_TEST_CASE(without_a_device_the_reason_is_told) {
              "the CUDA driver is too old: it has no function cuGetErrorName");
 }
 
+BOOST_AUTO_TEST_CASE(a_toolkit_is_wanted_only_where_a_device_is) {
+  const auto needy = [] { return Solution("needs_toolkit", library("needs_toolkit"), "", {}); };
+  {
+    const UsedDriver none("/no/such/driver.so");
+    BOOST_TEST(why_skipped(needy()) == "no CUDA device");
+  }
+  const UsedDriver driver;
+  Solution solution = needy();
+  BOOST_TEST(!solution.load());
+  BOOST_CHECK(solution.status() == Status::load_error);
+  BOOST_TEST(solution.message().starts_with("libcu_nowhere.so: cannot open shared object file"));
+}
+
 /// A home of the test's own: with solutions, without helpers.
 struct OtherHome {
   fs::path folder = fs::temp_directory_path() / ("prenorm_device_" + std::to_string(::getpid()));
