@@ -1,5 +1,6 @@
 // Solutions of a device, and records of devices, on a driver without a device behind it
 // (fake_cuda_driver.cpp). The solution is tests/solutions/on_device.cpp.
+#include "other_home.hpp"
 #include "solution.hpp"
 
 #include <algorithm>
@@ -265,21 +266,6 @@ BOOST_AUTO_TEST_CASE(a_toolkit_is_wanted_only_where_a_device_is) {
   BOOST_CHECK(solution.status() == Status::load_error);
   BOOST_TEST(solution.message().starts_with("libcu_nowhere.so: cannot open shared object file"));
 }
-
-/// A home of the test's own: with solutions, without helpers.
-struct OtherHome {
-  fs::path folder = fs::temp_directory_path() / ("prenorm_device_" + std::to_string(::getpid()));
-  std::string before = std::getenv("PRENORM_HOME") == nullptr ? "" : std::getenv("PRENORM_HOME");
-
-  OtherHome() {
-    fs::create_directories(folder / "lib" / "prenorm");
-    ::setenv("PRENORM_HOME", folder.c_str(), 1);
-  }
-  ~OtherHome() {
-    fs::remove_all(folder);
-    ::setenv("PRENORM_HOME", before.c_str(), 1);
-  }
-};
 
 BOOST_AUTO_TEST_CASE(a_solution_that_was_not_built_says_why) {
   const OtherHome other;  // no worker is there: none may be started

@@ -2,6 +2,7 @@
 // The libraries are tests/solutions/*.cpp.
 #include "solution.hpp"
 
+#include "other_home.hpp"
 #include "printable.hpp"
 #include "worker_protocol.hpp"
 
@@ -456,21 +457,6 @@ BOOST_AUTO_TEST_CASE(names_on_the_command_line) {
   BOOST_CHECK_THROW(find_solution("", {}), std::invalid_argument);
   BOOST_CHECK_THROW(find_solution("../x", {}), std::invalid_argument);
 }
-
-/// A home of the test's own: with solutions, without helpers.
-struct OtherHome {
-  fs::path folder = fs::temp_directory_path() / ("prenorm_test_" + std::to_string(::getpid()));
-  std::string before = std::getenv("PRENORM_HOME") == nullptr ? "" : std::getenv("PRENORM_HOME");
-
-  OtherHome() {
-    fs::create_directories(folder / "lib" / "prenorm");
-    ::setenv("PRENORM_HOME", folder.c_str(), 1);
-  }
-  ~OtherHome() {
-    fs::remove_all(folder);
-    ::setenv("PRENORM_HOME", before.c_str(), 1);
-  }
-};
 
 BOOST_AUTO_TEST_CASE(shipped_solutions_are_found_by_name) {
   const OtherHome other;
