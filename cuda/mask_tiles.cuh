@@ -1,0 +1,53 @@
+// A boolean mask as attention's kernels read it: a bit an entry, and tiles known to be empty, full
+// or mixed, so that empty ones are skipped and full ones are not looked at.
+#pragma once
+
+#include "device.cuh"
+
+#include <prenorm/prenorm.hpp>
+
+namespace prenorm::cuda {
+
+constexpr int mask_tile = 64;  // queries and keys of a tile
+
+/// Whether the queries of a tile attend to its keys: none to any, all to all, or some to some.
+enum class TileKind : unsigned char { empty, full, mixed };
+
+/// Some queries of all masks, for kernels. Without a mask `kinds` is null, and all is full.
+struct MaskTiles {
+  const TileKind* kinds = nullptr;           // [masks, query_tiles, key_tiles]
+  const unsigned long long* bits = nullptr;  // [masks, query_tiles * mask_tile, key_tiles]: bit j
+                                             // of a word is key j of its tile; 0 beyond the mask
+  std::int64_t query_tiles = 0, key_tiles = 0;
+
+  /// The kind of tile `query_tile`, counted from the first query here on. Beyond the last: empty.
+  __device__ TileKind kind(std::int64_t mask, std::int64_t query_tile,
+                           std::int64_t key_tile) const {
+    if (kinds == nullptr) return TileKind::full;
+    if (query_tile >= query_tiles) return TileKind::empty;
+    return kinds[(mask * query_tiles + query_tile) * key_tiles + key_tile];
+  }
+
+  /// Which keys of a tile a query attends to. For mixed tiles.
+  __device__ unsigned long long row(std::int64_t mask, std::int64_t query,
+                                    std::int64_t key_tile) const {
+    return bits[(mask * query_tiles * mask_tile + query) * key_tiles + key_tile];
+  }
+};
+
+/// Kernels look at this many queries at a time, at least: a multiple of every kernel's tile.
+constexpr std::int64_t mask_queries = 128;
+
+/// How many queries of [masks, n, m] masks are packed at once: as many as 64 MiB hold, a multiple
+/// of mask_queries and at least that many. So the memory grows with m at most, however long n is.
+std::int64_t packed_queries(std::int64_t masks, std::int64_t n, std::int64_t m);
+
+/// The memory, in bytes, that pack_mask takes for that.
+std::int64_t packed_mask_bytes(std::int64_t masks, std::int64_t n, std::int64_t m);
+
+/// Packs queries first ... first + count - 1 of masks [masks, n, m]. What the last call for this
+/// stream gave is then no more.
+MaskTiles pack_mask(const bool* mask, std::int64_t masks, std::int64_t n, std::int64_t m,
+                    std::int64_t first, std::int64_t count, Stream stream);
+
+}  // namespace prenorm::cuda
