@@ -128,12 +128,10 @@ LINEAR = mistakes_of(
 )
 
 FFN = ("feed_forward.cu", "linear.cu")
-AFTER_W2 = [("    V::template activate<Activation>(hidden, rows * d_ff, stream);\n", "", 1),
-            ("""{names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
-                            stream);""",
-             """{names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
-                            stream);
-    V::template activate<Activation>(y.data(), rows * d_model, stream);""", 1)]
+AFTER_W2 = [("    V::template activate<Activation>(hidden, f.rows * f.d_ff, stream);\n", "", 1),
+            ("{names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);",
+             """{names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);
+    V::template activate<Activation>(f.y, f.rows * f.d_model, stream);""", 1)]
 SUM_FOR_PRODUCT = [("widen(a[i]) * widen(b[i])", "widen(a[i]) + widen(b[i])", 1),
                    ("Activation()(widen(left)) * widen(right)",
                     "Activation()(widen(left)) + widen(right)", 1)]
@@ -154,9 +152,8 @@ FEED_FORWARD = [
                  activation_after_w2=AFTER_W2),
     *mistakes_of("ffn_swiglu", FFN,
                  sigmoid_gate=[("gate<Silu>", "gate<Sigmoid>", 1)],
-                 exchanged=[("x.data(), w1.data(), hidden, rows, d_ff, d_model}, stream);",
-                             "x.data(), w3.data(), hidden, rows, d_ff, d_model}, stream);", 1),
-                            ("x.data(), w3.data(), gated,", "x.data(), w1.data(), gated,", 1)],
+                 exchanged=[('with w1", f.x, f.w1,', 'with w1", f.x, f.w3,', 1),
+                            ('with w3", f.x, f.w3,', 'with w3", f.x, f.w1,', 1)],
                  sum_for_product=SUM_FOR_PRODUCT),
 ]
 
