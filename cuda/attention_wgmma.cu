@@ -331,6 +331,13 @@ __device__ __forceinline__ void pack_all(unsigned (&p)[32], const float (&scores
   for (int i = 0; i < 32; ++i) p[i] = pack<T>(scores[2 * i], scores[2 * i + 1]);
 }
 
+/// What was summed up to now, before a larger score came.
+template <int n>
+__device__ __forceinline__ void shrink_all(float (&y)[n], const float (&shrink)[2]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) y[i] *= shrink[i / 2 % 2];
+}
+
 /// The work of a consumer.
 template <class T, int d>
 __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, const Call<T>& call,
@@ -346,6 +353,10 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
   // Barrier 1 + c: consumer c waits there for its turn to start products, the other one gives it.
   // Whoever has it has all its tiles in time: the other one is never more than a turn behind.
   const auto take_turn = [&] { barrier_wait(1 + at.consumer, consumers * warpgroup); };
+  const auto next_tile = [&](Place of_keys) {
+    wait(shared.k_full[of_keys.index], of_keys.parity);
+    return shared.told[of_keys.index];
+  };
   const auto pass_turn = [&] { barrier_arrive(2 - at.consumer, consumers * warpgroup); };
 
   float scores[64], y[d / 2], largest[2] = {-INFINITY, -INFINITY}, sum[2] = {}, shrink[2];
@@ -356,43 +367,42 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
   unsigned p[32];
   if (at.consumer == 1) pass_turn();
   wait(shared.q_full, 0);
-  Place place;
-  wait(shared.k_full[place.index], place.parity);
-  Told told = shared.told[place.index];
+  Place place, ahead;  // of the tile whose values come next, and of the one whose scores do
+  Told told = next_tile(ahead);
   if (told.number != no_more) {
     take_turn();
-    start_scores(scores, shared, at.consumer, place.index);
+    start_scores(scores, shared, at.consumer, ahead.index);
     pass_turn();
     wgmma_wait<0>();
     hold(scores);
-    release(shared.k_empty[place.index]);
+    release(shared.k_empty[ahead.index]);
     mask_scores(scores, call, block, mask, told, at);
     soften(scores, call.scale, largest, sum, shrink);
     pack_all<T>(p, scores);
+    ahead = ahead.next();
+    told = next_tile(ahead);
 #pragma unroll 1
-    for (;;) {
-      const Place ahead = place.next();
-      wait(shared.k_full[ahead.index], ahead.parity);
-      told = shared.told[ahead.index];
-      if (told.number == no_more) break;
+    while (told.number != no_more) {
       take_turn();
       start_scores(scores, shared, at.consumer, ahead.index);
+      shrink_all(y, shrink);
       wait(shared.v_full[place.index], place.parity);
       start_values<T, d>(y, p, shared, place.index);
       pass_turn();
-      wgmma_wait<1>();  // the scores are there, the values may not be
+      wgmma_wait<1>();  // the scores are there, the values are still being summed
       hold(scores);
       release(shared.k_empty[ahead.index]);
       mask_scores(scores, call, block, mask, told, at);
       soften(scores, call.scale, largest, sum, shrink);
+      ahead = ahead.next();
+      told = next_tile(ahead);
       wgmma_wait<0>();
       hold(y);
       release(shared.v_empty[place.index]);
-#pragma unroll
-      for (int i = 0; i < d / 2; ++i) y[i] *= shrink[i / 2 % 2];
       pack_all<T>(p, scores);
-      place = ahead;
+      place = place.next();
     }
+    shrink_all(y, shrink);
     wait(shared.v_full[place.index], place.parity);
     start_values<T, d>(y, p, shared, place.index);
     wgmma_wait<0>();
