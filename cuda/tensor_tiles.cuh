@@ -6,7 +6,6 @@
 #include "broadcast.cuh"
 #include "device.cuh"
 
-#include <limits>
 #include <optional>
 
 namespace prenorm::cuda {
@@ -75,7 +74,7 @@ struct TensorRows {
 template <int tensors>
 std::optional<TensorRows> tensor_rows(const BatchAxes<tensors>& batch, int tensor,
                                       std::int64_t rows, std::int64_t width, std::int64_t stride) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 256;
+  constexpr std::int64_t most = std::int64_t{1} << 30;  // TMA counts in 32 bits, with a sign
   TensorRows all{1, rows, width, stride};
   if (rows < 1 || rows > most || stride < 1 || stride > most || stride % 8 != 0) return {};
   for (int axis = 0; axis < batch.count; ++axis) {
