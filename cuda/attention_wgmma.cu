@@ -41,13 +41,14 @@
 namespace prenorm::cuda {
 namespace {
 
-constexpr int tile = 128;         // queries of a block; keys at a time
-constexpr int part = 64;          // queries of a consumer
+constexpr int tile = 128;  // queries of a block; keys at a time
+constexpr int consumer_queries = 64;
 constexpr int consumers = 2;      // warpgroups
 constexpr int warpgroup = 128;    // threads
 constexpr int places = 2;         // of each ring
 constexpr int warp_queries = 16;  // of a consumer's warp, by wgmma's layout
-static_assert(tile == consumers * part && tile == most_query_tile && tile == 2 * mask_tile);
+static_assert(tile == consumers * consumer_queries && tile == most_query_tile &&
+              tile == 2 * mask_tile);
 
 // Registers of a thread: at the launch 65536 / 384, rounded down to a multiple of 8, is 168; what
 // the producer gives back is what the consumers take: 40 + 2 * 232 = 3 * 168.
@@ -127,39 +128,45 @@ __device__ Block block_of(const Call<T>& call) {
 
 // ---- the producer -------------------------------------------------------------------------------
 
-/// Has TMA copy `tile` rows from (row, column) of a part on, panel by panel; rows beyond the end
-/// become zeros, and count as bytes all the same.
+/// Has TMA copy `tile` rows of a matrix, from `row` on, panel by panel. Rows beyond the end become
+/// zeros, and count as bytes all the same.
 template <int panels, class T>
 __device__ void load_tile(T (&to)[panels][tile][panel_columns], const CUtensorMap& map,
-                          std::int64_t column, int row, std::int64_t part, std::uint64_t& full) {
+                          TensorRows::Corner corner, int row, std::uint64_t& full) {
   arrive_expecting(full, sizeof(to));
 #pragma unroll
   for (int panel = 0; panel < panels; ++panel) {
-    const std::int32_t at[] = {static_cast<std::int32_t>(column) + panel * panel_columns, row,
-                               static_cast<std::int32_t>(part)};
+    const std::int32_t at[] = {corner.column + panel * panel_columns, row, corner.part};
     ::cuda::ptx::cp_async_bulk_tensor(::cuda::ptx::space_shared, ::cuda::ptx::space_global,
                                       to[panel], &map, at, &full);
   }
 }
 
 /// The work of the producer's warp. Its lanes look at 32 tiles of the mask at a time; the first one
-/// has those copied of which something is attended to, in ascending order.
+/// has those copied of which something is attended to, in ascending order. As the consumers want
+/// them and free their places, a tile's values come after the keys of the tile behind it.
 template <class T, int d>
 __device__ __forceinline__ void produce(Shared<T, d>& shared, const Maps& maps, const Call<T>& call,
                                         const Block& block) {
   const Attention<T>& a = call.a;
   const int lane = static_cast<int>(threadIdx.x);
-  const std::int64_t q = a.batch.part(a.of_q, block.batch), k = a.batch.part(a.of_k, block.batch),
-                     v = a.batch.part(a.of_v, block.batch),
-                     mask = a.batch.part(a.of_mask, block.batch);
-  const int k_column = static_cast<int>(call.k.column(k)),
-            k_part = static_cast<int>(call.k.part(k));
-  const int v_column = static_cast<int>(call.v.column(v)),
-            v_part = static_cast<int>(call.v.part(v));
-  if (lane == 0) {
-    load_tile(shared.q, maps.q, call.q.column(q), block.first_query, call.q.part(q), shared.q_full);
-  }
-  Place place;
+  const auto q = call.q.corner(a.batch.part(a.of_q, block.batch)),
+             k = call.k.corner(a.batch.part(a.of_k, block.batch)),
+             v = call.v.corner(a.batch.part(a.of_v, block.batch));
+  const std::int64_t mask = a.batch.part(a.of_mask, block.batch);
+  Place place, before;
+  int number_before = no_more;  // of the tile whose values are still to come
+  const auto tell = [&](Told told) {
+    wait(shared.k_empty[place.index], place.parity ^ 1);
+    shared.told[place.index] = told;
+  };
+  const auto load_values = [&] {
+    if (number_before == no_more) return;
+    wait(shared.v_empty[before.index], before.parity ^ 1);
+    load_tile(shared.v[before.index], maps.v, v, number_before * tile, shared.v_full[before.index]);
+  };
+
+  if (lane == 0) load_tile(shared.q, maps.q, q, block.first_query, shared.q_full);
   const int tiles = (block.end_key + tile - 1) / tile;
   for (int first = 0; first < tiles; first += 32) {
     unsigned kinds = 0;
@@ -178,21 +185,19 @@ __device__ __forceinline__ void produce(Shared<T, d>& shared, const Maps& maps, 
       const int which = __ffs(static_cast<int>(wanted)) - 1;
       const Told told{first + which, __shfl_sync(0xffffffffu, kinds, which)};
       if (lane == 0) {
-        wait(shared.k_empty[place.index], place.parity ^ 1);
-        shared.told[place.index] = told;
-        load_tile(shared.k[place.index], maps.k, k_column, told.number * tile, k_part,
-                  shared.k_full[place.index]);
-        wait(shared.v_empty[place.index], place.parity ^ 1);
-        load_tile(shared.v[place.index], maps.v, v_column, told.number * tile, v_part,
-                  shared.v_full[place.index]);
+        tell(told);
+        load_tile(shared.k[place.index], maps.k, k, told.number * tile, shared.k_full[place.index]);
+        load_values();
       }
+      number_before = told.number;
+      before = place;
       place = place.next();
     }
   }
   if (lane == 0) {
-    wait(shared.k_empty[place.index], place.parity ^ 1);
-    shared.told[place.index] = {no_more, 0};
+    tell({no_more, 0});
     arrive(shared.k_full[place.index]);
+    load_values();
   }
 }
 
@@ -221,8 +226,8 @@ __device__ __forceinline__ void start_scores(float (&scores)[64], const Shared<T
 #pragma unroll
   for (int c = 0; c < d; c += 16) {
     const std::uint32_t bytes = c % panel_columns * sizeof(T);  // within a panel's rows
-    const std::uint64_t q =
-        along_columns(shared_address(shared.q[c / panel_columns][consumer * part]) + bytes);
+    const std::uint64_t q = along_columns(
+        shared_address(shared.q[c / panel_columns][consumer * consumer_queries]) + bytes);
     const std::uint64_t k =
         along_columns(shared_address(shared.k[place][c / panel_columns]) + bytes);
     if (c == 0) {
@@ -269,7 +274,8 @@ template <class T>
 __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& call,
                                             const Block& block, std::int64_t mask, Told told,
                                             Lane at) {
-  const int first_key = told.number * tile, first_query = block.first_query + at.consumer * part;
+  const int first_key = told.number * tile,
+            first_query = block.first_query + at.consumer * consumer_queries;
   const TileKind left = told_kind(told.kinds, at.consumer, 0),
                  right = told_kind(told.kinds, at.consumer, 1);
   if (left == TileKind::full && right == TileKind::full && first_key + tile <= block.end_key &&
@@ -416,7 +422,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
   for (int r = 0; r < 2; ++r) {
     const float total = warp_reduce(sum[r], Sum(), 4);
     const float factor = total == 0 ? 0.0f : 1 / total;
-    const int row = at.consumer * part + at.row(r);
+    const int row = at.consumer * consumer_queries + at.row(r);
 #pragma unroll
     for (int group = 0; group < d / 8; ++group) {
       const int column = at.column(group);
@@ -428,15 +434,14 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
   ::cuda::ptx::fence_proxy_async(::cuda::ptx::space_shared);  // TMA shall see what was stored
   __syncwarp();
   if (at.lane == 0) {
-    const std::int64_t to = a.batch.part(a.of_y, block.batch);
-    const int row = at.consumer * part + at.warp * warp_queries;
+    const auto corner = call.y.corner(a.batch.part(a.of_y, block.batch));
+    const int row = at.consumer * consumer_queries + at.warp * warp_queries;
 #pragma unroll
     for (int panel = 0; panel < d / panel_columns; ++panel) {
-      const std::int32_t coordinates[] = {
-          static_cast<std::int32_t>(call.y.column(to)) + panel * panel_columns,
-          block.first_query + row, static_cast<std::int32_t>(call.y.part(to))};
+      const std::int32_t to[] = {corner.column + panel * panel_columns, block.first_query + row,
+                                 corner.part};
       ::cuda::ptx::cp_async_bulk_tensor(::cuda::ptx::space_global, ::cuda::ptx::space_shared,
-                                        &maps.y, coordinates, shared.y[panel][row]);
+                                        &maps.y, to, shared.y[panel][row]);
     }
     ::cuda::ptx::cp_async_bulk_commit_group();
     // Shared memory must last until it is read.

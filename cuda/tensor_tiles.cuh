@@ -59,12 +59,14 @@ struct TensorRows {
   std::int64_t parts, rows, columns;
   std::int64_t stride;  // from a row to the next, in elements; a part is rows * stride
 
-  /// The part and the first column of the matrix that begins `offset` elements from the first.
-  __host__ __device__ std::int64_t part(std::int64_t offset) const {
-    return offset / (rows * stride);
-  }
-  __host__ __device__ std::int64_t column(std::int64_t offset) const {
-    return offset % (rows * stride);
+  /// Where a matrix begins.
+  struct Corner {
+    std::int32_t part, column;
+  };
+  /// Of the matrix that is `offset` elements from the first.
+  __host__ __device__ Corner corner(std::int64_t offset) const {
+    return {static_cast<std::int32_t>(offset / (rows * stride)),
+            static_cast<std::int32_t>(offset % (rows * stride))};
   }
 };
 

@@ -133,11 +133,11 @@ void check_places(const BatchAxes<1>& batch, const std::optional<TensorRows>& te
   BOOST_REQUIRE(tensor);
   std::int64_t parts = 0, columns = 0;
   for (std::int64_t i = 0; i < batch.size; ++i) {
-    const std::int64_t offset = batch.part(0, i), part = tensor->part(offset),
-                       column = tensor->column(offset);
+    const std::int64_t offset = batch.part(0, i);
+    const auto [part, column] = tensor->corner(offset);
     BOOST_REQUIRE_EQUAL(part * tensor->rows * tensor->stride + column, offset);
     BOOST_REQUIRE_LE(column + width, tensor->stride);
-    parts = std::max(parts, part + 1);
+    parts = std::max<std::int64_t>(parts, part + 1);
     columns = std::max(columns, column + width);
   }
   BOOST_TEST(parts == tensor->parts);
