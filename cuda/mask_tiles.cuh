@@ -4,11 +4,13 @@
 
 #include "device.cuh"
 
+#include <algorithm>
 #include <prenorm/prenorm.hpp>
 
 namespace prenorm::cuda {
 
-constexpr int mask_tile = 64;  // queries and keys of a tile
+constexpr int mask_tile = 64;         // queries and keys of a tile
+constexpr int most_query_tile = 128;  // queries that a block of any kernel takes
 
 /// Whether the queries of a tile attend to its keys: none to any, all to all, or some to some.
 enum class TileKind : unsigned char { empty, full, mixed };
@@ -35,11 +37,9 @@ struct MaskTiles {
   }
 };
 
-/// Kernels look at this many queries at a time, at least: a multiple of every kernel's tile.
-constexpr std::int64_t mask_queries = 128;
-
-/// How many queries of [masks, n, m] masks are packed at once: as many as 64 MiB hold, a multiple
-/// of mask_queries and at least that many. So the memory grows with m at most, however long n is.
+/// How many queries of masks [masks, n, m] are packed at once: as many as 64 MiB hold, a multiple
+/// of most_query_tile and at least that many. So the memory grows with m at most, however long n
+/// is.
 std::int64_t packed_queries(std::int64_t masks, std::int64_t n, std::int64_t m);
 
 /// The memory, in bytes, that pack_mask takes for that.
@@ -49,5 +49,18 @@ std::int64_t packed_mask_bytes(std::int64_t masks, std::int64_t n, std::int64_t 
 /// stream gave is then no more.
 MaskTiles pack_mask(const bool* mask, std::int64_t masks, std::int64_t n, std::int64_t m,
                     std::int64_t first, std::int64_t count, Stream stream);
+
+/// Calls launch_range(first, count, tiles) for all n queries: at once without a mask, else for as
+/// many at a time as are packed.
+template <class LaunchRange>
+void for_query_ranges(const bool* mask, std::int64_t masks, std::int64_t n, std::int64_t m,
+                      Stream stream, LaunchRange launch_range) {
+  if (mask == nullptr) return launch_range(std::int64_t{0}, n, MaskTiles{});
+  const std::int64_t step = packed_queries(masks, n, m);
+  for (std::int64_t first = 0; first < n; first += step) {
+    const std::int64_t count = std::min(step, n - first);
+    launch_range(first, count, pack_mask(mask, masks, n, m, first, count, stream));
+  }
+}
 
 }  // namespace prenorm::cuda

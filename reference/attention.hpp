@@ -73,7 +73,7 @@ void attend_all(std::size_t sequences, std::size_t n, Describe sequence) {
 /// Shapes   q[..., n, d_k], k[..., m, d_k], v[..., m, d_v], mask[..., n, m] -> y[..., n, d_v]
 /// Types    any T; scores, probabilities and sums in float32 for 16-bit types, rounded at the end
 /// Errors   std::invalid_argument if the shapes do not fit, or d_k or m is 0 and y is not empty
-/// Twins    fixtures/scaled_dot_product_attention.h5  tests/test_attention.cpp
+/// Twins    cuda/attention.cu  fixtures/scaled_dot_product_attention.h5  tests/test_attention.cpp
 template <class T>
 Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
                                        const std::optional<Tensor<bool>>& mask = std::nullopt) {

@@ -1,0 +1,421 @@
+// Scaled dot-product attention on the GPU. Equation, shapes and errors: reference/attention.hpp.
+//
+//   v1  three passes                 a kernel for scores, for probabilities, for sums of values, as
+//                                    the reference; all scores go through memory, twice
+//   v2  tiles with online softmax    64 queries a block go over the keys, 64 at a time, and keep a
+//                                    maximum, a sum and the values' sums, which are scaled anew
+//                                    when the maximum grows: memory holds no scores, and products
+//                                    read each value once a tile. All types and shapes
+//   v3  tensor cores                 the same by mma.sync, 16-bit types only: attention_mma.cu
+//                                                                                   <- launched
+//                                    where it takes the call, else v2
+//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu. To be
+//                                    asked for: cuda/v4
+//
+// What each step gives is not yet measured on a device.
+//
+// Masks. From v2 on a kernel packs the mask first, a bit an entry, and says of each tile of 64 x 64
+// entries whether it is empty, full or mixed (mask_tiles.cu): empty ones are skipped, bits are read
+// for mixed ones alone. A causal mask is no tensor: no tile beyond the diagonal is visited.
+//
+// Hard values. A score that is masked is -infinity by selection, whatever it was. A query whose
+// maximum is -infinity takes 0 for it: its probabilities are exp(-infinity) = 0, its sum is 0, and
+// its result, divided by 1 in place of that, is 0. NaN and +infinity make a maximum, and with it a
+// whole row, NaN.
+//
+// The order of every sum depends on n, m, d_k and d_v alone: a sequence gives the same bits alone
+// and in a batch, and each time.
+#include "attention.cuh"
+
+#include "export.cuh"
+#include "launch.cuh"
+#include "mask_tiles.cuh"
+#include "reduce.cuh"
+#include "types.cuh"
+#include "workspace.cuh"
+
+#include <cmath>
+
+namespace prenorm::cuda {
+namespace {
+
+/// True where there is something to launch.
+template <class T>
+bool has_outputs(const Attention<T>& a) {
+  if (a.batch.size == 0 || a.n == 0 || a.d_v == 0) return false;
+  if (a.d_k > 0 && a.m > 0) return true;
+  throw std::invalid_argument(std::string(a.name) + ": " + (a.m > 0 ? "d_k" : "m") +
+                              " is 0, there is nothing to sum over");
+}
+
+/// 1 / sqrt(d_k)
+template <class T>
+compute_t<T> scale_of(const Attention<T>& a) {
+  return static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)));
+}
+
+// ---- v1: three passes ---------------------------------------------------------------------------
+
+/// One thread a score: q kᵀ / sqrt(d_k), -infinity where the query does not attend to the key.
+template <class T>
+__global__ void __launch_bounds__(256)
+    scores_v1(Attention<T> a, compute_t<T> scale, compute_t<T>* scores) {
+  const std::int64_t i = global_thread();
+  const std::int64_t key = i % a.m, query = i / a.m % a.n, b = i / a.m / a.n;
+  if (b >= a.batch.size) return;
+  const T* q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
+  const T* k = a.k + a.batch.part(a.of_k, b) + key * a.k_stride;
+  compute_t<T> sum = 0;
+  for (std::int64_t c = 0; c < a.d_k; ++c) sum += widen(q[c]) * widen(k[c]);
+  bool attends = !a.causal || key <= query;
+  if (a.mask != nullptr) {
+    attends = attends && a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + key];
+  }
+  scores[i] = attends ? sum * scale : -INFINITY;
+}
+
+/// One thread a query: its scores become probabilities.
+template <class C>
+__global__ void __launch_bounds__(256)
+    probabilities_v1(C* scores, std::int64_t queries, std::int64_t m) {
+  const std::int64_t query = global_thread();
+  if (query >= queries) return;
+  C* score = scores + query * m;
+  C largest = -INFINITY;
+  for (std::int64_t j = 0; j < m; ++j) largest = Maximum()(largest, score[j]);
+  if (largest == -INFINITY) largest = 0;
+  C sum = 0;
+  for (std::int64_t j = 0; j < m; ++j) {
+    score[j] = exp(score[j] - largest);
+    sum += score[j];
+  }
+  if (sum == 0) sum = 1;
+  for (std::int64_t j = 0; j < m; ++j) score[j] /= sum;
+}
+
+/// One thread an output: probabilities times values.
+template <class T>
+__global__ void __launch_bounds__(256)
+    values_v1(Attention<T> a, const compute_t<T>* probabilities) {
+  const std::int64_t i = global_thread();
+  const std::int64_t column = i % a.d_v, query = i / a.d_v % a.n, b = i / a.d_v / a.n;
+  if (b >= a.batch.size) return;
+  const compute_t<T>* probability = probabilities + (b * a.n + query) * a.m;
+  const T* v = a.v + a.batch.part(a.of_v, b) + column;
+  compute_t<T> sum = 0;
+  for (std::int64_t j = 0; j < a.m; ++j) sum += probability[j] * widen(v[j * a.v_stride]);
+  a.y[a.batch.part(a.of_y, b) + query * a.y_stride + column] = narrow<T>(sum);
+}
+
+Workspace scores_memory("attention v1: scores");  // [batch, n, m]
+
+}  // namespace
+
+template <class T>
+void attention_v1(const Attention<T>& a, Stream stream) {
+  if (!has_outputs(a)) return;
+  const std::int64_t queries = a.batch.size * a.n;
+  auto* scores = scores_memory.get<compute_t<T>>(queries * a.m, stream);
+  launch({"attention v1 scores", ceil_div(queries * a.m, 256), 256, stream}, scores_v1<T>, a,
+         scale_of(a), scores);
+  launch({"attention v1 probabilities", ceil_div(queries, 256), 256, stream},
+         probabilities_v1<compute_t<T>>, scores, queries, a.m);
+  launch({"attention v1 values", ceil_div(queries * a.d_v, 256), 256, stream}, values_v1<T>, a,
+         scores);
+}
+
+// ---- v2: tiles with online softmax --------------------------------------------------------------
+
+namespace {
+
+constexpr int tile = mask_tile;  // queries of a block, and keys at a time
+constexpr int depth = 16;        // terms of a product's sums between two barriers
+constexpr int side = 16;         // a block is side x side threads
+constexpr int each = tile / side;
+
+/// What a block shares; rows are padded so that 16-byte reads stay aligned and meet few conflicts.
+template <class C, int columns>
+struct Shared {
+  union {
+    struct {
+      C q[depth][tile + 4], k[depth][tile + 4];  // transposed: terms first
+    };
+    C v[depth][columns];
+  };
+  C p[tile][tile + 4];  // probabilities, but for their sum
+};
+
+/// Four values that are aligned to 16 bytes.
+template <class C>
+__device__ void load_four(C (&to)[4], const C* from) {
+  constexpr int N = vector_width<C>;
+#pragma unroll
+  for (int i = 0; i < 4; i += N) {
+    const Vector<C, N> vector = load_vector<N>(from + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) to[i + k] = vector.element[k];
+  }
+}
+
+/// What is left of an extent from `first` on, at most `most`: it fits an int.
+__device__ inline int left_of(std::int64_t extent, std::int64_t first, int most) {
+  return static_cast<int>(min(extent - first, static_cast<std::int64_t>(most)));
+}
+
+/// `depth` columns of `rows` of a tile's rows, widened; 0 for the other rows, and from `columns`
+/// on. Neighbouring threads take neighbouring columns.
+template <class T>
+__device__ void load_transposed(compute_t<T> (&to)[depth][tile + 4], const T* from,
+                                std::int64_t stride, int rows, int columns) {
+  const int x = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const int row = static_cast<int>(threadIdx.y) + i * side;
+    const bool there = row < rows && x < columns;
+    to[x][row] = there ? widen(from[row * stride + x]) : compute_t<T>(0);
+  }
+}
+
+/// A block takes 64 queries of the range first ... end - 1 and 64 N columns of v. Thread (x, y) has
+/// the scores of queries 4y ... 4y + 3 with keys 4x ... 4x + 3 of a tile, and of the same queries
+/// the columns 4x ... 4x + 3, and every 64th after them.
+template <class T, int N>
+__global__ void __launch_bounds__(side* side)
+    attend_v2(Attention<T> a, MaskTiles mask, std::int64_t first, std::int64_t end,
+              compute_t<T> scale) {
+  using C = compute_t<T>;
+  Shared<C, 64 * N>& shared = *dynamic_shared<Shared<C, 64 * N>>();
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  const std::int64_t slices = ceil_div(a.d_v, 64 * N), query_tiles = ceil_div(end - first, tile);
+  // The last queries come first: under a causal mask they have the most to do.
+  const std::int64_t query_tile = query_tiles - 1 - blockIdx.x / slices % query_tiles;
+  const std::int64_t b = blockIdx.x / slices / query_tiles;
+  const std::int64_t first_query = first + query_tile * tile;
+  const std::int64_t first_column = blockIdx.x % slices * 64 * N;
+  const T* q = a.q + a.batch.part(a.of_q, b) + first_query * a.q_stride;
+  const T* k = a.k + a.batch.part(a.of_k, b);
+  const T* v = a.v + a.batch.part(a.of_v, b) + first_column;
+  const int queries = left_of(end, first_query, tile);
+  const int columns = left_of(a.d_v, first_column, 64 * N);
+  const std::int64_t which_mask = a.batch.part(a.of_mask, b);
+
+  C largest[each], sum[each], out[each][4 * N] = {};  // sum: of this thread's keys alone
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    largest[i] = -INFINITY;
+    sum[i] = 0;
+  }
+  const std::int64_t end_key = a.causal ? min(a.m, first_query + tile) : a.m;
+  for (std::int64_t first_key = 0; first_key < end_key; first_key += tile) {
+    const TileKind kind = mask.kind(which_mask, query_tile, first_key / tile);
+    if (kind == TileKind::empty) continue;
+    const int keys = left_of(a.m, first_key, tile);
+    // Under a causal mask the tile's query i attends to its keys up to diagonal + i.
+    const int diagonal = a.causal ? left_of(first_query, first_key, tile) : tile;
+
+    C score[each][4] = {};
+    for (std::int64_t c = 0; c < a.d_k; c += depth) {
+      const int terms = left_of(a.d_k, c, depth);
+      load_transposed(shared.q, q + c, a.q_stride, queries, terms);
+      load_transposed(shared.k, k + first_key * a.k_stride + c, a.k_stride, keys, terms);
+      __syncthreads();
+#pragma unroll
+      for (int term = 0; term < depth; ++term) {
+        C of_q[4], of_k[4];
+        load_four(of_q, &shared.q[term][4 * y]);
+        load_four(of_k, &shared.k[term][4 * x]);
+#pragma unroll
+        for (int i = 0; i < each; ++i) {
+#pragma unroll
+          for (int j = 0; j < 4; ++j) score[i][j] += of_q[i] * of_k[j];
+        }
+      }
+      __syncthreads();  // all have read the tiles, which the next ones replace
+    }
+
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const int query = 4 * y + i;  // of the tile
+      unsigned long long attended = ~0ull;
+      if (kind == TileKind::mixed) {
+        attended = mask.row(which_mask, query_tile * tile + query, first_key / tile);
+      }
+      const int end_of_row = min(keys, diagonal + query + 1);
+      C tile_largest = -INFINITY;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int key = 4 * x + j;
+        if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -INFINITY;
+        tile_largest = Maximum()(tile_largest, score[i][j]);
+      }
+      // 16 neighbours of a warp have the same queries.
+      const C now = Maximum()(largest[i], warp_reduce(tile_largest, Maximum(), side));
+      const C shift = now == -INFINITY ? C(0) : now;
+      // What was summed so far was exp(score - largest).
+      const C correction = exp((largest[i] - shift) * scale);
+      largest[i] = now;
+      sum[i] *= correction;
+#pragma unroll
+      for (int c = 0; c < 4 * N; ++c) out[i][c] *= correction;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const C p = exp((score[i][j] - shift) * scale);
+        sum[i] += p;
+        shared.p[4 * y + i][4 * x + j] = p;
+      }
+    }
+
+#pragma unroll 1
+    for (int group = 0; group < tile; group += depth) {  // of keys
+      const bool there = group + y < keys;
+      const T* from = v + (first_key + group + y) * a.v_stride + x;
+#pragma unroll
+      for (int c = 0; c < 4 * N; ++c) {
+        const bool in_row = there && x + side * c < columns;
+        shared.v[y][x + side * c] = in_row ? widen(from[side * c]) : C(0);
+      }
+      __syncthreads();
+#pragma unroll
+      for (int j = 0; j < depth; j += 4) {
+        C p[each][4];
+#pragma unroll
+        for (int i = 0; i < each; ++i) load_four(p[i], &shared.p[4 * y + i][group + j]);
+#pragma unroll
+        for (int n = 0; n < N; ++n) {
+#pragma unroll
+          for (int of_four = 0; of_four < 4; ++of_four) {
+            C values[4];
+            load_four(values, &shared.v[j + of_four][64 * n + 4 * x]);
+#pragma unroll
+            for (int i = 0; i < each; ++i) {
+#pragma unroll
+              for (int c = 0; c < 4; ++c) out[i][4 * n + c] += p[i][of_four] * values[c];
+            }
+          }
+        }
+      }
+      __syncthreads();
+    }
+  }
+
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const C total = warp_reduce(sum[i], Sum(), side);
+    const C divisor = total == 0 ? C(1) : total;
+    if (4 * y + i >= queries) continue;
+    T* to = a.y + a.batch.part(a.of_y, b) + (first_query + 4 * y + i) * a.y_stride + first_column;
+#pragma unroll
+    for (int c = 0; c < 4 * N; ++c) {
+      const int column = c / 4 * 64 + 4 * x + c % 4;
+      if (column < columns) to[column] = narrow<T>(out[i][c] / divisor);
+    }
+  }
+}
+
+template <int N, class T>
+void launch_attend_v2(const Attention<T>& a, Stream stream) {
+  for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
+                   [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
+                     const std::int64_t blocks =
+                         a.batch.size * ceil_div(count, tile) * ceil_div(a.d_v, 64 * N);
+                     launch({"attention v2", blocks, dim3(side, side), stream,
+                             sizeof(Shared<compute_t<T>, 64 * N>)},
+                            attend_v2<T, N>, a, mask, first, first + count, scale_of(a));
+                   });
+}
+
+}  // namespace
+
+template <class T>
+void attention_v2(const Attention<T>& a, Stream stream) {
+  if (!has_outputs(a)) return;
+  // More columns than two times 64 go to further blocks, which compute the scores anew.
+  a.d_v <= 64 ? launch_attend_v2<1>(a, stream) : launch_attend_v2<2>(a, stream);
+}
+
+template <class T>
+void attention_launched(const Attention<T>& a, Stream stream) {
+  if (!has_outputs(a)) return;
+  attention_v2(a, stream);
+}
+
+#define PRENORM_ATTENTIONS(T)                                 \
+  template void attention_v1<T>(const Attention<T>&, Stream); \
+  template void attention_v2<T>(const Attention<T>&, Stream); \
+  template void attention_launched<T>(const Attention<T>&, Stream);
+PRENORM_ATTENTIONS(double)
+PRENORM_ATTENTIONS(float)
+PRENORM_ATTENTIONS(float16)
+PRENORM_ATTENTIONS(bfloat16)
+#undef PRENORM_ATTENTIONS
+
+namespace {
+
+/// The call, where all tensors are compact.
+template <class T>
+Attention<T> attention_of(View<const T> q, View<const T> k, View<const T> v,
+                          const std::optional<View<const bool>>& mask, View<T> y) {
+  const auto matrix = [](const auto& t) {  // its last two extents
+    return std::pair(t.shape(t.dimension() - 2), t.shape(t.dimension() - 1));
+  };
+  const auto [n, d_k] = matrix(q);
+  const auto [m, d_v] = matrix(v);
+  Attention<T> a{"scaled_dot_product_attention",
+                 q.data(),
+                 k.data(),
+                 v.data(),
+                 y.data(),
+                 n,
+                 m,
+                 d_k,
+                 d_v,
+                 d_k,
+                 d_k,
+                 d_v,
+                 d_v,
+                 {}};
+  if (mask) {
+    a.mask = mask->data();
+    a.masks = 1;
+    for (const std::int64_t extent : mask->shape().first(mask->dimension() - 2)) a.masks *= extent;
+  }
+  const std::size_t axes = y.dimension() - 2;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const auto stride = [&](const auto& t, std::int64_t part) {
+      return part * batch_stride(t.shape().first(t.dimension() - 2), axis, axes);
+    };
+    a.batch.append(y.shape(axis), {stride(q, n * d_k), stride(k, m * d_k), stride(v, m * d_v),
+                                   stride(y, n * d_v), mask ? stride(*mask, 1) : 0});
+  }
+  return a;
+}
+
+/// scaled_dot_product_attention by one of them.
+template <auto attend, class T>
+void attention_by(View<const T> q, View<const T> k, View<const T> v,
+                  const std::optional<View<const bool>>& mask, Stream stream, View<T> y) {
+  attend(attention_of(q, k, v, mask, y), stream);
+}
+
+template <class T>
+void launch_attention_v1(View<const T> q, View<const T> k, View<const T> v,
+                         std::optional<View<const bool>> mask, Stream stream, View<T> y) {
+  attention_by<attention_v1<T>>(q, k, v, mask, stream, y);
+}
+template <class T>
+void launch_attention_v2(View<const T> q, View<const T> k, View<const T> v,
+                         std::optional<View<const bool>> mask, Stream stream, View<T> y) {
+  attention_by<attention_v2<T>>(q, k, v, mask, stream, y);
+}
+template <class T>
+void launch_attention(View<const T> q, View<const T> k, View<const T> v,
+                      std::optional<View<const bool>> mask, Stream stream, View<T> y) {
+  attention_by<attention_launched<T>>(q, k, v, mask, stream, y);
+}
+
+}  // namespace
+
+PRENORM_CUDA_EXPORT(scaled_dot_product_attention, launch_attention_v1, launch_attention)
+PRENORM_CUDA_VARIANT(scaled_dot_product_attention, v2, launch_attention_v2)
+
+}  // namespace prenorm::cuda
