@@ -45,17 +45,41 @@ constexpr int row_tiles = D <= 128 ? 2 : 1;
 template <int D>
 constexpr int queries = warps * 16 * row_tiles<D>;
 
+/// What a block works on. In shared memory, as it is the same for all threads and each is short of
+/// registers.
+template <class T>
+struct Work {
+  const T *q, *k, *v;  // its first query, the first key
+  T* y;
+  std::int64_t query;     // its first among all queries
+  std::int64_t mask_row;  // and among the rows of all masks whose tiles there are
+  int rows;               // its queries, those of queries<D> that there are
+  int end_tile;           // of keys
+};
+
 /// What a block shares.
 template <class T, int D>
 struct Shared {
   T q[queries<D> * D];  // later y; a warp's rows are its own
   T k[keys * D], v[keys * D];
+  Work<T> work;
 };
 
-/// Where a chunk of 8 elements lies in a tile of rows of D.
+/// Where a chunk of 8 elements lies in a tile of rows of D. 8 rows on it is 8 * D further, 8 chunks
+/// on 64: such steps are best added to a place, so that few places are computed.
 template <int D>
 __device__ int place(int row, int chunk) {
   return row * D + (chunk ^ (row & 7)) * 8;
+}
+
+/// The thread's number, but not so that the compiler knows it again. In a loop it then computes
+/// places anew, in a few instructions, where it would keep some dozens of them in registers.
+__device__ inline int thread_anew() {
+  int thread = static_cast<int>(threadIdx.x);
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(thread));
+#endif
+  return thread;
 }
 
 /// The first `rows` of a tile's rows, `columns` of each; the others, and what lies beyond, are 0:
@@ -63,12 +87,12 @@ __device__ int place(int row, int chunk) {
 template <int D, int tile_rows, bool aligned, class T>
 __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
   constexpr int chunks = D / 8, step = threads / chunks;
-  const int thread = static_cast<int>(threadIdx.x), chunk = thread % chunks;
+  const int thread = thread_anew(), chunk = thread % chunks;
   const int first = thread / chunks, there = max(0, min(8, columns - 8 * chunk));
   from += first * stride + 8 * chunk;
 #pragma unroll
   for (int i = 0; i < tile_rows; i += step) {
-    T* const to = tile + place<D>(first + i, chunk);
+    T* const to = tile + place<D>(first + i % 8, chunk) + i / 8 * 8 * D;
     const int elements = first + i < rows ? there : 0;
     if constexpr (aligned) {
       copy_async(to, from + i * stride, elements * static_cast<int>(sizeof(T)));
@@ -87,18 +111,21 @@ __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows,
 template <int D, class T, int M>
 __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>& shared,
                               int first_row) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int lane = thread_anew() % 32;
 #pragma unroll
   for (int step = 0; step < D / 16; ++step) {  // 16 columns of q and k
+    const int chunk = step * 2 % 8, further = step * 2 / 8 * 64;
     unsigned q[M][4];
 #pragma unroll
     for (int i = 0; i < M; ++i) {
-      ldmatrix(q[i], shared.q + place<D>(first_row + 16 * i + lane % 16, 2 * step + lane / 16));
+      ldmatrix(q[i], shared.q + place<D>(first_row + lane % 16, chunk + lane / 16) + 16 * i * D +
+                         further);
     }
 #pragma unroll
     for (int j = 0; j < keys / 8; j += 2) {
       unsigned k[4];  // 8 keys with 16 columns, and the next 8
-      ldmatrix(k, shared.k + place<D>(8 * j + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
+      ldmatrix(k, shared.k + place<D>(lane / 16 * 8 + lane % 8, chunk + lane / 8 % 2) + 8 * j * D +
+                      further);
 #pragma unroll
       for (int i = 0; i < M; ++i) {
         mma<T>(score[i][j], q[i], k[0], k[1]);
@@ -108,31 +135,22 @@ __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>
   }
 }
 
-/// out += p v, p rounded to T.
+/// out += p v
 template <int D, class T, int M>
-__device__ void add_values(float (&out)[M][D / 8][4], const float (&p)[M][keys / 8][4],
+__device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][keys / 16][4],
                            const Shared<T, D>& shared) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int lane = thread_anew() % 32;
 #pragma unroll
   for (int step = 0; step < keys / 16; ++step) {  // 16 keys
-    unsigned a[M][4];
-#pragma unroll
-    for (int i = 0; i < M; ++i) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float(&c)[4] = p[i][2 * step + half];
-        a[i][2 * half] = pack<T>(c[0], c[1]);
-        a[i][2 * half + 1] = pack<T>(c[2], c[3]);
-      }
-    }
 #pragma unroll
     for (int j = 0; j < D / 8; j += 2) {
       unsigned v[4];  // 16 keys with 8 columns, and the next 8
-      ldmatrix_transposed(v, shared.v + place<D>(16 * step + lane % 16, j + lane / 16));
+      ldmatrix_transposed(
+          v, shared.v + place<D>(lane % 16, j % 8 + lane / 16) + 16 * step * D + j / 8 * 64);
 #pragma unroll
       for (int i = 0; i < M; ++i) {
-        mma<T>(out[i][j], a[i], v[0], v[1]);
-        mma<T>(out[i][j + 1], a[i], v[2], v[3]);
+        mma<T>(out[i][j], p[i][step], v[0], v[1]);
+        mma<T>(out[i][j + 1], p[i][step], v[2], v[3]);
       }
     }
   }
@@ -145,11 +163,12 @@ struct Rows {
   float largest[M][2], sum[M][2];
 };
 
-/// Scores become probabilities, but for their sum, and what was summed before is scaled to them.
-/// fmaxf leaves out NaN: but a NaN is a probability in its row's sum.
-template <int M, int columns>
-__device__ void online_softmax(float (&score)[M][keys / 8][4], Rows<M>& rows,
-                               float (&out)[M][columns][4], float scale) {
+/// Probabilities, but for their sum, of scores; what was summed before is scaled to them. They are
+/// rounded to T for the product with v, as its left operand, and for nothing else. fmaxf leaves out
+/// NaN: but a NaN is a probability in its row's sum.
+template <class T, int M, int columns>
+__device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&score)[M][keys / 8][4],
+                               Rows<M>& rows, float (&out)[M][columns][4], float scale) {
 #pragma unroll
   for (int i = 0; i < M; ++i) {
 #pragma unroll
@@ -169,11 +188,10 @@ __device__ void online_softmax(float (&score)[M][keys / 8][4], Rows<M>& rows,
       float sum = rows.sum[i][r] * correction;
 #pragma unroll
       for (int j = 0; j < keys / 8; ++j) {
-#pragma unroll
-        for (int c = 2 * r; c < 2 * r + 2; ++c) {
-          score[i][j][c] = exp2_fast(fmaf(score[i][j][c], scale, -shift));
-          sum += score[i][j][c];
-        }
+        const float first = exp2_fast(fmaf(score[i][j][2 * r], scale, -shift));
+        const float second = exp2_fast(fmaf(score[i][j][2 * r + 1], scale, -shift));
+        sum += first + second;
+        p[i][j / 2][j % 2 * 2 + r] = pack<T>(first, second);
       }
       rows.sum[i][r] = sum;
 #pragma unroll
@@ -185,44 +203,68 @@ __device__ void online_softmax(float (&score)[M][keys / 8][4], Rows<M>& rows,
   }
 }
 
-/// Which keys the queries of a warp see.
-struct Visible {
-  MaskTiles tiles;
-  std::int64_t mask;   // of the tiles
-  std::int64_t row;    // the warp's first query, counted from the tiles' first
-  std::int64_t query;  // the same, counted from the first of all
-  std::int64_t m;
-  bool causal;
+/// The kind of a tile by its mask, for query `row` of the block and its neighbours.
+template <class T>
+__device__ TileKind kind_in_mask(const Work<T>& work, const MaskTiles& tiles, int tile, int row) {
+  if (tiles.kinds == nullptr) return TileKind::full;
+  return tiles.kinds[(work.mask_row + row) / mask_tile * tiles.key_tiles + tile];
+}
 
-  /// None, all, or some of a tile's keys, for the warp's first `rows` queries.
-  __device__ TileKind kind(std::int64_t tile, int rows) const {
-    if (rows <= 0 || (causal && tile * keys >= query + rows)) return TileKind::empty;
-    const TileKind kind = tiles.kind(mask, row / mask_tile, tile);
-    const std::int64_t end = (tile + 1) * keys;
-    const bool cut = end > m || (causal && end > query + 1);
-    return kind == TileKind::full && cut ? TileKind::mixed : kind;
+/// The same by all that there is, for `rows` queries from `row` on.
+template <class T>
+__device__ TileKind kind_of(const Work<T>& work, const Attention<T>& a, const MaskTiles& tiles,
+                            int tile, int row, int rows) {
+  const std::int64_t end = (static_cast<std::int64_t>(tile) + 1) * keys;
+  const std::int64_t query = work.query + row;
+  if (rows <= 0 || (a.causal && end - keys >= query + rows)) return TileKind::empty;
+  const TileKind kind = kind_in_mask(work, tiles, tile, row);
+  const bool cut = end > a.m || (a.causal && end > query + 1);
+  return kind == TileKind::full && cut ? TileKind::mixed : kind;
+}
+
+/// A bit for each key of a tile that query `row` of the block attends to.
+template <class T>
+__device__ unsigned long long keys_of(const Work<T>& work, const Attention<T>& a,
+                                      const MaskTiles& tiles, int tile, int row) {
+  std::int64_t there = a.m - static_cast<std::int64_t>(tile) * keys;
+  if (a.causal) there = min(there, work.query + row + 1 - static_cast<std::int64_t>(tile) * keys);
+  unsigned long long bits = ~0ull;
+  if (there < keys) bits = there <= 0 ? 0 : bits >> (keys - there);
+  if (tiles.kinds != nullptr) bits &= tiles.bits[(work.mask_row + row) * tiles.key_tiles + tile];
+  return bits;
+}
+
+/// The first tile of the block, from `tile` on, that is not empty for all of its queries. The lanes
+/// of a warp look at 32 at once.
+template <class T>
+__device__ int next_tile(const Work<T>& work, const MaskTiles& tiles, int tile) {
+  if (tiles.kinds == nullptr) return tile;
+  for (; tile < work.end_tile; tile += 32) {
+    const int candidate = tile + static_cast<int>(threadIdx.x) % 32;
+    bool wanted = false;
+    for (int row = 0; row < work.rows && candidate < work.end_tile; row += mask_tile) {
+      wanted = wanted || kind_in_mask(work, tiles, candidate, row) != TileKind::empty;
+    }
+    const unsigned votes = __ballot_sync(whole_warp, wanted);
+    if (votes != 0) return tile + __ffs(static_cast<int>(votes)) - 1;
   }
+  return tile;
+}
 
-  /// A bit a key of a tile, for query `i` of the warp.
-  __device__ unsigned long long bits(std::int64_t tile, int i) const {
-    const std::int64_t end = (causal ? min(m, query + i + 1) : m) - tile * keys;
-    unsigned long long bits = ~0ull;
-    if (end < keys) bits = end <= 0 ? 0 : bits >> (keys - end);
-    if (tiles.kinds != nullptr) bits &= tiles.row(mask, row + i, tile);
-    return bits;
-  }
-};
-
-/// -infinity for the keys of a tile that are not visible.
-template <int M>
-__device__ void mask_scores(float (&score)[M][keys / 8][4], const Visible& visible,
-                            std::int64_t tile) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+/// -infinity for the keys of a tile that queries do not attend to, of the warp whose first one is
+/// `first_row`. Each lane looks one query up, for all.
+template <class T, int M>
+__device__ void mask_scores(float (&score)[M][keys / 8][4], const Work<T>& work,
+                            const Attention<T>& a, const MaskTiles& tiles, int tile,
+                            int first_row) {
+  const int lane = thread_anew() % 32;
+  const unsigned long long looked_up = keys_of(work, a, tiles, tile, first_row + lane % (16 * M));
 #pragma unroll
   for (int i = 0; i < M; ++i) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const unsigned long long bits = visible.bits(tile, 16 * i + 8 * r + lane / 4) >> lane % 4 * 2;
+      const unsigned long long bits =
+          __shfl_sync(whole_warp, looked_up, 16 * i + 8 * r + lane / 4) >> lane % 4 * 2;
 #pragma unroll
       for (int j = 0; j < keys / 8; ++j) {
         if ((bits >> 8 * j & 1) == 0) score[i][j][2 * r] = -INFINITY;
@@ -230,24 +272,6 @@ __device__ void mask_scores(float (&score)[M][keys / 8][4], const Visible& visib
       }
     }
   }
-}
-
-/// The first tile of keys from `tile` to `end` that is not empty for all of a block's queries,
-/// whose first row is `row`; `end` where there is none. The lanes of a warp look at 32 at once.
-template <int D>
-__device__ std::int64_t next_tile(const MaskTiles& tiles, std::int64_t mask, std::int64_t row,
-                                  std::int64_t tile, std::int64_t end) {
-  if (tiles.kinds == nullptr) return tile;
-  for (; tile < end; tile += 32) {
-    const std::int64_t candidate = tile + threadIdx.x % 32;
-    bool wanted = false;
-    for (int i = 0; i < queries<D> && candidate < end; i += mask_tile) {
-      wanted = wanted || tiles.kind(mask, (row + i) / mask_tile, candidate) != TileKind::empty;
-    }
-    const unsigned votes = __ballot_sync(whole_warp, wanted);
-    if (votes != 0) return tile + __ffs(static_cast<int>(votes)) - 1;
-  }
-  return end;
 }
 
 /// y of a warp's queries, `rows` of them, by way of the rows that q had.
@@ -292,35 +316,35 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
 
 /// A block takes queries<D> queries of the range first ... end - 1. `scale` is for powers of 2.
 template <class T, int D, bool aligned>
-__global__ void __launch_bounds__(threads, D == 64    ? 3
-                                           : D == 128 ? 2
-                                                      : 1)
+__global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
     attend_mma(Attention<T> a, MaskTiles tiles, std::int64_t first, std::int64_t end, float scale) {
   constexpr int M = row_tiles<D>;
   Shared<T, D>& shared = *dynamic_shared<Shared<T, D>>();
-  const std::int64_t blocks_of_queries = ceil_div(end - first, queries<D>);
-  // The last queries come first: under a causal mask they have the most to do.
-  const std::int64_t row = (blocks_of_queries - 1 - blockIdx.x % blocks_of_queries) * queries<D>;
-  const std::int64_t b = blockIdx.x / blocks_of_queries, query = first + row;
-  const int rows = static_cast<int>(min(end - query, std::int64_t{queries<D>}));
-  const T* k = a.k + a.batch.part(a.of_k, b);
-  const T* v = a.v + a.batch.part(a.of_v, b);
-  const int d_k = static_cast<int>(a.d_k), d_v = static_cast<int>(a.d_v);
+  Work<T>& work = shared.work;
+  if (threadIdx.x == 0) {
+    const auto blocks = static_cast<unsigned>(ceil_div(end - first, queries<D>));  // of an index
+    // The last queries come first: under a causal mask they have the most to do.
+    const std::int64_t row = std::int64_t{blocks - 1 - blockIdx.x % blocks} * queries<D>;
+    const std::int64_t b = blockIdx.x / blocks, query = first + row;
+    work.rows = static_cast<int>(min(end - query, std::int64_t{queries<D>}));
+    work.q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
+    work.k = a.k + a.batch.part(a.of_k, b);
+    work.v = a.v + a.batch.part(a.of_v, b);
+    work.y = a.y + a.batch.part(a.of_y, b) + query * a.y_stride;
+    work.query = query;
+    work.mask_row = a.batch.part(a.of_mask, b) * tiles.query_tiles * mask_tile + row;
+    const std::int64_t seen = a.causal ? min(a.m, query + work.rows) : a.m;
+    work.end_tile = static_cast<int>(ceil_div(seen, keys));
+  }
+  __syncthreads();
+
+  const auto load = [&](T* to, const T* from, std::int64_t stride, std::int64_t columns, int tile) {
+    const std::int64_t key = static_cast<std::int64_t>(tile) * keys;
+    const int there = static_cast<int>(min(a.m - key, std::int64_t{keys}));
+    load_tile<D, keys, aligned>(to, from + key * stride, stride, there, static_cast<int>(columns));
+    commit_copies();
+  };
   const int first_row = static_cast<int>(threadIdx.x) / 32 * 16 * M;  // of the warp
-  const Visible visible{
-      tiles, a.batch.part(a.of_mask, b), row + first_row, query + first_row, a.m, a.causal};
-
-  const auto load_keys = [&](std::int64_t tile) {
-    const int there = static_cast<int>(min(a.m - tile * keys, std::int64_t{keys}));
-    load_tile<D, keys, aligned>(shared.k, k + tile * keys * a.k_stride, a.k_stride, there, d_k);
-    commit_copies();
-  };
-  const auto load_values = [&](std::int64_t tile) {
-    const int there = static_cast<int>(min(a.m - tile * keys, std::int64_t{keys}));
-    load_tile<D, keys, aligned>(shared.v, v + tile * keys * a.v_stride, a.v_stride, there, d_v);
-    commit_copies();
-  };
-
   float out[M][D / 8][4] = {};
   Rows<M> softmax;
 #pragma unroll
@@ -328,32 +352,33 @@ __global__ void __launch_bounds__(threads, D == 64    ? 3
     softmax.largest[i][0] = softmax.largest[i][1] = -INFINITY;
     softmax.sum[i][0] = softmax.sum[i][1] = 0;
   }
-  const std::int64_t end_tile = ceil_div(a.causal ? min(a.m, query + rows) : a.m, keys);
-  std::int64_t tile = next_tile<D>(tiles, visible.mask, row, 0, end_tile);
-  if (tile < end_tile) {
-    const T* const q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
-    load_tile<D, queries<D>, aligned>(shared.q, q, a.q_stride, rows, d_k);
-    load_keys(tile);
+  int tile = next_tile(work, tiles, 0);
+  if (tile < work.end_tile) {
+    load_tile<D, queries<D>, aligned>(shared.q, work.q, a.q_stride, work.rows,
+                                      static_cast<int>(a.d_k));
+    load(shared.k, work.k, a.k_stride, a.d_k, tile);
   }
-  while (tile < end_tile) {
+  while (tile < work.end_tile) {
     wait_for_copies<0>();
     __syncthreads();  // k is there, and none reads v any more
-    load_values(tile);
-    const TileKind kind = visible.kind(tile, min(rows - first_row, 16 * M));
-    float score[M][keys / 8][4] = {};
+    load(shared.v, work.v, a.v_stride, a.d_v, tile);
+    const int rows = min(work.rows - first_row, 16 * M);
+    const TileKind kind = kind_of(work, a, tiles, tile, first_row, rows);
+    unsigned p[M][keys / 16][4] = {};
     if (kind != TileKind::empty) {
+      float score[M][keys / 8][4] = {};
       multiply_keys<D>(score, shared, first_row);
-      if (kind == TileKind::mixed) mask_scores(score, visible, tile);
-      online_softmax(score, softmax, out, scale);
+      if (kind == TileKind::mixed) mask_scores(score, work, a, tiles, tile, first_row);
+      online_softmax<T>(p, score, softmax, out, scale);
     }
     wait_for_copies<0>();
     __syncthreads();  // v is there, and none reads k any more
-    tile = next_tile<D>(tiles, visible.mask, row, tile + 1, end_tile);
-    if (tile < end_tile) load_keys(tile);
-    if (kind != TileKind::empty) add_values<D>(out, score, shared);
+    tile = next_tile(work, tiles, tile + 1);
+    if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
+    if (kind != TileKind::empty) add_values<D>(out, p, shared);
   }
-  T* const y = a.y + a.batch.part(a.of_y, b) + (query + first_row) * a.y_stride;
-  store_rows<D, aligned>(y, a.y_stride, rows - first_row, d_v, shared.q, first_row, out, softmax);
+  store_rows<D, aligned>(work.y + first_row * a.y_stride, a.y_stride, work.rows - first_row,
+                         static_cast<int>(a.d_v), shared.q, first_row, out, softmax);
 }
 
 template <class T, int D, bool aligned>

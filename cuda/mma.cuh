@@ -32,7 +32,8 @@ __device__ inline void ldmatrix(unsigned (&to)[4], const void* row) {
 #if defined(__CUDACC__)
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(shared_address(row)));
+               : "r"(shared_address(row))
+               : "memory");
 #else
   emulator::ldmatrix(to, row, false);
 #endif
@@ -43,7 +44,8 @@ __device__ inline void ldmatrix_transposed(unsigned (&to)[4], const void* row) {
 #if defined(__CUDACC__)
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(shared_address(row)));
+               : "r"(shared_address(row))
+               : "memory");
 #else
   emulator::ldmatrix(to, row, true);
 #endif
