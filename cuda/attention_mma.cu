@@ -112,24 +112,26 @@ template <int D, class T, int M>
 __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>& shared,
                               int first_row) {
   const int lane = thread_anew() % 32;
+#pragma unroll 1
+  for (int column = 0; column < D; column += 64) {
 #pragma unroll
-  for (int step = 0; step < D / 16; ++step) {  // 16 columns of q and k
-    const int chunk = step * 2 % 8, further = step * 2 / 8 * 64;
-    unsigned q[M][4];
-#pragma unroll
-    for (int i = 0; i < M; ++i) {
-      ldmatrix(q[i], shared.q + place<D>(first_row + lane % 16, chunk + lane / 16) + 16 * i * D +
-                         further);
-    }
-#pragma unroll
-    for (int j = 0; j < keys / 8; j += 2) {
-      unsigned k[4];  // 8 keys with 16 columns, and the next 8
-      ldmatrix(k, shared.k + place<D>(lane / 16 * 8 + lane % 8, chunk + lane / 8 % 2) + 8 * j * D +
-                      further);
+    for (int chunk = 0; chunk < 8; chunk += 2) {  // 16 columns of q and k
+      unsigned q[M][4];
 #pragma unroll
       for (int i = 0; i < M; ++i) {
-        mma<T>(score[i][j], q[i], k[0], k[1]);
-        mma<T>(score[i][j + 1], q[i], k[2], k[3]);
+        ldmatrix(q[i], shared.q + place<D>(first_row + lane % 16, chunk + lane / 16) + 16 * i * D +
+                           column);
+      }
+#pragma unroll
+      for (int j = 0; j < keys / 8; j += 2) {
+        unsigned k[4];  // 8 keys with 16 columns, and the next 8
+        ldmatrix(k, shared.k + place<D>(lane / 16 * 8 + lane % 8, chunk + lane / 8 % 2) +
+                        8 * j * D + column);
+#pragma unroll
+        for (int i = 0; i < M; ++i) {
+          mma<T>(score[i][j], q[i], k[0], k[1]);
+          mma<T>(score[i][j + 1], q[i], k[2], k[3]);
+        }
       }
     }
   }
