@@ -54,8 +54,8 @@ std::int64_t bytes_a_query(std::int64_t masks, std::int64_t m) {
 }  // namespace
 
 std::int64_t packed_queries(std::int64_t masks, std::int64_t n, std::int64_t m) {
-  constexpr std::int64_t most_bytes = 64 << 20, step = most_query_tile;
-  const std::int64_t fit = most_bytes / std::max<std::int64_t>(1, bytes_a_query(masks, m));
+  constexpr std::int64_t step = most_query_tile;
+  const std::int64_t fit = most_packed_bytes / std::max<std::int64_t>(1, bytes_a_query(masks, m));
   return std::min(std::max(fit / step, std::int64_t{1}), ceil_div(n, step)) * step;
 }
 

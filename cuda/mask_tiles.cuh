@@ -37,9 +37,11 @@ struct MaskTiles {
   }
 };
 
-/// How many queries of masks [masks, n, m] are packed at once: as many as 64 MiB hold, a multiple
-/// of most_query_tile and at least that many. So the memory grows with m at most, however long n
-/// is.
+/// What a packed mask may take; tests lower it.
+inline std::int64_t most_packed_bytes = 64 << 20;
+
+/// How many queries of masks [masks, n, m] are packed at once: as many as that holds, a multiple of
+/// most_query_tile and at least that many. So the memory grows with m at most, however long n is.
 std::int64_t packed_queries(std::int64_t masks, std::int64_t n, std::int64_t m);
 
 /// The memory, in bytes, that pack_mask takes for that.

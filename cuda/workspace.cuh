@@ -36,6 +36,11 @@ class Workspace {
     return static_cast<T*>(bytes(static_cast<std::size_t>(count) * sizeof(T), stream));
   }
 
+#if !defined(__CUDACC__)
+  /// For tests: the bytes that all of them have given so far.
+  static std::size_t bytes_given() { return bytes_given_; }
+#endif
+
  private:
 #if defined(__CUDACC__)
   /// Never freed: when static objects are destroyed CUDA may be gone.
@@ -74,10 +79,12 @@ class Workspace {
     memory_.reset();
     if (wanted == 0) return nullptr;
     memory_.reset(::operator new(wanted, alignment));
+    bytes_given_ += wanted;
     std::memset(memory_.get(), 0xff, wanted);
     return memory_.get();
   }
 
+  static inline std::size_t bytes_given_ = 0;
   static constexpr std::align_val_t alignment{256};
   struct Delete {
     void operator()(void* memory) const { ::operator delete(memory, alignment); }

@@ -135,13 +135,15 @@ struct Solution::Worker {
     return status == Status::passed;
   }
 
-  /// The file says why this build has no such library, and which sources it would have had.
+  /// The file says why this build has no such library, and which sources and functions it would
+  /// have had.
   void explain_absence(const std::filesystem::path& path) {
     std::ifstream file(path);
     std::getline(file, message);
     std::getline(file, sources);
     message = message.empty() ? "not built" : printable(message);
     sources = printable(sources);
+    for (std::string function; std::getline(file, function);) functions.insert(printable(function));
     on_device = true;  // what runs on the host is always built
     status = Status::skipped;
   }

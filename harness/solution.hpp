@@ -75,10 +75,11 @@ class Solution {
   /// Its device, after load(); nothing for the CPU and where there is no device.
   const std::optional<DeviceFacts>& device_facts() const;
   /// Bytes read and written in a second by a large copy where the solution's tensors lie: the
-  /// device's memory, or the host's by all threads; the median of 20. Measured at each call of
-  /// this. Nothing where the solution cannot be used, or there is no room.
+  /// device's memory, or the host's by all threads; the median of 20, or fewer. Measured at each
+  /// call of this. Nothing where the solution cannot be used, or there is no room.
   std::optional<double> copy_bandwidth();
-  /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps".
+  /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps". Known of one that was
+  /// left out as well.
   const std::set<std::string>& functions();
   /// The function for a problem: with the variant where this solution has one; empty if absent.
   std::string function_for(const std::string& problem);
@@ -102,8 +103,9 @@ class Solution {
 Solution find_solution(const std::string& name, const Solution::Options& options);
 
 /// The names of the solutions in the shipped folder, sorted. Among them are those that this build
-/// left out: NAME.absent, whose first line is the reason and whose second prenorm_sources' text.
-/// Such a solution is SKIPPED with the reason, and takes no worker.
+/// left out: NAME.absent, whose first line is the reason, whose second is prenorm_sources' text,
+/// and whose others are the functions() that it would have. Such a solution is SKIPPED with the
+/// reason, and takes no worker.
 std::vector<std::string> shipped_solutions();
 
 /// The folder of the running program's solutions and helpers ($PRENORM_HOME overrides it).

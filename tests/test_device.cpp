@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
+#include <set>
+#include <string>
 #include <unistd.h>
 
 using namespace prenorm::harness;
@@ -270,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_toolkit_is_wanted_only_where_a_device_is) {
 BOOST_AUTO_TEST_CASE(a_solution_that_was_not_built_says_why) {
   const OtherHome other;  // no worker is there: none may be started
   const fs::path shipped = other.folder / "lib" / "prenorm";
-  std::ofstream(shipped / "gone.absent") << "not built: no compiler\n12ab\n";
+  std::ofstream(shipped / "gone.absent") << "not built: no compiler\n12ab\ntwice\ntwice__slowly\n";
   std::ofstream(shipped / "mute.absent") << "";
   fs::copy_file(library("misbehaving"), shipped / "libprenorm_here.so");
   std::ofstream(shipped / "here.absent") << "left over from another build\n";
@@ -282,6 +284,8 @@ BOOST_AUTO_TEST_CASE(a_solution_that_was_not_built_says_why) {
   Solution gone = find_solution("gone", {});
   gone.load();
   BOOST_TEST(gone.sources() == "12ab");
+  BOOST_TEST(gone.functions() == std::set<std::string>({"twice", "twice__slowly"}),
+             boost::test_tools::per_element());
   BOOST_TEST(find_solution("here", {}).library().filename() == "libprenorm_here.so");
 }
 

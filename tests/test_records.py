@@ -127,6 +127,31 @@ def test_without_a_device_it_is_skipped_with_the_reason(prenorm):
                                                            code=3)
 
 
+def test_variants_of_what_is_not_here_are_told(prenorm, own_home):
+    with (own_home / "lib/prenorm/other.absent").open("a") as file:
+        file.write("twice\ntwice__v2\nthrice__v3\n")
+    note = "other/v2, other/v3: by name only (--solution); not yet run on a device\n"
+    assert note in prenorm.verify()
+    assert "by name only" not in prenorm.verify("--solution", "host", "--solution", "other")
+    assert cells(prenorm.verify("--solution", "host", "--solution", "other/v2"))[
+        "other/v2"] == "not yet run"
+    shown = prenorm("show", "twice", "--fixtures", "fixtures")
+    assert "other: not yet run on a device" in shown
+    assert "other/v2: not yet run on a device" in shown and "v3" not in shown
+
+
+def test_a_variants_record_is_told(prenorm, recorded, own_home):
+    record = json.loads(recorded.read_text())
+    for solution, sources in (("other/v2", "ab12"), ("other/v3", "0100")):
+        path = recorded.with_name(solution.replace("/", "-") + ".json")
+        path.write_text(json.dumps({**record, "solution": solution, "sources": sources}))
+    with (own_home / "lib/prenorm/other.absent").open("a") as file:
+        file.write("twice\ntwice__v2\ntwice__v3\n")
+    out = prenorm.verify(device=False)
+    assert re.search(r"^other/v2, other/v3 \*: by name only \(--solution\); recorded on Fake", out,
+                     re.M), out
+
+
 def test_a_record_has_what_the_device_said(prenorm, recorded):
     record = json.loads(recorded.read_text())
     assert record["solution"] == "device" and record["sources"] == DIGEST
@@ -224,8 +249,8 @@ def test_the_doctor_tells_device_and_records(prenorm, recorded):
 
 def test_show_tells_what_a_device_said(prenorm, fixture, recorded, tmp_path):
     out = prenorm("show", "twice", "--fixtures", fixture, device=False)
-    assert re.search(r"^device +device: recorded 2/3 passed on Fake Device 1, [\d-]+\n"
-                     r" +other: not yet run on a device$", out, re.M)
+    assert re.search(r"^device +device: recorded 2/3 passed on Fake Device 1, [\d-]+$", out, re.M)
+    assert re.search(r"^ +other: not yet run on a device$", out, re.M)
     assert "no sources in cuda/ here" in out
     (tmp_path / "cuda").mkdir()
     (tmp_path / "cuda/doubling.cu").write_text(

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <utility>
 
 namespace prenorm::harness {
@@ -104,11 +105,19 @@ std::vector<std::string> on_devices(const std::string& problem, SolutionPool& po
   for (const std::string& name : shipped_solutions()) {
     Solution& solution = pool.get(name);
     solution.load();
-    // Of one that was not built the functions are not known.
-    const bool has_none = !solution.functions().empty() && !solution.functions().contains(problem);
-    if (!solution.on_device() || has_none) continue;
-    texts.push_back(name + ": " +
-                    recorded(problem, records.of(name, solution.sources()), solution.sources()));
+    if (!solution.on_device()) continue;
+    std::vector<std::string> versions;
+    const std::set<std::string>& functions = solution.functions();
+    // Without a device the functions may not be known.
+    if (functions.empty() || functions.contains(problem)) versions.push_back(name);
+    for (const std::string& variant : variants_of(problem, solution)) {
+      versions.push_back(name + "/" + variant);
+    }
+    for (const std::string& version : versions) {
+      texts.push_back(
+          version + ": " +
+          recorded(problem, records.of(version, solution.sources()), solution.sources()));
+    }
   }
   return texts;
 }

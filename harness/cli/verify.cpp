@@ -65,6 +65,7 @@ struct Entrant {
   bool collection = false;
   std::string mode, sources;
   std::optional<DeviceFacts> device;
+  std::set<std::string> variants;  // of any problem
 
   bool runs_on_device() const { return on_device && !contestant.skipped; }
 };
@@ -87,6 +88,10 @@ std::vector<Entrant> look_at(const std::vector<Contestant>& contestants, Pools& 
     entrant.mode = solution.mode();
     entrant.sources = solution.sources();
     entrant.device = solution.device_facts();
+    for (const std::string& function : solution.functions()) {
+      const std::size_t end = function.find("__");
+      if (end != std::string::npos) entrant.variants.insert(function.substr(end + 2));
+    }
     threads[i] = thread;
   });
   for (std::size_t i = 0; i < entrants.size(); ++i) {
@@ -127,20 +132,26 @@ std::vector<Entrant> choose_entrants(const Options& options, Pools& pools) {
   return look_at(contestants, pools, options.jobs);
 }
 
-/// What records say of the solutions whose device is not here.
-std::map<std::string, NotHere> ask_records(const std::vector<Entrant>& entrants) {
+/// Adds what records say of the solutions whose device is not here, and of their variants.
+void ask_records(const std::vector<Entrant>& entrants, bool of_variants, Report& report) {
   const Records records = read_records(records_folder());
-  std::map<std::string, NotHere> not_here;
-  for (const Entrant& entrant : entrants) {
-    if (!entrant.on_device || !entrant.contestant.skipped) continue;
-    NotHere& known = not_here[entrant.contestant.label];
-    known.reason = *entrant.contestant.skipped;
-    if (const Record* record = records.of(entrant.contestant.solution, entrant.sources)) {
+  const auto ask = [&](const Entrant& entrant, const std::string& name) {
+    NotHere known{.reason = *entrant.contestant.skipped, .record = {}};
+    if (const Record* record = records.of(name, entrant.sources)) {
       known.record = *record;
       known.changed = record->sources != entrant.sources;
     }
+    return known;
+  };
+  for (const Entrant& entrant : entrants) {
+    if (!entrant.on_device || !entrant.contestant.skipped) continue;
+    const std::string& name = entrant.contestant.solution;
+    report.not_here[entrant.contestant.label] = ask(entrant, name);
+    if (!of_variants) continue;
+    for (const std::string& variant : entrant.variants) {
+      report.variants[name + "/" + variant] = ask(entrant, name + "/" + variant);
+    }
   }
-  return not_here;
 }
 
 /// Writes a record for each solution that ran on a device; says which, a line each.
@@ -370,7 +381,7 @@ int verify(Options options) {
   Report report;
   const std::vector<Entrant> entrants = choose_entrants(options, pools);
   for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.contestant.label);
-  report.not_here = ask_records(entrants);
+  ask_records(entrants, options.solutions.empty(), report);
   const std::vector<File> files = open_files(options.selection, options.jobs);
   report.results = run_all(options, files, entrants, pools);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -114,16 +114,13 @@ Cell recorded_cell(const Report& report, const File& file, const std::string& so
           Tone::quiet};
 }
 
-/// "cuda, other: SKIPPED: no CUDA device; recorded on NVIDIA H200, 2026-11-21".
+/// "cuda, other: SKIPPED: no CUDA device; recorded on NVIDIA H200, 2026-11-21", and a line like it
+/// for their variants.
 std::string notes_on_devices(const Report& report) {
   std::vector<std::pair<std::string, std::string>> notes;  // what is to be said, and of whom
   bool any_changed = false;
-  for (const std::string& solution : report.solutions) {
-    const auto found = report.not_here.find(solution);
-    if (found == report.not_here.end()) continue;
-    const NotHere& not_here = found->second;
+  const auto add = [&](const std::string& solution, const NotHere& not_here, std::string note) {
     any_changed = any_changed || not_here.changed;
-    std::string note = "SKIPPED: " + printable(not_here.reason) + "; ";
     note += not_here.record ? "recorded " + not_here.record->origin() : "not yet run on a device";
     const auto same = std::ranges::find(notes, note, [](const auto& each) { return each.first; });
     if (same == notes.end()) {
@@ -131,6 +128,14 @@ std::string notes_on_devices(const Report& report) {
     } else {
       same->second += ", " + printable(solution);
     }
+  };
+  for (const std::string& solution : report.solutions) {
+    const auto found = report.not_here.find(solution);
+    if (found == report.not_here.end()) continue;
+    add(solution, found->second, "SKIPPED: " + printable(found->second.reason) + "; ");
+  }
+  for (const auto& [variant, not_here] : report.variants) {
+    add(variant + (not_here.changed ? " *" : ""), not_here, "by name only (--solution); ");
   }
   std::string text;
   for (const auto& [note, solutions] : notes) text += solutions + ": " + note + "\n";

@@ -31,6 +31,7 @@ struct Report {
   std::vector<Result> results;
   double seconds = 0;                       // of the whole run
   std::map<std::string, NotHere> not_here;  // by solution
+  std::map<std::string, NotHere> variants;  // of those, by NAME/VARIANT: no columns, but a note
 };
 
 /// The table: a row for each fixture file, a column for each solution. Where a solution's device is

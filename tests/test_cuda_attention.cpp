@@ -1,0 +1,320 @@
+// Attention's kernels by the emulator: what the fixtures do not see. Masks by tiles, memory, and
+// the same bits alone and in a batch.
+#include "attention.cuh"
+#include "mask_tiles.cuh"
+#include "workspace.cuh"
+
+#include <boost/test/unit_test.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+using namespace prenorm;
+using namespace prenorm::cuda;
+
+namespace {
+
+std::mt19937 random_bits{5};
+
+template <class T>
+std::vector<T> draw(std::int64_t count) {
+  std::normal_distribution<float> normal;
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (T& value : values) value = static_cast<T>(normal(random_bits));
+  return values;
+}
+
+/// Sequences of one shape, side by side, with a mask each where there is one.
+template <class T>
+struct Problem {
+  std::int64_t batch, n, m, d_k, d_v;
+  bool causal = false;
+  std::vector<T> q, k, v;
+  std::unique_ptr<bool[]> mask;
+
+  Problem(std::int64_t b, std::int64_t queries, std::int64_t keys, std::int64_t width,
+          std::int64_t width_v)
+      : batch(b), n(queries), m(keys), d_k(width), d_v(width_v) {
+    q = draw<T>(b * n * d_k);
+    k = draw<T>(b * m * d_k);
+    v = draw<T>(b * m * d_v);
+  }
+
+  /// attends(sequence, query, key)
+  template <class Attends>
+  void set_mask(Attends attends) {
+    mask = std::make_unique<bool[]>(static_cast<std::size_t>(batch * n * m));
+    for (std::int64_t i = 0; i < batch * n * m; ++i) {
+      mask[static_cast<std::size_t>(i)] = attends(i / m / n, i / m % n, i % m);
+    }
+  }
+
+  /// Sequences first ... first + count - 1.
+  Attention<T> call(std::int64_t first, std::int64_t count, T* y) const {
+    Attention<T> a{"test",
+                   q.data() + first * n * d_k,
+                   k.data() + first * m * d_k,
+                   v.data() + first * m * d_v,
+                   y,
+                   n,
+                   m,
+                   d_k,
+                   d_v,
+                   d_k,
+                   d_k,
+                   d_v,
+                   d_v,
+                   {}};
+    a.batch.append(count, {n * d_k, m * d_k, m * d_v, n * d_v, 1});
+    if (mask) {
+      a.mask = mask.get() + first * n * m;
+      a.masks = count;
+    }
+    a.causal = causal;
+    return a;
+  }
+};
+
+template <class T>
+using Attend = void (*)(const Attention<T>&, Stream);
+
+template <class T>
+std::vector<T> run(Attend<T> attend, const Problem<T>& p, std::int64_t first, std::int64_t count) {
+  std::vector<T> y(static_cast<std::size_t>(count * p.n * p.d_v));
+  attend(p.call(first, count, y.data()), {});
+  return y;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+/// softmax(q kᵀ / sqrt(d_k)) v in double, for one query.
+template <class T>
+std::vector<double> truth(const Problem<T>& p, std::int64_t b, std::int64_t query) {
+  std::vector<double> weight(static_cast<std::size_t>(p.m)), y(static_cast<std::size_t>(p.d_v));
+  const auto at = [](const std::vector<T>& t, std::int64_t i) {
+    return static_cast<double>(t[static_cast<std::size_t>(i)]);
+  };
+  double largest = -INFINITY, sum = 0;
+  for (std::int64_t j = 0; j < p.m; ++j) {
+    double score = 0;
+    for (std::int64_t c = 0; c < p.d_k; ++c) {
+      score += at(p.q, (b * p.n + query) * p.d_k + c) * at(p.k, (b * p.m + j) * p.d_k + c);
+    }
+    const bool hidden = (p.causal && j > query) ||
+                        (p.mask && !p.mask[static_cast<std::size_t>((b * p.n + query) * p.m + j)]);
+    score = hidden ? -INFINITY : score / std::sqrt(static_cast<double>(p.d_k));
+    weight[static_cast<std::size_t>(j)] = score;
+    largest = std::max(largest, score);
+  }
+  if (largest == -INFINITY) return y;
+  for (double& w : weight) sum += w = std::exp(w - largest);
+  for (std::int64_t j = 0; j < p.m; ++j) {
+    for (std::int64_t c = 0; c < p.d_v; ++c) {
+      y[static_cast<std::size_t>(c)] +=
+          weight[static_cast<std::size_t>(j)] / sum * at(p.v, (b * p.m + j) * p.d_v + c);
+    }
+  }
+  return y;
+}
+
+/// The largest error, over all queries.
+template <class T>
+double error(const Problem<T>& p, const std::vector<T>& y) {
+  double largest = 0;
+  for (std::int64_t row = 0; row < p.batch * p.n; ++row) {
+    const std::vector<double> wanted = truth(p, row / p.n, row % p.n);
+    for (std::int64_t c = 0; c < p.d_v; ++c) {
+      const double got = static_cast<double>(y[static_cast<std::size_t>(row * p.d_v + c)]);
+      const double off = std::abs(got - wanted[static_cast<std::size_t>(c)]);
+      if (!(off <= largest)) largest = off;  // NaN as well
+    }
+  }
+  return largest;
+}
+
+template <class T>
+double tolerance() {
+  return std::is_same_v<T, double> ? 1e-14 : std::is_same_v<T, float> ? 1e-5 : 1e-2;
+}
+
+template <class T>
+void check(const std::string& what, const Problem<T>& p) {
+  for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
+    BOOST_TEST_CONTEXT(what) BOOST_TEST(error(p, run(attend, p, 0, p.batch)) < tolerance<T>());
+  }
+}
+
+using Types = std::tuple<double, float, float16, bfloat16>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_attention)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
+  for (const auto& [n, m, d_k, d_v] : {std::array<std::int64_t, 4>{1, 1, 1, 1},
+                                       {1, 130, 8, 8},
+                                       {65, 64, 17, 3},
+                                       {64, 65, 64, 65},
+                                       {129, 191, 24, 129},
+                                       {3, 200, 130, 40}}) {
+    Problem<T> p(2, n, m, d_k, d_v);
+    check("full", p);
+    p.set_mask([](auto...) { return random_bits() % 3 != 0; });
+    check("random mask", p);
+    p.mask.reset();
+    p.causal = true;
+    if (n == m) check("causal", p);
+  }
+}
+
+/// Whole tiles that are empty, full and mixed, in an order that leaves out the first and the last;
+/// and queries that attend to nothing.
+BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_each_kind, T, Types) {
+  Problem<T> p(2, 200, 330, 16, 8);
+  p.set_mask([](std::int64_t b, std::int64_t query, std::int64_t key) {
+    if (query % 50 == 7) return false;
+    const std::int64_t kind = (query / 64 + key / 64 + b) % 4;
+    return kind == 1 || (kind == 2 && (query * 7 + key * 3) % 5 == 0);
+  });
+  check("tiles", p);
+  Problem<T> blocks(1, 192, 192, 16, 16);
+  blocks.set_mask([](auto, std::int64_t query, std::int64_t key) {
+    return query / 64 == key / 64;  // no mixed tile at all
+  });
+  check("blocks", blocks);
+}
+
+/// A mask of which not all fits the memory is packed, and its queries attend, some at a time.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_mask_in_parts, T, Types) {
+  Problem<T> p(2, 300, 100, 16, 8);
+  p.set_mask([](auto...) { return random_bits() % 2 == 0; });
+  const std::vector<T> at_once = run(attention_launched<T>, p, 0, 2);
+  const std::int64_t usual = std::exchange(most_packed_bytes, 1);
+  BOOST_TEST(packed_queries(2, 300, 100) == most_query_tile);
+  check("in parts", p);
+  BOOST_TEST(same_bits(at_once, run(attention_launched<T>, p, 0, 2)));
+  most_packed_bytes = usual;
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_causal_call_equals_a_causal_mask, T, Types) {
+  Problem<T> p(1, 150, 150, 16, 16);
+  p.causal = true;
+  check("causal", p);
+  const std::vector<T> causal = run(attention_launched<T>, p, 0, 1);
+  p.causal = false;
+  p.set_mask([](auto, std::int64_t query, std::int64_t key) { return key <= query; });
+  BOOST_TEST(same_bits(causal, run(attention_launched<T>, p, 0, 1)));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
+  Problem<T> p(3, 70, 90, 20, 33);
+  for (const bool masked : {false, true}) {
+    if (masked) p.set_mask([](auto...) { return random_bits() % 2 == 0; });
+    for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
+      const std::vector<T> together = run(attend, p, 0, 3);
+      BOOST_TEST(same_bits(together, run(attend, p, 0, 3)));
+      std::vector<T> alone;
+      for (std::int64_t b = 0; b < 3; ++b) {
+        const std::vector<T> one = run(attend, p, b, 1);
+        alone.insert(alone.end(), one.begin(), one.end());
+      }
+      BOOST_TEST(same_bits(together, alone));
+    }
+  }
+}
+
+/// What the packed mask says, entry by entry, also where it is packed some queries at a time.
+BOOST_AUTO_TEST_CASE(a_packed_mask_is_the_mask) {
+  const std::int64_t masks = 2, n = 150, m = 170;
+  Problem<float> p(masks, n, m, 1, 1);
+  p.set_mask([](std::int64_t b, std::int64_t query, std::int64_t key) {
+    return query < 64 ? b == 0 : key < 64 ? b == 1 : (query + key) % 3 == 0;
+  });
+  for (const std::int64_t first : {0, 128}) {
+    const std::int64_t count = std::min<std::int64_t>(n - first, 128);
+    const MaskTiles tiles = pack_mask(p.mask.get(), masks, n, m, first, count, {});
+    BOOST_TEST(tiles.query_tiles == (count + 63) / 64);
+    BOOST_TEST(tiles.key_tiles == 3);
+    for (std::int64_t b = 0; b < masks; ++b) {
+      for (std::int64_t query = 0; query < tiles.query_tiles * 64; ++query) {
+        for (std::int64_t key = 0; key < tiles.key_tiles * 64; ++key) {
+          const bool there = query < count && key < m;
+          const bool wanted =
+              there && p.mask[static_cast<std::size_t>((b * n + first + query) * m + key)];
+          const bool said = (tiles.row(b, query, key / 64) >> (key % 64) & 1) != 0;
+          BOOST_REQUIRE(said == wanted);
+          const TileKind kind = tiles.kind(b, query / 64, key / 64);
+          if (there) BOOST_REQUIRE((wanted ? kind != TileKind::empty : kind != TileKind::full));
+        }
+      }
+    }
+    if (first == 0) {
+      BOOST_TEST((tiles.kind(0, 0, 2) == TileKind::full));  // to the edge of the mask
+      BOOST_TEST((tiles.kind(1, 0, 0) == TileKind::empty));
+      BOOST_TEST((tiles.kind(0, 1, 1) == TileKind::mixed));
+      BOOST_TEST((tiles.kind(0, tiles.query_tiles, 0) == TileKind::empty));
+    }
+  }
+}
+
+/// Memory beside the inputs and outputs: all scores in v1, none from v2 on, and of a mask no more
+/// than 64 MiB, or what 128 queries take.
+BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
+  const auto bytes = [](Attend<bfloat16> attend, std::int64_t n, bool masked) {
+    Problem<bfloat16> p(1, n, n, 8, 8);
+    if (masked) {
+      p.set_mask([](auto, std::int64_t query, std::int64_t key) { return query / 64 == key / 64; });
+    }
+    const std::size_t before = Workspace::bytes_given();
+    run(attend, p, 0, 1);
+    return static_cast<std::int64_t>(Workspace::bytes_given() - before);
+  };
+  BOOST_TEST(bytes(attention_v1<bfloat16>, 512, false) == 512 * 512 * 4);
+  BOOST_TEST(bytes(attention_v1<bfloat16>, 1024, false) == 1024 * 1024 * 4);
+  for (const Attend<bfloat16> attend : {attention_v2<bfloat16>, attention_launched<bfloat16>}) {
+    BOOST_TEST(bytes(attend, 512, false) == 0);
+    BOOST_TEST(bytes(attend, 1024, false) == 0);
+    for (const std::int64_t n : {512, 1000}) {
+      BOOST_TEST(bytes(attend, n, true) == packed_mask_bytes(1, n, n));
+    }
+  }
+  const std::int64_t k16 = 16 << 10, at_16k = packed_mask_bytes(1, k16, k16);
+  BOOST_TEST_MESSAGE("attention at " << k16 << " x " << k16 << ": no workspace without a mask, "
+                                     << at_16k << " bytes with one, where scores in float32 take "
+                                     << k16 * k16 * 4);
+  BOOST_TEST(at_16k == k16 * k16 / 8 + k16 / 64 * (k16 / 64));
+  // Then it stays, and at last grows with the number of keys.
+  const std::int64_t most = 65 << 20;
+  for (const std::int64_t n : {k16, 2 * k16, 8 * k16, 16 * k16}) {
+    BOOST_TEST(packed_mask_bytes(1, n, n) < most);
+    BOOST_TEST(packed_queries(1, n, n) % most_query_tile == 0);
+    BOOST_TEST(packed_queries(1, n, n) <= n);
+  }
+  const std::int64_t few = packed_mask_bytes(4096, k16, 64 * k16);  // 128 queries of many masks
+  BOOST_TEST(packed_queries(4096, k16, 64 * k16) == most_query_tile);
+  BOOST_TEST(packed_mask_bytes(4096, k16, 128 * k16) == 2 * few);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_to_sum_over_is_an_error_unless_nothing_is_wanted) {
+  for (const Attend<float> attend :
+       {attention_v1<float>, attention_v2<float>, attention_launched<float>}) {
+    const Problem<float> no_keys(1, 3, 0, 4, 4), no_width(1, 3, 3, 0, 4), no_queries(1, 0, 3, 4, 4);
+    BOOST_CHECK_THROW(run(attend, no_keys, 0, 1), std::invalid_argument);
+    BOOST_CHECK_THROW(run(attend, no_width, 0, 1), std::invalid_argument);
+    run(attend, no_queries, 0, 1);
+    run(attend, no_keys, 0, 0);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
