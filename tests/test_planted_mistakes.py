@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Mistake:
-    """changes: (old text, new text, how often the old one occurs), in `changed` or the sources."""
+    """changes: (old text, new text, how often the old one occurs), in `changed`, or with the name of
+    another file at their end."""
 
     problem: str
     name: str
@@ -158,6 +159,44 @@ FEED_FORWARD = [
                  sum_for_product=SUM_FOR_PRODUCT),
 ]
 
+ATTENDS = "if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -INFINITY;"
+INVERTED = ("there && mask[(first + query) * m + key]", "there && !mask[(first + query) * m + key]",
+            1, "mask_tiles.cu")
+SCALE = "static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)))"
+ATTENTION = mistakes_of(
+    "scaled_dot_product_attention", ("attention.cu", "mask_tiles.cu"),
+    mask_inverted=[INVERTED, ("attends && a.mask[", "attends && !a.mask[", 1)],
+    not_scaled=[(SCALE, "1", 1)],
+    divided_by_d_k=[(SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1)],
+    divided_by_sqrt_d_v=[(SCALE, SCALE.replace("a.d_k", "a.d_v"), 1)],
+    mask_added=[("scores[i] = attends ? sum * scale : -INFINITY",
+                 "scores[i] = sum * scale + (attends ? 1 : 0)", 1),
+                (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;"
+                          " else score[i][j] += C(attended >> key & 1) / scale;", 1)],
+    masked_after_softmax=[
+        ("scores[i] = attends ? sum * scale : -INFINITY", "scores[i] = sum * scale", 1),
+        ("sum += probability[j] * widen(v[j * a.v_stride]);",
+         "if (a.mask == nullptr || a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + j])"
+         " sum += probability[j] * widen(v[j * a.v_stride]);", 1),
+        (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;", 1),
+        ("shared.p[4 * y + i][4 * x + j] = p;",
+         "shared.p[4 * y + i][4 * x + j] = attended >> (4 * x + j) & 1 ? p : C(0);", 1)],
+    empty_rows_averaged=[
+        ("attends ? sum * scale : -INFINITY", "attends ? sum * scale : -5e4f", 1),
+        (ATTENDS, ATTENDS.replace("-INFINITY", "-5e4f"), 1)],
+    empty_rows_nan=[("if (largest == -INFINITY) largest = 0;", "", 1),
+                    ("now == -INFINITY ? C(0) : now", "now", 1)],
+    mixed_taken_for_full=[("!any ? TileKind::empty : all ? TileKind::full : TileKind::mixed",
+                           "!any ? TileKind::empty : TileKind::full", 1, "mask_tiles.cu"),
+                          ("attends = attends && a.mask[", "attends = attends || a.mask[", 1)],
+    sums_in_t=["float16",
+               ("sum += probability[j] * widen(v[j * a.v_stride]);",
+                "sum = widen(narrow<T>(sum + probability[j] * widen(v[j * a.v_stride])));", 1),
+               ("out[i][4 * n + c] += p[i][of_four] * values[c];",
+                "out[i][4 * n + c] = widen(narrow<T>(out[i][4 * n + c] +"
+                " p[i][of_four] * values[c]));", 1)],
+)
+
 MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu", "mask_tiles.cu")
 
 
@@ -194,8 +233,7 @@ MULTIHEAD_SELF_ATTENTION = [
                  weights_not_transposed=NOT_TRANSPOSED),
     # In these problems the rows of y are d_model apart.
     *mistakes_of("multihead_self_attention", MULTIHEAD, "attention.cu",
-                 scale_by_sqrt_d_model=[("static_cast<double>(a.d_k)));",
-                                         "static_cast<double>(a.y_stride)));", 1)]),
+                 scale_by_sqrt_d_model=[(SCALE, SCALE.replace("a.d_k", "a.y_stride"), 1)]),
     *mistakes_of("multihead_self_attention_with_rope", MULTIHEAD,
                  not_causal=NOT_CAUSAL,
                  causal_by_position=[
@@ -256,7 +294,7 @@ TRANSFORMER_BLOCK = [
 ]
 
 MISTAKES = [*RMSNORM, *ACTIVATIONS, *EMBEDDING, *ROPE, *SOFTMAX, *LINEAR, *FEED_FORWARD,
-            *MULTIHEAD_SELF_ATTENTION, *TRANSFORMER_BLOCK]
+            *ATTENTION, *MULTIHEAD_SELF_ATTENTION, *TRANSFORMER_BLOCK]
 PROBLEMS = {mistake.problem: mistake.sources for mistake in MISTAKES}
 
 
@@ -276,11 +314,9 @@ class Workshop:
         """A folder with the sources, changed."""
         copy = self.room / name
         shutil.copytree(ROOT / "cuda", copy)
-        if changed:
-            text = (copy / changed).read_text()
-            for old, new, count in changes:
-                text = replaced(text, old, new, count)
-            (copy / changed).write_text(text)
+        for old, new, count, *named in changes:
+            path = copy / (named[0] if named else changed)
+            path.write_text(replaced(path.read_text(), old, new, count))
         # One element type compiles in a quarter of the time; the first version beside the launched.
         element = {"float16": "::prenorm::float16"}.get(dtype, "float")
         export = (copy / "export.cuh").read_text()
@@ -312,11 +348,13 @@ class Workshop:
         return future.result()
 
     def build(self, name, sources, changed="", changes=(), dtype="float32"):
-        copy = self.copy(name, changed, changes, dtype) if changed else None
+        copy = self.copy(name, changed, changes, dtype) if changes else None
         as_it_is = self.once(dtype, lambda: self.copy(f"untouched-{dtype}", "", (), dtype))
+        touched = {named[0] if named else changed for _, _, _, *named in changes}
+        all_touched = any(name.endswith(".cuh") for name in touched)  # which all may include
         objects = []
         for source in (*sources, "solution.cu"):
-            if changed == source or changed.endswith(".cuh"):
+            if all_touched or source in touched:
                 objects.append(self.compiled(copy, source))
             else:
                 objects.append(self.once((dtype, source),
