@@ -326,7 +326,7 @@ void attention_v2(const Attention<T>& a, Stream stream) {
 
 template <class T>
 void attention_launched(const Attention<T>& a, Stream stream) {
-  if (!has_outputs(a)) return;
+  if (!has_outputs(a) || attention_mma(a, stream)) return;
   attention_v2(a, stream);
 }
 
