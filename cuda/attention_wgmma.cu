@@ -203,13 +203,6 @@ __device__ __forceinline__ void produce(Shared<T, d>& shared, const Maps& maps, 
 
 // ---- the consumers ------------------------------------------------------------------------------
 
-/// 2^x, to 22 bits; what would be subnormal is 0.
-__device__ __forceinline__ float exp2_fast(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 /// A consumer's thread: wgmma's layout of 64 rows (wgmma.cuh).
 struct Lane {
   int consumer, warp, lane;
@@ -225,7 +218,7 @@ __device__ __forceinline__ void start_scores(float (&scores)[64], const Shared<T
   wgmma_fence();
 #pragma unroll
   for (int c = 0; c < d; c += 16) {
-    const std::uint32_t bytes = c % panel_columns * sizeof(T);  // within a panel's rows
+    const auto bytes = static_cast<std::uint32_t>(2 * (c % panel_columns));
     const std::uint64_t q = along_columns(
         shared_address(shared.q[c / panel_columns][consumer * consumer_queries]) + bytes);
     const std::uint64_t k =
@@ -316,14 +309,14 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float (
     }
     now = maximum(largest[r], warp_reduce(now, maximum, 4) * scale);
     const float shift = now == -INFINITY ? 0.0f : now;
-    shrink[r] = exp2_fast(largest[r] - shift);
+    shrink[r] = power_of_two(largest[r] - shift);
     largest[r] = now;
     sum[r] *= shrink[r];
 #pragma unroll
     for (int i = 0; i < 64; i += 4) {
 #pragma unroll
       for (int k = i + 2 * r; k < i + 2 * r + 2; ++k) {
-        scores[k] = exp2_fast(fmaf(scores[k], scale, -shift));
+        scores[k] = power_of_two(fmaf(scores[k], scale, -shift));
         sum[r] += scores[k];
       }
     }

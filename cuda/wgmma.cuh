@@ -118,6 +118,13 @@ __device__ __forceinline__ void wgmma_columns(float (&d)[n], const unsigned* a, 
 #undef PRENORM_REGISTERS_32
 #undef PRENORM_REGISTERS_64
 
+/// 2^x, to 22 bits, in one instruction; what would be subnormal is 0.
+__device__ __forceinline__ float power_of_two(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /// Two elements as wgmma takes them from a register, the first in the lower half.
 template <class T>
 __device__ __forceinline__ unsigned pack(float first, float second) {
