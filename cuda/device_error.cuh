@@ -4,6 +4,7 @@
 
 #include "launch.cuh"
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -36,17 +37,27 @@ class WrongValue {
 
   WrongIndex* first() const { return first_; }
 
-  /// Waits for the stream. Which of the values a kernel recorded, if any.
+  /// Called once the kernels that may record are launched: wait() then waits for them, and not for
+  /// what the stream is given after them.
+  void mark() {
+#if defined(__CUDACC__)
+    if (first_ == nullptr) return;
+    mark_ = event();
+    check(cudaEventRecord(mark_, native(stream_)), "marking the check of values");
+#endif
+  }
+
+  /// Waits for the stream, or up to the mark. Which of the values a kernel recorded, if any.
   std::optional<std::int64_t> wait(const std::int64_t* values) const {
     if (first_ == nullptr) return std::nullopt;
-    synchronize();
+    wait_for_kernels();
     if (*first_ == nothing_wrong) return std::nullopt;
     std::int64_t value;
 #if defined(__CUDACC__)
     check(cudaMemcpyAsync(&value, values + *first_, sizeof value, cudaMemcpyDeviceToHost,
                           native(stream_)),
           "reading the value that is wrong");
-    synchronize();
+    check(cudaStreamSynchronize(native(stream_)), "waiting for the stream");
 #else
     value = values[*first_];
 #endif
@@ -54,14 +65,32 @@ class WrongValue {
   }
 
  private:
-  void synchronize() const {
+  void wait_for_kernels() const {
 #if defined(__CUDACC__)
-    check(cudaStreamSynchronize(native(stream_)), "waiting for the stream");
+    check(mark_ != nullptr ? cudaEventSynchronize(mark_) : cudaStreamSynchronize(native(stream_)),
+          "waiting for the check of values");
 #endif
   }
 
+#if defined(__CUDACC__)
+  /// One event a device, of this thread of the host, made once: its calls wait for it, so one
+  /// serves them all. Never destroyed: when static objects are, CUDA may be gone.
+  static cudaEvent_t event() {
+    static thread_local std::map<int, cudaEvent_t> events;
+    int device = 0;
+    check(cudaGetDevice(&device), "asking which device is used");
+    cudaEvent_t& event = events[device];
+    if (event == nullptr) {
+      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+    }
+    return event;
+  }
+
+  cudaEvent_t mark_ = nullptr;  // null: none was set
+#endif
+
   /// Memory that host and device both see, of this thread of the host: its calls wait for the
-  /// stream, so one place serves them all. Allocated by the first.
+  /// kernels that record, so one place serves them all. Allocated by the first.
   static WrongIndex* place() {
 #if defined(__CUDACC__)
     struct Free {

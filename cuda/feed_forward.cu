@@ -8,8 +8,12 @@
 //
 // v3 does not round an activation before it is multiplied: a step less from the exact value. What
 // each step gives is not yet measured on a device.
+//
+// batch_invariant is v3 with product v2 of linear.cu: a row has the same bits however many others
+// there are, which a library's product, chosen by the number of rows, does not promise.
 #include "activations.cuh"
 #include "export.cuh"
+#include "feed_forward.cuh"
 #include "launch.cuh"
 #include "product.cuh"
 #include "types.cuh"
@@ -116,10 +120,18 @@ struct V3 : V2 {
   }
 };
 
+/// v3, but for the products.
+struct BatchInvariant : V3 {
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_v2(product, stream);
+  }
+};
+
 // ---- the networks -------------------------------------------------------------------------------
 
 template <class V>
-struct FeedForward {
+struct Networks {
   /// The second product is gated where it is to stay.
   template <class T>
   static void glu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream, View<T> y) {
@@ -133,65 +145,126 @@ struct FeedForward {
   }
 
   template <class T>
+  static void gelu(const FeedForward<T>& f, Stream stream) {
+    network<Gelu>({"ffn_gelu, product with w1", "ffn_gelu, product with w2"}, f, stream);
+  }
+
+  template <class T>
+  static void swiglu(const FeedForward<T>& f, Stream stream) {
+    T* hidden = first_product.get<T>(f.rows * f.d_ff, stream);
+    T* gated = second_product.get<T>(f.rows * f.d_ff, stream);
+    V::template multiply<T>(
+        {"ffn_swiglu, product with w1", f.x, f.w1, hidden, f.rows, f.d_ff, f.d_model}, stream);
+    V::template multiply<T>(
+        {"ffn_swiglu, product with w3", f.x, f.w3, gated, f.rows, f.d_ff, f.d_model}, stream);
+    V::template gate<Silu>(hidden, gated, f.rows * f.d_ff, stream);
+    V::template multiply<T>(
+        {"ffn_swiglu, product with w2", gated, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual},
+        stream);
+  }
+
+  // The problems, as the interface calls them.
+
+  template <class T>
   static void ffn_relu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream,
                        View<T> y) {
-    network<Relu>({"ffn_relu, product with w1", "ffn_relu, product with w2"}, x, w1, w2, stream, y);
+    network<Relu>({"ffn_relu, product with w1", "ffn_relu, product with w2"}, of(x, w1, w2, y),
+                  stream);
   }
   template <class T>
   static void ffn_silu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream,
                        View<T> y) {
-    network<Silu>({"ffn_silu, product with w1", "ffn_silu, product with w2"}, x, w1, w2, stream, y);
+    network<Silu>({"ffn_silu, product with w1", "ffn_silu, product with w2"}, of(x, w1, w2, y),
+                  stream);
   }
   template <class T>
   static void ffn_gelu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream,
                        View<T> y) {
-    network<Gelu>({"ffn_gelu, product with w1", "ffn_gelu, product with w2"}, x, w1, w2, stream, y);
+    gelu(of(x, w1, w2, y), stream);
   }
-
   template <class T>
   static void ffn_swiglu(View<const T> x, View<const T> w1, View<const T> w2, View<const T> w3,
                          Stream stream, View<T> y) {
-    const std::int64_t rows = rows_of(x), d_ff = w1.shape(0), d_model = w1.shape(1);
-    T* hidden = first_product.get<T>(rows * d_ff, stream);
-    T* gated = second_product.get<T>(rows * d_ff, stream);
-    V::template multiply<T>(
-        {"ffn_swiglu, product with w1", x.data(), w1.data(), hidden, rows, d_ff, d_model}, stream);
-    V::template multiply<T>(
-        {"ffn_swiglu, product with w3", x.data(), w3.data(), gated, rows, d_ff, d_model}, stream);
-    V::template gate<Silu>(hidden, gated, rows * d_ff, stream);
-    V::template multiply<T>(
-        {"ffn_swiglu, product with w2", gated, w2.data(), y.data(), rows, d_model, d_ff}, stream);
+    FeedForward<T> f = of(x, w1, w2, y);
+    f.w3 = w3.data();
+    swiglu(f, stream);
   }
 
  private:
+  template <class T>
+  static FeedForward<T> of(View<const T> x, View<const T> w1, View<const T> w2, View<T> y) {
+    return {x.data(), w1.data(),  w2.data(),   nullptr,
+            y.data(), rows_of(x), w1.shape(1), w1.shape(0)};
+  }
+
   struct Names {
     const char *first, *second;  // product
   };
   /// y = Activation(x w1ᵀ) w2ᵀ
   template <class Activation, class T>
-  static void network(Names names, View<const T> x, View<const T> w1, View<const T> w2,
-                      Stream stream, View<T> y) {
-    const std::int64_t rows = rows_of(x), d_ff = w1.shape(0), d_model = w1.shape(1);
-    T* hidden = first_product.get<T>(rows * d_ff, stream);
-    V::template multiply<T>({names.first, x.data(), w1.data(), hidden, rows, d_ff, d_model},
-                            stream);
-    V::template activate<Activation>(hidden, rows * d_ff, stream);
-    V::template multiply<T>({names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
-                            stream);
+  static void network(Names names, const FeedForward<T>& f, Stream stream) {
+    T* hidden = first_product.get<T>(f.rows * f.d_ff, stream);
+    V::template multiply<T>({names.first, f.x, f.w1, hidden, f.rows, f.d_ff, f.d_model}, stream);
+    V::template activate<Activation>(hidden, f.rows * f.d_ff, stream);
+    V::template multiply<T>(
+        {names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);
   }
 };
 
 }  // namespace
 
-PRENORM_CUDA_EXPORT(glu, FeedForward<V1>::glu, FeedForward<V3>::glu)
-PRENORM_CUDA_VARIANT(glu, v2, FeedForward<V2>::glu)
-PRENORM_CUDA_EXPORT(ffn_relu, FeedForward<V1>::ffn_relu, FeedForward<V3>::ffn_relu)
-PRENORM_CUDA_VARIANT(ffn_relu, v2, FeedForward<V2>::ffn_relu)
-PRENORM_CUDA_EXPORT(ffn_silu, FeedForward<V1>::ffn_silu, FeedForward<V3>::ffn_silu)
-PRENORM_CUDA_VARIANT(ffn_silu, v2, FeedForward<V2>::ffn_silu)
-PRENORM_CUDA_EXPORT(ffn_gelu, FeedForward<V1>::ffn_gelu, FeedForward<V3>::ffn_gelu)
-PRENORM_CUDA_VARIANT(ffn_gelu, v2, FeedForward<V2>::ffn_gelu)
-PRENORM_CUDA_EXPORT(ffn_swiglu, FeedForward<V1>::ffn_swiglu, FeedForward<V3>::ffn_swiglu)
-PRENORM_CUDA_VARIANT(ffn_swiglu, v2, FeedForward<V2>::ffn_swiglu)
+template <class T>
+void ffn_gelu_v1(const FeedForward<T>& network, Stream stream) {
+  Networks<V1>::gelu(network, stream);
+}
+template <class T>
+void ffn_swiglu_v1(const FeedForward<T>& network, Stream stream) {
+  Networks<V1>::swiglu(network, stream);
+}
+template <class T>
+void ffn_gelu_launched(const FeedForward<T>& network, Stream stream) {
+  Networks<V3>::gelu(network, stream);
+}
+template <class T>
+void ffn_swiglu_launched(const FeedForward<T>& network, Stream stream) {
+  Networks<V3>::swiglu(network, stream);
+}
+template <class T>
+void ffn_gelu_batch_invariant(const FeedForward<T>& network, Stream stream) {
+  Networks<BatchInvariant>::gelu(network, stream);
+}
+template <class T>
+void ffn_swiglu_batch_invariant(const FeedForward<T>& network, Stream stream) {
+  Networks<BatchInvariant>::swiglu(network, stream);
+}
+
+#define PRENORM_FEED_FORWARDS(T)                                            \
+  template void ffn_gelu_v1<T>(const FeedForward<T>&, Stream);              \
+  template void ffn_swiglu_v1<T>(const FeedForward<T>&, Stream);            \
+  template void ffn_gelu_launched<T>(const FeedForward<T>&, Stream);        \
+  template void ffn_swiglu_launched<T>(const FeedForward<T>&, Stream);      \
+  template void ffn_gelu_batch_invariant<T>(const FeedForward<T>&, Stream); \
+  template void ffn_swiglu_batch_invariant<T>(const FeedForward<T>&, Stream);
+PRENORM_FEED_FORWARDS(double)
+PRENORM_FEED_FORWARDS(float)
+PRENORM_FEED_FORWARDS(float16)
+PRENORM_FEED_FORWARDS(bfloat16)
+#undef PRENORM_FEED_FORWARDS
+
+PRENORM_CUDA_EXPORT(glu, Networks<V1>::glu, Networks<V3>::glu)
+PRENORM_CUDA_VARIANT(glu, v2, Networks<V2>::glu)
+PRENORM_CUDA_VARIANT(glu, batch_invariant, Networks<BatchInvariant>::glu)
+PRENORM_CUDA_EXPORT(ffn_relu, Networks<V1>::ffn_relu, Networks<V3>::ffn_relu)
+PRENORM_CUDA_VARIANT(ffn_relu, v2, Networks<V2>::ffn_relu)
+PRENORM_CUDA_VARIANT(ffn_relu, batch_invariant, Networks<BatchInvariant>::ffn_relu)
+PRENORM_CUDA_EXPORT(ffn_silu, Networks<V1>::ffn_silu, Networks<V3>::ffn_silu)
+PRENORM_CUDA_VARIANT(ffn_silu, v2, Networks<V2>::ffn_silu)
+PRENORM_CUDA_VARIANT(ffn_silu, batch_invariant, Networks<BatchInvariant>::ffn_silu)
+PRENORM_CUDA_EXPORT(ffn_gelu, Networks<V1>::ffn_gelu, Networks<V3>::ffn_gelu)
+PRENORM_CUDA_VARIANT(ffn_gelu, v2, Networks<V2>::ffn_gelu)
+PRENORM_CUDA_VARIANT(ffn_gelu, batch_invariant, Networks<BatchInvariant>::ffn_gelu)
+PRENORM_CUDA_EXPORT(ffn_swiglu, Networks<V1>::ffn_swiglu, Networks<V3>::ffn_swiglu)
+PRENORM_CUDA_VARIANT(ffn_swiglu, v2, Networks<V2>::ffn_swiglu)
+PRENORM_CUDA_VARIANT(ffn_swiglu, batch_invariant, Networks<BatchInvariant>::ffn_swiglu)
 
 }  // namespace prenorm::cuda

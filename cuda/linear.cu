@@ -8,6 +8,9 @@
 //
 // cuBLASLt is in cublaslt.cu. Where kernels are emulated there is none: v2 is launched. What each
 // step gives is not yet measured on a device.
+//
+// batch_invariant is v2: a row has the same bits however many others there are. cuBLASLt may take
+// another algorithm for another number of rows.
 #include "export.cuh"
 #include "launch.cuh"
 #include "product.cuh"
@@ -173,5 +176,6 @@ void launch_linear(View<const T> x, View<const T> weight, Stream stream, View<T>
 
 PRENORM_CUDA_EXPORT(linear, launch_linear_v1, launch_linear)
 PRENORM_CUDA_VARIANT(linear, v2, launch_linear_v2)
+PRENORM_CUDA_VARIANT(linear, batch_invariant, launch_linear_v2)
 
 }  // namespace prenorm::cuda

@@ -8,6 +8,7 @@
 #include "export.cuh"
 #include "launch.cuh"
 #include "reduce.cuh"
+#include "rmsnorm.cuh"
 #include "types.cuh"
 
 namespace prenorm::cuda {
@@ -30,14 +31,6 @@ __global__ void rmsnorm_v1(const T* x, const T* weight, T* y, std::int64_t rows,
   }
 }
 
-template <class T>
-void launch_rmsnorm_v1(View<const T> x, View<const T> weight, double eps, Stream stream,
-                       View<T> y) {
-  const std::int64_t d_model = weight.size(), rows = d_model == 0 ? 0 : x.size() / d_model;
-  launch({"rmsnorm v1", ceil_div(rows, 128), 128, stream}, rmsnorm_v1<T>, x.data(), weight.data(),
-         y.data(), rows, d_model, eps);
-}
-
 // ---- v2: one block a row ------------------------------------------------------------------------
 
 template <class T>
@@ -55,11 +48,8 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class T>
-void launch_rmsnorm_v2(View<const T> x, View<const T> weight, double eps, Stream stream,
-                       View<T> y) {
-  const std::int64_t d_model = weight.size(), rows = d_model == 0 ? 0 : x.size() / d_model;
-  launch({"rmsnorm v2", rows, 256, stream}, rmsnorm_v2<T>, x.data(), weight.data(), y.data(),
-         d_model, eps);
+void norm_v2(const Norm<T>& n, Stream stream) {
+  launch({"rmsnorm v2", n.rows, 256, stream}, rmsnorm_v2<T>, n.x, n.weight, n.y, n.d_model, n.eps);
 }
 
 // ---- v3: row kept in registers ------------------------------------------------------------------
@@ -87,7 +77,7 @@ __global__ void __launch_bounds__(512)
 #pragma unroll
     for (int k = 0; k < N; ++k) sum += widen(a[v].element[k]) * widen(a[v].element[k]);
   }
-  // One warp a row, or one row a block: launch_rmsnorm_v3 sees to it.
+  // One warp a row, or one row a block: try_norm_v3 sees to it.
   sum = blockDim.y > 1 ? warp_reduce(sum, Sum()) : block_reduce(sum, Sum());
   const C scale = 1 / sqrt(sum / static_cast<C>(d_model) + eps);
 #pragma unroll
@@ -105,28 +95,69 @@ __global__ void __launch_bounds__(512)
 
 /// One case for each width of access and number of vectors; false where the row is too long.
 template <int N, int vectors, class T>
-bool try_rmsnorm_v3(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
-  const std::int64_t d_model = weight.size(), rows = x.size() / d_model;
-  const std::int64_t threads = ceil_div(ceil_div(d_model, N * vectors), 32) * 32;
+bool try_norm_v3(const Norm<T>& n, Stream stream) {
+  const std::int64_t threads = ceil_div(ceil_div(n.d_model, N * vectors), 32) * 32;
   if (threads > 512) return false;
   // Short rows: a warp each, four to a block.
   const dim3 block(static_cast<unsigned>(threads), threads == 32 ? 4 : 1);
-  launch({"rmsnorm v3", ceil_div(rows, block.y), block, stream}, rmsnorm_v3<T, N, vectors>,
-         x.data(), weight.data(), y.data(), rows, static_cast<int>(d_model), eps);
+  launch({"rmsnorm v3", ceil_div(n.rows, block.y), block, stream}, rmsnorm_v3<T, N, vectors>, n.x,
+         n.weight, n.y, n.rows, static_cast<int>(n.d_model), n.eps);
   return true;
 }
 
+}  // namespace
+
 template <class T>
-void launch_rmsnorm(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
-  if (x.size() == 0) return;
+void norm_v1(const Norm<T>& n, Stream stream) {
+  if (n.d_model == 0) return;
+  launch({"rmsnorm v1", ceil_div(n.rows, 128), 128, stream}, rmsnorm_v1<T>, n.x, n.weight, n.y,
+         n.rows, n.d_model, n.eps);
+}
+
+template <class T>
+void norm_launched(const Norm<T>& n, Stream stream) {
+  if (n.rows == 0 || n.d_model == 0) return;
   constexpr int wide = vector_width<T>;
   // Vectors that fit the registers: rows of 16K elements, 8K in float64.
   constexpr int most = sizeof(T) == 2 ? 4 : 8;
-  const bool done = weight.size() % wide == 0
-                        ? try_rmsnorm_v3<wide, 1>(x, weight, eps, stream, y) ||
-                              try_rmsnorm_v3<wide, most>(x, weight, eps, stream, y)
-                        : try_rmsnorm_v3<1, 8>(x, weight, eps, stream, y);
-  if (!done) launch_rmsnorm_v2(x, weight, eps, stream, y);
+  const bool done = n.d_model % wide == 0
+                        ? try_norm_v3<wide, 1>(n, stream) || try_norm_v3<wide, most>(n, stream)
+                        : try_norm_v3<1, 8>(n, stream);
+  if (!done) norm_v2(n, stream);
+}
+
+#define PRENORM_NORMS(T)                            \
+  template void norm_v1<T>(const Norm<T>&, Stream); \
+  template void norm_launched<T>(const Norm<T>&, Stream);
+PRENORM_NORMS(double)
+PRENORM_NORMS(float)
+PRENORM_NORMS(float16)
+PRENORM_NORMS(bfloat16)
+#undef PRENORM_NORMS
+
+namespace {
+
+/// rmsnorm by one of them.
+template <auto normalize, class T>
+void rmsnorm_by(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
+  if (x.size() == 0) return;
+  const std::int64_t d_model = weight.size();
+  normalize({x.data(), weight.data(), y.data(), x.size() / d_model, d_model, eps}, stream);
+}
+
+template <class T>
+void launch_rmsnorm_v1(View<const T> x, View<const T> weight, double eps, Stream stream,
+                       View<T> y) {
+  rmsnorm_by<norm_v1<T>>(x, weight, eps, stream, y);
+}
+template <class T>
+void launch_rmsnorm_v2(View<const T> x, View<const T> weight, double eps, Stream stream,
+                       View<T> y) {
+  rmsnorm_by<norm_v2<T>>(x, weight, eps, stream, y);
+}
+template <class T>
+void launch_rmsnorm(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
+  rmsnorm_by<norm_launched<T>>(x, weight, eps, stream, y);
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ class Solution {
   /// Its device, after load(); nothing for the CPU and where there is no device.
   const std::optional<DeviceFacts>& device_facts() const;
   /// Bytes read and written in a second by a large copy where the solution's tensors lie: the
-  /// device's memory, or the host's by all threads; the median of 20. Measured at each call of
-  /// this. Nothing where the solution cannot be used, or there is no room.
+  /// device's memory, or the host's by all threads; the median of 20, or fewer. Measured at each
+  /// call of this. Nothing where the solution cannot be used, or there is no room.
   std::optional<double> copy_bandwidth();
   /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps". Known of one that was
   /// left out as well.

@@ -67,7 +67,8 @@ void check_heads(const Tensor<T>& x, std::int64_t num_heads,
 /// Shapes   x[..., seq, d_model], w_q, w_k, w_v, w_o[d_model, d_model] -> y[..., seq, d_model]
 /// Types    any T; in 16-bit types q, k, v, the heads and y are rounded, scores and sums are not
 /// Errors   std::invalid_argument if num_heads does not divide d_model, or a shape does not fit
-/// Twins    fixtures/multihead_self_attention.h5  tests/test_multihead_self_attention.cpp
+/// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention.h5
+///          tests/test_multihead_self_attention.cpp
 template <class T>
 Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k,
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
@@ -103,7 +104,7 @@ Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& 
 /// Shapes   as there, and token_positions[..., seq]: int64, by default 0, 1, ...
 /// Types    as there; rotated q and k are rounded too
 /// Errors   as there, and those of rope
-/// Twins    fixtures/multihead_self_attention_with_rope.h5
+/// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention_with_rope.h5
 template <class T>
 Tensor<T> multihead_self_attention_with_rope(
     const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k, const Tensor<T>& w_v,
@@ -123,7 +124,7 @@ Tensor<T> multihead_self_attention_with_rope(
 ///          w_o[d_model, d_model] -> y[..., seq, d_model]
 /// Types    as multihead_self_attention
 /// Errors   as there, and std::invalid_argument if w_qkv has not 3 d_model rows
-/// Twins    fixtures/multihead_self_attention_fused_qkv.h5
+/// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention_fused_qkv.h5
 template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {

@@ -23,7 +23,8 @@ Tensor<T> plus(const Tensor<T>& a, const Tensor<T>& b) {
 ///          w1, w3[d_ff, d_model], w2[d_model, d_ff] -> y[..., seq, d_model]
 /// Types    any T; 16-bit types are rounded after each norm, product, rotation and residual sum
 /// Errors   those of its parts
-/// Twins    fixtures/transformer_block.h5  tests/test_transformer_block.cpp
+/// Twins    cuda/transformer_block.cu  fixtures/transformer_block.h5
+///          tests/test_transformer_block.cpp
 template <class T>
 Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                             const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
@@ -42,7 +43,8 @@ Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tens
 ///
 /// Source   Vaswani et al. 2017, arXiv:1706.03762, section 3.1, with RMSNorm for LayerNorm
 /// Shapes, types, errors   as transformer_block
-/// Twins    fixtures/transformer_block_post_norm.h5  tests/test_transformer_block.cpp
+/// Twins    cuda/transformer_block.cu  fixtures/transformer_block_post_norm.h5
+///          tests/test_transformer_block.cpp
 template <class T>
 Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& w_q, const Tensor<T>& w_k,
@@ -65,7 +67,8 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
 /// Source   CS336 2024, section 3.4
 /// Shapes   as transformer_block, without w3
 /// Types, errors   as transformer_block
-/// Twins    fixtures/transformer_block_gelu.h5  tests/test_transformer_block.cpp
+/// Twins    cuda/transformer_block.cu  fixtures/transformer_block_gelu.h5
+///          tests/test_transformer_block.cpp
 template <class T>
 Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                                  const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,

@@ -272,8 +272,7 @@ BOOST_AUTO_TEST_CASE(a_toolkit_is_wanted_only_where_a_device_is) {
 BOOST_AUTO_TEST_CASE(a_solution_that_was_not_built_says_why) {
   const OtherHome other;  // no worker is there: none may be started
   const fs::path shipped = other.folder / "lib" / "prenorm";
-  std::ofstream(shipped / "gone.absent")
-      << "not built: no compiler\n12ab\ntwice\ntwice__slowly\n";
+  std::ofstream(shipped / "gone.absent") << "not built: no compiler\n12ab\ntwice\ntwice__slowly\n";
   std::ofstream(shipped / "mute.absent") << "";
   fs::copy_file(library("misbehaving"), shipped / "libprenorm_here.so");
   std::ofstream(shipped / "here.absent") << "left over from another build\n";

@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Mistake:
-    """changes: (old text, new text, how often the old one occurs), in `changed` or the sources."""
+    """changes: (old text, new text, how often the old one occurs), in `changed`, or with the name of
+    another file at their end."""
 
     problem: str
     name: str
@@ -127,12 +128,10 @@ LINEAR = mistakes_of(
 )
 
 FFN = ("feed_forward.cu", "linear.cu")
-AFTER_W2 = [("    V::template activate<Activation>(hidden, rows * d_ff, stream);\n", "", 1),
-            ("""{names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
-                            stream);""",
-             """{names.second, hidden, w2.data(), y.data(), rows, d_model, d_ff},
-                            stream);
-    V::template activate<Activation>(y.data(), rows * d_model, stream);""", 1)]
+AFTER_W2 = [("    V::template activate<Activation>(hidden, f.rows * f.d_ff, stream);\n", "", 1),
+            ("{names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);",
+             """{names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);
+    V::template activate<Activation>(f.y, f.rows * f.d_model, stream);""", 1)]
 SUM_FOR_PRODUCT = [("widen(a[i]) * widen(b[i])", "widen(a[i]) + widen(b[i])", 1),
                    ("Activation()(widen(left)) * widen(right)",
                     "Activation()(widen(left)) + widen(right)", 1)]
@@ -153,13 +152,51 @@ FEED_FORWARD = [
                  activation_after_w2=AFTER_W2),
     *mistakes_of("ffn_swiglu", FFN,
                  sigmoid_gate=[("gate<Silu>", "gate<Sigmoid>", 1)],
-                 exchanged=[("x.data(), w1.data(), hidden, rows, d_ff, d_model}, stream);",
-                             "x.data(), w3.data(), hidden, rows, d_ff, d_model}, stream);", 1),
-                            ("x.data(), w3.data(), gated,", "x.data(), w1.data(), gated,", 1)],
+                 exchanged=[('with w1", f.x, f.w1,', 'with w1", f.x, f.w3,', 1),
+                            ('with w3", f.x, f.w3,', 'with w3", f.x, f.w1,', 1)],
                  sum_for_product=SUM_FOR_PRODUCT),
 ]
 
-MISTAKES = [*RMSNORM, *ACTIVATIONS, *EMBEDDING, *ROPE, *SOFTMAX, *LINEAR, *FEED_FORWARD]
+ATTENDS = "if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -INFINITY;"
+INVERTED = ("there && mask[(first + query) * m + key]", "there && !mask[(first + query) * m + key]",
+            1, "mask_tiles.cu")
+SCALE = "static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)))"
+ATTENTION = mistakes_of(
+    "scaled_dot_product_attention", ("attention.cu", "mask_tiles.cu"),
+    mask_inverted=[INVERTED, ("attends && a.mask[", "attends && !a.mask[", 1)],
+    not_scaled=[(SCALE, "1", 1)],
+    divided_by_d_k=[(SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1)],
+    divided_by_sqrt_d_v=[(SCALE, SCALE.replace("a.d_k", "a.d_v"), 1)],
+    mask_added=[("scores[i] = attends ? sum * scale : -INFINITY",
+                 "scores[i] = sum * scale + (attends ? 1 : 0)", 1),
+                (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;"
+                          " else score[i][j] += C(attended >> key & 1) / scale;", 1)],
+    masked_after_softmax=[
+        ("scores[i] = attends ? sum * scale : -INFINITY", "scores[i] = sum * scale", 1),
+        ("sum += probability[j] * widen(v[j * a.v_stride]);",
+         "if (a.mask == nullptr || a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + j])"
+         " sum += probability[j] * widen(v[j * a.v_stride]);", 1),
+        (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;", 1),
+        ("shared.p[4 * y + i][4 * x + j] = p;",
+         "shared.p[4 * y + i][4 * x + j] = attended >> (4 * x + j) & 1 ? p : C(0);", 1)],
+    empty_rows_averaged=[
+        ("attends ? sum * scale : -INFINITY", "attends ? sum * scale : -5e4f", 1),
+        (ATTENDS, ATTENDS.replace("-INFINITY", "-5e4f"), 1)],
+    empty_rows_nan=[("if (largest == -INFINITY) largest = 0;", "", 1),
+                    ("now == -INFINITY ? C(0) : now", "now", 1)],
+    mixed_taken_for_full=[("!any ? TileKind::empty : all ? TileKind::full : TileKind::mixed",
+                           "!any ? TileKind::empty : TileKind::full", 1, "mask_tiles.cu"),
+                          ("attends = attends && a.mask[", "attends = attends || a.mask[", 1)],
+    sums_in_t=["float16",
+               ("sum += probability[j] * widen(v[j * a.v_stride]);",
+                "sum = widen(narrow<T>(sum + probability[j] * widen(v[j * a.v_stride])));", 1),
+               ("out[i][4 * n + c] += p[i][of_four] * values[c];",
+                "out[i][4 * n + c] = widen(narrow<T>(out[i][4 * n + c] +"
+                " p[i][of_four] * values[c]));", 1)],
+)
+
+MISTAKES = [*RMSNORM, *ACTIVATIONS, *EMBEDDING, *ROPE, *SOFTMAX, *LINEAR, *FEED_FORWARD,
+            *ATTENTION]
 PROBLEMS = {mistake.problem: mistake.sources for mistake in MISTAKES}
 
 
@@ -171,11 +208,9 @@ def replaced(text, old, new, count):
 def build(copy, sources, changed="", changes=(), dtype="float32"):
     """A library of the changed sources that has every version of its problems."""
     shutil.copytree(ROOT / "cuda", copy)
-    if changed:
-        text = (copy / changed).read_text()
-        for old, new, count in changes:
-            text = replaced(text, old, new, count)
-        (copy / changed).write_text(text)
+    for old, new, count, *named in changes:
+        path = copy / (named[0] if named else changed)
+        path.write_text(replaced(path.read_text(), old, new, count))
     # One element type compiles in a quarter of the time; the first version beside the launched one.
     element = {"float16": "::prenorm::float16"}.get(dtype, "float")
     export = (copy / "export.cuh").read_text()

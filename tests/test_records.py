@@ -249,8 +249,8 @@ def test_the_doctor_tells_device_and_records(prenorm, recorded):
 
 def test_show_tells_what_a_device_said(prenorm, fixture, recorded, tmp_path):
     out = prenorm("show", "twice", "--fixtures", fixture, device=False)
-    assert re.search(r"^device +device: recorded 2/3 passed on Fake Device 1, [\d-]+\n"
-                     r" +other: not yet run on a device$", out, re.M)
+    assert re.search(r"^device +device: recorded 2/3 passed on Fake Device 1, [\d-]+$", out, re.M)
+    assert re.search(r"^ +other: not yet run on a device$", out, re.M)
     assert "no sources in cuda/ here" in out
     (tmp_path / "cuda").mkdir()
     (tmp_path / "cuda/doubling.cu").write_text(

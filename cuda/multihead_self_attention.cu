@@ -1,0 +1,368 @@
+// Causal multi-head self-attention on the GPU: plain, with RoPE, and from one stacked weight.
+// Equations, shapes and errors: reference/multihead_self_attention.hpp. Products: linear.cu; RoPE:
+// rope.cu; attention: attention.cu.
+//
+//   v1               the reference's steps, each by its first version: three products, two
+//                    rotations, attention, one product
+//   v2               one product for q, k and v, which reads x once; one rotation for all heads of
+//                    q and k, in place; each step's launched version      <- launched
+//   batch_invariant  v2 with product v2 of linear.cu: a sequence has the same bits alone and inside
+//                    a batch. cuBLASLt may choose another algorithm for another number of rows; by
+//                    how much it is faster says what this costs. Where kernels are emulated v2
+//                    gives just this
+//
+// What each step gives is not yet measured on a device.
+//
+// The kernels of v2, in this order and no others; where attention.cu says so, attention is more
+// than one:
+//
+//   multihead_self_attention              stack_weights, product, attention, product
+//   multihead_self_attention_with_rope    check_positions (where positions are given),
+//                                         stack_weights, product, rope_v2, attention, product
+//   multihead_self_attention_fused_qkv    product, attention, product
+//
+// q, k and v are ranges of columns of one [rows, 3 d_model] matrix, and a head of each is a range
+// of those: a pointer and strides say so, nothing is copied. Stacking the weights moves 6 d_model²
+// elements, little beside a product that has many rows; a caller that keeps w_qkv saves it.
+//
+// Nothing waits for the device, but at the end of a call to which positions are given: for the
+// kernel that looked at them, which was the first of all. The device has then all of its work, and
+// does not idle. In a graph's capture nothing is waited for, and a wrong position gives NaN.
+// Positions that are not given are 0, 1, ...: the kernel counts, no tensor holds them.
+#include "multihead_self_attention.cuh"
+
+#include "attention.cuh"
+#include "export.cuh"
+#include "launch.cuh"
+#include "product.cuh"
+#include "rope.cuh"
+#include "types.cuh"
+#include "workspace.cuh"
+
+namespace prenorm::cuda {
+namespace {
+
+Workspace stacked_weights("multihead_self_attention: w_qkv");   // [3 d_model, d_model]
+Workspace projections("multihead_self_attention: q, k and v");  // [rows, 3 d_model]
+Workspace turned("multihead_self_attention: rotated q and k");  // [rows of y, 2 d_model]
+Workspace all_heads("multihead_self_attention: heads");         // [rows of y, d_model]
+
+struct Sizes {
+  std::int64_t seq, d_model, num_heads, d_k, x_rows, y_rows;
+  std::span<const std::int64_t> x_batch, y_batch;  // y's are more where positions bring some
+
+  template <class T>
+  explicit Sizes(const MultiheadSelfAttention<T>& m)
+      : seq(m.x.shape(m.x.dimension() - 2)),
+        d_model(m.x.shape().back()),
+        num_heads(m.num_heads),
+        d_k(d_model / num_heads),
+        x_rows(rows_of(m.x)),
+        y_rows(rows_of(m.y)),
+        x_batch(m.x.shape().first(m.x.dimension() - 2)),
+        y_batch(m.y.shape().first(m.y.dimension() - 2)) {}
+};
+
+/// q, k or v of all heads: head h is columns h d_k ... (h + 1) d_k - 1.
+template <class T>
+struct Heads {
+  T* data;
+  std::int64_t stride;                  // from a row to the next
+  std::span<const std::int64_t> batch;  // rows are [batch..., seq]
+};
+template <class T>
+struct Projections {
+  Heads<T> q, k, v;
+};
+
+// ---- what the versions are made of --------------------------------------------------------------
+
+struct V1 {
+  static constexpr bool apart = true;  // q, k and v one after the other
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_v1(product, stream);
+  }
+  template <class T>
+  static void rotate(const RopeHeads<T>& heads, Stream stream) {
+    rope_heads_v1(heads, stream);
+  }
+  template <class T>
+  static void attend(const Attention<T>& attention, Stream stream) {
+    attention_v1(attention, stream);
+  }
+};
+
+struct V2 {
+  static constexpr bool apart = false;
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_launched(product, stream);
+  }
+  template <class T>
+  static void rotate(const RopeHeads<T>& heads, Stream stream) {
+    rope_heads_launched(heads, stream);
+  }
+  template <class T>
+  static void attend(const Attention<T>& attention, Stream stream) {
+    attention_launched(attention, stream);
+  }
+};
+
+struct BatchInvariant : V2 {
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_v2(product, stream);
+  }
+};
+
+// ---- the projections ----------------------------------------------------------------------------
+
+/// v1: q = x w_qᵀ, and so on, one behind the other.
+template <class V, class T>
+Projections<T> project_apart(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
+  T* q = projections.get<T>(3 * s.x_rows * s.d_model, stream);
+  T *k = q + s.x_rows * s.d_model, *v = k + s.x_rows * s.d_model;
+  const auto project = [&](const char* name, const T* weight, T* to) {
+    V::template multiply<T>({name, m.x.data(), weight, to, s.x_rows, s.d_model, s.d_model}, stream);
+  };
+  project("multihead_self_attention, product with w_q", m.w_q, q);
+  project("multihead_self_attention, product with w_k", m.w_k, k);
+  project("multihead_self_attention, product with w_v", m.w_v, v);
+  return {{q, s.d_model, s.x_batch}, {k, s.d_model, s.x_batch}, {v, s.d_model, s.x_batch}};
+}
+
+/// [q k v] = x w_qkvᵀ, side by side.
+template <class V, class T>
+Projections<T> project_at_once(const MultiheadSelfAttention<T>& m, const T* w_qkv, const Sizes& s,
+                               Stream stream) {
+  const std::int64_t width = 3 * s.d_model;
+  T* qkv = projections.get<T>(s.x_rows * width, stream);
+  V::template multiply<T>({"multihead_self_attention, product with w_qkv", m.x.data(), w_qkv, qkv,
+                           s.x_rows, width, s.d_model},
+                          stream);
+  return {{qkv, width, s.x_batch},
+          {qkv + s.d_model, width, s.x_batch},
+          {qkv + 2 * s.d_model, width, s.x_batch}};
+}
+
+/// stacked[3, size] = w_q, w_k, w_v: block row blockIdx.y copies one of them, N elements a thread.
+template <int N, class T>
+__global__ void __launch_bounds__(256)
+    stack_weights(const T* w_q, const T* w_k, const T* w_v, T* stacked, std::int64_t size) {
+  const T* from = blockIdx.y == 0 ? w_q : blockIdx.y == 1 ? w_k : w_v;
+  const std::int64_t i = global_thread() * N;
+  if (i < size) store_vector(stacked + blockIdx.y * size + i, load_vector<N>(from + i));
+}
+
+/// All lie aligned: a tensor of the interface, as a Workspace's, begins at a multiple of 256 bytes.
+template <class T>
+const T* stack(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
+  const std::int64_t size = s.d_model * s.d_model;
+  T* stacked = stacked_weights.get<T>(3 * size, stream);
+  const auto by = [&](auto kernel, int N) {
+    launch({.kernel = "stack_weights",
+            .blocks = ceil_div(size, 256 * N),
+            .threads = 256,
+            .stream = stream,
+            .blocks_y = 3},
+           kernel, m.w_q, m.w_k, m.w_v, stacked, size);
+  };
+  constexpr int wide = vector_width<T>;
+  if (size % wide == 0) {
+    by(stack_weights<wide, T>, wide);
+  } else {
+    by(stack_weights<1, T>, 1);
+  }
+  return stacked;
+}
+
+template <class V, class T>
+Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
+  if (m.w_qkv != nullptr) return project_at_once<V>(m, m.w_qkv, s, stream);
+  if (V::apart) return project_apart<V>(m, s, stream);
+  return project_at_once<V>(m, stack(m, s, stream), s, stream);
+}
+
+// ---- RoPE ---------------------------------------------------------------------------------------
+
+/// Turns `count` heads side by side.
+template <class V, class T>
+void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>& to,
+                  std::int64_t count, const Sizes& s, Stream stream) {
+  RopeHeads<T> heads{.x = from.data,
+                     .y = to.data,
+                     .seq = s.seq,
+                     .d_k = s.d_k,
+                     .x_stride = from.stride,
+                     .y_stride = to.stride,
+                     .theta = rope.theta,
+                     .max_seq_len = rope.max_seq_len};
+  std::span<const std::int64_t> positions_batch;
+  if (rope.token_positions) {
+    heads.token_positions = rope.token_positions->data();
+    positions_batch = rope.token_positions->shape().first(rope.token_positions->dimension() - 1);
+  }
+  heads.append_batch(from.batch, s.seq * from.stride, s.y_batch, s.seq * to.stride,
+                     positions_batch);
+  heads.shared.append(count, {s.d_k, s.d_k});
+  V::rotate(heads, stream);
+}
+
+/// q and k, turned where they are, or in memory of their own where positions bring batch axes that
+/// they have not.
+template <class V, class T>
+void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, Stream stream) {
+  Projections<T> to = p;
+  if (s.x_rows != s.y_rows) {
+    T* q = turned.get<T>(s.y_rows * 2 * s.d_model, stream);
+    to.q = {q, 2 * s.d_model, s.y_batch};
+    to.k = {q + s.d_model, 2 * s.d_model, s.y_batch};
+  }
+  if (V::apart) {
+    rotate_heads<V>(rope, p.q, to.q, s.num_heads, s, stream);
+    rotate_heads<V>(rope, p.k, to.k, s.num_heads, s, stream);
+  } else {  // the heads of k follow those of q
+    rotate_heads<V>(rope, p.q, to.q, 2 * s.num_heads, s, stream);
+  }
+  p = to;
+}
+
+// ---- all of it ----------------------------------------------------------------------------------
+
+/// Each head attends causally; y gets them side by side.
+template <class V, class T>
+void attend(const Projections<T>& p, T* y, const Sizes& s, Stream stream) {
+  Attention<T> a{.name = "multihead_self_attention",
+                 .q = p.q.data,
+                 .k = p.k.data,
+                 .v = p.v.data,
+                 .y = y,
+                 .n = s.seq,
+                 .m = s.seq,
+                 .d_k = s.d_k,
+                 .d_v = s.d_k,
+                 .q_stride = p.q.stride,
+                 .k_stride = p.k.stride,
+                 .v_stride = p.v.stride,
+                 .y_stride = s.d_model,
+                 .batch = {},
+                 .causal = true};
+  const std::size_t axes = s.y_batch.size();
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const auto stride = [&](const Heads<T>& heads) {
+      return batch_stride(heads.batch, axis, axes) * s.seq * heads.stride;
+    };
+    a.batch.append(s.y_batch[axis], {stride(p.q), stride(p.k), stride(p.v),
+                                     batch_stride(s.y_batch, axis, axes) * s.seq * s.d_model, 0});
+  }
+  a.batch.append(s.num_heads, {s.d_k, s.d_k, s.d_k, s.d_k, 0});
+  V::attend(a, stream);
+}
+
+template <class V, class T>
+void multihead(const MultiheadSelfAttention<T>& m, Stream stream) {
+  check_heads(m);
+  const Sizes s(m);
+  const PositionCheck check(m.rope ? m.rope->token_positions : std::nullopt,
+                            m.rope ? m.rope->max_seq_len : 0, stream);
+  if (m.y.size() > 0) {
+    Projections<T> p = project<V>(m, s, stream);
+    if (m.rope) rotate<V>(*m.rope, p, s, stream);
+    T* heads = all_heads.get<T>(s.y_rows * s.d_model, stream);
+    attend<V>(p, heads, s, stream);
+    V::template multiply<T>({"multihead_self_attention, product with w_o", heads, m.w_o, m.y.data(),
+                             s.y_rows, s.d_model, s.d_model, m.residual},
+                            stream);
+  }
+  check.throw_if_wrong();
+}
+
+}  // namespace
+
+template <class T>
+void check_heads(const MultiheadSelfAttention<T>& m) {
+  const std::int64_t d_model = m.x.shape().back();
+  if (m.num_heads <= 0 || d_model % m.num_heads != 0) {
+    throw std::invalid_argument("multihead_self_attention: d_model = " + std::to_string(d_model) +
+                                " is not divisible by num_heads = " + std::to_string(m.num_heads));
+  }
+  if (!m.rope) return;
+  check_rope(d_model / m.num_heads, m.rope->token_positions.has_value(),
+             m.x.shape(m.x.dimension() - 2), m.rope->max_seq_len);
+}
+
+template <class T>
+void multihead_v1(const MultiheadSelfAttention<T>& m, Stream stream) {
+  multihead<V1>(m, stream);
+}
+template <class T>
+void multihead_launched(const MultiheadSelfAttention<T>& m, Stream stream) {
+  multihead<V2>(m, stream);
+}
+template <class T>
+void multihead_batch_invariant(const MultiheadSelfAttention<T>& m, Stream stream) {
+  multihead<BatchInvariant>(m, stream);
+}
+
+#define PRENORM_MULTIHEADS(T)                                                    \
+  template void check_heads<T>(const MultiheadSelfAttention<T>&);                \
+  template void multihead_v1<T>(const MultiheadSelfAttention<T>&, Stream);       \
+  template void multihead_launched<T>(const MultiheadSelfAttention<T>&, Stream); \
+  template void multihead_batch_invariant<T>(const MultiheadSelfAttention<T>&, Stream);
+PRENORM_MULTIHEADS(double)
+PRENORM_MULTIHEADS(float)
+PRENORM_MULTIHEADS(float16)
+PRENORM_MULTIHEADS(bfloat16)
+#undef PRENORM_MULTIHEADS
+
+// ---- the problems -------------------------------------------------------------------------------
+
+namespace {
+
+template <class V>
+struct Multihead {
+  template <class T>
+  static void plain(View<const T> x, View<const T> w_q, View<const T> w_k, View<const T> w_v,
+                    View<const T> w_o, std::int64_t num_heads, Stream stream, View<T> y) {
+    multihead<V, T>({x, w_q.data(), w_k.data(), w_v.data(), nullptr, w_o.data(), y, num_heads},
+                    stream);
+  }
+
+  template <class T>
+  static void with_rope(View<const T> x, View<const T> w_q, View<const T> w_k, View<const T> w_v,
+                        View<const T> w_o, std::optional<View<const std::int64_t>> token_positions,
+                        std::int64_t num_heads, double theta, std::int64_t max_seq_len,
+                        Stream stream, View<T> y) {
+    multihead<V, T>({x, w_q.data(), w_k.data(), w_v.data(), nullptr, w_o.data(), y, num_heads,
+                     HeadRotation{token_positions, theta, max_seq_len}},
+                    stream);
+  }
+
+  template <class T>
+  static void fused_qkv(View<const T> x, View<const T> w_qkv, View<const T> w_o,
+                        std::int64_t num_heads, Stream stream, View<T> y) {
+    const std::int64_t d_qkv = w_qkv.shape(0), wanted = 3 * w_qkv.shape(1);
+    if (d_qkv != wanted) {
+      throw std::invalid_argument(
+          "multihead_self_attention_fused_qkv: w_qkv must have 3 d_model = " +
+          std::to_string(wanted) + " rows, has " + std::to_string(d_qkv));
+    }
+    multihead<V, T>({x, nullptr, nullptr, nullptr, w_qkv.data(), w_o.data(), y, num_heads}, stream);
+  }
+};
+
+}  // namespace
+
+PRENORM_CUDA_EXPORT(multihead_self_attention, Multihead<V1>::plain, Multihead<V2>::plain)
+PRENORM_CUDA_VARIANT(multihead_self_attention, batch_invariant, Multihead<BatchInvariant>::plain)
+PRENORM_CUDA_EXPORT(multihead_self_attention_with_rope, Multihead<V1>::with_rope,
+                    Multihead<V2>::with_rope)
+PRENORM_CUDA_VARIANT(multihead_self_attention_with_rope, batch_invariant,
+                     Multihead<BatchInvariant>::with_rope)
+PRENORM_CUDA_EXPORT(multihead_self_attention_fused_qkv, Multihead<V1>::fused_qkv,
+                    Multihead<V2>::fused_qkv)
+PRENORM_CUDA_VARIANT(multihead_self_attention_fused_qkv, batch_invariant,
+                     Multihead<BatchInvariant>::fused_qkv)
+
+}  // namespace prenorm::cuda
