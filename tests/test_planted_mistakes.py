@@ -225,7 +225,8 @@ def build(copy, sources, changed="", changes=(), dtype="float32"):
         [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-w", "-fPIC", "-shared",
          "-fvisibility=hidden", "-ffp-contract=off", "-o", library, f"-I{copy}",
          f"-I{ROOT}/harness/include", "-xc++", *(copy / source for source in sources),
-         copy / "solution.cu", "-xnone", folder("PRENORM_EMULATOR"), "-lboost_context"],
+         copy / "solution.cu", "-xnone", *str(folder("PRENORM_EMULATOR")).split(":"),
+         "-lboost_context"],
         capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return library
