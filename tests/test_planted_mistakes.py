@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,18 +109,19 @@ SOFTMAX = [
                  no_maximum=[("return a > b || a != a ? a : b;", "return C(0);", 1)]),
 ]
 
+NOT_TRANSPOSED = [
+    ("p.weight + i % p.d_out * p.d_in;", "p.weight + i % p.d_out;", 1),
+    ("widen(weight[k]);", "widen(weight[k * p.d_out]);", 1),
+    ("load_tile(weight, p.weight, p.d_out, p.d_in, first_column, k);",
+     """for (int i = 0; i < each; ++i) {
+          const unsigned r = threadIdx.y + static_cast<unsigned>(i * side);
+          const std::int64_t to = first_column + r, from = k + threadIdx.x;
+          weight[threadIdx.x][r] =
+              to < p.d_out && from < p.d_in ? widen(p.weight[from * p.d_out + to]) : C(0);
+        }""", 1)]
 LINEAR = mistakes_of(
     "linear", ("linear.cu",),
-    not_transposed=[
-        ("p.weight + i % p.d_out * p.d_in;", "p.weight + i % p.d_out;", 1),
-        ("widen(weight[k]);", "widen(weight[k * p.d_out]);", 1),
-        ("load_tile(weight, p.weight, p.d_out, p.d_in, first_column, k);",
-         """for (int i = 0; i < each; ++i) {
-              const unsigned r = threadIdx.y + static_cast<unsigned>(i * side);
-              const std::int64_t to = first_column + r, from = k + threadIdx.x;
-              weight[threadIdx.x][r] =
-                  to < p.d_out && from < p.d_in ? widen(p.weight[from * p.d_out + to]) : C(0);
-            }""", 1)],
+    not_transposed=NOT_TRANSPOSED,
     sums_in_t=["float16",
                ("sum += widen(x[k]) * widen(weight[k]);",
                 "sum = widen(narrow<T>(sum + widen(x[k]) * widen(weight[k])));", 1),
@@ -195,8 +197,104 @@ ATTENTION = mistakes_of(
                 " p[i][of_four] * values[c]));", 1)],
 )
 
+MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu", "mask_tiles.cu")
+
+
+def attends_where(condition):
+    """A mask in place of the causal one: query i attends to key j where the condition says so."""
+    return [(".causal = true};", f"""}};
+             static bool allowed[1 << 17];
+             for (std::int64_t i = 0; i < s.seq; ++i) {{
+               for (std::int64_t j = 0; j < s.seq; ++j) allowed[i * s.seq + j] = {condition};
+             }}
+             a.mask = allowed;
+             a.masks = 1;""", 1)]
+
+
+NOT_CAUSAL = [(".causal = true", ".causal = false", 1)]
+MULTIHEAD_SELF_ATTENTION = [
+    *mistakes_of("multihead_self_attention", MULTIHEAD,
+                 not_causal=NOT_CAUSAL,
+                 strictly_causal=attends_where("j < i"),
+                 mask_inverted=attends_where("j > i"),
+                 heads_not_transposed_back=[
+                     (".y_stride = s.d_model,", ".y_stride = s.d_k,", 1),
+                     ("{s.d_k, s.d_k, s.d_k, s.d_k, 0}",
+                      "{s.d_k, s.d_k, s.d_k, s.seq * s.d_k, 0}", 1)],
+                 no_output_projection=[
+                     ("T* heads = all_heads.get<T>(s.y_rows * s.d_model, stream);",
+                      "T* heads = m.y.data();", 1),
+                     ('V::template multiply<T>({"multihead_self_attention, product with w_o"',
+                      'if (false) V::template multiply<T>({""', 1)],
+                 q_for_k=[("project(\"multihead_self_attention, product with w_k\", m.w_k, k);",
+                           "project(\"multihead_self_attention, product with w_k\", m.w_q, k);", 1),
+                          ("m.w_q, m.w_k, m.w_v, stacked", "m.w_q, m.w_q, m.w_v, stacked", 1)]),
+    *mistakes_of("multihead_self_attention", MULTIHEAD, "linear.cu",
+                 weights_not_transposed=NOT_TRANSPOSED),
+    # In these problems the rows of y are d_model apart.
+    *mistakes_of("multihead_self_attention", MULTIHEAD, "attention.cu",
+                 scale_by_sqrt_d_model=[(SCALE, SCALE.replace("a.d_k", "a.y_stride"), 1)]),
+    *mistakes_of("multihead_self_attention_with_rope", MULTIHEAD,
+                 not_causal=NOT_CAUSAL,
+                 causal_by_position=[
+                     ("struct Sizes {",
+                      "const std::int64_t* planted;  // the first sequence's\nstruct Sizes {", 1),
+                     ("    attend<V>(p, heads, s, stream);", """
+                         const auto& positions = m.rope->token_positions;
+                         planted = positions ? positions->data() : nullptr;
+                         attend<V>(p, heads, s, stream);""", 1),
+                     *attends_where("planted != nullptr ? planted[j] <= planted[i] : j <= i")],
+                 positions_ignored=[("  if (rope.token_positions) {", "  if (false) {", 1)],
+                 rope_on_v=[("  p = to;", """  p = to;
+                     if (s.x_rows == s.y_rows) {
+                       rotate_heads<V>(rope, p.v, p.v, s.num_heads, s, stream);
+                     }""", 1)],
+                 rope_across_d_model=[
+                     ("heads.shared.append(count, {s.d_k, s.d_k});",
+                      """heads.d_k = s.d_model;
+                         heads.shared.append(count / s.num_heads, {s.d_model, s.d_model});""", 1)],
+                 k_not_turned=[
+                     ("    rotate_heads<V>(rope, p.k, to.k, s.num_heads, s, stream);", "", 1),
+                     ("2 * s.num_heads, s, stream", "s.num_heads, s, stream", 1)]),
+    *mistakes_of("multihead_self_attention_fused_qkv", MULTIHEAD,
+                 not_causal=NOT_CAUSAL,
+                 order_k_q_v=[("          {qkv + s.d_model, width", "          {qkv, width", 1),
+                              ("{{qkv, width", "{{qkv + s.d_model, width", 1)],
+                 interleaved_by_head=[
+                     ("{qkv + s.d_model, width", "{qkv + s.d_k, width", 1),
+                     ("{qkv + 2 * s.d_model, width", "{qkv + 2 * s.d_k, width", 1),
+                     ("{s.d_k, s.d_k, s.d_k, s.d_k, 0}",
+                      "{3 * s.d_k, 3 * s.d_k, 3 * s.d_k, s.d_k, 0}", 1)]),
+]
+
+BLOCK = ("transformer_block.cu", *MULTIHEAD, "feed_forward.cu", "rmsnorm.cu")
+ZEROS = "[] { static T zeros[1 << 16]; return zeros; }()"
+PRE_NORM = dict(
+    post_norm=[("pre_norm<V, T>(", "post_norm<V, T>(", 2)],
+    no_first_residual=[("call.attention(normed, y, x)", f"call.attention(normed, y, {ZEROS})", 1)],
+    no_second_residual=[("call.network(normed, y, y)", f"call.network(normed, y, {ZEROS})", 1)],
+    residual_from_normed=[("call.attention(normed, y, x)", "call.attention(normed, y, normed)", 1)],
+    one_norm_for_both=[("call.norm(y, call.ln2, normed)", "call.norm(y, call.ln1, normed)", 1)],
+    ffn_of_x=[("call.norm(y, call.ln2, normed)", "call.norm(x, call.ln2, normed)", 1)],
+)
+TRANSFORMER_BLOCK = [
+    *mistakes_of("transformer_block", BLOCK, **PRE_NORM,
+                 exchanged=[("w1, w2, w3, to, rows()", "w3, w2, w1, to, rows()", 1)]),
+    *mistakes_of("transformer_block_gelu", BLOCK, **PRE_NORM),
+    *mistakes_of("transformer_block_gelu", BLOCK, "feed_forward.cu",
+                 silu_instead=[("network<Gelu>", "network<Silu>", 1)]),
+    *mistakes_of(
+        "transformer_block_post_norm", BLOCK,
+        pre_norm=[("post_norm<V, T>(", "pre_norm<V, T>(", 1)],
+        no_first_residual=[("call.attention(x, sum, x)", f"call.attention(x, sum, {ZEROS})", 1)],
+        no_second_residual=[("call.network(normed, sum, normed)",
+                             f"call.network(normed, sum, {ZEROS})", 1)],
+        one_norm_for_both=[("call.norm(sum, call.ln2,", "call.norm(sum, call.ln1,", 1)],
+        ffn_of_x=[("call.network(normed, sum, normed)", "call.network(x, sum, normed)", 1)]),
+]
+
 MISTAKES = [*RMSNORM, *ACTIVATIONS, *EMBEDDING, *ROPE, *SOFTMAX, *LINEAR, *FEED_FORWARD,
-            *ATTENTION]
+            *ATTENTION, *MULTIHEAD_SELF_ATTENTION, *TRANSFORMER_BLOCK]
 PROBLEMS = {mistake.problem: mistake.sources for mistake in MISTAKES}
 
 
@@ -205,37 +303,78 @@ def replaced(text, old, new, count):
     return text.replace(old, new)
 
 
-def build(copy, sources, changed="", changes=(), dtype="float32"):
-    """A library of the changed sources that has every version of its problems."""
-    shutil.copytree(ROOT / "cuda", copy)
-    for old, new, count, *named in changes:
-        path = copy / (named[0] if named else changed)
-        path.write_text(replaced(path.read_text(), old, new, count))
-    # One element type compiles in a quarter of the time; the first version beside the launched one.
-    element = {"float16": "::prenorm::float16"}.get(dtype, "float")
-    export = (copy / "export.cuh").read_text()
-    export = replaced(export, "run<double, float, ::prenorm::float16, ::prenorm::bfloat16>",
-                      f"run<{element}>", 1)
-    export = replaced(export, "PRENORM_CUDA_FUNCTION(problem, launched)",
-                      "PRENORM_CUDA_FUNCTION(problem, launched) "
-                      "PRENORM_CUDA_FUNCTION(problem##__v1, naive)", 1)
-    (copy / "export.cuh").write_text(export)
-    library = copy / "solution.so"
-    done = subprocess.run(
-        [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-w", "-fPIC", "-shared",
-         "-fvisibility=hidden", "-ffp-contract=off", "-o", library, f"-I{copy}",
-         f"-I{ROOT}/harness/include", "-xc++", *(copy / source for source in sources),
-         copy / "solution.cu", "-xnone", *str(folder("PRENORM_EMULATOR")).split(":"),
-         "-lboost_context"],
-        capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return library
+class Workshop:
+    """Makes libraries that have every version of their problems. What no mistake touches is
+    compiled once for all."""
+
+    def __init__(self, room):
+        self.room, self.lock, self.untouched = room, threading.Lock(), {}
+
+    def copy(self, name, changed, changes, dtype):
+        """A folder with the sources, changed."""
+        copy = self.room / name
+        shutil.copytree(ROOT / "cuda", copy)
+        for old, new, count, *named in changes:
+            path = copy / (named[0] if named else changed)
+            path.write_text(replaced(path.read_text(), old, new, count))
+        # One element type compiles in a quarter of the time; the first version beside the launched.
+        element = {"float16": "::prenorm::float16"}.get(dtype, "float")
+        export = (copy / "export.cuh").read_text()
+        export = replaced(export, "run<double, float, ::prenorm::float16, ::prenorm::bfloat16>",
+                          f"run<{element}>", 1)
+        export = replaced(export, "PRENORM_CUDA_FUNCTION(problem, launched)",
+                          "PRENORM_CUDA_FUNCTION(problem, launched) "
+                          "PRENORM_CUDA_FUNCTION(problem##__v1, naive)", 1)
+        (copy / "export.cuh").write_text(export)
+        return copy
+
+    def compiled(self, copy, source):
+        """The source's object."""
+        self.run("-c", "-std=c++20", "-O1", "-w", "-fPIC", "-fvisibility=hidden",
+                 "-ffp-contract=off", f"-I{copy}", f"-I{ROOT}/harness/include", "-xc++",
+                 copy / source, "-o", copy / f"{source}.o")
+        return copy / f"{source}.o"
+
+    def once(self, key, work):
+        """What the first to ask makes; the others wait for it."""
+        with self.lock:
+            first = key not in self.untouched
+            future = self.untouched.setdefault(key, Future())
+        if first:
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+        return future.result()
+
+    def build(self, name, sources, changed="", changes=(), dtype="float32"):
+        copy = self.copy(name, changed, changes, dtype) if changes else None
+        as_it_is = self.once(dtype, lambda: self.copy(f"untouched-{dtype}", "", (), dtype))
+        touched = {named[0] if named else changed for _, _, _, *named in changes}
+        all_touched = any(name.endswith(".cuh") for name in touched)  # which all may include
+        objects = []
+        for source in (*sources, "solution.cu"):
+            if all_touched or source in touched:
+                objects.append(self.compiled(copy, source))
+            else:
+                objects.append(self.once((dtype, source),
+                                         lambda: self.compiled(as_it_is, source)))
+        library = self.room / f"{name}.so"
+        self.run("-shared", "-o", library, *objects,
+                 *str(folder("PRENORM_EMULATOR")).split(":"), "-lboost_context")
+        return library
+
+    @staticmethod
+    def run(*words):
+        done = subprocess.run([os.environ.get("CXX", "c++"), *words], capture_output=True,
+                              text=True)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory, request):
     """Libraries, compiled side by side: of mistakes, and of problems as they are."""
-    room = tmp_path_factory.mktemp("planted")
+    workshop = Workshop(tmp_path_factory.mktemp("planted"))
     wanted = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")
               and item.module is request.module]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -244,7 +383,7 @@ def libraries(tmp_path_factory, request):
             for what in parameters.values():
                 arguments = ((PROBLEMS[what],) if isinstance(what, str) else
                              (what.sources, what.changed, what.changes, what.dtype))
-                futures[what] = pool.submit(build, room / str(what), *arguments)
+                futures[what] = pool.submit(workshop.build, str(what), *arguments)
         yield futures
 
 

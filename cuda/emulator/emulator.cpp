@@ -622,12 +622,15 @@ void check(const Launch& launch) {
 
 }  // namespace
 
+void (*observe_launch)(const Launch& launch) = nullptr;
+
 void run(const Launch& launch, const std::function<void()>& body) {
   if (block != nullptr) {
     throw KernelError(where() + ": launches kernel " + launch.kernel +
                       ", which no kernel may here");
   }
   check(launch);
+  if (observe_launch != nullptr) observe_launch(launch);
   say_at_death(&print_where);
   const dim3 grid = launch.grid;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;

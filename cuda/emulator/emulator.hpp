@@ -47,6 +47,9 @@ struct Launch {
 /// throws.
 void run(const Launch& launch, const std::function<void()>& body);
 
+/// Called with each launch before it runs, where it is set: for tests that ask what is launched.
+extern void (*observe_launch)(const Launch& launch);
+
 /// The block's dynamic shared memory, of Launch::shared_bytes, aligned to 16 bytes.
 std::byte* dynamic_shared_memory();
 

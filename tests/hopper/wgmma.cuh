@@ -2,9 +2,9 @@
 // the PTX ISA, in plain C++.
 #pragma once
 
+#include "mma.cuh"
 #include "model.hpp"
 #include "tensor_tiles.cuh"
-#include "types.cuh"
 
 #include "cuda.h"
 
@@ -17,7 +17,6 @@
 #include <vector>
 
 #define __grid_constant__
-inline int __ffs(int x) { return __builtin_ffs(x); }
 
 namespace hopper {
 
@@ -217,13 +216,6 @@ void wgmma_columns(float (&d)[n], const unsigned* a, std::uint64_t b) {
     }
     __syncwarp();
   });
-}
-
-inline float power_of_two(float x) { return std::exp2(x); }
-
-template <class T>
-unsigned pack(float first, float second) {
-  return narrow<T>(first).bits | static_cast<unsigned>(narrow<T>(second).bits) << 16;
 }
 
 template <int count>

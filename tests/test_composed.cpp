@@ -1,0 +1,332 @@
+// Multi-head self-attention and the Transformer block of the CUDA path, by the emulator, through
+// the interface: which kernels a call launches, and that its bits are always the same, whether a
+// sequence comes alone or in a batch. Compiled twice: for cuda, and for cuda-naive.
+#include "emulator/emulator.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <prenorm/prenorm.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace prenorm;
+
+extern "C" {
+using Solve = int(const prenorm_call*);
+Solve prenorm_multihead_self_attention, prenorm_multihead_self_attention_with_rope,
+    prenorm_multihead_self_attention_fused_qkv, prenorm_transformer_block,
+    prenorm_transformer_block_post_norm, prenorm_transformer_block_gelu;
+#if !defined(PRENORM_CUDA_NAIVE)
+Solve prenorm_multihead_self_attention__batch_invariant,
+    prenorm_multihead_self_attention_with_rope__batch_invariant,
+    prenorm_multihead_self_attention_fused_qkv__batch_invariant,
+    prenorm_transformer_block__batch_invariant,
+    prenorm_transformer_block_post_norm__batch_invariant,
+    prenorm_transformer_block_gelu__batch_invariant;
+#endif
+}
+
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+using Kernels = std::vector<std::string>;
+
+std::int64_t size_of(const Shape& shape) {
+  std::int64_t size = 1;
+  for (const std::int64_t extent : shape) size *= extent;
+  return size;
+}
+
+/// Numbers in [-scale, scale], always the same for a seed.
+template <class T>
+std::vector<T> numbers(std::int64_t count, unsigned seed, double scale) {
+  std::vector<T> values;
+  std::uint64_t state = seed;
+  for (std::int64_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    values.emplace_back((static_cast<double>(state >> 33) / 0x40000000 - 1) * scale);
+  }
+  return values;
+}
+
+/// The arguments of a call, one after the other, and the call.
+template <class T>
+class Call {
+ public:
+  template <class E>
+  void input(const std::vector<E>& values, Shape shape) {
+    BOOST_REQUIRE(size_of(shape) == std::ssize(values));
+    Tensor& tensor = tensors_.emplace_back();
+    tensor.bytes.resize(values.size() * sizeof(E));
+    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+    tensor.describe<E>(std::move(shape));
+    inputs_.push_back(&tensor.header);
+  }
+  void weight(unsigned seed, Shape shape) {
+    const std::int64_t size = size_of(shape);
+    input(numbers<T>(size, seed, 0.6), std::move(shape));
+  }
+  void absent() { inputs_.push_back(nullptr); }
+  void integer(std::int64_t value) { scalars_.push_back({PRENORM_INT, {.i = value}}); }
+  void floating(double value) { scalars_.push_back({PRENORM_FLOAT, {.f = value}}); }
+
+  /// The bytes of the output; throws what the function says.
+  std::vector<char> operator()(Solve* solve, Shape shape) {
+    Tensor y;
+    y.bytes.assign(static_cast<std::size_t>(size_of(shape)) * sizeof(T), char(0x7f));
+    y.describe<T>(std::move(shape));
+    DLTensor* output = &y.header;
+    char error[256] = "";
+    prenorm_call call{};
+    call.inputs = inputs_.data();
+    call.num_inputs = static_cast<std::int32_t>(inputs_.size());
+    call.scalars = scalars_.data();
+    call.num_scalars = static_cast<std::int32_t>(scalars_.size());
+    call.outputs = &output;
+    call.num_outputs = 1;
+    call.error = error;
+    call.error_size = sizeof error;
+    if (solve(&call) != PRENORM_OK) throw std::runtime_error(error);
+    return y.bytes;
+  }
+
+ private:
+  struct Tensor {
+    std::vector<char> bytes;
+    Shape shape, strides;
+    DLTensor header{};
+
+    template <class E>
+    void describe(Shape of_shape) {
+      shape = std::move(of_shape);
+      strides.assign(shape.size(), 1);
+      for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+      header = {bytes.data(),
+                {kDLCPU, 0},
+                static_cast<std::int32_t>(shape.size()),
+                dtype_of<E>(),
+                shape.data(),
+                strides.data(),
+                0};
+    }
+  };
+  std::deque<Tensor> tensors_;  // which stay where they are
+  std::vector<const DLTensor*> inputs_;
+  std::vector<prenorm_scalar> scalars_;
+};
+
+constexpr std::int64_t sequences = 3, seq = 70, d_model = 24, num_heads = 3, d_ff = 40;
+
+/// Which arguments a problem takes.
+enum class Kind { plain, with_rope, fused_qkv, block, block_gelu };
+
+struct Problem {
+  const char* name;
+  Kind kind;
+  Solve* solve;
+  Kernels kernels;  // in the order of launches
+};
+
+// What the ladders of cuda/multihead_self_attention.cu and cuda/transformer_block.cu say, with the
+// product that is launched where there is no cuBLASLt.
+#if defined(PRENORM_CUDA_NAIVE)
+const Kernels product{"linear v1"},
+    attention{"attention v1 scores", "attention v1 probabilities", "attention v1 values"},
+    rotation{"rope v1", "rope v1"}, norm{"rmsnorm v1"}, stacking{}, add{"addition v1"},
+    project{"linear v1", "linear v1", "linear v1"}, gate{"activation v1", "multiplication v1"},
+    activation{"activation v1"};
+#else
+const Kernels product{"linear v2"}, attention{"attention v2"}, rotation{"rope v2"},
+    norm{"rmsnorm v3"}, stacking{"stack_weights"}, add{}, project{"linear v2"}, gate{"gate v3"},
+    activation{"activation v3"};
+#endif
+
+Kernels all(std::initializer_list<Kernels> parts) {
+  Kernels kernels;
+  for (const Kernels& part : parts) kernels.insert(kernels.end(), part.begin(), part.end());
+  return kernels;
+}
+
+const Kernels plain = all({stacking, project, attention, product}),
+              turned = all({stacking, project, rotation, attention, product}),
+              swiglu = all({product, product, gate, product});
+
+std::vector<Problem> problems() {
+  const Kernels of_block = all({norm, turned, add, norm, swiglu, add}),
+                of_post_norm = all({turned, add, norm, swiglu, add, norm}),
+                of_gelu = all({norm, plain, add, norm, product, activation, product, add}),
+                of_fused = all({product, attention, product});
+  std::vector<Problem> list{
+      {"plain", Kind::plain, prenorm_multihead_self_attention, plain},
+      {"with_rope", Kind::with_rope, prenorm_multihead_self_attention_with_rope, turned},
+      {"fused_qkv", Kind::fused_qkv, prenorm_multihead_self_attention_fused_qkv, of_fused},
+      {"block", Kind::block, prenorm_transformer_block, of_block},
+      {"post_norm", Kind::block, prenorm_transformer_block_post_norm, of_post_norm},
+      {"gelu", Kind::block_gelu, prenorm_transformer_block_gelu, of_gelu}};
+#if !defined(PRENORM_CUDA_NAIVE)
+  Solve* const variants[] = {prenorm_multihead_self_attention__batch_invariant,
+                             prenorm_multihead_self_attention_with_rope__batch_invariant,
+                             prenorm_multihead_self_attention_fused_qkv__batch_invariant,
+                             prenorm_transformer_block__batch_invariant,
+                             prenorm_transformer_block_post_norm__batch_invariant,
+                             prenorm_transformer_block_gelu__batch_invariant};
+  for (std::size_t i = 0; i < std::size(variants); ++i) {
+    Problem variant = list[i];
+    variant.solve = variants[i];
+    list.push_back(variant);
+  }
+#endif
+  return list;
+}
+
+struct Options {
+  std::int64_t heads = num_heads, max_seq_len = 1024, hidden = d_ff;
+  std::vector<std::int64_t> positions = {};  // none: they are absent
+};
+
+/// The problem for x[batch..., rows, d_model], with weights that are always the same.
+template <class T>
+std::vector<char> solve(const Problem& problem, const std::vector<T>& x, const Shape& batch,
+                        const Options& options = {}) {
+  Call<T> call;
+  Shape shape = batch;
+  shape.insert(shape.end(), {std::ssize(x) / d_model / size_of(batch), d_model});
+  call.input(x, shape);
+  const bool block = problem.kind == Kind::block || problem.kind == Kind::block_gelu;
+  if (block) call.weight(1, {d_model});
+  if (problem.kind == Kind::fused_qkv) {
+    call.weight(2, {3 * d_model, d_model});
+  } else {
+    for (const unsigned seed : {2u, 3u, 4u}) call.weight(seed, {d_model, d_model});
+  }
+  call.weight(5, {d_model, d_model});
+  if (block) {
+    call.weight(6, {d_model});
+    call.weight(7, {options.hidden, d_model});
+    call.weight(8, {d_model, options.hidden});
+  }
+  if (problem.kind == Kind::block) call.weight(9, {options.hidden, d_model});
+  if (problem.kind == Kind::with_rope && options.positions.empty()) call.absent();
+  if (problem.kind == Kind::with_rope && !options.positions.empty()) {
+    call.input(options.positions, {std::ssize(options.positions)});
+  }
+  call.integer(options.heads);
+  if (problem.kind == Kind::with_rope || problem.kind == Kind::block) {
+    call.floating(10000);
+    call.integer(options.max_seq_len);
+  }
+  if (block) call.floating(1e-5);
+  return call(problem.solve, shape);
+}
+
+Kernels launched;
+
+/// The kernels that `work` launches, in order.
+Kernels launches(const auto& work) {
+  launched.clear();
+  emulator::observe_launch = [](const emulator::Launch& l) { launched.emplace_back(l.kernel); };
+  work();
+  emulator::observe_launch = nullptr;
+  return launched;
+}
+
+void for_each_problem(const auto& check) {
+  for (const Problem& problem : problems()) {
+    BOOST_TEST_CONTEXT(problem.name) { check(problem); }
+  }
+}
+
+/// Every sequence by itself has the bits that it has in a batch; and those are always the same.
+template <class T>
+void check_bits(const Problem& problem) {
+  const std::int64_t part = seq * d_model;
+  const std::vector<T> x = numbers<T>(sequences * part, 10, 2);
+  const std::vector<char> together = solve(problem, x, {sequences});
+  BOOST_TEST((solve(problem, x, {sequences}) == together));
+  for (std::size_t at = 0; at < together.size(); at += sizeof(T)) {  // NaN would be NaN, alone too
+    T value;
+    std::memcpy(&value, &together[at], sizeof value);
+    BOOST_TEST_REQUIRE(std::isfinite(static_cast<float>(value)));
+  }
+  for (std::int64_t i = 0; i < sequences; ++i) {
+    const std::vector<char> alone =
+        solve(problem, std::vector<T>(x.begin() + i * part, x.begin() + (i + 1) * part), {});
+    BOOST_TEST_REQUIRE(static_cast<std::size_t>(sequences) * alone.size() == together.size());
+    const char* there = together.data() + static_cast<std::size_t>(i) * alone.size();
+    BOOST_TEST(std::memcmp(alone.data(), there, alone.size()) == 0, "sequence " << i);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(composed)
+
+BOOST_AUTO_TEST_CASE(a_sequence_has_the_same_bits_alone_and_in_a_batch) {
+  for_each_problem([](const Problem& problem) {
+    check_bits<float>(problem);
+    check_bits<bfloat16>(problem);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_kernels_are_those_of_the_ladder) {
+  for_each_problem([](const Problem& problem) {
+    const std::vector<float> x = numbers<float>(seq * d_model, 10, 2);
+    BOOST_TEST(launches([&] { solve(problem, x, {}); }) == problem.kernels,
+               boost::test_tools::per_element());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(positions_that_are_given_are_looked_at_first) {
+  for_each_problem([](const Problem& problem) {
+    if (problem.kind != Kind::with_rope) return;
+    const std::vector<float> x = numbers<float>(seq * d_model, 10, 2);
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(seq));
+    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
+    std::vector<char> given;
+    const Kernels kernels =
+        launches([&] { given = solve(problem, x, {}, {.positions = positions}); });
+    BOOST_TEST(kernels == all({{"rope check"}, problem.kernels}), boost::test_tools::per_element());
+    BOOST_TEST((given == solve(problem, x, {})), "0, 1, ... is what is taken where none are given");
+
+    positions[5] = 1024;
+    positions[9] = -1;
+    BOOST_CHECK_EXCEPTION(solve(problem, x, {}, {.positions = positions}), std::runtime_error,
+                          [](const std::runtime_error& error) {
+                            return std::string(error.what()).starts_with("rope: position 1024 is ");
+                          });
+  });
+}
+
+/// What the host can know to be wrong is thrown before anything is launched.
+BOOST_AUTO_TEST_CASE(nothing_is_launched_where_the_host_finds_an_error) {
+  for_each_problem([](const Problem& problem) {
+    const std::vector<float> x = numbers<float>(2 * d_model, 10, 2);
+    const auto refuses = [&](const Options& options, const std::string& message) {
+      const auto says = [&](const std::runtime_error& error) {
+        BOOST_TEST_INFO(error.what());
+        return std::string(error.what()).find(message) != std::string::npos;
+      };
+      const Kernels kernels = launches(
+          [&] { BOOST_CHECK_EXCEPTION(solve(problem, x, {}, options), std::runtime_error, says); });
+      BOOST_TEST(kernels == Kernels{}, boost::test_tools::per_element());
+    };
+    for (const std::int64_t heads : {-1, 0, 5}) {
+      refuses({.heads = heads}, "d_model = 24 is not divisible by num_heads = ");
+    }
+    if (problem.kind == Kind::with_rope || problem.kind == Kind::block) {
+      refuses({.heads = 8}, "d_k must be even, is 3");
+      refuses({.max_seq_len = 1}, "the last of 2 is not below max_seq_len = 1");
+    }
+    if (problem.kind == Kind::block || problem.kind == Kind::block_gelu) {
+      refuses({.hidden = 0}, "d_ff is 0");
+    }
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
