@@ -1,5 +1,8 @@
-// v4 of attention, for Hopper alone: see attention.cu for the ladder, the masks and the hard
-// values. Not yet run on a device: proven by compilation alone, and so not the default.
+// Version 4 of attention (attention.cu), for Hopper alone. Equation, shapes and errors:
+// reference/attention.hpp.
+//
+// Not yet run on a device: proven by compilation, and by a model of Hopper's instructions on the
+// CPU (tests/hopper), alone, and so not the default.
 //
 // What v4 changes against v3:
 //
@@ -8,9 +11,9 @@
 //   TMA           a producer, a warp of its own, has the copy engine bring tiles of 128 keys and
 //                 values, two of each ahead; no thread computes an address, rows beyond the end are
 //                 zeros. Most of its registers go to the consumers
-//   overlap       the scores of the next tile are under way while the present one's values are
-//                 summed and its successor's softmax is computed; and the consumers take turns, so
-//                 that one multiplies while the other has exponentials
+//   overlap       while a tile's values are summed, the softmax of the next one is computed, whose
+//                 scores were started before; and the consumers take turns, so that one multiplies
+//                 while the other has exponentials
 //   work order    long rows first, and as many heads side by side as the cache has room for
 //
 // It takes float16 and bfloat16 with d_k = d_v = 64 or 128, on devices of compute capability 9.0,
@@ -30,13 +33,14 @@
 #include "export.cuh"
 #include "launch.cuh"
 #include "mask_tiles.cuh"
+#include "mma.cuh"
 #include "reduce.cuh"
 #include "tensor_tiles.cuh"
-#include "types.cuh"
 #include "wgmma.cuh"
 
 #include <cmath>
 #include <cuda.h>
+#include <numbers>
 
 namespace prenorm::cuda {
 namespace {
@@ -203,13 +207,6 @@ __device__ __forceinline__ void produce(Shared<T, d>& shared, const Maps& maps, 
 
 // ---- the consumers ------------------------------------------------------------------------------
 
-/// 2^x, to 22 bits; what would be subnormal is 0.
-__device__ __forceinline__ float exp2_fast(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 /// A consumer's thread: wgmma's layout of 64 rows (wgmma.cuh).
 struct Lane {
   int consumer, warp, lane;
@@ -225,7 +222,7 @@ __device__ __forceinline__ void start_scores(float (&scores)[64], const Shared<T
   wgmma_fence();
 #pragma unroll
   for (int c = 0; c < d; c += 16) {
-    const std::uint32_t bytes = c % panel_columns * sizeof(T);  // within a panel's rows
+    const auto bytes = static_cast<std::uint32_t>(2 * (c % panel_columns));
     const std::uint64_t q = along_columns(
         shared_address(shared.q[c / panel_columns][consumer * consumer_queries]) + bytes);
     const std::uint64_t k =
@@ -302,8 +299,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& 
 }
 
 /// Online softmax of a thread's two rows: scores become 2^(scores * scale - largest), `largest`
-/// being the row's largest so far, times the scale. `shrink` is by what all that was summed up to
-/// now is to be multiplied; `sum`, of this thread's columns alone, is already.
+/// being the row's largest so far, times the scale. What was summed up to now is to be multiplied
+/// by `shrink`; `sum`, of this thread's columns alone, is already.
 __device__ __forceinline__ void soften(float (&scores)[64], float scale, float (&largest)[2],
                                        float (&sum)[2], float (&shrink)[2]) {
   const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
@@ -337,7 +334,7 @@ __device__ __forceinline__ void pack_all(unsigned (&p)[32], const float (&scores
   for (int i = 0; i < 32; ++i) p[i] = pack<T>(scores[2 * i], scores[2 * i + 1]);
 }
 
-/// What was summed up to now, before a larger score came.
+/// What was summed up to now, after a larger score came.
 template <int n>
 __device__ __forceinline__ void shrink_all(float (&y)[n], const float (&shrink)[2]) {
 #pragma unroll
@@ -356,13 +353,13 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
     __syncwarp();
     if (at.lane == 0) arrive(empty);
   };
-  // Barrier 1 + c: consumer c waits there for its turn to start products, the other one gives it.
-  // Whoever has it has all its tiles in time: the other one is never more than a turn behind.
-  const auto take_turn = [&] { barrier_wait(1 + at.consumer, consumers * warpgroup); };
   const auto next_tile = [&](Place of_keys) {
     wait(shared.k_full[of_keys.index], of_keys.parity);
     return shared.told[of_keys.index];
   };
+  // At barrier 1 + c consumer c waits for its turn to start products, which the other one gives it.
+  // Both take as many turns, as they are told of the same tiles.
+  const auto take_turn = [&] { barrier_wait(1 + at.consumer, consumers * warpgroup); };
   const auto pass_turn = [&] { barrier_arrive(2 - at.consumer, consumers * warpgroup); };
 
   float scores[64], y[d / 2], largest[2] = {-INFINITY, -INFINITY}, sum[2] = {}, shrink[2];
@@ -414,7 +411,8 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
     wgmma_wait<0>();
     hold(y);
   }
-  if (at.consumer == 0) take_turn();  // the other one's last pass; no barrier is left half full
+  if (at.consumer == 0)
+    take_turn();  // that the other one passed last: no barrier is left half full
 
     // A warp's 16 queries go by shared memory, where pairs of elements become rows, and TMA, which
     // leaves out those beyond n.
@@ -544,7 +542,7 @@ bool launch_attend_v4(const Attention<T>& a, Stream stream) {
   const auto head_bytes = 2 * a.m * d * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t together =
       std::clamp<std::int64_t>(cached_bytes / head_bytes, 1, a.batch.size);
-  const auto scale = static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(d)));
+  const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(d)));
   for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
                    [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
                      launch({"attention v4", a.batch.size * ceil_div(count, tile),

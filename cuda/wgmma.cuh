@@ -15,8 +15,8 @@
 // on: the product of one product needs no exchange.
 #pragma once
 
+#include "mma.cuh"
 #include "tensor_tiles.cuh"
-#include "types.cuh"
 
 #include <cuda/ptx>
 
@@ -118,18 +118,6 @@ __device__ __forceinline__ void wgmma_columns(float (&d)[n], const unsigned* a, 
 #undef PRENORM_REGISTERS_32
 #undef PRENORM_REGISTERS_64
 
-/// Two elements as wgmma takes them from a register, the first in the lower half.
-template <class T>
-__device__ __forceinline__ unsigned pack(float first, float second) {
-  if constexpr (std::is_same_v<T, float16>) {
-    const __half2 pair = __floats2half2_rn(first, second);
-    return __half_as_ushort(pair.x) | static_cast<unsigned>(__half_as_ushort(pair.y)) << 16;
-  } else {
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
-    return __bfloat16_as_ushort(pair.x) | static_cast<unsigned>(__bfloat16_as_ushort(pair.y)) << 16;
-  }
-}
-
 // ---- registers and barriers ---------------------------------------------------------------------
 
 /// Every warp of a warpgroup sets how many registers its threads have from here on: fewer than
@@ -168,11 +156,6 @@ __device__ __forceinline__ void arrive_expecting(std::uint64_t& mbarrier, std::s
   ::cuda::ptx::mbarrier_arrive_expect_tx(::cuda::ptx::sem_release, ::cuda::ptx::scope_cta,
                                          ::cuda::ptx::space_shared, &mbarrier,
                                          static_cast<std::uint32_t>(bytes));
-}
-
-/// The address of something in shared memory, as wgmma counts.
-__device__ __forceinline__ std::uint32_t shared_address(const void* at) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
 }
 
 }  // namespace prenorm::cuda
