@@ -581,8 +581,8 @@ void launch_attention_v4(View<const T> q, View<const T> k, View<const T> v,
   const Attention<T> a = attention_of(q, k, v, mask, y);
   if (has_outputs(a) && !attention_wgmma(a, stream)) {
     throw not_implemented(
-        "attention v4 takes float16 and bfloat16 with d_k = d_v = 64 or 128, on devices of compute "
-        "capability 9.0");
+        "attention v4 takes float16 and bfloat16 with d_k = d_v = 64 or 128, in tensors aligned to "
+        "16 bytes, on devices of compute capability 9.0");
   }
 }
 
