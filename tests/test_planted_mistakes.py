@@ -159,34 +159,53 @@ FEED_FORWARD = [
                  sum_for_product=SUM_FOR_PRODUCT),
 ]
 
+# float16, so that the launched one is on tensor cores: attention_mma.cu, beside the others.
+MMA = "attention_mma.cu"
 ATTENDS = "if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -INFINITY;"
-INVERTED = ("there && mask[(first + query) * m + key]", "there && !mask[(first + query) * m + key]",
-            1, "mask_tiles.cu")
 SCALE = "static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)))"
+MMA_SCALE = "std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k))"
+MASKED = "attends ? sum * scale : -INFINITY"
+MMA_MASKED = [(f"score[i][j][{at}] = -INFINITY", f"score[i][j][{at}] @", 1, MMA)
+              for at in ("2 * r", "2 * r + 1")]
+
+
+def mma_masked(how):
+    """What becomes of a masked score on tensor cores."""
+    return [(old, new.replace("@", how), *rest) for old, new, *rest in MMA_MASKED]
+
+
 ATTENTION = mistakes_of(
-    "scaled_dot_product_attention", ("attention.cu", "mask_tiles.cu"),
-    mask_inverted=[INVERTED, ("attends && a.mask[", "attends && !a.mask[", 1)],
-    not_scaled=[(SCALE, "1", 1)],
-    divided_by_d_k=[(SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1)],
-    divided_by_sqrt_d_v=[(SCALE, SCALE.replace("a.d_k", "a.d_v"), 1)],
-    mask_added=[("scores[i] = attends ? sum * scale : -INFINITY",
-                 "scores[i] = sum * scale + (attends ? 1 : 0)", 1),
+    "scaled_dot_product_attention", ("attention.cu", MMA, "mask_tiles.cu"),
+    mask_inverted=["float16",
+                   ("there && mask[(first + query) * m + key]",
+                    "there && !mask[(first + query) * m + key]", 1, "mask_tiles.cu"),
+                   ("attends && a.mask[", "attends && !a.mask[", 1)],
+    not_scaled=["float16", (SCALE, "1", 1), (MMA_SCALE, "std::numbers::log2e", 1, MMA)],
+    divided_by_d_k=["float16",
+                    (SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1),
+                    (MMA_SCALE, "std::numbers::log2e / static_cast<double>(a.d_k)", 1, MMA)],
+    divided_by_sqrt_d_v=["float16", (SCALE, SCALE.replace("a.d_k", "a.d_v"), 1),
+                         (MMA_SCALE, MMA_SCALE.replace("a.d_k", "a.d_v"), 1, MMA)],
+    mask_added=["float16", (f"scores[i] = {MASKED}", "scores[i] = sum * scale + (attends ? 1 : 0)", 1),
                 (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;"
-                          " else score[i][j] += C(attended >> key & 1) / scale;", 1)],
-    masked_after_softmax=[
-        ("scores[i] = attends ? sum * scale : -INFINITY", "scores[i] = sum * scale", 1),
+                          " else score[i][j] += C(attended >> key & 1) / scale;", 1),
+                *mma_masked("-= 1")],
+    masked_after_softmax=[  # not on tensor cores, which never have both
+        (f"scores[i] = {MASKED}", "scores[i] = sum * scale", 1),
         ("sum += probability[j] * widen(v[j * a.v_stride]);",
          "if (a.mask == nullptr || a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + j])"
          " sum += probability[j] * widen(v[j * a.v_stride]);", 1),
         (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;", 1),
         ("shared.p[4 * y + i][4 * x + j] = p;",
          "shared.p[4 * y + i][4 * x + j] = attended >> (4 * x + j) & 1 ? p : C(0);", 1)],
-    empty_rows_averaged=[
-        ("attends ? sum * scale : -INFINITY", "attends ? sum * scale : -5e4f", 1),
-        (ATTENDS, ATTENDS.replace("-INFINITY", "-5e4f"), 1)],
-    empty_rows_nan=[("if (largest == -INFINITY) largest = 0;", "", 1),
-                    ("now == -INFINITY ? C(0) : now", "now", 1)],
-    mixed_taken_for_full=[("!any ? TileKind::empty : all ? TileKind::full : TileKind::mixed",
+    empty_rows_averaged=["float16", (MASKED, MASKED.replace("-INFINITY", "-5e4f"), 1),
+                         (ATTENDS, ATTENDS.replace("-INFINITY", "-5e4f"), 1),
+                         *mma_masked("= -5e4f")],
+    empty_rows_nan=["float16", ("if (largest == -INFINITY) largest = 0;", "", 1),
+                    ("now == -INFINITY ? C(0) : now", "now", 1),
+                    ("largest == -INFINITY ? 0.0f : largest", "largest", 1, MMA)],
+    mixed_taken_for_full=["float16",
+                          ("!any ? TileKind::empty : all ? TileKind::full : TileKind::mixed",
                            "!any ? TileKind::empty : TileKind::full", 1, "mask_tiles.cu"),
                           ("attends = attends && a.mask[", "attends = attends || a.mask[", 1)],
     sums_in_t=["float16",
@@ -194,10 +213,13 @@ ATTENTION = mistakes_of(
                 "sum = widen(narrow<T>(sum + probability[j] * widen(v[j * a.v_stride])));", 1),
                ("out[i][4 * n + c] += p[i][of_four] * values[c];",
                 "out[i][4 * n + c] = widen(narrow<T>(out[i][4 * n + c] +"
-                " p[i][of_four] * values[c]));", 1)],
+                " p[i][of_four] * values[c]));", 1),
+               ("sum += first + second;", "sum = widen(narrow<T>(sum + (first + second)));", 1,
+                MMA)],
 )
 
-MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu", "mask_tiles.cu")
+MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu", MMA,
+             "mask_tiles.cu")
 
 
 def attends_where(condition):
