@@ -39,15 +39,6 @@
 namespace prenorm::cuda {
 namespace {
 
-/// True where there is something to launch.
-template <class T>
-bool has_outputs(const Attention<T>& a) {
-  if (a.batch.size == 0 || a.n == 0 || a.d_v == 0) return false;
-  if (a.d_k > 0 && a.m > 0) return true;
-  throw std::invalid_argument(std::string(a.name) + ": " + (a.m > 0 ? "d_k" : "m") +
-                              " is 0, there is nothing to sum over");
-}
-
 /// 1 / sqrt(d_k)
 template <class T>
 compute_t<T> scale_of(const Attention<T>& a) {
@@ -335,7 +326,7 @@ void attention_v2(const Attention<T>& a, Stream stream) {
 
 template <class T>
 void attention_launched(const Attention<T>& a, Stream stream) {
-  if (!has_outputs(a)) return;
+  if (!has_outputs(a) || attention_mma(a, stream)) return;
   attention_v2(a, stream);
 }
 
@@ -350,45 +341,6 @@ PRENORM_ATTENTIONS(bfloat16)
 #undef PRENORM_ATTENTIONS
 
 namespace {
-
-/// The call, where all tensors are compact.
-template <class T>
-Attention<T> attention_of(View<const T> q, View<const T> k, View<const T> v,
-                          const std::optional<View<const bool>>& mask, View<T> y) {
-  const auto matrix = [](const auto& t) {  // its last two extents
-    return std::pair(t.shape(t.dimension() - 2), t.shape(t.dimension() - 1));
-  };
-  const auto [n, d_k] = matrix(q);
-  const auto [m, d_v] = matrix(v);
-  Attention<T> a{"scaled_dot_product_attention",
-                 q.data(),
-                 k.data(),
-                 v.data(),
-                 y.data(),
-                 n,
-                 m,
-                 d_k,
-                 d_v,
-                 d_k,
-                 d_k,
-                 d_v,
-                 d_v,
-                 {}};
-  if (mask) {
-    a.mask = mask->data();
-    a.masks = 1;
-    for (const std::int64_t extent : mask->shape().first(mask->dimension() - 2)) a.masks *= extent;
-  }
-  const std::size_t axes = y.dimension() - 2;
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    const auto stride = [&](const auto& t, std::int64_t part) {
-      return part * batch_stride(t.shape().first(t.dimension() - 2), axis, axes);
-    };
-    a.batch.append(y.shape(axis), {stride(q, n * d_k), stride(k, m * d_k), stride(v, m * d_v),
-                                   stride(y, n * d_v), mask ? stride(*mask, 1) : 0});
-  }
-  return a;
-}
 
 /// scaled_dot_product_attention by one of them.
 template <auto attend, class T>

@@ -5,7 +5,11 @@
 #include "broadcast.cuh"
 #include "device.cuh"
 
+#include <optional>
 #include <prenorm/prenorm.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace prenorm::cuda {
 
@@ -28,6 +32,54 @@ struct Attention {
   bool causal = false;  // query i attends to keys j <= i only
 };
 
+/// True where there is something to launch. Outputs without terms are std::invalid_argument.
+template <class T>
+bool has_outputs(const Attention<T>& a) {
+  if (a.batch.size == 0 || a.n == 0 || a.d_v == 0) return false;
+  if (a.d_k > 0 && a.m > 0) return true;
+  throw std::invalid_argument(std::string(a.name) + ": " + (a.m > 0 ? "d_k" : "m") +
+                              " is 0, there is nothing to sum over");
+}
+
+/// scaled_dot_product_attention's call, whose tensors are all compact.
+template <class T>
+Attention<T> attention_of(View<const T> q, View<const T> k, View<const T> v,
+                          const std::optional<View<const bool>>& mask, View<T> y) {
+  const auto matrix = [](const auto& t) {  // its last two extents
+    return std::pair(t.shape(t.dimension() - 2), t.shape(t.dimension() - 1));
+  };
+  const auto [n, d_k] = matrix(q);
+  const auto [m, d_v] = matrix(v);
+  Attention<T> a{"scaled_dot_product_attention",
+                 q.data(),
+                 k.data(),
+                 v.data(),
+                 y.data(),
+                 n,
+                 m,
+                 d_k,
+                 d_v,
+                 d_k,
+                 d_k,
+                 d_v,
+                 d_v,
+                 {}};
+  if (mask) {
+    a.mask = mask->data();
+    a.masks = 1;
+    for (const std::int64_t extent : mask->shape().first(mask->dimension() - 2)) a.masks *= extent;
+  }
+  const std::size_t axes = y.dimension() - 2;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const auto stride = [&](const auto& t, std::int64_t part) {
+      return part * batch_stride(t.shape().first(t.dimension() - 2), axis, axes);
+    };
+    a.batch.append(y.shape(axis), {stride(q, n * d_k), stride(k, m * d_k), stride(v, m * d_v),
+                                   stride(y, n * d_v), mask ? stride(*mask, 1) : 0});
+  }
+  return a;
+}
+
 /// Three passes through memory, which holds all scores.
 ///
 /// This and the others: m = 0 or d_k = 0 with an output that is not empty is std::invalid_argument;
@@ -48,5 +100,11 @@ void attention_launched(const Attention<T>& attention, Stream stream);
 /// or d_v is more than 256. Only for calls with outputs and terms (attention_mma.cu).
 template <class T>
 bool attention_mma(const Attention<T>& attention, Stream stream);
+
+/// v4, on Hopper's tensor cores: false, and nothing is done, where v4 does not take the call; what
+/// it takes is said in attention_wgmma.cu, which is compiled for devices alone. Only for calls with
+/// outputs and terms.
+template <class T>
+bool attention_wgmma(const Attention<T>& attention, Stream stream);
 
 }  // namespace prenorm::cuda

@@ -4,6 +4,7 @@
 // What the emulator finds by itself is in test_emulator.cpp.
 #include "device.cuh"
 #include "launch.cuh"
+#include "mma.cuh"
 
 #include <cstdio>
 #include <map>
@@ -40,6 +41,26 @@ __global__ void reads_beyond_dynamic_shared(const float* x, float* y) {
 __global__ void writes_beyond_dynamic_shared(const float* x, float* y) {
   auto* shared = dynamic_shared<float>();
   shared[threadIdx.x + (blockIdx.x == 1 ? 1 : 0)] = x[global_thread()];
+  __syncthreads();
+  y[global_thread()] = shared[threadIdx.x];
+}
+
+__global__ void loads_rows_beyond_dynamic_shared(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  shared[threadIdx.x] = x[global_thread()];
+  __syncthreads();
+  unsigned to[4];
+  ldmatrix(to, shared + threadIdx.x % 16 * 4 + (blockIdx.x == 1 && threadIdx.x == 63 ? 4 : 0));
+  y[global_thread()] = static_cast<float>(to[0]);
+}
+
+__global__ void copies_beyond_global(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  if (threadIdx.x % 4 == 3) {  // the last four are the step too far
+    copy_async(shared + threadIdx.x - 3, x + global_thread() - (threadIdx.x < 63 ? 3 : 3 - 4), 16);
+  }
+  commit_copies();
+  wait_for_copies<0>();
   __syncthreads();
   y[global_thread()] = shared[threadIdx.x];
 }
@@ -81,6 +102,31 @@ __global__ void atomic_on_unwritten_shared(const float*, float* y) {
   atomicAdd(&count, 1u);
   __syncthreads();
   y[global_thread()] = static_cast<float>(count);
+}
+
+/// Waits for the copies after it has read what they bring.
+__global__ void reads_before_a_copy_is_there(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  float sum = 0;
+  for (int round = 0; round < 2; ++round) {
+    if (threadIdx.x % 4 == 0) copy_async(shared + threadIdx.x, x + global_thread(), 16);
+    commit_copies();
+    if (round == 0) wait_for_copies<0>();
+    __syncthreads();
+    sum += shared[threadIdx.x ^ 1];
+    __syncthreads();
+    wait_for_copies<0>();
+  }
+  y[global_thread()] = sum;
+}
+
+__global__ void loads_unwritten_rows(const float*, float* y) {
+  auto* shared = dynamic_shared<std::uint16_t>();  // of 16 rows of 8
+  unsigned to[4];
+  if (threadIdx.x < 64 && threadIdx.x != 5) shared[threadIdx.x] = 1;
+  __syncthreads();
+  ldmatrix(to, shared + threadIdx.x % 8 * 8);
+  y[global_thread()] = static_cast<float>(to[0]);
 }
 
 // ---- races (ThreadSanitizer) --------------------------------------------------------------------
@@ -150,6 +196,40 @@ __global__ void races_between_distant_blocks(const float* x, float* y) {
   if (threadIdx.x == 3 && blockIdx.x % 16 == 1) y[0] += x[threadIdx.x];
 }
 
+/// Each thread waits for its own copies, but not for the others.
+__global__ void races_with_a_copy(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  if (threadIdx.x % 4 == 0) copy_async(shared + threadIdx.x, x + global_thread(), 16);
+  commit_copies();
+  wait_for_copies<0>();
+  y[global_thread()] = shared[threadIdx.x ^ 1];  // no barrier before it
+}
+
+/// The copy that begins is for what others still read; when it is waited for they have long read.
+__global__ void races_with_the_next_copy(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();
+  const auto copy = [&] {
+    if (threadIdx.x % 4 == 0) copy_async(shared + threadIdx.x, x + global_thread(), 16);
+    commit_copies();
+  };
+  copy();
+  wait_for_copies<0>();
+  __syncthreads();
+  y[global_thread()] = shared[threads - 1 - threadIdx.x];
+  copy();  // no barrier before it
+  __syncthreads();
+  wait_for_copies<0>();
+}
+
+/// ldmatrix brings no writes into order.
+__global__ void races_with_ldmatrix(const float*, float* y) {
+  auto* shared = dynamic_shared<std::uint16_t>() + threadIdx.x / 32 * 64;
+  unsigned to[4];
+  for (unsigned i = threadIdx.x % 32; i < 64; i += 32) shared[i] = 1;
+  ldmatrix(to, shared + threadIdx.x % 8 * 8);  // no __syncwarp before it
+  y[global_thread()] = static_cast<float>(to[0]);
+}
+
 // ---- none of all that ---------------------------------------------------------------------------
 
 /// A reduction with barriers, done twice over the same shared memory.
@@ -189,6 +269,28 @@ __global__ void clean_syncwarp(const float* x, float* y) {
   y[global_thread()] = value;
 }
 
+/// Two buffers in turn: while one is read, the next copy is under way. One product by a warp.
+__global__ void clean_copies(const float* x, float* y) {
+  auto* shared = dynamic_shared<float>();  // of 32 rows of 2, or of 16 rows of 8 halves
+  const auto copy = [&](unsigned buffer) {
+    if (threadIdx.x < 8) copy_async(shared + buffer * 32 + threadIdx.x * 4, x, 16);
+    commit_copies();
+  };
+  float sum[4] = {};
+  copy(0);
+  for (unsigned round = 0; round < 4; ++round) {
+    copy(1 - round % 2);
+    wait_for_copies<1>();
+    __syncthreads();
+    unsigned a[4];
+    ldmatrix(a, shared + round % 2 * 32 + threadIdx.x % 8 * 4);
+    mma<prenorm::bfloat16>(sum, a, a[0], a[1]);
+    __syncthreads();
+  }
+  wait_for_copies<0>();
+  y[global_thread()] = sum[0];
+}
+
 /// The threads of a block count themselves.
 __global__ void clean_atomics(const float* x, float* y) {
   __shared__ unsigned count;
@@ -211,10 +313,14 @@ const std::map<std::string, Planted> kernels{
     PRENORM_PLANTED(reads_beyond_dynamic_shared),
     PRENORM_PLANTED(writes_beyond_dynamic_shared),
     PRENORM_PLANTED(reads_beyond_static_shared),
+    PRENORM_PLANTED(loads_rows_beyond_dynamic_shared),
+    PRENORM_PLANTED(copies_beyond_global),
     PRENORM_PLANTED(reads_unwritten_static_shared),
     PRENORM_PLANTED(reads_unwritten_dynamic_shared),
     PRENORM_PLANTED(reads_half_written_shared),
     PRENORM_PLANTED(atomic_on_unwritten_shared),
+    PRENORM_PLANTED(reads_before_a_copy_is_there),
+    PRENORM_PLANTED(loads_unwritten_rows),
     PRENORM_PLANTED(races_in_static_shared),
     PRENORM_PLANTED(races_in_dynamic_shared),
     PRENORM_PLANTED(races_past_a_barrier),
@@ -224,10 +330,14 @@ const std::map<std::string, Planted> kernels{
     PRENORM_PLANTED(races_in_global),
     PRENORM_PLANTED(races_between_blocks),
     {"races_between_distant_blocks", {races_between_distant_blocks, 18}},
+    PRENORM_PLANTED(races_with_a_copy),
+    PRENORM_PLANTED(races_with_the_next_copy),
+    PRENORM_PLANTED(races_with_ldmatrix),
     PRENORM_PLANTED(clean_reduction),
     PRENORM_PLANTED(clean_shuffles),
     PRENORM_PLANTED(clean_syncwarp),
     PRENORM_PLANTED(clean_atomics),
+    PRENORM_PLANTED(clean_copies),
 #undef PRENORM_PLANTED
 };
 

@@ -212,6 +212,8 @@ BOOST_AUTO_TEST_CASE(every_shipped_shape_fits_its_problem) {
   check("cpu_embedding float32", 33619968, 0);
   check("rmsnorm_8192x4096 bfloat16", 134225920, 134217728);
   BOOST_TEST(workloads.at("block_llama3_4096 bfloat16").flops == 2130337333248);
+  // Two documents leave half of the scores of 8192 positions; the mask is one for all heads.
+  check("attention_llama3_8192_documents bfloat16", 335544320, 549755813888);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_shapes_that_is_wrong_is_refused) {
@@ -302,6 +304,45 @@ BOOST_AUTO_TEST_CASE(values_are_fresh_in_every_call_and_the_same_for_a_seed) {
   BOOST_TEST(first[2]->at(3000) == 1);  // [1, 0]
   BOOST_TEST(first[2]->at(2 * 3000 - 1) == 0);
   BOOST_TEST(first[2]->at(3000 * 3000 - 1) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(documents_attend_to_themselves) {
+  const Signature signature = parse_signature("mask[..., n, m]: bool -> y[..., n]: bool");
+  const auto documents = [&](const std::string& draw, const Json& dims) {
+    Json entry = twice_entry();
+    entry["dims"] = dims;
+    entry["inputs"] = {{"mask", "[batch, n, m] ~ " + draw}};
+    entry["flops"] = "1";
+    const auto read_back = read(Json::array({entry})).at(0);
+    Values values(1);
+    const Tensor mask = *values.fresh(bind_entry(read_back, DType::float32, signature)).at(0);
+    std::string text;
+    for (std::int64_t i = 0; i < mask.size(); ++i) text += mask.at(i) == 1 ? '1' : '.';
+    return text;
+  };
+  // The last one takes the rest; each mask of a batch is the same.
+  const std::string five =
+      "11..."
+      "11..."
+      "..111"
+      "..111"
+      "..111";
+  BOOST_TEST(documents("block_diagonal(2)", {{"batch", 2}, {"n", 5}, {"m", 5}}) == five + five);
+  BOOST_TEST(documents("block_diagonal(1)", {{"batch", 1}, {"n", 2}, {"m", 2}}) == "1111");
+  BOOST_TEST(documents("block_diagonal(2)", {{"batch", 1}, {"n", 2}, {"m", 6}}) == "111......111");
+  for (const std::string draw : {"block_diagonal", "block_diagonal()", "block_diagonal(0)",
+                                 "block_diagonal(-1)", "block_diagonal(2.5)", "block_diagonal(2",
+                                 "block_diagonal(2, 3)", "block_diagonal(n)", "block_diagonals"}) {
+    BOOST_TEST(contains(complaint([&] {
+                          documents(draw, {{"batch", 1}, {"n", 5}, {"m", 5}});
+                        }),
+                        "draw '" + draw + "'"),
+               draw);
+  }
+  BOOST_TEST(contains(complaint([&] {
+                        documents("block_diagonal(3)", {{"batch", 1}, {"n", 2}, {"m", 5}});
+                      }),
+                      "more documents than positions"));
 }
 
 BOOST_AUTO_TEST_CASE(contestants_take_turns_with_the_same_fresh_values) {
@@ -458,8 +499,9 @@ BOOST_AUTO_TEST_CASE(json_tells_everything) {
   Row wrong = row("wrong", {1e-3});
   wrong.verdict = Verdict::wrong;
   wrong.message = "bad \xff byte";
-  BenchReport report =
-      report_of({row("ours", {1e-3, 3e-3, 2e-3}), wrong, row("peer", {4e-3}, true)});
+  Row peer = row("peer", {4e-3}, true);
+  peer.note = "takes flash";
+  BenchReport report = report_of({row("ours", {1e-3, 3e-3, 2e-3}), wrong, peer});
   report.compare = CompareTimes{10, summarize_times({1}), summarize_times({2})};
   const Json json = Json::parse(to_json(report));
   BOOST_TEST(json["version"] == 1);
@@ -481,6 +523,7 @@ BOOST_AUTO_TEST_CASE(json_tells_everything) {
   BOOST_TEST(json["rows"][1]["status"] == "WRONG");
   BOOST_TEST(json["rows"][1]["seconds"].is_null());
   BOOST_TEST(json["rows"][2]["peer"] == true);
+  BOOST_TEST(json["rows"][2]["note"] == "takes flash");
 }
 
 BOOST_AUTO_TEST_CASE(the_picture_has_a_point_a_row) {

@@ -75,6 +75,21 @@ def small_entries():
     return entries
 
 
+def multihead_entries():
+    """What no shipped entry has: projections in one product, and positions of each sequence."""
+    square = "[d_model, d_model] ~ normal(0, 0.3)"
+    common = {"dtypes": ["float32"], "flops": "1",
+              "dims": {"batch": 3, "seq": 5, "d_model": 8, "d_qkv": 24}}
+    x = {"x": "[batch, seq, d_model] ~ normal(0, 1)"}
+    return [entry("fused", problem="multihead_self_attention_fused_qkv", scalars={"num_heads": 2},
+                  inputs={**x, "w_qkv": "[d_qkv, d_model] ~ normal(0, 0.3)", "w_o": square},
+                  **common),
+            entry("positions", problem="multihead_self_attention_with_rope",
+                  inputs={**x, **dict.fromkeys(["w_q", "w_k", "w_v", "w_o"], square),
+                          "token_positions": "[batch, seq] ~ integer(0, 40)"},
+                  scalars={"num_heads": 2, "max_seq_len": 40}, **common)]
+
+
 def test_a_run_from_end_to_end(bench, shapes, tmp_path):
     file = shapes(entry("first"), entry("second", dtypes=["float64", "bfloat16"]),
                   roof())
@@ -168,7 +183,7 @@ def test_list_times_nothing(bench):
     done = bench("--list", "--problem", "rope")
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["shape", "problem", "dtype", "set", "inputs", "model"]
-    assert len(lines) == 2 + 3 and "token_positions[256]" in done.stdout
+    assert len(lines) == 2 + 5 and "token_positions[256]" in done.stdout
     shipped = json.loads(SHIPPED.read_text())["shapes"]
     every = bench("--list").stdout.splitlines()
     assert len(every) == 2 + sum(len(each["dtypes"]) for each in shipped)
@@ -182,7 +197,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/cpuinfo").exists(),
 def test_pytorch_computes_what_the_reference_does(bench, shapes, tmp_path):
     # Also the check of the peer: its outputs are held against the reference as anybody's are.
     out = tmp_path / "out.json"
-    file = shapes(*small_entries())
+    file = shapes(*small_entries(), *multihead_entries())
     done = bench("--shapes", file, "--pytorch", sys.executable, "--compare", "--json", out)
     report = json.loads(out.read_text())
     peers = [row for row in report["rows"] if row["peer"]]
@@ -193,6 +208,75 @@ def test_pytorch_computes_what_the_reference_does(bench, shapes, tmp_path):
         assert len(row["ratios"]) == 1
     assert peers[0]["contestant"].startswith("pytorch ") and " eager" in done.stdout
     assert report["compare"]["elements"] == 10_000_000
+
+
+FAKE_PEER = '''#!{python}
+"""Says what a peer with backends says; computes RMSNorm."""
+import json, socket, struct, sys
+import numpy as np
+
+connection = socket.socket(fileno=3)
+
+def answer(value):
+    text = json.dumps(value).encode()
+    connection.sendall(struct.pack("<I", len(text)) + text)
+
+answer({{"name": "fake 1", "threads": 1,
+        "variants": {{"eager": None, "flash": ["rmsnorm"], "other": ["softmax"]}}}})
+while length := connection.recv(4):
+    request = json.loads(connection.recv(struct.unpack("<I", length)[0]))
+    if request["variant"] != "eager":
+        answer({{"absent": "no gains, please"}})
+        continue
+    x, weight = (np.fromfile(request["inputs"][name]["file"], "f4")
+                 .reshape(request["inputs"][name]["shape"]) for name in ("x", "weight"))
+    mean = (x.astype("f8") ** 2).mean(-1, keepdims=True)
+    y = x / np.sqrt(mean + request["scalars"]["eps"]) * weight
+    y.astype("f4").tofile(request["outputs"][0]["file"])
+    answer({{"seconds": 1.0, "note": "takes flash"}})
+'''
+
+
+def test_what_a_peer_says_is_shown(bench, shapes, tmp_path):
+    peer, out = tmp_path / "peer", tmp_path / "out.json"
+    peer.write_text(FAKE_PEER.format(python=sys.executable))
+    peer.chmod(0o755)
+    done = bench("--shapes", shapes(roof(), entry("first"), entry("second")), "--pytorch", peer,
+                 "--json", out)
+    first, = [line for line in done.stdout.splitlines() if line.startswith("first")]
+    assert first.endswith("0.00 takes flash  -"), first
+    lines = [line for line in done.stdout.splitlines() if " does not take " in line]
+    assert lines == ["fake 1 flash does not take roof float32, first float32, second float32: "
+                     "no gains, please"]
+    rows = {(row["shape"], row["contestant"]): row for row in rows_of(out) if row["peer"]}
+    # The other is for softmax.
+    assert {name for _, name in rows} == {"fake 1 eager", "fake 1 flash"}
+    assert rows["first", "fake 1 eager"]["note"] == "takes flash"
+    flash = rows["first", "fake 1 flash"]
+    assert (flash["status"], flash["message"]) == ("NOT_IMPLEMENTED", "no gains, please")
+
+
+@needs_proc
+def test_what_the_peer_makes_of_draws_and_warnings():
+    code = f"""
+import sys, warnings
+sys.path.insert(0, {str(PEER.parent)!r})
+import pytorch
+tensor = {{"shape": [1, 5, 5], "draw": "block_diagonal(2)", "dtype": "bool"}}
+mask = pytorch.draw_input(tensor, {{}}, None)
+assert mask.int().tolist() == [[[1, 1, 0, 0, 0]] * 2 + [[0, 0, 1, 1, 1]] * 3]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert pytorch.refusal(caught) == "this backend takes no such call"
+    for text in ["Flash attention kernel not used because: (Triggered internally at a.cpp:1.)",
+                 "Flash Attention does not support masks. (Triggered internally at a.cpp:2.)",
+                 "Flash Attention does not support masks. (Triggered internally at a.cpp:2.)",
+                 "CuDNN attention has been runtime disabled. (Triggered internally at a.cpp:3.)"]:
+        warnings.warn(text)
+assert pytorch.refusal(caught) == "Flash Attention does not support masks."
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
 
 
 def run_peer(*words, code=0):

@@ -4,6 +4,7 @@ than cuda/ceilings.json allows. Reads what ptxas said when the solutions were bu
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -67,6 +68,10 @@ def complaints(report, ceilings):
     """What is wrong, a line a kernel; and the names of the kernels that were seen."""
     kernels = kernels_of(report)
     found, seen = [], {}
+    # Such as wgmma made to wait for each other, or setmaxnreg left out: what ptxas says by a number
+    # it did because it could not do what was written.
+    for remark in re.findall(r"^ptxas .*?(\(C\d+\) .*)", report, re.MULTILINE):
+        found.append(f"ptxas: {remark}")
     for kernel, name in zip(kernels, demangled([k.symbol for k in kernels])):
         who = f"{name} for {kernel.architecture}"
         template = name.split("<")[0]
@@ -116,11 +121,12 @@ def test_every_kernel_is_under_its_ceiling():
     assert not loose, "\n".join(loose)
 
 
-def compiled(tmp_path, source):
+def compiled(tmp_path, source, architecture="90"):
     """What ptxas says of a source."""
     (tmp_path / "planted.cu").write_text(source)
     return subprocess.run(
-        [NVCC, "-std=c++20", "-O3", "-gencode", "arch=compute_90,code=sm_90", "-Xptxas", "-v",
+        [NVCC, "-std=c++20", "-O3", "-gencode",
+         f"arch=compute_{architecture},code=sm_{architecture}", "-Xptxas", "-v",
          "-c", "planted.cu", "-o", "planted.o"],
         cwd=tmp_path, capture_output=True, text=True, check=True).stderr
 
@@ -155,3 +161,47 @@ def test_a_kernel_that_grows_is_named(tmp_path):
         "grown<float> for sm_90 has grown to 256 bytes of shared memory, its ceiling is 128"]
     found, _ = complaints(report, {})
     assert len(found) == 1 and "grown<float> for sm_90 has no ceiling" in found[0]
+
+
+# One wgmma that nothing fences or waits for; a setmaxnreg where nothing bounds the registers.
+UNFENCED = """
+__global__ void planted(float* y) {
+  float d[4] = {y[0], y[1], y[2], y[3]};
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+               "{%0, %1, %2, %3}, %4, %4, 1, 1, 1, 0, 0;"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(0ull));
+  y[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
+}
+"""
+UNBOUNDED = """
+__global__ void planted(float* y) {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+  y[threadIdx.x] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize("source, remark", [(UNFENCED, "(C7519)"), (UNBOUNDED, "(C7508)")],
+                         ids=["wgmma", "setmaxnreg"])
+def test_what_ptxas_did_not_do_is_found(tmp_path, source, remark):
+    report = compiled(tmp_path, source, "90a")
+    found, _ = complaints(report, {"planted": {"registers": 255, "shared_bytes": 0}})
+    assert found and found[0].startswith(f"ptxas: {remark}"), report
+
+
+def test_hopper_attention_uses_hopper():
+    """Its products by the warpgroups' tensor cores, its copies by the copy engine."""
+    objects = list((BUILD / "cuda").rglob("attention_wgmma.cu.o"))
+    disassembler = shutil.which("cuobjdump") or shutil.which("cuobjdump", path=Path(NVCC).parent)
+    if not objects or not disassembler:
+        pytest.skip("there is no code for 9.0, or no cuobjdump")
+    code = subprocess.run([disassembler, "-sass", objects[0]], capture_output=True, text=True,
+                          check=True).stdout
+    kernels = code.split("Function : ")[1:]
+    assert len(kernels) == 4  # two types, two d_k
+    for kernel in kernels:
+        counts = {word: kernel.count(word) for word in
+                  ("HGMMA", ".tnspB", "UTMALDG", "UTMASTG", "USETMAXREG", " HMMA", " LDL", " STL")}
+        assert counts["HGMMA"] > counts[".tnspB"] > 0 and counts["UTMALDG"] and counts["UTMASTG"]
+        assert counts["USETMAXREG"] == 2
+        assert counts[" HMMA"] + counts[" LDL"] + counts[" STL"] == 0

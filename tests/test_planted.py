@@ -23,6 +23,8 @@ OUT_OF_BOUNDS = {
     "writes_beyond_global": r"heap-buffer-overflow.*WRITE of size 4",
     "reads_beyond_dynamic_shared": r"heap-buffer-overflow.*READ of size 4",
     "writes_beyond_dynamic_shared": r"heap-buffer-overflow.*WRITE of size 4",
+    "loads_rows_beyond_dynamic_shared": r"heap-buffer-overflow.*READ of size 16",
+    "copies_beyond_global": r"heap-buffer-overflow.*READ of size 1 ",
     "reads_beyond_static_shared": r"index 64 out of bounds for type 'float \[64\]'",
 }
 # Kernel: the thread that reads, and what.
@@ -35,13 +37,17 @@ UNWRITTEN = {
         7, "reads 4 bytes that no thread has written, static shared memory"),
     "atomic_on_unwritten_shared": (
         0, "reads 4 bytes that no thread has written, static shared memory"),
+    "reads_before_a_copy_is_there": (
+        63, "reads 4 bytes that no thread has written, byte 248 of dynamic shared memory"),
+    "loads_unwritten_rows": (
+        0, "reads 16 bytes that no thread has written, byte 0 of dynamic shared memory"),
 }
 RACES = [
     "races_in_static_shared", "races_in_dynamic_shared", "races_past_a_barrier",
     "races_within_a_warp", "races_between_groups_of_a_warp", "races_after_a_shuffle",
-    "races_in_global", "races_between_blocks", "races_between_distant_blocks",
+    "races_with_a_copy", "races_with_the_next_copy", "races_with_ldmatrix", "races_in_global", "races_between_blocks", "races_between_distant_blocks",
 ]
-CLEAN = ["clean_reduction", "clean_shuffles", "clean_syncwarp", "clean_atomics"]
+CLEAN = ["clean_reduction", "clean_shuffles", "clean_syncwarp", "clean_atomics", "clean_copies"]
 
 
 def only_in(mode, cases):
@@ -91,7 +97,9 @@ def test_the_same_solution_within_its_tensors(program):
 def test_read_of_shared_memory_never_written(name):
     done = run_planted(name)
     thread, what = UNWRITTEN[name]
-    block = 0 if name in ("reads_half_written_shared", "atomic_on_unwritten_shared") else 1
+    in_every_block = ("reads_half_written_shared", "atomic_on_unwritten_shared",
+                      "reads_before_a_copy_is_there", "loads_unwritten_rows")
+    block = 0 if name in in_every_block else 1
     assert done.returncode == 1
     assert done.stderr == f"kernel {name}, block ({block}, 0, 0), thread ({thread}, 0, 0): {what}\n"
 

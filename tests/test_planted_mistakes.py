@@ -360,7 +360,8 @@ class Workshop:
                 objects.append(self.once((dtype, source),
                                          lambda: self.compiled(as_it_is, source)))
         library = self.room / f"{name}.so"
-        self.run("-shared", "-o", library, *objects, folder("PRENORM_EMULATOR"), "-lboost_context")
+        self.run("-shared", "-o", library, *objects,
+                 *str(folder("PRENORM_EMULATOR")).split(":"), "-lboost_context")
         return library
 
     @staticmethod

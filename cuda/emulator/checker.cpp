@@ -26,10 +26,10 @@ struct Region {
     const auto* at = static_cast<const std::byte*>(address);
     return at >= begin && at < begin + written.size();
   }
-  void write(const void* address, std::size_t bytes) {
+  void write(const void* address, std::size_t bytes, bool now = true) {
     const auto first = static_cast<const std::byte*>(address) - begin;
     const auto end = std::min(static_cast<std::size_t>(first) + bytes, written.size());
-    std::fill(written.begin() + first, written.begin() + static_cast<std::ptrdiff_t>(end), true);
+    std::fill(written.begin() + first, written.begin() + static_cast<std::ptrdiff_t>(end), now);
   }
   bool is_written(const void* address, std::size_t bytes) const {
     const auto first = static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin);
@@ -100,6 +100,12 @@ void begin_block(const std::byte* dynamic, std::size_t bytes) {
   static_shared.write(&blockDim, sizeof blockDim);
   static_shared.write(&gridDim, sizeof gridDim);
   active = true;
+}
+
+void forget(const void* at, std::size_t bytes) {
+  for (Region* region : {&static_shared, &dynamic_shared}) {
+    if (region->holds(at)) region->write(at, bytes, false);
+  }
 }
 
 void end_block() { active = false; }

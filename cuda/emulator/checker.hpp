@@ -12,10 +12,13 @@ namespace prenorm::emulator::checker {
 #if defined(PRENORM_EMULATOR_CHECKER)
 /// All shared memory, static and dynamic, counts as unwritten from here on.
 void begin_block(const std::byte* dynamic, std::size_t bytes);
+/// These bytes, where they are shared memory, count as unwritten again.
+void forget(const void* at, std::size_t bytes);
 /// Nothing is looked at from here on.
 void end_block();
 #else
 inline void begin_block(const std::byte*, std::size_t) {}
+inline void forget(const void*, std::size_t) {}
 inline void end_block() {}
 #endif
 

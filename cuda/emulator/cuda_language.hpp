@@ -17,6 +17,7 @@
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 // A block runs on one thread of the machine, so what is the block's own is that thread's own.
 #define __shared__ static thread_local
 
@@ -162,5 +163,7 @@ template <std::integral T>
 T max(T a, T b) {
   return a < b ? b : a;
 }
+/// The place of the lowest bit that is set, from 1 on; 0 where none is.
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }

@@ -88,6 +88,12 @@ struct Thread {
   unsigned mask = 0;
   int source = 0;
   std::uint64_t bits = 0;  // given; then what comes of it
+  Combine combine = nullptr;
+  void* operand = nullptr;
+  // Copies that it has begun, in order; the first of those not yet made; groups it has committed.
+  std::vector<std::pair<AsyncCopy, int>> copies;  // with their groups
+  std::size_t copies_made = 0;
+  int groups = 0;
 };
 
 struct Warp {
@@ -103,6 +109,10 @@ class Block {
   // What the running thread asks for.
   Votes barrier(bool predicate);
   std::uint64_t warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source);
+  void collective(const char* word, void* operand, Combine combine);
+  void begin_copy(const AsyncCopy& copy);
+  void commit_copies() { ++threads_[current_].groups; }
+  bool next_copy(int groups_left, AsyncCopy* copy);
   int lane() const { return static_cast<int>(current_ % warp_size); }
   unsigned running_lanes() const { return warps_[current_ / warp_size].running; }
   std::byte* shared() const { return shared_.get(); }
@@ -133,6 +143,8 @@ class Block {
   void synchronize(auto each, void* at);
   void complete_warp_operation(std::size_t warp, const Thread& example);
   void check_operation(std::size_t thread, unsigned lanes) const;
+  void enter_warp_operation(const char* word, unsigned mask);
+  void check_copies() const;
   [[noreturn]] void report_stuck() const;
   std::string what_it_does(const Thread& thread) const;
 
@@ -190,6 +202,9 @@ void Block::prepare(const Launch& launch, uint3 index) {
   warps_.assign((size_ + warp_size - 1) / warp_size, Warp{});
   for (std::size_t i = 0; i < size_; ++i) {
     threads_[i].state = State::fresh;
+    threads_[i].copies.clear();
+    threads_[i].copies_made = 0;
+    threads_[i].groups = 0;
     warps_[i / warp_size].running |= 1u << i % warp_size;
     if constexpr (RaceFiber::used) {
       // It keeps 63 letters.
@@ -307,6 +322,7 @@ void Block::run_to_its_end(std::size_t thread, const std::function<void()>& body
   RaceFiber::acquire(&begin_);
   try {
     body();
+    check_copies();
   } catch (const Abandoned&) {
   } catch (...) {
     failure_ = std::current_exception();
@@ -367,7 +383,22 @@ Votes Block::barrier(bool predicate) {
 std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64_t bits,
                                     int source) {
   Thread& self = threads_[current_];
-  Warp& warp = warps_[current_ / warp_size];
+  self.bits = bits;
+  self.source = source;
+  self.combine = nullptr;
+  enter_warp_operation(word, mask);
+  return self.bits;
+}
+
+void Block::collective(const char* word, void* operand, Combine combine) {
+  Thread& self = threads_[current_];
+  self.operand = operand;
+  self.combine = combine;
+  enter_warp_operation(word, 0xffffffffu);
+}
+
+void Block::enter_warp_operation(const char* word, unsigned mask) {
+  Thread& self = threads_[current_];
   const unsigned own = 1u << lane();
   if ((mask & own) == 0) {
     fail(current_, std::string(word) + ": the thread is lane " + std::to_string(lane()) +
@@ -375,13 +406,10 @@ std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64
   }
   self.word = word;
   self.mask = mask;
-  self.bits = bits;
-  self.source = source;
   self.state = State::in_warp;
-  warp.waiting |= own;
+  warps_[current_ / warp_size].waiting |= own;
   complete_warp_operation(current_ / warp_size, self);
   if (self.state == State::in_warp) wait();
-  return self.bits;
 }
 
 /// To ThreadSanitizer: what any of these threads did before, all of them see from now on. Said when
@@ -430,6 +458,14 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
     }
     check_operation(i, lanes);
   });
+  if (example.combine != nullptr) {
+    void* operands[warp_size] = {};
+    each([&](std::size_t i) { operands[i % warp_size] = threads_[i].operand; });
+    example.combine(operands);
+    each([this](std::size_t i) { make_ready(i); });
+    warp.waiting &= ~lanes;
+    return;
+  }
   // Groups of a warp that go separate ways have different lowest lanes.
   synchronize(each, &threads_[first + static_cast<std::size_t>(__builtin_ctz(lanes))]);
   unsigned votes = 0;
@@ -449,13 +485,44 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
 /// A lane that takes no part has no value to give.
 void Block::check_operation(std::size_t i, unsigned lanes) const {
   const Thread& thread = threads_[i];
-  if (thread.source < 0 || (lanes >> thread.source & 1u) != 0) return;
-  const std::size_t other = i / warp_size * warp_size + static_cast<std::size_t>(thread.source);
+  int source = thread.source;
+  if (thread.combine != nullptr) source = ~lanes == 0 ? -1 : __builtin_ctz(~lanes);
+  if (source < 0 || (lanes >> source & 1u) != 0) return;
+  const std::size_t other = i / warp_size * warp_size + static_cast<std::size_t>(source);
   std::string why = "is not in its mask";
   if (other >= size_) why = "does not exist";
   if (other < size_ && threads_[other].state == State::returned) why = "has returned";
-  fail(i, std::string(thread.word) + " reads lane " + std::to_string(thread.source) + ", which " +
-              why);
+  fail(i, std::string(thread.word) + (thread.combine != nullptr ? " needs" : " reads") + " lane " +
+              std::to_string(source) + ", which " + why);
+}
+
+void Block::begin_copy(const AsyncCopy& copy) {
+  Thread& self = threads_[current_];
+  self.copies.emplace_back(copy, self.groups);
+  checker::forget(copy.to, sizeof(AsyncCopy::Bytes));
+}
+
+bool Block::next_copy(int groups_left, AsyncCopy* copy) {
+  Thread& self = threads_[current_];
+  if (self.copies_made == self.copies.size()) return false;
+  const auto& [next, group] = self.copies[self.copies_made];
+  if (group + groups_left >= self.groups) return false;
+  *copy = next;
+  if (++self.copies_made == self.copies.size()) {
+    self.copies.clear();
+    self.copies_made = 0;
+  }
+  return true;
+}
+
+/// By a thread that returns.
+void Block::check_copies() const {
+  const Thread& self = threads_[current_];
+  const std::size_t left = self.copies.size() - self.copies_made;
+  if (left > 0) {
+    fail(current_, "returns with " + std::to_string(left) +
+                       " copies by cp.async under way, for which it has not waited");
+  }
 }
 
 std::string Block::what_it_does(const Thread& thread) const {
@@ -623,6 +690,16 @@ unsigned vote(const char* word, unsigned mask, bool predicate) {
 
 std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source) {
   return running_block(word).warp_operation(word, mask, bits, source);
+}
+
+void collective(const char* word, void* operand, Combine combine) {
+  running_block(word).collective(word, operand, combine);
+}
+
+void begin_copy(const AsyncCopy& copy) { running_block("cp.async").begin_copy(copy); }
+void commit_copies() { running_block("cp.async.commit_group").commit_copies(); }
+bool next_copy(int groups_left, AsyncCopy* copy) {
+  return running_block("cp.async.wait_group").next_copy(groups_left, copy);
 }
 
 int lane() { return running_block("lane").lane(); }

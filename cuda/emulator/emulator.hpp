@@ -66,6 +66,26 @@ unsigned vote(const char* word, unsigned mask, bool predicate);
 /// Waits for the lanes of the mask; the bits that lane `source` gave.
 std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source);
 
+/// Waits for all lanes of the warp. The last to come calls `combine` with what the lanes gave, in
+/// their order; it must be in code that no sanitizer watches (warp_matrix.cpp). Unlike a shuffle
+/// this brings nothing into order that lanes did to memory.
+using Combine = void (*)(void* const* operands);
+void collective(const char* word, void* operand, Combine combine);
+
+/// A copy of up to 16 bytes to shared memory, the rest of which becomes 0. It is kept for its
+/// thread to make when it waits: a thread begins copies, commits those begun since the last time as
+/// a group, and takes back with next_copy, until that is false, those of all but the newest groups.
+/// One that returns with copies not made is an error.
+struct AsyncCopy {
+  using Bytes = unsigned __attribute__((vector_size(16), may_alias));  // which go in one access
+  Bytes* to;
+  const void* from;
+  unsigned bytes;
+};
+void begin_copy(const AsyncCopy& copy);
+void commit_copies();
+bool next_copy(int groups_left, AsyncCopy* copy);
+
 /// The thread's place in its warp, and the lanes of its warp that have not returned.
 int lane();
 unsigned running_lanes();

@@ -102,8 +102,9 @@ PeerProcess::PeerProcess(const std::string& python, const fs::path& script,
     process_ = std::make_unique<Process>(find_program(python), arguments, Process::Limits{});
     const Json hello = receive();
     name_ = printable(hello.at("name").get<std::string>());
-    for (const Json& variant : hello.at("variants")) {
-      variants_.push_back(printable(variant.get<std::string>()));
+    for (const auto& [variant, problems] : hello.at("variants").items()) {
+      Variant& made = variants_.emplace_back(Variant{printable(variant), std::nullopt});
+      if (!problems.is_null()) made.problems = problems.get<std::vector<std::string>>();
     }
   } catch (const std::exception& error) {
     throw std::runtime_error("peer " + python + ": " + printable(error.what(), 500));
@@ -170,6 +171,7 @@ Outcome PeerProcess::call(const std::string& variant, const Workload& workload,
     outcome.message = printable(answer.at("error").get<std::string>());
   } else {
     outcome.seconds = answer.at("seconds").get<double>();
+    outcome.message = printable(answer.value("note", ""));
     for (std::size_t i = 0; i < workload.info.outputs.size(); ++i) {
       const OutputInfo& output = workload.info.outputs[i];
       file_of(i).read(outcome.outputs.emplace_back(output.dtype, output.shape).data);

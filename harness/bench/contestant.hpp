@@ -6,8 +6,10 @@
 #include "process.hpp"
 #include "solution.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace prenorm::harness::bench {
 
@@ -23,7 +25,10 @@ class Contestant {
   virtual bool on_device() = 0;
   /// "tf32", or empty.
   virtual std::string mode() const { return ""; }
-  /// One call. `seconds` is the function's own time; NOT_IMPLEMENTED where there is none.
+  /// Is it there for this problem at all? Who forces a backend of attention is for attention only.
+  virtual bool is_for(const std::string& /*problem*/) const { return true; }
+  /// One call. `seconds` is the function's own time; NOT_IMPLEMENTED where there is none. The
+  /// message of a call that passed is a note on how it was computed.
   virtual Outcome call(const Workload& workload, const Inputs& inputs) = 0;
 };
 
@@ -71,19 +76,27 @@ class MemoryFile {
 /// A program that answers requests over descriptor 3, each a length (4 bytes, little-endian) and
 /// JSON. Tensors go through files in memory.
 ///
-///   (first, unasked)            {"name": "pytorch 1.13.1", "variants": ["eager"], "threads": 2}
+///   (first, unasked)            {"name": "pytorch 2.9.1", "threads": 2, "variants":
+///                                {"eager": null, "flash": ["scaled_dot_product_attention"]}}:
+///                               each with the problems that it is for, null for all
 ///   {"do": "call", "variant", "problem", "device", "inputs": {name: {"file", "dtype", "shape",
 ///    "draw"}}, "scalars": {...}, "outputs": [{"file"}]}
-///                               {"seconds": 0.001}, {"absent": why} or {"error": why}
+///                               {"seconds": 0.001, "note": "takes flash"}, {"absent": why} or
+///                               {"error": why}
 ///   {"do": "compare", "actual": {tensor}, "expected": {tensor}, "atol", "rtol"}
 ///                               {"seconds": 0.001}: numpy.testing.assert_allclose
 class PeerProcess {
  public:
+  struct Variant {
+    std::string name;
+    std::optional<std::vector<std::string>> problems;  // that it is for; nothing: all
+  };
+
   /// Starts PYTHON SCRIPT --serve OPTIONS... Throws std::runtime_error where it does not answer.
   PeerProcess(const std::string& python, const std::filesystem::path& script,
               const std::vector<std::string>& options);
   const std::string& name() const { return name_; }
-  const std::vector<std::string>& variants() const { return variants_; }
+  const std::vector<Variant>& variants() const { return variants_; }
 
   /// Throws std::runtime_error where the process has ended or takes more than ten minutes: then it
   /// is ended.
@@ -99,28 +112,33 @@ class PeerProcess {
   std::map<std::string, MemoryFile> files_;
   std::unique_ptr<Process> process_;
   std::string name_;
-  std::vector<std::string> variants_;
+  std::vector<Variant> variants_;
 };
 
 /// One way in which a peer computes: "pytorch 2.9.1 eager".
 class PeerContestant final : public Contestant {
  public:
-  PeerContestant(std::shared_ptr<PeerProcess> peer, const std::string& variant, bool on_device)
+  PeerContestant(std::shared_ptr<PeerProcess> peer, PeerProcess::Variant variant, bool on_device)
       : peer_(std::move(peer)),
-        variant_(variant),
-        label_(peer_->name() + " " + variant),
+        variant_(std::move(variant)),
+        label_(peer_->name() + " " + variant_.name),
         on_device_(on_device) {}
 
   const std::string& label() const override { return label_; }
   bool is_peer() const override { return true; }
   bool on_device() override { return on_device_; }
+  bool is_for(const std::string& problem) const override {
+    return !variant_.problems ||
+           std::ranges::find(*variant_.problems, problem) != variant_.problems->end();
+  }
   Outcome call(const Workload& workload, const Inputs& inputs) override {
-    return peer_->call(variant_, workload, inputs, on_device_);
+    return peer_->call(variant_.name, workload, inputs, on_device_);
   }
 
  private:
   std::shared_ptr<PeerProcess> peer_;
-  std::string variant_, label_;
+  PeerProcess::Variant variant_;
+  std::string label_;
   bool on_device_;
 };
 

@@ -31,7 +31,11 @@ void take(const Outcome& outcome, Row& row) {
   row.verdict = outcome.status == Status::not_implemented       ? Verdict::absent
                 : outcome.status == Status::incorrect_numerical ? Verdict::wrong
                                                                 : Verdict::failed;
-  row.message = std::string(name(outcome.status)) + ": " + outcome.message;
+  if (row.verdict == Verdict::absent) {
+    row.message = outcome.message;  // the verdict says the rest
+  } else {
+    row.message = std::string(name(outcome.status)) + ": " + outcome.message;
+  }
 }
 
 }  // namespace
@@ -77,6 +81,7 @@ std::vector<Row> measure(std::shared_ptr<const Workload> workload,
       Row& row = rows[i];
       if (row.verdict != Verdict::ok) continue;
       row.seconds.push_back(outcomes[i].seconds);
+      if (row.is_peer) row.note = outcomes[i].message;
       row.message = checker.complaint(outcomes[i].outputs, contestants[i]->mode());
       if (!row.message.empty()) row.verdict = Verdict::wrong;
     }

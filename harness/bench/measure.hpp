@@ -31,6 +31,7 @@ struct Row {
   std::string mode;        // "tf32", or empty
   Verdict verdict = Verdict::ok;
   std::string message;          // why, where not ok
+  std::string note;             // what a peer says of how it computed: "takes flash"
   std::vector<double> seconds;  // of the timed calls, in their order; those before a failure too
   Times times;
 

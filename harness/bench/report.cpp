@@ -35,6 +35,7 @@ Json to_object(const Row& row, const BenchReport& report) {
                      {"place", row.on_device ? "device" : "cpu"},
                      {"status", name(row.verdict)},
                      {"message", row.message},
+                     {"note", row.note},
                      {"seconds", nullptr},
                      {"samples", row.seconds},
                      {"bytes_per_second", nullptr},
@@ -75,6 +76,7 @@ Row read_row(const Json& object, const std::shared_ptr<const Workload>& workload
   row.contestant = printable(object.at("contestant").get<std::string>());
   row.is_peer = true;
   row.on_device = on_device;
+  row.note = printable(object.value("note", ""));
   row.seconds = object.at("samples").get<std::vector<double>>();
   row.times = summarize_times(row.seconds);
   if (!(row.times.min > 0)) throw std::runtime_error(shape + " has no proper times");

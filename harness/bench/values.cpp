@@ -3,6 +3,7 @@
 #include "draw.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace prenorm::harness::bench {
@@ -20,14 +21,56 @@ Tensor arange(const TensorType& type) {
   return tensor;
 }
 
-Tensor lower_triangle(const TensorType& type) {
+/// A mask [..., queries, keys] in which a query attends to a range of keys: range(query, queries,
+/// keys) is its begin and its end.
+template <class Range>
+Tensor mask_of(const TensorType& type, const std::string& draw, Range range) {
+  if (type.dtype != DType::boolean || type.shape.size() < 2) {
+    throw SignatureError(draw + ": wanted bool and at least two axes");
+  }
   Tensor tensor(type.dtype, type.shape);
-  if (type.shape.size() < 2) throw SignatureError("lower_triangle: wanted two axes");
-  const std::int64_t columns = type.shape.back(), rows = type.shape[type.shape.size() - 2];
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    tensor.set(i, i % columns <= i / columns % rows ? 1 : 0);
+  const std::int64_t keys = type.shape.back(), queries = type.shape[type.shape.size() - 2];
+  const std::int64_t rows = keys == 0 ? 0 : tensor.size() / keys;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto [begin, end] = range(row % queries, queries, keys);
+    std::memset(tensor.data.data() + row * keys + begin, 1, static_cast<std::size_t>(end - begin));
   }
   return tensor;
+}
+
+using Bounds = std::pair<std::int64_t, std::int64_t>;
+
+Tensor lower_triangle(const TensorType& type) {
+  return mask_of(type, "lower_triangle", [](std::int64_t query, std::int64_t, std::int64_t keys) {
+    return Bounds(0, std::min(query + 1, keys));
+  });
+}
+
+/// The number of documents of "block_diagonal(count)"; nothing for another draw.
+std::optional<std::int64_t> documents_of(const std::string& draw) {
+  constexpr std::string_view word = "block_diagonal";
+  if (!draw.starts_with(word)) return std::nullopt;
+  std::int64_t count = 0;
+  const char* const last = draw.data() + draw.size();
+  const char* const first = std::min(draw.data() + word.size() + 1, last);
+  const auto [end, error] = std::from_chars(first, last, count);
+  if (draw[word.size()] != '(' || error != std::errc() || count < 1 ||
+      std::string_view(end, last) != ")") {
+    throw SignatureError("draw '" + draw + "': wanted block_diagonal(count), a number from 1 on");
+  }
+  return count;
+}
+
+Tensor block_diagonal(const TensorType& type, std::int64_t documents) {
+  const auto range = [documents](std::int64_t query, std::int64_t queries, std::int64_t keys) {
+    if (std::min(queries, keys) < documents) {
+      throw SignatureError("block_diagonal: more documents than positions");
+    }
+    const std::int64_t document = std::min(query / (queries / documents), documents - 1);
+    const std::int64_t length = keys / documents;
+    return Bounds(document * length, document + 1 < documents ? (document + 1) * length : keys);
+  };
+  return mask_of(type, "block_diagonal", range);
 }
 
 bool is_name(const std::string& bound) {
@@ -37,7 +80,7 @@ bool is_name(const std::string& bound) {
 }  // namespace
 
 void check_draw(const std::string& text) {
-  if (text != "arange" && text != "lower_triangle") parse_draw(text);
+  if (text != "arange" && text != "lower_triangle" && !documents_of(text)) parse_draw(text);
 }
 
 Values::Values(std::uint64_t seed) : random_(generator(seed, "bench")) {}
@@ -54,6 +97,9 @@ std::vector<std::optional<Tensor>> Values::fresh(const Workload& workload) {
 Tensor Values::fresh(const InputInfo& input, const Workload& workload) {
   if (input.draw == "arange") return arange(input.type);
   if (input.draw == "lower_triangle") return lower_triangle(input.type);
+  if (const auto documents = documents_of(input.draw)) {
+    return block_diagonal(input.type, *documents);
+  }
   const Draw how = parse_draw(input.draw);
   if (how.kind == Draw::Kind::permutation) {
     return draw(how, input.type, workload.info, workload.signature, random_);

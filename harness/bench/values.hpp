@@ -8,8 +8,10 @@
 namespace prenorm::harness::bench {
 
 /// Throws SignatureError where the text is neither a fixture's draw nor one of
-///   arange          0, 1, 2, ... along the last axis
-///   lower_triangle  true where j <= i, of the last two axes [i, j]: a causal mask
+///   arange                 0, 1, 2, ... along the last axis
+///   lower_triangle         true where j <= i, of the last two axes [i, j]: a causal mask
+///   block_diagonal(count)  true where query i and key j belong to the same document: that many of
+///                          equal length packed into one sequence, the last one takes the rest
 void check_draw(const std::string& text);
 
 /// Values come from pools that are drawn once, by draw(): a tensor is filled with stretches of a

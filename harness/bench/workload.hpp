@@ -23,7 +23,7 @@ struct BadShapes : std::runtime_error {
 struct Entry {
   struct Input {
     std::vector<std::string> extents;  // names of dims, or numbers
-    std::string draw;  // as in a fixture, or "arange" or "lower_triangle": values.hpp
+    std::string draw;                  // as in a fixture, or one of bench's own: values.hpp
   };
 
   std::string name;     // of the shape: what --shape selects

@@ -149,8 +149,9 @@ class Field {
       if (anywhere_ || at_home) all.push_back(solution.get());
     }
     if (all.empty()) return all;
-    for (const auto& peer : has_device_peers(workload) ? device_peers_ : peers_)
-      all.push_back(peer.get());
+    for (const auto& peer : has_device_peers(workload) ? device_peers_ : peers_) {
+      if (peer->is_for(workload.entry.problem)) all.push_back(peer.get());
+    }
     return all;
   }
 
@@ -200,7 +201,7 @@ class Field {
     try {
       const auto peer =
           std::make_shared<PeerProcess>(python, data_folder() / "peers/pytorch.py", words);
-      for (const std::string& variant : peer->variants()) {
+      for (const PeerProcess::Variant& variant : peer->variants()) {
         peers_.push_back(std::make_unique<PeerContestant>(peer, variant, false));
         if (has_device) {
           device_peers_.push_back(std::make_unique<PeerContestant>(peer, variant, true));
@@ -426,11 +427,32 @@ Table table_of(const BenchReport& report) {
         continue;
       }
       const double ratio = row.times.median / rival->times.median;
-      cells.push_back({fmt::format("{:.2f}", ratio), ratio <= 1 ? Tone::good : Tone::plain});
+      const std::string note = rival->note.empty() ? "" : " " + rival->note;
+      cells.push_back(
+          {fmt::format("{:.2f}{}", ratio, note), ratio <= 1 ? Tone::good : Tone::plain});
     }
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+/// "flash does not take a float32, b float32: why", a line for each contestant and reason.
+std::string absences(const BenchReport& report, bool colour) {
+  std::vector<std::pair<const Row*, std::vector<std::string>>> groups;
+  for (const Row& row : report.rows) {
+    if (row.verdict != Verdict::absent) continue;
+    auto group = std::ranges::find_if(groups, [&](const auto& each) {
+      return each.first->contestant == row.contestant && each.first->message == row.message;
+    });
+    if (group == groups.end()) group = groups.insert(group, {&row, {}});
+    group->second.push_back(row.workload->key());
+  }
+  std::string text;
+  for (const auto& [row, shapes] : groups) {
+    text += toned(row->contestant + " does not take", Tone::quiet, colour) + " " +
+            joined(shapes, ", ") + ": " + printable(row->message, 500) + "\n";
+  }
+  return text;
 }
 
 std::string told(const BenchReport& report, bool colour) {
@@ -441,11 +463,11 @@ std::string told(const BenchReport& report, bool colour) {
   }
   text += "\n";
   for (const Row& row : report.rows) {
-    if (row.verdict == Verdict::ok || (row.is_peer && row.verdict == Verdict::absent)) continue;
-    const Tone tone = row.verdict == Verdict::absent ? Tone::quiet : Tone::bad;
-    text += toned(name(row.verdict), tone, colour) + "  " + row.workload->key() + " by " +
+    if (row.verdict == Verdict::ok || row.verdict == Verdict::absent) continue;
+    text += toned(name(row.verdict), Tone::bad, colour) + "  " + row.workload->key() + " by " +
             row.contestant + ": " + printable(row.message, 500) + "\n";
   }
+  text += absences(report, colour);
   if (report.compare) {
     const double ours = report.compare->ours.median, numpy = report.compare->numpy.median;
     text += fmt::format(

@@ -7,6 +7,7 @@
 Every call gets fresh random values and is timed alone, after warm-up calls. On the CPU the time is
 the wall's; on a device that of events around the call, after a write that leaves the caches cold.
 Variants: eager; with --compile also torch.compile; on CUDA attention with each backend forced.
+Where PyTorch chooses attention's backend by itself, a note names it.
 Runs with PyTorch from 1.13 on.
 """
 
@@ -21,6 +22,7 @@ import socket
 import struct
 import sys
 import time
+import warnings
 
 # Large blocks come from the heap and stay there, so that outputs do not cost page faults in every
 # call, as prenorm does for solutions. Read when the process starts.
@@ -36,6 +38,8 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.f
           "bfloat16": torch.bfloat16, "int64": torch.int64, "bool": torch.bool}
 BACKENDS = {"flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH",
             "cudnn": "CUDNN_ATTENTION"}
+NUMBERED = ("math", "flash", "efficient", "cudnn")  # as PyTorch numbers them
+chosen = None  # a list, while attention tells which backends are chosen for it
 
 
 class Absent(Exception):
@@ -53,10 +57,22 @@ def rmsnorm(x, weight, eps):
     return (normed * weight).to(x.dtype)
 
 
+def four_axes(tensor):
+    while tensor.dim() < 4:
+        tensor = tensor.unsqueeze(0)
+    return tensor
+
+
 def attention(q, k, v, mask=None, causal=False):
     if hasattr(F, "scaled_dot_product_attention"):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=None if causal else mask,
-                                              is_causal=causal)
+        axes = max(tensor.dim() for tensor in (q, k, v))
+        # Older fused backends take no others.
+        q, k, v = (four_axes(tensor) for tensor in (q, k, v))
+        mask = None if causal or mask is None else four_axes(mask)
+        if chosen is not None:
+            chosen.append(torch._fused_sdp_choice(q, k, v, mask, 0.0, causal))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+        return y.flatten(0, 4 - axes) if axes < 4 else y
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     if causal and mask is None:
         mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
@@ -65,12 +81,11 @@ def attention(q, k, v, mask=None, causal=False):
     return torch.softmax(scores, -1) @ v
 
 
-def rope_table(positions, theta, d_k):
+def rope_table(s, d_k, device):
     """cos and sin of every angle: built once for a model, so outside of the timing."""
-    frequencies = theta ** (-torch.arange(0, d_k, 2, dtype=torch.float64, device=positions.device)
-                            / d_k)
-    angles = torch.arange(int(positions.max()) + 1, dtype=torch.float64,
-                          device=positions.device)[:, None] * frequencies
+    def count(*bounds):
+        return torch.arange(*bounds, dtype=torch.float64, device=device)
+    angles = count(s["max_seq_len"])[:, None] * s["theta"] ** (-count(0, d_k, 2) / d_k)
     return angles.cos().float(), angles.sin().float()
 
 
@@ -84,11 +99,15 @@ def heads(x, num_heads):
     return x.unflatten(-1, (num_heads, x.shape[-1] // num_heads)).transpose(-3, -2)
 
 
-def self_attention(x, w_q, w_k, w_v, w_o, num_heads, positions=None, table=None):
-    q, k, v = (heads(F.linear(x, w), num_heads) for w in (w_q, w_k, w_v))
+def attend(q, k, v, w_o, num_heads, positions=None, table=None):
+    q, k, v = (heads(tensor, num_heads) for tensor in (q, k, v))
     if table is not None:
         q, k = rope(q, positions, table), rope(k, positions, table)
     return F.linear(attention(q, k, v, causal=True).transpose(-3, -2).flatten(-2), w_o)
+
+
+def self_attention(x, w_q, w_k, w_v, w_o, num_heads, positions=None, table=None):
+    return attend(*(F.linear(x, w) for w in (w_q, w_k, w_v)), w_o, num_heads, positions, table)
 
 
 def swiglu(x, w1, w2, w3):
@@ -99,20 +118,47 @@ def feed_forward(activation):
     return lambda x, w1, w2: F.linear(activation(F.linear(x, w1)), w2)
 
 
-def positions_of(i):
+def rope_of_heads(i, s):
+    """Positions along the sequence, and the table, of a block's or an attention's heads."""
     x = i["x"]
-    given = i.get("token_positions")
-    return torch.arange(x.shape[-2], device=x.device) if given is None else given
+    return (torch.arange(x.shape[-2], device=x.device),
+            rope_table(s, x.shape[-1] // s["num_heads"], x.device))
+
+
+def make_self_attention(i, s):
+    return lambda x, w_q, w_k, w_v, w_o: self_attention(x, w_q, w_k, w_v, w_o, s["num_heads"])
+
+
+def make_self_attention_with_rope(i, s):
+    along, table = rope_of_heads(i, s)
+
+    def with_rope(x, w_q, w_k, w_v, w_o, token_positions=None):
+        positions = along if token_positions is None else token_positions.unsqueeze(-2)
+        return self_attention(x, w_q, w_k, w_v, w_o, s["num_heads"], positions, table)
+    return with_rope
+
+
+def make_self_attention_fused_qkv(i, s):
+    return lambda x, w_qkv, w_o: attend(*F.linear(x, w_qkv).chunk(3, -1), w_o, s["num_heads"])
 
 
 def make_block(i, s):
-    positions = positions_of(i)
-    table = rope_table(positions, s["theta"], i["x"].shape[-1] // s["num_heads"])
+    positions, table = rope_of_heads(i, s)
 
     def block(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3):
         y = x + self_attention(rmsnorm(x, ln1, s["eps"]), w_q, w_k, w_v, w_o, s["num_heads"],
                                positions, table)
         return y + swiglu(rmsnorm(y, ln2, s["eps"]), w1, w2, w3)
+    return block
+
+
+def make_block_post_norm(i, s):
+    positions, table = rope_of_heads(i, s)
+
+    def block(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3):
+        y = rmsnorm(x + self_attention(x, w_q, w_k, w_v, w_o, s["num_heads"], positions, table),
+                    ln1, s["eps"])
+        return rmsnorm(y + swiglu(y, w1, w2, w3), ln2, s["eps"])
     return block
 
 
@@ -124,7 +170,7 @@ def make_block_gelu(i, s):
 
 
 def make_rope(i, s):
-    table = rope_table(i["token_positions"], s["theta"], i["x"].shape[-1])
+    table = rope_table(s, i["x"].shape[-1], i["x"].device)
     return lambda x, token_positions: rope(x, token_positions, table)
 
 
@@ -149,23 +195,56 @@ PROBLEMS = {
     "ffn_swiglu": lambda i, s: swiglu,
     "rope": make_rope,
     "scaled_dot_product_attention": make_attention,
-    "multihead_self_attention": lambda i, s: lambda x, w_q, w_k, w_v, w_o: self_attention(
-        x, w_q, w_k, w_v, w_o, s["num_heads"]),
+    "multihead_self_attention": make_self_attention,
+    "multihead_self_attention_with_rope": make_self_attention_with_rope,
+    "multihead_self_attention_fused_qkv": make_self_attention_fused_qkv,
     "transformer_block": make_block,
+    "transformer_block_post_norm": make_block_post_norm,
     "transformer_block_gelu": make_block_gelu,
 }
-WITH_ATTENTION = ("attention", "transformer_block")
+WITH_ATTENTION = [name for name in PROBLEMS if "attention" in name or "transformer_block" in name]
 
 
 def variants(device, compiles):
-    names = ["eager"] + (["compile"] if compiles and hasattr(torch, "compile") else [])
+    """The variants, each with the problems that it is for; None: all."""
+    compiles = compiles and hasattr(torch, "compile")
+    found = {"eager": None, **({"compile": None} if compiles else {})}
     if device == "cuda":
-        try:
+        with contextlib.suppress(ImportError):
             from torch.nn.attention import SDPBackend
-            names += [name for name, word in BACKENDS.items() if hasattr(SDPBackend, word)]
-        except ImportError:
-            pass
-    return names
+            for name, word in BACKENDS.items():
+                if hasattr(SDPBackend, word):
+                    found[name] = ["scaled_dot_product_attention"]
+                    if compiles and name in ("flash", "cudnn"):
+                        found["compile_" + name] = WITH_ATTENTION
+    return found
+
+
+def only(backend):
+    """Inside of this attention takes that backend, or none."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    return sdpa_kernel(getattr(SDPBackend, BACKENDS[backend]))
+
+
+def refusal(caught):
+    """Why a forced backend took no call: PyTorch says so in warnings."""
+    said = [re.sub(r"\s*\(Triggered internally.*", "", str(each.message), flags=re.DOTALL)
+            for each in caught]
+    why = [text for text in dict.fromkeys(said)
+           if "kernel not used because" not in text and "runtime disabled" not in text]
+    return "; ".join(why) or "this backend takes no such call"
+
+
+@contextlib.contextmanager
+def refusals_are_absences():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except RuntimeError as error:
+            if "No available kernel" in str(error) or "No viable backend" in str(error):
+                raise Absent(refusal(caught)) from error
+            raise
 
 
 class Runner:
@@ -175,36 +254,58 @@ class Runner:
         torch.set_num_threads(threads)
         torch.backends.cuda.matmul.allow_tf32 = False
         self.flush = None      # on a device: written over before each call
-        self.compiled = {}
+        self.compiled, self.compiled_for = {}, None
+        self.notes = {}
 
     def call(self, variant, problem, inputs, scalars):
-        """Returns (output, seconds). Throws Absent."""
+        """Returns (output, seconds, note). Throws Absent."""
         if problem not in PROBLEMS:
             raise Absent("the peer has no " + problem)
-        context = contextlib.nullcontext()
-        if variant in BACKENDS:
-            if not any(word in problem for word in WITH_ATTENTION):
-                raise Absent("no attention in it: there is no backend to force")
-            from torch.nn.attention import SDPBackend, sdpa_kernel
-            context = sdpa_kernel(getattr(SDPBackend, BACKENDS[variant]))
         function = PROBLEMS[problem](inputs, scalars)
-        if variant == "compile":
-            function = self.compiled_once(function, problem, inputs, scalars)
-        with torch.no_grad(), context:
-            try:
-                return self.timed(function, inputs)
-            except RuntimeError as error:
-                if variant in BACKENDS and "No available kernel" in str(error):
-                    raise Absent("this backend does not take such a call") from error
-                raise
-
-    def compiled_once(self, function, problem, inputs, scalars):
+        if variant in BACKENDS:
+            with torch.no_grad(), refusals_are_absences(), only(variant):
+                return *self.timed(function, inputs), ""
         key = json.dumps([problem, scalars, [[str(t.dtype), list(t.shape)]
                                              for t in inputs.values()]])
-        if key not in self.compiled:
+        with torch.no_grad(), refusals_are_absences():
+            note = self.note(variant, problem, function, inputs, key)
+            if variant.startswith("compile"):
+                function = self.compiled_once(function, variant, key)
+            return *self.timed(function, inputs), note
+
+    def note(self, variant, problem, function, inputs, key):
+        """"takes flash": what attention chooses, asked once for a key in a call that is not timed.
+
+        Nothing where PyTorch does not tell: before 2.0, and of attention in a compiled block.
+        """
+        global chosen
+        known = WITH_ATTENTION if variant == "eager" else (
+            ["scaled_dot_product_attention"] if variant == "compile" else [])
+        if problem not in known or not hasattr(torch, "_fused_sdp_choice"):
+            return ""
+        if key not in self.notes:
+            chosen = []
+            try:
+                function(**inputs)
+                names = [NUMBERED[number] if 0 <= number < len(NUMBERED) else f"backend {number}"
+                         for number in chosen]
+            finally:
+                chosen = None
+            self.notes[key] = "takes " + ", ".join(dict.fromkeys(names)) if names else ""
+        return self.notes[key]
+
+    def compiled_once(self, function, variant, key):
+        if key != self.compiled_for:  # of the call before, what was compiled is needed no more
             torch._dynamo.reset()
-            self.compiled[key] = torch.compile(function, dynamic=False)
-        return self.compiled[key]
+            self.compiled, self.compiled_for = {}, key
+        if variant not in self.compiled:
+            backend = variant.removeprefix("compile").removeprefix("_")
+
+            def forced(**inputs):
+                with only(backend):
+                    return function(**inputs)
+            self.compiled[variant] = torch.compile(forced if backend else function, dynamic=False)
+        return self.compiled[variant]
 
     def timed(self, function, inputs):
         if not any(tensor.is_cuda for tensor in inputs.values()):
@@ -212,11 +313,12 @@ class Runner:
             output = function(**inputs)
             return output, time.perf_counter() - start
         if self.flush is None:
+            torch.cuda.set_per_process_memory_fraction(0.75)  # the rest is for the solutions
             size = 4 * torch.cuda.get_device_properties(0).L2_cache_size
             self.flush = torch.empty(size, dtype=torch.int8, device="cuda")
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        # While the device writes this, Python is already at the call: launches cost little time, as in
-        # prenorm's own worker.
+        # While the device writes this, Python is already at the call: launches cost little time, as
+        # in prenorm's own worker.
         self.flush.random_()
         begin.record()
         output = function(**inputs)
@@ -266,10 +368,10 @@ def answer(connection, value):
 
 def serve_call(runner, request):
     inputs = {name: load(tensor, request["device"]) for name, tensor in request["inputs"].items()}
-    output, seconds = runner.call(request["variant"], request["problem"], inputs,
-                                  with_causal(request["scalars"], request["inputs"]))
+    output, seconds, note = runner.call(request["variant"], request["problem"], inputs,
+                                        with_causal(request["scalars"], request["inputs"]))
     save(output, request["outputs"][0]["file"])
-    return {"seconds": seconds}
+    return {"seconds": seconds, "note": note}
 
 
 def serve_compare(request):
@@ -295,6 +397,8 @@ def serve(arguments):
             answer(connection, {"absent": str(why)})
         except Exception as error:  # noqa: BLE001  any failure is this call's, not the run's
             answer(connection, {"error": f"{type(error).__name__}: {error}"[:500]})
+            if torch.cuda.is_initialized():
+                torch.cuda.empty_cache()  # what ran out of memory holds none of it
 
 
 # By itself.
@@ -309,7 +413,7 @@ def specification(entry, dtype):
     for name, text in entry["inputs"].items():
         shape, draw = re.fullmatch(r"\s*\[(.*)\]\s*~\s*(.*?)\s*", text).groups()
         is_index = draw.startswith(("integer", "arange", "permutation"))
-        is_bool = draw.startswith(("boolean", "lower_triangle"))
+        is_bool = draw.startswith(("boolean", "lower_triangle", "block_diagonal"))
         inputs[name] = {
             "dtype": "int64" if is_index else "bool" if is_bool else dtype,
             "shape": [extent(part.strip(), entry["dims"]) for part in shape.split(",")
@@ -326,6 +430,10 @@ def draw_input(tensor, dims, generator):
         return torch.arange(shape[-1]).expand(shape).contiguous()
     if word == "lower_triangle":
         return torch.ones(shape, dtype=torch.bool).tril()
+    if word == "block_diagonal":
+        count = int(bounds[0])
+        query, key = ((torch.arange(n) // (n // count)).clamp(max=count - 1) for n in shape[-2:])
+        return (query[:, None] == key).expand(shape).contiguous()
     if word == "integer":
         return torch.randint(int(bounds[0]), int(bounds[1]), shape, generator=generator)
     if word == "boolean":
@@ -342,7 +450,9 @@ def draw_input(tensor, dims, generator):
 
 # The scalars that an entry may leave out, as the signatures have them.
 DEFAULTS = {"rmsnorm": {"eps": 1e-5}, "rope": {"theta": 10000.0},
+            "multihead_self_attention_with_rope": {"theta": 10000.0},
             "transformer_block": {"theta": 10000.0, "eps": 1e-5},
+            "transformer_block_post_norm": {"theta": 10000.0, "eps": 1e-5},
             "transformer_block_gelu": {"eps": 1e-5}}
 
 
@@ -360,14 +470,14 @@ def measure(runner, arguments, entry, dtype, variant):
     row = {"shape": entry["name"], "problem": entry["problem"], "dtype": dtype, "inputs": inputs,
            "scalars": scalars, "contestant": f"pytorch {torch.__version__} {variant}",
            "peer": True, "place": "device" if arguments.device == "cuda" else "cpu",
-           "status": "OK", "message": "", "samples": []}
+           "status": "OK", "message": "", "note": "", "samples": []}
     generator = torch.Generator().manual_seed(arguments.seed)
     try:
         for turn in range(-arguments.warm_ups, arguments.samples):
             values = {name: draw_input(tensor, entry["dims"], generator).to(arguments.device)
                       for name, tensor in inputs.items()}
-            output, seconds = runner.call(variant, entry["problem"], values,
-                                          with_causal(scalars, inputs))
+            output, seconds, row["note"] = runner.call(variant, entry["problem"], values,
+                                                       with_causal(scalars, inputs))
             if not bool(torch.isfinite(output).all()):
                 raise ValueError("an output is not finite")
             if turn >= 0:
@@ -390,7 +500,9 @@ def by_itself(arguments):
                 fnmatch.fnmatch(entry["name"], pattern) for pattern in arguments.shape)):
             continue
         for dtype in entry["dtypes"]:
-            for variant in variants(arguments.device, arguments.compile):
+            for variant, problems in variants(arguments.device, arguments.compile).items():
+                if problems is not None and entry["problem"] not in problems:
+                    continue
                 print(entry["name"], dtype, variant, file=sys.stderr)
                 rows.append(measure(runner, arguments, entry, dtype, variant))
     result = {"version": 1, "command": "bench",

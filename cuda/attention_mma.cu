@@ -1,0 +1,446 @@
+// Version 3 of attention (attention.cu): on tensor cores, for float16 and bfloat16. Equation,
+// shapes and errors: reference/attention.hpp.
+//
+// As in v2 a block of queries goes over the keys, 64 at a time, with online softmax. What v3
+// changes:
+//
+//   products by mma.sync          both of them; sums in float32. Probabilities are rounded to T for
+//                                 the product with v, and for nothing else
+//   scores stay in registers      the layout of a product's result is that of the next one's left
+//                                 operand: probabilities never go through shared memory
+//   32 queries a warp             (16 where d is more than 128) what is read of k and v serves two
+//                                 products, or shared memory would be slower than the tensor cores
+//   copies by cp.async            v's tile comes while the scores are computed, k's next one while
+//                                 the values are summed; no thread's registers lie between
+//   exp2 for exp                  log2(e) / sqrt(d_k) goes into the one multiply-add before it
+//
+// The two tiles of k and v, that of q, and the result on its way out lie in shared memory in chunks
+// of 16 bytes, chunk c of row r at place c ^ (r % 8): eight rows of one column, which ldmatrix
+// reads at once, are in different banks, and so are the chunks of a row, which cp.async writes.
+//
+// Rows that are not aligned to 16 bytes are loaded element by element; all else is the same.
+//
+// Not yet run on a device; what each change gives is not yet measured.
+#include "attention.cuh"
+
+#include "launch.cuh"
+#include "mask_tiles.cuh"
+#include "mma.cuh"
+#include "types.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace prenorm::cuda {
+namespace {
+
+constexpr int keys = mask_tile;  // of a tile
+constexpr int warps = 4, threads = 32 * warps;
+constexpr unsigned whole_warp = 0xffffffffu;
+
+/// Rows of 16 queries that a warp has, and queries of a block; D is d_k and d_v rounded up.
+template <int D>
+constexpr int row_tiles = D <= 128 ? 2 : 1;
+template <int D>
+constexpr int queries = warps * 16 * row_tiles<D>;
+
+/// What a block works on. In shared memory, as it is the same for all threads and each is short of
+/// registers.
+template <class T>
+struct Work {
+  const T *q, *k, *v;  // its first query, the first key
+  T* y;
+  std::int64_t query;     // its first among all queries
+  std::int64_t mask_row;  // and among the rows of all masks whose tiles there are
+  int rows;               // its queries, those of queries<D> that there are
+  int end_tile;           // of keys
+};
+
+/// What a block shares.
+template <class T, int D>
+struct Shared {
+  T q[queries<D> * D];  // later y; a warp's rows are its own
+  T k[keys * D], v[keys * D];
+  Work<T> work;
+};
+
+/// Where a chunk of 8 elements lies in a tile of rows of D. 8 rows on it is 8 * D further, 8 chunks
+/// on 64: such steps are best added to a place, so that few places are computed.
+template <int D>
+__device__ int place(int row, int chunk) {
+  return row * D + (chunk ^ (row & 7)) * 8;
+}
+
+/// The thread's number, but not so that the compiler knows it again. In a loop it then computes
+/// places anew, in a few instructions, where it would keep some dozens of them in registers.
+__device__ inline int thread_anew() {
+  int thread = static_cast<int>(threadIdx.x);
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(thread));
+#endif
+  return thread;
+}
+
+/// The first `rows` of a tile's rows, `columns` of each; the others, and what lies beyond, are 0:
+/// whatever is there must not get into a sum. With `aligned` the copies are only begun.
+template <int D, int tile_rows, bool aligned, class T>
+__device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
+  constexpr int chunks = D / 8, step = threads / chunks;
+  const int thread = thread_anew(), chunk = thread % chunks;
+  const int first = thread / chunks, there = max(0, min(8, columns - 8 * chunk));
+  from += first * stride + 8 * chunk;
+#pragma unroll
+  for (int i = 0; i < tile_rows; i += step) {
+    T* const to = tile + place<D>(first + i % 8, chunk) + i / 8 * 8 * D;
+    const int elements = first + i < rows ? there : 0;
+    if constexpr (aligned) {
+      copy_async(to, from + i * stride, elements * static_cast<int>(sizeof(T)));
+    } else {
+      Vector<T, 8> vector = {};
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        if (e < elements) vector.element[e] = from[i * stride + e];
+      }
+      store_vector(to, vector);
+    }
+  }
+}
+
+/// score = q kᵀ, of the warp's queries, whose first row is `first_row`.
+template <int D, class T, int M>
+__device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>& shared,
+                              int first_row) {
+  const int lane = thread_anew() % 32;
+#pragma unroll 1
+  for (int column = 0; column < D; column += 64) {
+#pragma unroll
+    for (int chunk = 0; chunk < 8; chunk += 2) {  // 16 columns of q and k
+      unsigned q[M][4];
+#pragma unroll
+      for (int i = 0; i < M; ++i) {
+        ldmatrix(q[i], shared.q + place<D>(first_row + lane % 16, chunk + lane / 16) + 16 * i * D +
+                           column);
+      }
+#pragma unroll
+      for (int j = 0; j < keys / 8; j += 2) {
+        unsigned k[4];  // 8 keys with 16 columns, and the next 8
+        ldmatrix(k, shared.k + place<D>(lane / 16 * 8 + lane % 8, chunk + lane / 8 % 2) +
+                        8 * j * D + column);
+#pragma unroll
+        for (int i = 0; i < M; ++i) {
+          mma<T>(score[i][j], q[i], k[0], k[1]);
+          mma<T>(score[i][j + 1], q[i], k[2], k[3]);
+        }
+      }
+    }
+  }
+}
+
+/// out += p v
+template <int D, class T, int M>
+__device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][keys / 16][4],
+                           const Shared<T, D>& shared) {
+  const int lane = thread_anew() % 32;
+#pragma unroll
+  for (int step = 0; step < keys / 16; ++step) {  // 16 keys
+#pragma unroll
+    for (int j = 0; j < D / 8; j += 2) {
+      unsigned v[4];  // 16 keys with 8 columns, and the next 8
+      ldmatrix_transposed(
+          v, shared.v + place<D>(lane % 16, j % 8 + lane / 16) + 16 * step * D + j / 8 * 64);
+#pragma unroll
+      for (int i = 0; i < M; ++i) {
+        mma<T>(out[i][j], p[i][step], v[0], v[1]);
+        mma<T>(out[i][j + 1], p[i][step], v[2], v[3]);
+      }
+    }
+  }
+}
+
+/// Online softmax, two rows to each of a thread's M tiles: their maxima, times the scale, and of
+/// their sums the part of this thread's keys.
+template <int M>
+struct Rows {
+  float largest[M][2], sum[M][2];
+};
+
+/// Probabilities, but for their sum, of scores; what was summed before is scaled to them. They are
+/// rounded to T for the product with v, as its left operand, and for nothing else. fmaxf leaves out
+/// NaN: but a NaN is a probability in its row's sum.
+template <class T, int M, int columns>
+__device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&score)[M][keys / 8][4],
+                               Rows<M>& rows, float (&out)[M][columns][4], float scale) {
+#pragma unroll
+  for (int i = 0; i < M; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float largest = -INFINITY;
+#pragma unroll
+      for (int j = 0; j < keys / 8; ++j) {
+        largest = fmaxf(largest, fmaxf(score[i][j][2 * r], score[i][j][2 * r + 1]));
+      }
+      // A row is four neighbours'.
+      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
+      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
+      largest = fmaxf(rows.largest[i][r], largest * scale);
+      const float shift = largest == -INFINITY ? 0.0f : largest;
+      const float correction = exp2_fast(rows.largest[i][r] - shift);
+      rows.largest[i][r] = largest;
+      float sum = rows.sum[i][r] * correction;
+#pragma unroll
+      for (int j = 0; j < keys / 8; ++j) {
+        const float first = exp2_fast(fmaf(score[i][j][2 * r], scale, -shift));
+        const float second = exp2_fast(fmaf(score[i][j][2 * r + 1], scale, -shift));
+        sum += first + second;
+        p[i][j / 2][j % 2 * 2 + r] = pack<T>(first, second);
+      }
+      rows.sum[i][r] = sum;
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        out[i][j][2 * r] *= correction;
+        out[i][j][2 * r + 1] *= correction;
+      }
+    }
+  }
+}
+
+/// The kind of a tile by its mask, for query `row` of the block and its neighbours.
+template <class T>
+__device__ TileKind kind_in_mask(const Work<T>& work, const MaskTiles& tiles, int tile, int row) {
+  if (tiles.kinds == nullptr) return TileKind::full;
+  return tiles.kinds[(work.mask_row + row) / mask_tile * tiles.key_tiles + tile];
+}
+
+/// The same by all that there is, for `rows` queries from `row` on.
+template <class T>
+__device__ TileKind kind_of(const Work<T>& work, const Attention<T>& a, const MaskTiles& tiles,
+                            int tile, int row, int rows) {
+  const std::int64_t end = (static_cast<std::int64_t>(tile) + 1) * keys;
+  const std::int64_t query = work.query + row;
+  if (rows <= 0 || (a.causal && end - keys >= query + rows)) return TileKind::empty;
+  const TileKind kind = kind_in_mask(work, tiles, tile, row);
+  const bool cut = end > a.m || (a.causal && end > query + 1);
+  return kind == TileKind::full && cut ? TileKind::mixed : kind;
+}
+
+/// A bit for each key of a tile that query `row` of the block attends to.
+template <class T>
+__device__ unsigned long long keys_of(const Work<T>& work, const Attention<T>& a,
+                                      const MaskTiles& tiles, int tile, int row) {
+  std::int64_t there = a.m - static_cast<std::int64_t>(tile) * keys;
+  if (a.causal) there = min(there, work.query + row + 1 - static_cast<std::int64_t>(tile) * keys);
+  unsigned long long bits = ~0ull;
+  if (there < keys) bits = there <= 0 ? 0 : bits >> (keys - there);
+  if (tiles.kinds != nullptr) bits &= tiles.bits[(work.mask_row + row) * tiles.key_tiles + tile];
+  return bits;
+}
+
+/// The first tile of the block, from `tile` on, that is not empty for all of its queries. The lanes
+/// of a warp look at 32 at once.
+template <class T>
+__device__ int next_tile(const Work<T>& work, const MaskTiles& tiles, int tile) {
+  if (tiles.kinds == nullptr) return tile;
+  for (; tile < work.end_tile; tile += 32) {
+    const int candidate = tile + static_cast<int>(threadIdx.x) % 32;
+    bool wanted = false;
+    for (int row = 0; row < work.rows && candidate < work.end_tile; row += mask_tile) {
+      wanted = wanted || kind_in_mask(work, tiles, candidate, row) != TileKind::empty;
+    }
+    const unsigned votes = __ballot_sync(whole_warp, wanted);
+    if (votes != 0) return tile + __ffs(static_cast<int>(votes)) - 1;
+  }
+  return tile;
+}
+
+/// -infinity for the keys of a tile that queries do not attend to, of the warp whose first one is
+/// `first_row`. Each lane looks one query up, for all.
+template <class T, int M>
+__device__ void mask_scores(float (&score)[M][keys / 8][4], const Work<T>& work,
+                            const Attention<T>& a, const MaskTiles& tiles, int tile,
+                            int first_row) {
+  const int lane = thread_anew() % 32;
+  const unsigned long long looked_up = keys_of(work, a, tiles, tile, first_row + lane % (16 * M));
+#pragma unroll
+  for (int i = 0; i < M; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const unsigned long long bits =
+          __shfl_sync(whole_warp, looked_up, 16 * i + 8 * r + lane / 4) >> lane % 4 * 2;
+#pragma unroll
+      for (int j = 0; j < keys / 8; ++j) {
+        if ((bits >> 8 * j & 1) == 0) score[i][j][2 * r] = -INFINITY;
+        if ((bits >> 8 * j & 2) == 0) score[i][j][2 * r + 1] = -INFINITY;
+      }
+    }
+  }
+}
+
+/// y of a warp's queries, `rows` of them, by way of the rows that q had.
+template <int D, bool aligned, class T, int M>
+__device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* tile, int first_row,
+                           const float (&out)[M][D / 8][4], const Rows<M>& sums) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int i = 0; i < M; ++i) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float sum = sums.sum[i][r];
+      sum += __shfl_xor_sync(whole_warp, sum, 1);
+      sum += __shfl_xor_sync(whole_warp, sum, 2);
+      const float scale = sum == 0 ? 1.0f : 1 / sum;
+      const int row = first_row + 16 * i + 8 * r + lane / 4;
+#pragma unroll
+      for (int j = 0; j < D / 8; ++j) {
+        *reinterpret_cast<unsigned*>(tile + place<D>(row, j) + lane % 4 * 2) =
+            pack<T>(out[i][j][2 * r] * scale, out[i][j][2 * r + 1] * scale);
+      }
+    }
+  }
+  __syncwarp();
+  constexpr int chunks = D / 8;
+#pragma unroll 4
+  for (int at = lane; at < 16 * M * chunks; at += 32) {
+    const int row = at / chunks, chunk = at % chunks, elements = columns - 8 * chunk;
+    if (row >= rows || elements <= 0) continue;
+    const Vector<T, 8> vector = load_vector<8>(tile + place<D>(first_row + row, chunk));
+    T* const to = y + row * stride + 8 * chunk;
+    if (aligned && elements >= 8) {
+      store_vector(to, vector);
+    } else {
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        if (e < elements) to[e] = vector.element[e];
+      }
+    }
+  }
+}
+
+/// A block takes queries<D> queries of the range first ... end - 1. `scale` is for powers of 2.
+template <class T, int D, bool aligned>
+__global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
+    attend_mma(Attention<T> a, MaskTiles tiles, std::int64_t first, std::int64_t end, float scale) {
+  constexpr int M = row_tiles<D>;
+  Shared<T, D>& shared = *dynamic_shared<Shared<T, D>>();
+  Work<T>& work = shared.work;
+  if (threadIdx.x == 0) {
+    const auto blocks = static_cast<unsigned>(ceil_div(end - first, queries<D>));  // of an index
+    // The last queries come first: under a causal mask they have the most to do.
+    const std::int64_t row = std::int64_t{blocks - 1 - blockIdx.x % blocks} * queries<D>;
+    const std::int64_t b = blockIdx.x / blocks, query = first + row;
+    work.rows = static_cast<int>(min(end - query, std::int64_t{queries<D>}));
+    work.q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
+    work.k = a.k + a.batch.part(a.of_k, b);
+    work.v = a.v + a.batch.part(a.of_v, b);
+    work.y = a.y + a.batch.part(a.of_y, b) + query * a.y_stride;
+    work.query = query;
+    work.mask_row = a.batch.part(a.of_mask, b) * tiles.query_tiles * mask_tile + row;
+    const std::int64_t seen = a.causal ? min(a.m, query + work.rows) : a.m;
+    work.end_tile = static_cast<int>(ceil_div(seen, keys));
+  }
+  __syncthreads();
+
+  const auto load = [&](T* to, const T* from, std::int64_t stride, std::int64_t columns, int tile) {
+    const std::int64_t key = static_cast<std::int64_t>(tile) * keys;
+    const int there = static_cast<int>(min(a.m - key, std::int64_t{keys}));
+    load_tile<D, keys, aligned>(to, from + key * stride, stride, there, static_cast<int>(columns));
+    commit_copies();
+  };
+  const int first_row = static_cast<int>(threadIdx.x) / 32 * 16 * M;  // of the warp
+  float out[M][D / 8][4] = {};
+  Rows<M> softmax;
+#pragma unroll
+  for (int i = 0; i < M; ++i) {
+    softmax.largest[i][0] = softmax.largest[i][1] = -INFINITY;
+    softmax.sum[i][0] = softmax.sum[i][1] = 0;
+  }
+  int tile = next_tile(work, tiles, 0);
+  if (tile < work.end_tile) {
+    load_tile<D, queries<D>, aligned>(shared.q, work.q, a.q_stride, work.rows,
+                                      static_cast<int>(a.d_k));
+    load(shared.k, work.k, a.k_stride, a.d_k, tile);
+  }
+  while (tile < work.end_tile) {
+    wait_for_copies<0>();
+    __syncthreads();  // k is there, and none reads v any more
+    load(shared.v, work.v, a.v_stride, a.d_v, tile);
+    const int rows = min(work.rows - first_row, 16 * M);
+    const TileKind kind = kind_of(work, a, tiles, tile, first_row, rows);
+    unsigned p[M][keys / 16][4] = {};
+    if (kind != TileKind::empty) {
+      float score[M][keys / 8][4] = {};
+      multiply_keys<D>(score, shared, first_row);
+      if (kind == TileKind::mixed) mask_scores(score, work, a, tiles, tile, first_row);
+      online_softmax<T>(p, score, softmax, out, scale);
+    }
+    wait_for_copies<0>();
+    __syncthreads();  // v is there, and none reads k any more
+    tile = next_tile(work, tiles, tile + 1);
+    if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
+    if (kind != TileKind::empty) add_values<D>(out, p, shared);
+  }
+  store_rows<D, aligned>(work.y + first_row * a.y_stride, a.y_stride, work.rows - first_row,
+                         static_cast<int>(a.d_v), shared.q, first_row, out, softmax);
+}
+
+template <class T, int D, bool aligned>
+void launch_attend(const Attention<T>& a, Stream stream) {
+  const auto scale =
+      static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k)));
+  for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
+                   [&](std::int64_t first, std::int64_t count, const MaskTiles& tiles) {
+                     launch({"attention v3", a.batch.size * ceil_div(count, queries<D>), threads,
+                             stream, sizeof(Shared<T, D>)},
+                            attend_mma<T, D, aligned>, a, tiles, first, first + count, scale);
+                   });
+}
+
+/// Whether each row of each tensor begins at a multiple of 16 bytes.
+template <class T>
+bool rows_are_aligned(const Attention<T>& a) {
+  const auto aligned = [&](const T* data, std::int64_t stride, int tensor) {
+    bool all = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % vector_width<T> == 0;
+    for (int axis = 0; axis < a.batch.count; ++axis) {
+      all = all && a.batch.stride[tensor][axis] % vector_width<T> == 0;
+    }
+    return all;
+  };
+  return aligned(a.q, a.q_stride, a.of_q) && aligned(a.k, a.k_stride, a.of_k) &&
+         aligned(a.v, a.v_stride, a.of_v) && aligned(a.y, a.y_stride, a.of_y);
+}
+
+template <int D, class T>
+void launch_attend(const Attention<T>& a, Stream stream) {
+  rows_are_aligned(a) ? launch_attend<T, D, true>(a, stream)
+                      : launch_attend<T, D, false>(a, stream);
+}
+
+}  // namespace
+
+template <class T>
+bool attention_mma(const Attention<T>& a, Stream stream) {
+#if defined(PRENORM_CUDA_NAIVE)  // which launches v1 alone
+  constexpr bool takes = false;
+#else
+  constexpr bool takes = sizeof(T) == 2;
+#endif
+  if constexpr (takes) {
+    const std::int64_t d = std::max(a.d_k, a.d_v);
+    if (d > 256) return false;
+    if (d <= 64) {
+      launch_attend<64>(a, stream);
+    } else if (d <= 128) {
+      launch_attend<128>(a, stream);
+    } else {
+      launch_attend<256>(a, stream);
+    }
+  }
+  return takes;
+}
+
+template bool attention_mma<double>(const Attention<double>&, Stream);
+template bool attention_mma<float>(const Attention<float>&, Stream);
+template bool attention_mma<float16>(const Attention<float16>&, Stream);
+template bool attention_mma<bfloat16>(const Attention<bfloat16>&, Stream);
+
+}  // namespace prenorm::cuda

@@ -1,0 +1,591 @@
+// Version 4 of attention (attention.cu), for Hopper alone. Equation, shapes and errors:
+// reference/attention.hpp.
+//
+// Not yet run on a device: proven by compilation, and by a model of Hopper's instructions on the
+// CPU (tests/hopper), alone, and so not the default.
+//
+// What v4 changes against v3:
+//
+//   wgmma         128 queries a block: two consumers, warpgroups of 64 queries each, whose products
+//                 the tensor cores compute on their own, from shared memory, while the warps go on
+//   TMA           a producer, a warp of its own, has the copy engine bring tiles of 128 keys and
+//                 values, two of each ahead; no thread computes an address, rows beyond the end are
+//                 zeros. Most of its registers go to the consumers
+//   overlap       while a tile's values are summed, the softmax of the next one is computed, whose
+//                 scores were started before; and the consumers take turns, so that one multiplies
+//                 while the other has exponentials
+//   work order    long rows first, and as many heads side by side as the cache has room for
+//
+// It takes float16 and bfloat16 with d_k = d_v = 64 or 128, on devices of compute capability 9.0,
+// where every matrix of the batch is a range of columns of one tensor [parts, rows, columns]
+// (tensor_tiles.cuh) aligned to 16 bytes: that is how TMA counts.
+//
+// A block's memory: Q, y and two of each of K and V, in panels of 64 columns with the swizzle of
+// 128 bytes. The barriers, which see a phase each time that a tile comes or goes:
+//
+//   q_full             Q has come: the producer's arrival and the tile's bytes
+//   k_full, v_full     the same for each place of K's and V's rings
+//   k_empty, v_empty   each warp of the consumers is done with the place: 8 arrivals
+//
+// Use u = 0, 1, ... of a place: its consumers wait for phase u of `full`, and its producer, before
+// it fills the place, for phase u - 1 of `empty`. The parity of a phase is u % 2.
+#include "attention.cuh"
+#include "export.cuh"
+#include "launch.cuh"
+#include "mask_tiles.cuh"
+#include "mma.cuh"
+#include "reduce.cuh"
+#include "tensor_tiles.cuh"
+#include "wgmma.cuh"
+
+#include <cmath>
+#include <cuda.h>
+#include <numbers>
+
+namespace prenorm::cuda {
+namespace {
+
+constexpr int tile = 128;  // queries of a block; keys at a time
+constexpr int consumer_queries = 64;
+constexpr int consumers = 2;      // warpgroups
+constexpr int warpgroup = 128;    // threads
+constexpr int places = 2;         // of each ring
+constexpr int warp_queries = 16;  // of a consumer's warp, by wgmma's layout
+static_assert(tile == consumers * consumer_queries && tile == most_query_tile &&
+              tile == 2 * mask_tile);
+
+// Registers of a thread: at the launch 65536 / 384, rounded down to a multiple of 8, is 168; what
+// the producer gives back is what the consumers take: 40 + 2 * 232 = 3 * 168.
+constexpr int producer_registers = 40;
+constexpr int consumer_registers = 232;
+static_assert(producer_registers + consumers * consumer_registers == (1 + consumers) * 168);
+
+/// What the producer tells with a tile of keys: its number, and the kinds of its four tiles of the
+/// mask, two bits each (told_kind). Number -1: there are no more.
+struct Told {
+  int number;
+  unsigned kinds;
+};
+constexpr int no_more = -1;
+
+/// Of the queries of a consumer and half of the keys.
+__device__ TileKind told_kind(unsigned kinds, int consumer, int half) {
+  return static_cast<TileKind>(kinds >> (4 * consumer + 2 * half) & 3);
+}
+
+template <class T, int d>
+struct alignas(1024) Shared {
+  static constexpr int panels = d / panel_columns;
+  using Tile = T[panels][tile][panel_columns];
+  Tile q, y, k[places], v[places];
+  std::uint64_t q_full, k_full[places], k_empty[places], v_full[places], v_empty[places];
+  Told told[places];  // with K
+};
+
+/// A place of the rings, and the parity of its phase.
+struct Place {
+  int index = 0;
+  unsigned parity = 0;
+  __device__ Place next() const {
+    return index + 1 < places ? Place{index + 1, parity} : Place{0, parity ^ 1};
+  }
+};
+
+struct Maps {
+  CUtensorMap q, k, v, y;
+};
+
+/// All that a launch needs to know.
+template <class T>
+struct Call {
+  Attention<T> a;
+  TensorRows q, k, v, y;
+  std::int64_t first, count;  // queries of this launch
+  MaskTiles mask;             // of these
+  std::int64_t together;      // batch indices whose blocks run side by side
+  float scale;                // log2(e) / sqrt(d_k)
+};
+
+/// Which queries and keys a block has. TMA counts in 32 bits, and so does what follows: n and m,
+/// rounded up to tiles, fit.
+struct Block {
+  std::int64_t batch;
+  int query_tile;  // of the launch
+  int first_query;
+  int end_key;  // no query attends from here on, by m or by causality
+};
+
+template <class T>
+__device__ Block block_of(const Call<T>& call) {
+  const std::int64_t query_tiles = ceil_div(call.count, tile);
+  const std::int64_t first = blockIdx.x / (call.together * query_tiles) * call.together;
+  const std::int64_t heads = min(call.together, call.a.batch.size - first);
+  const std::int64_t i = blockIdx.x - first * query_tiles;  // of these heads' blocks
+  // The last queries come first: under a causal mask they have the most to do.
+  const std::int64_t query_tile = query_tiles - 1 - i / heads;
+  const std::int64_t first_query = call.first + query_tile * tile;
+  const std::int64_t end_query = min(first_query + tile, call.a.n);
+  const std::int64_t end_key = call.a.causal ? min(call.a.m, end_query) : call.a.m;
+  return {first + i % heads, static_cast<int>(query_tile), static_cast<int>(first_query),
+          static_cast<int>(end_key)};
+}
+
+// ---- the producer -------------------------------------------------------------------------------
+
+/// Has TMA copy `tile` rows of a matrix, from `row` on, panel by panel. Rows beyond the end become
+/// zeros, and count as bytes all the same.
+template <int panels, class T>
+__device__ void load_tile(T (&to)[panels][tile][panel_columns], const CUtensorMap& map,
+                          TensorRows::Corner corner, int row, std::uint64_t& full) {
+  arrive_expecting(full, sizeof(to));
+#pragma unroll
+  for (int panel = 0; panel < panels; ++panel) {
+    const std::int32_t at[] = {corner.column + panel * panel_columns, row, corner.part};
+    ::cuda::ptx::cp_async_bulk_tensor(::cuda::ptx::space_shared, ::cuda::ptx::space_global,
+                                      to[panel], &map, at, &full);
+  }
+}
+
+/// The work of the producer's warp. Its lanes look at 32 tiles of the mask at a time; the first one
+/// has those copied of which something is attended to, in ascending order. As the consumers want
+/// them and free their places, a tile's values come after the keys of the tile behind it.
+template <class T, int d>
+__device__ __forceinline__ void produce(Shared<T, d>& shared, const Maps& maps, const Call<T>& call,
+                                        const Block& block) {
+  const Attention<T>& a = call.a;
+  const int lane = static_cast<int>(threadIdx.x);
+  const auto q = call.q.corner(a.batch.part(a.of_q, block.batch)),
+             k = call.k.corner(a.batch.part(a.of_k, block.batch)),
+             v = call.v.corner(a.batch.part(a.of_v, block.batch));
+  const std::int64_t mask = a.batch.part(a.of_mask, block.batch);
+  Place place, before;
+  int number_before = no_more;  // of the tile whose values are still to come
+  const auto tell = [&](Told told) {
+    wait(shared.k_empty[place.index], place.parity ^ 1);
+    shared.told[place.index] = told;
+  };
+  const auto load_values = [&] {
+    if (number_before == no_more) return;
+    wait(shared.v_empty[before.index], before.parity ^ 1);
+    load_tile(shared.v[before.index], maps.v, v, number_before * tile, shared.v_full[before.index]);
+  };
+
+  if (lane == 0) load_tile(shared.q, maps.q, q, block.first_query, shared.q_full);
+  const int tiles = (block.end_key + tile - 1) / tile;
+  for (int first = 0; first < tiles; first += 32) {
+    unsigned kinds = 0;
+#pragma unroll
+    for (int consumer = 0; consumer < consumers; ++consumer) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int key_tile = 2 * (first + lane) + half;
+        if (key_tile * mask_tile >= block.end_key) continue;
+        const TileKind kind = call.mask.kind(mask, 2 * block.query_tile + consumer, key_tile);
+        kinds |= static_cast<unsigned>(kind) << (4 * consumer + 2 * half);
+      }
+    }
+    unsigned wanted = __ballot_sync(0xffffffffu, kinds != 0);
+    for (; wanted != 0; wanted &= wanted - 1) {
+      const int which = __ffs(static_cast<int>(wanted)) - 1;
+      const Told told{first + which, __shfl_sync(0xffffffffu, kinds, which)};
+      if (lane == 0) {
+        tell(told);
+        load_tile(shared.k[place.index], maps.k, k, told.number * tile, shared.k_full[place.index]);
+        load_values();
+      }
+      number_before = told.number;
+      before = place;
+      place = place.next();
+    }
+  }
+  if (lane == 0) {
+    tell({no_more, 0});
+    arrive(shared.k_full[place.index]);
+    load_values();
+  }
+}
+
+// ---- the consumers ------------------------------------------------------------------------------
+
+/// A consumer's thread: wgmma's layout of 64 rows (wgmma.cuh).
+struct Lane {
+  int consumer, warp, lane;
+  __device__ int row(int r) const { return warp * warp_queries + lane / 4 + 8 * r; }  // r = 0, 1
+  __device__ int column(int group) const { return 8 * group + 2 * (lane % 4); }  // and the next
+};
+
+/// Starts scores = q kᵀ: 64 queries, 128 keys.
+template <class T, int d>
+__device__ __forceinline__ void start_scores(float (&scores)[64], const Shared<T, d>& shared,
+                                             int consumer, int place) {
+  hold(scores);
+  wgmma_fence();
+#pragma unroll
+  for (int c = 0; c < d; c += 16) {
+    const auto bytes = static_cast<std::uint32_t>(2 * (c % panel_columns));
+    const std::uint64_t q = along_columns(
+        shared_address(shared.q[c / panel_columns][consumer * consumer_queries]) + bytes);
+    const std::uint64_t k =
+        along_columns(shared_address(shared.k[place][c / panel_columns]) + bytes);
+    if (c == 0) {
+      wgmma_rows<false, T>(scores, q, k);
+    } else {
+      wgmma_rows<true, T>(scores, q, k);
+    }
+  }
+  wgmma_commit();
+}
+
+/// Starts y += p v, 16 keys at a time.
+template <class T, int d>
+__device__ __forceinline__ void start_values(float (&y)[d / 2], unsigned (&p)[32],
+                                             const Shared<T, d>& shared, int place) {
+  hold(y);
+  hold(p);
+  wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < tile / 16; ++step) {
+    wgmma_columns<T>(
+        y, p + 4 * step,
+        along_rows(shared_address(shared.v[place][0][16 * step]), sizeof(shared.v[place][0])));
+  }
+  wgmma_commit();
+}
+
+/// Which of 64 keys from first_key on a query attends to.
+template <class T>
+__device__ __forceinline__ std::uint64_t attended(const Call<T>& call, const Block& block,
+                                                  std::int64_t mask, TileKind kind, int query,
+                                                  int first_key) {
+  std::uint64_t keys = kind == TileKind::full ? ~std::uint64_t{0} : 0;
+  if (kind == TileKind::mixed) {
+    keys = call.mask.row(mask, query - call.first, first_key / mask_tile);
+  }
+  const int end = (call.a.causal ? min(block.end_key, query + 1) : block.end_key) - first_key;
+  if (end <= 0) return 0;
+  return end >= mask_tile ? keys : keys & ((std::uint64_t{1} << end) - 1);
+}
+
+/// Masked scores become -infinity, where any may be.
+template <class T>
+__device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& call,
+                                            const Block& block, std::int64_t mask, Told told,
+                                            Lane at) {
+  const int first_key = told.number * tile,
+            first_query = block.first_query + at.consumer * consumer_queries;
+  const TileKind left = told_kind(told.kinds, at.consumer, 0),
+                 right = told_kind(told.kinds, at.consumer, 1);
+  if (left == TileKind::full && right == TileKind::full && first_key + tile <= block.end_key &&
+      (!call.a.causal || first_key + tile <= first_query + 1)) {
+    return;
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::uint64_t keys = attended(call, block, mask, half == 0 ? left : right,
+                                          first_query + at.row(r), first_key + half * mask_tile) >>
+                                 at.column(0);
+#pragma unroll
+      for (int group = 0; group < 8; ++group) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float& score = scores[32 * half + 4 * group + 2 * r + i];
+          if ((keys >> (8 * group + i) & 1) == 0) score = -INFINITY;
+        }
+      }
+    }
+  }
+}
+
+/// Online softmax of a thread's two rows: scores become 2^(scores * scale - largest), `largest`
+/// being the row's largest so far, times the scale. What was summed up to now is to be multiplied
+/// by `shrink`; `sum`, of this thread's columns alone, is already.
+__device__ __forceinline__ void soften(float (&scores)[64], float scale, float (&largest)[2],
+                                       float (&sum)[2], float (&shrink)[2]) {
+  const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float now = -INFINITY;
+#pragma unroll
+    for (int i = 0; i < 64; i += 4) {
+      now = maximum(now, maximum(scores[i + 2 * r], scores[i + 2 * r + 1]));
+    }
+    now = maximum(largest[r], warp_reduce(now, maximum, 4) * scale);
+    const float shift = now == -INFINITY ? 0.0f : now;
+    shrink[r] = exp2_fast(largest[r] - shift);
+    largest[r] = now;
+    sum[r] *= shrink[r];
+#pragma unroll
+    for (int i = 0; i < 64; i += 4) {
+#pragma unroll
+      for (int k = i + 2 * r; k < i + 2 * r + 2; ++k) {
+        scores[k] = exp2_fast(fmaf(scores[k], scale, -shift));
+        sum[r] += scores[k];
+      }
+    }
+  }
+}
+
+/// The probabilities as A of a product: wgmma.cuh says why this is all.
+template <class T>
+__device__ __forceinline__ void pack_all(unsigned (&p)[32], const float (&scores)[64]) {
+#pragma unroll
+  for (int i = 0; i < 32; ++i) p[i] = pack<T>(scores[2 * i], scores[2 * i + 1]);
+}
+
+/// What was summed up to now, after a larger score came.
+template <int n>
+__device__ __forceinline__ void shrink_all(float (&y)[n], const float (&shrink)[2]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) y[i] *= shrink[i / 2 % 2];
+}
+
+/// The work of a consumer.
+template <class T, int d>
+__device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, const Call<T>& call,
+                                        const Block& block) {
+  const Attention<T>& a = call.a;
+  const Lane at{static_cast<int>(threadIdx.y) - 1, static_cast<int>(threadIdx.x) / 32,
+                static_cast<int>(threadIdx.x) % 32};
+  const std::int64_t mask = a.batch.part(a.of_mask, block.batch);
+  const auto release = [&](std::uint64_t& empty) {
+    __syncwarp();
+    if (at.lane == 0) arrive(empty);
+  };
+  const auto next_tile = [&](Place of_keys) {
+    wait(shared.k_full[of_keys.index], of_keys.parity);
+    return shared.told[of_keys.index];
+  };
+  // At barrier 1 + c consumer c waits for its turn to start products, which the other one gives it.
+  // Both take as many turns, as they are told of the same tiles.
+  const auto take_turn = [&] { barrier_wait(1 + at.consumer, consumers * warpgroup); };
+  const auto pass_turn = [&] { barrier_arrive(2 - at.consumer, consumers * warpgroup); };
+
+  float scores[64], y[d / 2], largest[2] = {-INFINITY, -INFINITY}, sum[2] = {}, shrink[2];
+#pragma unroll
+  for (int i = 0; i < 64; ++i) scores[i] = 0;  // not by = {}, which goes by local memory
+#pragma unroll
+  for (int i = 0; i < d / 2; ++i) y[i] = 0;
+  unsigned p[32];
+  if (at.consumer == 1) pass_turn();
+  wait(shared.q_full, 0);
+  Place place, ahead;  // of the tile whose values come next, and of the one whose scores do
+  Told told = next_tile(ahead);
+  if (told.number != no_more) {
+    take_turn();
+    start_scores(scores, shared, at.consumer, ahead.index);
+    pass_turn();
+    wgmma_wait<0>();
+    hold(scores);
+    release(shared.k_empty[ahead.index]);
+    mask_scores(scores, call, block, mask, told, at);
+    soften(scores, call.scale, largest, sum, shrink);
+    pack_all<T>(p, scores);
+    ahead = ahead.next();
+    told = next_tile(ahead);
+#pragma unroll 1
+    while (told.number != no_more) {
+      take_turn();
+      start_scores(scores, shared, at.consumer, ahead.index);
+      shrink_all(y, shrink);
+      wait(shared.v_full[place.index], place.parity);
+      start_values<T, d>(y, p, shared, place.index);
+      pass_turn();
+      wgmma_wait<1>();  // the scores are there, the values are still being summed
+      hold(scores);
+      release(shared.k_empty[ahead.index]);
+      mask_scores(scores, call, block, mask, told, at);
+      soften(scores, call.scale, largest, sum, shrink);
+      ahead = ahead.next();
+      told = next_tile(ahead);
+      wgmma_wait<0>();
+      hold(y);
+      release(shared.v_empty[place.index]);
+      pack_all<T>(p, scores);
+      place = place.next();
+    }
+    shrink_all(y, shrink);
+    wait(shared.v_full[place.index], place.parity);
+    start_values<T, d>(y, p, shared, place.index);
+    wgmma_wait<0>();
+    hold(y);
+  }
+  if (at.consumer == 0)
+    take_turn();  // that the other one passed last: no barrier is left half full
+
+    // A warp's 16 queries go by shared memory, where pairs of elements become rows, and TMA, which
+    // leaves out those beyond n.
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float total = warp_reduce(sum[r], Sum(), 4);
+    const float factor = total == 0 ? 0.0f : 1 / total;
+    const int row = at.consumer * consumer_queries + at.row(r);
+#pragma unroll
+    for (int group = 0; group < d / 8; ++group) {
+      const int column = at.column(group);
+      T* to = shared.y[column / panel_columns][0] + swizzled(row, column % panel_columns);
+      *reinterpret_cast<unsigned*>(to) =
+          pack<T>(y[4 * group + 2 * r] * factor, y[4 * group + 2 * r + 1] * factor);
+    }
+  }
+  ::cuda::ptx::fence_proxy_async(::cuda::ptx::space_shared);  // TMA shall see what was stored
+  __syncwarp();
+  if (at.lane == 0) {
+    const auto corner = call.y.corner(a.batch.part(a.of_y, block.batch));
+    const int row = at.consumer * consumer_queries + at.warp * warp_queries;
+#pragma unroll
+    for (int panel = 0; panel < d / panel_columns; ++panel) {
+      const std::int32_t to[] = {corner.column + panel * panel_columns, block.first_query + row,
+                                 corner.part};
+      ::cuda::ptx::cp_async_bulk_tensor(::cuda::ptx::space_global, ::cuda::ptx::space_shared,
+                                        &maps.y, to, shared.y[panel][row]);
+    }
+    ::cuda::ptx::cp_async_bulk_commit_group();
+    // Shared memory must last until it is read.
+    ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>());
+  }
+}
+
+// ---- the kernel and its launch ------------------------------------------------------------------
+
+/// Warpgroup 0 is the producer, the others are consumers: threadIdx.y.
+template <class T, int d>
+__global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
+    attend_v4(const __grid_constant__ Maps maps, const __grid_constant__ Call<T> call) {
+  auto* memory = dynamic_shared<unsigned char>();
+  memory += -shared_address(memory) % alignof(Shared<T, d>);  // up to a multiple of 1024
+  Shared<T, d>& shared = *reinterpret_cast<Shared<T, d>*>(memory);
+  const Block block = block_of(call);
+  if (threadIdx.x == 0 && threadIdx.y == 0) {
+    constexpr unsigned consumer_warps = consumers * warpgroup / 32;
+    ::cuda::ptx::mbarrier_init(&shared.q_full, 1);
+    for (int i = 0; i < places; ++i) {
+      ::cuda::ptx::mbarrier_init(&shared.k_full[i], 1);
+      ::cuda::ptx::mbarrier_init(&shared.v_full[i], 1);
+      ::cuda::ptx::mbarrier_init(&shared.k_empty[i], consumer_warps);
+      ::cuda::ptx::mbarrier_init(&shared.v_empty[i], consumer_warps);
+    }
+    // TMA shall see them as well.
+    ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
+  }
+  __syncthreads();
+  if (threadIdx.y == 0) {
+    fewer_registers<producer_registers>();
+    if (threadIdx.x < 32) produce(shared, maps, call, block);
+  } else {
+    more_registers<consumer_registers>();
+    consume(shared, maps, call, block);
+  }
+}
+
+/// The driver's function that encodes tensor maps; null where the driver has none. By way of the
+/// runtime, so that nothing is linked with the driver.
+decltype(&cuTensorMapEncodeTiled) encoder(const char* what) {
+  static const auto found = [what] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+    check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                           cudaEnableDefault, &result),
+          what);
+    return result == cudaDriverEntryPointSuccess ? function : nullptr;
+  }();
+  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
+}
+
+/// How TMA walks through a tensor, in boxes of `box_rows` rows and 64 columns. False where it
+/// cannot: the encoder says so.
+template <class T>
+bool make_map(CUtensorMap& map, const T* data, const TensorRows& rows, int box_rows,
+              const char* what) {
+  const auto encode = encoder(what);
+  if (encode == nullptr || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return false;
+  const auto unsign = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
+  const cuuint64_t extents[] = {unsign(rows.columns), unsign(rows.rows), unsign(rows.parts)};
+  const cuuint64_t strides[] = {unsign(rows.stride) * sizeof(T),  // of rows and of parts, in bytes
+                                unsign(rows.rows * rows.stride) * sizeof(T)};
+  const cuuint32_t box[] = {panel_columns, static_cast<cuuint32_t>(box_rows), 1},
+                   ones[] = {1, 1, 1};
+  return encode(&map,
+                std::is_same_v<T, float16> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                           : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                3, const_cast<T*>(data), extents, strides, box, ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+/// Whether the present device is one that code for sm_90a runs on.
+bool on_hopper(const char* what) {
+  int device = 0, major = 0, minor = 0;
+  check(cudaGetDevice(&device), what);
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), what);
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), what);
+  return major == 9 && minor == 0;
+}
+
+template <class T, int d>
+bool launch_attend_v4(const Attention<T>& a, Stream stream) {
+  const auto q = tensor_rows(a.batch, a.of_q, a.n, d, a.q_stride),
+             k = tensor_rows(a.batch, a.of_k, a.m, d, a.k_stride),
+             v = tensor_rows(a.batch, a.of_v, a.m, d, a.v_stride),
+             y = tensor_rows(a.batch, a.of_y, a.n, d, a.y_stride);
+  if (!q || !k || !v || !y) return false;
+  Maps maps;
+  if (!make_map(maps.q, a.q, *q, tile, a.name) || !make_map(maps.k, a.k, *k, tile, a.name) ||
+      !make_map(maps.v, a.v, *v, tile, a.name) ||
+      !make_map<T>(maps.y, a.y, *y, warp_queries, a.name)) {
+    return false;
+  }
+  // K and V of these stay in the second-level cache, of 50 MB in two halves, while the queries of
+  // all of them go over them.
+  constexpr std::int64_t cached_bytes = 24 << 20;
+  const auto head_bytes = 2 * a.m * d * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t together =
+      std::clamp<std::int64_t>(cached_bytes / head_bytes, 1, a.batch.size);
+  const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(d)));
+  for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
+                   [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
+                     launch({"attention v4", a.batch.size * ceil_div(count, tile),
+                             dim3(warpgroup, 1 + consumers), stream,
+                             sizeof(Shared<T, d>) + alignof(Shared<T, d>)},
+                            attend_v4<T, d>, maps,
+                            Call<T>{a, *q, *k, *v, *y, first, count, mask, together, scale});
+                   });
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+bool attention_wgmma(const Attention<T>& a, Stream stream) {
+  if constexpr (sizeof(T) == 2) {
+    if (a.d_k == a.d_v && (a.d_k == 64 || a.d_k == 128) && on_hopper(a.name)) {
+      return a.d_k == 64 ? launch_attend_v4<T, 64>(a, stream) : launch_attend_v4<T, 128>(a, stream);
+    }
+  }
+  return false;
+}
+
+template bool attention_wgmma<double>(const Attention<double>&, Stream);
+template bool attention_wgmma<float>(const Attention<float>&, Stream);
+template bool attention_wgmma<float16>(const Attention<float16>&, Stream);
+template bool attention_wgmma<bfloat16>(const Attention<bfloat16>&, Stream);
+
+namespace {
+
+template <class T>
+void launch_attention_v4(View<const T> q, View<const T> k, View<const T> v,
+                         std::optional<View<const bool>> mask, Stream stream, View<T> y) {
+  const Attention<T> a = attention_of(q, k, v, mask, y);
+  if (has_outputs(a) && !attention_wgmma(a, stream)) {
+    throw not_implemented(
+        "attention v4 takes float16 and bfloat16 with d_k = d_v = 64 or 128, on devices of compute "
+        "capability 9.0");
+  }
+}
+
+}  // namespace
+
+PRENORM_CUDA_FUNCTION(scaled_dot_product_attention__v4, launch_attention_v4)
+
+}  // namespace prenorm::cuda

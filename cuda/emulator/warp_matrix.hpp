@@ -1,0 +1,62 @@
+// What feeds tensor cores, and what they compute, as mma.cuh has it for kernels: ldmatrix, mma.sync
+// and cp.async for the warps of the emulator.
+//
+// Memory is read and written here, by the thread that does it on a device, so that sanitizers and
+// the checker see it. What goes from lane to lane is in warp_matrix.cpp, which none of them
+// watches.
+#pragma once
+
+#include "emulator.hpp"
+
+#include <prenorm/float16.hpp>
+
+namespace prenorm::emulator {
+
+/// What a lane gives for ldmatrix, and what it gets.
+struct MatrixRow {
+  AsyncCopy::Bytes row;
+  unsigned* registers;
+};
+void exchange_rows(const char* word, MatrixRow& row, bool transposed);
+
+inline void require_aligned(const void* at, const char* what) {
+  if (reinterpret_cast<std::uintptr_t>(at) % 16 == 0) return;
+  throw KernelError(where() + ": " + what + " is not aligned to 16 bytes");
+}
+
+/// ldmatrix.sync.aligned.m8n8.x4.shared.b16, with .trans or without.
+inline void ldmatrix(unsigned (&registers)[4], const void* row, bool transposed) {
+  const char* word = transposed ? "ldmatrix.trans" : "ldmatrix";
+  require_aligned(row, "the row of an ldmatrix");
+  MatrixRow mine{*static_cast<const AsyncCopy::Bytes*>(row), registers};
+  exchange_rows(word, mine, transposed);
+}
+
+/// mma.sync.aligned.m16n8k16.row.col, c += a b. Products are exact, sums in float32, by k.
+void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], float16);
+void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], bfloat16);
+
+/// cp.async.cg.shared.global, 16 bytes of which `bytes` are read. What was there is no more at
+/// once, what comes is there when the thread has waited: in between it is NaN, and counts as
+/// unwritten.
+inline void cp_async(void* to, const void* from, unsigned bytes) {
+  require_aligned(to, "where a cp.async writes");
+  require_aligned(from, "what a cp.async reads");
+  auto* const there = static_cast<AsyncCopy::Bytes*>(to);
+  *there = ~AsyncCopy::Bytes{};
+  begin_copy({there, from, bytes});
+}
+
+/// cp.async.wait_group.
+inline void wait_for_copies(int groups_left) {
+  AsyncCopy copy;
+  while (next_copy(groups_left, &copy)) {
+    alignas(16) unsigned char bytes[16] = {};
+    for (unsigned i = 0; i < copy.bytes; ++i) {
+      bytes[i] = static_cast<const unsigned char*>(copy.from)[i];
+    }
+    *copy.to = *reinterpret_cast<const AsyncCopy::Bytes*>(bytes);
+  }
+}
+
+}  // namespace prenorm::emulator

@@ -1,0 +1,161 @@
+// Hopper's own instructions, for attention_wgmma.cu: the tensor cores that work for a warpgroup
+// (wgmma), copies of tiles by the copy engine (TMA), barriers in shared memory that count arrivals
+// and bytes (mbarrier), registers moved between warpgroups. For compute_90a, and so for no
+// emulator.
+//
+// A warpgroup is 4 warps from a multiple of 4 on. Row and column of what its threads hold of a
+// matrix of 64 rows (PTX ISA, "Register Fragments"), `w` being the warp, `g` = lane / 4 and
+// `t` = lane % 4:
+//
+//     accumulator element i     row 16 w + g + 8 (i / 2 % 2)    column 8 (i / 4) + 2 t + i % 2
+//     A, of 16 columns:
+//       word j, of 2 elements   row 16 w + g + 8 (j % 2)        columns 8 (j / 2) + 2 t + {0, 1}
+//
+// So accumulator elements 8 s ... 8 s + 7, in pairs, are words 0 ... 3 of A for columns 16 s and
+// on: the product of one product needs no exchange.
+#pragma once
+
+#include "mma.cuh"
+#include "tensor_tiles.cuh"
+
+#include <cuda/ptx>
+
+namespace prenorm::cuda {
+
+// ---- the compiler -------------------------------------------------------------------------------
+
+/// What computes these registers stays before this point, and what reads them stays behind it: the
+/// compiler does not know that wgmma reads and writes registers later than where it stands.
+template <int n>
+__device__ __forceinline__ void hold(float (&registers)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) asm volatile("" : "+f"(registers[i])::"memory");
+}
+template <int n>
+__device__ __forceinline__ void hold(unsigned (&registers)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) asm volatile("" : "+r"(registers[i])::"memory");
+}
+
+// ---- wgmma --------------------------------------------------------------------------------------
+
+/// To stand between other accesses to registers that wgmma reads or writes and the wgmma.
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+/// Makes a group of the wgmmas since the last one.
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+/// Waits until no more than the last `pending` groups are under way.
+template <int pending>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+
+#define PRENORM_OPERANDS_8(d, i)                                                              \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
+      "+f"(d[i + 6]), "+f"(d[i + 7])
+#define PRENORM_OPERANDS_32(d, i)                                                        \
+  PRENORM_OPERANDS_8(d, i), PRENORM_OPERANDS_8(d, i + 8), PRENORM_OPERANDS_8(d, i + 16), \
+      PRENORM_OPERANDS_8(d, i + 24)
+#define PRENORM_REGISTERS_32                                               \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define PRENORM_REGISTERS_64                                                           \
+  PRENORM_REGISTERS_32                                                                 \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+
+/// d = a bᵀ, or d += a bᵀ where `add`: 64 x 128, summed over 16 columns of a and b, both in shared
+/// memory and along_columns. After the registers: a, b, scale-d (add), the signs of a and b (1: as
+/// they are), a and b transposed (0: no, both are K-major).
+template <bool add, class T>
+__device__ __forceinline__ void wgmma_rows(float (&d)[64], std::uint64_t a, std::uint64_t b) {
+#define PRENORM_WGMMA(type)                                                 \
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type \
+               " {" PRENORM_REGISTERS_64 "}, %64, %65, %66, 1, 1, 0, 0;"    \
+               : PRENORM_OPERANDS_32(d, 0), PRENORM_OPERANDS_32(d, 32)      \
+               : "l"(a), "l"(b), "n"(add ? 1 : 0))
+  if constexpr (std::is_same_v<T, float16>) {
+    PRENORM_WGMMA("f16");
+  } else {
+    PRENORM_WGMMA("bf16");
+  }
+#undef PRENORM_WGMMA
+}
+
+/// d += a b: 64 x 2n, summed over 16 rows of b; a in registers, b in shared memory and along_rows.
+/// After the registers: a, b, scale-d (1: added), the signs of a and b, b transposed (1: it is
+/// N-major).
+template <class T, int n>
+__device__ __forceinline__ void wgmma_columns(float (&d)[n], const unsigned* a, std::uint64_t b) {
+  static_assert(n == 32 || n == 64);
+#define PRENORM_WGMMA(type)                                                            \
+  if constexpr (n == 64) {                                                             \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type          \
+                 " {" PRENORM_REGISTERS_64 "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;" \
+                 : PRENORM_OPERANDS_32(d, 0), PRENORM_OPERANDS_32(d, 32)               \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                \
+  } else {                                                                             \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type           \
+                 " {" PRENORM_REGISTERS_32 "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 1;" \
+                 : PRENORM_OPERANDS_32(d, 0)                                           \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                \
+  }
+  if constexpr (std::is_same_v<T, float16>) {
+    PRENORM_WGMMA("f16")
+  } else {
+    PRENORM_WGMMA("bf16")
+  }
+#undef PRENORM_WGMMA
+}
+
+#undef PRENORM_OPERANDS_8
+#undef PRENORM_OPERANDS_32
+#undef PRENORM_REGISTERS_32
+#undef PRENORM_REGISTERS_64
+
+// ---- registers and barriers ---------------------------------------------------------------------
+
+/// Every warp of a warpgroup sets how many registers its threads have from here on: fewer than
+/// before, or more, for which it waits until others have given them back. A multiple of 8 from 24
+/// to 256.
+template <int count>
+__device__ __forceinline__ void fewer_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count>
+__device__ __forceinline__ void more_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+/// Barrier `id` (0 is __syncthreads) of `threads` threads, of which some wait and some do not.
+__device__ __forceinline__ void barrier_wait(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/// Waits until the phase of this parity is over: phases are numbered from 0 on, and of a fresh
+/// barrier the phase before, of parity 1, counts as over.
+__device__ __forceinline__ void wait(std::uint64_t& mbarrier, unsigned parity) {
+  while (!::cuda::ptx::mbarrier_try_wait_parity(&mbarrier, parity)) {
+  }
+}
+
+__device__ __forceinline__ void arrive(std::uint64_t& mbarrier) {
+  ::cuda::ptx::mbarrier_arrive(&mbarrier);
+}
+
+/// Arrives, and lets the phase end only when so many bytes were copied as well.
+__device__ __forceinline__ void arrive_expecting(std::uint64_t& mbarrier, std::size_t bytes) {
+  ::cuda::ptx::mbarrier_arrive_expect_tx(::cuda::ptx::sem_release, ::cuda::ptx::scope_cta,
+                                         ::cuda::ptx::space_shared, &mbarrier,
+                                         static_cast<std::uint32_t>(bytes));
+}
+
+}  // namespace prenorm::cuda
