@@ -163,12 +163,20 @@ ATTENDS = "if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -I
 INVERTED = ("there && mask[(first + query) * m + key]", "there && !mask[(first + query) * m + key]",
             1, "mask_tiles.cu")
 SCALE = "static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)))"
-ATTENTION = mistakes_of(
-    "scaled_dot_product_attention", ("attention.cu", "mask_tiles.cu"),
+SCALE_OF_V3 = "std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k))"
+
+
+def scale_of_v3(scale):
+    return (SCALE_OF_V3, f"std::numbers::log2e / {scale}", 1, "attention_mma.cu")
+
+
+ATTENTION = dict(
     mask_inverted=[INVERTED, ("attends && a.mask[", "attends && !a.mask[", 1)],
-    not_scaled=[(SCALE, "1", 1)],
-    divided_by_d_k=[(SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1)],
-    divided_by_sqrt_d_v=[(SCALE, SCALE.replace("a.d_k", "a.d_v"), 1)],
+    not_scaled=[(SCALE, "1", 1), scale_of_v3("1")],
+    divided_by_d_k=[(SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1),
+                    scale_of_v3("static_cast<double>(a.d_k)")],
+    divided_by_sqrt_d_v=[(SCALE, SCALE.replace("a.d_k", "a.d_v"), 1),
+                         scale_of_v3("std::sqrt(static_cast<double>(a.d_v))")],
     mask_added=[("scores[i] = attends ? sum * scale : -INFINITY",
                  "scores[i] = sum * scale + (attends ? 1 : 0)", 1),
                 (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;"
@@ -185,19 +193,38 @@ ATTENTION = mistakes_of(
         ("attends ? sum * scale : -INFINITY", "attends ? sum * scale : -5e4f", 1),
         (ATTENDS, ATTENDS.replace("-INFINITY", "-5e4f"), 1)],
     empty_rows_nan=[("if (largest == -INFINITY) largest = 0;", "", 1),
-                    ("now == -INFINITY ? C(0) : now", "now", 1)],
+                    ("now == -INFINITY ? C(0) : now", "now", 1),
+                    ("largest == -INFINITY ? 0.0f : largest", "largest", 1, "attention_mma.cu")],
     mixed_taken_for_full=[("!any ? TileKind::empty : all ? TileKind::full : TileKind::mixed",
                            "!any ? TileKind::empty : TileKind::full", 1, "mask_tiles.cu"),
                           ("attends = attends && a.mask[", "attends = attends || a.mask[", 1)],
-    sums_in_t=["float16",
-               ("sum += probability[j] * widen(v[j * a.v_stride]);",
+    sums_in_t=[("sum += probability[j] * widen(v[j * a.v_stride]);",
                 "sum = widen(narrow<T>(sum + probability[j] * widen(v[j * a.v_stride])));", 1),
                ("out[i][4 * n + c] += p[i][of_four] * values[c];",
                 "out[i][4 * n + c] = widen(narrow<T>(out[i][4 * n + c] +"
-                " p[i][of_four] * values[c]));", 1)],
+                " p[i][of_four] * values[c]));", 1),
+               *[(f"mma<T>({sums}[i][j + 1], {operands});", f"""
+                  mma<T>({sums}[i][j + 1], {operands});
+                  for (int c = 0; c < 4; ++c) {{
+                    {sums}[i][j][c] = widen(narrow<T>({sums}[i][j][c]));
+                    {sums}[i][j + 1][c] = widen(narrow<T>({sums}[i][j + 1][c]));
+                  }}""", 1, "attention_mma.cu")
+                 for sums, operands in {"out": "p[i][step], v[2], v[3]",
+                                        "score": "q[i], k[2], k[3]"}.items()],
+               ("sum += first + second;", "sum = widen(narrow<T>(sum + first + second));", 1,
+                "attention_mma.cu")],
 )
+# float16 is what v3 takes: there it is the launched one, else v2.
+IN_FLOAT16 = ("mask_inverted", "not_scaled", "divided_by_d_k", "divided_by_sqrt_d_v",
+              "empty_rows_nan", "mixed_taken_for_full", "sums_in_t")
+SDPA = ("attention.cu", "attention_mma.cu", "mask_tiles.cu")
+ATTENTION = [
+    *mistakes_of("scaled_dot_product_attention", SDPA,
+                 **{name: changes for name, changes in ATTENTION.items() if name != "sums_in_t"}),
+    *mistakes_of("scaled_dot_product_attention", SDPA,
+                 **{f"{name}_in_float16": ["float16", *ATTENTION[name]] for name in IN_FLOAT16})]
 
-MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu", "mask_tiles.cu")
+MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", *SDPA)
 
 
 def attends_where(condition):
