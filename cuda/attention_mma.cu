@@ -18,6 +18,10 @@
 // of 16 bytes, chunk c of row r at place c ^ (r % 8): eight rows of one column, which ldmatrix
 // reads at once, are in different banks, and so are the chunks of a row, which cp.async writes.
 //
+// Tiles that are empty for all of a block's queries are neither loaded nor looked at, those that
+// are empty for a warp's are not computed by it. Scores are masked, by a bit a key, only where the
+// mask's tile is mixed or the diagonal of a causal mask or the end of the keys crosses it.
+//
 // Rows that are not aligned to 16 bytes are loaded element by element; all else is the same.
 //
 // Not yet run on a device; what each change gives is not yet measured.
@@ -70,16 +74,6 @@ struct Shared {
 template <int D>
 __device__ int place(int row, int chunk) {
   return row * D + (chunk ^ (row & 7)) * 8;
-}
-
-/// The thread's number, but not so that the compiler knows it again. In a loop it then computes
-/// places anew, in a few instructions, where it would keep some dozens of them in registers.
-__device__ inline int thread_anew() {
-  int thread = static_cast<int>(threadIdx.x);
-#if defined(__CUDACC__)
-  asm volatile("" : "+r"(thread));
-#endif
-  return thread;
 }
 
 /// The first `rows` of a tile's rows, `columns` of each; the others, and what lies beyond, are 0:
@@ -373,9 +367,9 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
       if (kind == TileKind::mixed) mask_scores(score, work, a, tiles, tile, first_row);
       online_softmax<T>(p, score, softmax, out, scale);
     }
+    tile = next_tile(work, tiles, tile + 1);
     wait_for_copies<0>();
     __syncthreads();  // v is there, and none reads k any more
-    tile = next_tile(work, tiles, tile + 1);
     if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
     if (kind != TileKind::empty) add_values<D>(out, p, shared);
   }
