@@ -137,7 +137,7 @@ double error(const Problem<T>& p, const std::vector<T>& y) {
     for (std::int64_t c = 0; c < p.d_v; ++c) {
       const double got = static_cast<double>(y[static_cast<std::size_t>(row * p.d_v + c)]);
       const double off = std::abs(got - wanted[static_cast<std::size_t>(c)]);
-      if (!(off <= largest)) largest = off;  // NaN as well
+      largest = std::isnan(off) ? INFINITY : std::max(largest, off);
     }
   }
   return largest;
