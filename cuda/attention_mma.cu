@@ -12,7 +12,9 @@
 //                                 products, or shared memory would be slower than the tensor cores
 //   copies by cp.async            v's tile comes while the scores are computed, k's next one while
 //                                 the values are summed; no thread's registers lie between
-//   exp2 for exp                  log2(e) / sqrt(d_k) goes into the one multiply-add before it
+//   exp2 for exp                  log2(e) / sqrt(d_k) is one factor. It comes after the maximum was
+//                                 subtracted: of a product already rounded, what is left may be far
+//                                 from 0 where scores are large
 //
 // The two tiles of k and v, that of q, and the result on its way out lie in shared memory in chunks
 // of 16 bytes, chunk c of row r at place c ^ (r % 8): eight rows of one column, which ldmatrix
@@ -152,8 +154,8 @@ __device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][key
   }
 }
 
-/// Online softmax, two rows to each of a thread's M tiles: their maxima, times the scale, and of
-/// their sums the part of this thread's keys.
+/// Online softmax, two rows to each of a thread's M tiles: their maxima, and of their sums the part
+/// of this thread's keys.
 template <int M>
 struct Rows {
   float largest[M][2], sum[M][2];
@@ -177,15 +179,15 @@ __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&sco
       // A row is four neighbours'.
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
-      largest = fmaxf(rows.largest[i][r], largest * scale);
+      largest = fmaxf(rows.largest[i][r], largest);
       const float shift = largest == -INFINITY ? 0.0f : largest;
-      const float correction = exp2_fast(rows.largest[i][r] - shift);
+      const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);
       rows.largest[i][r] = largest;
       float sum = rows.sum[i][r] * correction;
 #pragma unroll
       for (int j = 0; j < keys / 8; ++j) {
-        const float first = exp2_fast(fmaf(score[i][j][2 * r], scale, -shift));
-        const float second = exp2_fast(fmaf(score[i][j][2 * r + 1], scale, -shift));
+        const float first = exp2_fast((score[i][j][2 * r] - shift) * scale);
+        const float second = exp2_fast((score[i][j][2 * r + 1] - shift) * scale);
         sum += first + second;
         p[i][j / 2][j % 2 * 2 + r] = pack<T>(first, second);
       }
