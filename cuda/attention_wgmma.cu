@@ -401,6 +401,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
       told = next_tile(ahead);
       wgmma_wait<0>();
       hold(y);
+      hold(p);  // read until here: the next ones may be computed before, but into other registers
       release(shared.v_empty[place.index]);
       pack_all<T>(p, scores);
       place = place.next();
@@ -411,11 +412,12 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
     wgmma_wait<0>();
     hold(y);
   }
-  if (at.consumer == 0)
+  if (at.consumer == 0) {
     take_turn();  // that the other one passed last: no barrier is left half full
+  }
 
-    // A warp's 16 queries go by shared memory, where pairs of elements become rows, and TMA, which
-    // leaves out those beyond n.
+  // A warp's 16 queries go by shared memory, where pairs of elements become rows, and TMA, which
+  // leaves out those beyond n.
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float total = warp_reduce(sum[r], Sum(), 4);
