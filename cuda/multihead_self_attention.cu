@@ -14,7 +14,7 @@
 // What each step gives is not yet measured on a device.
 //
 // The kernels of v2, in this order and no others; where attention.cu says so, attention is more
-// than one:
+// than one, and a product is two where cuBLASLt splits its sums, whose parts the second adds:
 //
 //   multihead_self_attention              stack_weights, product, attention, product
 //   multihead_self_attention_with_rope    check_positions (where positions are given),
@@ -27,7 +27,8 @@
 //
 // Nothing waits for the device, but at the end of a call to which positions are given: for the
 // kernel that looked at them, which was the first of all. The device has then all of its work, and
-// does not idle. In a graph's capture nothing is waited for, and a wrong position gives NaN.
+// does not idle. While a graph is captured there is no such kernel, for nobody can wait for it: a
+// wrong position makes its row NaN, and with it what attends to that.
 // Positions that are not given are 0, 1, ...: the kernel counts, no tensor holds them.
 #include "multihead_self_attention.cuh"
 
@@ -180,8 +181,11 @@ const T* stack(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream
 template <class V, class T>
 Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
   if (m.w_qkv != nullptr) return project_at_once<V>(m, m.w_qkv, s, stream);
-  if (V::apart) return project_apart<V>(m, s, stream);
-  return project_at_once<V>(m, stack(m, s, stream), s, stream);
+  if constexpr (V::apart) {
+    return project_apart<V>(m, s, stream);
+  } else {
+    return project_at_once<V>(m, stack(m, s, stream), s, stream);
+  }
 }
 
 // ---- RoPE ---------------------------------------------------------------------------------------
@@ -219,7 +223,7 @@ void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, Stream 
     to.q = {q, 2 * s.d_model, s.y_batch};
     to.k = {q + s.d_model, 2 * s.d_model, s.y_batch};
   }
-  if (V::apart) {
+  if constexpr (V::apart) {
     rotate_heads<V>(rope, p.q, to.q, s.num_heads, s, stream);
     rotate_heads<V>(rope, p.k, to.k, s.num_heads, s, stream);
   } else {  // the heads of k follow those of q

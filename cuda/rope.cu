@@ -258,6 +258,7 @@ PositionCheck::PositionCheck(std::optional<View<const std::int64_t>> token_posit
     : token_positions_(token_positions), max_seq_len_(max_seq_len) {
   if (!token_positions) return;
   wrong_.emplace(stream);
+  if (wrong_->first() == nullptr) return;  // nobody will wait for it
   launch({"rope check", ceil_div(token_positions->size(), 256), 256, stream}, check_positions,
          token_positions->data(), token_positions->size(), max_seq_len, wrong_->first());
   wrong_->mark();
