@@ -399,6 +399,8 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
       mask_scores(scores, call, block, mask, told, at);
       soften(scores, call.scale, largest, sum, shrink);
       ahead = ahead.next();
+      // Before the wait for the values: ptxas moves that up over arithmetic, but over no branch.
+      // Else it would stand before the softmax (tests/test_cuda_resources.py).
       told = next_tile(ahead);
       wgmma_wait<0>();
       hold(y);

@@ -205,3 +205,7 @@ def test_hopper_attention_uses_hopper():
         assert counts["HGMMA"] > counts[".tnspB"] > 0 and counts["UTMALDG"] and counts["UTMASTG"]
         assert counts["USETMAXREG"] == 2
         assert counts[" HMMA"] + counts[" LDL"] + counts[" STL"] == 0
+        # While values are summed the next tile's softmax is computed: 64 exponentials a thread.
+        overlapped = kernel.split("WARPGROUP.DEPBAR.LE gsb0, 0x1")[1]
+        overlapped = overlapped.split("WARPGROUP.DEPBAR.LE gsb0, 0x0")[0]
+        assert overlapped.count("MUFU.EX2") >= 64
