@@ -197,7 +197,8 @@ ATTENTION = mistakes_of(
                 " p[i][of_four] * values[c]));", 1)],
 )
 
-MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu", "mask_tiles.cu")
+MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu",
+             "attention_mma.cu", "mask_tiles.cu")
 
 
 def attends_where(condition):
