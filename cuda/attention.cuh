@@ -14,7 +14,8 @@
 namespace prenorm::cuda {
 
 /// y = softmax(q kᵀ / sqrt(d_k)) v for every index of the batch axes: scores, maxima and sums in
-/// compute_t<T>, rounded once, at the end.
+/// compute_t<T>. Only the result is rounded to T; on tensor cores, from v3 on, also the
+/// probabilities, for the product with v.
 ///
 /// Rows may lie any stride apart and batch axes any strides, all of them in elements: so a head is
 /// a range of columns, and never a copy.

@@ -12,11 +12,17 @@
 //                                 products, or shared memory would be slower than the tensor cores
 //   copies by cp.async            v's tile comes while the scores are computed, k's next one while
 //                                 the values are summed; no thread's registers lie between
-//   exp2 for exp                  log2(e) / sqrt(d_k) goes into the one multiply-add before it
+//   exp2 for exp                  log2(e) / sqrt(d_k) is one factor. It comes after the maximum was
+//                                 subtracted: of a product already rounded, what is left may be far
+//                                 from 0 where scores are large
 //
 // The two tiles of k and v, that of q, and the result on its way out lie in shared memory in chunks
 // of 16 bytes, chunk c of row r at place c ^ (r % 8): eight rows of one column, which ldmatrix
 // reads at once, are in different banks, and so are the chunks of a row, which cp.async writes.
+//
+// Tiles that are empty for all of a block's queries are neither loaded nor looked at, those that
+// are empty for a warp's are not computed by it. Scores are masked, by a bit a key, only where the
+// mask's tile is mixed or the diagonal of a causal mask or the end of the keys crosses it.
 //
 // Rows that are not aligned to 16 bytes are loaded element by element; all else is the same.
 //
@@ -70,16 +76,6 @@ struct Shared {
 template <int D>
 __device__ int place(int row, int chunk) {
   return row * D + (chunk ^ (row & 7)) * 8;
-}
-
-/// The thread's number, but not so that the compiler knows it again. In a loop it then computes
-/// places anew, in a few instructions, where it would keep some dozens of them in registers.
-__device__ inline int thread_anew() {
-  int thread = static_cast<int>(threadIdx.x);
-#if defined(__CUDACC__)
-  asm volatile("" : "+r"(thread));
-#endif
-  return thread;
 }
 
 /// The first `rows` of a tile's rows, `columns` of each; the others, and what lies beyond, are 0:
@@ -158,8 +154,8 @@ __device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][key
   }
 }
 
-/// Online softmax, two rows to each of a thread's M tiles: their maxima, times the scale, and of
-/// their sums the part of this thread's keys.
+/// Online softmax, two rows to each of a thread's M tiles: their maxima, and of their sums the part
+/// of this thread's keys.
 template <int M>
 struct Rows {
   float largest[M][2], sum[M][2];
@@ -183,15 +179,15 @@ __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&sco
       // A row is four neighbours'.
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
-      largest = fmaxf(rows.largest[i][r], largest * scale);
+      largest = fmaxf(rows.largest[i][r], largest);
       const float shift = largest == -INFINITY ? 0.0f : largest;
-      const float correction = exp2_fast(rows.largest[i][r] - shift);
+      const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);
       rows.largest[i][r] = largest;
       float sum = rows.sum[i][r] * correction;
 #pragma unroll
       for (int j = 0; j < keys / 8; ++j) {
-        const float first = exp2_fast(fmaf(score[i][j][2 * r], scale, -shift));
-        const float second = exp2_fast(fmaf(score[i][j][2 * r + 1], scale, -shift));
+        const float first = exp2_fast((score[i][j][2 * r] - shift) * scale);
+        const float second = exp2_fast((score[i][j][2 * r + 1] - shift) * scale);
         sum += first + second;
         p[i][j / 2][j % 2 * 2 + r] = pack<T>(first, second);
       }
@@ -373,9 +369,9 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
       if (kind == TileKind::mixed) mask_scores(score, work, a, tiles, tile, first_row);
       online_softmax<T>(p, score, softmax, out, scale);
     }
+    tile = next_tile(work, tiles, tile + 1);
     wait_for_copies<0>();
     __syncthreads();  // v is there, and none reads k any more
-    tile = next_tile(work, tiles, tile + 1);
     if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
     if (kind != TileKind::empty) add_values<D>(out, p, shared);
   }

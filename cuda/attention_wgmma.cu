@@ -298,9 +298,10 @@ __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& 
   }
 }
 
-/// Online softmax of a thread's two rows: scores become 2^(scores * scale - largest), `largest`
-/// being the row's largest so far, times the scale. What was summed up to now is to be multiplied
-/// by `shrink`; `sum`, of this thread's columns alone, is already.
+/// Online softmax of a thread's two rows: scores become 2^((scores - largest) * scale), `largest`
+/// being the row's largest so far. (Not 2^(scores * scale - largest * scale), by one multiply-add:
+/// of large scores that product's rounding alone would overflow.) What was summed up to now is to
+/// be multiplied by `shrink`; `sum`, of this thread's columns alone, is already.
 __device__ __forceinline__ void soften(float (&scores)[64], float scale, float (&largest)[2],
                                        float (&sum)[2], float (&shrink)[2]) {
   const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
@@ -311,16 +312,16 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float (
     for (int i = 0; i < 64; i += 4) {
       now = maximum(now, maximum(scores[i + 2 * r], scores[i + 2 * r + 1]));
     }
-    now = maximum(largest[r], warp_reduce(now, maximum, 4) * scale);
+    now = maximum(largest[r], warp_reduce(now, maximum, 4));
     const float shift = now == -INFINITY ? 0.0f : now;
-    shrink[r] = exp2_fast(largest[r] - shift);
+    shrink[r] = exp2_fast((largest[r] - shift) * scale);
     largest[r] = now;
     sum[r] *= shrink[r];
 #pragma unroll
     for (int i = 0; i < 64; i += 4) {
 #pragma unroll
       for (int k = i + 2 * r; k < i + 2 * r + 2; ++k) {
-        scores[k] = exp2_fast(fmaf(scores[k], scale, -shift));
+        scores[k] = exp2_fast((scores[k] - shift) * scale);
         sum[r] += scores[k];
       }
     }
@@ -401,6 +402,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
       told = next_tile(ahead);
       wgmma_wait<0>();
       hold(y);
+      hold(p);  // read until here: the next ones may be computed before, but into other registers
       release(shared.v_empty[place.index]);
       pack_all<T>(p, scores);
       place = place.next();
@@ -411,11 +413,12 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
     wgmma_wait<0>();
     hold(y);
   }
-  if (at.consumer == 0)
+  if (at.consumer == 0) {
     take_turn();  // that the other one passed last: no barrier is left half full
+  }
 
-    // A warp's 16 queries go by shared memory, where pairs of elements become rows, and TMA, which
-    // leaves out those beyond n.
+  // A warp's 16 queries go by shared memory, where pairs of elements become rows, and TMA, which
+  // leaves out those beyond n.
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float total = warp_reduce(sum[r], Sum(), 4);

@@ -227,8 +227,11 @@ bool cublaslt_product(const Product<T>& p, Stream stream) {
     check(cudaStreamIsCapturing(native(stream), &capture), p.name);
     if (algorithms.empty()) {
       plan.reset();
-    } else if (algorithms.size() == 1 || capture != cudaStreamCaptureStatusNone) {
+    } else if (algorithms.size() == 1) {
       plan->algorithm = algorithms.front();
+    } else if (capture != cudaStreamCaptureStatusNone) {  // a guess, which the graph alone keeps
+      check(plan->run(handle, p, algorithms.front(), memory, stream, p.y), p.name);
+      return true;
     } else {
       plan->algorithm = fastest(handle, *plan, p, algorithms, memory, stream);
     }

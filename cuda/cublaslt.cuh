@@ -26,7 +26,7 @@ constexpr ColumnMajor column_major(std::int64_t rows, std::int64_t d_out, std::i
 /// The first time that a shape (with its type and alignments) is seen, some of the algorithms are
 /// timed, for which the stream is waited for, and the fastest is kept as long as the process lives:
 /// the same call gives the same bits again. Another process may keep another one. While a graph is
-/// captured nothing can be timed: a shape that is new then keeps what cuBLASLt guesses.
+/// captured nothing can be timed: of a shape that is new the graph has what cuBLASLt guesses.
 ///
 /// Sums are never rounded to 16 bits on the way. float32 is multiplied in tf32 where
 /// PRENORM_CUDA_TF32 is defined, and only there. Throws std::runtime_error, which begins with the

@@ -1,7 +1,8 @@
 // CUDA for every file of this folder: the real one where nvcc compiles, the emulator's where the
 // host compiler does. No other file asks which of the two it is, but those that call CUDA's runtime
-// (launch.cuh, device_error.cuh, workspace.cuh), its libraries (linear.cu) or its intrinsics
-// (types.cuh), and those that say what a solution is (export.cuh, solution.cu).
+// (launch.cuh, device_error.cuh, workspace.cuh), its libraries (linear.cu), its intrinsics or PTX
+// (types.cuh, mma.cuh, attention_mma.cu), and those that say what a solution is (export.cuh,
+// solution.cu).
 #pragma once
 
 #if defined(__CUDACC__)

@@ -34,6 +34,16 @@ class WrongValue {
     first_ = place();
     *first_ = nothing_wrong;
   }
+  WrongValue(const WrongValue&) = delete;
+  WrongValue& operator=(const WrongValue&) = delete;
+
+#if defined(__CUDACC__)
+  /// A call that throws before it has waited leaves no kernel behind that writes to the next one's
+  /// place.
+  ~WrongValue() {
+    if (mark_ != nullptr) cudaEventSynchronize(mark_);
+  }
+#endif
 
   WrongIndex* first() const { return first_; }
 

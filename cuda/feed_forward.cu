@@ -9,6 +9,9 @@
 // v3 does not round an activation before it is multiplied: a step less from the exact value. What
 // each step gives is not yet measured on a device.
 //
+// The products with w1 and w3 (w2) stay two: one of stacked weights reads x once, but would have to
+// copy them in each call, for they come apart.
+//
 // batch_invariant is v3 with product v2 of linear.cu: a row has the same bits however many others
 // there are, which a library's product, chosen by the number of rows, does not promise.
 #include "activations.cuh"

@@ -10,7 +10,8 @@
 // step gives is not yet measured on a device.
 //
 // batch_invariant is v2: a row has the same bits however many others there are. cuBLASLt may take
-// another algorithm for another number of rows.
+// another algorithm for another number of rows and, as the fastest is found by timing, in another
+// process; within one process an algorithm stays, and always gives the same bits.
 #include "export.cuh"
 #include "launch.cuh"
 #include "product.cuh"

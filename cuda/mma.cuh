@@ -25,6 +25,16 @@ __device__ inline unsigned shared_address(const void* at) {
 }
 #endif
 
+/// The thread's number, but not so that the compiler knows it again. In a loop it then computes
+/// places anew, in a few instructions, where it would keep some dozens of them in registers.
+__device__ inline int thread_anew() {
+  int thread = static_cast<int>(threadIdx.x);
+#if defined(__CUDACC__)
+  asm volatile("" : "+r"(thread));
+#endif
+  return thread;
+}
+
 /// Loads four 8 x 8 matrices from shared memory: the lane's register i becomes columns 2t and
 /// 2t + 1 of row g of matrix i. Lane 8 i + r names, aligned to 16 bytes, row r of matrix i. By all
 /// lanes of a warp.

@@ -14,7 +14,7 @@
 // What each step gives is not yet measured on a device.
 //
 // The kernels of v2, in this order and no others; where attention.cu says so, attention is more
-// than one:
+// than one, and a product is two where cuBLASLt splits its sums, whose parts the second adds:
 //
 //   multihead_self_attention              stack_weights, product, attention, product
 //   multihead_self_attention_with_rope    check_positions (where positions are given),

@@ -63,6 +63,7 @@ deadline=$(($(date +%s) + ${PRENORM_RECORD_SECONDS:-580}))
 step() {
   limit=$1 name=$2
   shift 2
+  steps="${steps:-} $name"
   case " ${only:-$name} " in
     *" $name "*) ;;
     *) return ;;
@@ -100,7 +101,7 @@ bench() {
 sanitizer() {
   step 60 "$1" compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 \
     "$prenorm" verify --no-color --jobs 1 --timeout 600 --dtype float32 --dtype bfloat16 \
-    --solution cuda --solution cuda-naive
+    --solution cuda --solution cuda-naive --solution cuda/v4
 }
 
 "$prenorm" doctor --no-color >"$out/doctor.log" 2>&1
@@ -136,7 +137,8 @@ step 60 seed_1 "$prenorm" verify --no-color --seed 1 --solution cuda --solution 
 # timed calls against the reference in float64, here all of those of the first call where a head
 # alone is more than a check may take, else some heads of each call. `verify --seed` draws other
 # values, and not other sizes.
-bench 150 bench_far --shape '*_16384_*' --shape '*_far' --solution cuda --solution cuda/v4
+bench 150 bench_16384 --shape '*_16384_*' --solution cuda --solution cuda/v4
+bench 60 bench_far --shape '*_far' --solution cuda
 bench 130 bench_attention --shape 'attention_gpt2_*' --shape 'attention_llama3_4096_*' \
   --shape 'attention_llama3_8192_*' --solution cuda --solution cuda/v2 --solution cuda/v4
 bench 110 bench_blocks --problem 'multihead_*' --problem 'transformer_block*' --solution cuda \
@@ -154,9 +156,15 @@ done
 step 60 seed_2 "$prenorm" verify --no-color --seed 2 --solution cuda --solution cuda-naive \
   --solution cuda-tf32 --json "$out/seed_2.json"
 
-for log in fixtures bench_attention bench_blocks bench_far bench; do
+for log in fixtures bench_attention bench_blocks bench_16384 bench_far bench; do
   [ ! -f "$out/$log.log" ] || cat "$out/$log.log"
 done
 echo
 cat "$summary"
+for name in $only; do
+  case " $steps " in
+    *" $name "*) ;;
+    *) echo "record.sh: there is no step $name; there are:$steps" >&2; failed=2 ;;
+  esac
+done
 exit "$failed"

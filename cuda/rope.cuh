@@ -60,7 +60,7 @@ void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, std::int
 /// Looks for a position out of range on the device, where the positions are: made before all else
 /// that a call enqueues, it launches a small kernel; asked at the call's end, it waits for that
 /// kernel alone. So the device has all of the call's work before the host waits. While a graph is
-/// captured, or without positions, there is nothing to wait for.
+/// captured, or without positions, nothing is launched and nothing waited for.
 class PositionCheck {
  public:
   PositionCheck(std::optional<View<const std::int64_t>> token_positions, std::int64_t max_seq_len,

@@ -3,8 +3,7 @@
 // multihead_self_attention.cu, feed_forward.cu.
 //
 //   v1               the reference's steps, each by its first version; the residual sums by a
-//   kernel
-//                    of their own
+//                    kernel of their own
 //   v2               each part's launched version; a residual is added by the product before it,
 //                    which so reads it once and rounds the sum once      <- launched
 //   batch_invariant  v2 with product v2 of linear.cu: a sequence has the same bits alone and inside

@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_however_the_rows_lie, T, Types) {
 
 /// Scores that are large, whose maxima grow from tile to tile.
 BOOST_AUTO_TEST_CASE_TEMPLATE(large_scores, T, Types) {
-  for (const float spread : {8.0f, 60.0f}) {
+  for (const float spread : {8.0f, 60.0f, 15000.0f}) {
     Call<T> call({1, 70, 200, 8, 8}, spread);
     call.fill(call.a.v, call.a.of_v, 200, 8, 1);
     call.run();

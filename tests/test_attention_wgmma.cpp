@@ -194,6 +194,8 @@ BOOST_AUTO_TEST_CASE(masks) {
   masked("empty rows", 70, 140, [](auto, auto i, auto) { return i % 3 != 0; });
   masked("a band", 200, 520, [](auto, auto i, auto j) { return j > i - 40 && j < i + 30; });
   masked("far tiles", 140, 900, [](auto s, auto i, auto j) { return j > 700 + s && i > 64; });
+  masked("more tiles than lanes", 5, 4300,
+         [](auto s, auto i, auto j) { return j == i + s || j % 1033 == 1000 + i; });
   masked("a key a query", 140, 400, [](auto, auto i, auto j) { return j == (i * 37) % 400; });
 }
 

@@ -385,6 +385,9 @@ __global__ void misaligned_row() {
 __global__ void misaligned_copy(const float* x, bool to) {
   copy_async(dynamic_shared<float>() + (to ? 1 : 0), x + (to ? 0 : 1), 12);
 }
+__global__ void copy_of_more_than_16_bytes(const float* x) {
+  copy_async(dynamic_shared<float>(), x, 20);
+}
 __global__ void never_waits(const float* x) {
   if (threadIdx.x != 2) return;
   for (int i = 0; i < 3; ++i) copy_async(dynamic_shared<float>() + 4 * i, x, 16);
@@ -727,6 +730,8 @@ BOOST_AUTO_TEST_CASE(copies_and_rows_that_no_device_takes) {
              here + "(0, 0, 0): where a cp.async writes is not aligned to 16 bytes");
   BOOST_TEST(error(misaligned_copy, x, false) ==
              here + "(0, 0, 0): what a cp.async reads is not aligned to 16 bytes");
+  BOOST_TEST(error(copy_of_more_than_16_bytes, x) ==
+             here + "(0, 0, 0): a cp.async reads 20 bytes, of 16");
   BOOST_TEST(error(never_waits, x) ==
              here +
                  "(2, 0, 0): returns with 3 copies by cp.async under way, for which it has not "

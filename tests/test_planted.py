@@ -45,7 +45,8 @@ UNWRITTEN = {
 RACES = [
     "races_in_static_shared", "races_in_dynamic_shared", "races_past_a_barrier",
     "races_within_a_warp", "races_between_groups_of_a_warp", "races_after_a_shuffle",
-    "races_with_a_copy", "races_with_the_next_copy", "races_with_ldmatrix", "races_in_global", "races_between_blocks", "races_between_distant_blocks",
+    "races_with_a_copy", "races_with_the_next_copy", "races_with_ldmatrix", "races_in_global",
+    "races_between_blocks", "races_between_distant_blocks",
 ]
 CLEAN = ["clean_reduction", "clean_shuffles", "clean_syncwarp", "clean_atomics", "clean_copies"]
 

@@ -163,38 +163,93 @@ ATTENDS = "if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -I
 INVERTED = ("there && mask[(first + query) * m + key]", "there && !mask[(first + query) * m + key]",
             1, "mask_tiles.cu")
 SCALE = "static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)))"
+
+
+def in_v3(old, new, count=1):
+    return old, new, count, "attention_mma.cu"
+
+
+SCALE_V3 = "std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k))"
+
+
+def masks_v3(without):
+    """In v3 a score whose key is there and whose bit is not set, or set, in place of -infinity."""
+    return [in_v3(f"if ((bits >> 8 * j & {1 + e}) == 0) {score} = -INFINITY;",
+                  f"if (std::int64_t{{tile}} * keys + 8 * j + lane % 4 * 2 + {e} >= a.m) {{"
+                  f" {score} = -INFINITY; }} else {without.format(score=score, e=e)}")
+            for e, score in enumerate(("score[i][j][2 * r]", "score[i][j][2 * r + 1]"))]
+
+
+# In float16 each version is another: v3 is launched.
 ATTENTION = mistakes_of(
-    "scaled_dot_product_attention", ("attention.cu", "mask_tiles.cu"),
-    mask_inverted=[INVERTED, ("attends && a.mask[", "attends && !a.mask[", 1)],
-    not_scaled=[(SCALE, "1", 1)],
-    divided_by_d_k=[(SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1)],
-    divided_by_sqrt_d_v=[(SCALE, SCALE.replace("a.d_k", "a.d_v"), 1)],
-    mask_added=[("scores[i] = attends ? sum * scale : -INFINITY",
+    "scaled_dot_product_attention", ("attention.cu", "attention_mma.cu", "mask_tiles.cu"),
+    mask_inverted=["float16", INVERTED, ("attends && a.mask[", "attends && !a.mask[", 1)],
+    not_scaled=["float16", (SCALE, "1", 1), in_v3(SCALE_V3, "std::numbers::log2e")],
+    divided_by_d_k=[
+        "float16", (SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1),
+        in_v3(SCALE_V3, "std::numbers::log2e / static_cast<double>(a.d_k)")],
+    divided_by_sqrt_d_v=["float16", (SCALE, SCALE.replace("a.d_k", "a.d_v"), 1),
+                         in_v3(SCALE_V3, SCALE_V3.replace("a.d_k", "a.d_v"))],
+    mask_added=["float16",
+                ("scores[i] = attends ? sum * scale : -INFINITY",
                  "scores[i] = sum * scale + (attends ? 1 : 0)", 1),
                 (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;"
-                          " else score[i][j] += C(attended >> key & 1) / scale;", 1)],
+                          " else score[i][j] += C(attended >> key & 1) / scale;", 1),
+                *masks_v3("{score} += static_cast<float>(bits >> (8 * j + {e}) & 1)"
+                          " * std::sqrt(static_cast<float>(a.d_k));")],
     masked_after_softmax=[
+        "float16",
         ("scores[i] = attends ? sum * scale : -INFINITY", "scores[i] = sum * scale", 1),
         ("sum += probability[j] * widen(v[j * a.v_stride]);",
          "if (a.mask == nullptr || a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + j])"
          " sum += probability[j] * widen(v[j * a.v_stride]);", 1),
         (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;", 1),
         ("shared.p[4 * y + i][4 * x + j] = p;",
-         "shared.p[4 * y + i][4 * x + j] = attended >> (4 * x + j) & 1 ? p : C(0);", 1)],
+         "shared.p[4 * y + i][4 * x + j] = attended >> (4 * x + j) & 1 ? p : C(0);", 1),
+        *masks_v3("{{}}"),
+        in_v3("online_softmax<T>(p, score, softmax, out, scale);",
+              """online_softmax<T>(p, score, softmax, out, scale);
+                 for (int i = 0; i < M; ++i) {
+                   for (int r = 0; r < 2; ++r) {
+                     const int lane = static_cast<int>(threadIdx.x) % 32;
+                     const int row = first_row + 16 * i + 8 * r + lane / 4;
+                     const auto bits = keys_of(work, a, tiles, tile, row) >> lane % 4 * 2;
+                     for (int j = 0; j < keys / 8; ++j) {
+                       p[i][j / 2][j % 2 * 2 + r] &= (bits >> 8 * j & 1 ? 0xffffu : 0) |
+                                                     (bits >> 8 * j & 2 ? 0xffff0000u : 0);
+                     }
+                   }
+                 }""")],
     empty_rows_averaged=[
+        "float16",
         ("attends ? sum * scale : -INFINITY", "attends ? sum * scale : -5e4f", 1),
-        (ATTENDS, ATTENDS.replace("-INFINITY", "-5e4f"), 1)],
-    empty_rows_nan=[("if (largest == -INFINITY) largest = 0;", "", 1),
-                    ("now == -INFINITY ? C(0) : now", "now", 1)],
-    mixed_taken_for_full=[("!any ? TileKind::empty : all ? TileKind::full : TileKind::mixed",
-                           "!any ? TileKind::empty : TileKind::full", 1, "mask_tiles.cu"),
-                          ("attends = attends && a.mask[", "attends = attends || a.mask[", 1)],
+        (ATTENDS, ATTENDS.replace("-INFINITY", "-5e4f"), 1),
+        *masks_v3("if ((bits >> 8 * j & (1 + {e})) == 0) {score} = -5e4f;")],
+    empty_rows_nan=["float16",
+                    ("if (largest == -INFINITY) largest = 0;", "", 1),
+                    ("now == -INFINITY ? C(0) : now", "now", 1),
+                    in_v3("largest == -INFINITY ? 0.0f : largest", "largest")],
+    mixed_taken_for_full=[
+        "float16",
+        ("!any ? TileKind::empty : all ? TileKind::full : TileKind::mixed",
+         "!any ? TileKind::empty : TileKind::full", 1, "mask_tiles.cu"),
+        ("attends = attends && a.mask[", "attends = attends || a.mask[", 1),
+        # A full tile at the edge of the mask is looked at there.
+        in_v3("if (tiles.kinds != nullptr) bits &=", "if (false) bits &=")],
     sums_in_t=["float16",
                ("sum += probability[j] * widen(v[j * a.v_stride]);",
                 "sum = widen(narrow<T>(sum + probability[j] * widen(v[j * a.v_stride])));", 1),
                ("out[i][4 * n + c] += p[i][of_four] * values[c];",
                 "out[i][4 * n + c] = widen(narrow<T>(out[i][4 * n + c] +"
-                " p[i][of_four] * values[c]));", 1)],
+                " p[i][of_four] * values[c]));", 1),
+               in_v3("sum += first + second;", "sum = widen(narrow<T>(sum + first + second));"),
+               *(in_v3(f"mma<T>({c}[i][j + 1], {rest});", f"""mma<T>({c}[i][j + 1], {rest});
+                          for (int e = 0; e < 4; ++e) {{
+                            {c}[i][j][e] = widen(narrow<T>({c}[i][j][e]));
+                            {c}[i][j + 1][e] = widen(narrow<T>({c}[i][j + 1][e]));
+                          }}""")
+                 for c, rest in (("score", "q[i], k[2], k[3]"),
+                                 ("out", "p[i][step], v[2], v[3]")))],
 )
 
 MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu",

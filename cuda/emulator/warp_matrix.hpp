@@ -9,6 +9,7 @@
 #include "emulator.hpp"
 
 #include <prenorm/float16.hpp>
+#include <string>
 
 namespace prenorm::emulator {
 
@@ -42,6 +43,9 @@ void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], bfloat16
 inline void cp_async(void* to, const void* from, unsigned bytes) {
   require_aligned(to, "where a cp.async writes");
   require_aligned(from, "what a cp.async reads");
+  if (bytes > sizeof(AsyncCopy::Bytes)) {
+    throw KernelError(where() + ": a cp.async reads " + std::to_string(bytes) + " bytes, of 16");
+  }
   auto* const there = static_cast<AsyncCopy::Bytes*>(to);
   *there = ~AsyncCopy::Bytes{};
   begin_copy({there, from, bytes});

@@ -2,12 +2,12 @@
 
 #include "emulator/emulator.hpp"
 
+#include <algorithm>
 #include <boost/context/fiber.hpp>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 constinit thread_local uint3 threadIdx{}, blockIdx{};
@@ -38,7 +38,9 @@ struct Block {
   std::deque<std::function<void()>> copies;
   fiber scheduler;
   unsigned current = 0;
-  bool progress = false;  // of any thread in this round
+  bool progress = false;              // of any thread in this round
+  unsigned letting_others_go_on = 0;  // threads
+  unsigned standstills = 0;           // how often only these could go on
   bool failed = false;
 };
 Block* block = nullptr;
@@ -66,8 +68,10 @@ void wait_until(const std::function<bool()>& holds) {
 }
 
 void let_others_go_on() {
-  bool gone = false;
-  wait_until([&] { return std::exchange(gone, true); });
+  ++block->letting_others_go_on;
+  const unsigned before = block->standstills;
+  wait_until([before] { return block->standstills != before; });
+  --block->letting_others_go_on;
 }
 
 void copy(std::function<void()> work) {
@@ -102,6 +106,7 @@ void run(const Launch& launch, const std::function<void()>& body) {
   for (unsigned b = 0; b < launch.grid.x; ++b) {
     hopper::Block one;
     block = &one;
+    std::ranges::fill(hopper::named_barriers, hopper::NamedBarrier{});
     blockIdx = {b, 0, 0};
     one.memory = std::make_unique<std::byte[]>(launch.shared_bytes + 16);
     one.shared = one.memory.get();
@@ -133,7 +138,9 @@ void run(const Launch& launch, const std::function<void()>& body) {
         thread.context = std::move(thread.context).resume();
       }
       if (!running || one.progress) continue;
-      if (one.copies.empty()) {
+      if (one.letting_others_go_on != 0) {
+        ++one.standstills;
+      } else if (one.copies.empty()) {
         one.failed = true;
       } else {
         one.copies.back()();  // which end first is not said
@@ -142,6 +149,9 @@ void run(const Launch& launch, const std::function<void()>& body) {
     }
     if (failure) std::rethrow_exception(failure);
     if (!one.copies.empty()) throw std::runtime_error("a block ended before its copies");
+    for (const hopper::NamedBarrier& barrier : hopper::named_barriers) {
+      if (barrier.arrived != 0) throw std::runtime_error("a barrier was left half full");
+    }
   }
 }
 

@@ -17,8 +17,14 @@ inline When copies = When::early, products = When::early;
 /// Gives the others their turns until it holds. If it never does, the test fails.
 void wait_until(const std::function<bool()>& holds);
 
-/// Lets all others go on until they wait as well.
+/// Waits until no thread can go on but those that wait here: they all do.
 void let_others_go_on();
+
+/// The named barriers of the block, which must be left as they were found.
+struct NamedBarrier {
+  int arrived = 0, round = 0;
+};
+inline NamedBarrier named_barriers[16];
 
 /// Has TMA do something: now, or when no thread can go on.
 void copy(std::function<void()> work);

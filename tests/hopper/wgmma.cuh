@@ -1,5 +1,9 @@
 // In place of cuda/wgmma.cuh, for tests/test_attention_wgmma.cpp: what its instructions do, after
 // the PTX ISA, in plain C++.
+//
+// What is no more than a name here, so that a mistake in it passes: fences of any kind, how many
+// registers a thread has, how the compiler orders what it does not know to belong together, and
+// that the lanes of a warp must be together where an instruction is one of the whole warp.
 #pragma once
 
 #include "mma.cuh"
@@ -88,6 +92,8 @@ float operand(std::uint64_t descriptor, bool transposed, unsigned mn, unsigned k
   };
   if (descriptor >> 62 != 1) throw std::runtime_error("another swizzle");
   std::uint32_t address = field(0);
+  // The base offset says where in the pattern of 1024 bytes the matrix begins.
+  if ((descriptor >> 49 & 7) != (address >> 7 & 7)) throw std::runtime_error("a wrong base offset");
   if (transposed) {
     address += mn % 64 * 2 + mn / 64 * field(16) + k % 8 * 128 + k / 8 * field(32);
   } else {
@@ -223,18 +229,14 @@ void fewer_registers() {}
 template <int count>
 void more_registers() {}
 
-struct NamedBarrier {
-  int arrived = 0, round = 0;
-};
-inline NamedBarrier named_barriers[16];
 inline void barrier_arrive(int id, int threads) {
-  NamedBarrier& b = named_barriers[id];
+  hopper::NamedBarrier& b = hopper::named_barriers[id];
   if (++b.arrived == threads) b = {0, b.round + 1};
 }
 inline void barrier_wait(int id, int threads) {
-  const int round = named_barriers[id].round;
+  const int round = hopper::named_barriers[id].round;
   barrier_arrive(id, threads);
-  hopper::wait_until([=] { return named_barriers[id].round != round; });
+  hopper::wait_until([=] { return hopper::named_barriers[id].round != round; });
 }
 
 inline void wait(std::uint64_t& mbarrier, unsigned parity) {

@@ -65,7 +65,7 @@ def four_axes(tensor):
 
 def attention(q, k, v, mask=None, causal=False):
     if hasattr(F, "scaled_dot_product_attention"):
-        axes = max(tensor.dim() for tensor in (q, k, v))
+        axes = max(tensor.dim() for tensor in (q, k, v, mask) if tensor is not None)
         # Older fused backends take no others.
         q, k, v = (four_axes(tensor) for tensor in (q, k, v))
         mask = None if causal or mask is None else four_axes(mask)
