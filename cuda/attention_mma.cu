@@ -381,6 +381,7 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
 
 template <class T, int D, bool aligned>
 void launch_attend(const Attention<T>& a, Stream stream) {
+  static_assert(sizeof(Shared<T, D>) <= 99 * 1024, "more than a block of 8.6 or 8.9 can have");
   const auto scale =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k)));
   for_query_ranges(a.mask, a.masks, a.n, a.m, stream,

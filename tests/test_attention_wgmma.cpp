@@ -88,7 +88,7 @@ struct Problem {
     return a;
   }
 
-  /// The largest error of y; infinity where it was written beside its heads.
+  /// The largest error of y; infinity where that is NaN, or was written beside its heads.
   double error() {
     double largest = 0;
     const auto widened = [](T x) { return static_cast<double>(static_cast<float>(x)); };
@@ -118,7 +118,7 @@ struct Problem {
           for (std::int64_t c = 0; c < d; ++c) {
             const double difference =
                 std::abs(widened(y.at(s, h, i, c)) - out[static_cast<std::size_t>(c)]);
-            largest = difference <= largest ? largest : difference;  // and NaN
+            largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
           }
         }
       }
