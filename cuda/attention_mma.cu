@@ -154,8 +154,8 @@ __device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][key
   }
 }
 
-/// Online softmax, two rows to each of a thread's M tiles: their maxima, and of their sums the part
-/// of this thread's keys.
+/// Online softmax, two rows to each of a thread's M tiles: their maxima, less the headroom, and of
+/// their sums the part of this thread's keys.
 template <int M>
 struct Rows {
   float largest[M][2], sum[M][2];
@@ -166,7 +166,8 @@ struct Rows {
 /// NaN: but a NaN is a probability in its row's sum.
 template <class T, int M, int columns>
 __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&score)[M][keys / 8][4],
-                               Rows<M>& rows, float (&out)[M][columns][4], float scale) {
+                               Rows<M>& rows, float (&out)[M][columns][4], float scale,
+                               float lead) {
 #pragma unroll
   for (int i = 0; i < M; ++i) {
 #pragma unroll
@@ -179,7 +180,8 @@ __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&sco
       // A row is four neighbours'.
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
-      largest = fmaxf(rows.largest[i][r], largest);
+      // Rounded up, for of large scores the nearest may be so far down that a power is infinite.
+      largest = fmaxf(rows.largest[i][r], __fsub_ru(largest, lead));
       const float shift = largest == -INFINITY ? 0.0f : largest;
       const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);
       rows.largest[i][r] = largest;
@@ -312,10 +314,13 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
   }
 }
 
-/// A block takes queries<D> queries of the range first ... end - 1. `scale` is for powers of 2.
+/// A block takes queries<D> queries of the range first ... end - 1. `scale` is for powers of 2;
+/// `lead` is the headroom as a score. Two blocks share a multiprocessor where D is at most 128, on
+/// 8.6 and 8.9 where it is 64: theirs has but 100 KiB of shared memory.
 template <class T, int D, bool aligned>
 __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
-    attend_mma(Attention<T> a, MaskTiles tiles, std::int64_t first, std::int64_t end, float scale) {
+    attend_mma(Attention<T> a, MaskTiles tiles, std::int64_t first, std::int64_t end, float scale,
+               float lead) {
   constexpr int M = row_tiles<D>;
   Shared<T, D>& shared = *dynamic_shared<Shared<T, D>>();
   Work<T>& work = shared.work;
@@ -367,7 +372,7 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
       float score[M][keys / 8][4] = {};
       multiply_keys<D>(score, shared, first_row);
       if (kind == TileKind::mixed) mask_scores(score, work, a, tiles, tile, first_row);
-      online_softmax<T>(p, score, softmax, out, scale);
+      online_softmax<T>(p, score, softmax, out, scale, lead);
     }
     tile = next_tile(work, tiles, tile + 1);
     wait_for_copies<0>();
@@ -388,7 +393,8 @@ void launch_attend(const Attention<T>& a, Stream stream) {
                    [&](std::int64_t first, std::int64_t count, const MaskTiles& tiles) {
                      launch({"attention v3", a.batch.size * ceil_div(count, queries<D>), threads,
                              stream, sizeof(Shared<T, D>)},
-                            attend_mma<T, D, aligned>, a, tiles, first, first + count, scale);
+                            attend_mma<T, D, aligned>, a, tiles, first, first + count, scale,
+                            headroom<T> / scale);
                    });
 }
 

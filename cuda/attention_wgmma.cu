@@ -104,6 +104,7 @@ struct Call {
   MaskTiles mask;             // of these
   std::int64_t together;      // batch indices whose blocks run side by side
   float scale;                // log2(e) / sqrt(d_k)
+  float lead;                 // the headroom of probabilities (mma.cuh), as a score
 };
 
 /// Which queries and keys a block has. TMA counts in 32 bits, and so does what follows: n and m,
@@ -299,11 +300,12 @@ __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& 
 }
 
 /// Online softmax of a thread's two rows: scores become 2^((scores - largest) * scale), `largest`
-/// being the row's largest so far. (Not 2^(scores * scale - largest * scale), by one multiply-add:
-/// of large scores that product's rounding alone would overflow.) What was summed up to now is to
-/// be multiplied by `shrink`; `sum`, of this thread's columns alone, is already.
-__device__ __forceinline__ void soften(float (&scores)[64], float scale, float (&largest)[2],
-                                       float (&sum)[2], float (&shrink)[2]) {
+/// being the row's largest so far, less the headroom, `lead`. (Not 2^(scores * scale - largest *
+/// scale), by one multiply-add: of large scores that product's rounding alone would overflow.) What
+/// was summed up to now is to be multiplied by `shrink`; `sum`, of this thread's columns alone, is
+/// already.
+__device__ __forceinline__ void soften(float (&scores)[64], float scale, float lead,
+                                       float (&largest)[2], float (&sum)[2], float (&shrink)[2]) {
   const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -312,7 +314,8 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float (
     for (int i = 0; i < 64; i += 4) {
       now = maximum(now, maximum(scores[i + 2 * r], scores[i + 2 * r + 1]));
     }
-    now = maximum(largest[r], warp_reduce(now, maximum, 4));
+    // Rounded up, for of large scores the nearest may be so far down that a power is infinite.
+    now = maximum(largest[r], __fsub_ru(warp_reduce(now, maximum, 4), lead));
     const float shift = now == -INFINITY ? 0.0f : now;
     shrink[r] = exp2_fast((largest[r] - shift) * scale);
     largest[r] = now;
@@ -381,7 +384,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
     hold(scores);
     release(shared.k_empty[ahead.index]);
     mask_scores(scores, call, block, mask, told, at);
-    soften(scores, call.scale, largest, sum, shrink);
+    soften(scores, call.scale, call.lead, largest, sum, shrink);
     pack_all<T>(p, scores);
     ahead = ahead.next();
     told = next_tile(ahead);
@@ -397,7 +400,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
       hold(scores);
       release(shared.k_empty[ahead.index]);
       mask_scores(scores, call, block, mask, told, at);
-      soften(scores, call.scale, largest, sum, shrink);
+      soften(scores, call.scale, call.lead, largest, sum, shrink);
       ahead = ahead.next();
       // Before the wait for the values: ptxas moves that up over arithmetic, but over no branch.
       // Else it would stand before the softmax (tests/test_cuda_resources.py).
@@ -548,14 +551,15 @@ bool launch_attend_v4(const Attention<T>& a, Stream stream) {
   const std::int64_t together =
       std::clamp<std::int64_t>(cached_bytes / head_bytes, 1, a.batch.size);
   const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(d)));
-  for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
-                   [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
-                     launch({"attention v4", a.batch.size * ceil_div(count, tile),
-                             dim3(warpgroup, 1 + consumers), stream,
-                             sizeof(Shared<T, d>) + alignof(Shared<T, d>)},
-                            attend_v4<T, d>, maps,
-                            Call<T>{a, *q, *k, *v, *y, first, count, mask, together, scale});
-                   });
+  for_query_ranges(
+      a.mask, a.masks, a.n, a.m, stream,
+      [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
+        launch(
+            {"attention v4", a.batch.size * ceil_div(count, tile), dim3(warpgroup, 1 + consumers),
+             stream, sizeof(Shared<T, d>) + alignof(Shared<T, d>)},
+            attend_v4<T, d>, maps,
+            Call<T>{a, *q, *k, *v, *y, first, count, mask, together, scale, headroom<T> / scale});
+      });
   return true;
 }
 

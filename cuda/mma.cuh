@@ -140,4 +140,9 @@ __device__ inline float exp2_fast(float x) {
 #endif
 }
 
+/// 2 to this is the largest probability, before it is divided by the sum: small ones, rounded to
+/// float16, are not lost so soon. bfloat16 has the exponents of float32.
+template <class T>
+constexpr float headroom = std::is_same_v<T, float16> ? 12 : 0;
+
 }  // namespace prenorm::cuda

@@ -220,6 +220,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_causal_call_equals_a_causal_mask, T, Types) {
   BOOST_TEST(same_bits(causal, run(attention_launched<T>, p, 0, 1)));
 }
 
+/// One key takes nearly all; what the others add, each less than float16's smallest number, counts.
+BOOST_AUTO_TEST_CASE_TEMPLATE(many_small_probabilities, T, Types) {
+  Problem<T> p(1, 2, 8192, 4, 1);
+  std::fill(p.q.begin(), p.q.end(), T(1.0f));
+  std::fill(p.k.begin(), p.k.end(), T(-8.75f));  // a score of -17.5
+  std::fill(p.v.begin(), p.v.end(), T(1.0f));
+  std::fill_n(p.k.begin() + 400 * p.d_k, p.d_k, T(0.0f));
+  p.v[400] = T(0.0f);
+  const double sum = 8191 * std::exp(-17.5);
+  for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
+    for (const T y : run(attend, p, 0, 1)) {
+      BOOST_TEST(std::abs(static_cast<double>(y) - sum / (1 + sum)) < 0.02 * sum);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
   Problem<T> p(3, 70, 90, 20, 33);
   for (const bool masked : {false, true}) {

@@ -112,10 +112,13 @@ def test_every_kernel_is_under_its_ceiling():
                 before = seen.setdefault(name, {"registers": 0, "shared_bytes": 0})
                 before[what] = max(before[what], value)
     assert not found, "\n".join(found)
-    assert set(ceilings) == set(seen), "cuda/ceilings.json names kernels that there are not"
+    missing = set(ceilings) - set(seen)
+    if not any(path.name.startswith("attention_wgmma") for path in REPORTS):  # no 9.0, or old CUDA
+        missing -= {"attend_v4"}
+    assert not missing, "cuda/ceilings.json names kernels that there are not"
     # A ceiling far above what is needed would let a kernel grow unseen.
     loose = [f"{name}: {seen[name]['registers']} registers, ceiling {ceiling['registers']}"
-             for name, ceiling in ceilings.items()
+             for name, ceiling in ceilings.items() if name in seen
              if ceiling["registers"] > seen[name]["registers"] + 16
              or ceiling["shared_bytes"] > seen[name]["shared_bytes"]]
     assert not loose, "\n".join(loose)

@@ -165,5 +165,11 @@ T max(T a, T b) {
 }
 /// The place of the lowest bit that is set, from 1 on; 0 where none is.
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
+/// a - b, rounded up.
+inline float __fsub_ru(float a, float b) {
+  const double exact = static_cast<double>(a) - static_cast<double>(b);
+  const float rounded = static_cast<float>(exact);
+  return static_cast<double>(rounded) < exact ? std::nextafter(rounded, INFINITY) : rounded;
+}
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
