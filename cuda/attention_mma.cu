@@ -43,7 +43,7 @@ namespace {
 
 constexpr int keys = mask_tile;  // of a tile
 constexpr int warps = 4, threads = 32 * warps;
-constexpr unsigned whole_warp = 0xffffffffu;
+[[maybe_unused]] constexpr unsigned whole_warp = 0xffffffffu;
 
 /// Rows of 16 queries that a warp has, and queries of a block; D is d_k and d_v rounded up.
 template <int D>
