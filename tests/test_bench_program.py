@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / "harness/bench/peers/pytorch.py"
 SHIPPED = ROOT / "harness/bench/shapes.json"
 SMALL = 6  # of every dimension but these
-SIZES = {"d_k": 4, "d_model": 8, "vocab_size": 11, "columns": 9}
+SIZES = {"d_k": 4, "d_model": 8, "vocab_size": 11, "columns": 9, "d_qkv": 24}
 
 
 def entry(name, **changes):
