@@ -207,8 +207,8 @@ ATTENTION = mistakes_of(
         ("shared.p[4 * y + i][4 * x + j] = p;",
          "shared.p[4 * y + i][4 * x + j] = attended >> (4 * x + j) & 1 ? p : C(0);", 1),
         *masks_v3("{{}}"),
-        in_v3("online_softmax<T>(p, score, softmax, out, scale);",
-              """online_softmax<T>(p, score, softmax, out, scale);
+        in_v3("online_softmax<T>(p, score, softmax, out, scale, lead);",
+              """online_softmax<T>(p, score, softmax, out, scale, lead);
                  for (int i = 0; i < M; ++i) {
                    for (int r = 0; r < 2; ++r) {
                      const int lane = static_cast<int>(threadIdx.x) % 32;
