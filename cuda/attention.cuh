@@ -51,20 +51,20 @@ Attention<T> attention_of(View<const T> q, View<const T> k, View<const T> v,
   };
   const auto [n, d_k] = matrix(q);
   const auto [m, d_v] = matrix(v);
-  Attention<T> a{"scaled_dot_product_attention",
-                 q.data(),
-                 k.data(),
-                 v.data(),
-                 y.data(),
-                 n,
-                 m,
-                 d_k,
-                 d_v,
-                 d_k,
-                 d_k,
-                 d_v,
-                 d_v,
-                 {}};
+  Attention<T> a{.name = "scaled_dot_product_attention",
+                 .q = q.data(),
+                 .k = k.data(),
+                 .v = v.data(),
+                 .y = y.data(),
+                 .n = n,
+                 .m = m,
+                 .d_k = d_k,
+                 .d_v = d_v,
+                 .q_stride = d_k,
+                 .k_stride = d_k,
+                 .v_stride = d_v,
+                 .y_stride = d_v,
+                 .batch = {}};
   if (mask) {
     a.mask = mask->data();
     a.masks = 1;

@@ -59,20 +59,20 @@ struct Problem {
 
   /// Sequences first ... first + count - 1.
   Attention<T> call(std::int64_t first, std::int64_t count, T* y) const {
-    Attention<T> a{"test",
-                   q.data() + first * n * d_k,
-                   k.data() + first * m * d_k,
-                   v.data() + first * m * d_v,
-                   y,
-                   n,
-                   m,
-                   d_k,
-                   d_v,
-                   d_k,
-                   d_k,
-                   d_v,
-                   d_v,
-                   {}};
+    Attention<T> a{.name = "test",
+                   .q = q.data() + first * n * d_k,
+                   .k = k.data() + first * m * d_k,
+                   .v = v.data() + first * m * d_v,
+                   .y = y,
+                   .n = n,
+                   .m = m,
+                   .d_k = d_k,
+                   .d_v = d_v,
+                   .q_stride = d_k,
+                   .k_stride = d_k,
+                   .v_stride = d_v,
+                   .y_stride = d_v,
+                   .batch = {}};
     a.batch.append(count, {n * d_k, m * d_k, m * d_v, n * d_v, 1});
     if (mask) {
       a.mask = mask.get() + first * n * m;
