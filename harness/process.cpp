@@ -10,11 +10,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <poll.h>
 #include <queue>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -31,6 +35,8 @@ constexpr int socket_in_child = 3;
 constexpr std::size_t kept_error_bytes = 4096;
 /// How long a child that closed its socket may take to end by itself.
 constexpr std::chrono::milliseconds grace{500};
+/// How often a child's memory and processes are looked at.
+constexpr std::chrono::milliseconds between_looks{30};
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -88,7 +94,7 @@ Pair pipe_pair() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-std::vector<std::string> environment() {
+std::vector<std::string> inherited_environment() {
   std::vector<std::string> kept;
   for (const char* name :
        {"PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PRENORM_CUDA_DRIVER",
@@ -231,11 +237,61 @@ class Starter {
 };
 
 /// "killed by SIGSEGV", "exit code 3".
-std::string describe(const siginfo_t& info) {
-  if (info.si_code == CLD_EXITED) return "exit code " + std::to_string(info.si_status);
-  const char* name = ::sigabbrev_np(info.si_status);
+std::string describe(const siginfo_t& info, bool wrapper) {
+  int signal = info.si_status;
+  if (info.si_code == CLD_EXITED) {
+    if (!wrapper || signal <= 128) return "exit code " + std::to_string(signal);
+    signal -= 128;
+  }
+  const char* name = ::sigabbrev_np(signal);
   return "killed by " +
-         (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(info.si_status));
+         (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
+}
+
+/// A child process and all that come of it, as /proc tells.
+struct Family {
+  std::size_t tasks = 0;     // processes and threads
+  std::size_t resident = 0;  // bytes; what several of them share counts for each
+};
+
+Family family_of(pid_t ancestor) {
+  struct Member {
+    pid_t parent;
+    std::size_t tasks, pages;
+  };
+  std::map<pid_t, Member> all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    // The second field, a name in parentheses, may hold anything.
+    const std::size_t close = text.rfind(')');
+    if (close == text.npos) continue;
+    std::istringstream fields(text.substr(close + 1));
+    std::vector<std::string> field{std::istream_iterator<std::string>(fields), {}};
+    if (field.size() < 22) continue;
+    all[static_cast<pid_t>(std::atol(name.c_str()))] = {
+        static_cast<pid_t>(std::atol(field[1].c_str())), std::strtoull(field[17].c_str(), {}, 10),
+        std::strtoull(field[21].c_str(), {}, 10)};
+  }
+  std::multimap<pid_t, pid_t> children;
+  for (const auto& [pid, member] : all) children.emplace(member.parent, pid);
+  Family family;
+  std::vector<pid_t> rest{ancestor};
+  while (!rest.empty()) {
+    const pid_t pid = rest.back();
+    rest.pop_back();
+    const auto [first, last] = children.equal_range(pid);
+    for (auto child = first; child != last; ++child) rest.push_back(child->second);
+    const auto member = all.find(pid);
+    if (member == all.end()) continue;
+    family.tasks += member->second.tasks;
+    family.resident += member->second.pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  }
+  return family;
 }
 
 int milliseconds_until(Process::Deadline deadline) {
@@ -261,11 +317,11 @@ std::string seconds_text(double seconds) {
   return text.data();
 }
 
-Process::Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                 const Limits& limits) {
-  std::vector<std::string> words{program.string()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = environment();
+Process::Process(const Command& command) : limits_(command.limits), wrapper_(command.wrapper) {
+  std::vector<std::string> words{command.program.string()};
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+  std::vector<std::string> variables =
+      command.environment ? *command.environment : inherited_environment();
   const std::vector<char*> argument_list = pointers(words);
   const std::vector<char*> variable_list = pointers(variables);
 
@@ -277,9 +333,9 @@ Process::Process(const std::filesystem::path& program, const std::vector<std::st
   const Descriptor null(opened);
   ::fcntl(errors.first.get(), F_SETFL, O_NONBLOCK);
 
-  const std::string name = program.string();
+  const std::string name = command.program.string();
   pid_ = Starter::instance().start({name.c_str(), argument_list.data(), variable_list.data(),
-                                    limits, sockets.second.get(), errors.second.get(), null.get(),
+                                    limits_, sockets.second.get(), errors.second.get(), null.get(),
                                     reports.second.get(), ::getpid()});
   if (pid_ < 0) fail("cannot start " + name);
   reports.second.close();
@@ -334,7 +390,7 @@ void Process::ended() {
            info.si_pid == 0 && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    how_ended_ = info.si_pid == 0 ? "closed its socket and went on" : describe(info);
+    how_ended_ = info.si_pid == 0 ? "closed its socket and went on" : describe(info, wrapper_);
     kill_and_reap();
     if (error_ >= 0) drain_error();
   }
@@ -343,11 +399,34 @@ void Process::ended() {
   throw ProcessEnded(how_ended_ + (text.empty() ? "" : ": " + text));
 }
 
+void Process::check_limits() {
+  const Family family = family_of(pid_);
+  const bool memory = limits_.resident > 0 && family.resident > limits_.resident;
+  if (!memory && (limits_.tasks == 0 || family.tasks <= limits_.tasks)) return;
+  std::array<char, 80> why;
+  if (memory) {
+    std::snprintf(why.data(), why.size(), "took more than %.3g GiB of memory",
+                  static_cast<double>(limits_.resident) / 0x1p30);
+  } else {
+    std::snprintf(why.data(), why.size(), "had more than %zu processes and threads", limits_.tasks);
+  }
+  how_ended_ = std::string("killed: it ") + why.data();
+  kill_and_reap();
+  throw ProcessOverLimit(why.data(), memory);
+}
+
 void Process::wait_until(short events, Deadline deadline) {
+  const bool limited = limits_.resident > 0 || limits_.tasks > 0;
+  auto next_look = std::chrono::steady_clock::now() + between_looks;
   while (true) {
     std::array<pollfd, 2> watched{{{socket_, events, 0}, {error_, POLLIN, 0}}};
-    const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(deadline));
+    const Deadline until = limited ? std::min(deadline, next_look) : deadline;
+    const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(until));
     if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
+    if (limited && std::chrono::steady_clock::now() >= next_look) {
+      check_limits();
+      next_look = std::chrono::steady_clock::now() + between_looks;
+    }
     if (ready > 0 && watched[1].revents != 0) drain_error();
     if (ready > 0 && watched[0].revents != 0) return;
     if (std::chrono::steady_clock::now() >= deadline) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <sys/types.h>
@@ -15,6 +16,13 @@ namespace prenorm::harness {
 /// "exit code 3", with the last lines of its standard error.
 struct ProcessEnded : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// The child, with all that it has started, went beyond a limit and has been killed.
+struct ProcessOverLimit : std::runtime_error {
+  ProcessOverLimit(const std::string& what, bool of_memory)
+      : std::runtime_error(what), memory(of_memory) {}
+  bool memory;  // else of tasks
 };
 
 /// The child did not answer in time; it has been killed.
@@ -30,6 +38,20 @@ class Process {
     std::size_t address_space = 0;  // bytes; 0: none. Not set in a build with a sanitizer
     double cpu_seconds = 0;         // 0: none; rounded up to whole seconds
     std::size_t file_size = 0;      // bytes a written file may have; 0: none
+    // Of the child and all that it has started, looked at while an answer is waited for.
+    std::size_t resident = 0;  // bytes; 0: none
+    std::size_t tasks = 0;     // processes and threads; 0: none
+  };
+
+  /// What to start. `program` is a path.
+  struct Command {
+    std::filesystem::path program;
+    std::vector<std::string> arguments;
+    Limits limits;
+    /// NAME=value each; nothing: a part of this process's own (see below).
+    std::optional<std::vector<std::string>> environment;
+    /// `program` runs another one and passes its end on as a shell does: 128 + signal.
+    bool wrapper = false;
   };
 
   /// Starts `program` with the socket as descriptor 3, standard input from /dev/null, standard
@@ -39,8 +61,10 @@ class Process {
   /// ends with the parent; which of the parent's threads started it does not matter.
   ///
   /// Throws std::runtime_error where the program cannot be started.
+  explicit Process(const Command& command);
   Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-          const Limits& limits);
+          const Limits& limits)
+      : Process(Command{program, arguments, limits, std::nullopt, false}) {}
   ~Process();  // kills the whole group and reaps it
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -57,6 +81,7 @@ class Process {
 
  private:
   void wait_until(short events, Deadline deadline);
+  void check_limits();
   void drain_error();
   void kill_and_reap();
   [[noreturn]] void ended();
@@ -67,6 +92,8 @@ class Process {
   int error_ = -1;          // the reading end of the child's standard error
   std::string error_text_;  // the last of what it wrote there
   std::string how_ended_;
+  Limits limits_;
+  bool wrapper_ = false;
 };
 
 /// That many seconds from now; the end of time where that is centuries away.

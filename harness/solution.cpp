@@ -29,9 +29,7 @@ struct Faulted {
 /// The talk with a worker: one process, one message out, one in.
 class Connection {
  public:
-  /// The only place that starts a worker: a sandbox would go in front of the program here.
-  Connection()
-      : process_(home() / "libexec" / "prenorm" / "prenorm-worker", {}, Process::Limits{}) {}
+  explicit Connection(const Process::Command& worker) : process_(worker) {}
 
   /// False where the process has ended since its last answer.
   bool alive() const {
@@ -63,6 +61,13 @@ class Connection {
   Process process_;
 };
 
+/// The worker for libraries.
+Process::Command shipped_worker() {
+  Process::Command command;
+  command.program = home() / "libexec" / "prenorm" / "prenorm-worker";
+  return command;
+}
+
 /// What the death of the worker's process means.
 Outcome judge(const ProcessEnded& end) {
   const std::string_view text = end.what();
@@ -73,6 +78,21 @@ Outcome judge(const ProcessEnded& end) {
     // Nobody but the kernel has a reason to send it: the worker asks to be the first to go.
     outcome.status = Status::out_of_memory;
     outcome.message = "killed by SIGKILL, as the kernel does where memory runs out";
+    return outcome;
+  }
+  if (text.starts_with("killed by SIGSYS")) {
+    outcome.status = Status::sandbox_violation;
+    outcome.message = "made a system call that the sandbox forbids (killed by SIGSYS)";
+    return outcome;
+  }
+  if (text.starts_with("killed by SIGXCPU")) {
+    outcome.status = Status::timeout;
+    outcome.message = "took more processor time than the limit allows (killed by SIGXCPU)";
+    return outcome;
+  }
+  if (text.starts_with("killed by SIGXFSZ")) {
+    outcome.status = Status::sandbox_violation;
+    outcome.message = "wrote more to a file than the limit allows (killed by SIGXFSZ)";
     return outcome;
   }
   if (says("std::bad_alloc") || says("AddressSanitizer: out of memory") ||
@@ -118,7 +138,7 @@ struct Solution::Worker {
       return false;
     }
     try {
-      accept(options.in_process ? load_here(path) : load_in_process(path, options.limits));
+      accept(options.in_process ? load_here(path) : load_in_process(path, options));
     } catch (const Faulted& faulted) {
       const bool bus = faulted.fault.signal == SIGBUS;
       fail(std::string("killed by ") + (bus ? "SIGBUS" : "SIGSEGV") + " while loading");
@@ -127,6 +147,7 @@ struct Solution::Worker {
       fail(
           (how.starts_with("exit code") ? "ended its process while loading: " : "while loading: ") +
           how);
+      if (how.starts_with("killed by SIGSYS")) status = Status::sandbox_violation;
     } catch (const ProcessTimeout&) {
       fail("did not load within " + seconds_text(options.limits.seconds));
     } catch (const std::exception& error) {  // CannotLoad, Malformed, no such worker
@@ -162,8 +183,9 @@ struct Solution::Worker {
     return library->description();
   }
 
-  protocol::Loaded load_in_process(const std::filesystem::path& path, const RunLimits& limits) {
-    connection = std::make_unique<Connection>();
+  protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
+    const RunLimits& limits = options.limits;
+    connection = std::make_unique<Connection>(options.worker.value_or(shipped_worker()));
     const protocol::Load request{limits.bytes, std::filesystem::absolute(path).string()};
     const auto [kind, payload] = connection->ask(encode(request), -1, deadline_in(limits.seconds));
     if (kind == protocol::Kind::load_failed) {
@@ -220,6 +242,9 @@ struct Solution::Worker {
       outcome = guarded.judge(faulted.fault);
     } catch (const ProcessEnded& end) {
       outcome = judge(end);
+    } catch (const ProcessOverLimit& over) {
+      outcome.status = over.memory ? Status::out_of_memory : Status::sandbox_violation;
+      outcome.message = over.what();
     } catch (const ProcessTimeout&) {
       outcome.status = Status::timeout;
       outcome.message = "no answer within " + seconds_text(options.limits.seconds);

@@ -3,6 +3,7 @@
 
 #include "device.hpp"
 #include "fixture.hpp"
+#include "process.hpp"
 #include "verdict.hpp"
 
 #include <filesystem>
@@ -47,6 +48,8 @@ class Solution {
   struct Options {
     bool in_process = false;
     RunLimits limits;
+    /// Starts the worker; nothing: the shipped one for libraries, not confined.
+    std::optional<Process::Command> worker = std::nullopt;
   };
 
   /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so".

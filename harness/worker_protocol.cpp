@@ -276,7 +276,7 @@ Returned decode_returned(std::string_view payload) {
   Returned message;
   message.number = reader.number<std::uint64_t>();
   const auto how = reader.number<std::uint8_t>();
-  if (how > static_cast<std::uint8_t>(Returned::How::device_failed))
+  if (how > static_cast<std::uint8_t>(Returned::How::other_dtype))
     throw Malformed("unknown outcome");
   message.how = static_cast<Returned::How>(how);
   message.code = reader.number<std::int32_t>();

@@ -16,7 +16,7 @@
 namespace prenorm::harness::protocol {
 
 /// Of the messages' format; both sides name it when they first speak.
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 /// Bytes that a message's payload may have.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -82,7 +82,15 @@ struct LoadFailed {
 };
 
 struct Returned {
-  enum class How : std::uint8_t { returned, threw, out_of_memory, absent, device_failed };
+  enum class How : std::uint8_t {
+    returned,
+    threw,
+    out_of_memory,
+    absent,
+    device_failed,
+    other_shape,  // than the output's; of a solution that makes its own outputs
+    other_dtype
+  };
   std::uint64_t number = 0;
   How how = How::returned;
   std::int32_t code = 0;  // what the function returned

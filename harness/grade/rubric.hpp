@@ -1,0 +1,51 @@
+// A rubric: what is graded, for how many points. TOML; fixtures/README.md describes the format.
+#pragma once
+
+#include "fixture.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// Some of an item's cases. Its share of the points is earned where all of them pass.
+struct RubricGroup {
+  std::string name;                 // "float32", "far positions"
+  std::int64_t share = 1;           // of the item's points, against the other groups' shares
+  bool hidden = false;              // fresh cases, of which only the status is told
+  std::vector<std::string> dtypes;  // empty: every one
+  std::vector<std::string> cases;   // globs; empty: every one
+  std::vector<std::string> except;  // globs
+  bool errors = false;              // cases that must be refused belong to it too
+
+  bool has(const Case& info) const;
+};
+
+/// One line of the gradebook.
+struct RubricItem {
+  std::string name;                   // "positionwise_feedforward"
+  std::vector<std::string> problems;  // one or more
+  double points = 0;
+  std::vector<RubricGroup> groups;
+};
+
+struct Rubric {
+  std::string name;                    // "cs336-2025"
+  std::string title;                   // one line for people
+  std::string adapters;                // file of the adapters beside it; empty: none
+  std::vector<std::string> forbidden;  // globs of symbols that a library may not import
+  std::vector<RubricItem> items;
+  std::filesystem::path path;
+
+  double points() const;
+};
+
+/// Reads a rubric: a file, or the name of a shipped one. Throws std::invalid_argument, which names
+/// the file and what is wrong, with the nearest name.
+Rubric read_rubric(const std::string& word);
+
+/// The shipped ones' names, sorted.
+std::vector<std::string> shipped_rubrics();
+
+}  // namespace prenorm::harness

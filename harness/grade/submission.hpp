@@ -1,0 +1,64 @@
+// What somebody handed in, made ready to be run: recognized, copied, built.
+//
+// Nothing of it runs in this process, nor outside of the sandbox; its files are read here as bytes
+// only, and links in it are never followed.
+#pragma once
+
+#include "grade/adapters.hpp"
+#include "sandbox.hpp"
+#include "solution.hpp"
+
+#include <map>
+
+namespace prenorm::harness {
+
+enum class SubmissionKind { cmake, library, python, outputs };
+
+/// "CMake project", "library", "Python", "outputs".
+std::string_view name(SubmissionKind kind);
+
+struct SubmissionOptions {
+  SandboxKind sandbox = SandboxKind::bubblewrap;
+  RunLimits limits{.seconds = 10};  // of one call
+  std::size_t memory = 4ull << 30;  // bytes of all processes together
+  double build_seconds = 300;
+  std::filesystem::path python = "/usr/bin/python3";
+};
+
+/// The copy and what was built live as long as this does.
+class Submission {
+ public:
+  /// Recognizes, copies and builds. Throws std::invalid_argument where the path is nothing that
+  /// can be submitted; whatever is wrong inside is status() and message().
+  Submission(const std::filesystem::path& path, const SubmissionOptions& options,
+             const Adapters& adapters);
+  ~Submission();
+  Submission(const Submission&) = delete;
+  Submission& operator=(const Submission&) = delete;
+
+  /// The name of the folder or file as it was given, on one line.
+  const std::string& name() const;
+  SubmissionKind kind() const;
+  /// Passed; or COMPILE_ERROR, LOAD_ERROR, BAD_FIXTURE, ...: then nothing of it can be run.
+  Status status() const;
+  const std::string& message() const;
+
+  /// A solution in a worker of its own, in the sandbox. Not for outputs. Each thread needs one.
+  Solution solution() const;
+  /// A worker takes seconds to start (Python): one should serve all problems, not one each.
+  bool slow_to_start() const;
+
+  /// Of outputs: what was handed in for a problem; nullptr where nothing was.
+  const OutputsFile* outputs(const std::string& problem) const;
+
+  /// Symbols that the library takes from elsewhere, sorted; of libraries and CMake projects.
+  const std::vector<std::string>& imports() const;
+  /// For the report: how it is kept apart, what was left out of the copy.
+  const std::vector<std::string>& notes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace prenorm::harness
