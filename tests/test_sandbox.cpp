@@ -7,16 +7,16 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace prenorm::harness;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 namespace data = boost::unit_test::data;
-
-namespace {
 
 /// A sandbox of that kind with a folder to write to, where it needs one.
 struct Box {
@@ -59,6 +59,8 @@ struct Box {
                seconds);
   }
 };
+
+namespace {
 
 /// Skips where that kind is not to be had; an error where the environment says that it must be.
 bool is_here(SandboxKind kind) {

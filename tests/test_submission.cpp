@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace prenorm::harness;
 namespace fs = std::filesystem;
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_snapshot_copies_files_and_keeps_links_as_links) {
   BOOST_TEST(read(to / "a" / "b.py") == "text");
   BOOST_TEST(fs::read_symlink(to / "link") == "/etc/passwd");
   BOOST_TEST(fs::read_symlink(to / "a" / "up") == "..");
-  BOOST_TEST((fs::status(to / "run.sh").permissions() & fs::perms::owner_exec) != fs::perms::none);
+  BOOST_TEST(::access((to / "run.sh").c_str(), X_OK) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_snapshot_leaves_out_what_is_no_work) {
