@@ -9,7 +9,7 @@
 namespace prenorm::harness {
 namespace {
 
-/// Failing cases of one problem that are told; the reports in files have all of them.
+/// Failing cases of one problem that are told, unless all are asked for.
 constexpr std::size_t most_told = 5;
 
 /// At most two digits behind the point, and none that say nothing.
@@ -82,7 +82,8 @@ std::string failing_case(const GradedCase& graded, bool colour) {
 }
 
 /// What came of one problem where something failed.
-std::string problem_lines(const GradedItem& item, const std::string& problem, bool colour) {
+std::string problem_lines(const GradedItem& item, const std::string& problem, bool colour,
+                          bool verbose) {
   std::vector<const GradedCase*> visible;
   std::size_t asked = 0, hidden = 0, asked_hidden = 0;
   for (const GradedCase& graded : item.cases) {
@@ -109,18 +110,19 @@ std::string problem_lines(const GradedItem& item, const std::string& problem, bo
     return text + "  " + toned(name(result.status), Tone::bad, colour) + "  in all: " +
            printable(result.message) + "\n";
   }
-  for (std::size_t i = 0; i < std::min(visible.size(), most_told); ++i) {
+  const std::size_t told = verbose ? visible.size() : std::min(visible.size(), most_told);
+  for (std::size_t i = 0; i < told; ++i) {
     text += failing_case(*visible[i], colour);
   }
-  if (visible.size() > most_told) {
-    text += fmt::format("  and {} more; --html and --json tell all\n", visible.size() - most_told);
+  if (visible.size() > told) {
+    text += fmt::format("  and {} more: --verbose\n", visible.size() - told);
   }
   return text;
 }
 
 }  // namespace
 
-std::string grade_table(const Grading& grading, bool colour, std::size_t width) {
+std::string grade_table(const Grading& grading, bool colour, std::size_t width, bool verbose) {
   std::string text = toned(printable(grading.submission), Tone::strong, colour) + " (" +
                      printable(grading.kind) + ") by " + printable(grading.rubric) + ": " +
                      printable(grading.title) + "\n";
@@ -134,7 +136,7 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width) 
   if (grading.status == Status::passed) {
     for (const GradedItem& item : grading.items) {
       for (const std::string& problem : item.problems) {
-        const std::string lines = problem_lines(item, problem, colour);
+        const std::string lines = problem_lines(item, problem, colour, verbose);
         if (!lines.empty()) text += lines + "\n";
       }
     }
