@@ -109,13 +109,14 @@ std::string picture_style() {
   constexpr std::array<Colour, 4> failing_dark{
       {{122, 58, 12}, {217, 95, 14}, {254, 196, 79}, {255, 255, 229}}};
   return "svg{max-width:100%;height:auto;display:block}\n"
-         "svg text{font:11px system-ui,sans-serif;fill:currentColor}\n"
+         "svg text{font:12px system-ui,sans-serif;fill:currentColor}\n"
          ".map path{stroke:currentColor;fill:none}.bars rect{fill:currentColor}\n"
          ".map .nf{fill:url(#cell);stroke:none}.bars .nf{fill:url(#hatch)}\n"
          ".ground{fill:#fff}.mark{stroke:#000;stroke-width:.14;fill:none}\n"
          ".hatch{stroke:#000;stroke-width:2;fill:none}\n"
          ".axis{stroke:currentColor;fill:none;stroke-width:1}\n"
-         ".grid{stroke:var(--line)}.ring{stroke:currentColor;stroke-width:2;fill:none}\n" +
+         ".grid{stroke:var(--line)}.ring{stroke:currentColor;stroke-width:2;fill:none}"
+         ".halo{stroke:Canvas;stroke-width:5}\n" +
          colour_rules(passing, failing) +
          "@media (prefers-color-scheme: dark){.ground{fill:#111}.mark,.hatch{stroke:#eee}\n" +
          colour_rules(passing_dark, failing_dark) + "}\n";
@@ -137,7 +138,7 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
       map.cells.size() != static_cast<std::size_t>(map.rows * map.columns)) {
     return {};
   }
-  constexpr double left = 34, top = 18, most_width = 440, most_height = 230;
+  constexpr double left = 34, top = 18, most_width = 352, most_height = 220;
   const double rows = static_cast<double>(map.rows), columns = static_cast<double>(map.columns);
   const double cell_width = std::clamp(most_width / columns, 1.0, 28.0);
   const double cell_height = std::clamp(most_height / rows, 1.0, 28.0);
@@ -174,9 +175,11 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
       report == nullptr ? std::nullopt : place_in(map, report->worst_index);
   if (worst) {
     const double radius = std::max(6.0, .75 * std::min(cell_width, cell_height));
-    text += fmt::format("<circle class=\"ring\" cx=\"{:g}\" cy=\"{:g}\" r=\"{:g}\"/>",
-                        left + (static_cast<double>(worst->column) + .5) * cell_width,
-                        top + (static_cast<double>(worst->row) + .5) * cell_height, radius);
+    for (const char* kind : {"ring halo", "ring"}) {
+      text += fmt::format("<circle class=\"{}\" cx=\"{:g}\" cy=\"{:g}\" r=\"{:g}\"/>", kind,
+                          left + (static_cast<double>(worst->column) + .5) * cell_width,
+                          top + (static_cast<double>(worst->row) + .5) * cell_height, radius);
+    }
   }
   // The first and the last row and column, as they count in the output.
   std::int64_t all_rows = 1;
@@ -195,7 +198,7 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
 
 std::string histogram(const ErrorMap& map, const OutputReport* report) {
   if (map.histogram.size() != static_cast<std::size_t>(colours)) return {};
-  constexpr double left = 44, top = 18, bar = 14, height = 120, key = 10;
+  constexpr double left = 44, top = 26, bar = 11, height = 120, key = 10;
   constexpr double width = bar * colours, base = top + height;
   const bool exact = is_exact(report);
   std::int64_t most = 1;
@@ -244,15 +247,15 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
                       bound, top - 4, base + key);
   text += label(bound + 5, top + 4, exact ? "must be exact" : "bound");
   if (!exact) {
-    for (const int power : {-8, -4, 0, 4, 8, 12, 16, 20}) {
+    for (const int power : {-8, -4, 0, 4, 8, 12, 16}) {
       text += label(left + bar * (power - least_power + 1), base + key + 13, power_text(power),
                     "text-anchor=\"middle\"");
     }
-    text += label(left + width, base + key + 13, "∞", "text-anchor=\"end\"");
+    text += label(left + width - bar / 2, base + key + 13, "∞", "text-anchor=\"middle\"");
   }
   text += label(left, base + key + 31,
                 exact ? "right (left) or wrong (right)" : "error over its bound");
-  text += label(4, top - 6, "elements");
+  text += label(4, 11, "elements");
   return text + "</svg>\n";
 }
 

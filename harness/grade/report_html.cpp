@@ -29,18 +29,18 @@ p { margin: .4rem 0; max-width: 48rem; } a { color: inherit; }
 .facts, .groups { list-style: none; margin: .6rem 0; padding: 0; }
 .groups { display: flex; flex-wrap: wrap; gap: .3rem .5rem; margin: 0; }
 .groups li { border: 1px solid var(--line); border-radius: .9rem; padding: 0 .6rem; font-size: .9rem; }
-.items { width: 100%; } .items td, .items th { vertical-align: top; } .items td { padding-right: .9rem; }
+.items { width: 100%; } .items td, .items th { vertical-align: top; } .items th:first-child { min-width: 13rem; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .says { border-left: .3rem solid #b7791f; background: var(--plate); padding: .5rem .9rem;
   margin: .8rem 0; max-width: 46rem; } .says p { margin: .2rem 0; } .says em { font-weight: 600; }
 .stop { border-left-color: var(--bad); }
 details { margin: .5rem 0; } summary { cursor: pointer; padding: .25rem 0; }
 .case { border: 1px solid var(--line); border-radius: .5rem; padding: .2rem .9rem; }
-.case[open] { padding-bottom: .8rem; } .case > summary > b { margin: 0 .4rem; }
-.values { margin: .4rem 0; } .values th { font-weight: 400; opacity: .75; white-space: nowrap; }
+.case[open] { padding-bottom: .8rem; } .case > summary > b { margin: 0 .2rem; }
+.values { margin: .4rem 0; } .values th { font-weight: 400; opacity: .75; min-width: 7rem; }
 .values td, .values th { border: 0; padding: .1rem 1.2rem .1rem 0; vertical-align: top; }
 .figures { display: flex; flex-wrap: wrap; gap: .8rem 2rem; align-items: flex-start; }
-figure { margin: .6rem 0; min-width: 0; max-width: 100%; } figcaption { font-size: .9rem; max-width: 30rem; }
+figure { margin: .6rem 0; min-width: 0; max-width: 100%; } figcaption { font-size: .9rem; max-width: 26rem; }
 .plain { columns: 18rem; padding-left: 1.2rem; margin: .3rem 0; font-size: .9rem; }
 pre { background: var(--plate); padding: .6rem .8rem; border-radius: .3rem; white-space: pre-wrap;
   font-size: .85rem; max-height: 30rem; overflow: auto; }
@@ -122,6 +122,7 @@ std::pair<std::string, std::string> told_apart(double a, double b) {
   }
 }
 
+/// "y[1, 2, 5]": an element, or a shape.
 std::string index_text(const std::string& tensor, const Shape& index) {
   std::string text = tensor + "[";
   for (std::size_t i = 0; i < index.size(); ++i) {
@@ -195,10 +196,6 @@ const OutputReport* report_of(const Result& result, const std::string& tensor) {
   return found == result.outputs.end() ? nullptr : &*found;
 }
 
-std::string shape_text(const std::string& tensor, const Shape& shape) {
-  return index_text(tensor, shape);
-}
-
 std::string figures(const GradedCase& graded) {
   std::string text;
   for (const ErrorMap& map : graded.errors) {
@@ -213,7 +210,7 @@ std::string figures(const GradedCase& graded) {
       text += fmt::format(
           "<figure>{}<figcaption><b>Where</b> {} is wrong: the last axis to the right, the others "
           "downwards{}. The ring is at the worst element{}.</figcaption></figure>\n",
-          where, outside(shape_text(map.tensor, map.shape), 200),
+          where, outside(index_text(map.tensor, map.shape), 200),
           one_each ? "" : ", each cell its worst element",
           std::ranges::any_of(map.cells, [](double r) { return !std::isfinite(r); })
               ? "; crosses are not finite, or differ where they must be exact"
@@ -239,7 +236,7 @@ std::string failing_case(const GradedCase& graded, bool open, bool pictured) {
     misses += fmt::format(", {} of {} elements miss", output.mismatches, output.elements);
   }
   std::string text = fmt::format(
-      "<details class=\"case\"{}>\n<summary><span class=\"bad\">{}</span><b>{}</b> "
+      "<details class=\"case\"{}>\n<summary><span class=\"bad\">{}</span> <b>{}</b> "
       "<span class=\"quiet\">{}{}</span></summary>\n",
       open ? " open" : "", name(result.status), outside(case_title(result), 200),
       escaped(result.dtype, 50), misses);
@@ -268,7 +265,7 @@ std::string alike_cases(std::span<const GradedCase* const> cases, bool all) {
   const Result& first = cases.front()->result;
   std::string text = fmt::format(
       "<details class=\"case\">\n<summary><span "
-      "class=\"bad\">{}</span><b>{}{}</b></summary>\n<p>{} "
+      "class=\"bad\">{}</span> <b>{}{}</b></summary>\n<p>{} "
       "{}</p>\n<ul class=\"plain\">\n",
       name(first.status), all && cases.size() > 1 ? "all " : "", counted_cases(cases.size()),
       meaning(first.status), outside(first.message));
@@ -471,10 +468,15 @@ std::string head(const Grading& grading) {
         fmt::format("<div class=\"says stop\"><p><span class=\"bad\">{}</span> {}</p>{}</div>\n",
                     name(grading.status), meaning(grading.status), lines_of(grading.message));
   }
-  std::vector<std::string> facts = grading.notes;
-  text += fmt::format("<p class=\"quiet\">Kept apart by: {}. Graded in {}.</p>\n",
-                      outside(grading.sandbox, 200), duration(grading.seconds));
-  text += list_of(facts, "facts");
+  std::size_t passed = 0, cases = 0;
+  for (const GradedItem& item : grading.items) {
+    cases += item.cases.size();
+    passed += static_cast<std::size_t>(std::ranges::count_if(item.cases, is_passed));
+  }
+  text += fmt::format("<p class=\"quiet\">{} of {} passed. Kept apart by: {}. Graded in {}.</p>\n",
+                      passed, counted_cases(cases), outside(grading.sandbox, 200),
+                      duration(grading.seconds));
+  text += list_of(grading.notes, "facts");
   if (!grading.imports.empty()) {
     text += fmt::format("<details><summary>{} taken from elsewhere</summary>\n",
                         counted(grading.imports.size(), "symbol")) +
