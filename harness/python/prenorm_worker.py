@@ -113,6 +113,11 @@ def text(value):
     return struct.pack("<I", len(data)) + data
 
 
+def cut(value, most):
+    """The text's UTF-8, of at most so many bytes and in whole characters."""
+    return value.encode("utf-8", "replace")[:most].decode("utf-8", "ignore").encode()
+
+
 class Connection:
     """The socket to the program. When that is gone, the process ends, and runs nothing more."""
 
@@ -222,7 +227,9 @@ class NumPyTensors:
         else:
             stored = self.numpy.ndarray(tensor.shape, dtype, memory, tensor.region.offset)
         if self.dtypes[tensor.dtype] is None:
-            return (stored.astype(self.numpy.uint32) << 16).view(self.numpy.float32)
+            bits = stored.astype(self.numpy.uint32)
+            bits <<= self.numpy.uint32(16)
+            return bits.view(self.numpy.float32)
         return stored
 
     def materialize(self, value):
@@ -359,9 +366,8 @@ class Submission:
         while home != self.folder and os.path.isfile(os.path.join(home, "__init__.py")):
             package = os.path.basename(home) + ("." + package if package else "")
             home = os.path.dirname(home)
-        places = [os.path.dirname(self.file), home, root]
-        if os.path.isdir(os.path.join(root, "src")):
-            places.append(os.path.join(root, "src"))
+        places = [home, root, os.path.join(root, "src"), os.path.dirname(self.file)]
+        places = [place for place in places if os.path.isdir(place)]
         sys.path[:0] = list(dict.fromkeys(places))
         sys.argv = [self.file]
         os.chdir(root)
@@ -611,7 +617,7 @@ class Worker:
             answer = answer_call(self.submission, call, memory)
         finally:
             self.settings.restore()
-        message = answer.message.encode("utf-8", "replace")[: call.error.bytes - 1]
+        message = cut(answer.message, call.error.bytes - 1)
         memory[call.error.offset : call.error.offset + len(message) + 1] = message + b"\0"
         self.reply(call, answer)
 
