@@ -47,7 +47,9 @@ class Returned:
     """What came of a call, and what then lay in its memory."""
 
     def __init__(self, payload):
-        self.number, self.how, self.code, self.seconds, count = struct.unpack_from("<QBidI", payload)
+        self.number, self.how, self.code, self.seconds, count = struct.unpack_from(
+            "<QBidI", payload
+        )
         self.what = payload[25:].decode()
         assert len(self.what.encode()) == count
 
@@ -216,7 +218,9 @@ def tensor(dtype, shape, region):
 def scalar(value):
     if isinstance(value, bool):
         return struct.pack("<Bq", 2, value)
-    return struct.pack("<Bd" if isinstance(value, float) else "<Bq", isinstance(value, float), value)
+    return struct.pack(
+        "<Bd" if isinstance(value, float) else "<Bq", isinstance(value, float), value
+    )
 
 
 def poison(dtype, shape):

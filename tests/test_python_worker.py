@@ -129,9 +129,7 @@ def test_batch_axes_are_folded_into_one(tmp_path, mode):
             if length == 7: return x[:, :3]
             return x * 2
         """
-    adapters = {
-        "problem": {"function": "run", "arguments": [X], "fold": {"input": 0, "dims": 2}}
-    }
+    adapters = {"problem": {"function": "run", "arguments": [X], "fold": {"input": 0, "dims": 2}}}
     with start(tmp_path, source, adapters, mode) as worker:
         for batch in ([], [4], [2, 1, 3], [0], [0, 2]):
             x = Array("float32", np.arange(int(np.prod(batch)) * 15).reshape(batch + [5, 3]))
@@ -419,16 +417,14 @@ LAYOUTS = {
         "numpy.py": "raise SystemExit",
         "torch.py": "raise SystemExit",
     },
-    "dataclasses and annotations": {
-        "adapters.py": """
+    "dataclasses and annotations": {"adapters.py": """
             from __future__ import annotations
             import dataclasses
             @dataclasses.dataclass
             class Mine:
                 x: list[int] | None = None
             def run(x: Mine | None): return x
-            """
-    },
+            """},
 }
 
 

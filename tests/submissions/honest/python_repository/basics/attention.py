@@ -115,9 +115,7 @@ class TransformerBlock(nn.Module):
         self.ln2 = RMSNorm(d_model, dtype=dtype)
         self.ffn = SwiGLU(d_model, d_ff, dtype)
 
-    def forward(
-        self, x: Float[Tensor, "batch seq d_model"]
-    ) -> Float[Tensor, "batch seq d_model"]:
+    def forward(self, x: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
         batch, seq, d_model = x.shape  # as the handout has it
         x = x + self.attn(self.ln1(x))
         return x + self.ffn(self.ln2(x))
