@@ -83,7 +83,8 @@ struct Exam;  // grade/exam.hpp: what is asked
 Grading grade(const Submission& submission, const Exam& exam);
 
 /// The reports. `secret`: the instructor's, with the seed and what hidden cases gave.
-std::string grade_table(const Grading& grading, bool colour, std::size_t width);
+std::string grade_table(const Grading& grading, bool colour, std::size_t width,
+                        bool verbose = false);
 std::string grade_json(const Grading& grading, bool secret);
 std::string grade_junit(const Grading& grading);
 std::string grade_html(const Grading& grading);

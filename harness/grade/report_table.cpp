@@ -9,7 +9,7 @@
 namespace prenorm::harness {
 namespace {
 
-/// Failing cases of one problem that are told; the reports in files have all of them.
+/// Failing cases of one problem that are told, unless all are asked for.
 constexpr std::size_t most_told = 5;
 
 /// At most two digits behind the point, and none that say nothing.
@@ -34,8 +34,8 @@ Tone tone_of(double earned, double points) {
 std::string groups_text(const GradedItem& item) {
   std::vector<std::string> parts;
   for (const GradedGroup& group : item.groups) {
-    parts.push_back(fmt::format("{}{} {}/{}", group.earned ? "" : "! ", group.name, group.passed,
-                                group.total));
+    parts.push_back(
+        fmt::format("{}{} {}/{}", group.earned ? "" : "! ", group.name, group.passed, group.total));
   }
   return joined(parts);
 }
@@ -45,10 +45,10 @@ Table overview(const Grading& grading) {
   table.head = {"item", "points", "cases passed, by group (!: not earned)"};
   for (const GradedItem& item : grading.items) {
     const Tone tone = tone_of(item.earned, item.points);
-    table.rows.push_back(
-        {{printable(item.name), tone},
-         {points_text(item.earned) + " / " + points_text(item.points), tone},
-         {printable(groups_text(item), 2000), item.earned >= item.points ? Tone::quiet : Tone::plain}});
+    table.rows.push_back({{printable(item.name), tone},
+                          {points_text(item.earned) + " / " + points_text(item.points), tone},
+                          {printable(groups_text(item), 2000),
+                           item.earned >= item.points ? Tone::quiet : Tone::plain}});
   }
   return table;
 }
@@ -77,12 +77,13 @@ std::string failing_case(const GradedCase& graded, bool colour) {
                      toned(printable(*result.case_name), Tone::strong, colour) + "  " +
                      toned(printable(graded.shapes), Tone::quiet, colour) + "\n";
   if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
-  return text + "    " +
-         toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) + "\n";
+  return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +
+         "\n";
 }
 
 /// What came of one problem where something failed.
-std::string problem_lines(const GradedItem& item, const std::string& problem, bool colour) {
+std::string problem_lines(const GradedItem& item, const std::string& problem, bool colour,
+                          bool verbose) {
   std::vector<const GradedCase*> visible;
   std::size_t asked = 0, hidden = 0, asked_hidden = 0;
   for (const GradedCase& graded : item.cases) {
@@ -106,21 +107,22 @@ std::string problem_lines(const GradedItem& item, const std::string& problem, bo
   };
   if (visible.size() > 1 && visible.size() == asked && std::ranges::all_of(visible, alike)) {
     const Result& result = visible.front()->result;
-    return text + "  " + toned(name(result.status), Tone::bad, colour) + "  in all: " +
-           printable(result.message) + "\n";
+    return text + "  " + toned(name(result.status), Tone::bad, colour) +
+           "  in all: " + printable(result.message) + "\n";
   }
-  for (std::size_t i = 0; i < std::min(visible.size(), most_told); ++i) {
+  const std::size_t told = verbose ? visible.size() : std::min(visible.size(), most_told);
+  for (std::size_t i = 0; i < told; ++i) {
     text += failing_case(*visible[i], colour);
   }
-  if (visible.size() > most_told) {
-    text += fmt::format("  and {} more; --html and --json tell all\n", visible.size() - most_told);
+  if (visible.size() > told) {
+    text += fmt::format("  and {} more: --verbose\n", visible.size() - told);
   }
   return text;
 }
 
 }  // namespace
 
-std::string grade_table(const Grading& grading, bool colour, std::size_t width) {
+std::string grade_table(const Grading& grading, bool colour, std::size_t width, bool verbose) {
   std::string text = toned(printable(grading.submission), Tone::strong, colour) + " (" +
                      printable(grading.kind) + ") by " + printable(grading.rubric) + ": " +
                      printable(grading.title) + "\n";
@@ -134,7 +136,7 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width) 
   if (grading.status == Status::passed) {
     for (const GradedItem& item : grading.items) {
       for (const std::string& problem : item.problems) {
-        const std::string lines = problem_lines(item, problem, colour);
+        const std::string lines = problem_lines(item, problem, colour, verbose);
         if (!lines.empty()) text += lines + "\n";
       }
     }
