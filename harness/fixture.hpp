@@ -14,6 +14,8 @@
 
 namespace prenorm::harness {
 
+struct Sandbox;
+
 /// Why a file cannot be used; the message begins with the file's path and names the object in it.
 struct BadFixture : std::runtime_error {
   explicit BadFixture(const std::string& why, std::string of = "")
@@ -64,6 +66,7 @@ std::size_t most_case_bytes();
 struct ReadLimits {
   double seconds = 20;                    // for one request to the child
   std::size_t bytes = most_case_bytes();  // for one case's tensors; the child may take some more
+  const Sandbox* sandbox = nullptr;       // for a stranger's file: where the child runs
 };
 
 struct Requirements {

@@ -1,6 +1,7 @@
 #include "fixture_child.hpp"
 
 #include "printable.hpp"
+#include "sandbox.hpp"
 #include "solution.hpp"
 
 #include <atomic>
@@ -38,6 +39,21 @@ void check_readable(const fs::path& path) {
   if (!S_ISREG(info.st_mode)) fail("is not a regular file");
   if (info.st_size == 0) fail("the file is empty");
   if (::access(path.c_str(), R_OK) != 0) fail(std::generic_category().message(errno));
+}
+
+/// The child that reads a file.
+Process::Command reader(const fs::path& path, const ReadLimits& limits) {
+  Process::Command command;
+  command.program = child_program();
+  command.arguments = {"read", path.string(), std::to_string(limits.bytes)};
+  if (limits.sandbox != nullptr) {
+    Sandbox sandbox = *limits.sandbox;
+    command.program = fs::canonical(command.program);
+    sandbox.readable.push_back(command.program);
+    command = confined(command, sandbox);
+  }
+  command.limits.address_space = child_address_space(limits.bytes);
+  return command;
 }
 
 struct ReplyHead {
@@ -127,10 +143,7 @@ FileReader::FileReader(const fs::path& path, const ReadLimits& limits)
     : path_(path), limits_(limits) {
   check_readable(path);
   try {
-    process_ = std::make_unique<Process>(
-        child_program(),
-        std::vector<std::string>{"read", path.string(), std::to_string(limits.bytes)},
-        Process::Limits{.address_space = child_address_space(limits.bytes)});
+    process_ = std::make_unique<Process>(reader(path, limits));
   } catch (const std::exception& error) {
     fail(error.what());
   }

@@ -11,6 +11,7 @@
 #include "process.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ struct Sandbox {
   std::vector<std::filesystem::path> readable;
   /// What must not be seen even where it lies in a folder that may: the fixtures, the solutions.
   std::vector<std::filesystem::path> hidden;
+  /// In a sandbox by process: the folder that may be written to, as $TMPDIR. Nothing may, if empty.
+  std::filesystem::path folder;
   bool devices = false;  // CUDA devices are bound
 
   // Limits; 0: none.

@@ -23,6 +23,7 @@ struct SubmissionOptions {
   std::size_t memory = 4ull << 30;  // bytes of all processes together
   double build_seconds = 300;
   std::filesystem::path python = "/usr/bin/python3";
+  std::vector<std::filesystem::path> hidden;  // that no submission may see: the fixtures
 };
 
 /// The copy and what was built live as long as this does.

@@ -1,0 +1,34 @@
+// A copy of what was handed in, so that it cannot change while it is graded.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// A folder that only this user can enter, gone with the object.
+class TemporaryFolder {
+ public:
+  /// In $TMPDIR, or /tmp. Throws std::system_error.
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Copies a file or a folder to `to`, which does not exist. Symbolic links are copied as they are
+/// and never followed; what is neither file, folder nor link is left out, and so are environments,
+/// histories and earlier builds (.git, .venv, __pycache__, a folder with CMakeCache.txt, ...) and
+/// files above 64 MiB. Returns what was left out, for the report, without the usual folders.
+///
+/// Throws std::invalid_argument where it has more than 1 GiB or 50000 files.
+std::vector<std::string> copy_snapshot(const std::filesystem::path& from,
+                                       const std::filesystem::path& to);
+
+}  // namespace prenorm::harness

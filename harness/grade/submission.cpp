@@ -1,0 +1,343 @@
+#include "grade/submission.hpp"
+
+#include "grade/snapshot.hpp"
+#include "printable.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <prenorm/prenorm.h>
+#include <sstream>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of a library that a build hands out.
+constexpr std::size_t most_library_bytes = 256u << 20;
+constexpr std::size_t most_listing_bytes = 4u << 20;
+constexpr std::size_t build_scratch = 2ull << 30;
+constexpr double seconds_to_list = 20;
+
+bool is_library(const fs::path& path) { return path.extension() == ".so"; }
+bool is_outputs(const fs::path& path) {
+  return path.extension() == ".h5" || path.extension() == ".hdf5";
+}
+
+/// "lib.so/variant" names one version of each problem in a library.
+std::pair<fs::path, std::string> split_variant(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(path, ignored)) && is_library(path.parent_path())) {
+    return {path.parent_path(), path.filename().string()};
+  }
+  return {path, ""};
+}
+
+/// The files of a folder itself with that property, sorted.
+std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::path&)) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.symlink_status().type() == fs::file_type::regular && wanted(entry.path())) {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+bool has_adapters(const fs::path& folder) {
+  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
+    if (entry->path().filename() == "adapters.py") return true;
+  }
+  return false;
+}
+
+SubmissionKind recognize(const fs::path& path) {
+  if (!fs::is_directory(fs::symlink_status(path))) {
+    if (is_library(path)) return SubmissionKind::library;
+    if (path.extension() == ".py") return SubmissionKind::python;
+    if (is_outputs(path)) return SubmissionKind::outputs;
+    throw std::invalid_argument(path.string() +
+                                ": wanted a folder, a library (.so), a Python file (.py) or "
+                                "outputs (.h5)");
+  }
+  if (fs::exists(path / "CMakeLists.txt")) return SubmissionKind::cmake;
+  if (has_adapters(path)) return SubmissionKind::python;
+  if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
+  if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
+  throw std::invalid_argument(path.string() +
+                              ": nothing in it that can be graded: no CMakeLists.txt, no "
+                              "adapters.py, no library (one .so), no outputs (.h5)");
+}
+
+/// The environment that an interpreter belongs to: the folder with pyvenv.cfg, and where the base
+/// interpreter lies. Nothing of it is run to find out.
+std::vector<fs::path> python_folders(const fs::path& python) {
+  std::vector<fs::path> folders;
+  const auto add_prefix = [&folders](const fs::path& program) {
+    const fs::path prefix = program.parent_path().parent_path();
+    const std::string text = prefix.string();
+    if (prefix.has_relative_path() && !text.starts_with("/usr")) folders.push_back(prefix);
+  };
+  const fs::path prefix = python.parent_path().parent_path();
+  if (fs::exists(prefix / "pyvenv.cfg")) {
+    folders.push_back(prefix);
+    std::ifstream file(prefix / "pyvenv.cfg");
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      std::string key, equals, value;
+      if (words >> key >> equals && key == "home" && std::getline(words >> std::ws, value)) {
+        add_prefix(fs::weakly_canonical(fs::path(value) / "python"));
+      }
+    }
+  }
+  add_prefix(fs::canonical(python));
+  std::ranges::sort(folders);
+  const auto [first, last] = std::ranges::unique(folders);
+  folders.erase(first, last);
+  return folders;
+}
+
+/// What a command in the sandbox hands out over its socket: 20 digits of size, then the bytes.
+std::string hand_out(const Process::Command& command, std::size_t most, double seconds) {
+  Process process(command);
+  const Process::Deadline deadline = deadline_in(seconds);
+  std::string digits(20, ' ');
+  process.receive(digits.data(), digits.size(), deadline);
+  const std::size_t size = std::strtoull(digits.c_str(), nullptr, 10);
+  if (size > most)
+    throw std::runtime_error("hands out more than " + std::to_string(most) + " bytes");
+  std::string bytes(size, '\0');
+  process.receive(bytes.data(), bytes.size(), deadline);
+  return bytes;
+}
+
+/// The symbols that a library takes from elsewhere, one a line.
+constexpr const char* list_imports = R"sh(
+list=$(nm -D --undefined-only -- "$1" | awk '{ sub(/@.*/, "", $NF); print $NF }') || exit
+printf '%020d%s' "${#list}" "$list" >&3
+)sh";
+
+/// Configures and builds, and hands out the one library that exports a solution.
+constexpr const char* build_project = R"sh(
+exec 9>&3 3>&-
+log=$TMPDIR/log
+fail() {
+  grep -n -i -m 6 -E 'error[ :]|undefined reference' "$log" >&2 || tail -n 6 "$log" >&2
+  echo "$1" >&2
+  exit 1
+}
+cmake -S "$1" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" >"$log" 2>&1 \
+  </dev/null 9>&- || fail 'cmake could not configure it'
+cmake --build "$TMPDIR/build" -j "$3" >"$log" 2>&1 </dev/null 9>&- || fail 'it does not compile'
+found=
+for library in $(find "$TMPDIR/build" -type f -name '*.so' ! -name '*[[:space:]]*'); do
+  nm -D --defined-only "$library" 2>"$log" | grep -q ' prenorm_abi$' || continue
+  [ -z "$found" ] || { echo 'builds several solution libraries, wanted one' >&2; exit 1; }
+  found=$library
+done
+[ -n "$found" ] || { echo 'builds no library that exports prenorm_abi' >&2; exit 1; }
+printf '%020d' "$(stat -c %s "$found")" >&9
+cat "$found" >&9
+)sh";
+
+}  // namespace
+
+std::string_view name(SubmissionKind kind) {
+  switch (kind) {
+    case SubmissionKind::cmake: return "CMake project";
+    case SubmissionKind::library: return "library";
+    case SubmissionKind::python: return "Python";
+    case SubmissionKind::outputs: return "outputs";
+  }
+  return "?";
+}
+
+struct Submission::State {
+  SubmissionOptions options;
+  std::string name, variant;
+  SubmissionKind kind = SubmissionKind::library;
+  std::string adapters;
+  Status status = Status::passed;
+  std::string message;
+  std::optional<TemporaryFolder> folder;  // "submission" and "library.so" in it
+  fs::path root;                          // what was handed in, in the copy
+  fs::path library;                       // or the Python submission
+  std::map<std::string, OutputsFile> outputs;
+  std::vector<std::string> imports, notes;
+  bool devices = false;
+  unsigned workers = 0;
+
+  Sandbox sandbox() {
+    Sandbox sandbox;
+    sandbox.kind = options.sandbox;
+    sandbox.memory = options.memory;
+    sandbox.devices = devices;
+    sandbox.hidden = options.hidden;
+    sandbox.hidden.push_back(home() / "lib" / "prenorm");
+    sandbox.hidden.push_back(home() / "share" / "prenorm");
+    if (options.sandbox == SandboxKind::process) {
+      sandbox.folder = folder->path() / ("scratch-" + std::to_string(++workers));
+      fs::create_directory(sandbox.folder);
+    }
+    return sandbox;
+  }
+
+  void fail(Status why, const std::string& what) {
+    status = why;
+    message = printable(what, 2000);
+  }
+
+  void build();
+  void list_symbols();
+  void read_outputs_files();
+  Process::Command worker();
+};
+
+void Submission::State::build() {
+  Sandbox box = sandbox();
+  box.scratch = build_scratch;
+  box.cpu_seconds = options.build_seconds;
+  const fs::path package = fs::canonical(home() / "share" / "cmake" / "prenorm");
+  const fs::path headers = fs::canonical(home() / "include" / "prenorm");
+  box.readable = {root, package, headers};
+  Process::Command shell{"/bin/sh",
+                         {"-c", build_project, "build", root.string(), package.string(), "2"},
+                         {},
+                         std::nullopt,
+                         false};
+  try {
+    const std::string bytes =
+        hand_out(confined(shell, box), most_library_bytes, options.build_seconds);
+    library = folder->path() / "library.so";
+    std::ofstream(library, std::ios::binary) << bytes;
+  } catch (const ProcessTimeout&) {
+    fail(Status::compile_error, "is not built within " + seconds_text(options.build_seconds));
+  } catch (const ProcessEnded& end) {
+    fail(Status::compile_error, end.what());
+  } catch (const std::exception& error) {
+    fail(Status::compile_error, error.what());
+  }
+}
+
+void Submission::State::list_symbols() {
+  Sandbox box = sandbox();
+  box.readable = {library};
+  Process::Command shell{
+      "/bin/sh", {"-c", list_imports, "list", library.string()}, {}, std::nullopt, false};
+  try {
+    std::istringstream lines(hand_out(confined(shell, box), most_listing_bytes, seconds_to_list));
+    for (std::string line; std::getline(lines, line);) imports.push_back(printable(line, 200));
+    std::ranges::sort(imports);
+  } catch (const std::exception& error) {
+    notes.push_back("imported symbols are not known: " + printable(error.what()));
+  }
+}
+
+void Submission::State::read_outputs_files() {
+  std::vector<fs::path> files{root};
+  if (fs::is_directory(root)) files = files_of(root, is_outputs);
+  Sandbox box = sandbox();
+  for (const fs::path& file : files) {
+    box.readable = {file};
+    try {
+      ReadLimits limits;
+      limits.sandbox = &box;
+      OutputsFile read = read_outputs(file, limits);
+      if (read.problem.empty()) {
+        read.problem = file.stem().string().substr(0, file.stem().string().find('.'));
+      }
+      const std::string problem = read.problem;
+      if (!outputs.emplace(problem, std::move(read)).second) {
+        return fail(Status::bad_fixture, "several files of " + problem + ", wanted one");
+      }
+    } catch (const BadFixture& error) {
+      // The message begins with the copy's path, which means nothing to anybody.
+      std::string why = error.what();
+      const std::string prefix = file.string();
+      if (why.starts_with(prefix)) why = file.filename().string() + why.substr(prefix.size());
+      return fail(Status::bad_fixture, why);
+    }
+  }
+}
+
+/// Where the worker runs, and what it may see.
+Process::Command Submission::State::worker() {
+  const fs::path helpers = fs::canonical(home() / "libexec" / "prenorm");
+  Sandbox box = sandbox();
+  box.readable = {library};
+  Process::Command command;
+  if (kind == SubmissionKind::python) {
+    const fs::path script = fs::canonical(helpers / "prenorm_worker.py");
+    command.program = fs::absolute(options.python);
+    command.arguments = {"-I", "-B", script.string(), adapters};
+    box.readable.push_back(script);
+    std::ranges::move(python_folders(command.program), std::back_inserter(box.readable));
+  } else {
+    command.program = helpers / "prenorm-worker";
+    box.readable.push_back(command.program);
+  }
+  return confined(command, box);
+}
+
+Submission::Submission(const fs::path& path, const SubmissionOptions& options,
+                       const Adapters& adapters)
+    : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.options = options;
+  state.adapters = adapters.json();
+  auto [file, variant] = split_variant(path);
+  while (file.has_relative_path() && file.filename().empty()) file = file.parent_path();
+  state.variant = variant;
+  state.name = printable(file.filename().string() + (variant.empty() ? "" : "/" + variant), 100);
+  const fs::file_status status = fs::symlink_status(file);
+  if (!fs::exists(status)) throw std::invalid_argument(path.string() + ": no such file or folder");
+  if (fs::is_symlink(status)) {
+    throw std::invalid_argument(file.string() + ": is a symbolic link; name what it points to");
+  }
+  state.kind = recognize(file);
+  if (state.kind == SubmissionKind::python && adapters.empty()) {
+    throw std::invalid_argument(path.string() + ": is Python, and the rubric names no adapters");
+  }
+  state.folder.emplace();
+  state.root = state.folder->path() / "submission";
+  if (!fs::is_directory(status)) state.root /= file.filename();
+  if (!fs::is_directory(status)) fs::create_directory(state.root.parent_path());
+  try {
+    state.notes = copy_snapshot(file, state.root);
+  } catch (const std::invalid_argument& large) {
+    throw std::invalid_argument(file.string() + ": " + large.what());
+  }
+  state.library = state.root;
+  if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
+  if (state.kind == SubmissionKind::outputs || state.kind == SubmissionKind::python) return;
+  if (state.kind == SubmissionKind::cmake) state.build();
+  if (state.status != Status::passed) return;
+  if (fs::is_directory(state.library)) state.library = files_of(state.root, is_library).front();
+  state.list_symbols();
+}
+
+Submission::~Submission() = default;
+
+const std::string& Submission::name() const { return state_->name; }
+SubmissionKind Submission::kind() const { return state_->kind; }
+Status Submission::status() const { return state_->status; }
+const std::string& Submission::message() const { return state_->message; }
+bool Submission::slow_to_start() const { return state_->kind == SubmissionKind::python; }
+const std::vector<std::string>& Submission::imports() const { return state_->imports; }
+const std::vector<std::string>& Submission::notes() const { return state_->notes; }
+
+Solution Submission::solution() const {
+  Solution::Options options;
+  options.limits = state_->options.limits;
+  options.worker = state_->worker();
+  return {state_->name, state_->library, state_->variant, options};
+}
+
+const OutputsFile* Submission::outputs(const std::string& problem) const {
+  const auto found = state_->outputs.find(problem);
+  return found == state_->outputs.end() ? nullptr : &found->second;
+}
+
+}  // namespace prenorm::harness
