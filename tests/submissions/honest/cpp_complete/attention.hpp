@@ -125,7 +125,8 @@ void attend(const T* q, const T* k, const T* v, T* y, Size m, Size d_k, Size d_v
     maximum = std::max(maximum, weights[static_cast<std::size_t>(j)]);
   }
   // Nothing to attend to: all weights are exp(-infinity) = 0, and so is y.
-  for (auto& weight : weights) total += weight = std::exp(weight - (maximum == -infinity ? 0 : maximum));
+  for (auto& weight : weights)
+    total += weight = std::exp(weight - (maximum == -infinity ? 0 : maximum));
   for (Size i = 0; i < d_v; ++i) {
     Real<T> sum = 0;
     for (Size j = 0; j < m; ++j) {

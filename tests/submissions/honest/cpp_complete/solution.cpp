@@ -21,10 +21,9 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& ln2, const Tensor<T>& w1,
                                       const Tensor<T>& w2, const Tensor<T>& w3, Size num_heads,
                                       double theta, Size max_seq_len, double eps) {
-  const Tensor<T> y =
-      rmsnorm(sum(x, multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o, {}, num_heads,
-                                                        theta, max_seq_len)),
-              ln1, eps);
+  const Tensor<T> y = rmsnorm(sum(x, multihead_self_attention_with_rope(
+                                         x, w_q, w_k, w_v, w_o, {}, num_heads, theta, max_seq_len)),
+                              ln1, eps);
   return rmsnorm(sum(y, ffn_swiglu(y, w1, w2, w3)), ln2, eps);
 }
 

@@ -78,8 +78,8 @@ void rmsnorm(View<const T> x, View<const T> weight, double eps, View<T> y) {
   using R = Real<T>;
   const Size d_model = weight.size();
   for (Size row = 0; row < x.size(); row += d_model) {
-    const R squares = compensated_from_the_end<R>(
-        d_model, [&](Size j) { return R(x[row + j]) * R(x[row + j]); });
+    const R squares =
+        compensated_from_the_end<R>(d_model, [&](Size j) { return R(x[row + j]) * R(x[row + j]); });
     const R inverse = 1 / std::sqrt(squares / R(d_model) + R(eps));
     for (Size j = 0; j < d_model; ++j) y[row + j] = T(R(x[row + j]) * inverse * R(weight[j]));
   }
@@ -157,9 +157,8 @@ void scaled_dot_product_attention(View<const T> q, View<const T> k, View<const T
       std::fill(sums.begin(), sums.end(), R(0));
       for (Size j = 0; j < m; ++j) {
         if (masks != nullptr && !masks[i * m + j]) continue;
-        const R score = pairwise(0, d_k, [&](Size c) {
-          return R(qs[i * d_k + c]) * R(ks[j * d_k + c]);
-        });
+        const R score =
+            pairwise(0, d_k, [&](Size c) { return R(qs[i * d_k + c]) * R(ks[j * d_k + c]); });
         if (score == -std::numeric_limits<R>::infinity()) continue;  // weighs nothing
         const R rescaled = online.see(score), weight = online.weight(score);
         for (Size c = 0; c < d_v; ++c) {
