@@ -1,12 +1,13 @@
 // Which Python function solves which problem, and how its arguments are made of a call's: data
-// beside the rubrics (fixtures/rubrics/adapters-*.toml).
+// beside the rubrics (fixtures/rubrics/adapters-*.toml, whose README.md tells the format).
 #pragma once
 
-#include "signature.hpp"
+#include "fixture.hpp"
 
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace prenorm::harness {
 
@@ -14,15 +15,39 @@ class Adapters {
  public:
   /// No problem has one.
   Adapters() = default;
-  /// Reads the file; `signatures` are those of the problems. Throws std::invalid_argument that
-  /// names the file, the problem and what is wrong: a name that the signature has not.
+  /// Reads the file; `signatures` are those of the problems, as text. A problem that is not among
+  /// them is left out. Throws std::invalid_argument that names the file, the problem and what is
+  /// wrong: a name that the signature has not.
   Adapters(const std::filesystem::path& file, const std::map<std::string, std::string>& signatures);
 
   /// For the Python worker: the functions, with places in the call for names. JSON.
   const std::string& json() const { return json_; }
   bool empty() const { return json_.empty(); }
 
+  /// Why a case cannot be put to the problem's function, which has no argument for something in
+  /// it: "run_x has no argument for eps, which is 0.1 here and not 1e-05"; or nothing. No fault of
+  /// the submission's: such a case is neither run nor counted.
+  std::string cannot_ask(const std::string& problem, const Case& info) const;
+
  private:
+  /// A function without an argument for a scalar takes one value for it.
+  struct Only {
+    std::string name;
+    std::size_t scalar = 0;
+    Scalar value;
+  };
+  /// A tensor's rows are handed over in as many blocks as the scalar says.
+  struct Blocks {
+    std::size_t input = 0, scalar = 0;
+  };
+  struct Function {
+    std::string name;
+    std::vector<Only> only;
+    std::vector<Blocks> blocks;
+  };
+  class Reading;
+
+  std::map<std::string, Function> functions_;  // by problem
   std::string json_;
 };
 

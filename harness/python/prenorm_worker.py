@@ -1,0 +1,663 @@
+"""The worker for Python submissions: calls the functions of an adapters.py.
+
+    PYTHON -I -B prenorm_worker.py ADAPTERS
+
+speaks worker_protocol.md, version 3, over descriptor 3. ADAPTERS is JSON, or a file that holds it:
+for each problem the function that solves it, and how its arguments are made of the call's.
+
+Tensors are torch tensors where the interpreter has torch, else NumPy arrays, and share the call's
+memory: nothing is copied until a function has returned. NumPy has no bfloat16: where ml_dtypes is
+missing too, such tensors come as float32, with the same values, and a float32 result is rounded
+once (to nearest, ties to even).
+
+A function may raise NotImplementedError. Any other exception refuses the call.
+
+It needs CPython 3.8 or newer and nothing else, and shares its process with the submission:
+whatever it believes of itself, the program that asked judges only the bytes that it gets.
+"""
+
+import array
+import importlib
+import importlib.util
+import inspect
+import json
+import mmap
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+import time
+
+VERSION = 3
+ABI = 1
+CPU = 1  # DLPack's name of the device
+LARGEST_MESSAGE = 1 << 20
+LOAD, CALL, MEASURE_COPY = 1, 2, 3
+LOADED, LOAD_FAILED, RETURNED, BANDWIDTH = 101, 102, 103, 105
+# How a call went.
+BACK, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE = 0, 2, 3, 5, 6
+OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2  # what a function returns
+LONGEST_TEXT = 600  # characters of an exception's message that are told
+DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool")
+BFLOAT16 = DTYPES.index("bfloat16")
+
+clock = time.perf_counter
+
+
+# Messages.
+
+
+class Reader:
+    """Takes numbers and texts from a payload."""
+
+    def __init__(self, payload):
+        self.payload, self.at = payload, 0
+
+    def numbers(self, kinds):
+        values = struct.unpack_from("<" + kinds, self.payload, self.at)
+        self.at += struct.calcsize("<" + kinds)
+        return values
+
+    def number(self, kind):
+        return self.numbers(kind)[0]
+
+    def text(self):
+        count = self.number("I")
+        self.at += count
+        return self.payload[self.at - count : self.at].decode("utf-8", "surrogateescape")
+
+    def list(self, item):
+        return [item() for _ in range(self.number("I"))]
+
+
+class Region:
+    """Where a tensor's data, or the error message, lies in the call's file."""
+
+    def __init__(self, reader):
+        file_offset, _, _, data_offset, self.bytes = reader.numbers("5Q")
+        self.offset = file_offset + data_offset
+
+
+class Tensor:
+    """An argument or a result: type, shape, and where it lies."""
+
+    def __init__(self, reader):
+        self.dtype = reader.number("B")
+        self.shape = reader.list(lambda: reader.number("q"))
+        self.region = Region(reader)
+
+
+class Call:
+    def __init__(self, payload):
+        reader = Reader(payload)
+        self.number = reader.number("Q")
+        self.problem = reader.text()
+        reader.number("Q")  # the stretch of addresses: mmap of Python maps the file as it is
+        self.inputs = reader.list(lambda: Tensor(reader) if reader.number("B") else None)
+        self.scalars = reader.list(lambda: self.scalar(reader))
+        self.outputs = reader.list(lambda: Tensor(reader))
+        self.error = Region(reader)
+        self.timed = reader.number("B") != 0
+
+    @staticmethod
+    def scalar(reader):
+        kind = reader.number("B")
+        value = reader.number("d" if kind == 1 else "q")
+        return bool(value) if kind == 2 else value
+
+
+def text(value):
+    data = value.encode("utf-8", "replace")
+    return struct.pack("<I", len(data)) + data
+
+
+class Connection:
+    """The socket to the program. When that is gone, the process ends, and runs nothing more."""
+
+    def __init__(self):
+        self.socket = socket.socket(fileno=3)
+        self.socket.set_inheritable(False)
+        self.pid = os.getpid()
+
+    def receive(self):
+        """The next message: its kind, its payload, and the descriptor that came with it or -1."""
+        descriptors = []
+        kind, count = struct.unpack("<II", self._exactly(8, descriptors))
+        if count > LARGEST_MESSAGE:
+            raise ValueError("too long a message")
+        payload = self._exactly(count, descriptors)
+        return kind, payload, descriptors[0] if descriptors else -1
+
+    def _exactly(self, count, descriptors):
+        data = bytearray()
+        while len(data) < count:
+            part, beside, _, _ = self.socket.recvmsg(
+                count - len(data), socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+            )
+            if not part:
+                os._exit(0)
+            for level, kind, content in beside:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    descriptors.extend(array.array("i", content[:4]))
+            data += part
+        return bytes(data)
+
+    def send(self, kind, payload):
+        if os.getpid() != self.pid:
+            os._exit(1)  # a function forked and returned twice: the child has nothing to say
+        self.socket.sendall(struct.pack("<II", kind, len(payload)) + payload)
+
+
+# Tensors, as torch and as NumPy have them.
+
+
+class Unfit(Exception):
+    """A result that is not the output: how it differs, and the words for it."""
+
+    def __init__(self, how, what):
+        super().__init__(what)
+        self.how, self.what = how, what
+
+
+class CannotAsk(Exception):
+    """A call that the adapter's function has no arguments for."""
+
+
+class Unusable(Exception):
+    """Why a submission, or this Python, cannot be used."""
+
+
+class TorchTensors:
+    def __init__(self, torch):
+        self.torch = torch
+        self.dtypes = [getattr(torch, name) for name in DTYPES]
+        self.plain = (torch.Tensor, torch.nn.Parameter)
+        torch.set_num_threads(1)
+
+    def view(self, memory, tensor):
+        """The tensor that lies in the call's memory."""
+        dtype = self.dtypes[tensor.dtype]
+        if tensor.region.bytes == 0:
+            return self.torch.empty(tensor.shape, dtype=dtype, device="cpu")
+        count = product(tensor.shape)
+        flat = self.torch.frombuffer(memory, dtype=dtype, count=count, offset=tensor.region.offset)
+        return flat.reshape(tensor.shape)
+
+    def materialize(self, value):
+        """Of a tensor that may compute when it is looked at: what it then holds."""
+        if type(value) in self.plain or not isinstance(value, self.torch.Tensor):
+            return value
+        plain = self.torch.empty(tuple(value.shape), dtype=value.dtype, device="cpu")
+        return plain.copy_(value.detach())
+
+    def store(self, value, memory, tensor):
+        """Copies what a function returned into an output."""
+        if not isinstance(value, self.torch.Tensor):
+            return store_array(value, memory, tensor, DTYPES[tensor.dtype], self._store_number)
+        dtype = str(value.dtype).replace("torch.", "")
+        compare(value.shape, dtype, tensor.shape, DTYPES[tensor.dtype])
+        self.view(memory, tensor).copy_(value.detach())
+
+    def _store_number(self, value, memory, tensor):
+        self.view(memory, tensor).fill_(value)
+
+
+class NumPyTensors:
+    def __init__(self, numpy):
+        self.numpy = numpy
+        self.dtypes = [numpy.dtype(name) for name in DTYPES if name != "bfloat16"]
+        try:
+            bfloat16 = numpy.dtype(importlib.import_module("ml_dtypes").bfloat16)
+        except ImportError:
+            bfloat16 = None
+        self.dtypes.insert(BFLOAT16, bfloat16)
+
+    def view(self, memory, tensor):
+        """The tensor that lies in the call's memory; a widened copy of a bfloat16 one."""
+        dtype = self.dtypes[tensor.dtype] or self.numpy.uint16
+        if tensor.region.bytes == 0:
+            stored = self.numpy.empty(tensor.shape, dtype)
+        else:
+            stored = self.numpy.ndarray(tensor.shape, dtype, memory, tensor.region.offset)
+        if self.dtypes[tensor.dtype] is None:
+            return (stored.astype(self.numpy.uint32) << 16).view(self.numpy.float32)
+        return stored
+
+    def materialize(self, value):
+        """Of an array that may compute when it is looked at: what it then holds."""
+        if type(value) is self.numpy.ndarray or not isinstance(value, self.numpy.ndarray):
+            return value
+        return self.numpy.array(value, subok=False)
+
+    def store(self, value, memory, tensor):
+        """Copies what a function returned into an output."""
+        dtype = self.dtypes[tensor.dtype]
+        name = "float32" if dtype is None else dtype.name
+        store_array(value, memory, tensor, name, self._store_number)
+
+    def _store_number(self, value, memory, tensor):
+        dtype = self.dtypes[tensor.dtype] or self.numpy.float32
+        self.store(self.numpy.asarray(value, dtype), memory, tensor)
+
+
+def store_array(value, memory, tensor, dtype, store_number):
+    """Copies a NumPy array, or a number where the output has no axes, into an output."""
+    if type(value) in (bool, int, float) and not tensor.shape:
+        return store_number(value, memory, tensor)
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, (numpy.ndarray, numpy.generic)):
+        what = "None" if value is None else "an object of type " + type(value).__name__
+        raise Unfit(OTHER_SHAPE, "returned %s, wanted a tensor %s" % (what, tensor.shape))
+    value = numpy.asarray(value)
+    compare(value.shape, value.dtype.name, tensor.shape, dtype)
+    value = value.astype(value.dtype.newbyteorder("="), order="C", copy=False)
+    if tensor.dtype == BFLOAT16 and dtype == "float32":
+        value = to_bfloat16(numpy, value)
+    data = value.tobytes()
+    memory[tensor.region.offset : tensor.region.offset + len(data)] = data
+
+
+def to_bfloat16(numpy, value):
+    """The bits of float32 numbers, rounded to the nearest bfloat16, ties to even; NaN stays NaN."""
+    value = value.reshape(-1)
+    bits = value.view(numpy.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return numpy.where(numpy.isnan(value), bits >> 16 | 0x40, rounded).astype(numpy.uint16)
+
+
+def compare(shape, dtype, wanted_shape, wanted_dtype):
+    if list(shape) != wanted_shape:
+        raise Unfit(OTHER_SHAPE, "returned %s, wanted %s" % (list(shape), wanted_shape))
+    if dtype != wanted_dtype:
+        raise Unfit(OTHER_DTYPE, "returned %s, wanted %s" % (dtype, wanted_dtype))
+
+
+def product(numbers):
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
+
+
+def import_tensors():
+    """torch or NumPy, from the interpreter alone: nothing of the submission can be found yet."""
+    for name, kind in (("torch", TorchTensors), ("numpy", NumPyTensors)):
+        try:
+            return kind(importlib.import_module(name))
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+    raise Unusable("this Python has neither torch nor NumPy: " + sys.executable)
+
+
+# The submission.
+
+ROOT_MARKS = ("pyproject.toml", "setup.py", ".git")
+SKIPPED_FOLDERS = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
+
+
+def find_adapters(folder):
+    """FOLDER/adapters.py, FOLDER/tests/adapters.py, or the only one below; its path."""
+    for usual in ("adapters.py", os.path.join("tests", "adapters.py")):
+        if os.path.isfile(os.path.join(folder, usual)):
+            return os.path.join(folder, usual)
+    found = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in SKIPPED_FOLDERS
+            and not os.path.exists(os.path.join(parent, name, "pyvenv.cfg"))
+        )
+        if "adapters.py" in files:
+            found.append(os.path.relpath(os.path.join(parent, "adapters.py"), folder))
+    if not found:
+        raise Unusable("there is no adapters.py")
+    if len(found) > 1:
+        raise Unusable(
+            "there are several adapters.py (%s): wanted one, or one at the top or in tests/"
+            % ", ".join(found[:4] + ["..."] * (len(found) > 4))
+        )
+    return os.path.join(folder, found[0])
+
+
+def find_root(file, folder):
+    """The repository's root: where pyproject.toml, setup.py or .git is, at or above the file."""
+    parent = os.path.dirname(file)
+    while True:
+        if any(os.path.exists(os.path.join(parent, mark)) for mark in ROOT_MARKS):
+            return parent
+        if parent == folder:
+            return folder
+        parent = os.path.dirname(parent)
+
+
+class Submission:
+    """The module and what it is asked for. `file` is adapters.py, `folder` what was handed in."""
+
+    def __init__(self, path, adapters, tensors):
+        path = os.path.realpath(path)
+        if os.path.isdir(path):
+            self.folder, self.file = path, find_adapters(path)
+        elif os.path.isfile(path):
+            self.folder, self.file = os.path.dirname(path), path
+        else:
+            raise Unusable("there is no such file or folder")
+        self.tensors = tensors
+        self.adapters = adapters
+        self.functions = {}
+
+    def load(self):
+        """Imports the module. Raises whatever that raises."""
+        root = find_root(self.file, self.folder)
+        # A module of a package has the package's name, as in the submission's own tests.
+        home, name = os.path.dirname(self.file), os.path.splitext(os.path.basename(self.file))[0]
+        package = ""
+        while home != self.folder and os.path.isfile(os.path.join(home, "__init__.py")):
+            package = os.path.basename(home) + ("." + package if package else "")
+            home = os.path.dirname(home)
+        places = [os.path.dirname(self.file), home, root]
+        if os.path.isdir(os.path.join(root, "src")):
+            places.append(os.path.join(root, "src"))
+        sys.path[:0] = list(dict.fromkeys(places))
+        sys.argv = [self.file]
+        os.chdir(root)
+        if package:
+            importlib.import_module(package)
+        name = package + "." + name if package else name
+        spec = importlib.util.spec_from_file_location(name, self.file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        for problem, adapter in self.adapters.items():
+            function = getattr(module, adapter["function"], None)
+            if callable(function):
+                names = [argument["name"] for argument in adapter["arguments"]]
+                self.functions[problem] = function, takes(function, names)
+
+    def where(self, error):
+        """The submission's line at which an exception came up: " (adapters.py:12)", or nothing."""
+        places = []
+        trace = error.__traceback__
+        while trace is not None:
+            places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+            trace = trace.tb_next
+        if isinstance(error, SyntaxError):
+            places.append((str(error.filename), error.lineno))
+        for file, line in reversed(places):
+            if file.startswith(self.folder + os.sep):
+                return " (%s:%s)" % (os.path.relpath(file, self.folder), line)
+        return ""
+
+    def describe(self, error):
+        """TypeName: message (adapters.py:LINE), on one line."""
+        try:
+            message = " ".join(str(error).split())
+        except BaseException:
+            message = ""
+        if len(message) > LONGEST_TEXT:
+            message = message[:LONGEST_TEXT] + "..."
+        return type(error).__name__ + (": " if message else "") + message + self.where(error)
+
+
+def takes(function, names):
+    """Whether a function can be called with arguments of those names."""
+    try:
+        inspect.signature(function).bind(**dict.fromkeys(names))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+# Calls.
+
+
+class Arguments:
+    """A function's arguments, made of a call's inputs and scalars as the adapter says."""
+
+    def __init__(self, adapter, call, tensors, memory):
+        self.call, self.tensors = call, tensors
+        for rule in adapter.get("only", ()):
+            given = call.scalars[rule["scalar"]]
+            if given != rule["value"]:
+                raise CannotAsk(
+                    "%s has no argument for %s, which is %s here and not %s"
+                    % (adapter["function"], rule["name"], given, rule["value"])
+                )
+        self.views = [tensors.view(memory, x) if x is not None else None for x in call.inputs]
+        self.fold = adapter.get("fold")
+        if self.fold is not None:
+            self.batch = call.inputs[self.fold["input"]].shape[: -self.fold["dims"] or None]
+            view = self.views[self.fold["input"]]
+            self.views[self.fold["input"]] = view.reshape(self.folded(list(view.shape)))
+        self.values = {x["name"]: self.value(x["value"]) for x in adapter["arguments"]}
+
+    def folded(self, shape):
+        """A shape with one batch axis in place of however many there are."""
+        return [product(self.batch)] + shape[len(self.batch) :] if self.fold else shape
+
+    def value(self, rule):
+        if "constant" in rule:
+            return rule["constant"]
+        if "scalar" in rule:
+            return self.call.scalars[rule["scalar"]]
+        if "dimension" in rule:
+            place, axis = rule["dimension"]
+            return self.call.inputs[place].shape[axis]
+        if "dict" in rule:
+            return dict(pair for entry in rule["dict"] for pair in self.entries(entry))
+        view = self.views[rule["input"]]
+        return ~view if rule.get("not") and view is not None else view
+
+    def entries(self, entry):
+        rule = entry["value"]
+        if "blocks" not in rule:
+            return [(entry["name"], self.value(rule))]
+        view, blocks = self.views[rule["input"]], self.value(rule["blocks"])
+        if blocks <= 0 or view.shape[0] % blocks != 0:
+            raise CannotAsk("%d rows do not split into %d blocks" % (view.shape[0], blocks))
+        rows = view.shape[0] // blocks
+        return [
+            (entry["name"].replace("{N}", str(n)), view[n * rows : (n + 1) * rows])
+            for n in range(blocks)
+        ]
+
+
+class Answer:
+    def __init__(self):
+        self.how, self.code, self.seconds, self.what, self.message = BACK, OK, 0.0, "", ""
+
+    def refuse(self, code, message):
+        self.code, self.message = code, message
+
+
+def answer_call(submission, call, memory):
+    answer = Answer()
+    if call.problem not in submission.functions:
+        answer.how = ABSENT
+        return answer
+    tensors = submission.tensors
+    function, by_name = submission.functions[call.problem]
+    try:
+        arguments = Arguments(submission.adapters[call.problem], call, tensors, memory)
+        values = arguments.values
+        begin = clock()
+        value = function(**values) if by_name else function(*values.values())
+        value = tensors.materialize(value)
+        answer.seconds = clock() - begin
+        wanted = len(call.outputs)
+        results = value if wanted != 1 and isinstance(value, (tuple, list)) else [value]
+        if len(results) != wanted:
+            raise Unfit(OTHER_SHAPE, "returned %d results, wanted %d" % (len(results), wanted))
+        for output, result in zip(call.outputs, results):
+            output.shape = arguments.folded(output.shape)
+            tensors.store(result, memory, output)
+    except Unfit as unfit:
+        answer.how, answer.what = unfit.how, unfit.what
+    except CannotAsk as why:
+        answer.refuse(ERROR, str(why))
+    except NotImplementedError as error:
+        answer.refuse(NOT_IMPLEMENTED, submission.describe(error))
+    except MemoryError as error:
+        answer.how, answer.what = OUT_OF_MEMORY, submission.describe(error)
+    except BaseException as error:
+        answer.refuse(ERROR, submission.describe(error))
+        if isinstance(error, RuntimeError) and "can't allocate memory" in answer.message:
+            answer.how, answer.what = OUT_OF_MEMORY, answer.message  # torch's own MemoryError
+    return answer
+
+
+class Settings:
+    """What a submission may change in the interpreter and the worker needs as it was."""
+
+    def __init__(self):
+        self.depth = sys.getrecursionlimit()
+        numbers = (signal.SIGINT, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
+        self.handlers = {number: signal.getsignal(number) for number in numbers}
+
+    def restore(self):
+        sys.setrecursionlimit(self.depth)
+        sys.settrace(None)
+        sys.setprofile(None)
+        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+            signal.setitimer(timer, 0)
+        for number, handler in self.handlers.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
+def empty_caches():
+    """Overwrites four times the last level cache."""
+    try:
+        with open("/sys/devices/system/cpu/cpu0/cache/index3/size") as file:
+            size = int(file.read().strip().rstrip("K")) << 10
+    except (OSError, ValueError):
+        size = 32 << 20
+    bytearray(b"\1") * (4 * size)
+
+
+class Worker:
+    def __init__(self, adapters):
+        self.connection = Connection()
+        self.settings = Settings()
+        self.adapters = adapters
+        self.submission, self.tensors, self.failure = None, None, None
+        # Before a submission's folder can be searched for modules.
+        try:
+            self.tensors = import_tensors()
+        except Unusable as error:
+            self.failure = str(error)
+        except BaseException as error:
+            self.failure = "%s: %s (of %s)" % (type(error).__name__, error, sys.executable)
+
+    def serve(self):
+        while True:
+            kind, payload, descriptor = self.connection.receive()
+            if kind == LOAD and self.submission is None:
+                self.load(Reader(payload))
+            elif kind == CALL and self.submission is not None and descriptor >= 0:
+                self.call(Call(payload), descriptor)
+            elif kind == MEASURE_COPY and self.submission is not None:
+                self.connection.send(BANDWIDTH, struct.pack("<d", 0))
+            else:
+                raise ValueError("a message out of turn")
+
+    def load(self, reader):
+        version, memory = reader.numbers("IQ")
+        if version != VERSION:
+            raise ValueError("protocol version %d, wanted %d" % (version, VERSION))
+        submission, why = None, self.failure
+        if why is None:
+            limit_addresses(memory)
+            try:
+                submission = Submission(reader.text(), self.adapters, self.tensors)
+                submission.load()
+            except Unusable as error:
+                why = str(error)
+            except BaseException as error:
+                why = submission.describe(error)
+            finally:
+                self.settings.restore()
+        if why is not None:
+            return self.connection.send(LOAD_FAILED, text(why))
+        self.submission = submission
+        names = sorted(submission.functions)
+        self.connection.send(
+            LOADED,
+            struct.pack("<Iii", VERSION, ABI, CPU)
+            + text("") * 2
+            + struct.pack("<I", len(names))
+            + b"".join(map(text, names))
+            + text("")
+            + b"\0",
+        )
+
+    def call(self, call, descriptor):
+        try:
+            # Unmapped when nothing refers to it any more: a submission may have kept its tensors.
+            memory = mmap.mmap(descriptor, 0)
+        except OSError:
+            answer = Answer()
+            answer.how, answer.what = OUT_OF_MEMORY, "no memory for the tensors of the call"
+            return self.reply(call, answer)
+        finally:
+            os.close(descriptor)
+        if call.timed:
+            empty_caches()
+        try:
+            answer = answer_call(self.submission, call, memory)
+        finally:
+            self.settings.restore()
+        message = answer.message.encode("utf-8", "replace")[: call.error.bytes - 1]
+        memory[call.error.offset : call.error.offset + len(message) + 1] = message + b"\0"
+        self.reply(call, answer)
+
+    def reply(self, call, answer):
+        self.connection.send(
+            RETURNED,
+            struct.pack("<QBid", call.number, answer.how, answer.code, answer.seconds)
+            + text(answer.what),
+        )
+
+
+def limit_addresses(more):
+    """A limit on the address space, to stay: what it is now and some more bytes; 0: none."""
+    if more == 0:
+        return
+    with open("/proc/self/statm") as file:
+        limit = int(file.read().split()[0]) * mmap.PAGESIZE + more
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def volunteer_for_the_oom_killer():
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
+def read_adapters(argument):
+    if argument.lstrip().startswith("{"):
+        return json.loads(argument)
+    with open(argument, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def main():
+    try:
+        volunteer_for_the_oom_killer()
+        Worker(read_adapters(sys.argv[1])).serve()
+    except BaseException as error:
+        os.write(2, ("prenorm_worker.py: %s: %s\n" % (type(error).__name__, error)).encode())
+    os._exit(70)
+
+
+if __name__ == "__main__":
+    main()
