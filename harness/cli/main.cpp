@@ -51,10 +51,12 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  prenorm verify                            every fixture through every solution\n"
       "  prenorm verify --solution ./libmine.so    your own library\n"
+      "  prenorm grade ./mine                      somebody's work, isolated and scored\n"
       "  prenorm list                              the problems; prenorm show PROBLEM tells one\n\n"
       "prenorm COMMAND --help says more.");
   Action chosen;
   add_verify(app, chosen);
+  add_grade(app, chosen);
   add_bench(app, chosen);
   add_list(app, chosen);
   add_show(app, chosen);

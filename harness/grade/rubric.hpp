@@ -11,23 +11,26 @@ namespace prenorm::harness {
 
 /// Some of an item's cases. Its share of the points is earned where all of them pass.
 struct RubricGroup {
-  std::string name;                 // "float32", "far positions"
-  std::int64_t share = 1;           // of the item's points, against the other groups' shares
-  bool hidden = false;              // fresh cases, of which only the status is told
-  std::vector<std::string> dtypes;  // empty: every one
-  std::vector<std::string> cases;   // globs; empty: every one
-  std::vector<std::string> except;  // globs
-  bool errors = false;              // cases that must be refused belong to it too
+  std::string name;                   // "float32", "far positions"
+  std::int64_t share = 1;             // of the item's points, against the other groups' shares
+  bool hidden = false;                // fresh cases, of which only the status is told
+  std::vector<std::string> problems;  // globs; empty: every one of the item
+  std::vector<std::string> dtypes;    // empty: every one
+  std::vector<std::string> cases;     // globs; empty: every one
+  std::vector<std::string> except;    // globs
+  bool errors = false;                // cases that must be refused belong to it too
 
-  bool has(const Case& info) const;
+  /// Whether that case of that problem belongs to it; of a hidden group: is one to draw from.
+  bool has(const std::string& problem, const Case& info) const;
 };
 
 /// One line of the gradebook.
 struct RubricItem {
   std::string name;                   // "positionwise_feedforward"
-  std::vector<std::string> problems;  // one or more
+  std::vector<std::string> problems;  // one or more, of no other item
   double points = 0;
-  std::vector<RubricGroup> groups;
+  std::vector<RubricGroup> groups;  // its own, or the rubric's
+  bool own_groups = false;
 };
 
 struct Rubric {
@@ -41,8 +44,9 @@ struct Rubric {
   double points() const;
 };
 
-/// Reads a rubric: a file, or the name of a shipped one. Throws std::invalid_argument, which names
-/// the file and what is wrong, with the nearest name.
+/// Reads a rubric: a file (a word with a '/' or that ends in .toml), or the name of a shipped one.
+/// Throws std::invalid_argument, which names the file, the item and what is wrong, with the nearest
+/// name.
 Rubric read_rubric(const std::string& word);
 
 /// The shipped ones' names, sorted.

@@ -1,4 +1,4 @@
-#include "printable.hpp"
+#include "report/page.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
 
@@ -9,32 +9,9 @@ namespace prenorm::harness {
 namespace {
 
 constexpr std::string_view style = R"(
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
-table { border-collapse: collapse; }
-th, td { border-bottom: 1px solid #8886; padding: .3rem .9rem .3rem 0; text-align: left; }
 td + td { white-space: nowrap; }
-.good { color: #1a7f37; } .bad { color: #cf222e; font-weight: 600; } .quiet { opacity: .65; }
-.scroll { overflow-x: auto; } article { margin: 1rem 0; } article p { margin: .1rem 0; }
-code { background: #8882; padding: .1rem .3rem; overflow-wrap: anywhere; }
-@media (prefers-color-scheme: dark) { .good { color: #3fb950; } .bad { color: #ff7b72; } }
+article { margin: 1rem 0; } article p { margin: .1rem 0; }
 )";
-
-/// Text for the page: safe on one line, and with the characters that HTML keeps for itself escaped.
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : printable(text, 4000)) {
-    switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\'': safe += "&#39;"; break;
-      default: safe += c;
-    }
-  }
-  return safe;
-}
 
 std::string_view css_class(Tone tone) {
   switch (tone) {
@@ -93,14 +70,12 @@ std::string to_html(const Report& report) {
     notes += "<p class=\"quiet\">" + escaped(left_out.substr(begin, end - begin)) + "</p>\n";
     begin = end + 1;
   }
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>prenorm {}</title>\n<style>{}</style>\n</head>\n<body>\n<h1>prenorm {}</h1>\n"
-      "<p>{}</p>\n{}{}{}{}<p class=\"quiet\">{}</p>\n</body>\n</html>\n",
-      escaped(report.command), style, escaped(report.command), escaped(summary_line(report, false)),
-      table_of(overview(report)), notes, articles.empty() ? "" : "<h2>Failures</h2>\n", articles,
-      facts);
+  const std::string title = "prenorm " + report.command;
+  return html_page(
+      title, style,
+      fmt::format("<h1>{}</h1>\n<p>{}</p>\n{}{}{}{}<p class=\"quiet\">{}</p>\n", escaped(title),
+                  escaped(summary_line(report, false)), table_of(overview(report)), notes,
+                  articles.empty() ? "" : "<h2>Failures</h2>\n", articles, facts));
 }
 
 }  // namespace prenorm::harness

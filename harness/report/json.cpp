@@ -1,7 +1,8 @@
+#include "report/json.hpp"
+
 #include "report/report.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace prenorm::harness {
 namespace {
@@ -39,6 +40,8 @@ Json to_object(const OutputReport& output) {
           {"rtol", number(output.rtol)}};
 }
 
+}  // namespace
+
 Json to_object(const Result& result) {
   Json outputs = Json::array();
   for (const OutputReport& output : result.outputs) outputs.push_back(to_object(output));
@@ -57,23 +60,28 @@ Json to_object(const Result& result) {
   return object;
 }
 
-}  // namespace
-
-std::string to_json(const Report& report) {
+Json report_head(const std::string& command) {
   Json environment = Json::object();
   for (const auto& [what, value] : describe_environment()) environment[what] = value;
-  Json results = Json::array();
-  for (const Result& result : report.results) results.push_back(to_object(result));
-  const Summary summary = summarize(report.results);
-  const Json object{
-      {"version", 1},
-      {"command", report.command},
-      {"environment", std::move(environment)},
-      {"results", std::move(results)},
-      {"summary",
-       {{"passed", summary.passed}, {"failed", summary.failed}, {"skipped", summary.skipped}}}};
+  return {{"version", 1}, {"command", command}, {"environment", std::move(environment)}};
+}
+
+Json to_object(const Summary& summary) {
+  return {
+      {"passed", summary.passed}, {"failed", summary.failed}, {"skipped", summary.skipped}};
+}
+
+std::string to_text(const Json& object) {
   // Bytes of a message that are no UTF-8 become U+FFFD, so that the report is always valid.
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_json(const Report& report) {
+  Json object = report_head(report.command);
+  Json& results = object["results"] = Json::array();
+  for (const Result& result : report.results) results.push_back(to_object(result));
+  object["summary"] = to_object(summarize(report.results));
+  return to_text(object);
 }
 
 }  // namespace prenorm::harness

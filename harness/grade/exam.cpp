@@ -1,0 +1,253 @@
+#include "grade/exam.hpp"
+
+#include "compare.hpp"
+#include "grade/hidden.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace prenorm::harness {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool any_matches(const Words& patterns, const std::string& name) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+           return matches(pattern, name);
+         });
+}
+
+[[noreturn]] void refuse(const Rubric& rubric, const RubricItem& item, const std::string& what) {
+  throw UsageError(rubric.path.string() + ": item '" + item.name + "': " + what);
+}
+
+/// Leaves the items and problems that --problem names.
+void restrict_to_problems(Exam& exam) {
+  const Words& wanted = exam.options.selection.problems;
+  if (wanted.empty()) return;
+  Words all;
+  for (const RubricItem& item : exam.rubric.items) {
+    all.insert(all.end(), item.problems.begin(), item.problems.end());
+  }
+  for (const std::string& pattern : wanted) {
+    if (std::ranges::none_of(all, [&](const auto& name) { return matches(pattern, name); })) {
+      throw UsageError("no problem '" + pattern + "' in the rubric " + exam.rubric.name +
+                       did_you_mean(pattern, all));
+    }
+  }
+  for (RubricItem& item : exam.rubric.items) {
+    std::erase_if(item.problems,
+                  [&](const std::string& problem) { return !any_matches(wanted, problem); });
+    // What is asked of problems that are left out is not asked.
+    std::erase_if(item.groups, [&](const RubricGroup& group) {
+      return !group.problems.empty() &&
+             std::ranges::none_of(item.problems, [&](const std::string& problem) {
+               return any_matches(group.problems, problem);
+             });
+    });
+  }
+  std::erase_if(exam.rubric.items, [](const RubricItem& item) { return item.problems.empty(); });
+}
+
+void open(Exam& exam) {
+  Selection all = exam.options.selection;
+  all.problems.clear();
+  for (const RubricItem& item : exam.rubric.items) {
+    all.problems.insert(all.problems.end(), item.problems.begin(), item.problems.end());
+  }
+  exam.files = open_files(all, exam.options.jobs);
+  for (const File& file : exam.files) {
+    if (!file.fixture) throw UsageError(file.error);
+  }
+}
+
+/// Whether outputs of zeros miss the case's answer; asked once a case.
+class Zeros {
+ public:
+  bool fail(const File& file, const Case& info) {
+    const auto [place, is_new] = known_.try_emplace(&info, false);
+    if (is_new) place->second = !info.error && look(file, info);
+    return place->second;
+  }
+
+ private:
+  static bool look(const File& file, const Case& info) {
+    const std::vector<Tensor> expected = file.fixture->expected(info);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const OutputInfo& output = info.outputs[i];
+      const Tensor zeros(output.dtype, output.shape);
+      if (compare("", zeros, expected[i], output.tolerance.value_or(Tolerance{})).mismatches > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::map<const Case*, bool> known_;
+};
+
+struct Candidate {
+  const File* file;
+  const Case* info;
+};
+
+/// All cases of an item's problems, the small ones first.
+std::vector<Candidate> candidates_of(const Exam& exam, const RubricItem& item) {
+  std::vector<Candidate> all;
+  for (const File& file : exam.files) {
+    if (std::ranges::find(item.problems, file.problem) == item.problems.end()) continue;
+    for (const Case& info : file.fixture->cases()) all.push_back({&file, &info});
+  }
+  std::ranges::stable_sort(
+      all, {}, [](const Candidate& candidate) { return candidate.info->elements(); });
+  return all;
+}
+
+void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& group,
+                 const std::vector<Candidate>& cases, Zeros& zeros) {
+  bool any = false, shows_zeros = false;
+  for (const auto& [file, info] : cases) {
+    if (!group.has(file->problem, *info) || (group.hidden && !can_be_hidden(*info))) continue;
+    any = true;
+    if (zeros.fail(*file, *info)) {
+      shows_zeros = true;
+      break;
+    }
+  }
+  const std::string where = "group '" + group.name + "': ";
+  if (!any) {
+    refuse(exam.rubric, item,
+           where + (group.hidden ? "no case to draw from belongs to it" : "no case belongs to it"));
+  }
+  if (!shows_zeros) {
+    refuse(exam.rubric, item,
+           where + "outputs of zeros, or refusing everything, would earn it: it needs a case whose "
+                   "answer is not zero");
+  }
+}
+
+/// Patterns that fit nothing are misspelt.
+void check_patterns(const Exam& exam, const RubricItem& item, const std::set<std::string>& names) {
+  for (const RubricGroup& group : item.groups) {
+    for (const Words* patterns : {&group.cases, &group.except}) {
+      for (const std::string& pattern : *patterns) {
+        const auto fits = [&](const std::string& name) { return matches(pattern, name); };
+        if (std::ranges::any_of(names, fits)) continue;
+        refuse(exam.rubric, item,
+               "group '" + group.name + "': no case '" + pattern + "'" +
+                   did_you_mean(pattern, Words(names.begin(), names.end())));
+      }
+    }
+  }
+}
+
+void check_patterns(const Exam& exam) {
+  std::set<std::string> shared;  // by all items that have no groups of their own
+  const RubricItem* any_shared = nullptr;
+  for (const RubricItem& item : exam.rubric.items) {
+    std::set<std::string> names;
+    for (const auto& [file, info] : candidates_of(exam, item)) names.insert(info->name);
+    if (item.own_groups) {
+      check_patterns(exam, item, names);
+    } else {
+      shared.merge(names);
+      any_shared = &item;
+    }
+  }
+  if (any_shared != nullptr) check_patterns(exam, *any_shared, shared);
+}
+
+void check(const Exam& exam) {
+  // A part of the rubric cannot be held against all of its patterns.
+  if (exam.options.selection.problems.empty()) check_patterns(exam);
+  Zeros zeros;
+  for (const RubricItem& item : exam.rubric.items) {
+    const std::vector<Candidate> cases = candidates_of(exam, item);
+    for (const RubricGroup& group : item.groups) {
+      check_group(exam, item, group, cases, zeros);
+    }
+  }
+}
+
+Words groups_of(const RubricItem& item, const std::string& problem, const Case& info, bool hidden) {
+  Words names;
+  for (const RubricGroup& group : item.groups) {
+    if (group.hidden == hidden && group.has(problem, info)) names.push_back(group.name);
+  }
+  return names;
+}
+
+std::vector<Question> visible_questions(const RubricItem& item, const File& file) {
+  std::vector<Question> questions;
+  for (const Case* info : file.cases) {
+    Words groups = groups_of(item, file.problem, *info, false);
+    if (!groups.empty()) questions.push_back({&file, info, info->name, false, std::move(groups)});
+  }
+  return questions;
+}
+
+std::vector<Question> hidden_questions(const Exam& exam, const RubricItem& item,
+                                       const std::string& problem) {
+  std::vector<Question> drawn;
+  const GradeOptions& options = exam.options;
+  if (!options.hidden || !options.selection.cases.empty()) return drawn;
+  for (const File& file : exam.files) {
+    if (file.problem != problem) continue;
+    for (const Case* info : file.cases) {
+      if (!can_be_hidden(*info)) continue;
+      Words groups = groups_of(item, problem, *info, true);
+      if (!groups.empty()) drawn.push_back({&file, info, "", true, std::move(groups)});
+    }
+  }
+  std::vector<Question> questions;
+  for (const std::size_t i : shuffled(drawn.size(), options.seed, problem + "/hidden")) {
+    questions.push_back(drawn[i]);
+    questions.back().name = "hidden_" + std::to_string(questions.size());
+  }
+  return questions;
+}
+
+void ask(Exam& exam) {
+  for (const RubricItem& item : exam.rubric.items) {
+    for (const std::string& problem : item.problems) {
+      ExamPart part;
+      part.problem = problem;
+      for (const File& file : exam.files) {
+        if (file.problem != problem) continue;
+        if (part.file == nullptr) part.file = &file;
+        std::ranges::move(visible_questions(item, file), std::back_inserter(part.questions));
+      }
+      if (part.file == nullptr) continue;  // --case or --dtype leave nothing of it
+      std::ranges::move(hidden_questions(exam, item, problem), std::back_inserter(part.questions));
+      exam.parts.push_back(std::move(part));
+    }
+  }
+}
+
+}  // namespace
+
+std::map<std::string, std::string> Exam::signatures() const {
+  std::map<std::string, std::string> all;
+  for (const ExamPart& part : parts) all[part.problem] = part.file->fixture->signature_text();
+  return all;
+}
+
+Exam make_exam(const Rubric& rubric, const GradeOptions& options) {
+  Exam exam;
+  exam.rubric = rubric;
+  exam.options = options;
+  const Selection& selection = options.selection;
+  exam.partial =
+      !selection.problems.empty() || !selection.cases.empty() || !selection.dtypes.empty();
+  restrict_to_problems(exam);
+  open(exam);
+  if (selection.cases.empty() && selection.dtypes.empty()) check(exam);
+  if (!options.hidden || !selection.cases.empty()) {
+    for (RubricItem& item : exam.rubric.items) std::erase_if(item.groups, &RubricGroup::hidden);
+  }
+  ask(exam);
+  return exam;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,43 @@
+// What is asked of a submission: the rubric's cases, looked up in the fixtures and checked before
+// anything of the submission is built or run.
+#pragma once
+
+#include "grade/grading.hpp"
+
+#include <map>
+
+namespace prenorm::harness {
+
+/// One case to be asked.
+struct Question {
+  const File* file = nullptr;
+  const Case* stored = nullptr;  // a hidden one is drawn from it
+  std::string name;              // of the case; of a hidden one "hidden_3"
+  bool hidden = false;
+  std::vector<std::string> groups;  // that count it, in the rubric's order
+};
+
+/// All that is asked of one problem.
+struct ExamPart {
+  std::string problem;
+  const File* file = nullptr;  // the first of the problem's files: its signature
+  std::vector<Question> questions;  // visible ones in the files' order, then hidden ones
+};
+
+/// One exam may grade several submissions.
+struct Exam {
+  Rubric rubric;  // only the items and problems that are asked
+  GradeOptions options;
+  bool partial = false;  // not the whole rubric is asked: no grade
+  std::vector<File> files;
+  std::vector<ExamPart> parts;  // a problem each, in the rubric's order
+
+  /// Of the problems, by name.
+  std::map<std::string, std::string> signatures() const;
+};
+
+/// Throws UsageError for a rubric that the fixtures do not fit: a problem without a fixture, a
+/// pattern that no case fits, a group that outputs of zeros, or refusing everything, would earn.
+Exam make_exam(const Rubric& rubric, const GradeOptions& options);
+
+}  // namespace prenorm::harness

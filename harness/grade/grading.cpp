@@ -1,0 +1,141 @@
+#include "grade/grading.hpp"
+
+#include "grade/marks.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace prenorm::harness {
+namespace {
+
+/// "the symbol dlopen", where the rubric forbids one that the library takes from elsewhere.
+std::string forbidden_import(const Rubric& rubric, const Submission& submission) {
+  for (const std::string& symbol : submission.imports()) {
+    for (const std::string& pattern : rubric.forbidden) {
+      if (matches(pattern, symbol)) return symbol;
+    }
+  }
+  return "";
+}
+
+/// The answers, or one status for all; `grading` receives what holds for the whole.
+std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading& grading) {
+  grading.status = submission.status();
+  grading.message = submission.message();
+  if (const std::string symbol = forbidden_import(exam.rubric, submission); !symbol.empty()) {
+    grading.status = Status::sandbox_violation;
+    grading.message = "takes " + symbol + " from another library, which the rubric forbids";
+    grading.notes.push_back(grading.message);
+  }
+  if (grading.status != Status::passed) {
+    return mark_alike(exam, grading.submission, grading.status, grading.message);
+  }
+  if (submission.kind() == SubmissionKind::outputs) return mark_outputs(exam, submission);
+  Result whole;
+  std::vector<Marks> marks = mark_code(exam, submission, whole);
+  grading.status = whole.status;
+  grading.message = whole.message;
+  return marks;
+}
+
+void count(GradedItem& item) {
+  std::int64_t earned = 0, shares = 0;
+  for (GradedGroup& group : item.groups) {
+    for (const GradedCase& graded : item.cases) {
+      if (std::ranges::find(graded.groups, group.name) == graded.groups.end()) continue;
+      ++group.total;
+      group.passed += graded.result.status == Status::passed ? 1 : 0;
+    }
+    group.earned = group.total > 0 && group.passed == group.total;
+    shares += group.share;
+    earned += group.earned ? group.share : 0;
+  }
+  const double part = static_cast<double>(earned) / static_cast<double>(std::max<std::int64_t>(1, shares));
+  item.earned = earned == shares ? item.points : item.points * part;
+}
+
+/// What was made of an item's problems.
+GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks,
+                    std::int64_t& not_drawn) {
+  GradedItem item;
+  item.name = asked.name;
+  item.problems = asked.problems;
+  item.points = asked.points;
+  for (const RubricGroup& group : asked.groups) {
+    GradedGroup& graded = item.groups.emplace_back();
+    graded.name = group.name;
+    graded.hidden = group.hidden;
+    graded.share = group.share;
+  }
+  for (std::size_t i = 0; i < exam.parts.size(); ++i) {
+    const std::string& problem = exam.parts[i].problem;
+    if (std::ranges::find(asked.problems, problem) == asked.problems.end()) continue;
+    std::ranges::move(marks[i].cases, std::back_inserter(item.cases));
+    std::ranges::move(marks[i].diagnoses, std::back_inserter(item.diagnoses));
+    if (marks[i].undiagnosed) item.undiagnosed.push_back(problem);
+    not_drawn += marks[i].not_drawn;
+  }
+  if (exam.partial) {  // groups of which nothing is asked are no loss
+    std::erase_if(item.groups, [&](const GradedGroup& group) {
+      return std::ranges::none_of(item.cases, [&](const GradedCase& graded) {
+        return std::ranges::find(graded.groups, group.name) != graded.groups.end();
+      });
+    });
+  }
+  count(item);
+  return item;
+}
+
+}  // namespace
+
+double Grading::points() const {
+  double all = 0;
+  for (const GradedItem& item : items) all += item.points;
+  return all;
+}
+
+double Grading::earned() const {
+  double all = 0;
+  for (const GradedItem& item : items) all += item.earned;
+  return all;
+}
+
+std::vector<Result> Grading::results(bool secret) const {
+  std::vector<Result> all;
+  for (const GradedItem& item : items) {
+    for (const GradedCase& graded : item.cases) {
+      all.push_back(secret && graded.secret ? graded.secret->result : graded.result);
+    }
+  }
+  return all;
+}
+
+Grading grade(const Submission& submission, const Exam& exam) {
+  const auto start = std::chrono::steady_clock::now();
+  Grading grading;
+  grading.submission = submission.name();
+  grading.kind = name(submission.kind());
+  grading.rubric = exam.rubric.name;
+  grading.title = exam.rubric.title;
+  grading.notes = submission.notes();
+  grading.imports = submission.imports();
+  grading.seed = exam.options.seed;
+  std::vector<Marks> marks = mark(exam, submission, grading);
+  std::int64_t not_drawn = 0;
+  for (const RubricItem& asked : exam.rubric.items) {
+    GradedItem item = assemble(asked, exam, marks, not_drawn);
+    if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
+  }
+  if (!exam.options.hidden) grading.notes.emplace_back("no hidden cases were asked");
+  if (exam.partial) grading.notes.emplace_back("only some cases were asked: this is no grade");
+  if (not_drawn > 0) {
+    grading.notes.push_back(counted(static_cast<std::size_t>(not_drawn), "hidden case") +
+                            " could not be drawn and is not counted");
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  grading.seconds = seconds.count();
+  return grading;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,212 @@
+// Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
+#include "cli/parallel.hpp"
+#include "cli/runner.hpp"
+#include "grade/hidden.hpp"
+#include "grade/marks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+
+namespace prenorm::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What cases that end their worker, or never end, may cost one problem.
+constexpr int most_timeouts = 3;
+constexpr double most_seconds_lost = 60;
+
+/// Ends the questions of one problem where each would cost a worker and much time.
+class Budget {
+ public:
+  void add(const Result& result, double seconds) {
+    const bool lost =
+        result.status == Status::timeout || result.status == Status::out_of_memory ||
+        result.status == Status::runtime_error || result.status == Status::sandbox_violation;
+    if (!lost || spent()) return;
+    timeouts_ += result.status == Status::timeout ? 1 : 0;
+    seconds_ += seconds;
+    last_ = result.status;
+  }
+
+  bool spent() const { return timeouts_ >= most_timeouts || seconds_ > most_seconds_lost; }
+
+  Result not_run() const {
+    Result result;
+    result.status = last_;
+    result.message = timeouts_ >= most_timeouts
+                         ? "not run: 3 cases of this problem did not end in time"
+                         : "not run: cases of this problem that failed took a minute";
+    return result;
+  }
+
+ private:
+  int timeouts_ = 0;
+  double seconds_ = 0;
+  Status last_ = Status::timeout;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Run {
+ public:
+  Run(const Exam& exam, const Submission& submission, Solution probe)
+      : exam_(exam),
+        submission_(submission),
+        tf32_(probe.mode() == "tf32"),
+        // A device takes one call at a time.
+        askers_(probe.on_device() ? 1 : exam.options.jobs),
+        pools_(make_pools(exam.options.jobs)) {
+    for (const ExamPart& part : exam.parts) {
+      markers_.push_back(std::make_unique<Marker>(exam, part, submission.name()));
+      questions_ += part.questions.size();
+    }
+    seats_.resize(std::max(1u, askers_));
+    seats_.front().solution = std::move(probe);
+  }
+
+  std::vector<Marks> all() {
+    draw();
+    std::vector<Marks> marks(exam_.parts.size());
+    const std::vector<std::size_t> order = largest_first();
+    in_parallel(marks.size(), askers_, [&](std::size_t turn, std::size_t thread) {
+      const std::size_t i = order[turn];
+      ask(i, thread);
+      marks[i] = markers_[i]->finish(pools_[thread].get("mistakes"));
+    });
+    return marks;
+  }
+
+ private:
+  /// A thread's worker.
+  struct Seat {
+    std::optional<Solution> solution;
+    bool used = false;
+  };
+
+  /// Hidden cases of all problems, on all threads, the large ones first.
+  void draw() {
+    struct Place {
+      std::size_t part, number;
+      std::int64_t elements;
+    };
+    std::vector<Place> places;
+    for (std::size_t i = 0; i < exam_.parts.size(); ++i) {
+      const ExamPart& part = exam_.parts[i];
+      for (std::size_t number = 0; number < part.questions.size(); ++number) {
+        const Question& question = part.questions[number];
+        if (question.hidden) places.push_back({i, number, question.stored->elements()});
+      }
+    }
+    std::ranges::stable_sort(places, std::greater<>(), &Place::elements);
+    YardstickNames names;
+    if (!tf32_) names.textbook_tf32.clear();
+    std::atomic<std::size_t> done = 0;
+    in_parallel(places.size(), exam_.options.jobs, [&](std::size_t i, std::size_t thread) {
+      const Place& place = places[i];
+      const ExamPart& part = exam_.parts[place.part];
+      const Question& question = part.questions[place.number];
+      const LoadedCase stored = load_case(*question.file->fixture, *question.stored);
+      markers_[place.part]->drawn(
+          place.number,
+          hidden_case(part.problem, part.file->fixture->signature(), stored,
+                      yardsticks(pools_[thread], names), exam_.options.seed));
+      progress("drawing hidden cases", ++done, places.size());
+    });
+  }
+
+  /// A worker for each problem: what one leaves behind in it, another does not find. Where workers
+  /// take seconds to start, one for each thread.
+  Solution& solution_for(std::size_t thread) {
+    Seat& seat = seats_[thread];
+    if (!seat.solution || (seat.used && !submission_.slow_to_start())) {
+      seat.solution = submission_.solution();
+    }
+    seat.used = true;
+    return *seat.solution;
+  }
+
+  static Result not_implemented(const std::string& problem, const Solution& solution) {
+    Result result;
+    result.status = Status::not_implemented;
+    result.message = "no function prenorm_" + problem +
+                     (solution.variant().empty() ? "" : "__" + solution.variant());
+    return result;
+  }
+
+  void ask(std::size_t i, std::size_t thread) {
+    const ExamPart& part = exam_.parts[i];
+    Marker& marker = *markers_[i];
+    Solution& solution = solution_for(thread);
+    if (solution.function_for(part.problem).empty()) {
+      for (std::size_t number = 0; number < part.questions.size(); ++number) {
+        marker.add(number, not_implemented(part.problem, solution));
+      }
+      asked_ += part.questions.size();
+      return;
+    }
+    Budget budget;
+    for (const std::size_t number :
+         shuffled(part.questions.size(), exam_.options.seed, part.problem + "/asked")) {
+      progress(part.problem, ++asked_, questions_);
+      if (!marker.can_be_asked(number)) continue;
+      if (budget.spent()) {
+        marker.add(number, budget.not_run());
+        continue;
+      }
+      const LoadedCase loaded = marker.load(number);
+      std::vector<Tensor> outputs;
+      const auto start = Clock::now();
+      Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
+                             {.twice = true, .alone = false}, &outputs);
+      budget.add(result, seconds_since(start));
+      marker.add(number, loaded, std::move(result), std::move(outputs));
+    }
+  }
+
+  std::vector<std::size_t> largest_first() const {
+    std::vector<std::size_t> order(exam_.parts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::vector<std::int64_t> work(order.size(), 0);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const Question& question : exam_.parts[i].questions) {
+        work[i] += question.stored->elements() + 1000;
+      }
+    }
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return work[a] > work[b]; });
+    return order;
+  }
+
+  void progress(const std::string& what, std::size_t done, std::size_t total) const {
+    if (exam_.options.progress) exam_.options.progress(what, done, total);
+  }
+
+  const Exam& exam_;
+  const Submission& submission_;
+  bool tf32_ = false;
+  unsigned askers_ = 1;  // threads
+  std::vector<SolutionPool> pools_;
+  std::vector<std::unique_ptr<Marker>> markers_;
+  std::vector<Seat> seats_;  // one a thread
+  std::size_t questions_ = 0;
+  std::atomic<std::size_t> asked_ = 0;
+};
+
+}  // namespace
+
+std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Result& whole) {
+  Solution probe = submission.solution();
+  whole.status = Status::passed;
+  if (!probe.load()) {
+    whole.status = probe.status();
+    whole.message = probe.message();
+    return mark_alike(exam, submission.name(), whole.status, whole.message);
+  }
+  return Run(exam, submission, std::move(probe)).all();
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,134 @@
+#include "grade/marks.hpp"
+
+#include "cli/describe.hpp"
+#include "compare.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+
+namespace prenorm::harness {
+
+GradedCase graded(const Question& question, const Case& info, Result result, const Exam& exam,
+                  const std::string& submission) {
+  const std::string& problem = question.file->problem;
+  result.fixture = question.file->path;
+  result.problem = problem;
+  result.case_name = question.name;
+  result.solution = submission;
+  result.dtype = name(info.dtype());
+  result.batch_invariant.reset();
+  const std::string shapes = describe_sizes(info, question.file->fixture->signature());
+
+  GradedCase graded;
+  graded.hidden = question.hidden;
+  graded.groups = question.groups;
+  if (!question.hidden) {
+    result.repeat = exam.options.repeat + " " +
+                    shell_line({"--problem", problem, "--case", question.name});
+    graded.shapes = shapes;
+    graded.result = std::move(result);
+    return graded;
+  }
+  graded.result.fixture = result.fixture;
+  graded.result.problem = problem;
+  graded.result.case_name = question.name;
+  graded.result.solution = submission;
+  graded.result.status = result.status;
+  result.repeat =
+      exam.options.repeat + " " +
+      shell_line({"--problem", problem, "--seed", std::to_string(exam.options.seed)});
+  graded.secret = GradedCase::Secret{std::move(result), question.stored->name, shapes};
+  return graded;
+}
+
+Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission)
+    : exam_(exam), part_(part), submission_(std::move(submission)) {
+  marks_.cases.resize(part.questions.size());
+  fresh_.resize(part.questions.size());
+  evidence_.problem = part.problem;
+  evidence_.signature = &part.file->fixture->signature();
+  evidence_.load = [this](std::size_t number) { return load(number); };
+}
+
+void Marker::drawn(std::size_t number, std::optional<NewCase> fresh) {
+  fresh_[number] = std::move(fresh);
+}
+
+LoadedCase Marker::load(std::size_t number) const {
+  const Question& question = part_.questions[number];
+  if (!question.hidden) return load_case(*question.file->fixture, *question.stored);
+  const NewCase& fresh = *fresh_[number];
+  return {&fresh.info, fresh.inputs, fresh.expected};
+}
+
+bool Marker::can_be_asked(std::size_t number) const {
+  return !part_.questions[number].hidden || fresh_[number].has_value();
+}
+
+void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
+                 std::vector<Tensor> outputs) {
+  const Question& question = part_.questions[number];
+  const Status status = result.status;
+  const bool compared = outputs.size() == loaded.expected.size() &&
+                        result.outputs.size() == outputs.size() && !loaded.info->error;
+  std::vector<ErrorMap> errors;
+  if (status == Status::incorrect_numerical && compared && !question.hidden) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const OutputReport& report = result.outputs[i];
+      if (report.mismatches == 0) continue;
+      errors.push_back(
+          error_map(report.name, outputs[i], loaded.expected[i], {report.atol, report.rtol}));
+    }
+  }
+  if (status == Status::passed && !loaded.info->error) evidence_.passed.push_back(number);
+  if (status == Status::incorrect_numerical && compared) {
+    // What was never written is nobody's mistake in the formula.
+    if (result.message.ends_with("was never written")) outputs.clear();
+    evidence_.wrong.push_back({number, std::move(outputs)});
+  }
+  add(number, std::move(result), loaded.info);
+  marks_.cases[number].errors = std::move(errors);
+}
+
+void Marker::add(std::size_t number, Result result, const Case* info) {
+  const Question& question = part_.questions[number];
+  marks_.cases[number] = graded(question, info == nullptr ? *question.stored : *info,
+                                std::move(result), exam_, submission_);
+}
+
+Marks Marker::finish(Solution& mistakes) {
+  // The small ones first: most mistakes are out of the question after a few.
+  std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
+    return part_.questions[wrong.number].stored->elements();
+  });
+  std::ranges::sort(evidence_.passed);
+  marks_.diagnoses = diagnose(evidence_, mistakes);
+  marks_.undiagnosed = !evidence_.wrong.empty() && marks_.diagnoses.empty();
+  std::vector<GradedCase> cases;
+  for (std::size_t i = 0; i < marks_.cases.size(); ++i) {
+    if (can_be_asked(i)) {
+      cases.push_back(std::move(marks_.cases[i]));
+    } else {
+      ++marks_.not_drawn;
+    }
+  }
+  marks_.cases = std::move(cases);
+  return std::move(marks_);
+}
+
+std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, Status status,
+                              const std::string& message) {
+  std::vector<Marks> all(exam.parts.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const Question& question : exam.parts[i].questions) {
+      Result result;
+      result.status = status;
+      result.message = message;
+      all[i].cases.push_back(
+          graded(question, *question.stored, std::move(result), exam, submission));
+    }
+  }
+  return all;
+}
+
+}  // namespace prenorm::harness

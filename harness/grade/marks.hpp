@@ -1,0 +1,63 @@
+// What came of an exam's questions: run through a submission's code, or looked up in its outputs.
+#pragma once
+
+#include "cli/fresh.hpp"
+#include "grade/exam.hpp"
+
+namespace prenorm::harness {
+
+/// One problem's questions, answered.
+struct Marks {
+  std::vector<GradedCase> cases;  // in the questions' order; without those that were not drawn
+  std::vector<Diagnosis> diagnoses;
+  bool undiagnosed = false;       // there were wrong numbers, and no mistake explains them
+  std::int64_t not_drawn = 0;     // hidden cases that could be given no answer
+};
+
+/// The case as a report shows it; `result` holds status, message, dtype, seconds and outputs.
+GradedCase graded(const Question& question, const Case& info, Result result, const Exam& exam,
+                  const std::string& submission);
+
+/// Gathers what came of one problem's questions. Not to be moved.
+class Marker {
+ public:
+  Marker(const Exam& exam, const ExamPart& part, std::string submission);
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+
+  /// A hidden question's case; nothing where none could be given an answer: it is not asked.
+  void drawn(std::size_t number, std::optional<NewCase> fresh);
+  bool can_be_asked(std::size_t number) const;
+  /// The question's data: read, or as they were drawn.
+  LoadedCase load(std::size_t number) const;
+
+  /// The result of a question, with the outputs that were compared (none where there are none).
+  void add(std::size_t number, const LoadedCase& loaded, Result result,
+           std::vector<Tensor> outputs);
+  /// The same without data: `info` is the case's as it was asked, or nullptr.
+  void add(std::size_t number, Result result, const Case* info = nullptr);
+
+  /// All of it, diagnosed.
+  Marks finish(Solution& mistakes);
+
+ private:
+  const Exam& exam_;
+  const ExamPart& part_;
+  std::string submission_;
+  std::vector<std::optional<NewCase>> fresh_;
+  Evidence evidence_;
+  Marks marks_;
+};
+
+/// The same status in every case.
+std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, Status status,
+                              const std::string& message);
+
+/// Outputs that were handed in, held against the visible cases; hidden ones are SKIPPED.
+std::vector<Marks> mark_outputs(const Exam& exam, const Submission& submission);
+
+/// Code, run in workers of its own. `whole` receives what is wrong where nothing of it can be run:
+/// a library that cannot be loaded, a device that is not here.
+std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Result& whole);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,76 @@
+#include "grade/grading.hpp"
+#include "report/json.hpp"
+
+namespace prenorm::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) {
+  const bool told = !graded.hidden || secret;
+  Json object = to_object(secret && graded.secret ? graded.secret->result : graded.result);
+  if (!told) object["seconds"] = nullptr;
+  object["item"] = item.name;
+  object["groups"] = graded.groups;
+  object["hidden"] = graded.hidden;
+  object["shapes"] = nullptr;
+  if (!graded.hidden) object["shapes"] = graded.shapes;
+  if (secret && graded.secret) {
+    object["shapes"] = graded.secret->shapes;
+    object["drawn_from"] = graded.secret->from;
+  }
+  return object;
+}
+
+Json item_object(const GradedItem& item) {
+  Json groups = Json::array(), diagnoses = Json::array();
+  for (const GradedGroup& group : item.groups) {
+    groups.push_back({{"name", group.name},
+                      {"hidden", group.hidden},
+                      {"share", group.share},
+                      {"passed", group.passed},
+                      {"total", group.total},
+                      {"earned", group.earned}});
+  }
+  for (const Diagnosis& diagnosis : item.diagnoses) {
+    diagnoses.push_back({{"problem", diagnosis.problem},
+                         {"mistake", diagnosis.mistake},
+                         {"agrees", diagnosis.agrees},
+                         {"of", diagnosis.of}});
+  }
+  return {{"name", item.name},           {"problems", item.problems},
+          {"points", item.points},       {"earned", item.earned},
+          {"groups", std::move(groups)}, {"diagnoses", std::move(diagnoses)},
+          {"undiagnosed", item.undiagnosed}};
+}
+
+}  // namespace
+
+std::string grade_json(const Grading& grading, bool secret) {
+  Json object = report_head("grade");
+  object["submission"] = grading.submission;
+  object["kind"] = grading.kind;
+  object["rubric"] = grading.rubric;
+  object["title"] = grading.title;
+  object["sandbox"] = grading.sandbox;
+  object["status"] = name(grading.status);
+  object["message"] = grading.message;
+  object["notes"] = grading.notes;
+  object["imports"] = grading.imports;
+  if (secret) object["seed"] = grading.seed;
+  object["points"] = grading.points();
+  object["earned"] = grading.earned();
+  object["seconds"] = grading.seconds;
+  Json& items = object["items"] = Json::array();
+  Json& results = object["results"] = Json::array();
+  for (const GradedItem& item : grading.items) {
+    items.push_back(item_object(item));
+    for (const GradedCase& graded : item.cases) {
+      results.push_back(case_object(item, graded, secret));
+    }
+  }
+  object["summary"] = to_object(summarize(grading.results(secret), true));
+  return to_text(object);
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,147 @@
+"""Reports from outside: pages in a browser, JUnit's XML against its schema.
+
+test_grade_report.cpp leaves the pages and documents of hand-made gradings in PRENORM_PAGE_DIR.
+"""
+
+import subprocess
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+import browser
+from conftest import folder
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ["ordinary", "hostile", "secrets", "compile_error"]
+LOOKS = {
+    "light": {},
+    "dark": {"dark": True},
+    "narrow": {"width": 360, "height": 800},
+    "printed": {"printed": True},
+}
+
+
+@pytest.fixture(scope="module")
+def pages():
+    made = folder("PRENORM_PAGE_DIR")
+    assert made.is_dir(), "test_harness --run_test=grade_report makes it"
+    return made
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    if not browser.find():
+        pytest.skip("there is no chromium (Debian: chromium)")
+    opened = browser.Browser(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, page, look):
+    chromium.look(**LOOKS[look])
+    address = (pages / f"{page}.html").resolve().as_uri()
+    chromium.open(address)
+    assert chromium.complaints == []
+    assert chromium.requests == [address]
+    assert chromium.value("document.title")
+    assert chromium.value("document.scripts.length + document.images.length") == 0
+    # Nothing stands beside the window, however narrow it is and however long the words.
+    assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
+    shot = chromium.screenshot()
+    assert shot.startswith(b"\x89PNG") and len(shot) > 5000
+    (pages / f"{page}_{look}.png").write_bytes(shot)
+
+
+def test_a_complaint_would_be_seen(chromium, tmp_path):
+    """The browser's ears: an error on the console, and a picture that is asked for."""
+    bad = tmp_path / "bad.html"
+    bad.write_text("<script>console.error('x'); no_such_name()</script><img src='other.png'>")
+    chromium.open(bad.as_uri())
+    assert len(chromium.complaints) >= 2
+    assert (tmp_path / "other.png").as_uri() in chromium.requests
+
+
+def test_the_policy_of_a_page_stops_what_an_escape_might_miss(chromium, pages, tmp_path):
+    page = (pages / "ordinary.html").read_text()
+    bad = tmp_path / "bad.html"
+    bad.write_text(page.replace("<main>", "<main><script>document.title = 'taken'</script>"
+                                "<img src='https://127.0.0.1:9/x.png'>", 1))
+    chromium.open(bad.as_uri())
+    assert chromium.value("document.title") != "taken"
+    assert len([each for each in chromium.complaints if "Content Security" in str(each)]) >= 2
+
+
+def test_the_keyboard_opens_a_case_and_follows_links(chromium, pages):
+    chromium.look()
+    chromium.open((pages / "ordinary.html").resolve().as_uri())
+    assert chromium.value("[...document.querySelectorAll('.items a')]"
+                          ".every(a => document.querySelector(a.getAttribute('href')))")
+    closed = "document.querySelectorAll('details.case:not([open])')"
+    before = chromium.value(f"{closed}.length")
+    chromium.value(f"{closed}[0].querySelector('summary').focus()")
+    for kind in ("keyDown", "keyUp"):
+        chromium.ask("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter",
+                     windowsVirtualKeyCode=13, text="\r" if kind == "keyDown" else "")
+    assert before > 0 and chromium.value(f"{closed}.length") == before - 1
+
+
+def test_failing_cases_are_printed_with_what_they_hold(chromium, pages):
+    chromium.open((pages / "ordinary.html").resolve().as_uri())
+    height = "document.querySelector('details.case:not([open])').getBoundingClientRect().height"
+    chromium.look()
+    on_screen = chromium.value(height)
+    chromium.look(printed=True)
+    assert chromium.value(height) > 3 * on_screen
+    assert chromium.pdf().startswith(b"%PDF")
+
+
+# ---- JUnit's XML
+
+@pytest.fixture(scope="module")
+def valid():
+    etree = pytest.importorskip("lxml.etree", reason="there is no lxml (Debian: python3-lxml)")
+    schema = etree.XMLSchema(etree.parse(str(ROOT / "tests/junit.xsd")))
+
+    def check(text):
+        return [str(error) for error in schema.error_log] if not schema.validate(
+            etree.fromstring(text)) else []
+    return check
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_junit_follows_the_schema(pages, valid, page):
+    assert valid((pages / f"{page}.xml").read_bytes()) == []
+
+
+def test_junit_of_verify_follows_the_schema(program, valid, tmp_path):
+    for solution, code in [("reference", 0), ("mistakes/no_eps", 1)]:
+        out = tmp_path / "junit.xml"
+        done = subprocess.run([program, "verify", "--problem", "rmsnorm", "--fixtures",
+                               ROOT / "fixtures", "--solution", solution, "--junit", out],
+                              capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert valid(out.read_bytes()) == []
+        root = xml.etree.ElementTree.parse(out).getroot()
+        assert (int(root.get("failures")) > 0) == (code == 1)
+
+
+def test_junit_of_a_damaged_file_follows_the_schema(program, valid, tmp_path):
+    (tmp_path / "bad.h5").write_bytes(b"no HDF5")
+    out = tmp_path / "junit.xml"
+    subprocess.run([program, "verify", "--fixtures", tmp_path / "bad.h5", "--solution", "reference",
+                    "--junit", out], capture_output=True)
+    assert valid(out.read_bytes()) == []
+    assert b"<error" in out.read_bytes()
+
+
+@pytest.mark.parametrize("damage", [
+    ('time="', 'time="1,'), ("<failure ", "<fault "), ('classname="', 'class="'),
+    ('<testsuites name="', '<testsuites skipped="0" name="'), ('tests="', 'tests="-')])
+def test_the_schema_refuses_what_is_damaged(pages, valid, damage):
+    text = (pages / "compile_error.xml").read_text()
+    assert damage[0] in text
+    assert valid(text.replace(*damage).replace("</failure>", "</fault>" if "fault" in damage[1] else
+                                               "</failure>").encode()) != []
