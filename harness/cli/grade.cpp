@@ -104,7 +104,8 @@ SubmissionOptions submission_options(const Options& options, const Exam& exam, S
   result.limits.seconds = options.timeout;
   result.memory = static_cast<std::size_t>(options.memory * 0x1p30);
   result.python = options.python;
-  for (const File& file : exam.files) result.hidden.push_back(fs::absolute(file.path).parent_path());
+  for (const File& file : exam.files)
+    result.hidden.push_back(fs::absolute(file.path).parent_path());
   std::ranges::sort(result.hidden);
   const auto same = std::ranges::unique(result.hidden);
   result.hidden.erase(same.begin(), same.end());
@@ -176,8 +177,9 @@ void add_grade(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("grade", "Run somebody's work, isolated, and score it");
   command
-      .add_option("SUBMISSION", options->submission,
-                  "A folder with a CMakeLists.txt, a library, adapters.py or its folder, or outputs")
+      .add_option(
+          "SUBMISSION", options->submission,
+          "A folder with a CMakeLists.txt, a library, adapters.py or its folder, or outputs")
       ->required();
   command.add_option("--rubric", options->rubric, "A shipped one, or a file (x.toml)")
       ->capture_default_str()

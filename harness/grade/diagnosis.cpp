@@ -69,9 +69,9 @@ bool agree(const std::vector<Tensor>& outputs, const std::vector<Tensor>& mistak
     to_mistake = std::max(to_mistake, by_mistake.max_abs_error.value_or(0));
     to_truth = std::max(to_truth, by_truth.max_abs_error.value_or(0));
     // Wrong, and not by a distance: the worst element has none.
-    misplaced = misplaced ||
-                (by_truth.mismatches > 0 &&
-                 !(std::isfinite(*by_truth.worst_actual) && std::isfinite(*by_truth.worst_expected)));
+    misplaced =
+        misplaced || (by_truth.mismatches > 0 && !(std::isfinite(*by_truth.worst_actual) &&
+                                                   std::isfinite(*by_truth.worst_expected)));
   }
   return misplaced || nearer * to_mistake < to_truth;
 }

@@ -99,8 +99,8 @@ std::vector<Candidate> candidates_of(const Exam& exam, const RubricItem& item) {
     if (std::ranges::find(item.problems, file.problem) == item.problems.end()) continue;
     for (const Case& info : file.fixture->cases()) all.push_back({&file, &info});
   }
-  std::ranges::stable_sort(
-      all, {}, [](const Candidate& candidate) { return candidate.info->elements(); });
+  std::ranges::stable_sort(all, {},
+                           [](const Candidate& candidate) { return candidate.info->elements(); });
   return all;
 }
 
@@ -122,8 +122,9 @@ void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& gr
   }
   if (!shows_zeros) {
     refuse(exam.rubric, item,
-           where + "outputs of zeros, or refusing everything, would earn it: it needs a case whose "
-                   "answer is not zero");
+           where +
+               "outputs of zeros, or refusing everything, would earn it: it needs a case whose "
+               "answer is not zero");
   }
 }
 

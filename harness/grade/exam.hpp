@@ -20,7 +20,7 @@ struct Question {
 /// All that is asked of one problem.
 struct ExamPart {
   std::string problem;
-  const File* file = nullptr;  // the first of the problem's files: its signature
+  const File* file = nullptr;       // the first of the problem's files: its signature
   std::vector<Question> questions;  // visible ones in the files' order, then hidden ones
 };
 

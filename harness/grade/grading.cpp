@@ -51,7 +51,8 @@ void count(GradedItem& item) {
     shares += group.share;
     earned += group.earned ? group.share : 0;
   }
-  const double part = static_cast<double>(earned) / static_cast<double>(std::max<std::int64_t>(1, shares));
+  const double part =
+      static_cast<double>(earned) / static_cast<double>(std::max<std::int64_t>(1, shares));
   item.earned = earned == shares ? item.points : item.points * part;
 }
 

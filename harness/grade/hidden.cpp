@@ -22,7 +22,8 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const s
   std::iota(order.begin(), order.end(), std::size_t{0});
   auto random = generator(seed, words + "/order");
   // std::shuffle gives another order on another library.
-  for (std::size_t last = count; last > 1; --last) std::swap(order[last - 1], order[random() % last]);
+  for (std::size_t last = count; last > 1; --last)
+    std::swap(order[last - 1], order[random() % last]);
   return order;
 }
 

@@ -22,9 +22,9 @@ constexpr double most_seconds_lost = 60;
 class Budget {
  public:
   void add(const Result& result, double seconds) {
-    const bool lost =
-        result.status == Status::timeout || result.status == Status::out_of_memory ||
-        result.status == Status::runtime_error || result.status == Status::sandbox_violation;
+    const bool lost = result.status == Status::timeout || result.status == Status::out_of_memory ||
+                      result.status == Status::runtime_error ||
+                      result.status == Status::sandbox_violation;
     if (!lost || spent()) return;
     timeouts_ += result.status == Status::timeout ? 1 : 0;
     seconds_ += seconds;
@@ -112,9 +112,8 @@ class Run {
       const Question& question = part.questions[place.number];
       const LoadedCase stored = load_case(*question.file->fixture, *question.stored);
       markers_[place.part]->drawn(
-          place.number,
-          hidden_case(part.problem, part.file->fixture->signature(), stored,
-                      yardsticks(pools_[thread], names), exam_.options.seed));
+          place.number, hidden_case(part.problem, part.file->fixture->signature(), stored,
+                                    yardsticks(pools_[thread], names), exam_.options.seed));
       progress("drawing hidden cases", ++done, places.size());
     });
   }

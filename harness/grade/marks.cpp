@@ -23,8 +23,8 @@ GradedCase graded(const Question& question, const Case& info, Result result, con
   graded.hidden = question.hidden;
   graded.groups = question.groups;
   if (!question.hidden) {
-    result.repeat = exam.options.repeat + " " +
-                    shell_line({"--problem", problem, "--case", question.name});
+    result.repeat =
+        exam.options.repeat + " " + shell_line({"--problem", problem, "--case", question.name});
     graded.shapes = shapes;
     graded.result = std::move(result);
     return graded;
@@ -34,9 +34,8 @@ GradedCase graded(const Question& question, const Case& info, Result result, con
   graded.result.case_name = question.name;
   graded.result.solution = submission;
   graded.result.status = result.status;
-  result.repeat =
-      exam.options.repeat + " " +
-      shell_line({"--problem", problem, "--seed", std::to_string(exam.options.seed)});
+  result.repeat = exam.options.repeat + " " +
+                  shell_line({"--problem", problem, "--seed", std::to_string(exam.options.seed)});
   graded.secret = GradedCase::Secret{std::move(result), question.stored->name, shapes};
   return graded;
 }

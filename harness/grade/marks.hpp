@@ -10,8 +10,8 @@ namespace prenorm::harness {
 struct Marks {
   std::vector<GradedCase> cases;  // in the questions' order; without those that were not drawn
   std::vector<Diagnosis> diagnoses;
-  bool undiagnosed = false;       // there were wrong numbers, and no mistake explains them
-  std::int64_t not_drawn = 0;     // hidden cases that could be given no answer
+  bool undiagnosed = false;    // there were wrong numbers, and no mistake explains them
+  std::int64_t not_drawn = 0;  // hidden cases that could be given no answer
 };
 
 /// The case as a report shows it; `result` holds status, message, dtype, seconds and outputs.

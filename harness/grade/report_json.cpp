@@ -38,9 +38,12 @@ Json item_object(const GradedItem& item) {
                          {"agrees", diagnosis.agrees},
                          {"of", diagnosis.of}});
   }
-  return {{"name", item.name},           {"problems", item.problems},
-          {"points", item.points},       {"earned", item.earned},
-          {"groups", std::move(groups)}, {"diagnoses", std::move(diagnoses)},
+  return {{"name", item.name},
+          {"problems", item.problems},
+          {"points", item.points},
+          {"earned", item.earned},
+          {"groups", std::move(groups)},
+          {"diagnoses", std::move(diagnoses)},
           {"undiagnosed", item.undiagnosed}};
 }
 

@@ -34,8 +34,8 @@ Tone tone_of(double earned, double points) {
 std::string groups_text(const GradedItem& item) {
   std::vector<std::string> parts;
   for (const GradedGroup& group : item.groups) {
-    parts.push_back(fmt::format("{}{} {}/{}", group.earned ? "" : "! ", group.name, group.passed,
-                                group.total));
+    parts.push_back(
+        fmt::format("{}{} {}/{}", group.earned ? "" : "! ", group.name, group.passed, group.total));
   }
   return joined(parts);
 }
@@ -45,10 +45,10 @@ Table overview(const Grading& grading) {
   table.head = {"item", "points", "cases passed, by group (!: not earned)"};
   for (const GradedItem& item : grading.items) {
     const Tone tone = tone_of(item.earned, item.points);
-    table.rows.push_back(
-        {{printable(item.name), tone},
-         {points_text(item.earned) + " / " + points_text(item.points), tone},
-         {printable(groups_text(item), 2000), item.earned >= item.points ? Tone::quiet : Tone::plain}});
+    table.rows.push_back({{printable(item.name), tone},
+                          {points_text(item.earned) + " / " + points_text(item.points), tone},
+                          {printable(groups_text(item), 2000),
+                           item.earned >= item.points ? Tone::quiet : Tone::plain}});
   }
   return table;
 }
@@ -77,8 +77,8 @@ std::string failing_case(const GradedCase& graded, bool colour) {
                      toned(printable(*result.case_name), Tone::strong, colour) + "  " +
                      toned(printable(graded.shapes), Tone::quiet, colour) + "\n";
   if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
-  return text + "    " +
-         toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) + "\n";
+  return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +
+         "\n";
 }
 
 /// What came of one problem where something failed.
@@ -107,8 +107,8 @@ std::string problem_lines(const GradedItem& item, const std::string& problem, bo
   };
   if (visible.size() > 1 && visible.size() == asked && std::ranges::all_of(visible, alike)) {
     const Result& result = visible.front()->result;
-    return text + "  " + toned(name(result.status), Tone::bad, colour) + "  in all: " +
-           printable(result.message) + "\n";
+    return text + "  " + toned(name(result.status), Tone::bad, colour) +
+           "  in all: " + printable(result.message) + "\n";
   }
   const std::size_t told = verbose ? visible.size() : std::min(visible.size(), most_told);
   for (std::size_t i = 0; i < told; ++i) {

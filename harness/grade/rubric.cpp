@@ -24,8 +24,8 @@ fs::path shipped_folder() { return home() / "share" / "prenorm" / "fixtures" / "
 bool is_adapters(const std::string& stem) { return stem.starts_with("adapters"); }
 
 bool any_matches(const Words& patterns, const std::string& name) {
-  return std::ranges::any_of(
-      patterns, [&](const std::string& pattern) { return matches(pattern, name); });
+  return std::ranges::any_of(patterns,
+                             [&](const std::string& pattern) { return matches(pattern, name); });
 }
 
 /// One table of the file, with what a complaint about it says: "item 'rmsnorm'".
@@ -112,7 +112,8 @@ class Reader {
     const toml::node* node = table_.get(key);
     std::vector<const toml::table*> all;
     if (node == nullptr) return all;
-    if (!node->is_array_of_tables()) refuse(*node, "write each of its " + key + " as [[" + key + "]]");
+    if (!node->is_array_of_tables())
+      refuse(*node, "write each of its " + key + " as [[" + key + "]]");
     for (const toml::node& each : *node->as_array()) all.push_back(each.as_table());
     return all;
   }

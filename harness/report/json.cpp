@@ -67,8 +67,7 @@ Json report_head(const std::string& command) {
 }
 
 Json to_object(const Summary& summary) {
-  return {
-      {"passed", summary.passed}, {"failed", summary.failed}, {"skipped", summary.skipped}};
+  return {{"passed", summary.passed}, {"failed", summary.failed}, {"skipped", summary.skipped}};
 }
 
 std::string to_text(const Json& object) {

@@ -1,0 +1,362 @@
+"""`prenorm grade`: scores, hidden cases, known mistakes.
+
+Work that is right keeps its points and is accused of nothing; work that is wrong gets none for what
+is wrong, and a known mistake is told by its name.
+"""
+
+import json
+import os
+import re
+import subprocess
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import h5py
+import pytest
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
+EARNED = 1e-9
+
+
+@pytest.fixture(scope="session")
+def raw(program):
+    """raw(words...): the finished `prenorm grade`."""
+
+    def run(*words, timeout=300):
+        return subprocess.run([program, "grade", *map(str, words)], capture_output=True, text=True,
+                              cwd=FIXTURES.parent, timeout=timeout)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def grade(raw):
+    """grade(words...): the report in JSON, with the exit code beside it."""
+
+    def run(*words, jobs=2):
+        done = raw(*words, "--json", "-", "--jobs", jobs)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout) | {"exit": done.returncode}
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def library(home):
+    return lambda name: home / "lib" / "prenorm" / f"libprenorm_{name}.so"
+
+
+@pytest.fixture(scope="session")
+def worthless():
+    return Path(os.environ["PRENORM_TEST_SOLUTIONS"]) / "worthless.so"
+
+
+def variants(path):
+    """{variant: problems that the collection has it for}"""
+    symbols = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True,
+                             check=True).stdout
+    found = defaultdict(set)
+    for problem, variant in re.findall(r" prenorm_(\w+?)__(\w+)", symbols):
+        found[variant].add(problem)
+    return found
+
+
+def of_problems(names):
+    return [word for name in sorted(names) for word in ("--problem", name)]
+
+
+def side_by_side(work, items):
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, items))
+
+
+def wrong_numbers(report):
+    return [r for r in report["results"] if r["status"] == "INCORRECT_NUMERICAL"]
+
+
+# Right answers
+
+
+@pytest.mark.parametrize("name", ["reference", "plain"])
+def test_right_answers_earn_everything(grade, library, name):
+    report = grade(library(name), "--rubric", "all", "--seed", 6)
+    assert report["exit"] == 0
+    assert [r for r in report["results"] if r["status"] != "PASSED"] == []
+    assert report["earned"] == report["points"] == 45
+    assert sum(r["hidden"] for r in report["results"]) > 600
+    assert all(item["diagnoses"] == item["undiagnosed"] == [] for item in report["items"])
+
+
+@pytest.mark.parametrize("rubric", ["cs336-2024", "cs336-2025"])
+def test_the_course_s_points_can_be_earned(grade, library, rubric):
+    report = grade(library("plain"), "--rubric", rubric)
+    assert report["exit"] == 0
+    assert report["earned"] == report["points"] == {"cs336-2024": 17, "cs336-2025": 21}[rubric]
+
+
+def test_honest_variants_keep_their_points(grade, library):
+    """Other orders of summation, rsqrt, exp2, float64 inside: never accused."""
+    names = variants(library("honest"))
+    assert len(names) >= 11
+
+    def check(name):
+        return name, grade(f"{library('honest')}/{name}", "--rubric", "all", "--no-hidden",
+                           *of_problems(names[name]), jobs=1)
+
+    for name, report in side_by_side(check, names):
+        for item in report["items"]:
+            assert item["diagnoses"] == item["undiagnosed"] == [], name
+            results = [r for r in report["results"] if r["item"] == item["name"]
+                       and "must refuse" not in r["message"]]
+            statuses = {r["status"] for r in results}
+            assert statuses <= {"PASSED", "NOT_IMPLEMENTED"}, name  # not written for every type
+            for group in item["groups"]:
+                of_group = [r for r in report["results"] if group["name"] in r["groups"]
+                            and r["item"] == item["name"]]
+                assert group["passed"] == sum(r["status"] == "PASSED" for r in of_group)
+                assert group["earned"] == all(r["status"] == "PASSED" for r in of_group)
+
+
+# Wrong answers
+
+
+@pytest.mark.parametrize("variant", ["zeros", "constant", "refuses", "nothing", "not_implemented"])
+@pytest.mark.parametrize("rubric", ["all", "cs336-2025", "cs336-2024"])
+def test_worthless_work_earns_nothing(grade, worthless, variant, rubric):
+    hidden = [] if rubric == "cs336-2025" else ["--no-hidden"]
+    report = grade(f"{worthless}/{variant}", "--rubric", rubric, *hidden)
+    assert report["exit"] == 1
+    assert report["earned"] == 0
+    for item in report["items"]:
+        assert item["earned"] == 0
+        assert not any(group["earned"] for group in item["groups"]), item["name"]
+
+
+def test_a_hanging_submission_costs_three_cases_a_problem(raw, worthless, tmp_path):
+    done = raw(f"{worthless}/hangs", "--problem", "rmsnorm", "--timeout", "0.3", "--no-hidden",
+               "--json", "-")
+    results = json.loads(done.stdout)["results"]
+    assert {r["status"] for r in results} == {"TIMEOUT"}
+    assert sum("not run" not in r["message"] for r in results) == 3
+    assert sum("not run" in r["message"] for r in results) == len(results) - 3 > 10
+
+
+def test_every_known_mistake_is_told_by_its_name(grade, library):
+    names = variants(library("mistakes"))
+    assert sum(len(problems) for problems in names.values()) >= 113
+
+    def diagnose(name):
+        return name, grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",
+                           *of_problems(names[name]), jobs=1)
+
+    unnamed, partly = [], []
+    for name, report in side_by_side(diagnose, names):
+        for item in report["items"]:
+            [problem] = item["problems"]
+            assert item["earned"] < item["points"], f"{problem}: {name} earned everything"
+            found = {d["mistake"]: d for d in item["diagnoses"]}
+            if name not in found:
+                unnamed.append((problem, name, sorted(found)))
+            partly += [(problem, name, d) for d in found.values() if d["agrees"] < d["of"]]
+    assert unnamed == []
+    assert partly == []
+
+
+def test_a_mistake_is_told_in_hidden_cases_too(grade, library):
+    report = grade(f"{library('mistakes')}/halves", "--rubric", "all", "--problem", "rope",
+                   "--seed", 3)
+    [item] = report["items"]
+    failed = [r for r in report["results"] if r["status"] == "INCORRECT_NUMERICAL"]
+    assert any(r["hidden"] for r in failed)
+    [diagnosis] = [d for d in item["diagnoses"] if d["mistake"] == "halves"]
+    assert diagnosis["agrees"] == diagnosis["of"] == len(failed)
+
+
+def test_what_is_no_known_mistake_says_so(grade, worthless):
+    report = grade(f"{worthless}/constant", "--problem", "softmax", "--no-hidden")
+    [item] = report["items"]
+    assert item["diagnoses"] == []
+    assert item["undiagnosed"] == ["softmax"]
+
+
+# Hidden cases
+
+
+def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
+    student, secret = tmp_path / "student.json", tmp_path / "secret.json"
+    page, junit = tmp_path / "page.html", tmp_path / "junit.xml"
+    seed = 8123456789012345678
+    done = raw(f"{library('mistakes')}/no_eps", "--problem", "rmsnorm", "--seed", seed,
+               "--json", student, "--instructor", secret, "--html", page, "--junit", junit)
+    assert done.returncode == 1
+    told = [r for r in json.loads(student.read_text())["results"] if r["hidden"]]
+    known = [r for r in json.loads(secret.read_text())["results"] if r["hidden"]]
+    assert len(told) == len(known) > 20
+    assert {r["status"] for r in told} == {"PASSED", "INCORRECT_NUMERICAL"}
+    for result in told:
+        assert result["message"] == "" and result["outputs"] == []
+        assert result["dtype"] is result["repeat"] is result["seconds"] is result["shapes"] is None
+        assert "drawn_from" not in result
+        assert re.fullmatch(r"hidden_\d+", result["case"])
+    for result in known:
+        assert result["shapes"] and result["drawn_from"] and result["outputs"]
+    assert json.loads(secret.read_text())["seed"] == seed
+    values = [str(output["worst_actual"]) for r in known for output in r["outputs"]
+              if isinstance(output["worst_actual"], float)]
+    assert len(values) > 20
+    for text in (student.read_text(), page.read_text(), junit.read_text(), done.stdout):
+        assert str(seed) not in text
+        assert not [value for value in values if len(value) > 8 and value in text]
+        for result in known:
+            if result["message"]:
+                assert result["message"] not in text
+
+
+def test_the_seed_alone_decides(raw, library, tmp_path):
+    def hidden(seed, jobs, name):
+        path = tmp_path / name
+        raw(library("plain"), "--problem", "softmax", "--problem", "rope", "--seed", seed,
+            "--jobs", jobs, "--instructor", path)
+        return [(r["problem"], r["case"], r["drawn_from"], r["shapes"],
+                 [(o["worst_expected"], o["atol"]) for o in r["outputs"]])
+                for r in json.loads(path.read_text())["results"] if r["hidden"]]
+
+    first = hidden(41, 2, "a")
+    assert first == hidden(41, 1, "b")
+    assert first != hidden(42, 2, "c")
+
+
+def test_hidden_cases_have_stored_and_other_sizes(raw, library, tmp_path):
+    path = tmp_path / "secret.json"
+    raw(library("plain"), "--problem", "linear", "--problem", "embedding", "--problem",
+        "transformer_block", "--seed", 9, "--instructor", path)
+    results = json.loads(path.read_text())["results"]
+    stored = {(r["problem"], r["case"]): r["shapes"] for r in results if not r["hidden"]}
+    hidden = [r for r in results if r["hidden"]]
+    assert len({r["drawn_from"] for r in hidden if r["problem"] == "linear"}) == \
+        sum(r["problem"] == "linear" for r in hidden)
+    same = sum(stored[(r["problem"], r["drawn_from"])] == r["shapes"] for r in hidden)
+    assert 0 < same < len(hidden)
+
+
+# Outputs
+
+
+def save_outputs(path, problem, dtype=None, leave_out=(), value=lambda name, y: y):
+    """An outputs file with the right answers of the problem's float32 cases."""
+    with h5py.File(FIXTURES / f"{problem}.h5") as file, h5py.File(path, "w") as out:
+        out.attrs["problem"] = problem
+        for name, case in file["cases"].items():
+            if "outputs" not in case or name in leave_out or not name.endswith("_float32"):
+                continue
+            for tensor, y in case["outputs"].items():
+                out[f"cases/{name}/outputs/{tensor}"] = value(name, y[()]).astype(dtype or "f4")
+
+
+def test_outputs_are_graded_without_code(grade, tmp_path):
+    def spoilt(name, y):
+        return y.T if name == "width_31_float32" else y + (name == "width_7_float32")
+
+    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", leave_out=["width_33_float32"], value=spoilt)
+    report = grade(tmp_path / "rmsnorm.h5", "--problem", "rmsnorm")
+    status = {r["case"]: r["status"] for r in report["results"]}
+    assert status.pop("width_33_float32") == "NOT_IMPLEMENTED"
+    assert status.pop("width_31_float32") == "INCORRECT_SHAPE"
+    assert status.pop("width_7_float32") == "INCORRECT_NUMERICAL"
+    hidden = {r["status"] for r in report["results"] if r["hidden"]}
+    assert hidden == {"SKIPPED"}
+    assert {status[c] for c in status if c.endswith("_float32")} == {"PASSED"}
+    groups = {g["name"]: g for g in report["items"][0]["groups"]}
+    assert groups["large and small values"]["earned"]
+    assert not groups["float32"]["earned"] and not groups["hidden"]["earned"]
+    assert 0 < report["earned"] < 1
+
+
+def test_outputs_of_another_type(grade, tmp_path):
+    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", dtype="f8")
+    report = grade(tmp_path / "rmsnorm.h5", "--problem", "rmsnorm", "--dtype", "float32",
+                   "--no-hidden")
+    assert {r["status"] for r in report["results"]} == {"INCORRECT_DTYPE"}
+
+
+# Rubrics and words
+
+
+RUBRIC = """
+title = "One problem"
+[[items]]
+name = "softmax"
+problems = ["softmax"]
+points = 1
+[[items.groups]]
+name = "group"
+"""
+
+
+@pytest.mark.parametrize("words, complaint", [
+    ('cases = ["empty_batch_*"]', "outputs of zeros"),
+    ('errors = true\ncases = ["*_is_an_error_*"]', "outputs of zeros"),
+    ('cases = ["withd_7_float32"]', "no case 'withd_7_float32' (did you mean 'width_7_float32'?)"),
+    ('hidden = true\ncases = ["by_hand_*"]', "no case to draw from"),
+    ('dtypes = ["float64"]\ncases = ["width_7_*"]', "no case belongs to it"),
+])
+def test_a_rubric_that_does_not_fit_is_refused(raw, library, tmp_path, words, complaint):
+    path = tmp_path / "mine.toml"
+    path.write_text(RUBRIC + words + "\n")
+    done = raw(library("plain"), "--rubric", path)
+    assert done.returncode == 2
+    assert complaint in done.stderr and "mine.toml" in done.stderr and "'softmax'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(RUBRIC.replace("[[items]]", 'forbidden = ["exp*", "no_such_*"]\n[[items]]', 1))
+    report = grade(library("plain"), "--rubric", path)
+    assert report["status"] == "SANDBOX_VIOLATION"
+    assert "exp" in report["message"] and report["message"] in report["notes"]
+    assert {r["status"] for r in report["results"]} == {"SANDBOX_VIOLATION"}
+    assert report["earned"] == 0
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (["nowhere.so"], "nowhere.so"),
+    (["x.so", "--rubric", "cs336-2026"], "did you mean 'cs336-2025'?"),
+    (["x.so", "--problem", "sofmax"], "did you mean 'softmax'?"),
+    (["x.so", "--sandbox", "jail"], "jail"),
+    (["x.so", "--json", "-", "--html", "-"], "one report only"),
+])
+def test_words_that_mean_nothing(raw, words, complaint):
+    done = raw(*words)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+
+
+def test_the_table_says_what_is_wrong_and_how_to_repeat_it(raw, library):
+    done = raw(f"{library('mistakes')}/no_gain", "--problem", "rmsnorm", "--seed", 5)
+    assert done.returncode == 1
+    assert re.search(r"looks like a known mistake: no gain \(agrees on \d+ of \d+ cases\)", done.stdout)
+    assert re.search(r"^rmsnorm +[\d.]+ / 1 ", done.stdout, re.M)
+    repeat = re.search(r"repeat: \S+ (grade .*--case \S+)", done.stdout).group(1).split()
+    again = raw(*repeat[1:], "--json", "-")
+    results = json.loads(again.stdout)["results"]
+    assert again.returncode == 1
+    assert len(results) == 1 and results[0]["status"] == "INCORRECT_NUMERICAL"
+
+
+def test_the_report_adds_up(grade, library):
+    report = grade(f"{library('mistakes')}/no_gain", "--problem", "rmsnorm", "--seed", 5)
+    assert report["command"] == "grade" and report["version"] == 1
+    assert sum(report["summary"].values()) == len(report["results"])
+    assert report["sandbox"] in ("bubblewrap", "process")
+    assert report["kind"] == "library" and report["rubric"] == "cs336-2025"
+    [item] = report["items"]
+    shares = sum(g["share"] for g in item["groups"])
+    earned = sum(g["share"] for g in item["groups"] if g["earned"])
+    assert abs(item["earned"] - item["points"] * earned / shares) < EARNED
+    for group in item["groups"]:
+        cases = [r for r in report["results"] if group["name"] in r["groups"]]
+        assert group["total"] == len(cases)
+        assert group["passed"] == sum(r["status"] == "PASSED" for r in cases)

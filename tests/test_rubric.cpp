@@ -1,0 +1,151 @@
+// Rubrics: what is read, and what is refused with which words.
+#include "grade/rubric.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+namespace harness = prenorm::harness;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A rubric file that vanishes.
+class File {
+ public:
+  explicit File(const std::string& text)
+      : path_(fs::temp_directory_path() / ("rubric_" + std::to_string(::getpid()) + ".toml")) {
+    std::ofstream(path_) << text;
+  }
+  ~File() { fs::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+harness::Rubric read(const std::string& text) {
+  const File file(text);
+  return harness::read_rubric(file.path());
+}
+
+/// The message of the refusal; empty where the rubric is read.
+std::string refusal(const std::string& text) {
+  try {
+    read(text);
+    return "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::string head = "title = 'T'\n";
+const std::string group = "[[groups]]\nname = 'all'\n";
+const std::string item = "[[items]]\nname = 'one'\nproblems = ['softmax']\npoints = 1\n";
+
+harness::Case make_case(const std::string& name, harness::DType dtype, bool error = false) {
+  harness::Case info;
+  info.name = name;
+  info.binding.element_type = dtype;
+  if (error) info.error = "no";
+  return info;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(rubric)
+
+BOOST_AUTO_TEST_CASE(shipped_ones_are_read) {
+  const std::vector<std::string> names = harness::shipped_rubrics();
+  const std::vector<std::string> wanted{"all", "cs336-2024", "cs336-2025"};
+  BOOST_TEST(names == wanted, boost::test_tools::per_element());
+  const harness::Rubric course = harness::read_rubric("cs336-2025");
+  BOOST_TEST(course.name == "cs336-2025");
+  BOOST_TEST(course.points() == 21);
+  BOOST_TEST(harness::read_rubric("cs336-2024").points() == 17);
+  BOOST_TEST(harness::read_rubric("all").items.size() == 20u);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
+  const harness::Rubric rubric =
+      read(head + "adapters = 'a.toml'\nforbidden = ['cblas_*']\n" + group + item + "[[items]]\n" +
+           "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\n[[items.groups]]\nname = 'g'\n"
+           "share = 3\nhidden = true\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
+           "except = ['*_y']\n");
+  BOOST_TEST(rubric.title == "T");
+  BOOST_TEST(rubric.adapters == "a.toml");
+  BOOST_TEST(rubric.forbidden.at(0) == "cblas_*");
+  BOOST_TEST(rubric.points() == 3.5);
+  BOOST_TEST(rubric.items.at(0).groups.at(0).name == "all");
+  BOOST_TEST(!rubric.items.at(0).own_groups);
+  const harness::RubricGroup& own = rubric.items.at(1).groups.at(0);
+  BOOST_TEST(own.share == 3);
+  BOOST_TEST(own.hidden);
+  using harness::DType;
+  BOOST_TEST(own.has("b", make_case("x_1", DType::float16)));
+  BOOST_TEST(!own.has("a", make_case("x_1", DType::float16)));
+  BOOST_TEST(!own.has("b", make_case("x_1", DType::float32)));
+  BOOST_TEST(!own.has("b", make_case("z", DType::float16)));
+  BOOST_TEST(!own.has("b", make_case("x_y", DType::float16)));
+  BOOST_TEST(!own.has("b", make_case("x_1", DType::float16, true)));
+}
+
+BOOST_AUTO_TEST_CASE(errors_belong_where_they_are_asked) {
+  const harness::Rubric rubric = read(head + group + "errors = true\n" + item);
+  const auto refused = make_case("x", harness::DType::float32, true);
+  BOOST_TEST(rubric.items.at(0).groups.at(0).has("softmax", refused));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
+  const auto expect = [](const std::string& text, const std::string& part) {
+    const std::string message = refusal(text);
+    BOOST_TEST(says(message, part), message << " should say " << part);
+    BOOST_TEST(says(message, ".toml"), message);
+  };
+  expect(group + item, "needs a title");
+  expect(head + group, "needs [[items]]");
+  expect(head + item, "item 'one': has no groups");
+  expect(head + group + item + "pionts = 2\n",
+         "no key 'pionts' is known here (did you mean 'points'?)");
+  expect(head + "groops = []\n" + group + item, "did you mean 'groups'?");
+  expect(head + group + "dtypes = ['float23']\n" + item,
+         "group 'all': no dtype 'float23': float64, float32, float16, bfloat16 (did you mean "
+         "'float32'?)");
+  expect(head + group + "share = 0\n" + item, "share must be a whole number");
+  expect(head + group + "share = 1.5\n" + item, "share must be a whole number");
+  expect(head + group + "hidden = 1\n" + item, "hidden must be true or false");
+  expect(head + group + "hidden = true\nerrors = true\n" + item, "nothing to draw");
+  expect(head + group + "cases = 'x'\n" + item, "cases must be a list of texts");
+  expect(head + group + group + item, "two groups are called 'all'");
+  expect(head + group + item + item, "two items are called 'one'");
+  expect(head + group + item + "[[items]]\nname = 'two'\nproblems = ['softmax']\npoints = 1\n",
+         "problem 'softmax' is in the items 'one' and 'two'");
+  expect(head + group + "[[items]]\nname = 'one'\nproblems = ['x']\n", "item 'one': needs points");
+  for (const char* points : {"0", "-1", "nan", "inf", "'2'", "true"}) {
+    expect(head + group + "[[items]]\nname = 'o'\nproblems = ['x']\npoints = " + points + "\n",
+           "points must be a number above 0");
+  }
+  expect(head + group + "[[items]]\nname = 'o'\nproblems = []\npoints = 1\n", "needs problems");
+  expect(head + group + item + "[[items.groups]]\nname = 'g'\nproblems = ['sofmax']\n",
+         "group 'g': no problem 'sofmax' in the item (did you mean 'softmax'?)");
+  expect("title = \"a\\u001b[31m\"\n" + group + item, "title must be one line");
+  expect(head + "adapters = '../a.toml'\n" + group + item, "a file beside the rubric");
+  expect(head + "x = [\n", ":");  // no TOML
+}
+
+BOOST_AUTO_TEST_CASE(names_that_mean_nothing) {
+  BOOST_CHECK_EXCEPTION(
+      harness::read_rubric("cs336-2052"), std::invalid_argument,
+      [](const auto& error) { return says(error.what(), "did you mean 'cs336-20"); });
+  BOOST_CHECK_EXCEPTION(harness::read_rubric("nowhere/x.toml"), std::invalid_argument,
+                        [](const auto& error) { return says(error.what(), "no rubric file"); });
+  BOOST_CHECK_THROW(harness::read_rubric("adapters-2025"), std::invalid_argument);
+  BOOST_CHECK_THROW(harness::read_rubric(""), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
