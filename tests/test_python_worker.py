@@ -407,6 +407,31 @@ LAYOUTS = {
         "late.py": "def f(x): return x",
         "tests/adapters.py": "def run(x):\n    from late import f\n    return f(x)",
     },
+    "its own version": {
+        "pyproject.toml": """
+            [build-system]
+            requires = ["x"]
+            [project]
+            name = "my-model"  # a comment
+            version = '1.2.3'
+            [tool.x]
+            name = "other"
+            """,
+        "model/__init__.py": """
+            import importlib.metadata
+            assert importlib.metadata.version("My.Model") == "1.2.3"
+            assert importlib.metadata.version("numpy")[0].isdigit()
+            try:
+                importlib.metadata.version("other")
+            except importlib.metadata.PackageNotFoundError:
+                def run(x): return x
+            """,
+        "tests/adapters.py": "from model import run",
+    },
+    "broken project files": {
+        "pyproject.toml": "[project\nname = 3",
+        "adapters.py": "def run(x): return x",
+    },
     "files beside it": {
         "pyproject.toml": "",
         "factor.txt": "1",
