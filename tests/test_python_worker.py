@@ -553,6 +553,23 @@ def run(x):
             signal.sigtimedwait([], 0.03)  # time for a bell to ring in between
 
 
+def test_a_low_recursion_limit_does_not_reach_the_worker(tmp_path):
+    source = """
+        import sys
+        def run(x):
+            depth = len(sys._current_frames())
+            frame = sys._getframe()
+            while frame:
+                depth, frame = depth + 1, frame.f_back
+            sys.setrecursionlimit(depth + 2)
+            raise ValueError("deep enough")
+        """
+    with start(tmp_path, source) as worker:
+        for _ in range(3):
+            answer = run(worker, Array("float32", [1.0]), [("float32", [1])])
+            assert answer.message == "ValueError: deep enough (adapters.py:9)"
+
+
 def test_kept_tensors_stay_what_they_were(tmp_path, mode):
     source = """
         kept = []

@@ -528,7 +528,7 @@ class Answer:
         self.code, self.message = code, message
 
 
-def answer_call(submission, call, memory):
+def answer_call(submission, call, memory, settings):
     answer = Answer()
     if call.problem not in submission.functions:
         answer.how = ABSENT
@@ -539,9 +539,12 @@ def answer_call(submission, call, memory):
         arguments = Arguments(submission.adapters[call.problem], call, tensors, memory)
         values = arguments.values
         begin = clock()
-        value = function(**values) if by_name else function(*values.values())
-        value = tensors.materialize(value)
-        answer.seconds = clock() - begin
+        try:
+            value = function(**values) if by_name else function(*values.values())
+            value = tensors.materialize(value)
+        finally:
+            answer.seconds = clock() - begin
+            settings.restore()
         wanted = len(call.outputs)
         results = value if wanted != 1 and isinstance(value, (tuple, list)) else [value]
         if len(results) != wanted:
@@ -661,10 +664,7 @@ class Worker:
             os.close(descriptor)
         if call.timed:
             empty_caches()
-        try:
-            answer = answer_call(self.submission, call, memory)
-        finally:
-            self.settings.restore()
+        answer = answer_call(self.submission, call, memory, self.settings)
         message = cut(answer.message, call.error.bytes - 1)
         memory[call.error.offset : call.error.offset + len(message) + 1] = message + b"\0"
         self.reply(call, answer)
