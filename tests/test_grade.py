@@ -74,10 +74,6 @@ def side_by_side(work, items):
         return list(pool.map(work, items))
 
 
-def wrong_numbers(report):
-    return [r for r in report["results"] if r["status"] == "INCORRECT_NUMERICAL"]
-
-
 # Right answers
 
 
@@ -190,7 +186,8 @@ def test_a_mistake_is_told_in_hidden_cases_too(grade, library):
     report = grade(f"{library('mistakes')}/halves", "--rubric", "all", "--problem", "rope",
                    "--seed", 3)
     [item] = report["items"]
-    failed = [r for r in report["results"] if r["status"] == "INCORRECT_NUMERICAL"]
+    failed = [r for r in report["results"] if r["status"] == "INCORRECT_NUMERICAL"
+              and "must refuse" not in r["message"]]
     assert any(r["hidden"] for r in failed)
     [diagnosis] = [d for d in item["diagnoses"] if d["mistake"] == "halves"]
     assert diagnosis["agrees"] == diagnosis["of"] == len(failed)
@@ -228,12 +225,13 @@ def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
     values = [str(output["worst_actual"]) for r in known for output in r["outputs"]
               if isinstance(output["worst_actual"], float)]
     assert len(values) > 20
+    visible = {r["message"] for r in json.loads(student.read_text())["results"]}
+    messages = {r["message"] for r in known} - visible
+    assert len(messages) > 10
     for text in (student.read_text(), page.read_text(), junit.read_text(), done.stdout):
         assert str(seed) not in text
         assert not [value for value in values if len(value) > 8 and value in text]
-        for result in known:
-            if result["message"]:
-                assert result["message"] not in text
+        assert not [message for message in messages if message in text]
 
 
 def test_the_seed_alone_decides(raw, library, tmp_path):
@@ -345,7 +343,7 @@ def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
 
 @pytest.mark.parametrize("words, complaint", [
     (["nowhere.so"], "nowhere.so"),
-    (["x.so", "--rubric", "cs336-2026"], "did you mean 'cs336-2025'?"),
+    (["x.so", "--rubric", "cs336-20225"], "did you mean 'cs336-2025'?"),
     (["x.so", "--problem", "sofmax"], "did you mean 'softmax'?"),
     (["x.so", "--sandbox", "jail"], "jail"),
     (["x.so", "--json", "-", "--html", "-"], "one report only"),

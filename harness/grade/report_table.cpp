@@ -34,20 +34,19 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
   return fmt::format("{}/{}", part, whole);
 }
 
-/// A row an item; below one that has not earned everything, a row a group with its part of the
-/// points.
+/// A row an item; below one of which some cases passed, and which has not earned everything, a row
+/// a group with its part of the points.
 Table overview(const Grading& grading) {
   Table table;
   table.head = {"item", "points", "cases passed"};
   for (const GradedItem& item : grading.items) {
-    const bool all = item.earned >= item.points;
     const Tone tone = tone_of(item.earned, item.points);
     const auto passed = std::ranges::count(
         item.cases, Status::passed, [](const GradedCase& graded) { return graded.result.status; });
     table.rows.push_back({{printable(item.name), tone},
                           {points_text(item.earned) + " / " + points_text(item.points), tone},
                           {share_text(passed, std::ssize(item.cases)), tone}});
-    if (all) continue;
+    if (item.earned >= item.points || passed == 0) continue;
     std::int64_t shares = 0;
     for (const GradedGroup& group : item.groups) shares += group.share;
     for (const GradedGroup& group : item.groups) {
