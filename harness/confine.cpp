@@ -9,6 +9,7 @@
 //     --read PATH     may be read and executed, with all below it
 //     --write PATH    may be written too
 //     --device PATH   a file that may be read and written
+//     --with-device   leave what a device's driver needs: files in memory
 //
 // Exit code 126 where a step fails: better not to run at all.
 #include <algorithm>
@@ -47,7 +48,7 @@ void check(bool good, const std::string& what) {
 
 struct Options {
   rlim_t cpu = 0, file_size = 0, tasks = 0, descriptors = 0;
-  bool alone = false;
+  bool alone = false, with_device = false;
   std::vector<const char*> read, write, device;
   char** program = nullptr;
 };
@@ -61,8 +62,8 @@ Options parse(std::span<char*> words) {
       if (i + 1 < words.size()) options.program = &words[i + 1];
       break;
     }
-    if (word == "--alone") {
-      options.alone = true;
+    if (word == "--alone" || word == "--with-device") {
+      (word == "--alone" ? options.alone : options.with_device) = true;
       continue;
     }
     if (i + 1 == words.size()) bad(words[i]);
@@ -225,7 +226,7 @@ void keep_to_itself(Filter& filter) {
                         SCMP_SYS(process_mrelease), SCMP_SYS(migrate_pages), SCMP_SYS(move_pages)});
 }
 
-void filter_calls(bool alone) {
+void filter_calls(const Options& options) {
   Filter filter;
   filter.kill({SCMP_SYS(ptrace),
                SCMP_SYS(process_vm_readv),
@@ -281,7 +282,7 @@ void filter_calls(bool alone) {
     filter.refuse_where(EPERM, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
   }
   filter.refuse_where(EPERM, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI));
-  if (alone) keep_to_itself(filter);
+  if (options.alone) keep_to_itself(filter);
   filter.load();
 }
 
@@ -297,7 +298,7 @@ int main(int count, char** words) {
   limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
   drop_privileges();
   if (options.alone) landlock::restrict_files(options);
-  filter_calls(options.alone);
+  filter_calls(options);
   ::execv(options.program[0], options.program);
   fail(options.program[0], errno);
 }

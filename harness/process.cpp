@@ -294,6 +294,23 @@ Family family_of(pid_t ancestor) {
   return family;
 }
 
+/// Ends what a wrapper has started, and waits until the wrapper has seen it: the first process of a
+/// namespace is gone only when all the others in it are.
+void end_namespace(pid_t wrapper) {
+  const std::string id = std::to_string(wrapper);
+  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+  pid_t child = 0;
+  bool any = false;
+  while (children >> child) any = ::kill(child, SIGKILL) == 0 || any;
+  const auto end = std::chrono::steady_clock::now() + grace;
+  siginfo_t info{};
+  while (any &&
+         ::waitid(P_PID, static_cast<id_t>(wrapper), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 int milliseconds_until(Process::Deadline deadline) {
   if (deadline == Process::Deadline::max()) return -1;
   const auto left = deadline - std::chrono::steady_clock::now();
@@ -360,6 +377,7 @@ Process::~Process() {
 
 void Process::kill_and_reap() {
   if (reaped_) return;
+  if (wrapper_) end_namespace(pid_);
   ::kill(-pid_, SIGKILL);  // the group: also what the child has started
   ::kill(pid_, SIGKILL);   // in case it did not come so far as to make its group
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {

@@ -73,6 +73,13 @@ std::vector<fs::path> devices() {
   return found;
 }
 
+/// A driver elsewhere than where the system has it: a test's.
+std::optional<fs::path> named_driver() {
+  const char* path = std::getenv("PRENORM_CUDA_DRIVER");
+  if (path == nullptr || !is_there(path)) return std::nullopt;
+  return path;
+}
+
 std::vector<fs::path> readable_system() {
   std::vector<fs::path> paths;
   std::ranges::copy_if(system_paths, std::back_inserter(paths), is_there);
@@ -111,7 +118,9 @@ std::vector<std::string> limit_words(const Sandbox& sandbox) {
   };
   add("--cpu", static_cast<std::size_t>(std::ceil(sandbox.cpu_seconds)));
   add("--file-size", sandbox.scratch);
-  add("--tasks", sandbox.processes);
+  // Without a user namespace that limit would count all processes of the user.
+  if (sandbox.kind == SandboxKind::bubblewrap) add("--tasks", sandbox.processes);
+  if (sandbox.devices) words.emplace_back("--with-device");
   return words;
 }
 
@@ -149,6 +158,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   append(words, {"--tmpfs", "/tmp"});
   std::vector<fs::path> readable = sandbox.readable;
   readable.push_back(door());
+  if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) append(words, {"--ro-bind", path.string(), path.string()});
   // Only where something that is bound would show them: bwrap would make the folder else.
   for (const fs::path& path : sandbox.hidden) {
@@ -194,6 +204,7 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   append(words, {"--alone"});
   std::vector<fs::path> readable = readable_system();
   readable.insert(readable.end(), sandbox.readable.begin(), sandbox.readable.end());
+  if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) {
     if (!fs::is_symlink(path)) add_readable(path, sandbox.hidden, words);
   }
@@ -249,8 +260,14 @@ std::optional<std::string> unavailable(SandboxKind kind) {
   return found->second;
 }
 
+bool has_devices() { return !devices().empty() || std::getenv("PRENORM_CUDA_DRIVER") != nullptr; }
+
 Process::Command confined(const Process::Command& what, const Sandbox& sandbox) {
-  if (sandbox.kind == SandboxKind::none) return what;
+  if (sandbox.kind == SandboxKind::none) {
+    Process::Command command = what;
+    if (!sandbox.folder.empty()) command.environment = clean_environment(sandbox.folder);
+    return command;
+  }
   for (const fs::path& path : sandbox.readable) {
     if (!is_there(path)) throw std::runtime_error("no such file: " + path.string());
   }

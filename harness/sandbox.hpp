@@ -29,7 +29,8 @@ struct Sandbox {
   std::vector<std::filesystem::path> readable;
   /// What must not be seen even where it lies in a folder that may: the fixtures, the solutions.
   std::vector<std::filesystem::path> hidden;
-  /// In a sandbox by process: the folder that may be written to, as $TMPDIR. Nothing may, if empty.
+  /// Without a mount namespace: the folder that may be written to, as $TMPDIR. Nothing may, if
+  /// empty.
   std::filesystem::path folder;
   bool devices = false;  // CUDA devices are bound
 
@@ -42,6 +43,9 @@ struct Sandbox {
 
 /// Whether that kind works here: nothing, or the reason why not.
 std::optional<std::string> unavailable(SandboxKind kind);
+
+/// Whether there is a CUDA device's file, or a driver by another name ($PRENORM_CUDA_DRIVER).
+bool has_devices();
 
 /// What to start so that `what` runs in that sandbox: with SandboxKind::none it is `what` itself.
 /// Throws std::runtime_error where a path that must be readable does not exist.

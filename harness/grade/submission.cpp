@@ -124,8 +124,8 @@ constexpr const char* build_project = R"sh(
 exec 9>&3 3>&-
 log=$TMPDIR/log
 fail() {
-  grep -n -i -m 6 -E 'error[ :]|undefined reference' "$log" >&2 || tail -n 6 "$log" >&2
   echo "$1" >&2
+  grep -i -m 6 -E 'error[ :]|undefined reference' "$log" >&2 || tail -n 6 "$log" >&2
   exit 1
 }
 cmake -S "$1" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" >"$log" 2>&1 \
@@ -177,14 +177,18 @@ struct Submission::State {
     sandbox.hidden = options.hidden;
     sandbox.hidden.push_back(home() / "lib" / "prenorm");
     sandbox.hidden.push_back(home() / "share" / "prenorm");
-    if (options.sandbox == SandboxKind::process) {
+    if (options.sandbox != SandboxKind::bubblewrap) {
       sandbox.folder = folder->path() / ("scratch-" + std::to_string(++workers));
       fs::create_directory(sandbox.folder);
     }
     return sandbox;
   }
 
-  void fail(Status why, const std::string& what) {
+  /// Paths are told as they were handed in, several lines as one.
+  void fail(Status why, std::string what) {
+    const std::string prefix = root.string() + "/";
+    for (std::size_t at = 0; (at = what.find(prefix)) != what.npos;) what.erase(at, prefix.size());
+    for (std::size_t at = 0; (at = what.find('\n')) != what.npos;) what.replace(at, 1, " | ");
     status = why;
     message = printable(what, 2000);
   }
@@ -215,7 +219,9 @@ void Submission::State::build() {
   } catch (const ProcessTimeout&) {
     fail(Status::compile_error, "is not built within " + seconds_text(options.build_seconds));
   } catch (const ProcessEnded& end) {
-    fail(Status::compile_error, end.what());
+    std::string how = end.what();
+    if (how.starts_with("exit code 1: ")) how.erase(0, how.find(": ") + 2);
+    fail(Status::compile_error, how);
   } catch (const std::exception& error) {
     fail(Status::compile_error, error.what());
   }
@@ -316,6 +322,11 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (state.status != Status::passed) return;
   if (fs::is_directory(state.library)) state.library = files_of(state.root, is_library).front();
   state.list_symbols();
+  if (has_devices()) {
+    Solution probe = solution();  // devices are bound for those alone that ask for one
+    probe.load();
+    state.devices = probe.on_device();
+  }
 }
 
 Submission::~Submission() = default;

@@ -1,0 +1,69 @@
+"""A right answer keeps its points, however it was come by."""
+
+
+import pytest
+
+from grading import SANDBOXES, SUBMISSIONS, best_sandbox, built, grade, items, unavailable
+
+HONEST = SUBMISSIONS / "honest"
+
+# What each of them solves; nothing: every problem.
+SOLVED = {
+    "cpp_complete": None,
+    "cpp_partial": ["embedding", "linear", "rmsnorm"],
+    "cpp_slow": ["embedding", "linear", "relu", "rmsnorm"],
+    "cpp_float64": ["ffn_swiglu", "gelu", "linear", "rmsnorm", "silu", "softmax"],
+    "cpp_orders": ["linear", "rmsnorm", "scaled_dot_product_attention", "silu", "softmax"],
+    "cpp_threads": ["embedding", "linear", "rmsnorm"],
+    "c_plain": ["embedding"],
+}
+# Solved for these element types, and not implemented for the others: the groups that are earned.
+PARTLY = {
+    "c_plain": {"relu": {"float32", "float64"}, "rmsnorm": {"float32", "float64"}},
+}
+
+
+def check(name, report):
+    everything = items(report)
+    solved = list(everything) if SOLVED[name] is None else SOLVED[name]
+    wrong = [(result["problem"], result["case"], result["status"], result["message"])
+             for result in report["results"]
+             if result["status"] not in ("PASSED", "NOT_IMPLEMENTED")]
+    assert not wrong
+    for problem in solved:
+        assert everything[problem]["earned"] == everything[problem]["points"] > 0, problem
+    for problem, dtypes in PARTLY.get(name, {}).items():
+        earned = {group["name"] for group in everything[problem]["groups"] if group["earned"]}
+        assert earned == dtypes | {f"hidden {dtype}" for dtype in dtypes}, problem
+    # Nobody is told a mistake who has made none.
+    assert not any(item["diagnoses"] or item["undiagnosed"] for item in everything.values())
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+@pytest.mark.parametrize("name", SOLVED)
+def test_library_keeps_its_points(name, sandbox, tmp_path):
+    if why := unavailable(sandbox):
+        pytest.skip(why)
+    code, report, printed = grade(built("honest") / f"{name}.so", "--rubric", "all", "--sandbox",
+                                  sandbox, tmp=tmp_path)
+    check(name, report)
+    assert code == (0 if SOLVED[name] is None else 1), printed
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_folder_is_built_and_keeps_its_points(name, tmp_path):
+    """From source; a few problems, for the libraries above are the same."""
+    few = (SOLVED[name] or ["rope", "softmax"])[:2]
+    words = [word for problem in few for word in ("--problem", problem)]
+    _, report, printed = grade(HONEST / name, "--rubric", "all", "--sandbox", best_sandbox(), *words,
+                               tmp=tmp_path)
+    assert report["kind"] == "CMake project" and report["status"] == "PASSED", report["message"]
+    for problem in few:
+        item = items(report)[problem]
+        assert item["earned"] == item["points"], printed
+
+
+def test_the_course_rubric_gives_full_points(tmp_path):
+    code, report, printed = grade(built("honest") / "cpp_complete.so", "--rubric", "cs336-2025",
+                                  "--sandbox", best_sandbox(), tmp=tmp_path)
+    assert code == 0 and report["earned"] == report["points"], printed

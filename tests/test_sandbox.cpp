@@ -1,0 +1,270 @@
+// The sandbox: what runs in it sees nothing, reaches nothing and leaves nothing. Each case runs a
+// script in every kind that there is here; tests/test_exploits.py attacks it from real submissions.
+#include "grade/snapshot.hpp"
+#include "sandbox.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace prenorm::harness;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+namespace data = boost::unit_test::data;
+
+/// A sandbox of that kind with a folder to write to, where it needs one.
+struct Box {
+  TemporaryFolder folder;
+  Sandbox sandbox;
+
+  explicit Box(SandboxKind kind) {
+    sandbox.kind = kind;
+    if (kind != SandboxKind::bubblewrap) {
+      sandbox.folder = folder.path() / "scratch";
+      fs::create_directory(sandbox.folder);
+    }
+    fs::create_directory(folder.path() / "given");
+    std::ofstream(folder.path() / "given" / "file") << "contents\n";
+    std::ofstream(folder.path() / "secret") << "truth\n";
+    sandbox.readable = {folder.path() / "given"};
+  }
+
+  /// What the script wrote to descriptor 3 before it ended, or how it ended.
+  std::string run(const std::string& program, const std::vector<std::string>& words,
+                  double seconds = 20) const {
+    Process::Command command;
+    command.program = program;
+    command.arguments = words;
+    Process process(confined(command, sandbox));
+    std::string text;
+    try {
+      for (char c = 0;; text += c) process.receive(&c, 1, deadline_in(seconds));
+    } catch (const ProcessEnded& end) {
+      return text.empty() ? end.what() : text;
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  }
+  std::string sh(const std::string& script, double seconds = 20) const {
+    return run("/bin/sh", {"-c", "exec 1>&3; " + script}, seconds);
+  }
+  std::string python(const std::string& script, double seconds = 20) const {
+    return run("/usr/bin/python3", {"-I", "-B", "-c", "import os\nos.dup2(3, 1)\n" + script},
+               seconds);
+  }
+};
+
+namespace {
+
+/// Skips where that kind is not to be had; an error where the environment says that it must be.
+bool is_here(SandboxKind kind) {
+  const auto why = unavailable(kind);
+  if (!why) return true;
+  if (std::getenv("PRENORM_REQUIRE_SANDBOX") != nullptr) {
+    BOOST_ERROR("no sandbox " << name(kind) << ": " << *why);
+  }
+  BOOST_TEST_MESSAGE("skipped, no sandbox " << name(kind) << ": " << *why);
+  return false;
+}
+
+const auto kinds = data::make({SandboxKind::bubblewrap, SandboxKind::process});
+
+std::ostream& print(std::ostream& out, SandboxKind kind) { return out << name(kind); }
+
+}  // namespace
+
+namespace prenorm::harness {
+std::ostream& operator<<(std::ostream& out, SandboxKind kind) { return print(out, kind); }
+}  // namespace prenorm::harness
+
+BOOST_AUTO_TEST_SUITE(sandbox)
+
+BOOST_DATA_TEST_CASE(what_is_given_can_be_read_and_not_written, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  const std::string given = (box.folder.path() / "given").string();
+  BOOST_TEST(box.sh("cat " + given + "/file") == "contents\n");
+  BOOST_TEST(box.sh("echo more 2>/dev/null >>" + given + "/file || echo refused") == "refused\n");
+  BOOST_TEST(box.sh("touch " + given + "/new 2>/dev/null || echo refused") == "refused\n");
+  BOOST_TEST(box.sh("rm " + given + "/file 2>/dev/null || echo refused") == "refused\n");
+  BOOST_TEST(fs::exists(box.folder.path() / "given" / "file"));
+}
+
+BOOST_DATA_TEST_CASE(nothing_else_of_this_user_can_be_read, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  const std::string secret = (box.folder.path() / "secret").string();
+  BOOST_TEST(box.sh("cat " + secret + " 2>/dev/null || echo refused") == "refused\n");
+  BOOST_TEST(box.sh("cat /etc/shadow 2>/dev/null || echo refused") == "refused\n");
+  BOOST_TEST(box.sh("ls /root /home 2>/dev/null || echo refused") == "refused\n");
+  BOOST_TEST(box.sh("cat /proc/" + std::to_string(::getpid()) +
+                    "/environ 2>/dev/null || echo refused") == "refused\n");
+}
+
+BOOST_DATA_TEST_CASE(what_is_hidden_in_a_readable_folder_cannot_be_seen, kinds, kind) {
+  if (!is_here(kind)) return;
+  Box box(kind);
+  const fs::path inner = box.folder.path() / "given" / "fixtures";
+  fs::create_directory(inner);
+  std::ofstream(inner / "answers") << "truth\n";
+  box.sandbox.hidden = {inner};
+  BOOST_TEST(box.sh("cat " + (inner / "answers").string() + " 2>/dev/null || echo refused") ==
+             "refused\n");
+  BOOST_TEST(box.sh("cat " + (box.folder.path() / "given/file").string()) == "contents\n");
+}
+
+BOOST_DATA_TEST_CASE(links_out_of_what_is_given_lead_nowhere, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  fs::create_symlink("../secret", box.folder.path() / "given" / "link");
+  BOOST_TEST(box.sh("cat " + (box.folder.path() / "given/link").string() +
+                    " 2>/dev/null || echo refused") == "refused\n");
+}
+
+BOOST_DATA_TEST_CASE(temporary_files_can_be_written_and_the_system_cannot, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  BOOST_TEST(box.sh("echo text >$TMPDIR/file && cat $TMPDIR/file && cd && pwd | grep -c .") ==
+             "text\n1\n");
+  BOOST_TEST(box.sh("for f in /usr/x /etc/x /x /dev/x /var/tmp/x; do "
+                    "echo >$f && echo $f; done 2>/dev/null; echo done") == "done\n");
+}
+
+BOOST_AUTO_TEST_CASE(temporary_files_are_gone_with_the_namespace) {
+  if (!is_here(SandboxKind::bubblewrap)) return;
+  const Box box(SandboxKind::bubblewrap);
+  BOOST_TEST(box.sh("echo text >/tmp/prenorm_left && ls /tmp/prenorm_left") ==
+             "/tmp/prenorm_left\n");
+  BOOST_TEST(!fs::exists("/tmp/prenorm_left"));
+  BOOST_TEST(box.sh("ls /tmp/prenorm_left 2>/dev/null || echo gone") == "gone\n");
+}
+
+BOOST_DATA_TEST_CASE(the_environment_is_empty_and_descriptors_are_not_inherited, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  ::setenv("PRENORM_SECRET", "truth", 1);
+  const std::string variables = box.sh("env");
+  ::unsetenv("PRENORM_SECRET");
+  BOOST_TEST(variables.find("truth") == variables.npos);
+  BOOST_TEST(variables.find("PRENORM_HOME") == variables.npos);
+  BOOST_TEST(variables.find("OMP_NUM_THREADS=1") != variables.npos);
+  const int file = ::open((box.folder.path() / "secret").c_str(), O_RDONLY);  // not close-on-exec
+  // Python, as a shell may hold descriptors of its own; one more is that of the listing.
+  BOOST_TEST(
+      box.python("print([n for n in sorted(map(int, os.listdir('/proc/self/fd'))) if n > 4])") ==
+      "[]\n");
+  ::close(file);
+}
+
+BOOST_DATA_TEST_CASE(there_is_no_network, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  BOOST_TEST(box.python("import socket\n"
+                        "for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):\n"
+                        "  try: socket.socket(family); print('made')\n"
+                        "  except OSError as error: print(type(error).__name__)") ==
+             "PermissionError\nPermissionError\nPermissionError\n");
+}
+
+BOOST_DATA_TEST_CASE(other_processes_cannot_be_signalled, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  const std::string self = std::to_string(::getpid());
+  const std::string said =
+      box.python("for pid in (" + self +
+                 ", -1, 1):\n"
+                 "  try: os.kill(pid, 0) if pid != -1 else None; print('sent', pid)\n"
+                 "  except OSError: print('refused', pid)");
+  BOOST_TEST(said.find("sent " + self) == said.npos);
+  BOOST_TEST(box.sh("kill -9 " + self + " 2>/dev/null; echo alive") == "alive\n");
+}
+
+BOOST_DATA_TEST_CASE(forbidden_system_calls_end_the_process, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  const auto call = [&box](const std::string& numbers) {
+    return box.python("import ctypes\nctypes.CDLL(None).syscall(" + numbers +
+                      ")\nprint('went on')");
+  };
+  BOOST_TEST(call("101, 0, 0, 0, 0") == "killed by SIGSYS");        // ptrace
+  BOOST_TEST(call("272, 0x10000000") == "killed by SIGSYS");        // unshare, a user namespace
+  BOOST_TEST(call("165, 0, 0, 0, 0, 0") == "killed by SIGSYS");     // mount
+  BOOST_TEST(call("310, 1, 0, 0, 0, 0, 0") == "killed by SIGSYS");  // process_vm_readv
+  BOOST_TEST(call("321, 0, 0, 0") == "killed by SIGSYS");           // bpf
+  BOOST_TEST(call("323, 0") == "killed by SIGSYS");                 // userfaultfd
+  BOOST_TEST(box.python("import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+                        "libc.syscall(425, 1, 0)\nprint(errno.errorcode[ctypes.get_errno()])\n"
+                        "print(libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0))") ==
+             "ENOSYS\n-1\n");  // io_uring_setup; clone with a user namespace
+}
+
+BOOST_DATA_TEST_CASE(limits_are_kept, kinds, kind) {
+  if (!is_here(kind)) return;
+  Box box(kind);
+  box.sandbox.scratch = 1 << 20;
+  BOOST_TEST(box.sh("head -c 3000000 /dev/zero >$TMPDIR/large; echo $?").find("0\n") != 0);
+  box.sandbox.processes = 20;
+  BOOST_TEST(box.sh("for i in $(seq 100); do sleep 20 & done 2>/dev/null; sleep 20") ==
+             "had more than 20 processes and threads");
+  box.sandbox.processes = 0;
+  box.sandbox.memory = 200u << 20;
+  BOOST_TEST(box.python("import time\nx = [bytearray(b'x' * (400 << 20))]\ntime.sleep(20)") ==
+             "took more than 0.195 GiB of memory");
+  box.sandbox.memory = 0;
+  box.sandbox.cpu_seconds = 1;
+  BOOST_TEST(box.sh("while :; do :; done") == "killed by SIGKILL");
+  box.sandbox.cpu_seconds = 0;
+  BOOST_TEST(box.sh("sleep 20", 0.2) == "no answer within the time limit");
+}
+
+BOOST_DATA_TEST_CASE(nothing_outlives_it, kinds, kind) {
+  if (!is_here(kind)) return;
+  Box box(kind);
+  // A daemon: two forks and a session of its own, where that is allowed.
+  const std::string marker = "271828.1828";
+  box.python(
+      "import subprocess, sys, time\n"
+      "for session in (True, False):\n"
+      "  try: subprocess.Popen(['sleep', '" +
+      marker +
+      "'], start_new_session=session)\n"
+      "  except Exception: pass\n"
+      "print('started')");
+  const auto still_there = [&marker] {
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "cmdline");
+      std::string line;
+      std::getline(file, line);
+      if (line.find(marker) != line.npos) return true;
+    }
+    return false;
+  };
+  for (int i = 0; i < 100 && still_there(); ++i) std::this_thread::sleep_for(20ms);
+  BOOST_TEST(!still_there());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_sandbox_the_command_is_itself) {
+  Process::Command command;
+  command.program = "/bin/echo";
+  command.arguments = {"word"};
+  const Process::Command same = confined(command, {});
+  BOOST_TEST(same.program == command.program);
+  BOOST_TEST(same.arguments == command.arguments);
+}
+
+BOOST_AUTO_TEST_CASE(a_path_that_is_not_there_is_told) {
+  Sandbox box;
+  box.kind = SandboxKind::bubblewrap;
+  box.readable = {"/no/such/file"};
+  BOOST_CHECK_EXCEPTION(confined({}, box), std::runtime_error, [](const std::runtime_error& error) {
+    return std::string(error.what()) == "no such file: /no/such/file";
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,191 @@
+// Submissions: recognized, copied, built; whatever they hold, only bytes of it are read.
+#include "grade/snapshot.hpp"
+#include "grade/submission.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace prenorm::harness;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The best sandbox that there is here.
+SubmissionOptions options() {
+  SubmissionOptions options;
+  options.sandbox =
+      unavailable(SandboxKind::bubblewrap) ? SandboxKind::process : SandboxKind::bubblewrap;
+  return options;
+}
+
+std::string refusal(const fs::path& path) {
+  try {
+    Submission submission(path, options(), Adapters());
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+constexpr const char* project =
+    "cmake_minimum_required(VERSION 3.20)\nproject(mine CXX)\n"
+    "find_package(prenorm 0.1 REQUIRED)\nprenorm_add_solution(mine mine.cpp)\n";
+constexpr const char* source =
+    "#include <prenorm/prenorm.hpp>\n#include <cmath>\n"
+    "template <class T> void twice(prenorm::View<const T> x, prenorm::View<T> y) {\n"
+    "  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = T(std::exp(double(x[i])));\n}\n"
+    "PRENORM_SOLUTION(kDLCPU)\nPRENORM_EXPORT(twice, twice)\n";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(submission)
+
+BOOST_AUTO_TEST_CASE(a_snapshot_copies_files_and_keeps_links_as_links) {
+  const TemporaryFolder folder;
+  const fs::path from = folder.path() / "from", to = folder.path() / "to";
+  write(from / "a" / "b.py", "text");
+  write(from / "run.sh", "#!/bin/sh\n");
+  fs::permissions(from / "run.sh", fs::perms::owner_all);
+  fs::create_symlink("/etc/passwd", from / "link");
+  fs::create_symlink("..", from / "a" / "up");
+  BOOST_TEST(copy_snapshot(from, to).empty());
+  BOOST_TEST(read(to / "a" / "b.py") == "text");
+  BOOST_TEST(fs::read_symlink(to / "link") == "/etc/passwd");
+  BOOST_TEST(fs::read_symlink(to / "a" / "up") == "..");
+  BOOST_TEST(::access((to / "run.sh").c_str(), X_OK) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_snapshot_leaves_out_what_is_no_work) {
+  const TemporaryFolder folder;
+  const fs::path from = folder.path() / "from", to = folder.path() / "to";
+  write(from / "kept.py", "");
+  write(from / ".git" / "config", "");
+  write(from / "__pycache__" / "x.pyc", "");
+  write(from / "old_build" / "CMakeCache.txt", "");
+  write(from / "my_env" / "pyvenv.cfg", "");
+  BOOST_TEST(::mkfifo((from / "pipe").c_str(), 0600) == 0);
+  std::ofstream(from / "large").seekp((65 << 20) - 1).put('x');
+  std::vector<std::string> left_out = copy_snapshot(from, to);
+  std::ranges::sort(left_out);
+  BOOST_REQUIRE(left_out.size() == 2u);
+  BOOST_TEST(left_out[0] == "left out: large (larger than 64 MiB)");
+  BOOST_TEST(left_out[1] == "left out: pipe (no file, folder or link)");
+  BOOST_TEST(std::distance(fs::directory_iterator(to), fs::directory_iterator()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_submitted_is_told) {
+  const TemporaryFolder folder;
+  const std::string name = folder.path().string();
+  BOOST_TEST(refusal(name + "/none") == name + "/none: no such file or folder");
+  write(folder.path() / "essay.txt", "");
+  BOOST_TEST(refusal(name + "/essay.txt").starts_with(name + "/essay.txt: wanted a folder"));
+  BOOST_TEST(refusal(name).starts_with(name + ": nothing in it that can be graded"));
+  fs::create_symlink("essay.txt", folder.path() / "lib.so");
+  BOOST_TEST(refusal(name + "/lib.so") ==
+             name + "/lib.so: is a symbolic link; name what it points to");
+  write(folder.path() / "adapters.py", "");
+  BOOST_TEST(refusal(name + "/adapters.py") ==
+             name + "/adapters.py: is Python, and the rubric names no adapters");
+}
+
+BOOST_AUTO_TEST_CASE(a_project_is_built_and_its_symbols_are_listed) {
+  const TemporaryFolder folder;
+  write(folder.path() / "mine" / "CMakeLists.txt", project);
+  write(folder.path() / "mine" / "mine.cpp", source);
+  const Submission submission(folder.path() / "mine", options(), Adapters());
+  BOOST_TEST(name(submission.status()) == "PASSED", submission.message());
+  BOOST_TEST(submission.name() == "mine");
+  BOOST_TEST((submission.kind() == SubmissionKind::cmake));
+  BOOST_TEST(std::ranges::count(submission.imports(), "exp") == 1);
+  Solution solution = submission.solution();
+  BOOST_TEST(solution.load(), solution.message());
+  BOOST_TEST(solution.functions().contains("twice"));
+  BOOST_TEST(!fs::exists(folder.path() / "mine" / "build"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_project_is_told_without_paths_of_ours) {
+  const TemporaryFolder folder;
+  write(folder.path() / "mine" / "CMakeLists.txt", project);
+  write(folder.path() / "mine" / "mine.cpp", "int f( {\n");
+  const auto message_of = [&] {
+    const Submission submission(folder.path() / "mine", options(), Adapters());
+    BOOST_TEST(name(submission.status()) == "COMPILE_ERROR");
+    return submission.message();
+  };
+  std::string message = message_of();
+  BOOST_TEST(message.starts_with("it does not compile | mine.cpp:1:"), message);
+  write(folder.path() / "mine" / "mine.cpp", "int nothing;\n");
+  message = message_of();
+  BOOST_TEST(message == "builds no library that exports prenorm_abi");
+  write(folder.path() / "mine" / "CMakeLists.txt", "message(FATAL_ERROR \"not today\")");
+  message = message_of();
+  BOOST_TEST(message.starts_with("cmake could not configure it"), message);
+}
+
+BOOST_AUTO_TEST_CASE(a_build_without_an_end_is_ended) {
+  const TemporaryFolder folder;
+  write(folder.path() / "mine" / "CMakeLists.txt", "execute_process(COMMAND sleep 100)\n");
+  SubmissionOptions limited = options();
+  limited.build_seconds = 1;
+  const Submission submission(folder.path() / "mine", limited, Adapters());
+  BOOST_TEST(name(submission.status()) == "COMPILE_ERROR");
+  BOOST_TEST(submission.message() == "is not built within 1 s");
+}
+
+BOOST_AUTO_TEST_CASE(a_library_runs_as_a_copy_and_may_name_a_variant) {
+  const fs::path file = fs::path(std::getenv("PRENORM_TEST_SOLUTIONS")) / "libmisbehaving.so";
+  const Submission submission(file, options(), Adapters());
+  BOOST_TEST((submission.kind() == SubmissionKind::library));
+  Solution solution = submission.solution();
+  BOOST_TEST(solution.load(), solution.message());
+  const Submission variant(file / "some", options(), Adapters());
+  BOOST_TEST(variant.solution().variant() == "some");
+  BOOST_TEST(variant.name() == file.filename().string() + "/some");
+}
+
+BOOST_AUTO_TEST_CASE(a_device_is_there_for_those_that_ask_for_one) {
+  const fs::path solutions = std::getenv("PRENORM_TEST_SOLUTIONS");
+  const auto message_of = [](const fs::path& library) {
+    const Submission submission(library, options(), Adapters());
+    Solution solution = submission.solution();
+    return solution.load() ? "device: " + std::to_string(solution.on_device()) : solution.message();
+  };
+  BOOST_TEST(message_of(solutions / "libon_device.so") == "no CUDA device");
+  ::setenv("PRENORM_CUDA_DRIVER", (solutions / "libfake_cuda.so").c_str(), 1);
+  BOOST_TEST(message_of(solutions / "libon_device.so") == "device: 1");
+  BOOST_TEST(message_of(solutions / "libpair.so") == "device: 0");
+  ::unsetenv("PRENORM_CUDA_DRIVER");
+}
+
+BOOST_AUTO_TEST_CASE(outputs_are_read_by_problem) {
+  const TemporaryFolder folder;
+  OutputsFile outputs;
+  outputs.problem = "square";
+  outputs.entries.push_back({"small", "y", Tensor(DType::float32, {2, 3})});
+  write_outputs(folder.path() / "any_name.h5", outputs);
+  const Submission submission(folder.path(), options(), Adapters());
+  BOOST_TEST(name(submission.status()) == "PASSED", submission.message());
+  BOOST_REQUIRE(submission.outputs("square") != nullptr);
+  BOOST_TEST(submission.outputs("square")->entries.size() == 1u);
+  BOOST_TEST(submission.outputs("other") == nullptr);
+  write(folder.path() / "broken.h5", "no HDF5");
+  const Submission broken(folder.path(), options(), Adapters());
+  BOOST_TEST(name(broken.status()) == "BAD_FIXTURE");
+  BOOST_TEST(broken.message().starts_with("broken.h5: "), broken.message());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
