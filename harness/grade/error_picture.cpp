@@ -174,7 +174,7 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
   const std::optional<Place> worst =
       report == nullptr ? std::nullopt : place_in(map, report->worst_index);
   if (worst) {
-    const double radius = std::max(6.0, .75 * std::min(cell_width, cell_height));
+    const double radius = std::max(6.0, .45 * std::min(cell_width, cell_height));
     for (const char* kind : {"ring halo", "ring"}) {
       text += fmt::format("<circle class=\"{}\" cx=\"{:g}\" cy=\"{:g}\" r=\"{:g}\"/>", kind,
                           left + (static_cast<double>(worst->column) + .5) * cell_width,
