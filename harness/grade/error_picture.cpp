@@ -110,7 +110,8 @@ std::string picture_style() {
       {{122, 58, 12}, {217, 95, 14}, {254, 196, 79}, {255, 255, 229}}};
   return "svg{max-width:100%;height:auto;display:block}\n"
          "svg text{font:12px system-ui,sans-serif;fill:currentColor}\n"
-         ".map path{stroke:currentColor;fill:none}.bars rect{fill:currentColor}\n"
+         ".map path{stroke:currentColor;fill:none}.bars rect{fill:currentColor;stroke:var(--line);"
+         "stroke-width:.5}\n"
          ".map .nf{fill:url(#cell);stroke:none}.bars .nf{fill:url(#hatch)}\n"
          ".ground{fill:#fff}.mark{stroke:#000;stroke-width:.14;fill:none}\n"
          ".hatch{stroke:#000;stroke-width:2;fill:none}\n"
