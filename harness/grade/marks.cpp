@@ -112,6 +112,8 @@ Marks Marker::finish(Solution& mistakes) {
     }
   }
   marks_.cases = std::move(cases);
+  fresh_.clear();  // of many problems that is much
+  evidence_.wrong.clear();
   return std::move(marks_);
 }
 

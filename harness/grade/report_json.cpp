@@ -64,14 +64,15 @@ std::string grade_json(const Grading& grading, bool secret) {
   object["points"] = grading.points();
   object["earned"] = grading.earned();
   object["seconds"] = grading.seconds;
-  Json& items = object["items"] = Json::array();
-  Json& results = object["results"] = Json::array();
+  Json items = Json::array(), results = Json::array();
   for (const GradedItem& item : grading.items) {
     items.push_back(item_object(item));
     for (const GradedCase& graded : item.cases) {
       results.push_back(case_object(item, graded, secret));
     }
   }
+  object["items"] = std::move(items);
+  object["results"] = std::move(results);
   object["summary"] = to_object(summarize(grading.results(secret), true));
   return to_text(object);
 }

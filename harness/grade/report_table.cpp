@@ -30,25 +30,34 @@ Tone tone_of(double earned, double points) {
   return earned >= points ? Tone::good : earned > 0 ? Tone::plain : Tone::bad;
 }
 
-/// "float32 24/24, far positions 2/10".
-std::string groups_text(const GradedItem& item) {
-  std::vector<std::string> parts;
-  for (const GradedGroup& group : item.groups) {
-    parts.push_back(
-        fmt::format("{}{} {}/{}", group.earned ? "" : "! ", group.name, group.passed, group.total));
-  }
-  return joined(parts);
+std::string share_text(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{}/{}", part, whole);
 }
 
+/// A row an item; below one of which some cases passed, and which has not earned everything, a row
+/// a group with its part of the points.
 Table overview(const Grading& grading) {
   Table table;
-  table.head = {"item", "points", "cases passed, by group (!: not earned)"};
+  table.head = {"item", "points", "cases passed"};
   for (const GradedItem& item : grading.items) {
     const Tone tone = tone_of(item.earned, item.points);
+    const auto passed = std::ranges::count(
+        item.cases, Status::passed, [](const GradedCase& graded) { return graded.result.status; });
     table.rows.push_back({{printable(item.name), tone},
                           {points_text(item.earned) + " / " + points_text(item.points), tone},
-                          {printable(groups_text(item), 2000),
-                           item.earned >= item.points ? Tone::quiet : Tone::plain}});
+                          {share_text(passed, std::ssize(item.cases)), tone}});
+    if (item.earned >= item.points || passed == 0) continue;
+    std::int64_t shares = 0;
+    for (const GradedGroup& group : item.groups) shares += group.share;
+    for (const GradedGroup& group : item.groups) {
+      const double worth =
+          item.points * static_cast<double>(group.share) / static_cast<double>(shares);
+      const Tone quiet = group.earned ? Tone::quiet : Tone::bad;
+      table.rows.push_back(
+          {{"  " + printable(group.name), quiet},
+           {"  " + (group.earned ? points_text(worth) : "0") + " / " + points_text(worth), quiet},
+           {"  " + share_text(group.passed, group.total), quiet}});
+    }
   }
   return table;
 }
