@@ -3,6 +3,7 @@
 #include "printable.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -76,16 +77,20 @@ std::string digits(const Tensor& tensor, std::int64_t i) {
   return text;
 }
 
-/// Where two equal calls gave other bits: "y at [3]: 1, then 2"; empty where nowhere.
+/// Where two equal calls gave other bits, NaNs aside: "y at [3]: 1, then 2"; empty where nowhere.
 std::string difference(const Signature& signature, const std::vector<Tensor>& first,
                        const std::vector<Tensor>& second) {
   for (std::size_t output = 0; output < first.size(); ++output) {
     const Tensor &a = first[output], &b = second[output];
-    const auto at = std::mismatch(a.data.begin(), a.data.end(), b.data.begin()).first;
-    if (at == a.data.end()) continue;
-    const auto i = (at - a.data.begin()) / static_cast<std::ptrdiff_t>(size_of(a.dtype));
-    return signature.outputs[output].name + " at " + to_text(index_of(i, a.shape)) + ": " +
-           digits(a, i) + ", then " + digits(b, i);
+    const std::size_t size = size_of(a.dtype);
+    for (std::int64_t i = 0; i < a.size(); ++i) {
+      const std::size_t at = static_cast<std::size_t>(i) * size;
+      if (std::memcmp(a.data.data() + at, b.data.data() + at, size) == 0) continue;
+      // Which of two NaNs a vector unit passes on, and so its sign, is nobody's choice.
+      if (std::isnan(a.at(i)) && std::isnan(b.at(i))) continue;
+      return signature.outputs[output].name + " at " + to_text(index_of(i, a.shape)) + ": " +
+             digits(a, i) + ", then " + digits(b, i);
+    }
   }
   return "";
 }

@@ -118,7 +118,8 @@ std::vector<std::string> limit_words(const Sandbox& sandbox) {
   };
   add("--cpu", static_cast<std::size_t>(std::ceil(sandbox.cpu_seconds)));
   add("--file-size", sandbox.scratch);
-  add("--tasks", sandbox.processes);
+  // Without a user namespace that limit would count all processes of the user.
+  if (sandbox.kind == SandboxKind::bubblewrap) add("--tasks", sandbox.processes);
   if (sandbox.devices) words.emplace_back("--with-device");
   return words;
 }

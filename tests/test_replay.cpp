@@ -175,6 +175,12 @@ BOOST_AUTO_TEST_CASE(the_same_call_must_give_the_same_bits) {
   check(example.replay("twice", open("misbehaving", "nondeterministic"), once), Status::passed, "");
 }
 
+BOOST_AUTO_TEST_CASE(a_nan_has_no_sign) {
+  Example example = twice();
+  example.loaded.expected[0].set(0, std::nan(""));
+  check(example.replay("twice", open("misbehaving", "nan_of_either_sign")), Status::passed, "");
+}
+
 BOOST_AUTO_TEST_CASE(a_crash_in_the_second_call_counts) {
   check(twice().replay("twice", open("misbehaving", "crashes_second_time")), Status::runtime_error,
         "in a second call with the same inputs: killed by SIGSEGV at address 0x40");

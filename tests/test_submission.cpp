@@ -157,6 +157,20 @@ BOOST_AUTO_TEST_CASE(a_library_runs_as_a_copy_and_may_name_a_variant) {
   BOOST_TEST(variant.name() == file.filename().string() + "/some");
 }
 
+BOOST_AUTO_TEST_CASE(a_device_is_there_for_those_that_ask_for_one) {
+  const fs::path solutions = std::getenv("PRENORM_TEST_SOLUTIONS");
+  const auto message_of = [](const fs::path& library) {
+    const Submission submission(library, options(), Adapters());
+    Solution solution = submission.solution();
+    return solution.load() ? "device: " + std::to_string(solution.on_device()) : solution.message();
+  };
+  BOOST_TEST(message_of(solutions / "libon_device.so") == "no CUDA device");
+  ::setenv("PRENORM_CUDA_DRIVER", (solutions / "libfake_cuda.so").c_str(), 1);
+  BOOST_TEST(message_of(solutions / "libon_device.so") == "device: 1");
+  BOOST_TEST(message_of(solutions / "libpair.so") == "device: 0");
+  ::unsetenv("PRENORM_CUDA_DRIVER");
+}
+
 BOOST_AUTO_TEST_CASE(outputs_are_read_by_problem) {
   const TemporaryFolder folder;
   OutputsFile outputs;

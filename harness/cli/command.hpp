@@ -25,6 +25,7 @@ void add_bench(CLI::App& app, Action& chosen);
 void add_fixtures(CLI::App& app, Action& chosen);
 void add_mistakes(CLI::App& app, Action& chosen);
 void add_diff(CLI::App& app, Action& chosen);
+void add_new(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 
 /// The subcommands of `fixtures`.

@@ -2,6 +2,7 @@
 
 #include "report/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace prenorm::harness {
@@ -38,6 +39,41 @@ std::string describe_tolerance(const std::optional<Tolerance>& tolerance) {
 std::string describe_tolerances(const std::optional<Tolerance>& tolerance,
                                 const std::optional<Tolerance>& tf32) {
   return describe_tolerance(tolerance) + (tf32 ? "; tf32: " + describe_tolerance(tf32) : "");
+}
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string result;
+  std::size_t column = indent;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::size_t length = display_width(text.substr(begin, end - begin));
+    if (column > indent && column + 1 + length > width) {
+      result += '\n';
+      result.append(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += text.substr(begin, end - begin);
+    column += length;
+    begin = end + 1;
+  }
+  return result;
+}
+
+std::string wrapped_signature(const std::string& signature, std::size_t indent, std::size_t width) {
+  constexpr char kept_together = '\x01';
+  std::string text = signature;
+  bool inside = false;
+  for (char& c : text) {
+    inside = (inside || c == '[') && c != ']';
+    if (c == ' ' && inside) c = kept_together;
+  }
+  text = wrapped(text, indent, width);
+  std::ranges::replace(text, kept_together, ' ');
+  return text;
 }
 
 }  // namespace prenorm::harness

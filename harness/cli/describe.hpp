@@ -17,4 +17,11 @@ std::string describe_tolerance(const std::optional<Tolerance>& tolerance);
 std::string describe_tolerances(const std::optional<Tolerance>& tolerance,
                                 const std::optional<Tolerance>& tf32);
 
+/// Breaks words so that lines have at most `width` columns, the following ones indented; what
+/// stands before the first word takes `indent` columns too.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width);
+
+/// The signature, broken between tensors only and never inside brackets.
+std::string wrapped_signature(const std::string& signature, std::size_t indent, std::size_t width);
+
 }  // namespace prenorm::harness

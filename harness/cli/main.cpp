@@ -63,6 +63,7 @@ int run(int argc, char** argv) {
   add_fixtures(app, chosen);
   add_mistakes(app, chosen);
   add_diff(app, chosen);
+  add_new(app, chosen);
   add_doctor(app, chosen);
 
   const std::span words(argv, static_cast<std::size_t>(argc));

@@ -122,42 +122,6 @@ std::vector<std::string> on_devices(const std::string& problem, SolutionPool& po
   return texts;
 }
 
-/// Breaks words so that lines have at most `width` columns, the following ones indented.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string result;
-  std::size_t column = indent;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::size_t length = display_width(text.substr(begin, end - begin));
-    if (column > indent && column + 1 + length > width) {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += ' ';
-      ++column;
-    }
-    result += text.substr(begin, end - begin);
-    column += length;
-    begin = end + 1;
-  }
-  return result;
-}
-
-/// The signature, broken between tensors only and never inside brackets.
-std::string wrapped_signature(const std::string& signature, std::size_t indent, std::size_t width) {
-  constexpr char kept_together = '\x01';
-  std::string text = signature;
-  bool inside = false;
-  for (char& c : text) {
-    inside = (inside || c == '[') && c != ']';
-    if (c == ' ' && inside) c = kept_together;
-  }
-  text = wrapped(text, indent, width);
-  std::ranges::replace(text, kept_together, ' ');
-  return text;
-}
-
 std::string fact(const std::string& what, const std::string& value) {
   constexpr std::size_t indent = 12;
   return padded(what, indent) + wrapped(value, indent, 100) + "\n";

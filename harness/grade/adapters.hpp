@@ -1,5 +1,5 @@
 // Which Python function solves which problem, and how its arguments are made of a call's: data
-// beside the rubrics (fixtures/rubrics/adapters-*.toml, whose README.md tells the format).
+// beside the rubrics (fixtures/rubrics/adapters-*.toml; fixtures/README.md tells the format).
 #pragma once
 
 #include "fixture.hpp"

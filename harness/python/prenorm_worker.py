@@ -17,6 +17,7 @@ whatever it believes of itself, the program that asked judges only the bytes tha
 """
 
 import array
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -39,7 +40,7 @@ LOADED, LOAD_FAILED, RETURNED, BANDWIDTH = 101, 102, 103, 105
 # How a call went.
 BACK, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE = 0, 2, 3, 5, 6
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2  # what a function returns
-LONGEST_TEXT = 600  # characters of an exception's message that are told
+LONGEST_TEXT = 400  # characters of an exception's message that are told
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool")
 BFLOAT16 = DTYPES.index("bfloat16")
 
@@ -111,6 +112,11 @@ class Call:
 def text(value):
     data = value.encode("utf-8", "replace")
     return struct.pack("<I", len(data)) + data
+
+
+def cut(value, most):
+    """The text's UTF-8, of at most so many bytes and in whole characters."""
+    return value.encode("utf-8", "replace")[:most].decode("utf-8", "ignore").encode()
 
 
 class Connection:
@@ -222,7 +228,9 @@ class NumPyTensors:
         else:
             stored = self.numpy.ndarray(tensor.shape, dtype, memory, tensor.region.offset)
         if self.dtypes[tensor.dtype] is None:
-            return (stored.astype(self.numpy.uint32) << 16).view(self.numpy.float32)
+            bits = stored.astype(self.numpy.uint32)
+            bits <<= self.numpy.uint32(16)
+            return bits.view(self.numpy.float32)
         return stored
 
     def materialize(self, value):
@@ -283,9 +291,13 @@ def product(numbers):
 
 def import_tensors():
     """torch or NumPy, from the interpreter alone: nothing of the submission can be found yet."""
+    gc.disable()  # what is imported stays: looking through it for garbage only takes time
     for name, kind in (("torch", TorchTensors), ("numpy", NumPyTensors)):
         try:
-            return kind(importlib.import_module(name))
+            tensors = kind(importlib.import_module(name))
+            gc.freeze()
+            gc.enable()
+            return tensors
         except ModuleNotFoundError as error:
             if error.name != name:
                 raise
@@ -359,19 +371,17 @@ class Submission:
         while home != self.folder and os.path.isfile(os.path.join(home, "__init__.py")):
             package = os.path.basename(home) + ("." + package if package else "")
             home = os.path.dirname(home)
-        places = [os.path.dirname(self.file), home, root]
-        if os.path.isdir(os.path.join(root, "src")):
-            places.append(os.path.join(root, "src"))
+        places = [home, root, os.path.join(root, "src"), os.path.dirname(self.file)]
+        places = [place for place in places if os.path.isdir(place)]
         sys.path[:0] = list(dict.fromkeys(places))
         sys.argv = [self.file]
         os.chdir(root)
         if package:
-            importlib.import_module(package)
-        name = package + "." + name if package else name
-        spec = importlib.util.spec_from_file_location(name, self.file)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
+            module = importlib.import_module(package + "." + name)
+        else:
+            spec = importlib.util.spec_from_file_location(name, self.file)
+            module = sys.modules[name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
         for problem, adapter in self.adapters.items():
             function = getattr(module, adapter["function"], None)
             if callable(function):
@@ -611,7 +621,7 @@ class Worker:
             answer = answer_call(self.submission, call, memory)
         finally:
             self.settings.restore()
-        message = answer.message.encode("utf-8", "replace")[: call.error.bytes - 1]
+        message = cut(answer.message, call.error.bytes - 1)
         memory[call.error.offset : call.error.offset + len(message) + 1] = message + b"\0"
         self.reply(call, answer)
 
@@ -627,8 +637,11 @@ def limit_addresses(more):
     """A limit on the address space, to stay: what it is now and some more bytes; 0: none."""
     if more == 0:
         return
-    with open("/proc/self/statm") as file:
-        limit = int(file.read().split()[0]) * mmap.PAGESIZE + more
+    try:
+        with open("/proc/self/statm") as file:
+            limit = int(file.read().split()[0]) * mmap.PAGESIZE + more
+    except OSError:  # it may not look: then whoever confined it limits its memory too
+        return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     if hard != resource.RLIM_INFINITY:
         limit = min(limit, hard)

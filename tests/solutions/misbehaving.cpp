@@ -5,10 +5,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -212,6 +214,14 @@ PRENORM_API int prenorm_twice__nondeterministic(const prenorm_call* call) {
   do_it(call);
   const float last = 2 * x_of(call)[size_of(call) - 1];
   y_of(call)[size_of(call) - 1] = last * (1 + static_cast<float>(calls++) * 0x1p-22f);
+  return PRENORM_OK;
+}
+
+PRENORM_API int prenorm_twice__nan_of_either_sign(const prenorm_call* call) {
+  static int calls = 0;
+  do_it(call);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  y_of(call)[0] = std::copysign(nan, ++calls % 2 == 0 ? 1.0f : -1.0f);
   return PRENORM_OK;
 }
 

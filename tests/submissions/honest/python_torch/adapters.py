@@ -16,6 +16,8 @@ def widened(*tensors):
 
 def run_linear(d_in, d_out, weights, in_features):
     assert weights.shape == (d_out, d_in)
+    if d_in == 0:
+        raise ValueError("d_in is 0: there is nothing to sum over")
     x, w = widened(in_features, weights)
     return (x @ w.mT).to(in_features.dtype)
 
@@ -27,8 +29,6 @@ def run_embedding(vocab_size, d_model, weights, token_ids):
 
 
 def run_rmsnorm(d_model, eps, weights, in_features):
-    if d_model == 0 and in_features.numel() == 0 and in_features.shape[:-1].numel() > 0:
-        raise ValueError("d_model is 0")
     x, gain = widened(in_features, weights)
     mean_square = x.pow(2).mean(dim=-1, keepdim=True)
     return (x * torch.rsqrt(mean_square + eps) * gain).to(in_features.dtype)
@@ -50,6 +50,8 @@ def run_swiglu(d_model, d_ff, w1_weight, w2_weight, w3_weight, in_features):
 
 
 def run_softmax(in_features, dim):
+    if in_features.numel() == 0:
+        return torch.empty_like(in_features)
     x = widened(in_features)
     shifted = x - x.amax(dim=dim, keepdim=True)
     exponentials = shifted.exp()
@@ -72,14 +74,15 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
 
 
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    if Q.shape[-1] == 0 or K.shape[-2] == 0:
+        raise ValueError("attention needs at least one key, and d_k of at least 1")
     q, k, v = widened(Q, K, V)
     scores = q @ k.mT / math.sqrt(Q.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     # A query that attends to no key gets zeros, where softmax alone would give NaN.
     empty = (scores == -math.inf).all(dim=-1, keepdim=True)
-    shift = scores.amax(dim=-1, keepdim=True) if scores.shape[-1] > 0 else 0
-    exponentials = (scores - torch.where(empty, 0.0, shift)).exp()
+    exponentials = (scores - torch.where(empty, 0.0, scores.amax(dim=-1, keepdim=True))).exp()
     total = exponentials.sum(dim=-1, keepdim=True)
     probabilities = exponentials / torch.where(empty, 1.0, total)
     return (probabilities @ v).to(Q.dtype)
@@ -98,6 +101,8 @@ def attention_of_heads(d_model, num_heads, weights, in_features, turn):
         heads_of(run_linear(d_model, d_model, w, in_features), num_heads) for w in (w_q, w_k, w_v)
     )
     length = in_features.shape[-2]
+    if length == 0:
+        return torch.empty_like(in_features)
     causal = torch.ones(length, length, dtype=torch.bool).tril()
     together = run_scaled_dot_product_attention(turn(q), turn(k), v, causal)
     return run_linear(d_model, d_model, w_o, together.transpose(-3, -2).flatten(-2))

@@ -1,0 +1,217 @@
+// prenorm new: a submission to start from, which builds and grades at 0 points.
+#include "cli/command.hpp"
+#include "cli/parallel.hpp"
+#include "cli/runner.hpp"
+#include "cli/selection.hpp"
+#include "cli/start.hpp"
+#include "cli/terminal.hpp"
+#include "grade/adapters.hpp"
+#include "grade/rubric.hpp"
+#include "printable.hpp"
+#include "report/text.hpp"
+#include "solution.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string folder, language, rubric;
+  std::vector<std::string> fixtures, problems;
+};
+
+/// The words that templates leave open: @FUNCTIONS@ and others.
+using Words = std::map<std::string, std::string>;
+
+std::string filled(const std::string& pattern, const Words& words) {
+  std::string text;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::size_t begin = std::min(pattern.find('@', at), pattern.size());
+    const std::size_t end = pattern.find('@', begin + 1);
+    text += pattern.substr(at, begin - at);
+    at = begin;
+    if (begin == pattern.size()) break;
+    const auto found = end == std::string::npos
+                           ? words.end()
+                           : words.find(pattern.substr(begin + 1, end - begin - 1));
+    text += found == words.end() ? "@" : found->second;
+    at = found == words.end() ? begin + 1 : end + 1;
+  }
+  return text;
+}
+
+/// Throws unless it is an empty folder, or none yet.
+void require_empty(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (!fs::exists(status)) return;
+  if (!fs::is_directory(status)) {
+    throw UsageError(folder.string() + ": that is a file; wanted a folder, empty or not yet there");
+  }
+  const bool empty = fs::is_empty(folder, error);
+  if (error) throw UsageError(folder.string() + ": " + error.message());
+  if (!empty) {
+    throw UsageError(folder.string() +
+                     ": the folder is not empty; wanted one that is, or not yet there");
+  }
+}
+
+/// The problems of the fixtures, those with the fewest arguments first: one is built of another.
+std::vector<StartProblem> problems_of(const Options& options, const std::optional<Rubric>& rubric) {
+  Selection selection;
+  selection.fixtures = options.fixtures;
+  selection.problems = options.problems;
+  std::vector<StartProblem> problems;
+  for (const File& file : open_files(selection, processors(), Requirements{.tolerances = false})) {
+    if (!file.fixture) throw UsageError(file.path + ": " + file.error);
+    const Fixture& fixture = *file.fixture;
+    const bool wanted = !rubric || std::ranges::any_of(rubric->items, [&](const RubricItem& item) {
+      return std::ranges::find(item.problems, fixture.problem()) != item.problems.end();
+    });
+    if (!wanted) continue;
+    problems.push_back(
+        {fixture.problem(), fixture.signature_text(), fixture.source(), fixture.signature()});
+  }
+  std::ranges::stable_sort(problems, {}, [](const StartProblem& problem) {
+    return problem.signature.inputs.size() + problem.signature.scalars.size();
+  });
+  return problems;
+}
+
+/// What Adapters::json() says, for those of the problems that have a function; the others go.
+nlohmann::ordered_json adapters_for(std::vector<StartProblem>& problems, const Rubric& rubric) {
+  if (rubric.adapters.empty()) {
+    throw UsageError("rubric " + rubric.name +
+                     " has no adapters, which say what Python functions are called");
+  }
+  std::map<std::string, std::string> signatures;
+  for (const StartProblem& problem : problems) signatures[problem.name] = problem.signature_text;
+  const Adapters adapters(rubric.path.parent_path() / rubric.adapters, signatures);
+  auto json = adapters.empty() ? nlohmann::ordered_json::object()
+                               : nlohmann::ordered_json::parse(adapters.json());
+  std::erase_if(problems,
+                [&](const StartProblem& problem) { return !json.contains(problem.name); });
+  return json;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) throw UsageError(path.string() + ": cannot be read");
+  return text;
+}
+
+/// Writes every template of the language; the names written, sorted.
+std::vector<std::string> write_files(const fs::path& folder, const std::string& language,
+                                     const Words& words) {
+  const fs::path templates = home() / "share/prenorm/templates" / language;
+  std::error_code error;
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(templates, error)) {
+    if (entry.path().extension() != ".in") continue;
+    std::string name = entry.path().stem();
+    if (name == "gitignore") name = ".gitignore";
+    files[name] = filled(read(entry.path()), words);
+  }
+  if (files.empty()) throw UsageError(templates.string() + ": no templates there");
+  fs::create_directories(folder, error);
+  if (error) throw UsageError(folder.string() + ": " + error.message());
+  std::vector<std::string> names;
+  for (const auto& [name, text] : files) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << text;
+    if (!file.flush()) throw UsageError((folder / name).string() + ": cannot be written");
+    names.push_back(name);
+  }
+  return names;
+}
+
+int start(const Options& options) {
+  const fs::path folder = options.folder;
+  require_empty(folder);
+  const bool python = options.language == "python", device = options.language == "cuda";
+  std::optional<Rubric> rubric;
+  if (python || !options.rubric.empty()) {
+    rubric = read_rubric(options.rubric.empty() ? "cs336-2025" : options.rubric);
+  }
+  std::vector<StartProblem> problems = problems_of(options, python ? std::nullopt : rubric);
+  Words words{{"FUNCTIONS", ""}, {"EXPORTS", ""}, {"LIST", ""}};
+  if (python) {
+    const auto adapters = adapters_for(problems, *rubric);
+    for (const StartProblem& problem : problems) {
+      std::string& functions = words["FUNCTIONS"];
+      functions +=
+          (functions.empty() ? "" : "\n\n") + python_function(problem, adapters.at(problem.name));
+    }
+  }
+  if (problems.empty()) throw UsageError("there is no problem to start with: none is selected");
+  for (const StartProblem& problem : problems) {
+    words["LIST"] += "- `" + problem.name + "`\n";
+    if (python) continue;
+    words["FUNCTIONS"] += cpp_function(problem, device) + "\n";
+    words["EXPORTS"] += cpp_export(problem);
+  }
+  // The templates have the line's end.
+  for (const char* word : {"FUNCTIONS", "EXPORTS", "LIST"}) {
+    if (words[word].ends_with('\n')) words[word].pop_back();
+  }
+  words["FIRST"] = problems.front().name;
+  const std::string graded_by =
+      rubric ? shell_word(options.rubric.empty() ? rubric->name : options.rubric) : "cs336-2025";
+  words["RUBRIC"] = graded_by;
+  std::error_code ignored;
+  words["PREFIX"] = shell_word(fs::weakly_canonical(home(), ignored).string());
+
+  const std::vector<std::string> names = write_files(folder, options.language, words);
+  const std::string where = shell_word(options.folder), program = program_name();
+  std::string text =
+      fmt::format("{}: {}, each to be written; {}\n\nNext:\n", printable(options.folder),
+                  counted(problems.size(), "function"), joined(names));
+  if (!python) {
+    const std::string build = shell_word((folder / "build").string());
+    text += fmt::format("  cmake -S {} -B {} -DCMAKE_PREFIX_PATH={} && cmake --build {}\n", where,
+                        build, words["PREFIX"], build);
+    text += fmt::format("  {} verify --solution {}\n", program,
+                        shell_word((folder / "build/libmine.so").string()));
+  }
+  text += fmt::format("  {} grade {} --rubric {}\n", program, where, graded_by);
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+void add_new(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command =
+      *app.add_subcommand("new", "A submission to start from, which builds and grades at 0 points");
+  command.add_option("DIR", options->folder, "A folder that is empty, or not yet there")
+      ->required();
+  command.add_option("--language", options->language, "cpp, cuda or python")
+      ->required()
+      ->check(CLI::IsMember({"cpp", "cuda", "python"}))
+      ->type_name("NAME");
+  command
+      .add_option("--rubric", options->rubric,
+                  "Only its problems; in Python by its edition's names (default: cs336-2025)")
+      ->type_name("NAME|FILE");
+  add_repeatable(command, "--problem", options->problems,
+                 "Only this one, or those that match a glob")
+      ->type_name("NAME");
+  add_repeatable(command, "--fixtures", options->fixtures, "A file or a folder of them")
+      ->type_name("PATH");
+  command.footer(
+      "Examples:\n"
+      "  prenorm new mine --language cpp\n"
+      "  prenorm new mine --language python --rubric cs336-2024");
+  command.callback([options, &chosen] { chosen = [options] { return start(*options); }; });
+}
+
+}  // namespace prenorm::harness

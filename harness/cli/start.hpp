@@ -1,0 +1,30 @@
+// Functions to start from, written out of signatures: for `prenorm new`.
+#pragma once
+
+#include "signature.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace prenorm::harness {
+
+/// What a start knows of a problem.
+struct StartProblem {
+  std::string name;
+  std::string signature_text;
+  std::string source;
+  Signature signature;
+};
+
+/// A C++ function template that throws not_implemented, with the contract above it; `device`: with
+/// a Stream at the end of its parameters.
+std::string cpp_function(const StartProblem& problem, bool device);
+/// The line that exports it from namespace mine.
+std::string cpp_export(const StartProblem& problem);
+
+/// A Python function that raises NotImplementedError, with its arguments in a docstring.
+/// `adapter` is what Adapters::json() says of the problem. Throws std::invalid_argument for a name
+/// that is none in Python.
+std::string python_function(const StartProblem& problem, const nlohmann::ordered_json& adapter);
+
+}  // namespace prenorm::harness

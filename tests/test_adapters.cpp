@@ -1,0 +1,209 @@
+// The maps from problems to Python functions: what they become, every mistake in them, and the
+// shipped ones.
+#include "grade/adapters.hpp"
+
+#include "fixture_testing.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace prenorm::harness;
+using namespace prenorm::harness::testing;
+using nlohmann::json;
+
+namespace {
+
+const std::map<std::string, std::string> signatures{
+    {"mix",
+     "x[..., n, d], w[d_out, d], mask[..., n]: bool?; heads: int, eps: float = 1e-5, "
+     "flag: bool = true -> y[..., n, d_out]"},
+    {"two", "a[..., d], b[..., d] -> y[..., d]"},
+    {"plain", "x[d], extra[d, m]? -> y[d]"},
+};
+
+Adapters read(const std::string& text) {
+  const Scratch scratch;
+  std::ofstream(scratch / "map.toml") << text;
+  return Adapters(scratch / "map.toml", signatures);
+}
+
+/// The problem "mix" with those lines.
+json mix(const std::string& lines) {
+  return json::parse(read("[mix]\nfunction = \"f\"\n" + lines).json())["mix"];
+}
+
+/// The message behind the file's name.
+std::string wrong(const std::string& text) {
+  try {
+    read(text);
+  } catch (const std::invalid_argument& error) {
+    const std::string message = error.what();
+    const std::string file = "map.toml:";
+    BOOST_TEST(contains(message, file));
+    return message.substr(message.find(file) + file.size());
+  }
+  return "no error";
+}
+
+std::string wrong_mix(const std::string& lines) {
+  return wrong("[mix]\nfunction = \"f\"\n" + lines);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(adapters)
+
+BOOST_AUTO_TEST_CASE(names_become_places) {
+  const json made = mix(R"(arguments.z = "x"
+arguments.width = "d"
+arguments.length = "n"
+arguments.out = "d_out"
+arguments.weight = "w"
+arguments.h = "heads"
+arguments.e = "eps"
+)");
+  BOOST_TEST(made["function"] == "f");
+  BOOST_TEST(!made.contains("fold"));
+  BOOST_TEST(!made.contains("only"));
+  // In the order of the file.
+  const json wanted = json::parse(R"([
+    {"name": "z", "value": {"input": 0}}, {"name": "width", "value": {"dimension": [0, -1]}},
+    {"name": "length", "value": {"dimension": [0, -2]}},
+    {"name": "out", "value": {"dimension": [1, -2]}}, {"name": "weight", "value": {"input": 1}},
+    {"name": "h", "value": {"scalar": 0}}, {"name": "e", "value": {"scalar": 1}}])");
+  BOOST_TEST(made["arguments"] == wanted);
+}
+
+BOOST_AUTO_TEST_CASE(constants_dictionaries_blocks_and_not) {
+  const json made = mix(R"(arguments.b = 0.5
+arguments.a = 3
+arguments.weights."q.{N}.weight" = "w / heads"
+arguments.weights."ln.weight" = "x"
+arguments.train = false
+arguments.masked = "not mask"
+)");
+  const json wanted = json::parse(R"([
+    {"name": "b", "value": {"constant": 0.5}}, {"name": "a", "value": {"constant": 3}},
+    {"name": "weights", "value": {"dict": [
+      {"name": "q.{N}.weight", "value": {"input": 1, "blocks": {"scalar": 0}}},
+      {"name": "ln.weight", "value": {"input": 0}}]}},
+    {"name": "train", "value": {"constant": false}},
+    {"name": "masked", "value": {"input": 2, "not": true}}])");
+  BOOST_TEST(made["arguments"] == wanted);
+}
+
+BOOST_AUTO_TEST_CASE(inline_tables_mean_the_same) {
+  BOOST_TEST(mix("arguments = {b = 1, weights = {\"v\" = \"x\", \"u\" = \"w\"}, a = \"x\"}\n") ==
+             mix("[mix.arguments]\nb = 1\nweights.v = \"x\"\nweights.u = \"w\"\na = \"x\"\n"));
+}
+
+BOOST_AUTO_TEST_CASE(one_batch_axis_and_scalars_without_an_argument) {
+  const std::string two = R"([plain]
+function = "g"
+arguments.x = "x"
+[mix]
+function = "f"
+only.eps = 1e-5
+only.flag = true
+arguments.x = "x"
+)";
+  const json made = json::parse(read(two).json());
+  BOOST_TEST(made["mix"]["only"] == json::parse(R"([
+    {"scalar": 1, "name": "eps", "value": 1e-5}, {"scalar": 2, "name": "flag", "value": true}])"));
+  const std::map<std::string, std::string> one{{"p", "w[d], x[..., n, d] -> y[..., n, d]"}};
+  const Scratch scratch;
+  std::ofstream(scratch / "map.toml")
+      << "[p]\nfunction = \"f\"\nbatch_axes = 1\narguments.x = \"x\"\n";
+  const Adapters folding(scratch / "map.toml", one);
+  BOOST_TEST(json::parse(folding.json())["p"]["fold"] == json::parse(R"({"input": 1, "dims": 2})"));
+}
+
+BOOST_AUTO_TEST_CASE(cases_that_cannot_be_asked) {
+  const Adapters adapters = read(R"([mix]
+function = "f"
+only.eps = 1e-5
+arguments.weights."{N}" = "w / heads"
+)");
+  Case info;
+  info.inputs.resize(3);
+  info.inputs[1].emplace().type = {DType::float32, {6, 4}};
+  info.scalars = {std::int64_t{3}, 1e-5, true};
+  BOOST_TEST(adapters.cannot_ask("mix", info) == "");
+  BOOST_TEST(adapters.cannot_ask("other", info) == "");
+  BOOST_TEST(Adapters().cannot_ask("mix", info) == "");
+  info.scalars[1] = 0.1;
+  BOOST_TEST(adapters.cannot_ask("mix", info) ==
+             "f has no argument for eps, which is 0.1 here and not 1e-05");
+  info.scalars = {std::int64_t{4}, 1e-5, true};
+  BOOST_TEST(adapters.cannot_ask("mix", info) ==
+             "f takes its weights in blocks, and 6 rows do not split into 4");
+  info.scalars[0] = std::int64_t{0};
+  BOOST_TEST(contains(adapters.cannot_ask("mix", info), "do not split into 0"));
+}
+
+BOOST_AUTO_TEST_CASE(a_problem_without_a_fixture_is_left_out) {
+  const Adapters adapters = read("[other]\nfunction = \"f\"\narguments.x = \"no such\"\n");
+  BOOST_TEST(adapters.json() == "{}");
+  BOOST_TEST(Adapters().empty());
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_are_named) {
+  BOOST_TEST(wrong("[mix\n").starts_with("1: "));
+  BOOST_TEST(wrong("x = 1\n") == " x stands outside of a problem");
+  BOOST_TEST(wrong("[mix]\narguments.x = \"x\"\n") ==
+             " [mix]: function is missing: wanted its name as a text");
+  BOOST_TEST(wrong("[mix]\nfunction = 3\n") ==
+             " [mix]: function is missing: wanted its name as a text");
+  BOOST_TEST(wrong_mix("") == " [mix]: arguments are missing");
+  BOOST_TEST(wrong_mix("arguments = 3") == " [mix]: arguments is no table");
+  BOOST_TEST(wrong_mix("argument.x = \"x\"") ==
+             " [mix]: unknown key 'argument' (did you mean 'arguments'?)");
+  BOOST_TEST(wrong_mix("arguments.x = \"head\"")
+                 .starts_with(" [mix]: 'head' is not in the signature x[...,n,d],w[d_out,d],"));
+  BOOST_TEST(wrong_mix("arguments.x = \"head\"").ends_with("(did you mean 'heads'?)"));
+  BOOST_TEST(wrong_mix("arguments.x = [1]") == " [mix]: x: wanted a text, a number or a table");
+  BOOST_TEST(wrong_mix("arguments.x = \"not x\"") == " [mix]: 'not x': that tensor is not of bool");
+  BOOST_TEST(contains(wrong_mix("arguments.x = \"not heads\""), "'heads' is not in the signature"));
+  BOOST_TEST(wrong_mix("arguments.x = \"w / heads\"") ==
+             " [mix]: x: blocks of rows belong in a dictionary");
+  BOOST_TEST(wrong_mix("arguments.x.y = \"w / heads\"") ==
+             " [mix]: y: {N} in a name and \"/\" in its value go together");
+  BOOST_TEST(wrong_mix("arguments.x.\"{N}\" = \"w\"") ==
+             " [mix]: {N}: {N} in a name and \"/\" in its value go together");
+  BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"x / heads\""), "without batch axes"));
+  BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w / eps\""), "eps is no int"));
+  BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w / many\""), "'many' is not in"));
+  BOOST_TEST(wrong_mix("arguments.x.y.z = \"w\"") == " [mix]: y: a dictionary in a dictionary");
+  BOOST_TEST(contains(wrong_mix("only.ep = 1.0\narguments.x = \"x\""), "'ep' is not in"));
+  BOOST_TEST(wrong_mix("only.eps = true\narguments.x = \"x\"") ==
+             " [mix]: only.eps has another type than the scalar");
+  BOOST_TEST(wrong_mix("only.heads = 1.5\narguments.x = \"x\"") ==
+             " [mix]: only.heads has another type than the scalar");
+  BOOST_TEST(wrong_mix("batch_axes = 2\narguments.x = \"x\"") ==
+             " [mix]: batch_axes: wanted 1, or no such line");
+  const std::string two = "[two]\nfunction = \"f\"\nbatch_axes = 1\narguments.a = \"a\"\n";
+  BOOST_TEST(contains(wrong(two), "[two]: batch_axes needs one input with batch axes"));
+  // A size that only an absent tensor would have.
+  BOOST_TEST(contains(wrong("[plain]\nfunction = \"f\"\narguments.m = \"m\"\n"), "'m' is not in"));
+  BOOST_CHECK_THROW(Adapters("/no/such/map.toml", signatures), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(the_shipped_maps_fit_the_fixtures) {
+  const fs::path fixtures = folder("PRENORM_SOURCE") / "fixtures";
+  std::map<std::string, std::string> shipped;
+  for (const fs::path& file : files_in(fixtures)) {
+    if (file.extension() != ".h5") continue;
+    const Fixture fixture(file);
+    shipped[fixture.problem()] = fixture.signature_text();
+  }
+  for (const auto& [file, count] :
+       {std::pair("adapters-2025.toml", 11u), std::pair("adapters-2024.toml", 7u)}) {
+    const json made = json::parse(Adapters(fixtures / "rubrics" / file, shipped).json());
+    BOOST_TEST(made.size() == count);
+    std::ifstream in(fixtures / "rubrics" / file);
+    std::size_t tables = 0;
+    for (std::string line; std::getline(in, line);) tables += line.starts_with("[") ? 1u : 0u;
+    BOOST_TEST(tables == count);  // none was left out for a problem that does not exist
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
