@@ -191,7 +191,8 @@ struct Solution::Worker {
     const RunLimits& limits = options.limits;
     connection = std::make_unique<Connection>(options.worker.value_or(shipped_worker()));
     const protocol::Load request{limits.bytes, std::filesystem::absolute(path).string()};
-    const auto [kind, payload] = connection->ask(encode(request), -1, deadline_in(seconds_to_load(limits)));
+    const auto [kind, payload] =
+        connection->ask(encode(request), -1, deadline_in(seconds_to_load(limits)));
     if (kind == protocol::Kind::load_failed) {
       throw CannotLoad(protocol::decode_load_failed(payload).reason);
     }
