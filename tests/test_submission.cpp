@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_project_is_told_without_paths_of_ours)
     return submission.message();
   };
   std::string message = message_of();
-  BOOST_TEST(message.starts_with("it does not compile | mine.cpp:1:"), message);
+  BOOST_TEST(message.starts_with("it does not compile\nmine.cpp:1:"), message);
   write(folder.path() / "mine" / "mine.cpp", "int nothing;\n");
   message = message_of();
   BOOST_TEST(message == "builds no library that exports prenorm_abi");

@@ -6,9 +6,12 @@
 #include "report/text.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <random>
+#include <sstream>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
@@ -84,6 +87,23 @@ void check_reports(const Options& options) {
   for (const std::string& path : paths) require_writable(path);
 }
 
+/// The program of that name, or at that path.
+fs::path find_program(const fs::path& name) {
+  std::vector<fs::path> candidates{fs::absolute(name)};
+  if (!name.has_parent_path()) {
+    candidates.clear();
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      candidates.push_back(fs::absolute(folder) / name);
+    }
+  }
+  for (const fs::path& candidate : candidates) {
+    if (::access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
+  }
+  throw UsageError("--python " + name.string() + ": no such program");
+}
+
 Rubric rubric_of(const Options& options) {
   try {
     return read_rubric(options.rubric);
@@ -119,6 +139,7 @@ int grade(Options options) {
   std::string note;
   const SandboxKind kind = choose_sandbox(options.sandbox, note);
   const Rubric rubric = rubric_of(options);
+  if (options.python != Options{}.python) options.python = find_program(options.python);
   Progress progress;
   GradeOptions how;
   how.seed = options.seed.value_or(fresh_seed());
@@ -185,7 +206,9 @@ void add_grade(CLI::App& app, Action& chosen) {
       ->capture_default_str()
       ->type_name("NAME|FILE");
   add_limits(command, *options);
-  command.add_option("--seed", options->seed, "Draws the hidden cases (default: a secret)")
+  command
+      .add_option("--seed", options->seed,
+                  "Draws the hidden cases (default: a fresh secret; used twice it is none)")
       ->check(whole_number())
       ->type_name("N");
   command.add_flag("--no-hidden", options->no_hidden, "Leave hidden cases out");

@@ -63,8 +63,14 @@ void require_empty(const fs::path& folder) {
   }
 }
 
+bool grades(const Rubric& rubric, const std::string& problem) {
+  return std::ranges::any_of(rubric.items, [&](const RubricItem& item) {
+    return std::ranges::find(item.problems, problem) != item.problems.end();
+  });
+}
+
 /// The problems of the fixtures, those with the fewest arguments first: one is built of another.
-std::vector<StartProblem> problems_of(const Options& options, const std::optional<Rubric>& rubric) {
+std::vector<StartProblem> problems_of(const Options& options, const Rubric* rubric) {
   Selection selection;
   selection.fixtures = options.fixtures;
   selection.problems = options.problems;
@@ -72,10 +78,7 @@ std::vector<StartProblem> problems_of(const Options& options, const std::optiona
   for (const File& file : open_files(selection, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) throw UsageError(file.path + ": " + file.error);
     const Fixture& fixture = *file.fixture;
-    const bool wanted = !rubric || std::ranges::any_of(rubric->items, [&](const RubricItem& item) {
-      return std::ranges::find(item.problems, fixture.problem()) != item.problems.end();
-    });
-    if (!wanted) continue;
+    if (rubric != nullptr && !grades(*rubric, fixture.problem())) continue;
     problems.push_back(
         {fixture.problem(), fixture.signature_text(), fixture.source(), fixture.signature()});
   }
@@ -137,14 +140,14 @@ int start(const Options& options) {
   const fs::path folder = options.folder;
   require_empty(folder);
   const bool python = options.language == "python", device = options.language == "cuda";
-  std::optional<Rubric> rubric;
-  if (python || !options.rubric.empty()) {
-    rubric = read_rubric(options.rubric.empty() ? "cs336-2025" : options.rubric);
-  }
-  std::vector<StartProblem> problems = problems_of(options, python ? std::nullopt : rubric);
+  const std::string usual = python ? "cs336-2025" : "all";
+  const std::string graded_by = options.rubric.empty() ? usual : options.rubric;
+  const Rubric rubric = read_rubric(graded_by);
+  std::vector<StartProblem> problems =
+      problems_of(options, python || options.rubric.empty() ? nullptr : &rubric);
   Words words{{"FUNCTIONS", ""}, {"EXPORTS", ""}, {"LIST", ""}};
   if (python) {
-    const auto adapters = adapters_for(problems, *rubric);
+    const auto adapters = adapters_for(problems, rubric);
     for (const StartProblem& problem : problems) {
       std::string& functions = words["FUNCTIONS"];
       functions +=
@@ -153,7 +156,9 @@ int start(const Options& options) {
   }
   if (problems.empty()) throw UsageError("there is no problem to start with: none is selected");
   for (const StartProblem& problem : problems) {
-    words["LIST"] += "- `" + problem.name + "`\n";
+    const bool graded = grades(rubric, problem.name);
+    words["LIST"] += "- `" + problem.name + (graded ? "`\n" : "` (no points of its own)\n");
+    if (graded && words["FIRST"].empty()) words["FIRST"] = problem.name;
     if (python) continue;
     words["FUNCTIONS"] += cpp_function(problem, device) + "\n";
     words["EXPORTS"] += cpp_export(problem);
@@ -162,10 +167,8 @@ int start(const Options& options) {
   for (const char* word : {"FUNCTIONS", "EXPORTS", "LIST"}) {
     if (words[word].ends_with('\n')) words[word].pop_back();
   }
-  words["FIRST"] = problems.front().name;
-  const std::string graded_by =
-      rubric ? shell_word(options.rubric.empty() ? rubric->name : options.rubric) : "cs336-2025";
-  words["RUBRIC"] = graded_by;
+  if (words["FIRST"].empty()) words["FIRST"] = problems.front().name;
+  words["RUBRIC"] = shell_word(graded_by);
   std::error_code ignored;
   words["PREFIX"] = shell_word(fs::weakly_canonical(home(), ignored).string());
 
@@ -181,7 +184,7 @@ int start(const Options& options) {
     text += fmt::format("  {} verify --solution {}\n", program,
                         shell_word((folder / "build/libmine.so").string()));
   }
-  text += fmt::format("  {} grade {} --rubric {}\n", program, where, graded_by);
+  text += fmt::format("  {} grade {} --rubric {}\n", program, where, words["RUBRIC"]);
   print(text);
   return 0;
 }
@@ -200,7 +203,8 @@ void add_new(CLI::App& app, Action& chosen) {
       ->type_name("NAME");
   command
       .add_option("--rubric", options->rubric,
-                  "Only its problems; in Python by its edition's names (default: cs336-2025)")
+                  "Only its problems, in Python by its edition's names (default: all problems; in "
+                  "Python cs336-2025)")
       ->type_name("NAME|FILE");
   add_repeatable(command, "--problem", options->problems,
                  "Only this one, or those that match a glob")

@@ -29,7 +29,9 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
     grading.notes.push_back(grading.message);
   }
   if (grading.status != Status::passed) {
-    return mark_alike(exam, grading.submission, grading.status, grading.message);
+    // The first line says what, the others where.
+    return mark_alike(exam, grading.submission, grading.status,
+                      grading.message.substr(0, grading.message.find('\n')));
   }
   if (submission.kind() == SubmissionKind::outputs) return mark_outputs(exam, submission);
   Result whole;
@@ -58,7 +60,7 @@ void count(GradedItem& item) {
 
 /// What was made of an item's problems.
 GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks,
-                    std::int64_t& not_drawn) {
+                    std::int64_t& not_drawn, std::int64_t& cannot_be_asked) {
   GradedItem item;
   item.name = asked.name;
   item.problems = asked.problems;
@@ -76,6 +78,7 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
     std::ranges::move(marks[i].diagnoses, std::back_inserter(item.diagnoses));
     if (marks[i].undiagnosed) item.undiagnosed.push_back(problem);
     not_drawn += marks[i].not_drawn;
+    cannot_be_asked += marks[i].cannot_be_asked;
   }
   if (exam.partial) {  // groups of which nothing is asked are no loss
     std::erase_if(item.groups, [&](const GradedGroup& group) {
@@ -123,16 +126,25 @@ Grading grade(const Submission& submission, const Exam& exam) {
   grading.imports = submission.imports();
   grading.seed = exam.options.seed;
   std::vector<Marks> marks = mark(exam, submission, grading);
-  std::int64_t not_drawn = 0;
+  std::int64_t not_drawn = 0, cannot_be_asked = 0;
   for (const RubricItem& asked : exam.rubric.items) {
-    GradedItem item = assemble(asked, exam, marks, not_drawn);
+    GradedItem item = assemble(asked, exam, marks, not_drawn, cannot_be_asked);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
+  }
+  if (submission.kind() == SubmissionKind::outputs && exam.options.hidden) {
+    grading.notes.emplace_back(
+        "hidden cases need code: outputs cannot earn their groups (--no-hidden leaves them out)");
+  }
+  if (cannot_be_asked > 0) {
+    grading.notes.push_back(
+        counted(static_cast<std::size_t>(cannot_be_asked), "case") +
+        " left out: the functions that the rubric names have no argument for something in them");
   }
   if (!exam.options.hidden) grading.notes.emplace_back("no hidden cases were asked");
   if (exam.partial) grading.notes.emplace_back("only some cases were asked: this is no grade");
   if (not_drawn > 0) {
     grading.notes.push_back(counted(static_cast<std::size_t>(not_drawn), "hidden case") +
-                            " could not be drawn and is not counted");
+                            " left out: the truth has no answer to what was drawn");
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   grading.seconds = seconds.count();

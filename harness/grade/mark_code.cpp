@@ -65,6 +65,7 @@ class Run {
       markers_.push_back(std::make_unique<Marker>(exam, part, submission.name()));
       questions_ += part.questions.size();
     }
+    budgets_.resize(exam.parts.size());
     seats_.resize(std::max(1u, askers_));
     seats_.front().solution = std::move(probe);
   }
@@ -73,11 +74,14 @@ class Run {
     draw();
     std::vector<Marks> marks(exam_.parts.size());
     const std::vector<std::size_t> order = largest_first();
-    in_parallel(marks.size(), askers_, [&](std::size_t turn, std::size_t thread) {
-      const std::size_t i = order[turn];
-      ask(i, thread);
-      marks[i] = markers_[i]->finish(pools_[thread].get("mistakes"));
-    });
+    // All visible cases first: what is told of them cannot tell of inputs that came later.
+    for (const bool hidden : {false, true}) {
+      in_parallel(marks.size(), askers_, [&](std::size_t turn, std::size_t thread) {
+        const std::size_t i = order[turn];
+        ask(i, thread, hidden);
+        if (hidden) marks[i] = markers_[i]->finish(pools_[thread].get("mistakes"));
+      });
+    }
     return marks;
   }
 
@@ -129,30 +133,47 @@ class Run {
     return *seat.solution;
   }
 
-  static Result not_implemented(const std::string& problem, const Solution& solution) {
+  Result not_implemented(const std::string& problem, const Solution& solution) const {
     Result result;
     result.status = Status::not_implemented;
     result.message = "no function prenorm_" + problem +
                      (solution.variant().empty() ? "" : "__" + solution.variant());
+    if (submission_.kind() == SubmissionKind::python) {
+      const std::string function = submission_.adapters().function(problem);
+      result.message = function.empty() ? "the rubric names no Python function for this problem"
+                                        : "no function " + function + " in adapters.py";
+    }
     return result;
   }
 
-  void ask(std::size_t i, std::size_t thread) {
+  bool cannot_be_asked(const std::string& problem, const Case& info) const {
+    return submission_.kind() == SubmissionKind::python &&
+           !submission_.adapters().cannot_ask(problem, info).empty();
+  }
+
+  /// A problem's visible cases, or its hidden ones.
+  void ask(std::size_t i, std::size_t thread, bool hidden) {
     const ExamPart& part = exam_.parts[i];
     Marker& marker = *markers_[i];
     Solution& solution = solution_for(thread);
     if (solution.function_for(part.problem).empty()) {
       for (std::size_t number = 0; number < part.questions.size(); ++number) {
+        if (part.questions[number].hidden != hidden) continue;
         marker.add(number, not_implemented(part.problem, solution));
+        ++asked_;
       }
-      asked_ += part.questions.size();
       return;
     }
-    Budget budget;
+    Budget& budget = budgets_[i];
     for (const std::size_t number :
          shuffled(part.questions.size(), exam_.options.seed, part.problem + "/asked")) {
+      if (part.questions[number].hidden != hidden) continue;
       progress(part.problem, ++asked_, questions_);
       if (!marker.can_be_asked(number)) continue;
+      if (cannot_be_asked(part.problem, marker.info(number))) {
+        marker.leave_out(number);
+        continue;
+      }
       if (budget.spent()) {
         marker.add(number, budget.not_run());
         continue;
@@ -190,7 +211,8 @@ class Run {
   unsigned askers_ = 1;  // threads
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
-  std::vector<Seat> seats_;  // one a thread
+  std::vector<Budget> budgets_;  // one a problem
+  std::vector<Seat> seats_;      // one a thread
   std::size_t questions_ = 0;
   std::atomic<std::size_t> asked_ = 0;
 };

@@ -44,6 +44,7 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission)
     : exam_(exam), part_(part), submission_(std::move(submission)) {
   marks_.cases.resize(part.questions.size());
   fresh_.resize(part.questions.size());
+  left_out_.resize(part.questions.size(), 0);
   evidence_.problem = part.problem;
   evidence_.signature = &part.file->fixture->signature();
   evidence_.load = [this](std::size_t number) { return load(number); };
@@ -61,7 +62,18 @@ LoadedCase Marker::load(std::size_t number) const {
 }
 
 bool Marker::can_be_asked(std::size_t number) const {
+  if (left_out_[number] != 0) return false;
   return !part_.questions[number].hidden || fresh_[number].has_value();
+}
+
+void Marker::leave_out(std::size_t number) {
+  left_out_[number] = 1;
+  ++marks_.cannot_be_asked;
+}
+
+const Case& Marker::info(std::size_t number) const {
+  const Question& question = part_.questions[number];
+  return question.hidden ? fresh_[number]->info : *question.stored;
 }
 
 void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
@@ -107,7 +119,7 @@ Marks Marker::finish(Solution& mistakes) {
   for (std::size_t i = 0; i < marks_.cases.size(); ++i) {
     if (can_be_asked(i)) {
       cases.push_back(std::move(marks_.cases[i]));
-    } else {
+    } else if (left_out_[i] == 0) {
       ++marks_.not_drawn;
     }
   }

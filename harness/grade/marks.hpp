@@ -10,8 +10,9 @@ namespace prenorm::harness {
 struct Marks {
   std::vector<GradedCase> cases;  // in the questions' order; without those that were not drawn
   std::vector<Diagnosis> diagnoses;
-  bool undiagnosed = false;    // there were wrong numbers, and no mistake explains them
-  std::int64_t not_drawn = 0;  // hidden cases that could be given no answer
+  bool undiagnosed = false;          // there were wrong numbers, and no mistake explains them
+  std::int64_t not_drawn = 0;        // hidden cases that could be given no answer
+  std::int64_t cannot_be_asked = 0;  // by the functions that the rubric names
 };
 
 /// The case as a report shows it; `result` holds status, message, dtype, seconds and outputs.
@@ -28,6 +29,10 @@ class Marker {
   /// A hidden question's case; nothing where none could be given an answer: it is not asked.
   void drawn(std::size_t number, std::optional<NewCase> fresh);
   bool can_be_asked(std::size_t number) const;
+  /// The case is neither run nor counted: the submission's function has no argument for it.
+  void leave_out(std::size_t number);
+  /// The case as it is asked: drawn, or stored.
+  const Case& info(std::size_t number) const;
   /// The question's data: read, or as they were drawn.
   LoadedCase load(std::size_t number) const;
 
@@ -45,6 +50,7 @@ class Marker {
   const ExamPart& part_;
   std::string submission_;
   std::vector<std::optional<NewCase>> fresh_;
+  std::vector<char> left_out_;
   Evidence evidence_;
   Marks marks_;
 };

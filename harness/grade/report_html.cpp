@@ -293,8 +293,16 @@ std::string diagnosis_of(const GradedItem& item, const std::string& problem) {
   const bool undiagnosed = std::ranges::find(item.undiagnosed, problem) != item.undiagnosed.end();
   if (found.empty() && !undiagnosed) return {};
   if (found.empty()) {
-    return "<div class=\"says\"><p>This looks like no known mistake. The worst elements and the "
-           "maps below show where to look; the smallest case comes first.</p></div>\n";
+    const bool shown = std::ranges::any_of(item.cases, [&](const GradedCase& graded) {
+      return !graded.hidden && graded.result.problem == problem &&
+             graded.result.status == Status::incorrect_numerical;
+    });
+    return std::string("<div class=\"says\"><p>This looks like no known mistake. ") +
+           (shown ? "The worst elements and the maps below show where to look; the smallest case "
+                    "comes first."
+                  : "Only hidden cases are wrong: other values or other sizes than those that you "
+                    "can see.") +
+           "</p></div>\n";
   }
   std::string names;
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -9,14 +9,13 @@ std::string grade_junit(const Grading& grading) {
   std::vector<JunitSuite> suites;
   for (const GradedItem& item : grading.items) {
     JunitSuite& suite = suites.emplace_back(item.name, std::vector<JunitCase>{});
-    std::size_t hidden = 0;
     for (const GradedCase& graded : item.cases) {
       const Result& result = graded.result;
       JunitCase& test = suite.cases.emplace_back();
       test.status = result.status;
       if (graded.hidden) {  // nothing else of it: a time, too, would tell of its shapes
-        test.group = item.name;
-        test.name = "hidden_" + std::to_string(++hidden);
+        test.group = result.problem;
+        test.name = *result.case_name;
         continue;
       }
       test.group = result.problem;

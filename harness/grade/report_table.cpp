@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -138,8 +139,11 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width, 
   for (const std::string& note : grading.notes) text += printable(note) + "\n";
   text += "\n";
   if (grading.status != Status::passed) {
-    text += toned(name(grading.status), Tone::bad, colour) + "  " +
-            printable(grading.message, 4000) + "\n\n";
+    text += toned(name(grading.status), Tone::bad, colour) + "  ";
+    std::istringstream lines(grading.message);
+    for (std::string line; std::getline(lines, line);) text += printable(line) + "\n    ";
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
   }
   text += render(overview(grading), colour, width) + "\n";
   if (grading.status == Status::passed) {

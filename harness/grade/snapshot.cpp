@@ -25,12 +25,6 @@ constexpr std::array<std::string_view, 12> usual_folders{
     ".git", ".hg",         ".svn",        ".venv",         "venv",         "env",
     ".uv",  "__pycache__", ".mypy_cache", ".pytest_cache", "node_modules", ".idea"};
 
-bool is_usual(const fs::path& folder) {
-  return std::ranges::find(usual_folders, folder.filename().string()) != usual_folders.end() ||
-         fs::exists(fs::symlink_status(folder / "pyvenv.cfg")) ||
-         fs::exists(fs::symlink_status(folder / "CMakeCache.txt"));
-}
-
 /// Copies a regular file's bytes. False: it is none, or a large one.
 bool copied(const fs::path& from, const fs::path& to) {
   // Between a look at a path and its opening it may become a link, or a pipe that never answers.
@@ -78,7 +72,7 @@ class Copy {
     fs::create_directory(to);
     for (const auto& entry : fs::directory_iterator(from)) {
       const fs::path name = entry.path().filename();
-      if (entry.symlink_status().type() == fs::file_type::directory && is_usual(entry.path())) {
+      if (entry.symlink_status().type() == fs::file_type::directory && is_no_work(entry.path())) {
         continue;
       }
       add(entry.path(), to / name, shown / name);
@@ -130,6 +124,13 @@ TemporaryFolder::~TemporaryFolder() {
     }
   }
   fs::remove_all(path_, ignored);
+}
+
+bool is_no_work(const fs::path& folder) {
+  std::error_code ignored;
+  return std::ranges::find(usual_folders, folder.filename().string()) != usual_folders.end() ||
+         fs::exists(fs::symlink_status(folder / "pyvenv.cfg", ignored)) ||
+         fs::exists(fs::symlink_status(folder / "CMakeCache.txt", ignored));
 }
 
 std::vector<std::string> copy_snapshot(const fs::path& from, const fs::path& to) {

@@ -22,6 +22,9 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+/// Whether a folder holds no work of its own: an environment, a history, caches, an earlier build.
+bool is_no_work(const std::filesystem::path& folder);
+
 /// Copies a file or a folder to `to`, which does not exist. Symbolic links are copied as they are
 /// and never followed; what is neither file, folder nor link is left out, and so are environments,
 /// histories and earlier builds (.git, .venv, __pycache__, a folder with CMakeCache.txt, ...) and

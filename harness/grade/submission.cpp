@@ -19,6 +19,8 @@ constexpr std::size_t most_library_bytes = 256u << 20;
 constexpr std::size_t most_listing_bytes = 4u << 20;
 constexpr std::size_t build_scratch = 2ull << 30;
 constexpr double seconds_to_list = 20;
+/// Of a sandbox with a library in it: however little time a call may take.
+constexpr double seconds_to_start = 10;
 /// Of torch, by a machine that has much else to do.
 constexpr double seconds_to_import = 60;
 
@@ -48,9 +50,18 @@ std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::
   return files;
 }
 
+/// Not in environments, where others' adapters.py lie, nor in what cannot be read.
 bool has_adapters(const fs::path& folder) {
-  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
-    if (entry->path().filename() == "adapters.py") return true;
+  std::error_code ignored;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         ignored);
+  for (; entry != fs::recursive_directory_iterator(); entry.increment(ignored)) {
+    if (entry->symlink_status(ignored).type() == fs::file_type::directory &&
+        is_no_work(entry->path())) {
+      entry.disable_recursion_pending();
+    } else if (entry->path().filename() == "adapters.py") {
+      return true;
+    }
   }
   return false;
 }
@@ -160,7 +171,7 @@ struct Submission::State {
   SubmissionOptions options;
   std::string name, variant;
   SubmissionKind kind = SubmissionKind::library;
-  std::string adapters;
+  Adapters adapters;
   Status status = Status::passed;
   std::string message;
   std::optional<TemporaryFolder> folder;  // "submission" and "library.so" in it
@@ -186,13 +197,12 @@ struct Submission::State {
     return sandbox;
   }
 
-  /// Paths are told as they were handed in, several lines as one.
+  /// Paths are told as they were handed in.
   void fail(Status why, std::string what) {
     const std::string prefix = root.string() + "/";
     for (std::size_t at = 0; (at = what.find(prefix)) != what.npos;) what.erase(at, prefix.size());
-    for (std::size_t at = 0; (at = what.find('\n')) != what.npos;) what.replace(at, 1, " | ");
     status = why;
-    message = printable(what, 2000);
+    message = what;
   }
 
   void build();
@@ -278,8 +288,8 @@ Process::Command Submission::State::worker() {
   Process::Command command;
   if (kind == SubmissionKind::python) {
     const fs::path script = fs::canonical(helpers / "prenorm_worker.py");
-    command.program = fs::absolute(options.python);
-    command.arguments = {"-I", "-B", script.string(), adapters};
+    command.program = options.python;
+    command.arguments = {"-I", "-B", script.string(), adapters.json()};
     box.readable.push_back(script);
     std::ranges::move(python_folders(command.program), std::back_inserter(box.readable));
   } else {
@@ -294,11 +304,13 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.options = options;
-  state.adapters = adapters.json();
   auto [file, variant] = split_variant(path);
   while (file.has_relative_path() && file.filename().empty()) file = file.parent_path();
   state.variant = variant;
-  state.name = printable(file.filename().string() + (variant.empty() ? "" : "/" + variant), 100);
+  // "." is no name.
+  const bool relative = file.filename() == "." || file.filename() == "..";
+  const fs::path named = relative ? fs::canonical(file) : file;
+  state.name = printable(named.filename().string() + (variant.empty() ? "" : "/" + variant), 100);
   const fs::file_status status = fs::symlink_status(file);
   if (!fs::exists(status)) throw std::invalid_argument(path.string() + ": no such file or folder");
   if (fs::is_symlink(status)) {
@@ -308,6 +320,7 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (state.kind == SubmissionKind::python && adapters.empty()) {
     throw std::invalid_argument(path.string() + ": is Python, and the rubric names no adapters");
   }
+  if (state.kind == SubmissionKind::python) state.adapters = adapters;
   state.folder.emplace();
   state.root = state.folder->path() / "submission";
   if (!fs::is_directory(status)) state.root /= file.filename();
@@ -338,13 +351,15 @@ SubmissionKind Submission::kind() const { return state_->kind; }
 Status Submission::status() const { return state_->status; }
 const std::string& Submission::message() const { return state_->message; }
 bool Submission::slow_to_start() const { return state_->kind == SubmissionKind::python; }
+const Adapters& Submission::adapters() const { return state_->adapters; }
 const std::vector<std::string>& Submission::imports() const { return state_->imports; }
 const std::vector<std::string>& Submission::notes() const { return state_->notes; }
 
 Solution Submission::solution() const {
   Solution::Options options;
   options.limits = state_->options.limits;
-  if (slow_to_start()) options.limits.loading = seconds_to_import;
+  options.limits.loading =
+      slow_to_start() ? seconds_to_import : std::max(options.limits.seconds, seconds_to_start);
   options.worker = state_->worker();
   return {state_->name, state_->library, state_->variant, options};
 }

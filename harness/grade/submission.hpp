@@ -49,6 +49,9 @@ class Submission {
   /// A worker takes seconds to start (Python): one should serve all problems, not one each.
   bool slow_to_start() const;
 
+  /// Which functions of Python code are called, and what cannot be asked of them; empty for others.
+  const Adapters& adapters() const;
+
   /// Of outputs: what was handed in for a problem; nullptr where nothing was.
   const OutputsFile* outputs(const std::string& problem) const;
 

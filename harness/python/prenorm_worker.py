@@ -302,7 +302,10 @@ def import_tensors():
         except ModuleNotFoundError as error:
             if error.name != name:
                 raise
-    raise Unusable("this Python has neither torch nor NumPy: " + sys.executable)
+    raise Unusable(
+        "this Python has neither torch nor NumPy: %s (Debian: python3-torch; --python names another)"
+        % sys.executable
+    )
 
 
 # The submission.
@@ -635,7 +638,8 @@ class Worker:
             except Unusable as error:
                 why = str(error)
             except BaseException as error:
-                why = submission.describe(error)
+                words = type(error).__name__ + ": " + str(error)
+                why = words if submission is None else submission.describe(error)
             finally:
                 self.settings.restore()
         if why is not None:
