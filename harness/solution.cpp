@@ -61,6 +61,10 @@ class Connection {
   Process process_;
 };
 
+double seconds_to_load(const RunLimits& limits) {
+  return limits.loading > 0 ? limits.loading : limits.seconds;
+}
+
 /// The worker for libraries.
 Process::Command shipped_worker() {
   Process::Command command;
@@ -149,7 +153,7 @@ struct Solution::Worker {
           how);
       if (how.starts_with("killed by SIGSYS")) status = Status::sandbox_violation;
     } catch (const ProcessTimeout&) {
-      fail("did not load within " + seconds_text(options.limits.seconds));
+      fail("did not load within " + seconds_text(seconds_to_load(options.limits)));
     } catch (const std::exception& error) {  // CannotLoad, Malformed, no such worker
       fail(error.what());
     }
@@ -187,7 +191,7 @@ struct Solution::Worker {
     const RunLimits& limits = options.limits;
     connection = std::make_unique<Connection>(options.worker.value_or(shipped_worker()));
     const protocol::Load request{limits.bytes, std::filesystem::absolute(path).string()};
-    const auto [kind, payload] = connection->ask(encode(request), -1, deadline_in(limits.seconds));
+    const auto [kind, payload] = connection->ask(encode(request), -1, deadline_in(seconds_to_load(limits)));
     if (kind == protocol::Kind::load_failed) {
       throw CannotLoad(protocol::decode_load_failed(payload).reason);
     }

@@ -36,7 +36,8 @@ struct Outcome {
 };
 
 struct RunLimits {
-  double seconds = 60;             // for one call, and for loading
+  double seconds = 60;             // for one call
+  double loading = 0;              // seconds for loading; 0: as for one call
   std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
                                    // none. Not for a device's solution: worker.cpp says why
 };

@@ -129,6 +129,8 @@ arguments.weights."{N}" = "w / heads"
   info.scalars = {std::int64_t{3}, 1e-5, true};
   BOOST_TEST(adapters.cannot_ask("mix", info) == "");
   BOOST_TEST(adapters.cannot_ask("other", info) == "");
+  BOOST_TEST(adapters.function("mix") == "f");
+  BOOST_TEST(adapters.function("other") == "");
   BOOST_TEST(Adapters().cannot_ask("mix", info) == "");
   info.scalars[1] = 0.1;
   BOOST_TEST(adapters.cannot_ask("mix", info) ==

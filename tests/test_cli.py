@@ -624,7 +624,7 @@ def test_help_lists_what_there_is(prenorm):
 
 def test_list(prenorm, good):
     out = prenorm("list", "--fixtures", good)
-    assert re.search(r"^centred +4 +f64 f32 f16 +reference, cuda-emulated, honest \(1\), "
+    assert re.search(r"^centred +4 +f64 f32 f16 +- +reference, cuda-emulated, honest \(1\), "
                      r"mistakes \(3\), plain$", out, re.M)
 
 

@@ -98,6 +98,41 @@ def test_failing_cases_are_printed_with_what_they_hold(chromium, pages):
     assert chromium.pdf().startswith(b"%PDF")
 
 
+def test_the_page_of_a_real_grading(chromium, program, home, tmp_path):
+    """A mistake, handed in as a solution: told by its name, with maps and no complaint."""
+    source = tmp_path / "mine.cpp"
+    source.write_text("""#include <prenorm/prenorm.hpp>
+        #include <cmath>
+        template <class T>
+        void root_mean_square(prenorm::View<const T> x, prenorm::View<const T> weight, double,
+                              prenorm::View<T> y) {
+          const std::int64_t width = weight.size();
+          for (std::int64_t row = 0; width > 0 && row < x.size() / width; ++row) {
+            double sum = 0;
+            for (std::int64_t i = 0; i < width; ++i) sum += std::pow(double(x[row * width + i]), 2);
+            for (std::int64_t i = 0; i < width; ++i)
+              y[row * width + i] = T(double(x[row * width + i]) /
+                                     std::sqrt(sum / double(width)) * double(weight[i]));
+          }
+        }
+        PRENORM_SOLUTION(kDLCPU)
+        PRENORM_EXPORT(rmsnorm, root_mean_square)
+        """)
+    subprocess.run(["g++", "-std=c++20", "-shared", "-fPIC", f"-I{ROOT / 'harness/include'}", source,
+                    "-o", tmp_path / "mine.so"], check=True)
+    done = subprocess.run([program, "grade", tmp_path / "mine.so", "--problem", "rmsnorm",
+                           "--fixtures", ROOT / "fixtures", "--html", tmp_path / "page.html",
+                           "--junit", tmp_path / "junit.xml"], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    chromium.look()
+    address = (tmp_path / "page.html").as_uri()
+    chromium.open(address)
+    assert chromium.complaints == [] and chromium.requests == [address]
+    assert "known mistake no eps on" in chromium.value("document.body.innerText")
+    assert chromium.value("document.querySelectorAll('svg.map').length") == 8
+    assert (tmp_path / "page.html").stat().st_size < 2_000_000
+
+
 # ---- JUnit's XML
 
 @pytest.fixture(scope="module")

@@ -69,6 +69,19 @@ def test_a_start_in_cpp_builds_and_solves_nothing(new, program, home, prefix, fr
     assert "verify --solution" in told and "grade" in told and str(home) in told
 
 
+@pytest.mark.parametrize("language", ["cpp", "python"])
+def test_a_start_grades_at_0_points(new, program, language):
+    rubric = ROOT / "fixtures/rubrics/cs336-2025.toml"
+    folder, _ = new(language, "--rubric", rubric)
+    done = subprocess.run([program, "grade", folder, "--rubric", rubric, "--fixtures",
+                           ROOT / "fixtures", "--json", "-"], capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert report["status"] == "PASSED", report["message"]  # it was built, and could be loaded
+    assert report["earned"] == 0 and report["points"] > 0
+    assert {each["status"] for each in report["results"]} == {"NOT_IMPLEMENTED"}
+
+
 def test_a_start_in_cpp_can_be_gone_on_with(new, program, prefix):
     """The README's example, put into one of the functions."""
     folder, _ = new("cpp", "--problem", "relu")

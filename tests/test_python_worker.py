@@ -407,6 +407,31 @@ LAYOUTS = {
         "late.py": "def f(x): return x",
         "tests/adapters.py": "def run(x):\n    from late import f\n    return f(x)",
     },
+    "its own version": {
+        "pyproject.toml": """
+            [build-system]
+            requires = ["x"]
+            [project]
+            name = "my-model"  # a comment
+            version = '1.2.3'
+            [tool.x]
+            name = "other"
+            """,
+        "model/__init__.py": """
+            import importlib.metadata
+            assert importlib.metadata.version("My.Model") == "1.2.3"
+            assert importlib.metadata.version("numpy")[0].isdigit()
+            try:
+                importlib.metadata.version("other")
+            except importlib.metadata.PackageNotFoundError:
+                def run(x): return x
+            """,
+        "tests/adapters.py": "from model import run",
+    },
+    "broken project files": {
+        "pyproject.toml": "[project\nname = 3",
+        "adapters.py": "def run(x): return x",
+    },
     "files beside it": {
         "pyproject.toml": "",
         "factor.txt": "1",
@@ -526,6 +551,23 @@ def run(x):
         for _ in range(4):
             assert answers(worker)
             signal.sigtimedwait([], 0.03)  # time for a bell to ring in between
+
+
+def test_a_low_recursion_limit_does_not_reach_the_worker(tmp_path):
+    source = """
+        import sys
+        def run(x):
+            depth = len(sys._current_frames())
+            frame = sys._getframe()
+            while frame:
+                depth, frame = depth + 1, frame.f_back
+            sys.setrecursionlimit(depth + 2)
+            raise ValueError("deep enough")
+        """
+    with start(tmp_path, source) as worker:
+        for _ in range(3):
+            answer = run(worker, Array("float32", [1.0]), [("float32", [1])])
+            assert answer.message == "ValueError: deep enough (adapters.py:9)"
 
 
 def test_kept_tensors_stay_what_they_were(tmp_path, mode):

@@ -2,19 +2,44 @@
 #include "cli/parallel.hpp"
 #include "cli/runner.hpp"
 #include "cli/terminal.hpp"
+#include "grade/rubric.hpp"
 #include "printable.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace prenorm::harness {
 namespace {
 
 struct Options {
   Selection selection;
+  std::string rubric;
   bool no_color = false;
 };
+
+/// The one that was typed; else the course's, where it is shipped.
+Rubric rubric_of(const Options& options) {
+  const std::string usual = "cs336-2025";
+  const std::vector<std::string> shipped = shipped_rubrics();
+  if (options.rubric.empty() && std::ranges::find(shipped, usual) == shipped.end()) return {};
+  try {
+    return read_rubric(options.rubric.empty() ? usual : options.rubric);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+/// "1", "5 in attention": what an item of the rubric gives for the problem, with others or alone.
+std::string points_for(const std::string& problem, const Rubric& rubric) {
+  for (const RubricItem& item : rubric.items) {
+    if (std::ranges::find(item.problems, problem) == item.problems.end()) continue;
+    const bool alone = item.problems.size() == 1 && item.name == problem;
+    return fmt::format("{}", item.points) + (alone ? "" : " in " + printable(item.name));
+  }
+  return "-";
+}
 
 /// "reference, plain, mistakes (9)": which shipped solutions have a function for the problem.
 std::string solutions_for(const std::string& problem, SolutionPool& pool,
@@ -52,16 +77,20 @@ int list(const Options& options) {
   SolutionPool pool;
   std::vector<std::string> names = shipped_solutions();
   std::ranges::stable_partition(names, [](const auto& name) { return name == "reference"; });
+  const Rubric rubric = rubric_of(options);
   Table table;
-  table.head = {"problem", "cases", "types", "solutions"};
+  table.head = {"problem", "cases", "types", "points", "solutions"};
   bool unusable = false;
   std::size_t problems = 0, cases = 0;
   for (const File& file :
        open_files(options.selection, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) {
       unusable = true;
-      table.rows.push_back(
-          {{printable(file.path)}, {}, {}, {"BAD_FIXTURE: " + printable(file.error), Tone::bad}});
+      table.rows.push_back({{printable(file.path)},
+                            {},
+                            {},
+                            {},
+                            {"BAD_FIXTURE: " + printable(file.error), Tone::bad}});
       continue;
     }
     ++problems;
@@ -69,6 +98,7 @@ int list(const Options& options) {
     table.rows.push_back({{printable(file.fixture->problem())},
                           {std::to_string(file.cases.size())},
                           {dtypes_of(file)},
+                          {points_for(file.fixture->problem(), rubric)},
                           {solutions_for(file.fixture->problem(), pool, names)}});
   }
   print(render(table, wants_colour(options.no_color)));
@@ -82,9 +112,11 @@ int list(const Options& options) {
 
 void add_list(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("list", "The problems, their cases and which solutions have them");
+  CLI::App& command = *app.add_subcommand(
+      "list", "The problems, their cases, points and which solutions have them");
   add_selection_options(command, options->selection);
+  command.add_option("--rubric", options->rubric, "Whose points (default: cs336-2025)")
+      ->type_name("NAME|FILE");
   command.add_flag("--no-color", options->no_color, "No colour");
   command.footer(
       "A number behind a solution counts variants, as in a collection of mistakes.\n\n"

@@ -241,6 +241,11 @@ Adapters::Adapters(const std::filesystem::path& file,
   json_ = json.dump();
 }
 
+std::string Adapters::function(const std::string& problem) const {
+  const auto found = functions_.find(problem);
+  return found == functions_.end() ? "" : found->second.name;
+}
+
 std::string Adapters::cannot_ask(const std::string& problem, const Case& info) const {
   const auto found = functions_.find(problem);
   if (found == functions_.end()) return "";

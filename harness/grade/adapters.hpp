@@ -24,6 +24,9 @@ class Adapters {
   const std::string& json() const { return json_; }
   bool empty() const { return json_.empty(); }
 
+  /// The name of the problem's function; empty where it has none.
+  std::string function(const std::string& problem) const;
+
   /// Why a case cannot be put to the problem's function, which has no argument for something in
   /// it: "run_x has no argument for eps, which is 0.1 here and not 1e-05"; or nothing. No fault of
   /// the submission's: such a case is neither run nor counted.

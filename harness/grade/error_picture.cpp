@@ -110,7 +110,8 @@ std::string picture_style() {
       {{122, 58, 12}, {217, 95, 14}, {254, 196, 79}, {255, 255, 229}}};
   return "svg{max-width:100%;height:auto;display:block}\n"
          "svg text{font:12px system-ui,sans-serif;fill:currentColor}\n"
-         ".map path{stroke:currentColor;fill:none}.bars rect{fill:currentColor}\n"
+         ".map path{stroke:currentColor;fill:none}.bars rect{fill:currentColor;stroke:var(--line);"
+         "stroke-width:.5}\n"
          ".map .nf{fill:url(#cell);stroke:none}.bars .nf{fill:url(#hatch)}\n"
          ".ground{fill:#fff}.mark{stroke:#000;stroke-width:.14;fill:none}\n"
          ".hatch{stroke:#000;stroke-width:2;fill:none}\n"
@@ -174,7 +175,7 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
   const std::optional<Place> worst =
       report == nullptr ? std::nullopt : place_in(map, report->worst_index);
   if (worst) {
-    const double radius = std::max(6.0, .75 * std::min(cell_width, cell_height));
+    const double radius = std::max(6.0, .45 * std::min(cell_width, cell_height));
     for (const char* kind : {"ring halo", "ring"}) {
       text += fmt::format("<circle class=\"{}\" cx=\"{:g}\" cy=\"{:g}\" r=\"{:g}\"/>", kind,
                           left + (static_cast<double>(worst->column) + .5) * cell_width,

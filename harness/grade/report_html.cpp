@@ -29,7 +29,7 @@ p { margin: .4rem 0; max-width: 48rem; } a { color: inherit; }
 .facts, .groups { list-style: none; margin: .6rem 0; padding: 0; }
 .groups { display: flex; flex-wrap: wrap; gap: .3rem .5rem; margin: 0; }
 .groups li { border: 1px solid var(--line); border-radius: .9rem; padding: 0 .6rem; font-size: .9rem; }
-.items { width: 100%; } .items td, .items th { vertical-align: top; } .items th:first-child { min-width: 13rem; }
+.items { width: 100%; } .items td, .items th { vertical-align: top; } .items th:first-child { min-width: 17rem; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .says { border-left: .3rem solid #b7791f; background: var(--plate); padding: .5rem .9rem;
   margin: .8rem 0; max-width: 46rem; } .says p { margin: .2rem 0; } .says em { font-weight: 600; }
@@ -67,7 +67,7 @@ std::string outside(std::string_view text, std::size_t limit = 1000) {
 std::string counted_cases(std::size_t count) { return counted(count, "case"); }
 
 std::string points_text(double points) {
-  return fmt::format("{:g}", std::round(points * 1e4) / 1e4);
+  return fmt::format("{:g}", std::round(points * 100) / 100);
 }
 
 /// "1 point", "2.5 points".
@@ -110,13 +110,13 @@ std::string mistake_text(const std::string& mistake) {
   return "<em>" + outside(words) + "</em>";
 }
 
-/// Two numbers with as many digits as it takes to tell them apart, at least six.
+/// Two numbers with as many digits as it takes to tell them apart, at least eight.
 std::pair<std::string, std::string> told_apart(double a, double b) {
   const auto text = [](double value, int digits) {
     if (!std::isfinite(value)) return short_number(value);
     return fmt::format("{:.{}g}", value, digits);
   };
-  for (int digits = 6;; ++digits) {
+  for (int digits = 8;; ++digits) {
     std::pair texts{text(a, digits), text(b, digits)};
     if (texts.first != texts.second || digits == 17) return texts;
   }
@@ -294,8 +294,7 @@ std::string diagnosis_of(const GradedItem& item, const std::string& problem) {
   if (found.empty() && !undiagnosed) return {};
   if (found.empty()) {
     return "<div class=\"says\"><p>This looks like no known mistake. The worst elements and the "
-           "maps "
-           "below show where to look first; begin with the smallest case that fails.</p></div>\n";
+           "maps below show where to look; the smallest case comes first.</p></div>\n";
   }
   std::string names;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -367,6 +366,12 @@ std::string problem_section(const GradedItem& item, const std::string& problem, 
   }
   std::string text = titled ? "<h3>" + outside(problem, 200) + "</h3>\n" : "";
   text += diagnosis_of(item, problem);
+  // The smallest first: it is the easiest to follow by hand.
+  std::ranges::stable_sort(failing, {}, [](const GradedCase* graded) {
+    std::int64_t elements = 0;
+    for (const OutputReport& output : graded->result.outputs) elements += output.elements;
+    return elements;
+  });
   std::size_t pictured = 0;
   bool opened = false;
   for (std::size_t begin = 0; begin < failing.size();) {
@@ -404,10 +409,11 @@ std::string group_chip(const GradedItem& item, const GradedGroup& group) {
     worth = ", " +
             of_points(item.points * static_cast<double>(group.share) / static_cast<double>(shares));
   }
+  const bool say_hidden = group.hidden && !group.name.starts_with("hidden");
   return fmt::format(
       "<li><span class=\"{}\">{}</span> {}{} {}/{}<span class=\"quiet\">{}</span></li>",
       group.earned ? "good" : "bad", group.earned ? "✓ earned" : "✗", outside(group.name, 100),
-      group.hidden ? " (hidden)" : "", group.passed, group.total, worth);
+      say_hidden ? " (hidden)" : "", group.passed, group.total, worth);
 }
 
 std::string items_table(const Grading& grading) {

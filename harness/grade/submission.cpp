@@ -19,6 +19,8 @@ constexpr std::size_t most_library_bytes = 256u << 20;
 constexpr std::size_t most_listing_bytes = 4u << 20;
 constexpr std::size_t build_scratch = 2ull << 30;
 constexpr double seconds_to_list = 20;
+/// Of torch, by a machine that has much else to do.
+constexpr double seconds_to_import = 60;
 
 bool is_library(const fs::path& path) { return path.extension() == ".so"; }
 bool is_outputs(const fs::path& path) {
@@ -342,6 +344,7 @@ const std::vector<std::string>& Submission::notes() const { return state_->notes
 Solution Submission::solution() const {
   Solution::Options options;
   options.limits = state_->options.limits;
+  if (slow_to_start()) options.limits.loading = seconds_to_import;
   options.worker = state_->worker();
   return {state_->name, state_->library, state_->variant, options};
 }

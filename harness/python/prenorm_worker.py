@@ -24,6 +24,7 @@ import inspect
 import json
 import mmap
 import os
+import re
 import resource
 import signal
 import socket
@@ -347,6 +348,48 @@ def find_root(file, folder):
         parent = os.path.dirname(parent)
 
 
+def offer_metadata(root):
+    """Lets importlib.metadata find the project at `root` as if it had been installed.
+
+    Packages often ask for their own version when they are imported.
+    """
+    try:
+        with open(os.path.join(root, "pyproject.toml"), encoding="utf-8") as file:
+            tables = re.split(r"(?m)^\s*\[", file.read())
+    except (OSError, ValueError):
+        return
+    table = next((t for t in tables if re.match(r"(project|tool\.poetry)\s*\]", t)), "")
+    found = dict(re.findall(r"(?m)^\s*(name|version)\s*=\s*[\"']([^\"'\n]+)", table))
+    if "name" not in found:
+        return
+    from importlib import metadata
+
+    class Project(metadata.Distribution):
+        def read_text(self, filename):
+            if filename not in ("METADATA", "PKG-INFO"):
+                return None
+            version = found.get("version", "0")
+            return "Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (found["name"], version)
+
+        def locate_file(self, path):
+            return os.path.join(root, path)
+
+    class Finder(metadata.DistributionFinder):
+        def find_spec(self, *_):
+            return None
+
+        def find_distributions(self, context=metadata.DistributionFinder.Context()):
+            asked = context.name
+            if asked is None or same_project(asked, found["name"]):
+                yield Project()
+
+    sys.meta_path.append(Finder())
+
+
+def same_project(a, b):
+    return re.sub(r"[-_.]+", "-", a).lower() == re.sub(r"[-_.]+", "-", b).lower()
+
+
 class Submission:
     """The module and what it is asked for. `file` is adapters.py, `folder` what was handed in."""
 
@@ -376,6 +419,7 @@ class Submission:
         sys.path[:0] = list(dict.fromkeys(places))
         sys.argv = [self.file]
         os.chdir(root)
+        offer_metadata(root)
         if package:
             module = importlib.import_module(package + "." + name)
         else:
@@ -484,7 +528,7 @@ class Answer:
         self.code, self.message = code, message
 
 
-def answer_call(submission, call, memory):
+def answer_call(submission, call, memory, settings):
     answer = Answer()
     if call.problem not in submission.functions:
         answer.how = ABSENT
@@ -495,9 +539,12 @@ def answer_call(submission, call, memory):
         arguments = Arguments(submission.adapters[call.problem], call, tensors, memory)
         values = arguments.values
         begin = clock()
-        value = function(**values) if by_name else function(*values.values())
-        value = tensors.materialize(value)
-        answer.seconds = clock() - begin
+        try:
+            value = function(**values) if by_name else function(*values.values())
+            value = tensors.materialize(value)
+        finally:
+            answer.seconds = clock() - begin
+            settings.restore()
         wanted = len(call.outputs)
         results = value if wanted != 1 and isinstance(value, (tuple, list)) else [value]
         if len(results) != wanted:
@@ -617,10 +664,7 @@ class Worker:
             os.close(descriptor)
         if call.timed:
             empty_caches()
-        try:
-            answer = answer_call(self.submission, call, memory)
-        finally:
-            self.settings.restore()
+        answer = answer_call(self.submission, call, memory, self.settings)
         message = cut(answer.message, call.error.bytes - 1)
         memory[call.error.offset : call.error.offset + len(message) + 1] = message + b"\0"
         self.reply(call, answer)
