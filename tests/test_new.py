@@ -79,7 +79,9 @@ def test_a_start_grades_at_0_points(new, program, language):
     report = json.loads(done.stdout)
     assert report["status"] == "PASSED", report["message"]  # it was built, and could be loaded
     assert report["earned"] == 0 and report["points"] > 0
-    assert {each["status"] for each in report["results"]} == {"NOT_IMPLEMENTED"}
+    others = [(each["problem"], each["status"], each["message"]) for each in report["results"]
+              if each["status"] != "NOT_IMPLEMENTED"]
+    assert others == []
 
 
 def test_a_start_in_cpp_can_be_gone_on_with(new, program, prefix):
