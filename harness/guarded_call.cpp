@@ -97,6 +97,8 @@ std::string GuardedCall::changed_input() const {
     if (bytes > 0 && std::memcmp(before, after, bytes) != 0) {
       const auto at =
           static_cast<std::size_t>(std::mismatch(before, before + bytes, after).first - before);
+      // The worker still has this memory: what was changed may be changed back.
+      if (at == bytes) return names_[region] + " was changed while it was looked at";
       const auto i = static_cast<std::int64_t>(at / size_of(input->dtype));
       return names_[region] + " was changed at " + to_text(index_of(i, input->shape)) + ": " +
              value_text(input->dtype, before, i) + " became " + value_text(input->dtype, after, i);
@@ -108,7 +110,9 @@ std::string GuardedCall::changed_input() const {
 
 std::string GuardedCall::error_message() const {
   const auto* text = reinterpret_cast<const char*>(arena_->data(names_.size() - 1));
-  return printable({text, ::strnlen(text, error_size)});
+  // First taken, then looked at, as the outputs are.
+  const std::string taken(text, error_size);
+  return printable(taken.substr(0, taken.find('\0')));
 }
 
 void GuardedCall::take_outputs(Outcome& outcome) const {

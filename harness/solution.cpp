@@ -6,6 +6,7 @@
 #include "process.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -229,9 +230,11 @@ struct Solution::Worker {
     }
     Outcome outcome;
     try {
+      const auto asked = std::chrono::steady_clock::now();
       const auto [kind, payload] =
           connection->ask(encode(guarded.message()), guarded.arena().descriptor(),
                           deadline_in(options.limits.seconds));
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - asked;
       if (kind != protocol::Kind::returned) {
         throw protocol::Malformed("the worker answered out of turn");
       }
@@ -242,7 +245,10 @@ struct Solution::Worker {
       if (answer.number != guarded.message().number) {
         throw protocol::Malformed("the worker answered another call");
       }
-      return guarded.judge(answer);
+      outcome = guarded.judge(answer);
+      // Whatever clock the worker has: it cannot have taken longer than it was waited for.
+      outcome.seconds = std::min(outcome.seconds, waited.count());
+      return outcome;
     } catch (const Faulted& faulted) {
       outcome = guarded.judge(faulted.fault);
     } catch (const ProcessEnded& end) {

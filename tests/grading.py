@@ -6,6 +6,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 SUBMISSIONS = ROOT / "tests" / "submissions"
 SANDBOXES = ("bubblewrap", "process")
@@ -48,8 +50,22 @@ def unavailable(sandbox):
     return done.stderr.strip() if "does not work here" in done.stderr else ""
 
 
+@cache
 def best_sandbox():
     return next(sandbox for sandbox in SANDBOXES if not unavailable(sandbox))
+
+
+def quick():
+    """Whether this is the quick tier: one sandbox, the best that works here."""
+    return os.environ.get("PRENORM_TIER", "quick") == "quick"
+
+
+def need(sandbox):
+    """Skips a test of a sandbox that does not work here, or belongs to the slow tier."""
+    if why := unavailable(sandbox):
+        pytest.skip(why)
+    if quick() and sandbox != best_sandbox():
+        pytest.skip("in the slow tier")
 
 
 def state(*folders):

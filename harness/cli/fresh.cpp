@@ -23,15 +23,24 @@ std::set<std::string> changeable_sizes(const Case& info, const Signature& signat
   return names;
 }
 
+/// Whether its one input is drawn, and has no axis that a name would tie to another: then every
+/// axis can change.
+bool has_free_shape(const Case& info, const Signature& signature) {
+  return info.inputs.size() == 1 && info.inputs[0] && !info.inputs[0]->draw.empty() &&
+         signature.inputs[0].dims.empty();
+}
+
 /// Gives the case's inputs and outputs new sizes, between 1 and twice the stored ones.
 void resize(Case& info, const Signature& signature, std::mt19937_64& random) {
+  const auto change = [&random](std::int64_t& size) {
+    if (size < 1) return;
+    size = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * size));
+  };
   std::map<std::string, std::int64_t> sizes = info.binding.sizes;
   for (const std::string& dim : changeable_sizes(info, signature)) {
-    const auto size = sizes.find(dim);
-    if (size == sizes.end() || size->second < 1) continue;
-    const auto choices = static_cast<std::uint64_t>(2 * size->second);
-    size->second = 1 + static_cast<std::int64_t>(random() % choices);
+    if (const auto size = sizes.find(dim); size != sizes.end()) change(size->second);
   }
+  if (has_free_shape(info, signature)) std::ranges::for_each(info.inputs[0]->type.shape, change);
   std::vector<std::optional<TensorType>> types(info.inputs.size());
   for (std::size_t i = 0; i < info.inputs.size(); ++i) {
     if (!info.inputs[i]) continue;
@@ -58,7 +67,8 @@ NewCase fresh_case(const std::string& problem, const Signature& signature, const
                    const Yardsticks& by, const FreshOptions& options) {
   NewCase fresh{*stored.info, stored.inputs, stored.expected};
   if (fresh.info.error || !has_draw(fresh.info)) return fresh;
-  const bool resizable = options.resize && !changeable_sizes(fresh.info, signature).empty();
+  const bool resizable = options.resize && (!changeable_sizes(fresh.info, signature).empty() ||
+                                            has_free_shape(fresh.info, signature));
   for (int attempt = resizable ? 0 : attempts; attempt <= attempts; ++attempt) {
     auto random = generator(options.seed,
                             problem + "/" + fresh.info.name + "/fresh/" + std::to_string(attempt));

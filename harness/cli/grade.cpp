@@ -26,6 +26,7 @@ struct Options {
   Selection selection;
   std::string json, junit, html, instructor;
   double timeout = SubmissionOptions{}.limits.seconds;
+  double build_timeout = SubmissionOptions{}.build_seconds;
   double memory = 4;  // GiB
   unsigned jobs = processors();
 
@@ -122,6 +123,7 @@ SubmissionOptions submission_options(const Options& options, const Exam& exam, S
   SubmissionOptions result;
   result.sandbox = kind;
   result.limits.seconds = options.timeout;
+  result.build_seconds = options.build_timeout;
   result.memory = static_cast<std::size_t>(options.memory * 0x1p30);
   result.python = options.python;
   for (const File& file : exam.files)
@@ -185,6 +187,9 @@ void add_limits(CLI::App& command, Options& options) {
       ->capture_default_str()
       ->type_name("PATH");
   command.add_option("--timeout", options.timeout, "For one call (default: 10)")
+      ->check(positive_seconds())
+      ->type_name("SECONDS");
+  command.add_option("--build-timeout", options.build_timeout, "For building it (default: 300)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command.add_option("--memory", options.memory, "For all of its processes together (default: 4)")

@@ -257,6 +257,7 @@ void Submission::State::read_outputs_files() {
   std::vector<fs::path> files{root};
   if (fs::is_directory(root)) files = files_of(root, is_outputs);
   Sandbox box = sandbox();
+  std::string unusable;
   for (const fs::path& file : files) {
     box.readable = {file};
     try {
@@ -275,9 +276,12 @@ void Submission::State::read_outputs_files() {
       std::string why = error.what();
       const std::string prefix = file.string();
       if (why.starts_with(prefix)) why = file.filename().string() + why.substr(prefix.size());
-      return fail(Status::bad_fixture, why);
+      // A bad file costs the others nothing, unless there is no other.
+      if (files.size() > 1) notes.push_back("not used: " + printable(why, 500));
+      if (unusable.empty()) unusable = why;
     }
   }
+  if (outputs.empty()) fail(Status::bad_fixture, unusable);
 }
 
 /// Where the worker runs, and what it may see.

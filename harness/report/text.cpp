@@ -1,7 +1,9 @@
 #include "report/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <fmt/format.h>
 
 namespace prenorm::harness {
@@ -42,6 +44,22 @@ std::string shell_word(std::string_view word) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
   if (!word.empty() && word.find_first_not_of(harmless) == std::string_view::npos) {
     return std::string(word);
+  }
+  // Control characters would act where the line is shown; bash and its kin read them so.
+  const auto controls = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
+  if (std::ranges::any_of(word, controls)) {
+    std::string quoted = "$'";
+    for (const char c : word) {
+      if (controls(c)) {
+        std::array<char, 8> code;
+        std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned>(c));
+        quoted += code.data();
+      } else {
+        if (c == '\'' || c == '\\') quoted += '\\';
+        quoted += c;
+      }
+    }
+    return quoted + "'";
   }
   std::string quoted = "'";
   for (const char c : word) {
