@@ -89,12 +89,13 @@ Options parse(std::span<char*> words) {
   return options;
 }
 
-void limit(decltype(RLIMIT_CPU) which, rlim_t most, const char* what) {
+/// `grace` is how far the process itself may go beyond: time for the signal that says so.
+void limit(decltype(RLIMIT_CPU) which, rlim_t most, const char* what, rlim_t grace = 0) {
   if (most == 0) return;
   rlimit now{};
   check(::getrlimit(which, &now) == 0, what);
-  now.rlim_max = std::min(now.rlim_max, most);
-  now.rlim_cur = now.rlim_max;
+  now.rlim_max = std::min(now.rlim_max, most + grace);
+  now.rlim_cur = std::min(now.rlim_max, most);
   check(::setrlimit(which, &now) == 0, what);
 }
 
@@ -234,6 +235,21 @@ void keep_to_itself(Filter& filter) {
   }
   filter.refuse_where(EPERM, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
   filter.refuse_where(EPERM, SCMP_SYS(sched_setaffinity), SCMP_A0(SCMP_CMP_NE, 0));
+  // A descriptor sends signals to its owner, whoever that is made.
+  for (const scmp_datum_t owner : {8 /* F_SETOWN */, 15 /* F_SETOWN_EX */, 10 /* F_SETSIG */}) {
+    filter.refuse_where(EPERM, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, owner));
+  }
+  for (const scmp_datum_t owner : {0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */}) {
+    filter.refuse_where(EPERM, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, owner));
+  }
+  // Landlock's first versions let a file be emptied that may only be read.
+  filter.refuse(EPERM, {SCMP_SYS(truncate)});
+  filter.refuse(ENOSYS, {SCMP_SYS(openat2)});
+  constexpr scmp_datum_t mode_and_emptied = O_ACCMODE | O_TRUNC, emptied = O_RDONLY | O_TRUNC;
+  filter.refuse_where(EPERM, SCMP_SYS(open),
+                      SCMP_A1(SCMP_CMP_MASKED_EQ, mode_and_emptied, emptied));
+  filter.refuse_where(EPERM, SCMP_SYS(openat),
+                      SCMP_A2(SCMP_CMP_MASKED_EQ, mode_and_emptied, emptied));
   filter.refuse(EPERM, {SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo),
                         SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_send_signal), SCMP_SYS(setsid),
                         SCMP_SYS(setpgid), SCMP_SYS(setpriority), SCMP_SYS(ioprio_set),
@@ -291,9 +307,10 @@ void filter_calls(const Options& options) {
                         SCMP_SYS(shmget), SCMP_SYS(msgget), SCMP_SYS(semget), SCMP_SYS(mq_open),
                         SCMP_SYS(fanotify_init), SCMP_SYS(personality)});
   // As on a kernel that has them not: there is another way, and who asks knows it.
-  filter.refuse(ENOSYS,
-                {SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
-                 SCMP_SYS(memfd_create), SCMP_SYS(memfd_secret), SCMP_SYS(clone3)});
+  filter.refuse(ENOSYS, {SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
+                         SCMP_SYS(io_uring_register), SCMP_SYS(memfd_secret), SCMP_SYS(clone3)});
+  // Memory that no limit counts; a device's driver may need it.
+  if (!options.with_device) filter.refuse(ENOSYS, {SCMP_SYS(memfd_create)});
   for (const scmp_datum_t flag : namespaces) {
     filter.refuse_where(EPERM, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
   }
@@ -309,9 +326,14 @@ void filter_calls(const Options& options) {
 
 int main(int count, char** words) {
   const Options options = parse({words, static_cast<std::size_t>(count)});
+  // Where memory runs out, this goes first, and not whoever judges it.
+  if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "w")) {
+    std::fputs("1000", file);
+    std::fclose(file);
+  }
   const char* folder = std::getenv("TMPDIR");
   if (folder != nullptr && ::chdir(folder) != 0) check(::chdir("/") == 0, "/");
-  limit(RLIMIT_CPU, options.cpu, "processor time");
+  limit(RLIMIT_CPU, options.cpu, "processor time", 5);
   limit(RLIMIT_FSIZE, options.file_size, "size of files");
   limit(RLIMIT_NPROC, options.tasks, "number of processes");
   limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");

@@ -177,6 +177,8 @@ std::vector<std::byte> FileReader::receive_reply(std::size_t most, const std::st
     }
   } catch (const ProcessTimeout&) {
     given_up_ = where + "the HDF5 reader gave no answer within " + seconds_text(limits_.seconds);
+  } catch (const ProcessOverLimit& over) {
+    given_up_ = where + "the HDF5 reader " + over.what();
   } catch (const ProcessEnded& ended) {
     given_up_ = where + "the HDF5 reader ended: " + printable(ended.what());
   } catch (const std::bad_alloc&) {

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <poll.h>
 #include <queue>
+#include <set>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -256,7 +257,7 @@ struct Family {
 
 Family family_of(pid_t ancestor) {
   struct Member {
-    pid_t parent;
+    pid_t parent, group;
     std::size_t tasks, pages;
   };
   std::map<pid_t, Member> all;
@@ -265,25 +266,31 @@ Family family_of(pid_t ancestor) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
     std::ifstream file(entry.path() / "stat");
-    std::string text;
-    std::getline(file, text);
-    // The second field, a name in parentheses, may hold anything.
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    // The second field, a name in parentheses, may hold anything, line breaks too.
     const std::size_t close = text.rfind(')');
     if (close == text.npos) continue;
     std::istringstream fields(text.substr(close + 1));
     std::vector<std::string> field{std::istream_iterator<std::string>(fields), {}};
     if (field.size() < 22) continue;
     all[static_cast<pid_t>(std::atol(name.c_str()))] = {
-        static_cast<pid_t>(std::atol(field[1].c_str())), std::strtoull(field[17].c_str(), {}, 10),
+        static_cast<pid_t>(std::atol(field[1].c_str())),
+        static_cast<pid_t>(std::atol(field[2].c_str())), std::strtoull(field[17].c_str(), {}, 10),
         std::strtoull(field[21].c_str(), {}, 10)};
   }
   std::multimap<pid_t, pid_t> children;
   for (const auto& [pid, member] : all) children.emplace(member.parent, pid);
   Family family;
+  // Its group too: those whose parent has ended hang elsewhere.
   std::vector<pid_t> rest{ancestor};
+  for (const auto& [pid, member] : all) {
+    if (member.group == ancestor) rest.push_back(pid);
+  }
+  std::set<pid_t> counted;
   while (!rest.empty()) {
     const pid_t pid = rest.back();
     rest.pop_back();
+    if (!counted.insert(pid).second) continue;
     const auto [first, last] = children.equal_range(pid);
     for (auto child = first; child != last; ++child) rest.push_back(child->second);
     const auto member = all.find(pid);
@@ -435,15 +442,14 @@ void Process::check_limits() {
 
 void Process::wait_until(short events, Deadline deadline) {
   const bool limited = limits_.resident > 0 || limits_.tasks > 0;
-  auto next_look = std::chrono::steady_clock::now() + between_looks;
   while (true) {
     std::array<pollfd, 2> watched{{{socket_, events, 0}, {error_, POLLIN, 0}}};
-    const Deadline until = limited ? std::min(deadline, next_look) : deadline;
+    const Deadline until = limited ? std::min(deadline, next_look_) : deadline;
     const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(until));
     if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
-    if (limited && std::chrono::steady_clock::now() >= next_look) {
+    if (limited && std::chrono::steady_clock::now() >= next_look_) {
       check_limits();
-      next_look = std::chrono::steady_clock::now() + between_looks;
+      next_look_ = std::chrono::steady_clock::now() + between_looks;
     }
     if (ready > 0 && watched[1].revents != 0) drain_error();
     if (ready > 0 && watched[0].revents != 0) return;

@@ -93,6 +93,7 @@ class Process {
   std::string error_text_;  // the last of what it wrote there
   std::string how_ended_;
   Limits limits_;
+  Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
   bool wrapper_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -187,7 +188,8 @@ void add_readable(const fs::path& path, const std::vector<fs::path>& hidden,
   }
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path, error)) {
-    add_readable(entry.path(), hidden, words);
+    // A link would be followed, past what is hidden.
+    if (!entry.is_symlink(error)) add_readable(entry.path(), hidden, words);
   }
 }
 
@@ -241,6 +243,10 @@ std::optional<std::string> try_out(SandboxKind kind) {
 
 }  // namespace
 
+std::size_t most_tasks() {
+  return std::max<std::size_t>(256, 4 * std::size_t{std::thread::hardware_concurrency()});
+}
+
 std::string_view name(SandboxKind kind) {
   switch (kind) {
     case SandboxKind::none: return "none";
@@ -262,7 +268,12 @@ std::optional<std::string> unavailable(SandboxKind kind) {
 
 bool has_devices() { return !devices().empty() || std::getenv("PRENORM_CUDA_DRIVER") != nullptr; }
 
-Process::Command confined(const Process::Command& what, const Sandbox& sandbox) {
+Process::Command confined(const Process::Command& what, const Sandbox& given) {
+  Sandbox sandbox = given;
+  for (fs::path& path : sandbox.hidden) {  // what is compared with them has no links in it
+    std::error_code ignored;
+    path = fs::weakly_canonical(path, ignored);
+  }
   if (sandbox.kind == SandboxKind::none) {
     Process::Command command = what;
     if (!sandbox.folder.empty()) command.environment = clean_environment(sandbox.folder);

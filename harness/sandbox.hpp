@@ -23,6 +23,9 @@ enum class SandboxKind { none, process, bubblewrap };
 /// "none", "process", "bubblewrap".
 std::string_view name(SandboxKind kind);
 
+/// 256, or four for each processor.
+std::size_t most_tasks();
+
 struct Sandbox {
   SandboxKind kind = SandboxKind::none;
   /// Files and folders that may be read and executed, beside the system's.
@@ -35,10 +38,10 @@ struct Sandbox {
   bool devices = false;  // CUDA devices are bound
 
   // Limits; 0: none.
-  std::size_t memory = 4ull << 30;     // bytes of all its processes together, resident
-  std::size_t processes = 256;         // processes and threads together
-  std::size_t scratch = 512ull << 20;  // bytes in /tmp, and that one file may have
-  double cpu_seconds = 600;            // of one process
+  std::size_t memory = 4ull << 30;       // bytes of all its processes together, resident
+  std::size_t processes = most_tasks();  // processes and threads together
+  std::size_t scratch = 512ull << 20;    // bytes in /tmp, and that one file may have
+  double cpu_seconds = 3600;             // of one process
 };
 
 /// Whether that kind works here: nothing, or the reason why not.

@@ -120,7 +120,7 @@ bool is_name(const std::string& text) {
 
 /// The library's side of a Solution: a process, or in this one.
 struct Solution::Worker {
-  bool tried = false;
+  bool tried = false, accepted = false;
   Status status = Status::passed;  // load_error or skipped where it cannot be used
   std::string message;
   std::string mode, sources;
@@ -143,7 +143,7 @@ struct Solution::Worker {
       return false;
     }
     try {
-      accept(options.in_process ? load_here(path) : load_in_process(path, options));
+      accept(options.in_process ? load_here(path) : load_in_process(path, options), options);
     } catch (const Faulted& faulted) {
       const bool bus = faulted.fault.signal == SIGBUS;
       fail(std::string("killed by ") + (bus ? "SIGBUS" : "SIGSEGV") + " while loading");
@@ -202,16 +202,24 @@ struct Solution::Worker {
     return protocol::decode_loaded(payload);
   }
 
-  void accept(const protocol::Loaded& loaded) {
+  void accept(const protocol::Loaded& loaded, const Options& options) {
     if (loaded.abi != PRENORM_ABI) {
       return fail("ABI " + std::to_string(loaded.abi) + ", wanted " + std::to_string(PRENORM_ABI));
     }
     if (!loaded.mode.empty() && loaded.mode != "tf32") {
       return fail("prenorm_mode says \"" + loaded.mode + "\", wanted \"tf32\" or no such function");
     }
+    if (loaded.mode == "tf32" && !options.tf32) {
+      return fail("says that it computes in tf32, which is for solutions on a device");
+    }
+    const bool device = loaded.device != kDLCPU;
+    if (accepted && (mode != loaded.mode || on_device != device)) {
+      return fail("says another mode or device than when it was loaded first");
+    }
+    accepted = true;
     mode = loaded.mode;
     sources = printable(loaded.sources);
-    on_device = loaded.device != kDLCPU;
+    on_device = device;
     facts = loaded.facts;
     functions.clear();
     std::ranges::copy_if(loaded.functions, std::inserter(functions, functions.end()), is_name);

@@ -51,6 +51,7 @@ class Solution {
     RunLimits limits;
     /// Starts the worker; nothing: the shipped one for libraries, not confined.
     std::optional<Process::Command> worker = std::nullopt;
+    bool tf32 = true;  // false: a library that says that it computes in tf32 is a LOAD_ERROR
   };
 
   /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so".

@@ -1,5 +1,8 @@
 """A right answer keeps its points, however it was come by."""
 
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -66,3 +69,62 @@ def test_the_course_rubric_gives_full_points(tmp_path):
     code, report, printed = grade(built("honest") / "cpp_complete.so", "--rubric", "cs336-2025",
                                   "--sandbox", best_sandbox(), tmp=tmp_path)
     assert code == 0 and report["earned"] == report["points"], printed
+
+
+# Python: which rubric, and what of it is not done.
+PYTHON = {
+    "python_torch": ("cs336-2025", []),
+    "python_2024": ("cs336-2024", []),
+    "python_numpy": ("cs336-2025", []),
+    "python_repository": ("cs336-2025", []),
+    "python_partial": ("cs336-2025", ["rmsnorm", "positionwise_feedforward", "rope",
+                                      "scaled_dot_product_attention", "multihead_self_attention",
+                                      "transformer_block"]),
+}
+
+
+def without_torch(folder):
+    """An environment of this interpreter in which torch cannot be imported."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", folder],
+                   check=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    (packages / "no_torch.pth").write_text("import sys; sys.modules['torch'] = None\n")
+    return folder / "bin" / "python"
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+@pytest.mark.parametrize("name", PYTHON)
+def test_python_keeps_its_points(name, sandbox, tmp_path):
+    need(sandbox)
+    python = sys.executable
+    if name == "python_repository":
+        python = os.environ.get("PRENORM_TEST_VENV") or pytest.skip("PRENORM_TEST_VENV is not set")
+    elif name == "python_numpy":
+        python = without_torch(tmp_path / "venv")
+    else:
+        pytest.importorskip("torch")
+    rubric, missing = PYTHON[name]
+    code, report, printed = grade(HONEST / name, "--rubric", rubric, "--sandbox", sandbox, "--seed",
+                                  "11", "--python", python, "--timeout", "60", tmp=tmp_path)
+    assert report["status"] == "PASSED", printed
+    for item in report["items"]:
+        if item["name"] in missing:
+            assert item["earned"] == 0, item["name"]
+        else:
+            assert item["earned"] == item["points"], printed
+        assert not item["diagnoses"] and not item["undiagnosed"]
+    statuses = {result["status"] for result in report["results"]}
+    assert statuses == ({"PASSED", "NOT_IMPLEMENTED"} if missing else {"PASSED"}), printed
+    assert code == (1 if missing else 0)
+
+
+def test_cases_that_adapters_cannot_ask_cost_nothing(tmp_path):
+    """The handout's block takes no eps: a case with another is left out, and the report says so."""
+    pytest.importorskip("torch")
+    _, report, printed = grade(HONEST / "python_torch", "--problem", "transformer_block", "--python",
+                               sys.executable, "--sandbox", best_sandbox(), "--no-hidden",
+                               "--timeout", "60", tmp=tmp_path)
+    names = {result["case"] for result in report["results"]}
+    assert "eps_one_tenth_float32" not in names and "many_heads_float32" in names
+    assert any("left out" in note for note in report["notes"]), report["notes"]
+    assert report["earned"] == report["points"] == 3, printed

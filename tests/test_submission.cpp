@@ -81,9 +81,10 @@ BOOST_AUTO_TEST_CASE(a_snapshot_leaves_out_what_is_no_work) {
   std::ofstream(from / "large").seekp((65 << 20) - 1).put('x');
   std::vector<std::string> left_out = copy_snapshot(from, to);
   std::ranges::sort(left_out);
-  BOOST_REQUIRE(left_out.size() == 2u);
-  BOOST_TEST(left_out[0] == "left out: large (larger than 64 MiB)");
-  BOOST_TEST(left_out[1] == "left out: pipe (no file, folder or link)");
+  BOOST_REQUIRE(left_out.size() == 3u);
+  BOOST_TEST(left_out[0] == "left out: large (too large)");
+  BOOST_TEST(left_out[1] == "left out: old_build (an earlier build)");
+  BOOST_TEST(left_out[2] == "left out: pipe (no file, folder or link)");
   BOOST_TEST(std::distance(fs::directory_iterator(to), fs::directory_iterator()) == 1);
 }
 
@@ -183,7 +184,11 @@ BOOST_AUTO_TEST_CASE(outputs_are_read_by_problem) {
   BOOST_TEST(submission.outputs("square")->entries.size() == 1u);
   BOOST_TEST(submission.outputs("other") == nullptr);
   write(folder.path() / "broken.h5", "no HDF5");
-  const Submission broken(folder.path(), options(), Adapters());
+  const Submission both(folder.path(), options(), Adapters());
+  BOOST_TEST(both.outputs("square") != nullptr);
+  BOOST_REQUIRE(both.notes().size() == 1u);
+  BOOST_TEST(both.notes()[0].starts_with("not used: broken.h5: "), both.notes()[0]);
+  const Submission broken(folder.path() / "broken.h5", options(), Adapters());
   BOOST_TEST(name(broken.status()) == "BAD_FIXTURE");
   BOOST_TEST(broken.message().starts_with("broken.h5: "), broken.message());
 }

@@ -11,6 +11,7 @@ namespace {
 
 /// "the symbol dlopen", where the rubric forbids one that the library takes from elsewhere.
 std::string forbidden_import(const Rubric& rubric, const Submission& submission) {
+  if (!rubric.forbidden.empty() && !submission.imports_known()) return "what cannot be listed";
   for (const std::string& symbol : submission.imports()) {
     for (const std::string& pattern : rubric.forbidden) {
       if (matches(pattern, symbol)) return symbol;
@@ -50,12 +51,13 @@ void count(GradedItem& item) {
       group.passed += graded.result.status == Status::passed ? 1 : 0;
     }
     group.earned = group.total > 0 && group.passed == group.total;
+    if (group.total == 0) continue;  // nothing of it could be asked
     shares += group.share;
     earned += group.earned ? group.share : 0;
   }
   const double part =
       static_cast<double>(earned) / static_cast<double>(std::max<std::int64_t>(1, shares));
-  item.earned = earned == shares ? item.points : item.points * part;
+  item.earned = earned == shares && shares > 0 ? item.points : item.points * part;
 }
 
 /// What was made of an item's problems.

@@ -18,12 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t most_bytes = 1ull << 30, most_bytes_of_file = 64ull << 20;
+constexpr std::uintmax_t most_bytes = 1ull << 30, most_bytes_of_file = 64ull << 20,
+                         most_bytes_of_library = 256ull << 20;
 constexpr std::size_t most_files = 50000;
 
-constexpr std::array<std::string_view, 12> usual_folders{
-    ".git", ".hg",         ".svn",        ".venv",         "venv",         "env",
-    ".uv",  "__pycache__", ".mypy_cache", ".pytest_cache", "node_modules", ".idea"};
+constexpr std::array<std::string_view, 9> usual_folders{
+    ".git",        ".hg",           ".svn",         ".venv", "__pycache__",
+    ".mypy_cache", ".pytest_cache", "node_modules", ".idea"};
+
+bool is_build(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(folder / "CMakeCache.txt", ignored));
+}
 
 /// Copies a regular file's bytes. False: it is none, or a large one.
 bool copied(const fs::path& from, const fs::path& to) {
@@ -31,8 +37,9 @@ bool copied(const fs::path& from, const fs::path& to) {
   const int source = ::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (source < 0) throw std::system_error(errno, std::generic_category(), from.string());
   struct stat info {};
+  const auto most = from.extension() == ".so" ? most_bytes_of_library : most_bytes_of_file;
   const bool wanted = ::fstat(source, &info) == 0 && S_ISREG(info.st_mode) &&
-                      static_cast<std::uintmax_t>(info.st_size) <= most_bytes_of_file;
+                      static_cast<std::uintmax_t>(info.st_size) <= most;
   const mode_t mode = (info.st_mode & S_IXUSR) != 0 ? 0555 : 0444;
   const int target =
       wanted ? ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) : -1;
@@ -72,16 +79,23 @@ class Copy {
     fs::create_directory(to);
     for (const auto& entry : fs::directory_iterator(from)) {
       const fs::path name = entry.path().filename();
-      if (entry.symlink_status().type() == fs::file_type::directory && is_no_work(entry.path())) {
+      std::error_code ignored;
+      if (entry.symlink_status(ignored).type() == fs::file_type::directory &&
+          is_no_work(entry.path())) {
+        if (is_build(entry.path())) leave_out(shown / name, "an earlier build");
         continue;
       }
-      add(entry.path(), to / name, shown / name);
+      try {
+        add(entry.path(), to / name, shown / name);
+      } catch (const std::system_error& error) {  // of this entry alone
+        leave_out(shown / name, error.code().message());
+      }
     }
   }
 
   void add_file(const fs::path& from, const fs::path& to, const fs::path& shown) {
     if (!copied(from, to)) {
-      leave_out(shown, "larger than " + std::to_string(most_bytes_of_file >> 20) + " MiB");
+      leave_out(shown, "too large");
       return;
     }
     bytes_ += fs::file_size(to);
@@ -129,8 +143,7 @@ TemporaryFolder::~TemporaryFolder() {
 bool is_no_work(const fs::path& folder) {
   std::error_code ignored;
   return std::ranges::find(usual_folders, folder.filename().string()) != usual_folders.end() ||
-         fs::exists(fs::symlink_status(folder / "pyvenv.cfg", ignored)) ||
-         fs::exists(fs::symlink_status(folder / "CMakeCache.txt", ignored));
+         fs::exists(fs::symlink_status(folder / "pyvenv.cfg", ignored)) || is_build(folder);
 }
 
 std::vector<std::string> copy_snapshot(const fs::path& from, const fs::path& to) {

@@ -28,7 +28,8 @@ bool is_no_work(const std::filesystem::path& folder);
 /// Copies a file or a folder to `to`, which does not exist. Symbolic links are copied as they are
 /// and never followed; what is neither file, folder nor link is left out, and so are environments,
 /// histories and earlier builds (.git, .venv, __pycache__, a folder with CMakeCache.txt, ...) and
-/// files above 64 MiB. Returns what was left out, for the report, without the usual folders.
+/// files above 64 MiB (libraries: 256). Returns what was left out, for the report, without the
+/// usual folders.
 ///
 /// Throws std::invalid_argument where it has more than 1 GiB or 50000 files.
 std::vector<std::string> copy_snapshot(const std::filesystem::path& from,

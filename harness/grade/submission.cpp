@@ -4,6 +4,7 @@
 #include "printable.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <prenorm/prenorm.h>
@@ -19,6 +20,7 @@ constexpr std::size_t most_library_bytes = 256u << 20;
 constexpr std::size_t most_listing_bytes = 4u << 20;
 constexpr std::size_t build_scratch = 2ull << 30;
 constexpr double seconds_to_list = 20;
+constexpr std::size_t addresses_of_python = 16ull << 30;
 /// Of a sandbox with a library in it: however little time a call may take.
 constexpr double seconds_to_start = 10;
 /// Of torch, by a machine that has much else to do.
@@ -88,10 +90,15 @@ SubmissionKind recognize(const fs::path& path) {
 /// interpreter lies. Nothing of it is run to find out.
 std::vector<fs::path> python_folders(const fs::path& python) {
   std::vector<fs::path> folders;
+  // Not the prefix itself: it may be somebody's home.
   const auto add_prefix = [&folders](const fs::path& program) {
     const fs::path prefix = program.parent_path().parent_path();
-    const std::string text = prefix.string();
-    if (prefix.has_relative_path() && !text.starts_with("/usr")) folders.push_back(prefix);
+    if (!prefix.has_relative_path() || prefix.string().starts_with("/usr/") || prefix == "/usr") {
+      return;
+    }
+    for (const char* part : {"bin", "lib", "lib64"}) {
+      if (fs::exists(prefix / part)) folders.push_back(prefix / part);
+    }
   };
   const fs::path prefix = python.parent_path().parent_path();
   if (fs::exists(prefix / "pyvenv.cfg")) {
@@ -101,6 +108,8 @@ std::vector<fs::path> python_folders(const fs::path& python) {
       std::istringstream words(line);
       std::string key, equals, value;
       if (words >> key >> equals && key == "home" && std::getline(words >> std::ws, value)) {
+        // As it is written and as it is: there may be links on the way.
+        add_prefix(fs::path(value) / "python");
         add_prefix(fs::weakly_canonical(fs::path(value) / "python"));
       }
     }
@@ -128,8 +137,10 @@ std::string hand_out(const Process::Command& command, std::size_t most, double s
 
 /// The symbols that a library takes from elsewhere, one a line.
 constexpr const char* list_imports = R"sh(
-list=$(nm -D --undefined-only -- "$1" | awk '{ sub(/@.*/, "", $NF); print $NF }') || exit
-printf '%020d%s' "${#list}" "$list" >&3
+nm -D --undefined-only -- "$1" >"$TMPDIR/symbols" || exit
+awk '{ sub(/@.*/, "", $NF); print $NF }' "$TMPDIR/symbols" >"$TMPDIR/list" || exit
+printf '%020d' "$(wc -c <"$TMPDIR/list")" >&3
+cat "$TMPDIR/list" >&3
 )sh";
 
 /// Configures and builds, and hands out the one library that exports a solution.
@@ -179,8 +190,8 @@ struct Submission::State {
   fs::path library;                       // or the Python submission
   std::map<std::string, OutputsFile> outputs;
   std::vector<std::string> imports, notes;
-  bool devices = false;
-  unsigned workers = 0;
+  bool imports_known = true, devices = false;
+  std::atomic<unsigned> workers = 0;  // started by several threads
 
   Sandbox sandbox() {
     Sandbox sandbox;
@@ -192,7 +203,9 @@ struct Submission::State {
     sandbox.hidden.push_back(home() / "share" / "prenorm");
     if (options.sandbox != SandboxKind::bubblewrap) {
       sandbox.folder = folder->path() / ("scratch-" + std::to_string(++workers));
-      fs::create_directory(sandbox.folder);
+      if (!fs::create_directory(sandbox.folder)) {
+        throw std::runtime_error(sandbox.folder.string() + " is there already");
+      }
     }
     return sandbox;
   }
@@ -227,7 +240,9 @@ void Submission::State::build() {
     const std::string bytes =
         hand_out(confined(shell, box), most_library_bytes, options.build_seconds);
     library = folder->path() / "library.so";
-    std::ofstream(library, std::ios::binary) << bytes;
+    if (!(std::ofstream(library, std::ios::binary) << bytes).flush()) {
+      throw std::runtime_error("the library cannot be kept: is the disk full?");
+    }
   } catch (const ProcessTimeout&) {
     fail(Status::compile_error, "is not built within " + seconds_text(options.build_seconds));
   } catch (const ProcessEnded& end) {
@@ -249,6 +264,7 @@ void Submission::State::list_symbols() {
     for (std::string line; std::getline(lines, line);) imports.push_back(printable(line, 200));
     std::ranges::sort(imports);
   } catch (const std::exception& error) {
+    imports_known = false;
     notes.push_back("imported symbols are not known: " + printable(error.what()));
   }
 }
@@ -258,12 +274,17 @@ void Submission::State::read_outputs_files() {
   if (fs::is_directory(root)) files = files_of(root, is_outputs);
   Sandbox box = sandbox();
   std::string unusable;
+  std::size_t left = most_case_bytes();  // for all files together
   for (const fs::path& file : files) {
     box.readable = {file};
     try {
       ReadLimits limits;
+      limits.bytes = left;
       limits.sandbox = &box;
       OutputsFile read = read_outputs(file, limits);
+      for (const OutputsFile::Entry& entry : read.entries) {
+        left -= std::min(left, entry.value.data.size());
+      }
       if (read.problem.empty()) {
         read.problem = file.stem().string().substr(0, file.stem().string().find('.'));
       }
@@ -331,15 +352,26 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (!fs::is_directory(status)) fs::create_directory(state.root.parent_path());
   try {
     state.notes = copy_snapshot(file, state.root);
-  } catch (const std::invalid_argument& large) {
-    throw std::invalid_argument(file.string() + ": " + large.what());
+  } catch (const std::exception& error) {
+    throw std::invalid_argument(file.string() + ": " + error.what());
+  }
+  if (!fs::exists(state.root)) {
+    state.fail(Status::load_error, state.notes.empty() ? "cannot be read" : state.notes[0]);
+    return;
   }
   state.library = state.root;
   if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
   if (state.kind == SubmissionKind::outputs || state.kind == SubmissionKind::python) return;
   if (state.kind == SubmissionKind::cmake) state.build();
   if (state.status != Status::passed) return;
-  if (fs::is_directory(state.library)) state.library = files_of(state.root, is_library).front();
+  if (fs::is_directory(state.library)) {
+    const std::vector<fs::path> libraries = files_of(state.root, is_library);
+    if (libraries.empty()) {
+      state.fail(Status::load_error, state.notes.empty() ? "no library" : state.notes[0]);
+      return;
+    }
+    state.library = libraries.front();
+  }
   state.list_symbols();
   if (has_devices()) {
     Solution probe = solution();  // devices are bound for those alone that ask for one
@@ -357,6 +389,7 @@ const std::string& Submission::message() const { return state_->message; }
 bool Submission::slow_to_start() const { return state_->kind == SubmissionKind::python; }
 const Adapters& Submission::adapters() const { return state_->adapters; }
 const std::vector<std::string>& Submission::imports() const { return state_->imports; }
+bool Submission::imports_known() const { return state_->imports_known; }
 const std::vector<std::string>& Submission::notes() const { return state_->notes; }
 
 Solution Submission::solution() const {
@@ -364,6 +397,11 @@ Solution Submission::solution() const {
   options.limits = state_->options.limits;
   options.limits.loading =
       slow_to_start() ? seconds_to_import : std::max(options.limits.seconds, seconds_to_start);
+  // Wider tolerances are for hardware that rounds so, not for whoever asks.
+  options.tf32 = state_->devices;
+  // What is not resident counts too; Python's libraries reserve much that they never use.
+  options.limits.bytes = slow_to_start() ? std::max(state_->options.memory, addresses_of_python)
+                                         : state_->options.memory;
   options.worker = state_->worker();
   return {state_->name, state_->library, state_->variant, options};
 }

@@ -57,6 +57,8 @@ class Submission {
 
   /// Symbols that the library takes from elsewhere, sorted; of libraries and CMake projects.
   const std::vector<std::string>& imports() const;
+  /// False: a library's symbols could not be listed.
+  bool imports_known() const;
   /// For the report: how it is kept apart, what was left out of the copy.
   const std::vector<std::string>& notes() const;
 
