@@ -60,13 +60,14 @@ def quick():
     return os.environ.get("PRENORM_TIER", "quick") == "quick"
 
 
-def need(sandbox):
-    """Skips a test of a sandbox that does not work here, or belongs to the slow tier."""
+def need(sandbox, slow=False):
+    """Skips a test of a sandbox that does not work here, or belongs to the other tier: the best
+    sandbox is for the quick one, unless the test is slow; all else is for the slow one."""
     if why := unavailable(sandbox):
         # Where the system has namespaces, nothing of this may be left out unseen.
         (pytest.fail if os.environ.get("PRENORM_REQUIRE_SANDBOX") else pytest.skip)(why)
-    if quick() and sandbox != best_sandbox():
-        pytest.skip("in the slow tier")
+    if quick() != (sandbox == best_sandbox() and not slow):
+        pytest.skip("in the other tier")
 
 
 def state(*folders):

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 namespace prenorm::harness {
 namespace {
@@ -42,15 +43,56 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
   return marks;
 }
 
-void count(GradedItem& item) {
+/// Hidden cases are the visible ones with other values and sizes: whoever understood one passes the
+/// other. A problem whose rate of passing falls by more than this has its cases by heart.
+constexpr double most_fall = 1.0 / 3;
+constexpr std::int64_t fewest_hidden = 3;
+
+struct Passed {
+  std::int64_t visible = 0, of_visible = 0, hidden = 0, of_hidden = 0;
+
+  bool by_heart() const {
+    if (of_visible == 0 || of_hidden < fewest_hidden) return false;
+    return static_cast<double>(visible) / static_cast<double>(of_visible) -
+               static_cast<double>(hidden) / static_cast<double>(of_hidden) >
+           most_fall;
+  }
+};
+
+/// The problems whose visible cases alone pass, with how many.
+std::map<std::string, Passed> known_by_heart(const GradedItem& item) {
+  std::map<std::string, Passed> problems;
+  for (const GradedCase& graded : item.cases) {
+    Passed& passed = problems[graded.result.problem];
+    if (graded.result.status == Status::skipped) continue;
+    const bool good = graded.result.status == Status::passed;
+    (graded.hidden ? passed.hidden : passed.visible) += good ? 1 : 0;
+    (graded.hidden ? passed.of_hidden : passed.of_visible) += 1;
+  }
+  std::erase_if(problems, [](const auto& each) { return !each.second.by_heart(); });
+  return problems;
+}
+
+void count(GradedItem& item, std::vector<std::string>& notes) {
+  const std::map<std::string, Passed> by_heart = known_by_heart(item);
+  for (const auto& [problem, passed] : by_heart) {
+    notes.push_back(problem + ": " + std::to_string(passed.visible) + " of " +
+                    counted(static_cast<std::size_t>(passed.of_visible), "visible case") +
+                    " pass and only " + std::to_string(passed.hidden) + " of " +
+                    std::to_string(passed.of_hidden) +
+                    " hidden ones, which are alike but for values and sizes: the visible ones earn "
+                    "nothing");
+  }
   std::int64_t earned = 0, shares = 0;
   for (GradedGroup& group : item.groups) {
+    bool known = false;
     for (const GradedCase& graded : item.cases) {
       if (std::ranges::find(graded.groups, group.name) == graded.groups.end()) continue;
       ++group.total;
+      known = known || by_heart.contains(graded.result.problem);
       group.passed += graded.result.status == Status::passed ? 1 : 0;
     }
-    group.earned = group.total > 0 && group.passed == group.total;
+    group.earned = group.total > 0 && group.passed == group.total && (group.hidden || !known);
     if (group.total == 0) continue;  // nothing of it could be asked
     shares += group.share;
     earned += group.earned ? group.share : 0;
@@ -62,7 +104,8 @@ void count(GradedItem& item) {
 
 /// What was made of an item's problems.
 GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks,
-                    std::int64_t& not_drawn, std::int64_t& cannot_be_asked) {
+                    std::int64_t& not_drawn, std::int64_t& cannot_be_asked,
+                    std::vector<std::string>& notes) {
   GradedItem item;
   item.name = asked.name;
   item.problems = asked.problems;
@@ -89,7 +132,7 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
       });
     });
   }
-  count(item);
+  count(item, notes);
   return item;
 }
 
@@ -130,7 +173,7 @@ Grading grade(const Submission& submission, const Exam& exam) {
   std::vector<Marks> marks = mark(exam, submission, grading);
   std::int64_t not_drawn = 0, cannot_be_asked = 0;
   for (const RubricItem& asked : exam.rubric.items) {
-    GradedItem item = assemble(asked, exam, marks, not_drawn, cannot_be_asked);
+    GradedItem item = assemble(asked, exam, marks, not_drawn, cannot_be_asked, grading.notes);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
   }
   if (submission.kind() == SubmissionKind::outputs && exam.options.hidden) {
