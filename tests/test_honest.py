@@ -128,3 +128,16 @@ def test_cases_that_adapters_cannot_ask_cost_nothing(tmp_path):
     assert "eps_one_tenth_float32" not in names and "many_heads_float32" in names
     assert any("left out" in note for note in report["notes"]), report["notes"]
     assert report["earned"] == report["points"] == 3, printed
+
+
+@pytest.mark.parametrize("python, words", [
+    ("no_such_python", "--python no_such_python: no such program"),
+    ("script", "is a script; wanted the interpreter itself"),
+])
+def test_an_interpreter_that_is_none_is_told_before_anything_runs(python, words, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nexec python3 \"$@\"\n")
+    script.chmod(0o755)
+    code, report, printed = grade(HONEST / "python_torch", "--python",
+                                  script if python == "script" else python, tmp=tmp_path)
+    assert code == 2 and report is None and words in printed, printed

@@ -6,8 +6,10 @@
 #include "report/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fstream>
 #include <random>
 #include <sstream>
 #include <sys/prctl.h>
@@ -100,7 +102,14 @@ fs::path find_program(const fs::path& name) {
     }
   }
   for (const fs::path& candidate : candidates) {
-    if (::access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
+    if (::access(candidate.c_str(), X_OK) != 0 || fs::is_directory(candidate)) continue;
+    std::array<char, 2> first{};
+    std::ifstream(candidate).read(first.data(), first.size());
+    if (first == std::array{'#', '!'}) {  // what it would run is not there in the sandbox
+      throw UsageError("--python " + candidate.string() +
+                       " is a script; wanted the interpreter itself, or that of an environment");
+    }
+    return candidate;
   }
   throw UsageError("--python " + name.string() + ": no such program");
 }
