@@ -14,7 +14,8 @@ bool can_be_hidden(const Case& info);
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const std::string& words);
 
 /// A fresh case, at the stored sizes or at odd ones as the seed decides, truth and tolerances of
-/// its own; its name is still the stored one's. Nothing where no fresh values could be given an
+/// its own, drawn again where right answers would come near the tolerance; its name is still the
+/// stored one's. Nothing where no fresh values could be given an
 /// answer: the textbook loop and the truth disagree on what is infinite there.
 std::optional<NewCase> hidden_case(const std::string& problem, const Signature& signature,
                                    const LoadedCase& stored, const Yardsticks& by,
