@@ -249,6 +249,18 @@ std::string describe(const siginfo_t& info, bool wrapper) {
          (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
 }
 
+/// What a file of /proc holds; empty where its process has ended, even while it is read (of which
+/// a stream would make an exception).
+std::string first_page_of(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  std::string text(4096, '\0');
+  const ssize_t got = ::read(file, text.data(), text.size());
+  ::close(file);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
 /// A child process and all that come of it, as /proc tells.
 struct Family {
   std::size_t tasks = 0;     // processes and threads
@@ -265,8 +277,7 @@ Family family_of(pid_t ancestor) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::string text = first_page_of(entry.path() / "stat");
     // The second field, a name in parentheses, may hold anything, line breaks too.
     const std::size_t close = text.rfind(')');
     if (close == text.npos) continue;

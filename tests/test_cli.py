@@ -458,7 +458,7 @@ def test_html_needs_nothing_beside_itself(prenorm, wrong, tmp_path):
     prenorm("verify", "--fixtures", wrong, "--html", tmp_path / "page.html", code=1)
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and "FAILED 4/5" in page and "[1, 2, 3]" in page
-    assert not re.search(r"(src|href)=", page)
+    assert not re.search(r"(src|href)=(?!\"(data:,|#))", page)
 
 
 def test_a_time_limit(prenorm, good, libraries):
@@ -671,7 +671,7 @@ def test_doctor_asks_quietly_for_what_is_not_there(prenorm, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/sh").symlink_to("/bin/sh")
     out, error = prenorm("doctor", code=1, both=True, PATH=str(tmp_path / "bin"))
-    assert error == "" and re.search(r"nvcc +none", out) and re.search(r"sandbox +none", out)
+    assert error == "" and re.search(r"nvcc +none", out) and re.search(r"sandbox process +", out)
 
 
 def test_the_version_is_the_projects(prenorm):

@@ -270,4 +270,11 @@ BOOST_AUTO_TEST_CASE(deadlines_however_far) {
   BOOST_TEST(seconds_text(60) == "60 s");
 }
 
+BOOST_AUTO_TEST_CASE(processes_that_end_while_they_are_counted_are_no_error) {
+  Process::Limits limits;
+  limits.tasks = 100000;
+  Shell shell("for i in $(seq 600); do /bin/true & done; wait; echo done >&3", limits);
+  BOOST_TEST(shell.receive_text(5, 60s) == "done\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

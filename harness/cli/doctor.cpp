@@ -126,10 +126,13 @@ void look_at_tools(Findings& findings, SolutionPool& pool) {
                     "CUDA sources are not compiled for a device");
 }
 
-/// "a worker starts in 18 ms": the median of five, until a library has been loaded.
+/// "a worker starts in 18 ms": the median of five, until a library has been loaded; just "works"
+/// where there is none to try.
 std::string start_up(SandboxKind kind) {
-  const fs::path worker = fs::canonical(home() / "libexec/prenorm/prenorm-worker");
+  const fs::path worker = home() / "libexec/prenorm/prenorm-worker";
   const fs::path library = home() / "lib/prenorm/libprenorm_plain.so";
+  std::error_code ignored;
+  if (!fs::exists(worker, ignored) || !fs::exists(library, ignored)) return "works";
   std::vector<double> times;
   for (int i = 0; i < 5; ++i) {
     Sandbox sandbox;

@@ -88,8 +88,7 @@ void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
       ->required()
       ->type_name("DIR");
   command.add_flag("--resize", options->fresh.resize,
-                   "Redraw the sizes that a case names, or all of an input whose axes have no "
-                   "names: from 1 to twice the stored");
+                   "Redraw sizes that a case names, or unnamed ones, from 1 to twice the stored");
   add_repeatable(command, "--fixtures", options->selection.fixtures, "Where problems are found")
       ->type_name("PATH");
   add_case_options(command, options->selection);
