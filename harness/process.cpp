@@ -506,6 +506,11 @@ void Process::send(const void* data, std::size_t bytes, int descriptor, Deadline
   }
 }
 
+bool Process::has_spoken() const {
+  char byte = 0;
+  return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
   if (reaped_) ended();
   auto* next = static_cast<std::byte*>(data);

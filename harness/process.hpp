@@ -78,6 +78,8 @@ class Process {
   void receive(void* data, std::size_t bytes, Deadline deadline);
 
   pid_t pid() const { return pid_; }
+  /// Whether bytes of the child lie here that nobody has received yet.
+  bool has_spoken() const;
 
  private:
   void wait_until(short events, Deadline deadline);

@@ -32,8 +32,10 @@ class Connection {
  public:
   explicit Connection(const Process::Command& worker) : process_(worker) {}
 
-  /// False where the process has ended since its last answer.
+  /// False where the process has ended since its last answer, or has spoken without being asked:
+  /// what it says next would be taken for an answer to another call.
   bool alive() const {
+    if (process_.has_spoken()) return false;
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT) ==
                0 &&
