@@ -23,9 +23,12 @@ __global__ void rmsnorm_v1(const T* x, const T* weight, T* y, std::int64_t rows,
   const std::int64_t row = global_thread();
   if (row >= rows) return;
   const T* a = x + row * d_model;
+  // step: mean of squares
   C sum = 0;
   for (std::int64_t i = 0; i < d_model; ++i) sum += widen(a[i]) * widen(a[i]);
+  // step: root
   const C rms = sqrt(sum / static_cast<C>(d_model) + eps);
+  // step: normalize, gain
   for (std::int64_t i = 0; i < d_model; ++i) {
     y[row * d_model + i] = narrow<T>(widen(a[i]) / rms * widen(weight[i]));
   }
@@ -38,10 +41,13 @@ __global__ void __launch_bounds__(256)
     rmsnorm_v2(const T* x, const T* weight, T* y, std::int64_t d_model, compute_t<T> eps) {
   using C = compute_t<T>;
   const T* a = x + blockIdx.x * d_model;
+  // step: mean of squares
   C sum = 0;
   for (std::int64_t i = threadIdx.x; i < d_model; i += blockDim.x) sum += widen(a[i]) * widen(a[i]);
   sum = block_reduce(sum, Sum());
+  // step: root
   const C scale = 1 / sqrt(sum / static_cast<C>(d_model) + eps);
+  // step: normalize, gain
   for (std::int64_t i = threadIdx.x; i < d_model; i += blockDim.x) {
     y[blockIdx.x * d_model + i] = narrow<T>(widen(a[i]) * scale * widen(weight[i]));
   }
@@ -71,6 +77,7 @@ __global__ void __launch_bounds__(512)
     a[v] = load_vector<N>(x + row * d_model + i);
     gain[v] = load_vector<N>(weight + i);
   }
+  // step: mean of squares
   C sum = 0;
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
@@ -79,7 +86,9 @@ __global__ void __launch_bounds__(512)
   }
   // One warp a row, or one row a block: try_norm_v3 sees to it.
   sum = blockDim.y > 1 ? warp_reduce(sum, Sum()) : block_reduce(sum, Sum());
+  // step: root
   const C scale = 1 / sqrt(sum / static_cast<C>(d_model) + eps);
+  // step: normalize, gain
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
     const int i = (v * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;

@@ -57,6 +57,13 @@ inline Element judge(double actual, double expected, const Rule& rule) {
           passes, difference / (bound + tiny) + (passes ? 0.0 : 2.0)};
 }
 
+/// The same where one of them is NaN or infinite.
+inline bool passes_without_numbers(double actual, double expected, const Rule& rule) {
+  const bool overflows = std::fabs(expected) >= rule.overflow;  // true for an infinity as well
+  return std::isnan(expected) ? std::isnan(actual)
+                              : overflows && actual == std::copysign(infinity, expected);
+}
+
 /// What is said of many elements.
 struct Totals {
   double max_abs = 0, max_rel = 0, max_ulp = 0;
@@ -90,9 +97,7 @@ void judge_with_care(const double* actual, const double* expected, std::int64_t 
       totals.worse(element.badness, first + i);
       continue;
     }
-    const bool overflows = std::fabs(e) >= rule.overflow;  // true for an infinity as well
-    const bool passes =
-        std::isnan(e) ? std::isnan(y) : overflows && y == std::copysign(infinity, e);
+    const bool passes = passes_without_numbers(y, e, rule);
     totals.mismatches += passes ? 0 : 1;
     totals.worse(passes ? 0 : infinity, first + i);
   }
@@ -265,6 +270,17 @@ OutputReport compare(const std::string& name, const Tensor& actual, const Tensor
     report.worst_expected = truth[totals.worst];
   }
   return report;
+}
+
+ElementReport compare_element(DType dtype, double actual, double expected,
+                              const Tolerance& tolerance) {
+  const Rule rule(dtype, tolerance);
+  if (std::isfinite(actual) && std::isfinite(expected)) {
+    const Element element = judge(actual, expected, rule);
+    return {element.passes, element.ulps};
+  }
+  const bool passes = passes_without_numbers(actual, expected, rule);
+  return {passes, passes ? 0 : infinity};
 }
 
 std::string explain(const OutputReport& report, DType dtype) {

@@ -15,6 +15,15 @@ namespace prenorm::harness {
 OutputReport compare(const std::string& name, const Tensor& actual, const Tensor& expected,
                      const Tolerance& tolerance);
 
+/// What is said of one element: whether it passes, and |y - e| in units in the last place of
+/// `dtype` at e. Where either is not finite: 0 where it passes, infinity where it does not.
+struct ElementReport {
+  bool passes = false;
+  double ulps = 0;
+};
+ElementReport compare_element(DType dtype, double actual, double expected,
+                              const Tolerance& tolerance);
+
 /// One line for a person: how many elements miss, and the worst with index, both values and bound.
 std::string explain(const OutputReport& report, DType dtype);
 

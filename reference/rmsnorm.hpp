@@ -13,6 +13,7 @@ namespace prenorm::reference {
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
 /// Errors   std::invalid_argument if x has no axis, or weight is not [d_model]
 /// Twins    cuda/rmsnorm.cu  fixtures/rmsnorm.h5  tests/test_rmsnorm.cpp
+///          notebooks/rmsnorm.ipynb
 template <class T>
 Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5) {
   require(x.dimension() >= 1, "rmsnorm: x must have an axis d_model");
@@ -25,7 +26,9 @@ Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5
   const auto gain = row_view(wide_weight.data(), d_model);
 
   return map_rows(x, d_model, [&](const auto& a, auto& y) {
+    // step: mean of squares, root
     const C rms = std::sqrt(mean_of_squares(a) + static_cast<C>(eps));
+    // step: normalize, gain
     xt::noalias(y) = a / rms * gain;
   });
 }

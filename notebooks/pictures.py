@@ -1,0 +1,141 @@
+"""Pictures of numbers that were computed: errors, mistakes, distributions.
+
+Each function draws one figure, from calls that it makes itself, and returns nothing: the notebook
+shows it. An error is counted in ulps, units in the last place of the output's type.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import ListedColormap
+
+import prenorm
+
+INK, QUIET, WRONG = "#1f2328", "#8b949e", "#d1242f"
+COLOURS = ["#0969da", "#bc4c00", "#1a7f37", "#8250df", "#bf3989", "#0a7d86", "#9a6700"]
+
+plt.rcParams.update({
+    "figure.dpi": 110, "font.size": 9, "axes.titlesize": 9, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.edgecolor": QUIET, "axes.labelcolor": INK,
+    "xtick.color": QUIET, "ytick.color": QUIET, "image.cmap": "viridis",
+    "axes.prop_cycle": plt.cycler(color=COLOURS), "figure.constrained_layout.use": True,
+})
+
+
+def flat(values):
+    """A tensor as a matrix to look at: the last axis across, all others down."""
+    values = np.asarray(values)
+    return values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values.reshape(1, -1)
+
+
+def short(solution):
+    """A solution's name in words: "mistakes/no_eps" is "no eps"."""
+    return solution.removeprefix("mistakes/").replace("_", " ")
+
+
+def answer(solution, case):
+    """What a solution gives for a case."""
+    return getattr(prenorm.load(solution), case.problem)(**case.arguments)
+
+
+def error_map(case, *solutions):
+    """Where each solution is off, and by how much: a matrix of errors in ulps; what the tolerance
+    does not accept is red."""
+    figure, axes = plt.subplots(1, len(solutions), squeeze=False,
+                                figsize=(min(9, 3.6 * len(solutions)), 2.6))
+    for axis, solution in zip(axes[0], solutions):
+        compared = prenorm.compare(answer(solution, case), case)
+        _map(axis, compared)
+        wrong = int((~compared.passes).sum())
+        verdict = f"{wrong} of {compared.passes.size} wrong" if wrong else "all pass"
+        axis.set_title(f"{short(solution)}: {verdict}")
+    figure.suptitle(f"{case.problem} / {case.name}: errors in ulps of {case.dtype}", fontsize=9,
+                    color=INK)
+    plt.show()
+
+
+def _map(axis, compared, bar=True):
+    ulps = flat(np.where(compared.passes, compared.ulps, np.nan))
+    largest = np.nanmax(ulps) if np.isfinite(ulps).any() else 0
+    image = axis.imshow(ulps, aspect="auto", interpolation="nearest", vmin=0, vmax=max(largest, 1))
+    wrong = np.ma.masked_where(flat(compared.passes), np.ones_like(ulps))
+    axis.imshow(wrong, aspect="auto", interpolation="nearest", cmap=_one_colour(WRONG), vmin=0,
+                vmax=1)
+    axis.grid(False)
+    if bar:
+        plt.colorbar(image, ax=axis)
+
+
+def _one_colour(colour):
+    return ListedColormap([colour])
+
+
+def ulp_histograms(problem, *solutions, dtypes=prenorm.DTYPES, largest=65536):
+    """How far solutions are off over all cases of each dtype: the share of elements at each number
+    of ulps, a panel for each dtype. Exact elements stand at the left margin; cases of more than
+    `largest` elements are left out."""
+    figure, axes = plt.subplots(1, len(dtypes), figsize=(2.4 * len(dtypes), 2.3), sharey=True,
+                                squeeze=False)
+    edges = np.concatenate([[0], np.logspace(-2, 6, 49)])
+    middles = np.concatenate([[1e-2], np.sqrt(edges[1:-1] * edges[2:])])
+    for axis, dtype in zip(axes[0], dtypes):
+        for solution in solutions:
+            ulps = all_ulps(problem, solution, dtype, largest)
+            if not len(ulps):
+                continue
+            counts, _ = np.histogram(np.clip(ulps, 0, 9e5), edges)
+            axis.step(middles, counts / len(ulps), where="mid", label=short(solution))
+        axis.set_xscale("log")
+        axis.set_xlim(5e-3, 1e6)
+        axis.set_title(dtype)
+        axis.set_xlabel("error in ulps")
+    axes[0][0].set_ylabel("share of elements")
+    axes[0][0].legend(frameon=False, fontsize=7)
+    plt.show()
+
+
+def all_ulps(problem, solution, dtype, largest=65536):
+    """The errors in ulps of all elements that are finite, over all cases of a dtype."""
+    found = []
+    for case in prenorm.fixture(problem).of_dtype(dtype):
+        if not case.y.size or sum(v.size for v in case.inputs.values()) > largest:
+            continue
+        ulps = prenorm.compare(answer(solution, case), case).ulps
+        found.append(ulps[np.isfinite(ulps)])
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def gallery(case, columns=5):
+    """How each known mistake looks on one case: what it gives beside the right answer, all in one
+    scale, and how many elements the case finds wrong."""
+    names = [name for name in prenorm.names_of_mistakes(case.problem)]
+    right = flat(case.y)
+    finite = np.abs(right[np.isfinite(right)])
+    limit = finite.max() if finite.size else 1
+    rows = -(-(len(names) + 1) // columns)
+    figure, axes = plt.subplots(rows, columns, squeeze=False, figsize=(9, 1.5 * rows))
+    for axis in axes.flat:
+        axis.axis("off")
+    style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "aspect": "auto",
+             "interpolation": "nearest"}
+    axes.flat[0].imshow(right, **style)
+    axes.flat[0].set_title("right", fontweight="bold", fontsize=8)
+    for axis, name in zip(list(axes.flat)[1:], names):
+        try:
+            given = answer(name, case)
+            wrong = int((~prenorm.compare(given, case).passes).sum())
+            axis.imshow(flat(prenorm.widen(given)), **style)
+            axis.set_title(f"{short(name)}\n{wrong}/{case.y.size} wrong", fontsize=7,
+                           color=WRONG if wrong else QUIET)
+        except (prenorm.Error, ValueError, NotImplementedError, AttributeError) as error:
+            axis.set_title(f"{short(name)}\nrefuses", fontsize=7, color=QUIET)
+            axis.text(0.5, 0.5, str(error)[:40], ha="center", fontsize=6, transform=axis.transAxes)
+    figure.suptitle(f"{case.problem} / {case.name}", fontsize=9, color=INK)
+    plt.show()
+
+
+def heat(axis, values, title="", **style):
+    """A matrix as colours, with a scale beside it."""
+    image = axis.imshow(flat(values), aspect="auto", interpolation="nearest", **style)
+    axis.set_title(title)
+    plt.colorbar(image, ax=axis)
+    return image

@@ -1,0 +1,107 @@
+"""Sources beside each other, as HTML that needs neither a script nor a server.
+
+`side_by_side(problem, left, rights)`: two panes, the right one switched by tabs. Lines of one step
+have one colour at their margin, and light up in all panes while one of them, or the step's name
+above the panes, is pointed at or has the focus.
+"""
+
+import functools
+import html
+import itertools
+from pathlib import Path
+
+from sources import COLOURS, ROOT, coloured_lines, function_source, steps_of_lines
+
+_numbers = itertools.count(1)  # keep the tabs of one view apart from those of the next
+
+
+@functools.lru_cache(maxsize=None)
+def _style():
+    return (Path(__file__).resolve().parent / "sides.css").read_text()
+
+
+class View:
+    """HTML for a notebook or a page."""
+
+    def __init__(self, markup):
+        self.markup = markup
+
+    def _repr_html_(self):
+        return f"<style>{_style()}</style>\n{self.markup}"
+
+    def __repr__(self):
+        return "sources, shown as HTML"
+
+
+def alone(source):
+    """The HTML of one Source."""
+    return View(f'<div class="sides">{_pane(source, source.steps)}</div>')._repr_html_()
+
+
+def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), titles=None):
+    """Two solutions' code beside each other, step by step; of several on the right one is shown at a
+    time. A View.
+
+    left, rights   solutions, as prenorm.source takes them
+    titles         what the tabs are called, {solution: title}
+    """
+    rights = [rights] if isinstance(rights, str) else list(rights)
+    sources = [function_source(problem, name) for name in (left, *rights)]
+    steps = sources[0].steps
+    steps += [step for source in sources[1:] for step in source.steps if step not in steps]
+    number = next(_numbers)
+    titles = {**TITLES, **(titles or {})}
+    tabs = "".join(_tab(number, i, titles.get(source.solution, source.solution))
+                   for i, source in enumerate(sources[1:]))
+    panes = "".join(_pane(source, steps) for source in sources[1:])
+    legend = "".join(f'<span class="step s{i % COLOURS}" tabindex="0" data-step="{i}">'
+                     f"{html.escape(step)}</span>" for i, step in enumerate(steps))
+    legend = f'<p class="steps">Steps: {legend}</p>' if steps else ""
+    # What is pointed at lights its equals, wherever they stand in this view.
+    rules = "".join(
+        f'#sides{number}:has([data-step~="{i}"]:is(:hover, :focus)) [data-step~="{i}"] '
+        "{ background: var(--lit) }\n" for i in range(len(steps)))
+    left_title = titles.get(left, left)
+    return View(f'<style>{rules}</style><div class="sides two" id="sides{number}">{legend}'
+                f'<div class="panes"><div class="left"><p class="tabs"><b>{html.escape(left_title)}'
+                f'</b></p>{_pane(sources[0], steps)}</div>'
+                f'<div class="right">{tabs}{panes}</div></div></div>')
+
+
+TITLES = {"reference": "reference", "cuda-naive": "CUDA, naive", "cuda": "CUDA, launched"}
+
+
+def _tab(view, i, title):
+    checked = " checked" if i == 0 else ""
+    return (f'<input type="radio" name="tab{view}" id="tab{view}_{i}" class="tab t{i}"{checked}>'
+            f'<label for="tab{view}_{i}">{html.escape(title)}</label>')
+
+
+def _pane(source, steps):
+    """The code of one source: its pieces, under the names of their files."""
+    parts, path = [], None
+    for piece in source.pieces:
+        if piece.path != path:
+            path = piece.path
+            name = html.escape(str(path.relative_to(ROOT)))
+            parts.append(f'<p class="file">{name}</p>')
+        parts.append(_code(piece, steps))
+    if source.calls:
+        parts.append("<details><summary>What it calls in other files: " + ", ".join(
+            html.escape(name) for name, _ in source.calls) + "</summary>")
+        for piece in dict.fromkeys(piece for _, piece in source.calls):
+            name = html.escape(str(piece.path.relative_to(ROOT)))
+            parts.append(f'<p class="file">{name}</p>{_code(piece, steps)}')
+        parts.append("</details>")
+    return f'<div class="pane">{"".join(parts)}</div>'
+
+
+def _code(piece, steps):
+    lines = []
+    for i, (text, names) in enumerate(zip(coloured_lines(piece.lines),
+                                          steps_of_lines(piece.lines))):
+        numbers = [steps.index(name) for name in names if name in steps]
+        marks = (f' data-step="{" ".join(map(str, numbers))}" class="s{numbers[-1] % COLOURS}"'
+                 if numbers else "")
+        lines.append(f'<span data-line="{piece.first + i}"{marks}>{text or " "}</span>')
+    return f'<pre class="code" tabindex="0">{"".join(lines)}</pre>'

@@ -1,0 +1,374 @@
+"""The sources of a problem, found and cut out of the files that are compiled.
+
+`function_source(problem, solution)` is the function that a solution exports for a problem and what
+it calls in the files of its component, in the files' own order: nothing is kept a second time.
+
+Steps. A comment `// step: normalize` in a source names what the lines below it do: up to a blank
+line, a line that is indented less, or another step at the same depth. Behind code on a line it
+names that line alone. Several names are separated by commas. Equal names in two sources are the
+same step, and light up together where the two are shown side by side.
+"""
+
+import dataclasses
+import functools
+import html
+import re
+from pathlib import Path
+
+import pygments.formatters
+import pygments.lexers
+import pygments.token
+
+ROOT = Path(__file__).resolve().parent.parent
+STEP = re.compile(r"//\s*step:\s*(.+?)\s*$")
+COLOURS = 8  # of steps, in sides.css
+
+
+# files in pieces ---------------------------------------------------------------------------------
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A definition at the margin of a file, with the comment above it."""
+    path: Path
+    first: int        # the number of its first line
+    lines: tuple      # of text
+    names: tuple      # what it defines
+
+    @functools.cached_property
+    def code(self):
+        """Its text without comments and the contents of strings."""
+        return "\n".join(_bare(line) for line in self.lines)
+
+    @functools.cached_property
+    def words(self):
+        """Every identifier in it."""
+        return set(re.findall(r"[A-Za-z_]\w*", self.code))
+
+
+def _bare(line):
+    line = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)
+    line = re.sub(r"'(?:[^'\\]|\\.)'", "' '", line)
+    return line.split("//")[0]
+
+
+_NO_DEFINITION = re.compile(r'#(?!define)|namespace\b|using namespace|\}|extern "C" \{')
+_KEYWORDS = {"__launch_bounds__", "alignas", "decltype", "requires", "sizeof", "if", "for",
+             "__attribute__", "operator"}
+
+
+@functools.lru_cache(maxsize=None)
+def _pieces(path, _changed):
+    lines = path.read_text().splitlines()
+    pieces, begun, depth, opened = [], None, 0, False
+    for number, line in enumerate(lines, 1):
+        bare = _bare(line)
+        if begun is None:
+            if not line.strip() or (line[0].isspace()) or _NO_DEFINITION.match(line):
+                continue
+            begun, depth, opened, has_code = number, 0, False, False
+        elif not has_code and (not line.strip() or _NO_DEFINITION.match(line)):
+            begun = None  # a comment that stands by itself
+            continue
+        depth += sum(bare.count(c) for c in "{([") - sum(bare.count(c) for c in "})]")
+        opened = opened or "{" in bare
+        has_code = has_code or bool(bare.strip())
+        end = bare.rstrip()
+        macro = line.startswith("#define") or (has_code and lines[begun - 1].startswith("#define"))
+        complete = (not line.endswith("\\") if macro else
+                    depth == 0 and has_code and (end.endswith(";") or (opened and end.endswith("}"))
+                                                 or re.match(r"[A-Z_]+\(.*\)$", end)))
+        if complete:
+            text = tuple(lines[begun - 1:number])
+            pieces.append(Piece(path, begun, text, _names("\n".join(map(_bare, text)))))
+            begun = None
+    return tuple(pieces)
+
+
+def pieces_of(path):
+    """The definitions in a file of C++, in order."""
+    return _pieces(path, path.stat().st_mtime_ns)
+
+
+def _names(code):
+    code = re.sub(r"\btemplate\s*<[^{;]*?>\s*(?=[a-z_A-Z:])", " ", code, flags=re.DOTALL)
+    define = re.match(r"\s*#define\s+(\w+)", code)
+    if define:
+        return (define[1],)
+    kind = re.match(r"\s*(?:struct|class|union|enum(?: class)?)\s+(\w+)", code)
+    if kind:
+        return (kind[1],)
+    alias = re.match(r"\s*using\s+(\w+)\s*=", code)
+    if alias:
+        return (alias[1],)
+    head = code.split("{")[0]
+    variables = re.match(r"[^(]*\b(?:constexpr|const|inline)\b[^(]*?=", head)
+    if variables:
+        return tuple(re.findall(r"(\w+)\s*=", code))
+    for name in re.findall(r"([A-Za-z_]\w*)\s*\(", head):
+        if name not in _KEYWORDS:
+            return (name,)
+    return ()
+
+
+# what a solution exports -------------------------------------------------------------------------
+
+def _folder(name):
+    path = ROOT / name
+    if not path.is_dir():
+        raise FileNotFoundError(f"no sources in {path}: notebooks show those of a checkout")
+    return path
+
+
+def _exports(path, macro):
+    """The exports in a file: {name: [the other arguments]}."""
+    found = {}
+    text = re.sub(r"//.*", "", path.read_text())
+    for match in re.finditer(rf"^{macro}\(\s*(\w+)\s*,([^;]*?)\)$", text, re.M):
+        found[match[1]] = [re.sub(r"\s+", " ", each).strip() for each in match[2].split(",")]
+    return found
+
+
+def component_of(problem):
+    """The component that a problem belongs to: the stem of its file in reference/."""
+    return _reference(problem)[0].stem
+
+
+def problems_of(component):
+    """The problems of a component, in the order in which its reference defines them."""
+    own = [word for piece in pieces_of(_folder("reference") / f"{component}.hpp")
+           for word in piece.names]
+    return [problem for name in own for problem, functions in _reference_exports().items()
+            if functions[0].split("::")[-1] == name]
+
+
+@functools.lru_cache(maxsize=None)
+def _reference_exports():
+    found = {}
+    for path in sorted(_folder("reference").glob("**/*.cpp")):
+        if path.parts[-2] not in ("mistakes", "honest", "tf32"):
+            found.update(_exports(path, "PRENORM_EXPORT"))
+    return found
+
+
+def _reference(problem):
+    """The file and the function of a problem in reference/."""
+    if problem not in _reference_exports():
+        raise ValueError(f"no problem {problem} in reference/")
+    function = _reference_exports()[problem][0].split("::")[-1]
+    for path in sorted(_folder("reference").glob("*.hpp")):
+        if any(function in piece.names for piece in pieces_of(path)):
+            return path, function
+    raise ValueError(f"no function {function} in reference/*.hpp")
+
+
+def _cuda(problem, solution, variant):
+    """The file with a problem's CUDA export, and the words of the export."""
+    for path in sorted(_folder("cuda").glob("*.cu")):
+        exports = _exports(path, "PRENORM_CUDA_EXPORT")
+        variants = {**_exports(path, "PRENORM_CUDA_VARIANT"),
+                    **_exports(path, "PRENORM_CUDA_FUNCTION")}
+        if variant and f"{problem}__{variant}" in variants:
+            return path, variants[f"{problem}__{variant}"][0]
+        if variant:
+            text = path.read_text()
+            found = re.search(rf"PRENORM_CUDA_VARIANT\({problem},\s*{variant},\s*([^;]*?)\)$", text,
+                              re.M)
+            if found:
+                return path, found[1]
+        elif problem in exports:
+            return path, exports[problem][0 if solution == "cuda-naive" else 1]
+    raise ValueError(f"no {solution}{'/' + variant if variant else ''} for {problem} in cuda/")
+
+
+def _collection(folder, macro, problem, variant):
+    """A mistake's or an honest variant's file and the words of its export."""
+    exports = _exports(_folder("reference") / folder / "solution.cpp", macro)
+    words = exports.get(f"{problem}__{variant}")
+    if words is None:
+        raise ValueError(f"no {folder}/{variant} for {problem}")
+    return _folder("reference") / folder / f"{words[0].split('::')[0]}.hpp", " ".join(words)
+
+
+# a solution's code -------------------------------------------------------------------------------
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Code that is compiled into a solution: pieces of files, in order. Shown with colours."""
+    problem: str
+    solution: str
+    pieces: tuple
+    calls: tuple      # (name, Piece): what they call in other files of their folder
+
+    @property
+    def text(self):
+        return "\n\n".join("\n".join(piece.lines) for piece in self.pieces)
+
+    @property
+    def path(self):
+        """The file that it begins in, from the root: reference/rmsnorm.hpp."""
+        return str(self.pieces[0].path.relative_to(ROOT))
+
+    @property
+    def steps(self):
+        """The names of its steps, in order of appearance."""
+        return list(dict.fromkeys(name for piece in self.pieces
+                                  for names in steps_of_lines(piece.lines) for name in names))
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        return f"<{self.problem} by {self.solution}: {self.path}>"
+
+    def _repr_html_(self):
+        from sides import alone
+        return alone(self)
+
+
+def function_source(problem, solution="reference"):
+    """The Source of a problem in a solution: "reference", "plain", "cuda-naive", "cuda", "cuda/v2",
+    "mistakes/no_eps"; "-emulated" makes no difference. Raises ValueError where there is none."""
+    name, _, variant = solution.removeprefix("./").partition("/")
+    name = name.removesuffix("-emulated")
+    if name in ("reference", "plain", "plain-tf32"):
+        path, root = _reference(problem)
+        files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
+    elif name in ("cuda", "cuda-naive", "cuda-tf32"):
+        path, root = _cuda(problem, name, variant)
+        component = component_of(problem)
+        files = [p for p in sorted(path.parent.glob(f"{component}*.cu*"), key=_kernels_last)]
+        neighbours = sorted(path.parent.glob("*.cuh")) + sorted(path.parent.glob("*.cu"))
+    elif name == "mistakes":
+        path, root = _collection("mistakes", "EXPORT_MISTAKE", problem, variant)
+        files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
+    else:
+        raise ValueError(f"no sources are known of {solution}")
+    roots = set(re.findall(r"[A-Za-z_]\w*", root))
+    return Source(problem, solution, *_closure(roots, files, neighbours))
+
+
+def _kernels_last(path):
+    return path.suffix == ".cu", path.name
+
+
+def _closure(roots, files, neighbours):
+    """The pieces of `files` that the words lead to, and what these call in `neighbours`.
+
+    A file sees its own pieces, those of headers, and of another file what a header declares.
+    """
+    own = [piece for path in files for piece in pieces_of(path)
+           if not _only_declares(piece, [q for p in files for q in pieces_of(p)])]
+    declared = _declared([*files, *neighbours])
+    wanted = {path: set(roots) for path in files}
+    chosen = set()
+    grew = True
+    while grew:
+        grew = False
+        for piece in own:
+            if piece in chosen or not wanted[piece.path] & set(piece.names):
+                continue
+            chosen.add(piece)
+            grew = True
+            for path, words in wanted.items():
+                if path == piece.path:
+                    words |= piece.words
+                elif path.suffix == ".cuh":
+                    words |= piece.words
+                else:
+                    words |= piece.words & declared
+    pieces = tuple(piece for piece in own if piece in chosen)
+    if not pieces:
+        raise ValueError(f"nothing of {', '.join(sorted(roots))} in "
+                         f"{', '.join(path.name for path in files)}")
+    called = {}
+    words = set().union(*(piece.words for piece in pieces)) - {
+        name for piece in pieces for name in piece.names}
+    for path in neighbours:
+        if path in files:
+            continue
+        for piece in pieces_of(path):
+            for name in piece.names:
+                seen = path.suffix != ".cu" or name in declared
+                if name in words and seen and name not in called and "{" in piece.code:
+                    called[name] = piece
+    return pieces, tuple(called.items())
+
+
+def _declared(paths):
+    """The names of functions that headers of the CUDA path declare and some .cu defines."""
+    return {name for path in paths if path.suffix == ".cuh" for piece in pieces_of(path)
+            if "{" not in piece.code and "=" not in piece.code for name in piece.names}
+
+
+def _only_declares(piece, own):
+    """A declaration of what another piece defines."""
+    return "{" not in piece.code and "=" not in piece.code and any(
+        other is not piece and "{" in other.code and set(piece.names) & set(other.names)
+        for other in own)
+
+
+def contract(problem):
+    """What the reference says above a problem's function: equation, source, shapes, errors."""
+    path, function = _reference(problem)
+    piece = next(p for p in pieces_of(path) if function in p.names)
+    comment = "\n".join(re.sub(r"^/// ?", "", line) for line in piece.lines if line[:3] == "///")
+    return Text(re.sub(r"^Twins\b.*(?:\n .*)*", "", comment, flags=re.M).rstrip())
+
+
+def ladder(problem):
+    """What stands at the top of a problem's CUDA file: its versions and what each changes."""
+    path, _ = _cuda(problem, "cuda", "")
+    lines = []
+    for line in path.read_text().splitlines():
+        if not line.startswith("//"):
+            break
+        lines.append(re.sub(r"^// ?", "", line))
+    return Text("\n".join(lines))
+
+
+class Text(str):
+    """A text of the sources, shown as it stands there."""
+
+    def _repr_html_(self):
+        return f'<pre class="told">{html.escape(self)}</pre>'
+
+    def __repr__(self):
+        return str(self)
+
+
+# steps and colours -------------------------------------------------------------------------------
+
+def steps_of_lines(lines):
+    """For each line the names of the steps that it belongs to, outer ones first: a list of lists."""
+    found, running = [], []  # running: (indentation, names)
+    for line in lines:
+        if not line.strip():
+            running = []
+            found.append([])
+            continue
+        # #pragma stands at the margin wherever it is.
+        indent = len(line) - len(line.lstrip()) if line[0] != "#" else len(line)
+        running = [each for each in running if each[0] <= indent]
+        marker = STEP.search(line)
+        names = [name.strip() for name in marker[1].split(",")] if marker else []
+        if marker and line.lstrip().startswith("//"):
+            running = [each for each in running if each[0] < indent] + [(indent, names)]
+            names = []
+        found.append(list(dict.fromkeys(n for _, more in running for n in more)) + names)
+    return found
+
+
+def coloured_lines(lines):
+    """The lines of a piece of C++ as HTML, each by itself, with classes of Pygments."""
+    out, current = [], []
+    lexer = pygments.lexers.get_lexer_by_name("cpp", stripnl=False, ensurenl=False)
+    for kind, text in lexer.get_tokens("\n".join(lines)):
+        css = pygments.token.STANDARD_TYPES.get(kind, "")
+        for i, part in enumerate(text.split("\n")):
+            if i:
+                out.append("".join(current))
+                current = []
+            if part:
+                part = html.escape(part)
+                current.append(f'<span class="{css}">{part}</span>' if css else part)
+    return out + ["".join(current)]
