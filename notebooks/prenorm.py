@@ -250,8 +250,7 @@ class Solution:
     def function_for(self, problem):
         """The name of the function that it has for a problem, or None."""
         names = [f"prenorm_{problem}__{self.variant}"] if self.variant else []
-        if not (self.variant and self.library.stem in ("libprenorm_mistakes", "libprenorm_honest")):
-            names.append(f"prenorm_{problem}")
+        names.append(f"prenorm_{problem}")
         return next((each for each in names if hasattr(self._library, each)), None)
 
     def __getattr__(self, problem):

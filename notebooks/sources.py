@@ -354,7 +354,7 @@ def steps_of_lines(lines):
         if marker and line.lstrip().startswith("//"):
             running = [each for each in running if each[0] < indent] + [(indent, names)]
             names = []
-        found.append(list(dict.fromkeys(n for _, more in running for n in more)) + names)
+        found.append(list(dict.fromkeys([n for _, more in running for n in more] + names)))
     return found
 
 

@@ -638,7 +638,11 @@ def test_show(prenorm, good, tmp_path):
     (tmp_path / "reference").mkdir()
     (tmp_path / "reference/centred.hpp").write_text(
         "// centred(x) in a comment\ntemplate <class T>\nTensor<T> centred(const Tensor<T>& x);\n")
+    (tmp_path / "notebooks").mkdir()
+    assert "notebook" not in prenorm("show", "centred", "--fixtures", good)
+    (tmp_path / "notebooks/centred.ipynb").touch()
     out = prenorm("show", "centred", "--fixtures", good)
+    assert re.search(r"^notebook +notebooks/centred.ipynb$", out, re.M)
     assert "x[..., n], bias[n]; scale: float = 1.5 -> y[..., n]" in out
     assert "made up for this test" in out
     assert "reference/centred.hpp:3" in out

@@ -37,8 +37,11 @@ def test_no_problem_is_named_in_the_harness(problem):
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_the_same_name_stands_in_every_folder(component):
     assert (ROOT / "reference" / f"{component}.hpp").exists()
+    assert (ROOT / "reference" / "exports" / f"{component}.cpp").exists()
     assert (ROOT / "tests" / f"test_{component}.cpp").exists()
     assert (ROOT / "reference" / "mistakes" / f"{component}.hpp").exists()
+    assert (ROOT / "notebooks" / f"{component}.ipynb").exists()
+    assert f"notebooks/{component}.ipynb" in (ROOT / "reference" / f"{component}.hpp").read_text()
 
 
 @pytest.mark.parametrize("source", sorted((ROOT / "cuda").glob("*.cu")), ids=lambda p: p.stem)
@@ -64,7 +67,7 @@ def test_file_problem_and_reference_agree(path):
     with h5py.File(path) as file:
         problem = file.attrs["problem"]
     assert problem == path.stem
-    exports = (ROOT / "reference" / "solution.cpp").read_text()
+    exports = "".join(p.read_text() for p in (ROOT / "reference" / "exports").glob("*.cpp"))
     assert re.search(rf"PRENORM_EXPORT\({problem},", exports)
 
 

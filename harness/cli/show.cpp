@@ -76,6 +76,20 @@ std::string find_code(const std::string& folder, const std::string& ending,
                      : "no sources in " + folder + "/ here";
 }
 
+/// The notebook beside code in "reference/file.hpp:12": notebooks/file.ipynb; empty where there is
+/// none.
+std::string find_notebook(const std::string& reference) {
+  const std::string stem = fs::path(reference.substr(0, reference.rfind(':'))).stem().string();
+  for (const fs::path& tree : source_trees()) {
+    const fs::path file = tree / "notebooks" / (stem + ".ipynb");
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) {
+      return (tree == "." ? file.lexically_relative(".") : file).string();
+    }
+  }
+  return "";
+}
+
 std::string solutions_for(const std::string& problem, SolutionPool& pool) {
   std::vector<std::string> having;
   for (const std::string& name : shipped_solutions()) {
@@ -159,8 +173,11 @@ int show(const Options& options) {
   if (!fixture.source().empty()) text += fact("source", printable(fixture.source()));
   if (!fixture.oracle().empty()) text += fact("oracle", printable(fixture.oracle()));
   text += fact("fixture", printable(file.path) + ", " + counted(file.cases.size(), "case"));
-  text += fact("reference", find_code("reference", ".hpp", fixture.problem()));
+  const std::string reference = find_code("reference", ".hpp", fixture.problem());
+  text += fact("reference", reference);
   text += fact("CUDA", find_code("cuda", ".cu", fixture.problem()));
+  const std::string notebook = find_notebook(reference);
+  if (!notebook.empty()) text += fact("notebook", notebook);
   SolutionPool pool;
   text += fact("solutions", solutions_for(fixture.problem(), pool));
   std::string what = "device";

@@ -1,4 +1,4 @@
-// `plain-tf32`: the textbook loop of solution.cpp, but matrix products of float32 tensors read
+// `plain-tf32`: the textbook loop of `plain`, but matrix products of float32 tensors read
 // their operands as tf32 units do. Its error gives the tf32 tolerances. Every other type, and all
 // that is no product, is as in `plain`.
 #include "../sums.hpp"
@@ -17,6 +17,17 @@
         });                                                                \
   }
 
-#include "../solution.cpp"
+#include "../exports/linear.cpp"
+#include "../exports/embedding.cpp"
+#include "../exports/rmsnorm.cpp"
+#include "../exports/activations.cpp"
+#include "../exports/feed_forward.cpp"
+#include "../exports/rope.cpp"
+#include "../exports/softmax.cpp"
+#include "../exports/attention.cpp"
+#include "../exports/multihead_self_attention.cpp"
+#include "../exports/transformer_block.cpp"
+
+PRENORM_SOLUTION(kDLCPU)
 
 extern "C" PRENORM_API const char* prenorm_mode() { return "tf32"; }

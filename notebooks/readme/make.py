@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""Makes what the README shows, from real runs: the table of `prenorm verify`, and two pictures.
+
+    notebooks/readme/make.py        after ./prenorm study or ./prenorm test (needs chromium)
+
+The table goes between the README's own marks, the pictures into this folder.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "tests")]
+
+import browser  # noqa: E402
+import pictures  # noqa: E402
+import prenorm  # noqa: E402
+import sides  # noqa: E402
+
+WIDTH = 105  # columns of the README
+BEGIN, END = "<!-- table: notebooks/readme/make.py -->\n```\n", "```\n<!-- end of the table -->"
+
+
+def table():
+    """What `./prenorm verify` prints, without the columns that do not fit."""
+    lines = prenorm.run("verify", "--no-color", "--fixtures", ROOT / "fixtures").splitlines()
+    starts = [match.start() for match in re.finditer(r"-+", lines[1])] + [len(lines[1])]
+    fitting = max(start for start in starts if start <= WIDTH)
+    end = lines.index("")
+    cut = [line[:fitting].rstrip() for line in lines[:end]]
+    rest = [line.split(";")[0] if len(line) > WIDTH else line for line in lines[end:]]
+    return "\n".join(["$ ./prenorm verify", *cut, *rest]) + "\n"
+
+
+def write_table():
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    before, rest = text.split(BEGIN)
+    after = rest.split(END, 1)[1]
+    readme.write_text(before + BEGIN + table() + END + after)
+
+
+def side_by_side():
+    """The two panes of RMSNorm, one step of it lit."""
+    page = f"""<!doctype html><meta charset="utf-8"><title>RMSNorm</title>
+        <body style="margin: 12px; font-family: sans-serif; background: white">
+        {sides.side_by_side("rmsnorm")._repr_html_()}"""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "page.html").write_text(page)
+        opened = browser.Browser(Path(folder) / "profile")
+        try:
+            opened.look(width=1240, height=700)
+            opened.open((Path(folder) / "page.html").as_uri())
+            assert opened.complaints == [], opened.complaints
+            opened.value("[...document.querySelectorAll('.step')]"
+                         ".find(each => each.innerText == 'normalize').focus()")
+            (HERE / "side_by_side.png").write_bytes(opened.screenshot())
+        finally:
+            opened.close()
+
+
+def error_map():
+    """RoPE that pairs the wrong elements, beside two that are right."""
+    case = prenorm.fixture("rope").cases["theta_500000_float32"]
+    pictures.error_map(case, "reference", "cuda-emulated",
+                       "mistakes/float32_angles", "mistakes/halves")
+    plt.gcf().savefig(HERE / "error_map.png", dpi=110)
+
+
+if __name__ == "__main__":
+    write_table()
+    side_by_side()
+    error_map()

@@ -1,0 +1,7 @@
+#include "../activations.hpp"
+
+using namespace prenorm;
+
+PRENORM_EXPORT(relu, reference::relu)
+PRENORM_EXPORT(silu, reference::silu)
+PRENORM_EXPORT(gelu, reference::gelu)

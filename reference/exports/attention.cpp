@@ -1,0 +1,5 @@
+#include "../attention.hpp"
+
+using namespace prenorm;
+
+PRENORM_EXPORT(scaled_dot_product_attention, reference::scaled_dot_product_attention)

@@ -1,0 +1,5 @@
+#include "../embedding.hpp"
+
+using namespace prenorm;
+
+PRENORM_EXPORT(embedding, reference::embedding)

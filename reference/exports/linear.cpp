@@ -1,0 +1,5 @@
+#include "../linear.hpp"
+
+using namespace prenorm;
+
+PRENORM_EXPORT(linear, reference::linear)

@@ -1,0 +1,5 @@
+#include "../rmsnorm.hpp"
+
+using namespace prenorm;
+
+PRENORM_EXPORT(rmsnorm, reference::rmsnorm)

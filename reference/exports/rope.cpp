@@ -1,0 +1,5 @@
+#include "../rope.hpp"
+
+using namespace prenorm;
+
+PRENORM_EXPORT(rope, reference::rope)

@@ -1,0 +1,5 @@
+#include "../softmax.hpp"
+
+using namespace prenorm;
+
+PRENORM_EXPORT(softmax, reference::softmax)
