@@ -17,6 +17,7 @@ namespace {
 template <class Activation, class T>
 __global__ void activation_v1(const T* x, T* y, std::int64_t size) {
   const std::int64_t i = global_thread();
+  // step: each element
   if (i < size) y[i] = narrow<T>(Activation()(widen(x[i])));
 }
 
@@ -48,11 +49,14 @@ __global__ void __launch_bounds__(v2_threads, 4)
     const std::int64_t i = first + v * v2_threads * N;
     if (i + N > size) continue;
 #pragma unroll
+    // step: each element
     for (int k = 0; k < N; ++k) a[v].element[k] = narrow<T>(Activation()(widen(a[v].element[k])));
+
     store_vector(y + i, a[v]);
   }
   // What is left behind the last whole vector: an element each for the first threads.
   const std::int64_t left = size / N * N + global_thread();
+  // step: each element
   if (left < size) y[left] = narrow<T>(Activation()(widen(x[left])));
 }
 

@@ -10,7 +10,7 @@ namespace prenorm::cuda {
 struct Relu {
   template <class C>
   __device__ C operator()(C x) const {
-    return x < 0 ? C(0) : x;
+    return x < 0 ? C(0) : x;  // step: maximum with 0
   }
 };
 
@@ -26,7 +26,7 @@ struct Sigmoid {
 struct Silu {
   template <class C>
   __device__ C operator()(C x) const {
-    return x / (1 + exp(-x));
+    return x / (1 + exp(-x));  // step: x sigmoid(x)
   }
 };
 
@@ -34,7 +34,7 @@ struct Silu {
 struct Gelu {
   template <class C>
   __device__ C operator()(C x) const {
-    return x * (erfc(x * C(-0.70710678118654752440)) * C(0.5));
+    return x * (erfc(x * C(-0.70710678118654752440)) * C(0.5));  // step: Phi, x Phi(x)
   }
 };
 

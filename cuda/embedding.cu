@@ -22,6 +22,7 @@ namespace {
 /// Waits, and throws if a kernel found an id wrong.
 void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_ids,
                     std::int64_t vocab_size) {
+  // step: check the id
   if (const auto id = wrong.wait(token_ids)) {
     throw std::invalid_argument("embedding: token id " + std::to_string(*id) + " is not in [0, " +
                                 std::to_string(vocab_size) + ")");
@@ -35,9 +36,12 @@ __global__ void embedding_v1(const std::int64_t* token_ids, const T* weight, T* 
                              std::int64_t vocab_size, std::int64_t d_model, WrongIndex* wrong) {
   const std::int64_t i = global_thread();
   if (i >= ids) return;
+  // step: read the id
   const std::int64_t id = token_ids[i];
+  // step: check the id
   const bool good = id >= 0 && id < vocab_size;
   if (!good) record_wrong(wrong, i);
+  // step: copy the row
   for (std::int64_t k = 0; k < d_model; ++k) {
     y[i * d_model + k] = good ? weight[id * d_model + k] : narrow<T>(NAN);
   }
@@ -50,7 +54,7 @@ void launch_embedding_v1(View<const std::int64_t> token_ids, View<const T> weigh
   const WrongValue wrong(stream);
   launch({"embedding v1", ceil_div(ids, 128), 128, stream}, embedding_v1<T>, token_ids.data(),
          weight.data(), y.data(), ids, vocab_size, weight.shape(1), wrong.first());
-  throw_if_wrong(wrong, token_ids.data(), vocab_size);
+  throw_if_wrong(wrong, token_ids.data(), vocab_size);  // step: check the id
 }
 
 // ---- v2: threads side by side copy a row --------------------------------------------------------
@@ -65,13 +69,16 @@ __global__ void __launch_bounds__(256)
   constexpr int in_flight = 4;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (i >= ids) return;
+  // step: read the id
   const std::int64_t id = token_ids[i];
   T* to = y + i * width * N;
+  // step: check the id
   if (id < 0 || id >= vocab_size) {
     if (threadIdx.x == 0) record_wrong(wrong, i);
     for (std::int64_t k = threadIdx.x; k < width * N; k += blockDim.x) to[k] = narrow<T>(NAN);
     return;
   }
+  // step: copy the row
   const T* from = weight + id * width * N;
   for (std::int64_t first = threadIdx.x; first < width; first += in_flight * blockDim.x) {
     Vector<T, N> part[in_flight] = {};
@@ -98,7 +105,7 @@ void launch_embedding_v2(View<const std::int64_t> token_ids, View<const T> weigh
   const WrongValue wrong(stream);
   launch({"embedding v2", ceil_div(ids, block.y), block, stream}, embedding_v2<T, N>,
          token_ids.data(), weight.data(), y.data(), ids, vocab_size, width, wrong.first());
-  throw_if_wrong(wrong, token_ids.data(), vocab_size);
+  throw_if_wrong(wrong, token_ids.data(), vocab_size);  // step: check the id
 }
 
 template <class T>

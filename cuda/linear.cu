@@ -42,10 +42,12 @@ __global__ void __launch_bounds__(256) linear_v1(Product<T> p) {
   if (i >= p.rows * p.d_out) return;
   const T* x = p.x + i / p.d_out * p.d_in;
   const T* weight = p.weight + i % p.d_out * p.d_in;
+  // step: widen, sum of products
   compute_t<T> sum = 0;
   for (std::int64_t k = 0; k < p.d_in; ++k) sum += widen(x[k]) * widen(weight[k]);
+
   if (p.residual != nullptr) sum += widen(p.residual[i]);
-  p.y[i] = narrow<T>(sum);
+  p.y[i] = narrow<T>(sum);  // step: round once
 }
 
 // ---- v2: tiles in shared memory -----------------------------------------------------------------
@@ -67,6 +69,7 @@ __device__ void load_tile(compute_t<T> (&to)[depth][tile + 2], const T* matrix, 
     const unsigned r = threadIdx.y + static_cast<unsigned>(i * side);
     const std::int64_t row = first_row + r;
     const bool there = row < rows && column < columns;
+    // step: widen
     to[threadIdx.x][r] = there ? widen(matrix[row * columns + column]) : compute_t<T>(0);
   }
 }
@@ -80,9 +83,11 @@ __global__ void __launch_bounds__(side* side) linear_v2(Product<T> p) {
   const std::int64_t first_column = blockIdx.x % tiles_across * tile;
   C sum[each][each] = {};  // the rows and columns at threadIdx, and at every 16th after it
   for (std::int64_t k = 0; k < p.d_in; k += depth) {
+    // step: widen
     load_tile(x, p.x, p.rows, p.d_in, first_row, k);
     load_tile(weight, p.weight, p.d_out, p.d_in, first_column, k);
     __syncthreads();
+    // step: sum of products
 #pragma unroll
     for (int term = 0; term < depth; ++term) {
       C a[each], b[each];
@@ -97,6 +102,7 @@ __global__ void __launch_bounds__(side* side) linear_v2(Product<T> p) {
         for (int j = 0; j < each; ++j) sum[i][j] += a[i] * b[j];
       }
     }
+
     __syncthreads();  // all have read the tiles, which the next ones replace
   }
 #pragma unroll
@@ -108,7 +114,7 @@ __global__ void __launch_bounds__(side* side) linear_v2(Product<T> p) {
       if (row >= p.rows || column >= p.d_out) continue;
       const std::int64_t at = row * p.d_out + column;
       if (p.residual != nullptr) sum[i][j] += widen(p.residual[at]);
-      p.y[at] = narrow<T>(sum[i][j]);
+      p.y[at] = narrow<T>(sum[i][j]);  // step: round once
     }
   }
 }
@@ -135,7 +141,7 @@ template <class T>
 void product_launched(const Product<T>& product, Stream stream) {
   if (!has_outputs(product)) return;
 #if defined(PRENORM_CUBLASLT)
-  if (cublaslt_product(product, stream)) return;
+  if (cublaslt_product(product, stream)) return;  // step: widen, sum of products, round once
 #endif
   product_v2(product, stream);
 }

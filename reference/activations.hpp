@@ -11,12 +11,14 @@ namespace prenorm::reference {
 /// Shapes   x[...] -> y[...]
 /// Types    any T, exact
 /// Twins    cuda/activations.cu  fixtures/relu.h5  tests/test_activations.cpp
+///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> relu(const Tensor<T>& x) {
   // Written so that NaN, for which every comparison is false, is kept.
+  // step: each element
   return map_elements(x, [](const auto& a) {
     using C = compute_t<T>;
-    return xt::where(a < C(0), C(0), a);
+    return xt::where(a < C(0), C(0), a);  // step: maximum with 0
   });
 }
 
@@ -27,9 +29,11 @@ Tensor<T> relu(const Tensor<T>& x) {
 /// Shapes   x[...] -> y[...]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
 /// Twins    cuda/activations.cu  fixtures/silu.h5  tests/test_activations.cpp
+///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
   // exp(-x) below the line: where it overflows the quotient is 0, as it should be.
+  // step: each element, x sigmoid(x)
   return map_elements(x, [](const auto& a) { return a / (compute_t<T>(1) + reference::exp(-a)); });
 }
 
@@ -38,10 +42,10 @@ template <class A>
 auto normal_cdf(const A& a) {
   using C = typename A::value_type;
 #if defined(PRENORM_TEXTBOOK_SUMS)
-  return (C(1) + xt::erf(a * C(0.70710678118654752440))) * C(0.5);
+  return (C(1) + xt::erf(a * C(0.70710678118654752440))) * C(0.5);  // step: Phi
 #else
   // The same by erfc, which does not cancel where x is far below 0.
-  return reference::erfc(a * C(-0.70710678118654752440)) * C(0.5);
+  return reference::erfc(a * C(-0.70710678118654752440)) * C(0.5);  // step: Phi
 #endif
 }
 
@@ -51,8 +55,10 @@ auto normal_cdf(const A& a) {
 /// Shapes   x[...] -> y[...]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
 /// Twins    cuda/activations.cu  fixtures/gelu.h5  tests/test_activations.cpp
+///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> gelu(const Tensor<T>& x) {
+  // step: each element, x Phi(x)
   return map_elements(x, [](const auto& a) { return a * normal_cdf(a); });
 }
 

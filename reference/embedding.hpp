@@ -13,6 +13,7 @@ namespace prenorm::reference {
 /// Types    any T; rows are copied bit for bit
 /// Errors   std::invalid_argument if weight has not two axes, or an id is not in [0, vocab_size)
 /// Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/test_embedding.cpp
+///          notebooks/embedding.ipynb
 template <class T>
 Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weight) {
   require(weight.dimension() == 2,
@@ -22,10 +23,13 @@ Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weig
   shape.push_back(d_model);
   auto y = empty<T>(shape);
   for (std::size_t i = 0; i < token_ids.size(); ++i) {
+    // step: read the id
     const std::int64_t id = token_ids.data()[i];
+    // step: check the id
     require(id >= 0 && std::cmp_less(id, vocab_size), "embedding: token id " + std::to_string(id) +
                                                           " is not in [0, " +
                                                           std::to_string(vocab_size) + ")");
+    // step: copy the row
     std::copy_n(weight.data() + static_cast<std::size_t>(id) * d_model, d_model,
                 y.data() + i * d_model);
   }

@@ -13,6 +13,7 @@ namespace prenorm::reference {
 /// Types    any T; sums in float32 for 16-bit types, rounded once, at the end
 /// Errors   std::invalid_argument if weight is not [d_out, d_in] for the d_in of x, or d_in is 0
 /// Twins    cuda/linear.cu  fixtures/linear.h5  tests/test_linear.cpp
+///          notebooks/linear.ipynb
 template <class T>
 Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {
   require(weight.dimension() == 2,
@@ -26,10 +27,13 @@ Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {
   require(d_in > 0 || y.size() == 0, "linear: d_in is 0, there is nothing to sum over");
   if (y.size() == 0) return narrow<T>(y);
 
+  // step: widen
   const Tensor<C>&a = widen(x), &w = widen(weight);
   const std::size_t rows = y.size() / d_out;
+  // step: sum of products
   multiply_transposed<C>({a.data(), rows, d_in, d_in}, {w.data(), d_out, d_in, d_in},
                          {y.data(), rows, d_out, d_out});
+  // step: round once
   return narrow<T>(std::move(y));
 }
 

@@ -102,6 +102,7 @@ void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
     const C* u = a.row(i);
     for (std::size_t j = 0; j < c.columns; ++j) {
       const C* v = b.row(j);
+      // step: sum of products
       c.row(i)[j] = sum_of_products<C>(
           a.columns, [=](std::size_t l) { return operand(u[l]); },
           [=](std::size_t l) { return operand(v[l]); });
@@ -162,7 +163,7 @@ void gemm(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b, 
 /// c = a bᵀ.
 template <class C>
 void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
-  gemm(cxxblas::Trans, a, b, c);
+  gemm(cxxblas::Trans, a, b, c);  // step: sum of products
 }
 
 /// c = a b.
