@@ -615,8 +615,8 @@ def grade(problem, function, dtypes=DTYPES):
         report = Path(folder) / "report.json"
         words = ["grade", Path(folder) / "yours", "--rubric", "all", "--problem", problem,
                  "--no-hidden", "--no-color", "--fixtures", ROOT / "fixtures", "--json", report]
-        for dtype in dtypes:
-            words += ["--dtype", dtype]
+        for case in cases:  # not those that must be refused: stored answers cannot
+            words += ["--case", case.name]
         print(_for_a_notebook(run(*words)))
         passed = {result["case"] for result in json.loads(report.read_text())["results"]
                   if result["status"] == "PASSED"}
