@@ -42,7 +42,7 @@ namespace {
 /// 1 / sqrt(d_k)
 template <class T>
 compute_t<T> scale_of(const Attention<T>& a) {
-  return static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)));
+  return static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)));  // step: scale
 }
 
 // ---- v1: three passes ---------------------------------------------------------------------------
@@ -56,13 +56,15 @@ __global__ void __launch_bounds__(256)
   if (b >= a.batch.size) return;
   const T* q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
   const T* k = a.k + a.batch.part(a.of_k, b) + key * a.k_stride;
+  // step: scores
   compute_t<T> sum = 0;
   for (std::int64_t c = 0; c < a.d_k; ++c) sum += widen(q[c]) * widen(k[c]);
+  // step: mask
   bool attends = !a.causal || key <= query;
   if (a.mask != nullptr) {
     attends = attends && a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + key];
   }
-  scores[i] = attends ? sum * scale : -INFINITY;
+  scores[i] = attends ? sum * scale : -INFINITY;  // step: scale
 }
 
 /// One thread a query: its scores become probabilities.
@@ -72,9 +74,11 @@ __global__ void __launch_bounds__(256)
   const std::int64_t query = global_thread();
   if (query >= queries) return;
   C* score = scores + query * m;
+  // step: maximum
   C largest = -INFINITY;
   for (std::int64_t j = 0; j < m; ++j) largest = Maximum()(largest, score[j]);
   if (largest == -INFINITY) largest = 0;
+  // step: weights
   C sum = 0;
   for (std::int64_t j = 0; j < m; ++j) {
     score[j] = exp(score[j] - largest);
@@ -93,6 +97,7 @@ __global__ void __launch_bounds__(256)
   if (b >= a.batch.size) return;
   const compute_t<T>* probability = probabilities + (b * a.n + query) * a.m;
   const T* v = a.v + a.batch.part(a.of_v, b) + column;
+  // step: values
   compute_t<T> sum = 0;
   for (std::int64_t j = 0; j < a.m; ++j) sum += probability[j] * widen(v[j * a.v_stride]);
   a.y[a.batch.part(a.of_y, b) + query * a.y_stride + column] = narrow<T>(sum);
@@ -204,6 +209,7 @@ __global__ void __launch_bounds__(side* side)
     // Under a causal mask the tile's query i attends to its keys up to diagonal + i.
     const int diagonal = a.causal ? left_of(first_query, first_key, tile) : tile;
 
+    // step: scores
     C score[each][4] = {};
     for (std::int64_t c = 0; c < a.d_k; c += depth) {
       const int terms = left_of(a.d_k, c, depth);
@@ -227,11 +233,13 @@ __global__ void __launch_bounds__(side* side)
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int query = 4 * y + i;  // of the tile
+      // step: mask
       unsigned long long attended = ~0ull;
       if (kind == TileKind::mixed) {
         attended = mask.row(which_mask, query_tile * tile + query, first_key / tile);
       }
       const int end_of_row = min(keys, diagonal + query + 1);
+      // step: mask, maximum
       C tile_largest = -INFINITY;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
@@ -239,23 +247,26 @@ __global__ void __launch_bounds__(side* side)
         if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -INFINITY;
         tile_largest = Maximum()(tile_largest, score[i][j]);
       }
+      // step: maximum
       // 16 neighbours of a warp have the same queries.
       const C now = Maximum()(largest[i], warp_reduce(tile_largest, Maximum(), side));
       const C shift = now == -INFINITY ? C(0) : now;
       // What was summed so far was exp(score - largest).
-      const C correction = exp((largest[i] - shift) * scale);
+      const C correction = exp((largest[i] - shift) * scale);  // step: scale
       largest[i] = now;
       sum[i] *= correction;
 #pragma unroll
       for (int c = 0; c < 4 * N; ++c) out[i][c] *= correction;
 #pragma unroll
+      // step: weights
       for (int j = 0; j < 4; ++j) {
-        const C p = exp((score[i][j] - shift) * scale);
+        const C p = exp((score[i][j] - shift) * scale);  // step: scale
         sum[i] += p;
         shared.p[4 * y + i][4 * x + j] = p;
       }
     }
 
+    // step: values
 #pragma unroll 1
     for (int group = 0; group < tile; group += depth) {  // of keys
       const bool there = group + y < keys;
@@ -291,14 +302,16 @@ __global__ void __launch_bounds__(side* side)
 
 #pragma unroll
   for (int i = 0; i < each; ++i) {
+    // step: weights
     const C total = warp_reduce(sum[i], Sum(), side);
     const C divisor = total == 0 ? C(1) : total;
+
     if (4 * y + i >= queries) continue;
     T* to = a.y + a.batch.part(a.of_y, b) + (first_query + 4 * y + i) * a.y_stride + first_column;
 #pragma unroll
     for (int c = 0; c < 4 * N; ++c) {
       const int column = c / 4 * 64 + 4 * x + c % 4;
-      if (column < columns) to[column] = narrow<T>(out[i][c] / divisor);
+      if (column < columns) to[column] = narrow<T>(out[i][c] / divisor);  // step: weights
     }
   }
 }

@@ -107,6 +107,7 @@ __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows,
 template <int D, class T, int M>
 __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>& shared,
                               int first_row) {
+  // step: scores
   const int lane = thread_anew() % 32;
 #pragma unroll 1
   for (int column = 0; column < D; column += 64) {
@@ -137,6 +138,7 @@ __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>
 template <int D, class T, int M>
 __device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][keys / 16][4],
                            const Shared<T, D>& shared) {
+  // step: values
   const int lane = thread_anew() % 32;
 #pragma unroll
   for (int step = 0; step < keys / 16; ++step) {  // 16 keys
@@ -172,6 +174,7 @@ __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&sco
   for (int i = 0; i < M; ++i) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
+      // step: maximum
       float largest = -INFINITY;
 #pragma unroll
       for (int j = 0; j < keys / 8; ++j) {
@@ -183,17 +186,19 @@ __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&sco
       // Rounded up, for of large scores the nearest may be so far down that a power is infinite.
       largest = fmaxf(rows.largest[i][r], __fsub_ru(largest, lead));
       const float shift = largest == -INFINITY ? 0.0f : largest;
-      const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);
+      const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);  // step: scale
       rows.largest[i][r] = largest;
       float sum = rows.sum[i][r] * correction;
+      // step: weights
 #pragma unroll
       for (int j = 0; j < keys / 8; ++j) {
-        const float first = exp2_fast((score[i][j][2 * r] - shift) * scale);
+        const float first = exp2_fast((score[i][j][2 * r] - shift) * scale);  // step: scale
         const float second = exp2_fast((score[i][j][2 * r + 1] - shift) * scale);
         sum += first + second;
         p[i][j / 2][j % 2 * 2 + r] = pack<T>(first, second);
       }
       rows.sum[i][r] = sum;
+      // step: maximum
 #pragma unroll
       for (int j = 0; j < columns; ++j) {
         out[i][j][2 * r] *= correction;
@@ -226,6 +231,7 @@ __device__ TileKind kind_of(const Work<T>& work, const Attention<T>& a, const Ma
 template <class T>
 __device__ unsigned long long keys_of(const Work<T>& work, const Attention<T>& a,
                                       const MaskTiles& tiles, int tile, int row) {
+  // step: mask
   std::int64_t there = a.m - static_cast<std::int64_t>(tile) * keys;
   if (a.causal) there = min(there, work.query + row + 1 - static_cast<std::int64_t>(tile) * keys);
   unsigned long long bits = ~0ull;
@@ -257,6 +263,7 @@ template <class T, int M>
 __device__ void mask_scores(float (&score)[M][keys / 8][4], const Work<T>& work,
                             const Attention<T>& a, const MaskTiles& tiles, int tile,
                             int first_row) {
+  // step: mask
   const int lane = thread_anew() % 32;
   const unsigned long long looked_up = keys_of(work, a, tiles, tile, first_row + lane % (16 * M));
 #pragma unroll
@@ -283,6 +290,7 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
   for (int i = 0; i < M; ++i) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
+      // step: weights
       float sum = sums.sum[i][r];
       sum += __shfl_xor_sync(whole_warp, sum, 1);
       sum += __shfl_xor_sync(whole_warp, sum, 2);
@@ -370,15 +378,17 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
     unsigned p[M][keys / 16][4] = {};
     if (kind != TileKind::empty) {
       float score[M][keys / 8][4] = {};
-      multiply_keys<D>(score, shared, first_row);
+      multiply_keys<D>(score, shared, first_row);  // step: scores
+      // step: mask
       if (kind == TileKind::mixed) mask_scores(score, work, a, tiles, tile, first_row);
+      // step: maximum, weights
       online_softmax<T>(p, score, softmax, out, scale, lead);
     }
     tile = next_tile(work, tiles, tile + 1);
     wait_for_copies<0>();
     __syncthreads();  // v is there, and none reads k any more
     if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
-    if (kind != TileKind::empty) add_values<D>(out, p, shared);
+    if (kind != TileKind::empty) add_values<D>(out, p, shared);  // step: values
   }
   store_rows<D, aligned>(work.y + first_row * a.y_stride, a.y_stride, work.rows - first_row,
                          static_cast<int>(a.d_v), shared.q, first_row, out, softmax);
@@ -387,8 +397,10 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
 template <class T, int D, bool aligned>
 void launch_attend(const Attention<T>& a, Stream stream) {
   static_assert(sizeof(Shared<T, D>) <= 99 * 1024, "more than a block of 8.6 or 8.9 can have");
+  // step: scale
   const auto scale =
       static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k)));
+
   for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
                    [&](std::int64_t first, std::int64_t count, const MaskTiles& tiles) {
                      launch({"attention v3", a.batch.size * ceil_div(count, queries<D>), threads,

@@ -219,6 +219,7 @@ struct Lane {
 template <class T, int d>
 __device__ __forceinline__ void start_scores(float (&scores)[64], const Shared<T, d>& shared,
                                              int consumer, int place) {
+  // step: scores
   hold(scores);
   wgmma_fence();
 #pragma unroll
@@ -241,6 +242,7 @@ __device__ __forceinline__ void start_scores(float (&scores)[64], const Shared<T
 template <class T, int d>
 __device__ __forceinline__ void start_values(float (&y)[d / 2], unsigned (&p)[32],
                                              const Shared<T, d>& shared, int place) {
+  // step: values
   hold(y);
   hold(p);
   wgmma_fence();
@@ -258,6 +260,7 @@ template <class T>
 __device__ __forceinline__ std::uint64_t attended(const Call<T>& call, const Block& block,
                                                   std::int64_t mask, TileKind kind, int query,
                                                   int first_key) {
+  // step: mask
   std::uint64_t keys = kind == TileKind::full ? ~std::uint64_t{0} : 0;
   if (kind == TileKind::mixed) {
     keys = call.mask.row(mask, query - call.first, first_key / mask_tile);
@@ -272,6 +275,7 @@ template <class T>
 __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& call,
                                             const Block& block, std::int64_t mask, Told told,
                                             Lane at) {
+  // step: mask
   const int first_key = told.number * tile,
             first_query = block.first_query + at.consumer * consumer_queries;
   const TileKind left = told_kind(told.kinds, at.consumer, 0),
@@ -309,6 +313,7 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float l
   const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
+    // step: maximum
     float now = -INFINITY;
 #pragma unroll
     for (int i = 0; i < 64; i += 4) {
@@ -317,14 +322,15 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float l
     // Rounded up, for of large scores the nearest may be so far down that a power is infinite.
     now = maximum(largest[r], __fsub_ru(warp_reduce(now, maximum, 4), lead));
     const float shift = now == -INFINITY ? 0.0f : now;
-    shrink[r] = exp2_fast((largest[r] - shift) * scale);
+    shrink[r] = exp2_fast((largest[r] - shift) * scale);  // step: scale
     largest[r] = now;
     sum[r] *= shrink[r];
+    // step: weights
 #pragma unroll
     for (int i = 0; i < 64; i += 4) {
 #pragma unroll
       for (int k = i + 2 * r; k < i + 2 * r + 2; ++k) {
-        scores[k] = exp2_fast((scores[k] - shift) * scale);
+        scores[k] = exp2_fast((scores[k] - shift) * scale);  // step: scale
         sum[r] += scores[k];
       }
     }
@@ -335,14 +341,14 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float l
 template <class T>
 __device__ __forceinline__ void pack_all(unsigned (&p)[32], const float (&scores)[64]) {
 #pragma unroll
-  for (int i = 0; i < 32; ++i) p[i] = pack<T>(scores[2 * i], scores[2 * i + 1]);
+  for (int i = 0; i < 32; ++i) p[i] = pack<T>(scores[2 * i], scores[2 * i + 1]);  // step: weights
 }
 
 /// What was summed up to now, after a larger score came.
 template <int n>
 __device__ __forceinline__ void shrink_all(float (&y)[n], const float (&shrink)[2]) {
 #pragma unroll
-  for (int i = 0; i < n; ++i) y[i] *= shrink[i / 2 % 2];
+  for (int i = 0; i < n; ++i) y[i] *= shrink[i / 2 % 2];  // step: maximum
 }
 
 /// The work of a consumer.
@@ -378,29 +384,29 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
   Told told = next_tile(ahead);
   if (told.number != no_more) {
     take_turn();
-    start_scores(scores, shared, at.consumer, ahead.index);
+    start_scores(scores, shared, at.consumer, ahead.index);  // step: scores
     pass_turn();
     wgmma_wait<0>();
     hold(scores);
     release(shared.k_empty[ahead.index]);
-    mask_scores(scores, call, block, mask, told, at);
-    soften(scores, call.scale, call.lead, largest, sum, shrink);
-    pack_all<T>(p, scores);
+    mask_scores(scores, call, block, mask, told, at);             // step: mask
+    soften(scores, call.scale, call.lead, largest, sum, shrink);  // step: maximum, weights
+    pack_all<T>(p, scores);                                       // step: weights
     ahead = ahead.next();
     told = next_tile(ahead);
 #pragma unroll 1
     while (told.number != no_more) {
       take_turn();
-      start_scores(scores, shared, at.consumer, ahead.index);
-      shrink_all(y, shrink);
+      start_scores(scores, shared, at.consumer, ahead.index);  // step: scores
+      shrink_all(y, shrink);                                   // step: maximum
       wait(shared.v_full[place.index], place.parity);
-      start_values<T, d>(y, p, shared, place.index);
+      start_values<T, d>(y, p, shared, place.index);  // step: values
       pass_turn();
       wgmma_wait<1>();  // the scores are there, the values are still being summed
       hold(scores);
       release(shared.k_empty[ahead.index]);
-      mask_scores(scores, call, block, mask, told, at);
-      soften(scores, call.scale, call.lead, largest, sum, shrink);
+      mask_scores(scores, call, block, mask, told, at);             // step: mask
+      soften(scores, call.scale, call.lead, largest, sum, shrink);  // step: maximum, weights
       ahead = ahead.next();
       // Before the wait for the values: ptxas moves that up over arithmetic, but over no branch.
       // Else it would stand before the softmax (tests/test_cuda_resources.py).
@@ -409,12 +415,12 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
       hold(y);
       hold(p);  // read until here: the next ones may be computed before, but into other registers
       release(shared.v_empty[place.index]);
-      pack_all<T>(p, scores);
+      pack_all<T>(p, scores);  // step: weights
       place = place.next();
     }
-    shrink_all(y, shrink);
+    shrink_all(y, shrink);  // step: maximum
     wait(shared.v_full[place.index], place.parity);
-    start_values<T, d>(y, p, shared, place.index);
+    start_values<T, d>(y, p, shared, place.index);  // step: values
     wgmma_wait<0>();
     hold(y);
   }
@@ -426,6 +432,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
   // leaves out those beyond n.
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
+    // step: weights
     const float total = warp_reduce(sum[r], Sum(), 4);
     const float factor = total == 0 ? 0.0f : 1 / total;
     const int row = at.consumer * consumer_queries + at.row(r);
@@ -550,7 +557,9 @@ bool launch_attend_v4(const Attention<T>& a, Stream stream) {
   const auto head_bytes = 2 * a.m * d * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t together =
       std::clamp<std::int64_t>(cached_bytes / head_bytes, 1, a.batch.size);
+  // step: scale
   const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(d)));
+
   for_query_ranges(
       a.mask, a.masks, a.n, a.m, stream,
       [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {

@@ -37,6 +37,7 @@ struct alignas(2 * sizeof(C)) Rotation {
 
 template <class C>
 __device__ Rotation<C> rotation_by(double angle) {
+  // step: cosine and sine
   double sine, cosine;
   sincos(angle, &sine, &cosine);
   return {static_cast<C>(cosine), static_cast<C>(sine)};
@@ -46,12 +47,14 @@ __device__ Rotation<C> rotation_by(double angle) {
 template <class T>
 __device__ void rotate(T& even, T& odd, Rotation<compute_t<T>> r) {
   const compute_t<T> a = widen(even), b = widen(odd);
+  // step: turn
   even = narrow<T>(a * r.cos - b * r.sin);
   odd = narrow<T>(a * r.sin + b * r.cos);
 }
 
 /// theta^(2k/d_k)
 __device__ inline double divisor(double theta, std::int64_t pair, std::int64_t d_k) {
+  // step: power of theta
   return pow(theta, 2 * static_cast<double>(pair) / static_cast<double>(d_k));
 }
 
@@ -59,6 +62,7 @@ __device__ inline double divisor(double theta, std::int64_t pair, std::int64_t d
 __device__ inline double checked_position(const std::int64_t* token_positions, std::int64_t i,
                                           std::int64_t max_seq_len, WrongIndex* wrong) {
   const std::int64_t position = token_positions != nullptr ? token_positions[i] : i;
+  // step: check
   if (position >= 0 && position < max_seq_len) return static_cast<double>(position);
   record_wrong(wrong, i);
   return NAN;
@@ -67,6 +71,7 @@ __device__ inline double checked_position(const std::int64_t* token_positions, s
 /// Waits, and throws if a kernel found a position wrong.
 void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_positions,
                     std::int64_t max_seq_len) {
+  // step: check
   if (const auto position = wrong.wait(token_positions)) {
     throw std::invalid_argument("rope: position " + std::to_string(*position) +
                                 " is not in [0, max_seq_len = " + std::to_string(max_seq_len) +
@@ -77,7 +82,7 @@ void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_positions
 __global__ void check_positions(const std::int64_t* token_positions, std::int64_t positions,
                                 std::int64_t max_seq_len, WrongIndex* wrong) {
   const std::int64_t i = global_thread();
-  if (i < positions) checked_position(token_positions, i, max_seq_len, wrong);
+  if (i < positions) checked_position(token_positions, i, max_seq_len, wrong);  // step: check
 }
 
 // ---- v1: one pair a thread ----------------------------------------------------------------------
@@ -92,16 +97,18 @@ __global__ void rope_v1(RopeHeads<T> h) {
   if (batch >= h.own.size * h.shared.size) return;
   const std::int64_t own = batch / h.shared.size, shared = batch % h.shared.size;
 
+  // step: angle
   const double angle =
       checked_position(h.token_positions, own * h.seq + token, h.max_seq_len, nullptr) /
-      divisor(h.theta, pair, h.d_k);
+      divisor(h.theta, pair, h.d_k);  // step: power of theta
+
   const T* a =
       h.x + h.own.part(h.of_x, own) + h.shared.part(h.of_x, shared) + token * h.x_stride + 2 * pair;
   T* b =
       h.y + h.own.part(h.of_y, own) + h.shared.part(h.of_y, shared) + token * h.y_stride + 2 * pair;
   b[0] = a[0];
   b[1] = a[1];
-  rotate(b[0], b[1], rotation_by<C>(angle));
+  rotate(b[0], b[1], rotation_by<C>(angle));  // step: cosine and sine, turn
 }
 
 // ---- v2: one block some positions ---------------------------------------------------------------
@@ -139,13 +146,16 @@ __global__ void __launch_bounds__(v2_threads, 3) rope_v2(RopeHeads<T> h, RopeTil
   const int heads = static_cast<int>(min(tiles.all_heads - first_head, tiles.heads));
 
   for (int i = thread; i < positions; i += v2_threads) {
+    // step: check
     position[i] = checked_position(h.token_positions, first_position + i, h.max_seq_len, h.wrong);
   }
   for (int k = thread; k < pairs; k += v2_threads) {
+    // step: power of theta
     divide_by[k] = divisor(h.theta, first_pair + k, h.d_k);
   }
   __syncthreads();
   for (int i = thread; i < positions * pairs; i += v2_threads) {
+    // step: angle, cosine and sine
     rotation[i] = rotation_by<C>(position[i / pairs] / divide_by[i % pairs]);
   }
   __syncthreads();
@@ -172,6 +182,7 @@ __global__ void __launch_bounds__(v2_threads, 3) rope_v2(RopeHeads<T> h, RopeTil
       for (int v = 0; v < in_flight; ++v) {
         if (head + v >= heads) continue;
 #pragma unroll
+        // step: turn
         for (int k = 0; k < N; k += 2) rotate(a[v].element[k], a[v].element[k + 1], r[k / 2]);
         store_vector(to + v * tiles.y_stride, a[v]);
       }
@@ -243,6 +254,7 @@ PRENORM_ROPES(bfloat16)
 #undef PRENORM_ROPES
 
 void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, std::int64_t max_seq_len) {
+  // step: check
   if (d_k % 2 != 0) {
     throw std::invalid_argument("rope: d_k must be even, is " + std::to_string(d_k));
   }

@@ -78,14 +78,15 @@ def _tab(view, i, title):
 
 
 def _pane(source, steps):
-    """The code of one source: its pieces, under the names of their files."""
-    parts, path = [], None
-    for piece in source.pieces:
-        if piece.path != path:
-            path = piece.path
-            name = html.escape(str(path.relative_to(ROOT)))
-            parts.append(f'<p class="file">{name}</p>')
-        parts.append(_code(piece, steps))
+    """The code of one source: its pieces, under the names of their files. A file without steps,
+    where others have them, is folded: it declares what they use."""
+    parts = []
+    for path, pieces in itertools.groupby(source.pieces, key=lambda piece: piece.path):
+        name = html.escape(str(path.relative_to(ROOT)))
+        code = "".join(_code(piece, steps) for piece in pieces)
+        parts.append(f'<details><summary>{name}</summary>{code}</details>'
+                     if source.steps and "data-step" not in code else
+                     f'<p class="file">{name}</p>{code}')
     if source.calls:
         parts.append("<details><summary>What it calls in other files: " + ", ".join(
             html.escape(name) for name, _ in source.calls) + "</summary>")

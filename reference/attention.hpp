@@ -19,16 +19,17 @@ struct Sequence {
 template <class C>
 void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
   constexpr C infinity = std::numeric_limits<C>::infinity();
-  const C scale = C(1) / std::sqrt(static_cast<C>(s.k.columns));
+  const C scale = C(1) / std::sqrt(static_cast<C>(s.k.columns));  // step: scale
   const std::size_t m = s.k.rows;
   const std::size_t end = s.causal ? std::min(first + count, m) : m;  // no query looks further
 
   std::vector<C> memory(count * end);
   const Matrix<C> scores{memory.data(), count, end, end};
-  multiply_transposed<C>(s.q.part(first, count), s.k.part(0, end), scores);
+  multiply_transposed<C>(s.q.part(first, count), s.k.part(0, end), scores);  // step: scores
   for (std::size_t row = 0; row < count; ++row) {
     const std::size_t i = first + row;
     C* const score = scores.row(row);
+    // step: mask
     if (s.mask != nullptr) {
       // As bytes: of bool, GCC makes a branch an element, of which random masks mispredict half.
       const auto* attends = reinterpret_cast<const unsigned char*>(s.mask + i * m);
@@ -40,15 +41,17 @@ void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
     }
     if (s.causal) std::fill(score + std::min(i + 1, end), score + end, -infinity);
 
+    // step: maximum
     auto weight = row_view(score, end);
     const C largest = maximum(weight);
+    // step: weights
     // Without a key to attend to, every weight is exp(-infinity) = 0, and so is the result.
     xt::noalias(weight) =
-        reference::exp((weight - (largest == -infinity ? C(0) : largest)) * scale);
+        reference::exp((weight - (largest == -infinity ? C(0) : largest)) * scale);  // step: scale
     const C sum = total(weight);
     weight /= sum == 0 ? C(1) : sum;
   }
-  multiply<C>(scores, s.v.part(0, end), s.y.part(first, count));
+  multiply<C>(scores, s.v.part(0, end), s.y.part(first, count));  // step: values
 }
 
 /// Attention of all sequences that sequence(0), sequence(1), ... describe, each of n queries.
@@ -74,6 +77,7 @@ void attend_all(std::size_t sequences, std::size_t n, Describe sequence) {
 /// Types    any T; scores, probabilities and sums in float32 for 16-bit types, rounded at the end
 /// Errors   std::invalid_argument if the shapes do not fit, or d_k or m is 0 and y is not empty
 /// Twins    cuda/attention.cu  fixtures/scaled_dot_product_attention.h5  tests/test_attention.cpp
+///          notebooks/attention.ipynb
 template <class T>
 Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
                                        const std::optional<Tensor<bool>>& mask = std::nullopt) {

@@ -19,11 +19,14 @@ struct Rotations {
       : pairs(d_k / 2), positions(std::move(at)), cos(positions.size() * pairs), sin(cos.size()) {
     std::vector<double> frequency(pairs);
     for (std::size_t k = 0; k < pairs; ++k) {
+      // step: power of theta
       frequency[k] = std::pow(theta, 2 * static_cast<double>(k) / static_cast<double>(d_k));
     }
     parallel_for(positions.size(), cos.size(), [&](std::size_t row) {
       for (std::size_t k = 0; k < pairs; ++k) {
+        // step: angle
         const double angle = static_cast<double>(positions[row]) / frequency[k];
+        // step: cosine and sine
         cos[row * pairs + k] = std::cos(angle);
         sin[row * pairs + k] = std::sin(angle);
       }
@@ -38,6 +41,7 @@ void rotate(const T* a, const double* cos, const double* sin, std::size_t pairs,
   for (std::size_t k = 0; k < pairs; ++k) {
     const C c = static_cast<C>(cos[k]), s = static_cast<C>(sin[k]);
     const C even = static_cast<C>(a[2 * k]), odd = static_cast<C>(a[2 * k + 1]);
+    // step: turn
     y[2 * k] = static_cast<T>(even * c - odd * s);
     y[2 * k + 1] = static_cast<T>(even * s + odd * c);
   }
@@ -46,6 +50,7 @@ void rotate(const T* a, const double* cos, const double* sin, std::size_t pairs,
 /// Throws unless d_k is even and the positions are in [0, max_seq_len).
 inline void check_rope(std::size_t d_k, const Tensor<std::int64_t>& token_positions,
                        std::int64_t max_seq_len) {
+  // step: check
   require(d_k % 2 == 0, "rope: d_k must be even, is " + std::to_string(d_k));
   for (const std::int64_t position : token_positions) {
     require(position >= 0 && position < max_seq_len,
@@ -99,7 +104,7 @@ Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_posit
 /// Shapes   x[..., seq, d_k], token_positions[..., seq]: int64 -> y[..., seq, d_k]
 /// Types    any T; angles, sines and cosines in float64; 16-bit types rotate in float32
 /// Errors   std::invalid_argument if d_k is odd, or a position is not in [0, max_seq_len)
-/// Twins    cuda/rope.cu  fixtures/rope.h5  tests/test_rope.cpp
+/// Twins    cuda/rope.cu  fixtures/rope.h5  tests/test_rope.cpp  notebooks/rope.ipynb
 template <class T>
 Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, double theta,
                std::int64_t max_seq_len) {
