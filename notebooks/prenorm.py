@@ -26,6 +26,7 @@ import ctypes
 import dataclasses
 import functools
 import json
+import math
 import os
 import re
 import subprocess
@@ -157,14 +158,14 @@ class _Buffer:
 
     def __init__(self, dtype, shape, values=None):
         stored = np.dtype(_STORED.get(dtype, dtype))
-        count = int(np.prod(shape, dtype=np.int64))
+        count = math.prod(shape)
         memory = np.zeros(count * stored.itemsize + 256, np.uint8)
         first = -memory.ctypes.data % 256
         self.array = memory[first:first + count * stored.itemsize].view(stored).reshape(shape)
         if values is not None:
             self.array[...] = values
         code, bits = _DLPACK_TYPES[dtype]
-        strides = [int(np.prod(shape[axis + 1:], dtype=np.int64)) for axis in range(len(shape))]
+        strides = [math.prod(shape[axis + 1:]) for axis in range(len(shape))]
         self._shape = (ctypes.c_int64 * max(1, len(shape)))(*shape)
         self._strides = (ctypes.c_int64 * max(1, len(shape)))(*strides)
         self.tensor = _DLTensor(memory.ctypes.data + first, CPU, 0, len(shape), code, bits, 1,
@@ -573,11 +574,19 @@ def mistakes(problem):
 
 def names_of_mistakes(problem):
     """The known mistakes of a problem, as load() takes them: ["mistakes/no_eps", ...]."""
-    library = _find("mistakes")[0]
-    listing = subprocess.run(["nm", "-D", "--defined-only", str(library)], check=True,
+    return _variants("mistakes", problem)
+
+
+def names_of_honest(problem):
+    """The honest variants of a problem, as load() takes them: ["honest/ascending", ...]."""
+    return _variants("honest", problem)
+
+
+def _variants(library, problem):
+    listing = subprocess.run(["nm", "-D", "--defined-only", str(_find(library)[0])], check=True,
                              capture_output=True, text=True).stdout
     found = re.findall(rf"\bprenorm_{problem}__(\w+)", listing)
-    return [f"mistakes/{name}" for name in sorted(found)]
+    return [f"{library}/{name}" for name in sorted(found)]
 
 
 def source(problem, solution="reference"):
@@ -691,7 +700,8 @@ def catches(problem, mistake, dtype="float32", **arguments):
         solutions = ["reference", "plain", f"mistakes/{mistake}"]
         table = verify(problem, *solutions, fixtures=path).set_index("solution")
     for solution in solutions:
-        message = table.message[solution]
-        print(f"{solution:<24} {table.status[solution]}{': ' + message if message else ''}")
+        print(f"{solution:<24} {table.status[solution]}")
+        if table.message[solution]:
+            print(f"    {table.message[solution]}")
     return (table.status["reference"] == table.status["plain"] == "PASSED"
             and table.status[solutions[-1]] != "PASSED")
