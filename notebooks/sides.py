@@ -47,7 +47,8 @@ def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), title
     """
     rights = [rights] if isinstance(rights, str) else list(rights)
     sources = [function_source(problem, name) for name in (left, *rights)]
-    steps = sources[0].steps
+    # In the formula's order, so that a step of a problem has one colour in all views.
+    steps = list(dict.fromkeys(function_source(problem).steps + sources[0].steps))
     steps += [step for source in sources[1:] for step in source.steps if step not in steps]
     number = next(_numbers)
     titles = {**TITLES, **(titles or {})}
