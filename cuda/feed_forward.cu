@@ -34,14 +34,14 @@ Workspace second_product("feed_forward: the second product");  // [rows, d_ff]
 template <class Activation, class T>
 __global__ void __launch_bounds__(256) activate_v1(T* a, std::int64_t size) {
   const std::int64_t i = global_thread();
-  if (i < size) a[i] = narrow<T>(Activation()(widen(a[i])));
+  if (i < size) a[i] = narrow<T>(Activation()(widen(a[i])));  // step: activation
 }
 
 /// b = a * b
 template <class T>
 __global__ void __launch_bounds__(256) multiply_v1(const T* a, T* b, std::int64_t size) {
   const std::int64_t i = global_thread();
-  if (i < size) b[i] = narrow<T>(widen(a[i]) * widen(b[i]));
+  if (i < size) b[i] = narrow<T>(widen(a[i]) * widen(b[i]));  // step: gate
 }
 
 /// What the networks of v1 are made of.
@@ -53,13 +53,15 @@ struct V1 {
   /// a = activation(a)
   template <class Activation, class T>
   static void activate(T* a, std::int64_t size, Stream stream) {
+    // step: activation
     launch({"activation v1", ceil_div(size, 256), 256, stream}, activate_v1<Activation, T>, a,
            size);
   }
   /// b = activation(a) * b; a changes as well.
   template <class Activation, class T>
   static void gate(T* a, T* b, std::int64_t size, Stream stream) {
-    activate<Activation>(a, size, stream);
+    activate<Activation>(a, size, stream);  // step: activation
+    // step: gate
     launch({"multiplication v1", ceil_div(size, 256), 256, stream}, multiply_v1<T>, a, b, size);
   }
 };
@@ -78,6 +80,7 @@ struct V2 : V1 {
 template <class Activation, int N, class T>
 __global__ void __launch_bounds__(256) activate_v3(T* a, std::int64_t size) {
   const std::int64_t i = global_thread() * N;
+  // step: activation
   if (i + N <= size) {
     Vector<T, N> vector = load_vector<N>(a + i);
 #pragma unroll
@@ -92,7 +95,7 @@ __global__ void __launch_bounds__(256) activate_v3(T* a, std::int64_t size) {
 template <class Activation, int N, class T>
 __global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t size) {
   const auto gated = [](T left, T right) {
-    return narrow<T>(Activation()(widen(left)) * widen(right));
+    return narrow<T>(Activation()(widen(left)) * widen(right));  // step: activation, gate
   };
   const std::int64_t i = global_thread() * N;
   if (i + N <= size) {
@@ -112,12 +115,14 @@ struct V3 : V2 {
   template <class Activation, class T>
   static void activate(T* a, std::int64_t size, Stream stream) {
     constexpr int N = vector_width<T>;
+    // step: activation
     launch({"activation v3", ceil_div(size, 256 * N), 256, stream}, activate_v3<Activation, N, T>,
            a, size);
   }
   template <class Activation, class T>
   static void gate(const T* a, T* b, std::int64_t size, Stream stream) {
     constexpr int N = vector_width<T>;
+    // step: activation, gate
     launch({"gate v3", ceil_div(size, 256 * N), 256, stream}, gate_v3<Activation, N, T>, a, b,
            size);
   }
@@ -140,10 +145,13 @@ struct Networks {
   static void glu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream, View<T> y) {
     const std::int64_t rows = rows_of(x), d_ff = w1.shape(0), d_in = w1.shape(1);
     T* hidden = first_product.get<T>(rows * d_ff, stream);
+    // step: product with w1
     V::template multiply<T>({"glu, product with w1", x.data(), w1.data(), hidden, rows, d_ff, d_in},
                             stream);
+    // step: product with w2
     V::template multiply<T>(
         {"glu, product with w2", x.data(), w2.data(), y.data(), rows, d_ff, d_in}, stream);
+    // step: activation, gate
     V::template gate<Sigmoid>(hidden, y.data(), rows * d_ff, stream);
   }
 
@@ -156,11 +164,15 @@ struct Networks {
   static void swiglu(const FeedForward<T>& f, Stream stream) {
     T* hidden = first_product.get<T>(f.rows * f.d_ff, stream);
     T* gated = second_product.get<T>(f.rows * f.d_ff, stream);
+    // step: product with w1
     V::template multiply<T>(
         {"ffn_swiglu, product with w1", f.x, f.w1, hidden, f.rows, f.d_ff, f.d_model}, stream);
+    // step: product with w3
     V::template multiply<T>(
         {"ffn_swiglu, product with w3", f.x, f.w3, gated, f.rows, f.d_ff, f.d_model}, stream);
+    // step: activation, gate
     V::template gate<Silu>(hidden, gated, f.rows * f.d_ff, stream);
+    // step: product with w2
     V::template multiply<T>(
         {"ffn_swiglu, product with w2", gated, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual},
         stream);
@@ -207,8 +219,11 @@ struct Networks {
   template <class Activation, class T>
   static void network(Names names, const FeedForward<T>& f, Stream stream) {
     T* hidden = first_product.get<T>(f.rows * f.d_ff, stream);
+    // step: product with w1
     V::template multiply<T>({names.first, f.x, f.w1, hidden, f.rows, f.d_ff, f.d_model}, stream);
+    // step: activation
     V::template activate<Activation>(hidden, f.rows * f.d_ff, stream);
+    // step: product with w2
     V::template multiply<T>(
         {names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);
   }

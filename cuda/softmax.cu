@@ -69,10 +69,13 @@ __global__ void softmax_v1(const T* x, T* y, std::int64_t slices, std::int64_t n
   const std::int64_t slice = global_thread();
   if (slice >= slices) return;
   const std::int64_t first = slice / inner * n * inner + slice % inner, end = first + n * inner;
+  // step: maximum
   C largest = lowest<C>();
   for (std::int64_t i = first; i < end; i += inner) largest = Maximum()(largest, widen(x[i]));
+  // step: exponentials, sum
   C sum = 0;
   for (std::int64_t i = first; i < end; i += inner) sum += exp(widen(x[i]) - largest);
+  // step: exponentials, normalize
   for (std::int64_t i = first; i < end; i += inner) {
     y[i] = narrow<T>(exp(widen(x[i]) - largest) / sum);
   }
@@ -93,16 +96,19 @@ __global__ void __launch_bounds__(256)
     softmax_v2(const T* x, T* y, std::int64_t n, std::int64_t inner) {
   using C = compute_t<T>;
   const std::int64_t slice = blockIdx.x, first = slice / inner * n * inner + slice % inner;
+  // step: maximum
   C largest = lowest<C>();
   for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
     largest = Maximum()(largest, widen(x[first + i * inner]));
   }
   largest = block_reduce(largest, Maximum());
+  // step: exponentials, sum
   C sum = 0;
   for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
     sum += exp(widen(x[first + i * inner]) - largest);
   }
   const C scale = 1 / block_reduce(sum, Sum());
+  // step: exponentials, normalize
   for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
     y[first + i * inner] = narrow<T>(exp(widen(x[first + i * inner]) - largest) * scale);
   }
@@ -179,7 +185,9 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
   C e[vectors][N];
 #pragma unroll
   for (int v = 0; v < vectors; ++v) load_row_part<N>(e[v], x + row * n, first + v * step, length);
+  // step: maximum
   const C largest = row_reduce(largest_of<N, vectors>(e, lowest<C>()), Maximum());
+  // step: exponentials, sum
   C sum = 0;
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
@@ -187,6 +195,7 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
     for (int k = 0; k < N; ++k) sum += e[v][k] = exp(e[v][k] - largest);
   }
   const C scale = 1 / row_reduce(sum, Sum());
+  // step: normalize
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
 #pragma unroll
@@ -215,16 +224,19 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
     for (int v = 0; v < vectors; ++v) {
       load_row_part<N>(e[v], x, first + (turn * vectors + v) * step, n);
     }
+    // step: maximum
     const C larger = largest_of<N, vectors>(e, largest);
-    sum *= exp(largest - larger);
+    sum *= exp(largest - larger);  // step: sum
     largest = larger;
+    // step: exponentials, sum
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
 #pragma unroll
       for (int k = 0; k < N; ++k) sum += exp(e[v][k] - largest);
     }
   }
-  const C largest_of_row = block_reduce(largest, Maximum());
+  const C largest_of_row = block_reduce(largest, Maximum());  // step: maximum
+  // step: sum
   const C scale = 1 / block_reduce(sum * exp(largest - largest_of_row), Sum());
 
   for (std::int64_t turn = turns; turn-- > 0;) {
@@ -233,6 +245,7 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
     for (int v = 0; v < vectors; ++v) {
       load_row_part<N>(e[v], x, first + (turn * vectors + v) * step, n);
     }
+    // step: exponentials, normalize
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
 #pragma unroll
@@ -338,18 +351,21 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
 #pragma unroll
     for (int k = 0; k < N; ++k) e[v][k] = there ? widen(a.element[k]) : -static_cast<C>(INFINITY);
   }
+  // step: maximum
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
 #pragma unroll
     for (int k = 0; k < N; ++k) largest[k] = Maximum()(largest[k], e[v][k]);
   }
   column_reduce<N>(largest, Maximum(), dynamic_shared<C>());
+  // step: exponentials, sum
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
 #pragma unroll
     for (int k = 0; k < N; ++k) sum[k] += e[v][k] = exp(e[v][k] - largest[k]);
   }
   column_reduce<N>(sum, Sum(), dynamic_shared<C>());
+  // step: normalize
 #pragma unroll
   for (int k = 0; k < N; ++k) sum[k] = 1 / sum[k];
 #pragma unroll
@@ -389,19 +405,23 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
     }
 #pragma unroll
     for (int k = 0; k < N; ++k) {
+      // step: maximum
       C larger = largest[k];
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) larger = Maximum()(larger, widen(a[v].element[k]));
-      sum[k] *= exp(largest[k] - larger);
+      sum[k] *= exp(largest[k] - larger);  // step: sum
       largest[k] = larger;
+      // step: exponentials, sum
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) sum[k] += exp(widen(a[v].element[k]) - larger);
     }
   }
+  // step: maximum
   C largest_of_column[N];
 #pragma unroll
   for (int k = 0; k < N; ++k) largest_of_column[k] = largest[k];
   column_reduce<N>(largest_of_column, Maximum(), dynamic_shared<C>());
+  // step: sum
 #pragma unroll
   for (int k = 0; k < N; ++k) sum[k] *= exp(largest[k] - largest_of_column[k]);
   column_reduce<N>(sum, Sum(), dynamic_shared<C>());
@@ -416,6 +436,7 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
       const std::int64_t row = first + v * static_cast<int>(blockDim.y);
       if (row < rows) a[v] = load_vector<N>(x + at.begin + row * inner);
     }
+    // step: exponentials, normalize
 #pragma unroll
     for (int v = 0; v < in_flight; ++v) {
       const std::int64_t row = first + v * static_cast<int>(blockDim.y);

@@ -47,7 +47,8 @@ def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), title
     """
     rights = [rights] if isinstance(rights, str) else list(rights)
     sources = [function_source(problem, name) for name in (left, *rights)]
-    steps = sources[0].steps
+    # In the formula's order, so that a step of a problem has one colour in all views.
+    steps = list(dict.fromkeys(function_source(problem).steps + sources[0].steps))
     steps += [step for source in sources[1:] for step in source.steps if step not in steps]
     number = next(_numbers)
     titles = {**TITLES, **(titles or {})}
@@ -98,11 +99,15 @@ def _pane(source, steps):
 
 
 def _code(piece, steps):
-    lines = []
-    for i, (text, names) in enumerate(zip(coloured_lines(piece.lines),
-                                          steps_of_lines(piece.lines))):
-        numbers = [steps.index(name) for name in names if name in steps]
-        marks = (f' data-step="{" ".join(map(str, numbers))}" class="s{numbers[-1] % COLOURS}"'
-                 if numbers else "")
-        lines.append(f'<span data-line="{piece.first + i}"{marks}>{text or " "}</span>')
+    lines, expected = [], piece.first
+    numbers = piece.numbers or range(piece.first, piece.first + len(piece.lines))
+    for number, text, names in zip(numbers, coloured_lines(piece.lines),
+                                   steps_of_lines(piece.lines)):
+        shown = [steps.index(name) for name in names if name in steps]
+        classes = [f"s{shown[-1] % COLOURS}"] if shown else []
+        classes += ["gap"] if number != expected else []  # lines of other problems are left out
+        expected = number + 1
+        marks = f' data-step="{" ".join(map(str, shown))}"' if shown else ""
+        marks += f' class="{" ".join(classes)}"' if classes else ""
+        lines.append(f'<span data-line="{number}"{marks}>{text or " "}</span>')
     return f'<pre class="code" tabindex="0">{"".join(lines)}</pre>'

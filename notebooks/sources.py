@@ -1,7 +1,8 @@
 """The sources of a problem, found and cut out of the files that are compiled.
 
 `function_source(problem, solution)` is the function that a solution exports for a problem and what
-it calls in the files of its component, in the files' own order: nothing is kept a second time.
+it calls in the files of its component, in the files' own order: nothing is kept a second time. Of a
+struct it has the functions that are called, and not those of other problems.
 
 Steps. A comment `// step: normalize` in a source names what the lines below it do: up to a blank
 line, a line that is indented less, or another step at the same depth. Behind code on a line it
@@ -33,6 +34,7 @@ class Piece:
     first: int        # the number of its first line
     lines: tuple      # of text
     names: tuple      # what it defines
+    numbers: tuple = ()  # of all its lines, where some between are left out: see trimmed()
 
     @functools.cached_property
     def code(self):
@@ -43,6 +45,40 @@ class Piece:
     def words(self):
         """Every identifier in it."""
         return set(re.findall(r"[A-Za-z_]\w*", self.code))
+
+    @functools.cached_property
+    def bases(self):
+        """The structs that it derives from."""
+        head = re.match(r"\s*(?:struct|class)\s+\w+\s*:([^{]*)\{", _without_template(self.code))
+        return set(re.findall(r"[A-Za-z_]\w*", head[1])) if head else set()
+
+    @functools.cached_property
+    def members(self):
+        """What a struct defines with a body, in order: a Piece each. Not what its name does not
+        call: constructors, operators."""
+        return tuple(_members(self)) if _STRUCT.match(_without_template(self.code)) else ()
+
+    def trimmed(self, members):
+        """Itself with these of its members alone."""
+        left_out = set()
+        for member in self.members:
+            if member not in members:
+                first = member.first - self.first
+                left_out |= set(range(first, first + len(member.lines)))
+                # And the blank line above it, or below where it is the first.
+                above, below = first - 1, first + len(member.lines)
+                if not self.lines[above].strip():
+                    left_out.add(above)
+                elif above + 1 == len(self.lines) - 1 or not self.lines[below].strip():
+                    left_out.add(below)
+        # A comment, a label and blank lines that are left at the end stood above what was left out.
+        for i in reversed(range(len(self.lines) - 1) if left_out else ()):
+            if i not in left_out and not re.fullmatch(r"\s*(//.*|\w+:)?", self.lines[i]):
+                break
+            left_out.add(i)
+        kept = [i for i in range(len(self.lines)) if i not in left_out]
+        return dataclasses.replace(self, lines=tuple(self.lines[i] for i in kept),
+                                   numbers=tuple(self.first + i for i in kept))
 
 
 def _bare(line):
@@ -84,17 +120,42 @@ def _pieces(path, _changed):
     return tuple(pieces)
 
 
+def _members(piece):
+    depth, begun = 0, None
+    for i, line in enumerate(piece.lines):
+        bare = _bare(line).strip()
+        if depth == 1 and begun is None and line.strip() and not re.match(r"\w+:$|\}", bare):
+            begun = i
+        elif depth == 1 and not line.strip():
+            begun = None  # a comment that stands by itself
+        depth += sum(bare.count(c) for c in "{([") - sum(bare.count(c) for c in "})]")
+        if depth == 1 and begun is not None and bare.endswith((";", "}")):
+            lines = piece.lines[begun:i + 1]
+            code = "\n".join(map(_bare, lines))
+            names = set(_names(code)) - set(piece.names)
+            if "{" in code and names and not re.search(r"\boperator\b|~", code.split("{")[0]):
+                yield Piece(piece.path, piece.first + begun, lines, tuple(names))
+            begun = None
+
+
 def pieces_of(path):
     """The definitions in a file of C++, in order."""
     return _pieces(path, path.stat().st_mtime_ns)
 
 
+_STRUCT = re.compile(r"\s*(?:struct|class|union|enum(?: class)?)\s+(\w+)")
+
+
+def _without_template(code):
+    return re.sub(r"\btemplate\s*<[^{;]*?>\s*(?=[a-z_A-Z:])", " ", code, flags=re.DOTALL)
+
+
 def _names(code):
-    code = re.sub(r"\btemplate\s*<[^{;]*?>\s*(?=[a-z_A-Z:])", " ", code, flags=re.DOTALL)
+    code = _without_template(code)
     define = re.match(r"\s*#define\s+(\w+)", code)
     if define:
         return (define[1],)
-    kind = re.match(r"\s*(?:struct|class|union|enum(?: class)?)\s+(\w+)", code)
+    kind = _STRUCT.match(code)
     if kind:
         return (kind[1],)
     alias = re.match(r"\s*using\s+(\w+)\s*=", code)
@@ -254,29 +315,43 @@ def _kernels_last(path):
 def _closure(roots, files, neighbours):
     """The pieces of `files` that the words lead to, and what these call in `neighbours`.
 
-    A file sees its own pieces, those of headers, and of another file what a header declares.
+    A file sees its own pieces, those of headers, and of another file what a header declares. Of a
+    struct it gets the members that are named; of one that is only derived from, those that are not
+    defined anew.
     """
     own = [piece for path in files for piece in pieces_of(path)
            if not _only_declares(piece, [q for p in files for q in pieces_of(p)])]
     declared = _declared([*files, *neighbours])
     wanted = {path: set(roots) for path in files}
-    chosen = set()
+    chosen, hidden = {}, {}  # a piece: its members that are called; a base: names that it hides
+
+    def want(words, by):
+        for path, seen in wanted.items():
+            seen |= words if path == by.path or path.suffix == ".cuh" else words & declared
+
     grew = True
     while grew:
         grew = False
         for piece in own:
-            if piece in chosen or not wanted[piece.path] & set(piece.names):
-                continue
-            chosen.add(piece)
-            grew = True
-            for path, words in wanted.items():
-                if path == piece.path:
-                    words |= piece.words
-                elif path.suffix == ".cuh":
-                    words |= piece.words
-                else:
-                    words |= piece.words & declared
-    pieces = tuple(piece for piece in own if piece in chosen)
+            names, words = set(piece.names), wanted[piece.path]
+            if piece not in chosen and (names & words or names & hidden.keys()):
+                grew = True
+                chosen[piece] = []
+                bare = piece.trimmed(())
+                want(bare.words - bare.bases - names, piece)
+                defined = {name for member in piece.members for name in member.names}
+                for base in bare.bases:
+                    again = defined | (set() if names & words else _of_any(hidden, names))
+                    hidden[base] = hidden.get(base, again) & again
+            for member in piece.members if piece in chosen else ():
+                called = set(member.names) & words
+                called -= set() if names & words else _of_any(hidden, names)
+                if called and member not in chosen[piece]:
+                    grew = True
+                    chosen[piece].append(member)
+                    want(member.words, piece)
+    pieces = tuple(piece.trimmed(chosen[piece]) for piece in own if piece in chosen
+                   and not (set(piece.names) & hidden.keys() and _hollow(piece, chosen[piece])))
     if not pieces:
         raise ValueError(f"nothing of {', '.join(sorted(roots))} in "
                          f"{', '.join(path.name for path in files)}")
@@ -292,6 +367,16 @@ def _closure(roots, files, neighbours):
                 if name in words and seen and name not in called and "{" in piece.code:
                     called[name] = piece
     return pieces, tuple(called.items())
+
+
+def _hollow(piece, members):
+    """Whether a struct holds nothing but members, and none of these."""
+    return not members and re.search(r"\{\s*\};?\s*$", piece.trimmed(()).code)
+
+
+def _of_any(hidden, names):
+    """What is hidden of any of these names."""
+    return set().union(*(hidden.get(name, set()) for name in names))
 
 
 def _declared(paths):

@@ -20,12 +20,15 @@ Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
 /// Types    any T; in 16-bit types both products, the gate and the result are rounded
 /// Errors   as linear, and std::invalid_argument if w1 and w2 differ in shape
 /// Twins    cuda/feed_forward.cu  fixtures/glu.h5  tests/test_feed_forward.cpp
+///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> glu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
   require_same_shape(w1, w2, "glu: w1 and w2");
+  // step: product with w1, activation
   const Tensor<T> gate = map_elements(linear(x, w1), [](const auto& a) {
     return compute_t<T>(1) / (compute_t<T>(1) + reference::exp(-a));
   });
+  // step: product with w2, gate
   return times(gate, linear(x, w2));
 }
 
@@ -36,8 +39,10 @@ Tensor<T> glu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
 /// Types    any T; in 16-bit types each product and activation is rounded
 /// Errors   as linear
 /// Twins    cuda/feed_forward.cu  fixtures/ffn_relu.h5  tests/test_feed_forward.cpp
+///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_relu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
+  // step: product with w1, activation, product with w2
   return linear(relu(linear(x, w1)), w2);
 }
 
@@ -46,8 +51,10 @@ Tensor<T> ffn_relu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2)
 /// Source   CS336 2025, section 7.3 (the ablation of SwiGLU)
 /// Shapes, types, errors   as ffn_relu
 /// Twins    cuda/feed_forward.cu  fixtures/ffn_silu.h5  tests/test_feed_forward.cpp
+///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_silu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
+  // step: product with w1, activation, product with w2
   return linear(silu(linear(x, w1)), w2);
 }
 
@@ -56,8 +63,10 @@ Tensor<T> ffn_silu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2)
 /// Source   CS336 2024, eq. 3, whose W1 and W2 are our w1 and w2 transposed
 /// Shapes, types, errors   as ffn_relu
 /// Twins    cuda/feed_forward.cu  fixtures/ffn_gelu.h5  tests/test_feed_forward.cpp
+///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_gelu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
+  // step: product with w1, activation, product with w2
   return linear(gelu(linear(x, w1)), w2);
 }
 
@@ -69,11 +78,14 @@ Tensor<T> ffn_gelu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2)
 /// Types    any T; in 16-bit types each product, the activation and the gated values are rounded
 /// Errors   as linear, and std::invalid_argument if w1 and w3 differ in shape
 /// Twins    cuda/feed_forward.cu  fixtures/ffn_swiglu.h5  tests/test_feed_forward.cpp
+///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_swiglu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2,
                      const Tensor<T>& w3) {
   require_same_shape(w1, w3, "ffn_swiglu: w1 and w3");
-  return linear(times(silu(linear(x, w1)), linear(x, w3)), w2);
+  return linear(times(silu(linear(x, w1)),  // step: product with w1, activation
+                      linear(x, w3)),       // step: product with w3, gate
+                w2);                        // step: product with w2
 }
 
 /// The width d_ff of a SwiGLU network: the multiple of 64 nearest to 8/3 d_model, at least 64.

@@ -13,6 +13,7 @@ namespace prenorm::reference {
 /// Errors   std::invalid_argument if dim is no axis of x
 /// Values   a slice that is all -infinity, or holds NaN or +infinity, gives NaN
 /// Twins    cuda/softmax.cu  fixtures/softmax.h5  tests/test_softmax.cpp
+///          notebooks/softmax.ipynb
 template <class T>
 Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
@@ -20,8 +21,11 @@ Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {
                                           " is no axis of x, which is " + to_text(x.shape()));
   const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
   return map_slices(x, axis, [](const auto& a, auto& y) {
+    // step: maximum
     const auto largest = maximum(a);
+    // step: exponentials
     xt::noalias(y) = reference::exp(a - largest);
+    // step: sum, normalize
     y /= total(y);
   });
 }
