@@ -220,7 +220,8 @@ def test_the_code_that_is_shown_is_the_code_that_is_compiled(problem, solution):
     source = prenorm.source(problem, solution)
     for piece in source.pieces:
         lines = piece.path.read_text().splitlines()
-        assert list(piece.lines) == lines[piece.first - 1:piece.first - 1 + len(piece.lines)]
+        numbers = piece.numbers or range(piece.first, piece.first + len(piece.lines))
+        assert list(piece.lines) == [lines[number - 1] for number in numbers]
     component = sources.component_of(problem)
     folder = solution.split("-")[0]
     assert any(piece.path.stem == component and piece.path.parent.name == folder
