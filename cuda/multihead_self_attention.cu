@@ -122,6 +122,7 @@ struct BatchInvariant : V2 {
 /// v1: q = x w_qᵀ, and so on, one behind the other.
 template <class V, class T>
 Projections<T> project_apart(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
+  // step: projections
   T* q = projections.get<T>(3 * s.x_rows * s.d_model, stream);
   T *k = q + s.x_rows * s.d_model, *v = k + s.x_rows * s.d_model;
   const auto project = [&](const char* name, const T* weight, T* to) {
@@ -137,6 +138,7 @@ Projections<T> project_apart(const MultiheadSelfAttention<T>& m, const Sizes& s,
 template <class V, class T>
 Projections<T> project_at_once(const MultiheadSelfAttention<T>& m, const T* w_qkv, const Sizes& s,
                                Stream stream) {
+  // step: projections
   const std::int64_t width = 3 * s.d_model;
   T* qkv = projections.get<T>(s.x_rows * width, stream);
   V::template multiply<T>({"multihead_self_attention, product with w_qkv", m.x.data(), w_qkv, qkv,
@@ -151,6 +153,7 @@ Projections<T> project_at_once(const MultiheadSelfAttention<T>& m, const T* w_qk
 template <int N, class T>
 __global__ void __launch_bounds__(256)
     stack_weights(const T* w_q, const T* w_k, const T* w_v, T* stacked, std::int64_t size) {
+  // step: projections
   const T* from = blockIdx.y == 0 ? w_q : blockIdx.y == 1 ? w_k : w_v;
   const std::int64_t i = global_thread() * N;
   if (i < size) store_vector(stacked + blockIdx.y * size + i, load_vector<N>(from + i));
@@ -159,6 +162,7 @@ __global__ void __launch_bounds__(256)
 /// All lie aligned: a tensor of the interface, as a Workspace's, begins at a multiple of 256 bytes.
 template <class T>
 const T* stack(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
+  // step: projections
   const std::int64_t size = s.d_model * s.d_model;
   T* stacked = stacked_weights.get<T>(3 * size, stream);
   const auto by = [&](auto kernel, int N) {
@@ -194,6 +198,7 @@ Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Strea
 template <class V, class T>
 void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>& to,
                   std::int64_t count, const Sizes& s, Stream stream) {
+  // step: rotation
   RopeHeads<T> heads{.x = from.data,
                      .y = to.data,
                      .seq = s.seq,
@@ -209,6 +214,7 @@ void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>
   }
   heads.append_batch(from.batch, s.seq * from.stride, s.y_batch, s.seq * to.stride,
                      positions_batch);
+  // step: rotation, heads
   heads.shared.append(count, {s.d_k, s.d_k});
   V::rotate(heads, stream);
 }
@@ -217,6 +223,7 @@ void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>
 /// they have not.
 template <class V, class T>
 void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, Stream stream) {
+  // step: rotation
   Projections<T> to = p;
   if (s.x_rows != s.y_rows) {
     T* q = turned.get<T>(s.y_rows * 2 * s.d_model, stream);
@@ -237,6 +244,7 @@ void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, Stream 
 /// Each head attends causally; y gets them side by side.
 template <class V, class T>
 void attend(const Projections<T>& p, T* y, const Sizes& s, Stream stream) {
+  // step: causal attention
   Attention<T> a{.name = "multihead_self_attention",
                  .q = p.q.data,
                  .k = p.k.data,
@@ -252,6 +260,7 @@ void attend(const Projections<T>& p, T* y, const Sizes& s, Stream stream) {
                  .y_stride = s.d_model,
                  .batch = {},
                  .causal = true};
+  // step: heads
   const std::size_t axes = s.y_batch.size();
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const auto stride = [&](const Heads<T>& heads) {
@@ -261,6 +270,7 @@ void attend(const Projections<T>& p, T* y, const Sizes& s, Stream stream) {
                                      batch_stride(s.y_batch, axis, axes) * s.seq * s.d_model, 0});
   }
   a.batch.append(s.num_heads, {s.d_k, s.d_k, s.d_k, s.d_k, 0});
+  // step: causal attention
   V::attend(a, stream);
 }
 
@@ -271,10 +281,14 @@ void multihead(const MultiheadSelfAttention<T>& m, Stream stream) {
   const PositionCheck check(m.rope ? m.rope->token_positions : std::nullopt,
                             m.rope ? m.rope->max_seq_len : 0, stream);
   if (m.y.size() > 0) {
+    // step: projections
     Projections<T> p = project<V>(m, s, stream);
+    // step: rotation
     if (m.rope) rotate<V>(*m.rope, p, s, stream);
+    // step: heads, causal attention
     T* heads = all_heads.get<T>(s.y_rows * s.d_model, stream);
     attend<V>(p, heads, s, stream);
+    // step: output projection
     V::template multiply<T>({"multihead_self_attention, product with w_o", heads, m.w_o, m.y.data(),
                              s.y_rows, s.d_model, s.d_model, m.residual},
                             stream);

@@ -47,6 +47,7 @@ Workspace branches("transformer_block: what is added");        // [rows, d_model
 template <class T>
 __global__ void __launch_bounds__(256) add_v1(const T* a, const T* b, T* y, std::int64_t size) {
   const std::int64_t i = global_thread();
+  // step: residual sum
   if (i < size) y[i] = narrow<T>(widen(a[i]) + widen(b[i]));
 }
 
@@ -61,7 +62,9 @@ struct V1 {
     const View<T> y = m.y;
     m.y = View<T>(branches.get<T>(y.size(), stream), y.shape());
     const T* residual = std::exchange(m.residual, nullptr);
+    // step: attention
     multihead_v1(m, stream);
+    // step: residual sum
     add(residual, m.y.data(), y.data(), y.size(), stream);
   }
   /// SwiGLU, or GELU where nothing is gated.
@@ -70,7 +73,9 @@ struct V1 {
     const std::int64_t size = f.rows * f.d_model;
     T* y = std::exchange(f.y, branches.get<T>(size, stream));
     const T* residual = std::exchange(f.residual, nullptr);
+    // step: feed-forward
     f.w3 != nullptr ? ffn_swiglu_v1(f, stream) : ffn_gelu_v1(f, stream);
+    // step: residual sum
     add(residual, f.y, y, size, stream);
   }
 
@@ -88,10 +93,12 @@ struct V2 {
   }
   template <class T>
   static void attend(const MultiheadSelfAttention<T>& m, Stream stream) {
+    // step: attention
     multihead_launched(m, stream);
   }
   template <class T>
   static void network(const FeedForward<T>& f, Stream stream) {
+    // step: feed-forward
     f.w3 != nullptr ? ffn_swiglu_launched(f, stream) : ffn_gelu_launched(f, stream);
   }
 };
@@ -99,10 +106,12 @@ struct V2 {
 struct BatchInvariant : V2 {
   template <class T>
   static void attend(const MultiheadSelfAttention<T>& m, Stream stream) {
+    // step: attention
     multihead_batch_invariant(m, stream);
   }
   template <class T>
   static void network(const FeedForward<T>& f, Stream stream) {
+    // step: feed-forward
     f.w3 != nullptr ? ffn_swiglu_batch_invariant(f, stream) : ffn_gelu_batch_invariant(f, stream);
   }
 };
@@ -126,13 +135,13 @@ struct Call {
   // What the parts take: `to` gets what they make of `of`.
   MultiheadSelfAttention<T> attention(const T* of, T* to, const T* residual) const {
     return {View<const T>(of, x.shape()), w_q,       w_k,  w_v,     nullptr, w_o,
-            View<T>(to, x.shape()),       num_heads, rope, residual};
+            View<T>(to, x.shape()),       num_heads, rope, residual};  // step: residual sum
   }
   Norm<T> norm(const T* of, const T* gain, T* to) const {
     return {of, gain, to, rows(), d_model(), eps};
   }
   FeedForward<T> network(const T* of, T* to, const T* residual) const {
-    return {of, w1, w2, w3, to, rows(), d_model(), d_ff, residual};
+    return {of, w1, w2, w3, to, rows(), d_model(), d_ff, residual};  // step: residual sum
   }
 
   /// Whatever would throw later does so before anything is launched.
@@ -151,9 +160,13 @@ void pre_norm(const Call<T>& call, Stream stream) {
   const T* x = call.x.data();
   T* y = call.y.data();
   T* normed = normed_rows.get<T>(call.x.size(), stream);
+  // step: first norm
   V::normalize(call.norm(x, call.ln1, normed), stream);
+  // step: attention
   V::attend(call.attention(normed, y, x), stream);
+  // step: second norm
   V::normalize(call.norm(y, call.ln2, normed), stream);
+  // step: feed-forward
   V::network(call.network(normed, y, y), stream);
 }
 
@@ -164,9 +177,13 @@ void post_norm(const Call<T>& call, Stream stream) {
   const T* x = call.x.data();
   T* normed = normed_rows.get<T>(call.x.size(), stream);
   T* sum = residual_sums.get<T>(call.x.size(), stream);
+  // step: attention
   V::attend(call.attention(x, sum, x), stream);
+  // step: first norm
   V::normalize(call.norm(sum, call.ln1, normed), stream);
+  // step: feed-forward
   V::network(call.network(normed, sum, normed), stream);
+  // step: second norm
   V::normalize(call.norm(sum, call.ln2, call.y.data()), stream);
 }
 

@@ -271,9 +271,12 @@ class Source:
 
     @property
     def steps(self):
-        """The names of its steps, in order of appearance."""
-        return list(dict.fromkeys(name for piece in self.pieces
-                                  for names in steps_of_lines(piece.lines) for name in names))
+        """The names of its steps, in order of appearance. Where problems share code, what is a step
+        of another one alone is left out: an attention without RoPE has no rotation."""
+        named = list(dict.fromkeys(name for piece in self.pieces
+                                   for names in steps_of_lines(piece.lines) for name in names))
+        foreign = _steps_of_others(self.problem) if self.solution != "reference" else ()
+        return [name for name in named if name not in foreign]
 
     def __str__(self):
         return self.text
@@ -306,6 +309,13 @@ def function_source(problem, solution="reference"):
         raise ValueError(f"no sources are known of {solution}")
     roots = set(re.findall(r"[A-Za-z_]\w*", root))
     return Source(problem, solution, *_closure(roots, files, neighbours))
+
+
+def _steps_of_others(problem):
+    """The steps that the references of a component's other problems name, and its own does not."""
+    own = function_source(problem).steps
+    return {name for other in problems_of(component_of(problem))
+            for name in function_source(other).steps if name not in own}
 
 
 def _kernels_last(path):

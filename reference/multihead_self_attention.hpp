@@ -34,10 +34,12 @@ Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& 
   const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
   const auto heads = static_cast<std::size_t>(num_heads);
   attend_all(batch.size() * heads, seq, [&](std::size_t job) {
+    // step: heads
     const std::size_t b = job / heads, column = job % heads * d_k;
     const auto head = [&](auto& t) {
       return Matrix{t.data() + batch.part(t, 2, b) * seq * d_model + column, seq, d_k, d_model};
     };
+    // step: causal attention
     return Sequence<C>{
         .q = head(wide_q), .k = head(wide_k), .v = head(wide_v), .y = head(y), .causal = true};
   });
@@ -68,13 +70,15 @@ void check_heads(const Tensor<T>& x, std::int64_t num_heads,
 /// Types    any T; in 16-bit types q, k, v, the heads and y are rounded, scores and sums are not
 /// Errors   std::invalid_argument if num_heads does not divide d_model, or a shape does not fit
 /// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention.h5
-///          tests/test_multihead_self_attention.cpp
+///          tests/test_multihead_self_attention.cpp  notebooks/multihead_self_attention.ipynb
 template <class T>
 Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k,
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
                                    std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  // step: projections
   const Tensor<T> heads = causal_heads(linear(x, w_q), linear(x, w_k), linear(x, w_v), num_heads);
+  // step: output projection
   return linear(heads, w_o);
 }
 
@@ -94,7 +98,9 @@ Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& 
                                            std::int64_t num_heads, Rotate rotate) {
   check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   const Tensor<std::int64_t> at = positions ? *positions : default_positions(x);
+  // step: projections, rotation
   const Tensor<T> q = rotate(linear(x, w_q), at), k = rotate(linear(x, w_k), at);
+  // step: output projection
   return linear(causal_heads(q, k, linear(x, w_v), num_heads), w_o);
 }
 
@@ -105,6 +111,7 @@ Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& 
 /// Types    as there; rotated q and k are rounded too
 /// Errors   as there, and those of rope
 /// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention_with_rope.h5
+///          notebooks/multihead_self_attention.ipynb
 template <class T>
 Tensor<T> multihead_self_attention_with_rope(
     const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k, const Tensor<T>& w_v,
@@ -125,6 +132,7 @@ Tensor<T> multihead_self_attention_with_rope(
 /// Types    as multihead_self_attention
 /// Errors   as there, and std::invalid_argument if w_qkv has not 3 d_model rows
 /// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention_fused_qkv.h5
+///          notebooks/multihead_self_attention.ipynb
 template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {
@@ -133,11 +141,13 @@ Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>
   require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
           "multihead_self_attention_fused_qkv: w_qkv must be [" + std::to_string(3 * d_model) +
               ", " + std::to_string(d_model) + "], is " + to_text(w_qkv.shape()));
+  // step: projections
   const Tensor<T> qkv = linear(x, w_qkv);
   const auto part = [&](std::size_t i) {
     return Tensor<T>(
         xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)}));
   };
+  // step: output projection
   return linear(causal_heads(part(0), part(1), part(2), num_heads), w_o);
 }
 

@@ -11,6 +11,7 @@ namespace prenorm::reference {
 template <class T>
 Tensor<T> plus(const Tensor<T>& a, const Tensor<T>& b) {
   require_same_shape(a, b, "the terms of a residual sum");
+  // step: residual sum
   return narrow<T>(widen(a) + widen(b));
 }
 
@@ -24,16 +25,18 @@ Tensor<T> plus(const Tensor<T>& a, const Tensor<T>& b) {
 /// Types    any T; 16-bit types are rounded after each norm, product, rotation and residual sum
 /// Errors   those of its parts
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block.h5
-///          tests/test_transformer_block.cpp
+///          tests/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                             const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
                             const Tensor<T>& ln2, const Tensor<T>& w1, const Tensor<T>& w2,
                             const Tensor<T>& w3, std::int64_t num_heads, double theta,
                             std::int64_t max_seq_len, double eps = 1e-5) {
+  // step: first norm, attention
   const Tensor<T> y =
       plus(x, multihead_self_attention_with_rope(rmsnorm(x, ln1, eps), w_q, w_k, w_v, w_o, {},
                                                  num_heads, theta, max_seq_len));
+  // step: second norm, feed-forward
   return plus(y, ffn_swiglu(rmsnorm(y, ln2, eps), w1, w2, w3));
 }
 
@@ -44,7 +47,7 @@ Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tens
 /// Source   Vaswani et al. 2017, arXiv:1706.03762, section 3.1, with RMSNorm for LayerNorm
 /// Shapes, types, errors   as transformer_block
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block_post_norm.h5
-///          tests/test_transformer_block.cpp
+///          tests/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& w_q, const Tensor<T>& w_k,
@@ -53,10 +56,12 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& w2, const Tensor<T>& w3,
                                       std::int64_t num_heads, double theta,
                                       std::int64_t max_seq_len, double eps = 1e-5) {
+  // step: attention, first norm
   const Tensor<T> y =
       rmsnorm(plus(x, multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o, {}, num_heads,
                                                          theta, max_seq_len)),
               ln1, eps);
+  // step: feed-forward, second norm
   return rmsnorm(plus(y, ffn_swiglu(y, w1, w2, w3)), ln2, eps);
 }
 
@@ -68,14 +73,16 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
 /// Shapes   as transformer_block, without w3
 /// Types, errors   as transformer_block
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block_gelu.h5
-///          tests/test_transformer_block.cpp
+///          tests/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                                  const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
                                  const Tensor<T>& ln2, const Tensor<T>& w1, const Tensor<T>& w2,
                                  std::int64_t num_heads, double eps = 1e-5) {
+  // step: first norm, attention
   const Tensor<T> y =
       plus(x, multihead_self_attention(rmsnorm(x, ln1, eps), w_q, w_k, w_v, w_o, num_heads));
+  // step: second norm, feed-forward
   return plus(y, ffn_gelu(rmsnorm(y, ln2, eps), w1, w2));
 }
 
