@@ -7,6 +7,7 @@ shows it. An error is counted in ulps, units in the last place of the output's t
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
+from matplotlib.ticker import MaxNLocator
 
 import prenorm
 
@@ -61,6 +62,7 @@ def _map(axis, compared, bar=True):
     axis.imshow(wrong, aspect="auto", interpolation="nearest", cmap=_one_colour(WRONG), vmin=0,
                 vmax=1)
     axis.grid(False)
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))  # rows: there is no row 0.5
     if bar:
         plt.colorbar(image, ax=axis)
 
@@ -126,7 +128,9 @@ def gallery(case, columns=5):
             axis.imshow(flat(prenorm.widen(given)), **style)
             axis.set_title(f"{short(name)}\n{wrong}/{case.y.size} wrong", fontsize=7,
                            color=WRONG if wrong else QUIET)
-        except (prenorm.Error, ValueError, NotImplementedError, AttributeError) as error:
+        except NotImplementedError:
+            axis.set_title(f"{short(name)}\nnone in {case.dtype}", fontsize=7, color=QUIET)
+        except (prenorm.Error, ValueError, AttributeError) as error:
             axis.set_title(f"{short(name)}\nrefuses", fontsize=7, color=QUIET)
             axis.text(0.5, 0.5, str(error)[:40], ha="center", fontsize=6, transform=axis.transAxes)
     figure.suptitle(f"{case.problem} / {case.name}", fontsize=9, color=INK)
