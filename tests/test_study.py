@@ -58,6 +58,7 @@ def chromium(tmp_path_factory):
     if not browser.find():
         pytest.skip("there is no chromium (Debian: chromium)")
     opened = browser.Browser(tmp_path_factory.mktemp("profile"))
+    opened.ask("Emulation.setFocusEmulationEnabled", enabled=True)  # else nothing has the focus
     yield opened
     opened.close()
 
@@ -150,7 +151,8 @@ def test_every_problem_has_both_codes_results_and_mistakes(site, problem):
     text = holding[0].read_text()
     view = text.split(f'id="code-{problem}"')[1].split("</section>")[0]
     left, right = view.split('<div class="right">')
-    assert "reference/" in left and "cuda/" not in left.split('<p class="file">')[1]
+    files = [re.findall(r'<p class="file">([^/]+)/', side) for side in (left, right)]
+    assert set(files[0]) == {"reference"} and set(files[1]) == {"cuda"}
     assert right.count('class="tab ') >= 2 and right.count('<div class="pane">') >= 2
     assert "naive" in right and "launched" in right and "cuda/" in right
     results = text.split(f'id="results-{problem}"')[1].split("</tbody>")[0]
@@ -164,6 +166,13 @@ def test_every_problem_has_both_codes_results_and_mistakes(site, problem):
 
 
 # ---- in a browser
+
+def show(chromium, path):
+    """Opens a page, and waits until its formulae have their fonts and stand still."""
+    chromium.open(path.resolve().as_uri())
+    chromium.ask("Runtime.evaluate", awaitPromise=True, expression="document.fonts.ready.then("
+                 "() => new Promise(done => requestAnimationFrame(() => done(1))))")
+
 
 def key(chromium, name, code, text=""):
     for kind in ("keyDown", "keyUp"):
@@ -191,8 +200,7 @@ def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, 
     chromium.look(**LOOKS[look])
     inside = site.resolve().as_uri() + "/"
     for path in pages:
-        chromium.open(path.resolve().as_uri())
-        assert chromium.value("document.fonts.ready.then(() => true), document.title")
+        show(chromium, path)
         assert chromium.complaints == [], path.name
         assert [address for address in chromium.requests
                 if not address.startswith((inside, "data:image/"))] == [], path.name
@@ -212,7 +220,7 @@ def test_dark_and_light_differ(chromium, site):
     colours = []
     for dark in (False, True):
         chromium.look(dark=dark)
-        chromium.open((site / "rmsnorm.html").resolve().as_uri())
+        show(chromium, site / "rmsnorm.html")
         colours.append([chromium.value(
             f"getComputedStyle(document.querySelector('{each}')).backgroundColor")
             for each in ("body", ".pane", ".code .highlight")])
@@ -224,7 +232,7 @@ def test_formulae_are_typeset(chromium, pages):
     for path in pages:
         if not (NOTEBOOKS / f"{path.stem}.ipynb").exists():
             continue
-        chromium.open(path.resolve().as_uri())
+        show(chromium, path)
         assert chromium.value("document.querySelectorAll('.katex-error').length") == 0, path.name
         source = json.loads((NOTEBOOKS / f"{path.stem}.ipynb").read_text())
         text = "".join("".join(cell["source"]) for cell in source["cells"]
@@ -244,7 +252,7 @@ def test_panes_switch_by_click_and_by_keyboard(chromium, pages):
     chromium.look(width=1440)
     seen = 0
     for path in pages:
-        chromium.open(path.resolve().as_uri())
+        show(chromium, path)
         for i in range(chromium.value("document.querySelectorAll('.both').length")):
             view = f"document.querySelectorAll('.both')[{i}]"
             shown = (f"[...{view}.querySelectorAll('.right > .pane')]"
@@ -266,9 +274,7 @@ def test_a_step_lights_up_on_both_sides(chromium, pages):
     chromium.look(width=1440)
     without = []
     for path in pages:
-        chromium.open(path.resolve().as_uri())
-        chromium.value("document.head.insertAdjacentHTML('beforeend', "
-                       "'<style>* { transition: none !important }</style>')")
+        show(chromium, path)
         for i in range(chromium.value("document.querySelectorAll('.both').length")):
             view = f"document.querySelectorAll('.both')[{i}]"
             problem = chromium.value(f"{view}.id").removeprefix("code-")
@@ -287,7 +293,7 @@ def test_a_step_lights_up_on_both_sides(chromium, pages):
                     after = lit(chromium, view, step)
                     assert not any(before.values()), (problem, step, before)
                     assert after["left"] and after["right"] and not after["others"], (
-                        problem, step, after)
+                        problem, step, what, place, after)
     assert without == [], "no steps"
 
 
@@ -307,7 +313,7 @@ def lit(chromium, view, step):
 
 def test_the_keyboard_reaches_what_the_mouse_does(chromium, site):
     chromium.look(width=1440)
-    chromium.open((site / "rmsnorm.html").resolve().as_uri())
+    show(chromium, site / "rmsnorm.html")
     key(chromium, "Tab", 9)
     assert chromium.value("document.activeElement.className") == "skip"
     assert chromium.value("document.activeElement.getBoundingClientRect().left") >= 0
@@ -330,7 +336,7 @@ def test_the_keyboard_reaches_what_the_mouse_does(chromium, site):
 
 def test_the_focus_lights_a_step_too(chromium, site):
     chromium.look(width=1440)
-    chromium.open((site / "rmsnorm.html").resolve().as_uri())
+    show(chromium, site / "rmsnorm.html")
     view = "document.querySelector('.both')"
     chromium.value(f"{view}.querySelector('.step').focus()")
     found = lit(chromium, view, 0)
