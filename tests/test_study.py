@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -294,7 +295,22 @@ def test_a_step_lights_up_on_both_sides(chromium, pages):
                     assert not any(before.values()), (problem, step, before)
                     assert after["left"] and after["right"] and not after["others"], (
                         problem, step, what, place, after)
+                    assert comes_into_sight(chromium, view), (problem, step, what)
     assert without == [], "no steps"
+
+
+def comes_into_sight(chromium, view):
+    """Whether the pane on the right shows a line that is lit, once it has had time to scroll."""
+    for _ in range(30):
+        if chromium.value(f"""[...{view}.querySelectorAll('.right pre.code > span')].some(e => {{
+              const line = e.getBoundingClientRect();
+              const pane = e.closest('.pane').getBoundingClientRect();
+              return line.height > 0 && line.bottom > pane.top && line.top < pane.bottom &&
+                     getComputedStyle(e).backgroundColor !=
+                         getComputedStyle(e.parentElement).backgroundColor }})"""):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def lit(chromium, view, step):
