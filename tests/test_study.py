@@ -409,10 +409,27 @@ def test_words_that_cannot_be_used(program, tmp_path):
         done = study(program, *words, cwd=tmp_path)
         assert done.returncode == 2 and told in done.stderr, (words, done.stderr)
         assert "Traceback" not in done.stderr
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.txt", "x"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.txt"]
+
+
+def test_an_installation_has_all_that_it_needs(home, tmp_path):
+    if not Path("/proc/self/exe").exists():
+        pytest.skip("there is no /proc here, by which a program knows where it lies")
+    prefix = tmp_path / "installed"
+    subprocess.run(["cmake", "--install", str(home), "--prefix", str(prefix)], check=True,
+                   capture_output=True)
+    before = sorted(prefix.rglob("*"))
+    variables = {name: value for name, value in os.environ.items() if name != "PRENORM_HOME"}
+    done = study(prefix / "bin/prenorm", "--notebook", "rmsnorm", cwd=tmp_path, env=variables)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "study/index.html")
+    assert 'id="code-rmsnorm"' in (tmp_path / "study/rmsnorm.html").read_text()
+    assert sorted(prefix.rglob("*")) == before
 
 
 def test_help_has_an_example(program):
     done = study(program, "--help", env={**os.environ, "PRENORM_LAUNCHER": "./prenorm"})
     assert done.returncode == 0 and "./prenorm study --notebook rmsnorm" in done.stdout
     assert all(len(line) <= 110 for line in done.stdout.splitlines())
+    listed = subprocess.run([str(program), "--help"], capture_output=True, text=True).stdout
+    assert re.search(r"^  study ", listed, re.M)

@@ -69,7 +69,7 @@ def find_notebooks(folder, wanted):
     for name in chosen:
         if name not in found:
             raise Unusable(f"no notebook {name} in {folder}: {', '.join(found)}")
-    return found, chosen
+    return found, list(dict.fromkeys(chosen))
 
 
 def open_folder(folder):
@@ -88,17 +88,25 @@ def open_folder(folder):
     return {}
 
 
+def write_manifest(folder, pages):
+    (folder / MANIFEST).write_text(json.dumps({"pages": pages}, indent=1) + "\n")
+
+
+def find_katex(folder):
+    """The files of KaTeX that pages ask for, fonts apart."""
+    found = [folder / name for name in ("katex.min.css", "katex.min.js", "contrib/auto-render.js")]
+    if not all(path.exists() for path in (*found, folder / "fonts")):
+        raise Unusable(f"there is no KaTeX in {folder} (Debian: libjs-katex)")
+    return found
+
+
 def copy_assets(folder, katex):
     """Styles, scripts and fonts: all that the pages ask for."""
-    needed = ["katex.min.css", "katex.min.js", "contrib/auto-render.js", "fonts"]
-    for name in needed:
-        if not (katex / name).exists():
-            raise Unusable(f"there is no KaTeX in {katex} (Debian: libjs-katex)")
     assets = folder / "assets"
     shutil.rmtree(assets, ignore_errors=True)
     (assets / "katex/fonts").mkdir(parents=True)
-    for name in needed[:3]:
-        shutil.copyfile(katex / name, assets / "katex" / Path(name).name)
+    for path in find_katex(katex):
+        shutil.copyfile(path, assets / "katex" / path.name)
     fonts = sorted((katex / "fonts").glob("*.woff2")) or sorted((katex / "fonts").iterdir())
     for path in fonts:
         shutil.copyfile(path, assets / "katex/fonts" / path.name)
@@ -193,6 +201,7 @@ def build(chosen):
     """Builds the site; the exit code."""
     folder = chosen.output.resolve()
     found, names = find_notebooks(chosen.notebooks.resolve(), chosen.notebook)
+    find_katex(chosen.katex)
     try:
         import nbconvert  # noqa: F401
         import ipykernel  # noqa: F401
@@ -207,20 +216,26 @@ def build(chosen):
         raise Unusable(str(error)) from None
     os.environ["PRENORM_HOME"] = str(home)
     earlier = open_folder(folder)
+    write_manifest(folder, earlier)  # the folder is ours, whatever comes
     copy_assets(folder, chosen.katex)
+    print(f"executing {len(names)} {'notebooks' if len(names) > 1 else 'notebook'}, "
+          f"{min(chosen.jobs, len(names))} at a time", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="prenorm-study-") as scratch:
         executed = dict(execute_all([found[name] for name in names],
                                     environment(home, Path(scratch)), chosen.jobs))
     kept = {name: page for name, page in earlier.items()
             if chosen.notebook and name not in executed and (folder / page["file"]).exists()}
-    site = pages.Site(folder, pages.Facts(), list(found), kept)
+    begun = time.monotonic()
+    facts = pages.Facts()
+    print(f"results and mistakes: {time.monotonic() - begun:.1f} s", file=sys.stderr)
+    site = pages.Site(folder, facts, list(found), kept)
     for name, (notebook, failure, _) in executed.items():
         site.add(name, notebook, failure)
     site.write()
     for name, page in earlier.items():
         if name not in site.pages:
             (folder / page["file"]).unlink(missing_ok=True)
-    (folder / MANIFEST).write_text(json.dumps({"pages": site.manifest()}, indent=1) + "\n")
+    write_manifest(folder, site.manifest())
     print(folder / "index.html")
     return 1 if any(failure for _, failure, _ in executed.values()) else 0
 
