@@ -129,6 +129,9 @@ def environment(home, scratch):
 
 def execute(path, variables):
     """Executes a notebook: its text, why it failed or None, and the seconds that it took."""
+    if not Path(variables["IPYTHONDIR"]).parent.exists():
+        return path.read_text(), "interrupted", 0  # the whole has ended
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what kernels say beside their answers
     os.environ.clear()
     os.environ.update(variables)
     import nbclient
@@ -220,7 +223,8 @@ def build(chosen):
     copy_assets(folder, chosen.katex)
     print(f"executing {len(names)} {'notebooks' if len(names) > 1 else 'notebook'}, "
           f"{min(chosen.jobs, len(names))} at a time", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="prenorm-study-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="prenorm-study-",
+                                     ignore_cleanup_errors=True) as scratch:
         executed = dict(execute_all([found[name] for name in names],
                                     environment(home, Path(scratch)), chosen.jobs))
     kept = {name: page for name, page in earlier.items()
