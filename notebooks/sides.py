@@ -38,19 +38,20 @@ def alone(source):
     return View(f'<div class="sides">{_pane(source, source.steps)}</div>')._repr_html_()
 
 
-def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), titles=None):
+def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), titles=None, name=None):
     """Two solutions' code beside each other, step by step; of several on the right one is shown at a
     time. A View.
 
     left, rights   solutions, as prenorm.source takes them
     titles         what the tabs are called, {solution: title}
+    name           what tells this view from others of a page; by itself a number
     """
     rights = [rights] if isinstance(rights, str) else list(rights)
     sources = [function_source(problem, name) for name in (left, *rights)]
     # In the formula's order, so that a step of a problem has one colour in all views.
     steps = list(dict.fromkeys(function_source(problem).steps + sources[0].steps))
     steps += [step for source in sources[1:] for step in source.steps if step not in steps]
-    number = next(_numbers)
+    number = name or next(_numbers)
     titles = {**TITLES, **(titles or {})}
     tabs = "".join(_tab(number, i, titles.get(source.solution, source.solution))
                    for i, source in enumerate(sources[1:]))

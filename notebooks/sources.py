@@ -421,6 +421,25 @@ def ladder(problem):
     return Text("\n".join(lines))
 
 
+def versions(problem):
+    """The versions of a problem's CUDA code, {solution: name}, as its ladder has them:
+    {"cuda-naive": "v1, naive", "cuda/v2": "v2", "cuda": "v3, launched"}."""
+    variants = set()
+    for path in _folder("cuda").glob("*.cu"):
+        text = path.read_text()
+        variants |= set(re.findall(rf"PRENORM_CUDA_VARIANT\({problem},\s*(v\d+),", text))
+        variants |= set(re.findall(rf"PRENORM_CUDA_FUNCTION\({problem}__(v\d+),", text))
+    before, arrow, _ = ladder(problem).partition("<- launched")
+    told = re.findall(r"^  (v\d+)  ", before if arrow else "", re.M)
+    launched = told[-1] if told else ""
+    found = {"v1": ("cuda-naive", "v1, naive")}
+    found[launched] = ("cuda", f"{launched}, launched" if launched else "launched")
+    for variant in variants - {launched}:
+        found[variant] = (f"cuda/{variant}", variant)
+    # "" stands behind the others.
+    return dict(found[name] for name in sorted(found, key=lambda name: (not name, name)))
+
+
 class Text(str):
     """A text of the sources, shown as it stands there."""
 
