@@ -154,7 +154,7 @@ def test_every_problem_has_both_codes_results_and_mistakes(site, problem):
     left, right = view.split('<div class="right">')
     files = [re.findall(r'<p class="file">([^/]+)/', side) for side in (left, right)]
     assert set(files[0]) == {"reference"} and set(files[1]) == {"cuda"}
-    assert right.count('class="tab ') >= 2 and right.count('<div class="pane">') >= 2
+    assert right.count('class="tab ') >= 2 and right.count('<div class="pane"') >= 2
     assert "naive" in right and "launched" in right and "cuda/" in right
     results = text.split(f'id="results-{problem}"')[1].split("</tbody>")[0]
     assert results.count('class="count all"') >= 16  # four solutions, each dtype
