@@ -45,30 +45,21 @@ def error_map(case, *solutions):
                                 figsize=(min(9, 3.6 * len(solutions)), 2.6))
     for axis, solution in zip(axes[0], solutions):
         compared = prenorm.compare(answer(solution, case), case)
-        _map(axis, compared)
+        ulps = flat(np.where(compared.passes, compared.ulps, np.nan))
+        largest = np.nanmax(ulps) if np.isfinite(ulps).any() else 0
+        image = axis.imshow(ulps, aspect="auto", interpolation="nearest", vmin=0,
+                            vmax=max(largest, 1))
+        red = np.ma.masked_where(flat(compared.passes), np.ones_like(ulps))
+        axis.imshow(red, aspect="auto", interpolation="nearest", cmap=ListedColormap([WRONG]),
+                    vmin=0, vmax=1)
+        axis.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+        plt.colorbar(image, ax=axis)
         wrong = int((~compared.passes).sum())
         verdict = f"{wrong} of {compared.passes.size} wrong" if wrong else "all pass"
         axis.set_title(f"{short(solution)}: {verdict}")
     figure.suptitle(f"{case.problem} / {case.name}: errors in ulps of {case.dtype}", fontsize=9,
                     color=INK)
     plt.show()
-
-
-def _map(axis, compared, bar=True):
-    ulps = flat(np.where(compared.passes, compared.ulps, np.nan))
-    largest = np.nanmax(ulps) if np.isfinite(ulps).any() else 0
-    image = axis.imshow(ulps, aspect="auto", interpolation="nearest", vmin=0, vmax=max(largest, 1))
-    wrong = np.ma.masked_where(flat(compared.passes), np.ones_like(ulps))
-    axis.imshow(wrong, aspect="auto", interpolation="nearest", cmap=_one_colour(WRONG), vmin=0,
-                vmax=1)
-    axis.grid(False)
-    axis.yaxis.set_major_locator(MaxNLocator(integer=True))  # rows: there is no row 0.5
-    if bar:
-        plt.colorbar(image, ax=axis)
-
-
-def _one_colour(colour):
-    return ListedColormap([colour])
 
 
 def ulp_histograms(problem, *solutions, dtypes=prenorm.DTYPES, largest=65536):

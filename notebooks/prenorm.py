@@ -27,6 +27,7 @@ import dataclasses
 import functools
 import json
 import math
+import numbers
 import os
 import re
 import subprocess
@@ -61,9 +62,9 @@ def home():
     given = os.environ.get("PRENORM_HOME")
     places = [Path(given)] if given else [ROOT / "build/release", ROOT.parent.parent]
     for place in places:
-        if (place / "bin/prenorm").exists():
+        if (place / "libexec/prenorm/prenorm_python.so").exists():
             return place.resolve()
-    raise FileNotFoundError(f"no prenorm in {' or '.join(map(str, places))}: "
+    raise FileNotFoundError(f"no built prenorm in {' or '.join(map(str, places))}: "
                             "./prenorm verify builds it, or set PRENORM_HOME")
 
 
@@ -92,10 +93,14 @@ def to(values, dtype):
     """
     if dtype == "bfloat16":
         return h5.to_bfloat16(widen(values)).view(bfloat16)
-    if dtype not in h5.DTYPES:
-        raise ValueError(f"no dtype {dtype!r}: {', '.join(h5.DTYPES)}")
+    _require_dtype(dtype, h5.DTYPES)
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(widen(values)).astype(dtype).reshape(np.shape(values))
+        return h5.round_to(widen(values), dtype).astype(dtype)
+
+
+def _require_dtype(dtype, known=DTYPES):
+    if dtype not in known:
+        raise ValueError(f"no dtype {dtype!r}: {', '.join(known)}")
 
 
 def widen(array):
@@ -110,6 +115,7 @@ def widen(array):
 
 def spacing(values, dtype):
     """One unit in the last place of a named type at each value: a float64 array."""
+    _require_dtype(dtype)
     of_one = np.vectorize(lambda value: _harness().prenorm_python_spacing(dtype.encode(), value),
                           otypes=[np.float64])
     return of_one(widen(values))
@@ -151,6 +157,7 @@ _DLPACK_TYPES = {"float64": (2, 64), "float32": (2, 32), "float16": (2, 16), "bf
                  "int64": (0, 64), "bool": (1, 8)}
 _STORED = {"bfloat16": bfloat16}  # the others have their own names in NumPy
 _INTEGER, _FLOATING, _BOOLEAN = 0, 1, 2
+_KINDS = {_INTEGER: "a whole number of 64 bits", _FLOATING: "a number", _BOOLEAN: "True or False"}
 
 
 class _Buffer:
@@ -233,11 +240,17 @@ def _find(name):
     return path, variant or None
 
 
+_opened = {}  # a library's path: when it was last written. A process loads a library once.
+
+
 class Solution:
     """A library of solved problems; load() opens one."""
 
     def __init__(self, name, library, variant):
         self.name, self.library, self.variant = name, library, variant
+        written = library.stat().st_mtime_ns
+        if _opened.setdefault(library, written) != written:
+            raise Error(f"{library} was built anew since this kernel loaded it: restart the kernel")
         try:
             self._library = ctypes.CDLL(str(library))
             abi, device = self._library.prenorm_abi(), self._library.prenorm_device()
@@ -250,14 +263,16 @@ class Solution:
 
     def function_for(self, problem):
         """The name of the function that it has for a problem, or None."""
-        names = [f"prenorm_{problem}__{self.variant}"] if self.variant else []
-        names.append(f"prenorm_{problem}")
-        return next((each for each in names if hasattr(self._library, each)), None)
+        name = f"prenorm_{problem}" + (f"__{self.variant}" if self.variant else "")
+        return name if hasattr(self._library, name) else None
 
     def __getattr__(self, problem):
         if problem.startswith("_"):
             raise AttributeError(problem)
-        signature = fixture(problem).signature  # names the problems where there is none of it
+        try:
+            signature = fixture(problem).signature
+        except ValueError as error:  # names the problems
+            raise AttributeError(str(error)) from None
         name = self.function_for(problem)
         if name is None:
             raise AttributeError(f"{self.name} has no function for {problem}")
@@ -351,7 +366,7 @@ def _known(array, name):
 
 def _as_wanted(array, dtype):
     """Python's own numbers and NumPy's other integers as the type that a signature wants."""
-    if dtype == "int64" and array.dtype.kind in "iu":
+    if dtype == "int64" and (array.dtype.kind in "iu" or not array.size):
         return array.astype(np.int64)
     if dtype == "T" and array.dtype.kind in "iu":
         return array.astype(np.float64)
@@ -359,17 +374,20 @@ def _as_wanted(array, dtype):
 
 
 def _scalar(spec, values):
-    name = spec["name"]
-    value = values.get(name, spec.get("default"))
+    """The scalar of a call; None stands for the default."""
+    name, kind = spec["name"], spec["kind"]
+    value = spec.get("default") if values.get(name) is None else values[name]
     if value is None:
         raise TypeError(f"scalar {name} is missing, and has no default")
-    if spec["kind"] == _INTEGER:
-        if int(value) != value:
-            raise TypeError(f"scalar {name} is {value!r}, wanted a whole number")
-        return _Scalar(_INTEGER, _Value(i=int(value)))
-    if spec["kind"] == _BOOLEAN:
-        return _Scalar(_BOOLEAN, _Value(b=int(bool(value))))
-    return _Scalar(_FLOATING, _Value(f=float(value)))
+    wanted = {_INTEGER: numbers.Real, _FLOATING: numbers.Real, _BOOLEAN: (bool, np.bool_)}[kind]
+    is_bool = isinstance(value, (bool, np.bool_))
+    if not isinstance(value, wanted) or is_bool != (kind == _BOOLEAN):
+        raise TypeError(f"scalar {name} is {value!r}, wanted {_KINDS[kind]}")
+    if kind == _INTEGER and not (-2**63 <= value < 2**63 and int(value) == value):
+        raise TypeError(f"scalar {name} is {value!r}, wanted {_KINDS[kind]}")
+    if kind == _INTEGER:
+        return _Scalar(kind, _Value(i=int(value)))
+    return _Scalar(kind, _Value(b=int(value)) if kind == _BOOLEAN else _Value(f=float(value)))
 
 
 # fixtures ----------------------------------------------------------------------------------------
@@ -397,7 +415,9 @@ class Case:
 
     @property
     def y(self):
-        """The only expected output."""
+        """The only expected output. Raises ValueError where the case is to be refused."""
+        if self.error:
+            raise ValueError(f"{self.name} has no outputs, it is to be refused: {self.error}")
         (values,) = self.expected.values()
         return values
 
@@ -425,7 +445,7 @@ def fixture(problem):
     """The fixture of a problem, by name, or of a file: a Fixture."""
     path = Path(problem) if str(problem).endswith(".h5") else ROOT / f"fixtures/{problem}.h5"
     if not path.exists():
-        raise AttributeError(f"no problem {problem}: {', '.join(problems())}")
+        raise ValueError(f"no problem {problem}: {', '.join(problems())}")
     return _read(path.resolve(), path.stat().st_mtime_ns)
 
 
@@ -440,8 +460,14 @@ def _read(path, _changed):
 
 def _case(problem, name, group):
     def tensor(dataset):
-        values, dtype = h5.read_tensor(dataset)
-        return to(values, dtype)
+        array = to(*h5.read_tensor(dataset))
+        array.flags.writeable = False  # a case is read once, and handed out many times
+        return array
+
+    def exact(dataset):
+        array = h5.read_tensor(dataset)[0]
+        array.flags.writeable = False
+        return array
 
     told = dict(group.attrs)
     outputs = group.get("outputs", {})
@@ -451,7 +477,7 @@ def _case(problem, name, group):
     return Case(problem, name, told.get("description", ""), dtypes[0] if dtypes else None,
                 told.get("error"), {key: tensor(each) for key, each in group["inputs"].items()},
                 {key: np.asarray(value).item() for key, value in told.items() if key not in words},
-                {key: h5.read_tensor(each)[0] for key, each in outputs.items()},
+                {key: exact(each) for key, each in outputs.items()},
                 {key: float(each.get("atol", 0)) for key, each in attributes.items()},
                 {key: float(each.get("rtol", 0)) for key, each in attributes.items()},
                 {key: each.get("reason", "") for key, each in attributes.items()})
@@ -474,13 +500,14 @@ def compare(actual, case):
     actual = np.asarray(actual)
     if _is_ml_bfloat16(actual.dtype):
         actual = actual.view(np.uint16).view(bfloat16)
-    ((name, expected),) = case.expected.items()
+    expected = case.y
+    ((name, _),) = case.expected.items()
     if actual.shape != expected.shape or dtype_name(actual) != case.dtype:
         raise ValueError(f"{name} is {dtype_name(actual)} {list(actual.shape)}, "
                          f"wanted {case.dtype} {list(expected.shape)}")
     passes, ulps = np.empty(expected.shape, np.uint8), np.empty(expected.shape)
     buffer = _Buffer(case.dtype, actual.shape, actual)
-    expected = np.ascontiguousarray(expected)
+    expected = np.asarray(expected, order="C")
     _ask("prenorm_python_compare", ctypes.byref(buffer.tensor), expected.ctypes.data,
          case.atol[name], case.rtol[name], passes.ctypes.data, ulps.ctypes.data)
     with np.errstate(invalid="ignore"):
@@ -610,6 +637,9 @@ def grade(problem, function, dtypes=DTYPES):
 
     Returns the share of these cases that passed.
     """
+    dtypes = [dtypes] if isinstance(dtypes, str) else dtypes
+    for dtype in dtypes:
+        _require_dtype(dtype)
     cases = [case for dtype in dtypes for case in fixture(problem).of_dtype(dtype)]
     with tempfile.TemporaryDirectory(prefix="prenorm-") as folder:
         answered, complaints = _hand_in(problem, function, cases, Path(folder) / "yours")
@@ -651,12 +681,12 @@ def _hand_in(problem, function, cases, folder):
                     values = function(**{**defaults, **case.arguments})
                 if values is None:
                     raise NotImplementedError("it returned None")
-                rounded = widen(to(values, case.dtype))
+                values = widen(values)
             except Exception as error:  # whatever it raises: the other cases go on
                 complaints.append(f"{case.name}: {type(error).__name__}: {error}")
                 continue
             group = file.create_group(f"cases/{case.name}/outputs")
-            h5.write_tensor(group, name, rounded, case.dtype)
+            h5.write_tensor(group, name, values, case.dtype)
             answered += 1
     return answered, complaints
 
@@ -668,6 +698,10 @@ def _for_a_notebook(text):
     return "\n".join(lines).strip()
 
 
+def _variant_of(name):
+    return name.partition("/")[2]
+
+
 def catches(problem, mistake, dtype="float32", **arguments):
     """Whether a case of your own catches a known mistake: True where the mistake fails it, and the
     reference and the textbook loop pass. Prints what `prenorm verify` says of the three.
@@ -676,24 +710,32 @@ def catches(problem, mistake, dtype="float32", **arguments):
     signature has T. The truth is the reference's in float64, the tolerance `prenorm fixtures
     calibrate`'s.
     """
-    contract_of = fixture(problem)
-    parsed = _parsed(contract_of.signature)
+    _require_dtype(dtype)
+    signature = fixture(problem).signature
+    parsed = _parsed(signature)
+    if f"mistakes/{mistake}" not in names_of_mistakes(problem):
+        raise ValueError(f"{problem} has no known mistake {mistake}: "
+                         + ", ".join(map(_variant_of, names_of_mistakes(problem))))
+    names = [spec["name"] for spec in parsed["inputs"] + parsed["scalars"]]
+    for name in arguments:
+        if name not in names:
+            raise TypeError(f"{problem}: {name} is none of its arguments ({', '.join(names)})")
     with tempfile.TemporaryDirectory(prefix="prenorm-") as folder:
         path = Path(folder) / f"{problem}.h5"
-        scalars = {spec["name"]: arguments[spec["name"]] for spec in parsed["scalars"]
-                   if spec["name"] in arguments}
-        with h5.create(path, problem, contract_of.signature) as file:
-            case = h5.add_case(file, "yours", {
-                spec["name"]: float(scalars[spec["name"]]) if spec["kind"] == _FLOATING
-                else int(scalars[spec["name"]])
-                for spec in parsed["scalars"] if spec["name"] in scalars})
+        scalars = {}
+        for spec in parsed["scalars"]:
+            if arguments.get(spec["name"]) is not None:
+                value = _scalar(spec, arguments).value
+                scalars[spec["name"]] = value.f if spec["kind"] == _FLOATING else value.i
+        with h5.create(path, problem, signature) as file:
+            case = h5.add_case(file, "yours", scalars)
             exact = {}
             for spec in parsed["inputs"]:
                 if arguments.get(spec["name"]) is None:
                     continue
                 kind = dtype if spec["dtype"] == "T" else spec["dtype"]
-                values = widen(to(arguments[spec["name"]], kind))
-                exact[spec["name"]] = h5.add_input(case, spec["name"], values, kind)
+                exact[spec["name"]] = h5.add_input(case, spec["name"],
+                                                   widen(arguments[spec["name"]]), kind)
             truth = getattr(load("reference"), problem)(**exact, **scalars)
             h5.add_output(case, parsed["outputs"][0]["name"], widen(truth), dtype)
         run("fixtures", "calibrate", path, "--no-color")

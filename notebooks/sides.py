@@ -8,12 +8,10 @@ above the panes, is pointed at or has the focus.
 import functools
 import html
 import itertools
+import uuid
 from pathlib import Path
 
 from sources import COLOURS, ROOT, coloured_lines, function_source, steps_of_lines
-
-_numbers = itertools.count(1)  # keep the tabs of one view apart from those of the next
-
 
 @functools.lru_cache(maxsize=None)
 def _style():
@@ -38,19 +36,22 @@ def alone(source):
     return View(f'<div class="sides">{_pane(source, source.steps)}</div>')._repr_html_()
 
 
-def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), titles=None):
+def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), titles=None, name=None):
     """Two solutions' code beside each other, step by step; of several on the right one is shown at a
     time. A View.
 
     left, rights   solutions, as prenorm.source takes them
     titles         what the tabs are called, {solution: title}
+    name           what tells this view from others of a page; by itself a number
     """
     rights = [rights] if isinstance(rights, str) else list(rights)
+    if len(rights) > MOST_TABS:
+        raise ValueError(f"{len(rights)} solutions on the right, wanted {MOST_TABS} at most")
     sources = [function_source(problem, name) for name in (left, *rights)]
     # In the formula's order, so that a step of a problem has one colour in all views.
     steps = list(dict.fromkeys(function_source(problem).steps + sources[0].steps))
     steps += [step for source in sources[1:] for step in source.steps if step not in steps]
-    number = next(_numbers)
+    number = name or uuid.uuid4().hex[:8]  # no two views of a page may share their tabs
     titles = {**TITLES, **(titles or {})}
     tabs = "".join(_tab(number, i, titles.get(source.solution, source.solution))
                    for i, source in enumerate(sources[1:]))
@@ -61,7 +62,7 @@ def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), title
     # What is pointed at lights its equals, wherever they stand in this view.
     rules = "".join(
         f'#sides{number}:has([data-step~="{i}"]:is(:hover, :focus)) [data-step~="{i}"] '
-        "{ background: var(--lit) }\n" for i in range(len(steps)))
+        "{ background-color: var(--lit) }\n" for i in range(len(steps)))
     left_title = titles.get(left, left)
     return View(f'<style>{rules}</style><div class="sides two" id="sides{number}">{legend}'
                 f'<div class="panes"><div class="left"><p class="tabs"><b>{html.escape(left_title)}'
@@ -69,6 +70,7 @@ def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), title
                 f'<div class="right">{tabs}{panes}</div></div></div>')
 
 
+MOST_TABS = 6  # that sides.css knows
 TITLES = {"reference": "reference", "cuda-naive": "CUDA, naive", "cuda": "CUDA, launched"}
 
 
@@ -95,7 +97,9 @@ def _pane(source, steps):
             name = html.escape(str(piece.path.relative_to(ROOT)))
             parts.append(f'<p class="file">{name}</p>{_code(piece, steps)}')
         parts.append("</details>")
-    return f'<div class="pane">{"".join(parts)}</div>'
+    label = html.escape(f"{source.problem}, {source.solution}")
+    return (f'<div class="pane" tabindex="0" role="region" aria-label="{label}">'
+            f'{"".join(parts)}</div>')
 
 
 def _code(piece, steps):
@@ -109,5 +113,14 @@ def _code(piece, steps):
         expected = number + 1
         marks = f' data-step="{" ".join(map(str, shown))}"' if shown else ""
         marks += f' class="{" ".join(classes)}"' if classes else ""
+        marks += f' style="--margin: {_stripes(shown)}"' if len(shown) > 1 else ""
         lines.append(f'<span data-line="{number}"{marks}>{text or " "}</span>')
-    return f'<pre class="code" tabindex="0">{"".join(lines)}</pre>'
+    return f'<pre class="code">{"".join(lines)}</pre>'
+
+
+def _stripes(steps):
+    """The colours of several steps beside each other, as the margin of a line."""
+    width = 100 / len(steps)
+    return "linear-gradient(to right, " + ", ".join(
+        f"var(--c{step % COLOURS}) {i * width:.0f}% {(i + 1) * width:.0f}%"
+        for i, step in enumerate(steps)) + ")"

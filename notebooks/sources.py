@@ -168,7 +168,8 @@ def _names(code):
     for name in re.findall(r"([A-Za-z_]\w*)\s*\(", head):
         if name not in _KEYWORDS:
             return (name,)
-    return ()
+    braced = re.search(r"\b(?:constexpr|const|inline)\b[^(]*?(\w+)\s*$", head)
+    return (braced[1],) if braced else ()
 
 
 # what a solution exports -------------------------------------------------------------------------
@@ -202,12 +203,11 @@ def problems_of(component):
             if functions[0].split("::")[-1] == name]
 
 
-@functools.lru_cache(maxsize=None)
 def _reference_exports():
+    """What exports/ exports: {problem: [function]}."""
     found = {}
-    for path in sorted(_folder("reference").glob("**/*.cpp")):
-        if path.parts[-2] not in ("mistakes", "honest", "tf32"):
-            found.update(_exports(path, "PRENORM_EXPORT"))
+    for path in sorted(_folder("reference").glob("exports/*.cpp")):
+        found.update(_exports(path, "PRENORM_EXPORT"))
     return found
 
 
@@ -226,8 +226,7 @@ def _cuda(problem, solution, variant):
     """The file with a problem's CUDA export, and the words of the export."""
     for path in sorted(_folder("cuda").glob("*.cu")):
         exports = _exports(path, "PRENORM_CUDA_EXPORT")
-        variants = {**_exports(path, "PRENORM_CUDA_VARIANT"),
-                    **_exports(path, "PRENORM_CUDA_FUNCTION")}
+        variants = _exports(path, "PRENORM_CUDA_FUNCTION")
         if variant and f"{problem}__{variant}" in variants:
             return path, variants[f"{problem}__{variant}"][0]
         if variant:
@@ -294,7 +293,7 @@ def function_source(problem, solution="reference"):
     "mistakes/no_eps"; "-emulated" makes no difference. Raises ValueError where there is none."""
     name, _, variant = solution.removeprefix("./").partition("/")
     name = name.removesuffix("-emulated")
-    if name in ("reference", "plain", "plain-tf32"):
+    if name in ("reference", "plain", "plain-tf32") and not variant:
         path, root = _reference(problem)
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
     elif name in ("cuda", "cuda-naive", "cuda-tf32"):
@@ -366,7 +365,9 @@ def _closure(roots, files, neighbours):
         raise ValueError(f"nothing of {', '.join(sorted(roots))} in "
                          f"{', '.join(path.name for path in files)}")
     called = {}
-    words = set().union(*(piece.words for piece in pieces)) - {
+    # Not members: x.wait() is no call of a function wait.
+    words = {word for piece in pieces for word in
+             re.findall(r"(?<![.\w])(?<!->)[A-Za-z_]\w*", piece.code)} - {
         name for piece in pieces for name in piece.names}
     for path in neighbours:
         if path in files:
@@ -419,6 +420,25 @@ def ladder(problem):
             break
         lines.append(re.sub(r"^// ?", "", line))
     return Text("\n".join(lines))
+
+
+def versions(problem):
+    """The versions of a problem's CUDA code, {solution: name}, as its ladder has them:
+    {"cuda-naive": "v1, naive", "cuda/v2": "v2", "cuda": "v3, launched"}."""
+    variants = set()
+    for path in _folder("cuda").glob("*.cu"):
+        text = path.read_text()
+        variants |= set(re.findall(rf"PRENORM_CUDA_VARIANT\({problem},\s*(v\d+),", text))
+        variants |= set(re.findall(rf"PRENORM_CUDA_FUNCTION\({problem}__(v\d+),", text))
+    before, arrow, _ = ladder(problem).partition("<- launched")
+    told = re.findall(r"^  (v\d+)  ", before if arrow else "", re.M)
+    launched = told[-1] if told else ""
+    found = {"v1": ("cuda-naive", "v1, naive")}
+    found[launched] = ("cuda", f"{launched}, launched" if launched else "launched")
+    for variant in variants - {launched}:
+        found[variant] = (f"cuda/{variant}", variant)
+    # "" stands behind the others.
+    return dict(found[name] for name in sorted(found, key=lambda name: (not name, name)))
 
 
 class Text(str):

@@ -71,6 +71,12 @@ def test_file_problem_and_reference_agree(path):
     assert re.search(rf"PRENORM_EXPORT\({problem},", exports)
 
 
+def test_tf32_has_every_export():
+    text = (ROOT / "reference/tf32/solution.cpp").read_text()
+    for path in (ROOT / "reference/exports").glob("*.cpp"):
+        assert f'#include "../exports/{path.name}"' in text
+
+
 def test_who_includes_whom():
     for path in sources("harness", ".cpp", ".hpp", ".h"):
         for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):

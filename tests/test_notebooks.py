@@ -13,9 +13,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "notebooks"))
 
-prenorm = pytest.importorskip("prenorm", reason="python3-pandas or python3-pygments is missing")
+for package in ("pandas", "pygments"):
+    pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
+import prenorm  # noqa: E402
 import sides  # noqa: E402
 import sources  # noqa: E402
+from conftest import folder  # noqa: E402
 
 PROBLEMS = prenorm.problems()
 COMPONENTS = sorted({sources.component_of(problem) for problem in PROBLEMS})
@@ -82,7 +85,9 @@ def test_arguments_go_by_order_or_by_name_and_have_defaults():
                                   reference.rmsnorm(x, weight, 1e-5))
     np.testing.assert_array_equal(reference.relu([-1, 2]), [0.0, 2.0])
     view = np.asfortranarray(np.arange(12.0).reshape(3, 4))[:, ::2]
-    np.testing.assert_array_equal(reference.relu(-view), -np.minimum(view, 0) * 0)
+    np.testing.assert_array_equal(reference.relu(view - 5), np.maximum(view - 5, 0))
+    assert reference.embedding([], np.ones((3, 2))).shape == (0, 2)
+    assert reference.relu(-1.0).shape == ()
 
 
 @pytest.mark.parametrize("call, kind, words", [
@@ -96,6 +101,16 @@ def test_arguments_go_by_order_or_by_name_and_have_defaults():
     (lambda r: r.rmsnorm(np.ones(3, "c8"), np.ones(3)), ValueError, "complex64"),
     (lambda r: r.softmax(np.ones(3)), TypeError, "scalar dim is missing"),
     (lambda r: r.softmax(np.ones(3), dim=0.5), TypeError, "wanted a whole number"),
+    (lambda r: r.softmax(np.ones(3), dim=2**64), TypeError, "wanted a whole number"),
+    (lambda r: r.softmax(np.ones(3), dim=True), TypeError, "wanted a whole number"),
+    (lambda r: r.rmsnorm(np.ones(3), np.ones(3), eps="1"), TypeError, "eps is '1', wanted a number"),
+    (lambda r: prenorm.load("cuda-emulated/v99").rmsnorm, AttributeError, "no function for"),
+    (lambda r: prenorm.fixture("nothing"), ValueError, "no problem nothing: embedding,"),
+    (lambda r: prenorm.spacing(1, "float8"), ValueError, "no dtype 'float8'"),
+    (lambda r: prenorm.grade("relu", np.abs, "float8"), ValueError, "no dtype 'float8'"),
+    (lambda r: prenorm.catches("relu", "nope", x=[1.0]), ValueError, "no known mistake nope: nan"),
+    (lambda r: prenorm.catches("relu", "nan_to_zero", y=1), TypeError, "y is none of its"),
+    (lambda r: sides.side_by_side("relu", rights=["cuda"] * 7), ValueError, "wanted 6 at most"),
     (lambda r: r.softmax(np.ones(3), dim=7), prenorm.Error, "dim"),
     (lambda r: r.rope(np.ones((1, 3)), [0], max_seq_len=4), prenorm.Error, "d_k"),
     (lambda r: r.nothing, AttributeError, "no problem nothing: embedding,"),
@@ -123,6 +138,25 @@ def test_a_signature_is_refused_in_the_harness_s_own_words(program, tmp_path):
     with pytest.raises(ValueError) as raised:
         prenorm.load("reference").rmsnorm(np.ones((2, 3), "f4"), np.ones(2, "f4"))
     assert done.returncode == 2 and str(raised.value) in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name, words", [
+    ("wrong_abi", "interface"), ("no_abi", "prenorm_abi"), ("other_device", "device's memory")])
+def test_a_library_that_cannot_be_called_is_refused(name, words):
+    library = folder("PRENORM_TEST_SOLUTIONS") / f"lib{name}.so"
+    with pytest.raises(ValueError, match=words):
+        prenorm.load(library)
+
+
+def test_a_library_that_was_built_anew_is_told(tmp_path):
+    """A process keeps the library that it loaded first."""
+    library = tmp_path / "libmine.so"
+    library.write_bytes((folder("PRENORM_TEST_SOLUTIONS") / "libpair.so").read_bytes())
+    prenorm.load(library)
+    prenorm.load(library)
+    os.utime(library, ns=(1, 1))
+    with pytest.raises(prenorm.Error, match="restart the kernel"):
+        prenorm.load(library)
 
 
 def test_a_library_of_another_device_or_that_was_not_built_is_refused(home):
@@ -200,6 +234,16 @@ def test_what_raises_has_not_answered(capsys):
     assert 0 < half < 1
 
 
+def test_cases_cannot_be_changed():
+    case = prenorm.fixture("rmsnorm").cases["by_hand_float32"]
+    for array in (*case.inputs.values(), case.y):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    refused = next(each for each in prenorm.fixture("rope").cases.values() if each.error)
+    with pytest.raises(ValueError, match="to be refused"):
+        prenorm.compare(np.ones(3), refused)
+
+
 def test_zeros_are_graded_wrong():
     assert prenorm.grade("softmax", lambda x, dim: np.zeros(x.shape)) < 0.2
 
@@ -226,16 +270,15 @@ def test_the_code_that_is_shown_is_the_code_that_is_compiled(problem, solution):
     folder = solution.split("-")[0]
     assert any(piece.path.stem == component and piece.path.parent.name == folder
                for piece in source.pieces)
-    if folder == "cuda":
-        whole = " ".join(piece.code for piece in source.pieces) + " ".join(
-            piece.code for _, piece in source.calls)
-        assert "__global__" in whole or "launch" in whole
+    for opened, closed in ("{}", "()", "[]"):
+        for piece in source.pieces:
+            assert piece.code.count(opened) == piece.code.count(closed), piece.names
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_every_mistake_has_its_code(problem):
-    for name in prenorm.names_of_mistakes(problem):
-        assert prenorm.source(problem, name).path.startswith("reference/mistakes/")
+def test_every_mistake_has_its_own_code(problem):
+    texts = [prenorm.source(problem, name).text for name in prenorm.names_of_mistakes(problem)]
+    assert len(set(texts)) == len(texts) > 0
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

@@ -27,6 +27,7 @@ void add_mistakes(CLI::App& app, Action& chosen);
 void add_diff(CLI::App& app, Action& chosen);
 void add_new(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_study(CLI::App& app, Action& chosen);
 
 /// The subcommands of `fixtures`.
 void add_fixtures_make(CLI::App& fixtures, Action& chosen);

@@ -52,7 +52,8 @@ int run(int argc, char** argv) {
       "  prenorm verify                            every fixture through every solution\n"
       "  prenorm verify --solution ./libmine.so    your own library\n"
       "  prenorm grade ./mine                      somebody's work, isolated and scored\n"
-      "  prenorm list                              the problems; prenorm show PROBLEM tells one\n\n"
+      "  prenorm list                              the problems; prenorm show PROBLEM tells one\n"
+      "  prenorm study                             every component explained, as a site\n\n"
       "prenorm COMMAND --help says more.");
   Action chosen;
   add_verify(app, chosen);
@@ -65,6 +66,7 @@ int run(int argc, char** argv) {
   add_diff(app, chosen);
   add_new(app, chosen);
   add_doctor(app, chosen);
+  add_study(app, chosen);
 
   const std::span words(argv, static_cast<std::size_t>(argc));
   if (words.size() < 2) {

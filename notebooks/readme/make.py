@@ -31,7 +31,8 @@ BEGIN, END = "<!-- table: notebooks/readme/make.py -->\n```\n", "```\n<!-- end o
 
 def table():
     """What `./prenorm verify` prints, without the columns that do not fit."""
-    lines = prenorm.run("verify", "--no-color", "--fixtures", ROOT / "fixtures").splitlines()
+    lines = prenorm.run("verify", "--no-color", "--fixtures", ROOT / "fixtures",
+                        exit_codes=(0,)).splitlines()
     starts = [match.start() for match in re.finditer(r"-+", lines[1])] + [len(lines[1])]
     fitting = max(start for start in starts if start <= WIDTH)
     end = lines.index("")
@@ -57,21 +58,22 @@ def side_by_side():
         (Path(folder) / "page.html").write_text(page)
         opened = browser.Browser(Path(folder) / "profile")
         try:
-            opened.look(width=1240, height=700)
+            opened.look(width=1240, height=620)
             opened.open((Path(folder) / "page.html").as_uri())
             assert opened.complaints == [], opened.complaints
-            opened.value("[...document.querySelectorAll('.step')]"
-                         ".find(each => each.innerText == 'normalize').focus()")
+            x, y = opened.value("(box => [box.x + 9, box.y + 9])([...document.querySelectorAll("
+                                "'.step')].find(each => each.innerText == 'normalize')"
+                                ".getBoundingClientRect())")
+            opened.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
             (HERE / "side_by_side.png").write_bytes(opened.screenshot())
         finally:
             opened.close()
 
 
 def error_map():
-    """RoPE that pairs the wrong elements, beside two that are right."""
+    """RoPE with angles in float32, beside two that are right."""
     case = prenorm.fixture("rope").cases["theta_500000_float32"]
-    pictures.error_map(case, "reference", "cuda-emulated",
-                       "mistakes/float32_angles", "mistakes/halves")
+    pictures.error_map(case, "reference", "cuda-emulated", "mistakes/float32_angles")
     plt.gcf().savefig(HERE / "error_map.png", dpi=110)
 
 

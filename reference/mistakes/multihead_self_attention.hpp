@@ -25,10 +25,10 @@ struct Steps {
   bool heads_transposed = true;    // [seq, heads, d_k] -> [heads, seq, d_k], not just reshaped
   bool weights_transposed = true;  // y = x Wᵀ
   bool output_projection = true;
-  bool rope_on_v = false;
-  bool rope_across_d_model = false;
-  bool positions_ignored = false;
-  bool scale_by_sqrt_d_model = false;
+  bool turns_v = false;
+  bool turns_across_d_model = false;
+  bool ignores_positions = false;
+  bool scales_by_sqrt_d_model = false;
   const Element* sums_in = nullptr;  // T, where sums are rounded to it
 };
 
@@ -52,7 +52,7 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
 
   // Positions for each sequence of the batch: [batch, 1, seq].
   Tensor<std::int64_t> positions = xt::arange<std::int64_t>(static_cast<std::int64_t>(seq));
-  if (token_positions && !steps.positions_ignored) positions = *token_positions;
+  if (token_positions && !steps.ignores_positions) positions = *token_positions;
   auto leading = shape;
   leading.pop_back();
   positions = Tensor<std::int64_t>(xt::broadcast(positions, leading));
@@ -74,14 +74,14 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
     turn(x);
   };
 
-  if (steps.rope_across_d_model) {
+  if (steps.turns_across_d_model) {
     turn_across(q);
     turn_across(k);
   }
   split(q), split(k), split(v);
-  if (!steps.rope_across_d_model) turn(q), turn(k);
-  if (steps.rope_on_v) turn(v);
-  if (steps.scale_by_sqrt_d_model) q /= std::sqrt(static_cast<double>(heads));
+  if (!steps.turns_across_d_model) turn(q), turn(k);
+  if (steps.turns_v) turn(v);
+  if (steps.scales_by_sqrt_d_model) q /= std::sqrt(static_cast<double>(heads));
 
   auto mask = Tensor<bool>::from_shape({batch, std::size_t{1}, seq, seq});
   for (std::size_t b = 0; b < batch; ++b) {
@@ -113,10 +113,10 @@ inline constexpr Steps causal_by_position{
 inline constexpr Steps heads_without_transpose{.heads_transposed = false};
 inline constexpr Steps weights_not_transposed{.weights_transposed = false};
 inline constexpr Steps no_output_projection{.output_projection = false};
-inline constexpr Steps rope_on_v{.rope_on_v = true};
-inline constexpr Steps rope_across_d_model{.rope_across_d_model = true};
-inline constexpr Steps positions_ignored{.positions_ignored = true};
-inline constexpr Steps scale_by_sqrt_d_model{.scale_by_sqrt_d_model = true};
+inline constexpr Steps rope_on_v{.turns_v = true};
+inline constexpr Steps rope_across_d_model{.turns_across_d_model = true};
+inline constexpr Steps positions_ignored{.ignores_positions = true};
+inline constexpr Steps scale_by_sqrt_d_model{.scales_by_sqrt_d_model = true};
 
 template <const Steps& steps>
 Wide plain(const Wide& x, const Wide& w_q, const Wide& w_k, const Wide& w_v, const Wide& w_o,

@@ -1,0 +1,260 @@
+"""Builds the site of the notebooks: every one executed, every component's code side by side, what
+passes and which mistakes are caught. `prenorm study` runs it; --help tells its words.
+
+Pages are files that need no server, no network and, but for the formulae, no script.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NOTEBOOKS = HERE.parent
+ROOT = NOTEBOOKS.parent  # the checkout, or an installation's share/prenorm
+KATEX = Path("/usr/share/javascript/katex")
+PACKAGES = "python3-nbconvert python3-ipykernel python3-matplotlib python3-pandas python3-h5py"
+PROGRAM = os.environ.get("PRENORM_LAUNCHER") or "prenorm"
+MANIFEST = "pages.json"  # what the folder's pages are, for a later run
+
+
+class Unusable(Exception):
+    """A word, a file or a machine that cannot be used: one line, exit code 2."""
+
+
+def words(arguments):
+    is_checkout = (ROOT / "CMakeLists.txt").exists()
+    output = ROOT / "build/study" if is_checkout else Path("study")
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} study", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Executes the notebooks and makes a site of them: a page for each component\n"
+                    "with its reference and its kernels side by side, and an index.",
+        epilog=f"Examples:\n"
+               f"  {PROGRAM} study                       the whole site, some minutes\n"
+               f"  {PROGRAM} study --notebook rmsnorm    one page anew, the others as they are\n\n"
+               "Exit code: 0 the site is complete, 1 a notebook failed (its page says where), 2 a\n"
+               "word or file that cannot be used")
+    parser.add_argument("--output", metavar="DIR", type=Path, default=output,
+                        help="where the site goes (default: build/study in the checkout, else "
+                             "./study)")
+    parser.add_argument("--notebook", metavar="NAME", action="append", default=[],
+                        help="only this one is executed; other pages stay as they are (may be "
+                             "repeated)")
+    parser.add_argument("--notebooks", metavar="DIR", type=Path, default=NOTEBOOKS,
+                        help="where the notebooks are (default: those of prenorm)")
+    parser.add_argument("--jobs", metavar="N", type=int, default=len(os.sched_getaffinity(0)),
+                        help="notebooks at a time (default: the number of processors)")
+    parser.add_argument("--katex", metavar="DIR", type=Path, default=KATEX,
+                        help=f"where KaTeX is (default: {KATEX})")
+    chosen = parser.parse_args(arguments)
+    if chosen.jobs < 1:
+        parser.error(f"--jobs is {chosen.jobs}, wanted 1 or more")
+    return chosen
+
+
+# what is to be built -----------------------------------------------------------------------------
+
+def find_notebooks(folder, wanted):
+    """The notebooks of a folder, {name: path}, and the names of those to execute."""
+    found = {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
+    if not found:
+        raise Unusable(f"{folder}: no notebooks there")
+    chosen = [Path(word).name.removesuffix(".ipynb") for word in wanted] or list(found)
+    for name in chosen:
+        if name not in found:
+            raise Unusable(f"no notebook {name} in {folder}: {', '.join(found)}")
+    return found, list(dict.fromkeys(chosen))
+
+
+def open_folder(folder):
+    """Makes the folder of the site; what an earlier run put into it: {name: facts of a page}."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest = folder / MANIFEST
+        if manifest.exists():
+            return json.loads(manifest.read_text())["pages"]
+        is_ours = not any(folder.iterdir())
+    except (OSError, ValueError, KeyError) as error:
+        raise Unusable(f"--output {folder}: {error}") from None
+    if not is_ours:
+        raise Unusable(f"--output {folder}: the folder holds something else; wanted one that is "
+                       "empty, not yet there, or of an earlier study")
+    return {}
+
+
+def write_manifest(folder, pages):
+    (folder / MANIFEST).write_text(json.dumps({"pages": pages}, indent=1) + "\n")
+
+
+def find_katex(folder):
+    """The files of KaTeX that pages ask for, fonts apart."""
+    found = [folder / name for name in ("katex.min.css", "katex.min.js", "contrib/auto-render.js")]
+    if not all(path.exists() for path in (*found, folder / "fonts")):
+        raise Unusable(f"there is no KaTeX in {folder} (Debian: libjs-katex)")
+    return found
+
+
+def copy_assets(folder, katex):
+    """Styles, scripts and fonts: all that the pages ask for."""
+    assets = folder / "assets"
+    shutil.rmtree(assets, ignore_errors=True)
+    (assets / "katex/fonts").mkdir(parents=True)
+    for path in find_katex(katex):
+        shutil.copyfile(path, assets / "katex" / path.name)
+    fonts = sorted((katex / "fonts").glob("*.woff2")) or sorted((katex / "fonts").iterdir())
+    for path in fonts:
+        shutil.copyfile(path, assets / "katex/fonts" / path.name)
+    for path in (HERE / "study.css", HERE / "study.js", NOTEBOOKS / "sides.css"):
+        shutil.copyfile(path, assets / path.name)
+
+
+# notebooks ---------------------------------------------------------------------------------------
+
+def environment(home, scratch):
+    """What kernels find in their environment: one thread each, nothing of the reader's own."""
+    found = {**os.environ, "PRENORM_HOME": str(home), "PYTHONPATH": str(NOTEBOOKS),
+             "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+             "PYTHONDONTWRITEBYTECODE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+             "IPYTHONDIR": str(scratch / "ipython"), "JUPYTER_RUNTIME_DIR": str(scratch / "run"),
+             "MATPLOTLIBRC": os.devnull, "PYTHONHASHSEED": "0"}
+    found.pop("MPLBACKEND", None)
+    return found
+
+
+def execute(path, variables):
+    """Executes a notebook: its text, why it failed or None, and the seconds that it took."""
+    if not Path(variables["IPYTHONDIR"]).parent.exists():
+        return path.read_text(), "interrupted", 0  # the whole has ended
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what kernels say beside their answers
+    os.environ.clear()
+    os.environ.update(variables)
+    import nbclient
+    import nbformat
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    class OwnKernel(AsyncKernelManager):
+        """This interpreter, whatever kernels the reader has installed."""
+
+        def _kernel_spec_manager_default(self):
+            manager = KernelSpecManager(parent=self)
+            manager.kernel_dirs = []
+            return manager
+
+    begun = time.monotonic()
+    notebook = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook, timeout=600, kernel_name="python3", kernel_manager_class=OwnKernel,
+        resources={"metadata": {"path": str(path.parent)}})
+    failure = None
+    try:
+        client.execute()
+    except Exception as error:  # of a cell, or of the kernel
+        failure = told(notebook, error)
+    return nbformat.writes(notebook), failure, time.monotonic() - begun
+
+
+def told(notebook, error):
+    """"cell 7 of 24: ValueError: ..."; the last line of what went wrong."""
+    for number, cell in enumerate(notebook.cells, 1):
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                last = (f"{output.ename}: {output.evalue}".strip().splitlines() or [""])[-1]
+                return f"cell {number} of {len(notebook.cells)}: {last[:300]}"
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[-1][:300] if lines else 'no message'}"
+
+
+def execute_all(paths, variables, jobs):
+    """Executes notebooks beside each other; {name: what execute() gives}, as they come."""
+    longest_first = sorted(paths, key=lambda path: -path.stat().st_size)
+    context = multiprocessing.get_context("spawn")  # a kernel of its own, a fresh process each
+    with concurrent.futures.ProcessPoolExecutor(min(jobs, len(paths)), mp_context=context) as pool:
+        running = {pool.submit(execute, path, variables): path for path in longest_first}
+        try:
+            for future in concurrent.futures.as_completed(running):
+                path = running[future]
+                try:
+                    answer = future.result()
+                except Exception as error:  # no notebook, or its process is gone
+                    answer = path.read_text(), f"{type(error).__name__}: {error}", 0
+                report(path, *answer[1:])
+                yield path.stem, answer
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def report(path, failure, seconds):
+    if failure:
+        print(f"{path.name} failed: {failure}", file=sys.stderr)
+    else:
+        print(f"{path.name}: {seconds:.1f} s", file=sys.stderr)
+
+
+# the whole ---------------------------------------------------------------------------------------
+
+def build(chosen):
+    """Builds the site; the exit code."""
+    folder = chosen.output.resolve()
+    found, names = find_notebooks(chosen.notebooks.resolve(), chosen.notebook)
+    find_katex(chosen.katex)
+    try:
+        import nbconvert  # noqa: F401
+        import ipykernel  # noqa: F401
+        from matplotlib import font_manager  # noqa: F401  its cache is made once, for all kernels
+        import pages
+        import prenorm
+    except ImportError as error:
+        raise Unusable(f"{error} in {sys.executable} (Debian: {PACKAGES})") from None
+    try:
+        home = prenorm.home()
+    except FileNotFoundError as error:
+        raise Unusable(str(error)) from None
+    os.environ["PRENORM_HOME"] = str(home)
+    earlier = open_folder(folder)
+    write_manifest(folder, earlier)  # the folder is ours, whatever comes
+    copy_assets(folder, chosen.katex)
+    print(f"executing {len(names)} {'notebooks' if len(names) > 1 else 'notebook'}, "
+          f"{min(chosen.jobs, len(names))} at a time", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="prenorm-study-",
+                                     ignore_cleanup_errors=True) as scratch:
+        executed = dict(execute_all([found[name] for name in names],
+                                    environment(home, Path(scratch)), chosen.jobs))
+    kept = {name: page for name, page in earlier.items()
+            if chosen.notebook and name not in executed and (folder / page["file"]).exists()}
+    begun = time.monotonic()
+    facts = pages.Facts()
+    print(f"results and mistakes: {time.monotonic() - begun:.1f} s", file=sys.stderr)
+    site = pages.Site(folder, facts, list(found), kept)
+    for name, (notebook, failure, _) in executed.items():
+        site.add(name, notebook, failure)
+    site.write()
+    for name, page in earlier.items():
+        if name not in site.pages:
+            (folder / page["file"]).unlink(missing_ok=True)
+    write_manifest(folder, site.manifest())
+    print(folder / "index.html")
+    return 1 if any(failure for _, failure, _ in executed.values()) else 0
+
+
+def main():
+    chosen = words(sys.argv[1:])
+    sys.path.insert(0, str(NOTEBOOKS))
+    try:
+        return build(chosen)
+    except Unusable as error:
+        print(f"{PROGRAM} study: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,278 @@
+"""What the pages of the study hold: executed notebooks, code, and what the harness says of it."""
+
+import concurrent.futures
+import functools
+import json
+import re
+from pathlib import Path
+
+import jinja2
+import nbconvert
+import nbformat
+import prenorm
+import sides
+import sources
+
+HERE = Path(__file__).resolve().parent
+# In which order components are read; others follow by name.
+READING = ["linear", "embedding", "rmsnorm", "activations", "feed_forward", "rope", "softmax",
+           "attention", "multihead_self_attention", "transformer_block"]
+# How columns are called, in their order; other solutions follow under their own names.
+COLUMNS = {"reference": "reference", "plain": "textbook loop",
+           "cuda-naive-emulated": "naive CUDA, emulated", "cuda-emulated": "CUDA, emulated",
+           "cuda-naive": "naive CUDA", "cuda": "CUDA", "cuda-tf32": "CUDA, tf32"}
+LONG_CELL = 16  # lines; a longer one is folded
+
+
+# what the harness says ---------------------------------------------------------------------------
+
+class Facts:
+    """The state of every problem: of one run of `prenorm verify`, one of `prenorm mistakes`, and
+    what `prenorm show` tells of device records."""
+
+    def __init__(self):
+        fixtures = prenorm.ROOT / "fixtures"
+        verified = json.loads(prenorm.run("verify", "--json", "-", "--fixtures", fixtures))
+        self.environment = verified["environment"]
+        self.results = [each for each in verified["results"] if each["status"] != "SKIPPED"]
+        self.left_out = sum(each["message"].startswith("large") for each in verified["results"])
+        ran = {each["solution"] for each in self.results}
+        self.solutions = [*(name for name in COLUMNS if name in ran), *sorted(ran - set(COLUMNS))]
+        mistakes = json.loads(prenorm.run("mistakes", "--json", "-", "--fixtures", fixtures))
+        self.variants = mistakes["variants"]
+        self.problems = prenorm.problems()
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            self.devices = dict(zip(self.problems, pool.map(_on_devices, self.problems)))
+
+    def cells(self, problem, dtype=None):
+        """A Count of passed cases for each solution; of one dtype, or of those to be refused."""
+        return [Count(*self._counts.get((problem, dtype, solution), (0, 0)))
+                for solution in self.solutions]
+
+    @functools.cached_property
+    def _counts(self):
+        found = {}
+        for each in self.results:
+            case = prenorm.fixture(each["problem"]).cases.get(each["case"])
+            kind = "to be refused" if case is not None and case.error else each["dtype"]
+            for row in (kind, None):
+                key = each["problem"], row, each["solution"]
+                passed, given = found.get(key, (0, 0))
+                found[key] = passed + (each["status"] == "PASSED"), given + 1
+        return found
+
+    def rows(self, problem):
+        """What passes, a row for each dtype: [(name, [Count])]."""
+        kinds = [*prenorm.DTYPES, "to be refused"]
+        rows = [(kind, self.cells(problem, kind)) for kind in kinds]
+        return [row for row in rows if any(cell.given for cell in row[1])]
+
+    def mistakes(self, problem):
+        """The known mistakes of a problem: [{name, cells, first, caught}]."""
+        found = []
+        for variant in self.variants:
+            if variant["problem"] != problem:
+                continue
+            dtypes = variant["dtypes"]
+            caught = [case for each in dtypes.values() for case in each["caught"]]
+            found.append({
+                "name": variant["name"], "caught": bool(caught),
+                "first": caught[0] if caught else "no case",
+                "cells": [Count(len(dtypes[dtype]["caught"]), len(dtypes[dtype]["tried"]))
+                          if dtype in dtypes else None for dtype in prenorm.DTYPES]})
+        return found
+
+    def caught(self, problem):
+        """How many of its mistakes at least one case catches."""
+        mistakes = self.mistakes(problem)
+        return Count(sum(each["caught"] for each in mistakes), len(mistakes))
+
+
+class Count:
+    """So many of so many."""
+
+    def __init__(self, passed, given):
+        self.passed, self.given = passed, given
+
+    @property
+    def state(self):
+        """A class of study.css."""
+        return "none" if not self.given else "all" if self.passed == self.given else "some"
+
+    def __str__(self):
+        return f"{self.passed}/{self.given}" if self.given else ""
+
+
+def _on_devices(problem):
+    """What device records say: [(solutions of which the same is said, text)], without variants."""
+    told = prenorm.run("show", problem, "--fixtures", prenorm.ROOT / "fixtures", "--no-color")
+    paragraph = re.search(r"^device((?: +.*\n)+)", told, re.M)
+    if not paragraph:
+        return []
+    entries = re.split(r"(?:^|\s)(\w[\w-]*(?:/\w+)?): ", " ".join(paragraph[1].split()))[1:]
+    found = {}
+    for solution, text in zip(entries[::2], entries[1::2]):
+        if "/" not in solution:
+            found.setdefault(text, []).append(solution)
+    return [(solutions, text) for text, solutions in found.items()]
+
+
+# pages -------------------------------------------------------------------------------------------
+
+class Site:
+    """The pages of a folder.
+
+    notebooks   the names of all notebooks that there are
+    kept        {name: facts} of pages that the folder has and that stay as they are
+    """
+
+    def __init__(self, folder, facts, notebooks, kept):
+        self.folder, self.facts = folder, facts
+        components = dict.fromkeys(sources.component_of(problem) for problem in facts.problems)
+        known = [name for name in READING if name in components]
+        self.components = known + sorted(set(components) - set(known))
+        others = [name for name in notebooks if name not in self.components]
+        before = [name for name in others if name[0].isdigit()]
+        self.order = [*before, *self.components, *(o for o in others if o not in before)]
+        self.pages = dict(kept)
+        self.texts = {}  # what is still to be written: name: (notebook, failure)
+        for component in self.components:
+            if component not in notebooks:
+                self.add(component, None, None)
+
+    def add(self, name, notebook, failure):
+        """A page to be written; `notebook` is the text of the executed one, if there is any."""
+        notebook = nbformat.reads(notebook, as_version=4) if notebook else None
+        self.pages[name] = {"file": f"{name}.html", "title": _take_title(notebook, name),
+                            "failure": failure}
+        self.texts[name] = notebook
+
+    def manifest(self):
+        return {name: self.pages[name] for name in self._names()}
+
+    def _names(self):
+        return [name for name in self.order if name in self.pages]
+
+    def write(self):
+        for name in self.texts:
+            text = self._render("page.html.j2", **self._page(name))
+            (self.folder / self.pages[name]["file"]).write_text(text)
+        (self.folder / "index.html").write_text(self._render("index.html.j2", **self._index()))
+
+    def _render(self, template, **values):
+        loader = jinja2.FileSystemLoader(HERE)
+        environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
+                                         lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+        return environment.get_template(template).render(
+            facts=self.facts, columns=[COLUMNS.get(s, s) for s in self.facts.solutions],
+            dtypes=prenorm.DTYPES, **values)
+
+    def _page(self, name):
+        names = self._names()
+        place = names.index(name)
+        problems = [self._problem(problem) for problem in sources.problems_of(name)
+                    ] if name in self.components else []
+        notebook = self.texts[name]
+        body = _body(notebook) if notebook else ""
+        return {"name": name, "page": self.pages[name], "body": body,
+                "headings": re.findall(r'<h2 id="([^"]+)">(.*?)(?:<a class="anchor-link"|</h2>)',
+                                       body),
+                "problems": problems,
+                "passed": _total(cell for each in problems for cell in each["cells"]),
+                "caught": _total(each["caught"] for each in problems),
+                "previous": self.pages[names[place - 1]] if place else None,
+                "next": self.pages[names[place + 1]] if place + 1 < len(names) else None}
+
+    def _problem(self, problem):
+        fixture = prenorm.fixture(problem)
+        versions = sources.versions(problem)
+        view = sides.side_by_side(problem, "reference", list(versions), titles=versions,
+                                  name=f"-{problem}")
+        mistakes = self.facts.mistakes(problem)
+        return {"name": problem, "signature": fixture.signature, "source": fixture.source,
+                "cases": len(fixture.cases), "view": view.markup,
+                "ladder": str(sources.ladder(problem)), "rows": self.facts.rows(problem),
+                "cells": self.facts.cells(problem), "devices": self.facts.devices[problem],
+                "mistakes": mistakes,
+                "wrong": _code_of_mistakes(problem, [each["name"] for each in mistakes]),
+                "caught": self.facts.caught(problem)}
+
+    def _index(self):
+        rows = [{"name": component, "page": self.pages.get(component),
+                 "title": self.pages.get(component, {}).get("title") or _words(component),
+                 "problems": [{"name": problem, "cells": self.facts.cells(problem),
+                               "formula": prenorm.fixture(problem).source.split(";")[0],
+                               "devices": self.facts.devices[problem],
+                               "caught": self.facts.caught(problem)}
+                              for problem in sources.problems_of(component)]}
+                for component in self.components]
+        others = [self.pages[name] for name in self._names() if name not in self.components]
+        failed = [page for page in self.manifest().values() if page["failure"]]
+        problems = [problem for row in rows for problem in row["problems"]]
+        return {"rows": rows, "others": others, "failed": failed,
+                "totals": [_total(cells) for cells in zip(*(p["cells"] for p in problems))],
+                "caught": _total(problem["caught"] for problem in problems)}
+
+
+def _words(name):
+    """"feed_forward" as a title: "Feed forward"."""
+    return re.sub(r"^\d+ ", "", name.replace("_", " ")).capitalize()
+
+
+def _code_of_mistakes(problem, names):
+    """All of them as one listing: they share most of what is not wrong."""
+    found = [sources.function_source(problem, f"mistakes/{name}") for name in names]
+    pieces = sorted({piece for each in found for piece in each.pieces},
+                    key=lambda piece: (piece.path, piece.first))
+    calls = dict(call for each in found for call in each.calls)
+    own = {name for piece in pieces for name in piece.names}
+    calls = tuple((name, piece) for name, piece in calls.items() if name not in own)
+    listing = sources.Source(problem, "mistakes", tuple(pieces), calls)
+    return _without_style(sides.alone(listing))
+
+
+def _total(counts):
+    counts = list(counts)
+    return Count(sum(each.passed for each in counts), sum(each.given for each in counts))
+
+
+# notebooks ---------------------------------------------------------------------------------------
+
+def _take_title(notebook, name):
+    """The title of a notebook, which is taken out of it: the page shows it by itself."""
+    for cell in notebook.cells if notebook else []:
+        title = re.match(r"\s*# +(.+?)\s*(?:\n|$)", cell.source)
+        if cell.cell_type == "markdown" and title:
+            cell.source = cell.source[title.end():]
+            return title[1]
+    return _words(name)
+
+
+def _body(notebook):
+    """An executed notebook as HTML."""
+    _describe_pictures(notebook)
+    exporter = nbconvert.HTMLExporter(template_name="basic",
+                                      template_file=str(HERE / "cells.html.j2"),
+                                      exclude_input_prompt=True, exclude_output_prompt=True)
+    text, _ = exporter.from_notebook_node(notebook, {"long_cell": LONG_CELL})
+    text = re.sub(r'(href="(?!\w+:)[^"#]+)\.ipynb(?=["#])', r"\1.html", _without_style(text))
+    return text
+
+
+def _describe_pictures(notebook):
+    """Gives each picture a text: the heading that it stands under, and its number there."""
+    heading, number = "", 0
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for found in re.findall(r"^#+ +(.+)$", cell.source, re.M):
+                heading, number = re.sub(r"[`*$\\]", "", found), 0
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                number += 1
+                text = f"Picture {number} of: {heading}" if heading else f"Picture {number}"
+                output.metadata.setdefault("image/png", {}).setdefault("alt", text)
+
+
+def _without_style(text):
+    """Without the style that views bring along: pages have it once."""
+    return text.replace(f"<style>{sides._style()}</style>\n", "")

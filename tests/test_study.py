@@ -1,0 +1,435 @@
+"""The site that `prenorm study` builds: every notebook runs, and every page holds in a browser.
+
+Screenshots of all pages are left in PRENORM_PAGE_DIR.
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import browser
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "notebooks"
+PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
+LOOKS = {"light": {"width": 1440}, "dark": {"width": 1440, "dark": True},
+         "narrow": {"width": 360, "height": 800}, "narrow_dark": {"width": 360, "dark": True}}
+
+
+def study(program, *words, **options):
+    return subprocess.run([str(program), "study", *map(str, words)], capture_output=True, text=True,
+                          timeout=1100, **options)
+
+
+@pytest.fixture(scope="module")
+def built(program, tmp_path_factory):
+    """The whole site, built by typing the command alone: (folder, what the program said)."""
+    folder = tmp_path_factory.mktemp("study") / "site"
+    return folder, study(program, "--output", folder)
+
+
+@pytest.fixture(scope="module")
+def site(built):
+    folder, done = built
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return sorted(site.glob("*.html"))
+
+
+@pytest.fixture(scope="module")
+def shots(site):
+    folder = Path(os.environ.get("PRENORM_PAGE_DIR") or site.parent / "shots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    if not browser.find():
+        pytest.skip("there is no chromium (Debian: chromium)")
+    opened = browser.Browser(tmp_path_factory.mktemp("profile"))
+    opened.ask("Emulation.setFocusEmulationEnabled", enabled=True)  # else nothing has the focus
+    yield opened
+    opened.close()
+
+
+# ---- without a browser
+
+class Page(HTMLParser):
+    """What a page names: ids, links, what it asks for, headings, pictures."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.wanted, self.headings, self.pictures = [], [], [], [], []
+        self.lang = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        if tag in ("link", "script", "img", "iframe", "source"):
+            self.wanted += [found[name] for name in ("href", "src") if name in found]
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "img":
+            self.pictures.append(found.get("alt"))
+        if tag == "html":
+            self.lang = found.get("lang")
+
+
+def problems_of_links(folder):
+    """Links that lead nowhere, and what pages ask for beyond their folder."""
+    parsed = {path.name: Page(path.read_text()) for path in folder.glob("*.html")}
+    found = []
+    for name, page in parsed.items():
+        for link in page.links:
+            if re.match(r"(https?|mailto):", link):
+                continue  # a paper's address, say: nothing follows it by itself
+            file, _, anchor = link.partition("#")
+            target = file or name
+            if target not in parsed:
+                found.append(f"{name}: {link}: no such page")
+            elif anchor and unquote(anchor) not in parsed[target].ids:
+                found.append(f"{name}: {link}: no such place")
+        for wanted in page.wanted:
+            if not wanted.startswith("data:") and not (folder / wanted).is_file():
+                found.append(f"{name}: asks for {wanted[:60]}")
+    return found
+
+
+def test_every_notebook_runs_without_complaint(site, built):
+    done = built[1]
+    assert done.stdout.splitlines()[-1] == str(site / "index.html")
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        text = (site / f"{path.stem}.html").read_text()
+        assert f"{path.name}: " in done.stderr
+        assert 'class="failure"' not in text
+        assert "output_stderr" not in text and "output_error" not in text, path.name
+
+
+def test_links_hold(site):
+    assert problems_of_links(site) == []
+
+
+def test_a_broken_link_would_be_seen(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<p id="here"></p><a href="#here">x</a><a href="#there">x</a><a href="b.html">x</a>'
+        '<img src="https://127.0.0.1/x.png"><img src="data:,">')
+    assert len(problems_of_links(tmp_path)) == 3
+
+
+def test_pages_are_in_order_for_every_reader(pages):
+    for path in pages:
+        text = path.read_text()
+        page = Page(text)
+        assert page.lang == "en" and re.search("<title>.+</title>", text)
+        assert len(page.ids) == len(set(page.ids)), sorted(
+            each for each in page.ids if page.ids.count(each) > 1)
+        assert page.headings.count(1) == 1 and page.headings[0] == 1, path.name
+        assert all(b <= a + 1 for a, b in zip(page.headings, page.headings[1:])), (
+            path.name, page.headings)
+        assert all(page.pictures), f"{path.name}: a picture without words"
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_problem_has_both_codes_results_and_mistakes(site, problem):
+    holding = [path for path in site.glob("*.html") if f'id="code-{problem}"' in path.read_text()]
+    assert len(holding) == 1
+    text = holding[0].read_text()
+    view = text.split(f'id="code-{problem}"')[1].split("</section>")[0]
+    left, right = view.split('<div class="right">')
+    files = [re.findall(r'<p class="file">([^/]+)/', side) for side in (left, right)]
+    assert set(files[0]) == {"reference"} and set(files[1]) == {"cuda"}
+    assert right.count('class="tab ') >= 2 and right.count('<div class="pane"') >= 2
+    assert "naive" in right and "launched" in right and "cuda/" in right
+    results = text.split(f'id="results-{problem}"')[1].split("</tbody>")[0]
+    assert results.count('class="count all"') >= 16  # four solutions, each dtype
+    wrong = text.split(f'id="mistakes-{problem}"')[1].split("</section>")[0]
+    assert 'class="count plain"' in wrong and "reference/mistakes/" in wrong
+    index = (site / "index.html").read_text()
+    assert f"{holding[0].name}#code-{problem}" in index
+    row = index.split(f"#code-{problem}")[1].split("</tr>")[0]
+    assert row.count('class="count all"') >= 5 and "device" in row
+
+
+# ---- in a browser
+
+def show(chromium, path):
+    """Opens a page, and waits until its formulae have their fonts and stand still."""
+    chromium.open(path.resolve().as_uri())
+    chromium.ask("Runtime.evaluate", awaitPromise=True, expression="document.fonts.ready.then("
+                 "() => new Promise(done => requestAnimationFrame(() => done(1))))")
+
+
+def key(chromium, name, code, text=""):
+    for kind in ("keyDown", "keyUp"):
+        chromium.ask("Input.dispatchKeyEvent", type=kind, key=name, code=name,
+                     windowsVirtualKeyCode=code, text=text if kind == "keyDown" else "")
+
+
+def middle(chromium, expression):
+    """Where an element is, once it is in the window."""
+    chromium.value(f"({expression}).scrollIntoView({{block: 'center', inline: 'nearest'}})")
+    box = f"({expression}).getBoundingClientRect()"
+    return {"x": chromium.value(f"{box}.left + Math.min({box}.width, 60) / 2"),
+            "y": chromium.value(f"{box}.top + {box}.height / 2")}
+
+
+def click(chromium, expression):
+    place = middle(chromium, expression)
+    for kind in ("mousePressed", "mouseReleased"):
+        chromium.ask("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, site, shots,
+                                                                      look):
+    chromium.look(**LOOKS[look])
+    inside = site.resolve().as_uri() + "/"
+    for path in pages:
+        show(chromium, path)
+        assert chromium.complaints == [], path.name
+        assert [address for address in chromium.requests
+                if not address.startswith((inside, "data:image/"))] == [], path.name
+        # Wide things scroll in themselves.
+        beside = chromium.value(
+            "document.documentElement.scrollWidth <= innerWidth ? '' :"
+            "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right"
+            " > innerWidth && !e.closest('.scroll, pre, .pane, .output_html, .katex-display'))"
+            ".slice(0, 3).map(e => e.outerHTML.slice(0, 200)).join('\\n') || 'something'")
+        assert beside == "", f"{path.name}: beside the window:\n{beside}"
+        shot = chromium.screenshot()
+        assert shot.startswith(b"\x89PNG") and len(shot) > 10000
+        (shots / f"{path.stem}_{look}.png").write_bytes(shot)
+
+
+def test_dark_and_light_differ(chromium, site):
+    colours = []
+    for dark in (False, True):
+        chromium.look(dark=dark)
+        show(chromium, site / "rmsnorm.html")
+        colours.append([chromium.value(
+            f"getComputedStyle(document.querySelector('{each}')).backgroundColor")
+            for each in ("body", ".pane", ".code .highlight")])
+    assert all(light != dark for light, dark in zip(*colours)), colours
+
+
+def test_formulae_are_typeset(chromium, pages):
+    chromium.look()
+    for path in pages:
+        if not (NOTEBOOKS / f"{path.stem}.ipynb").exists():
+            continue
+        show(chromium, path)
+        assert chromium.value("document.querySelectorAll('.katex-error').length") == 0, path.name
+        source = json.loads((NOTEBOOKS / f"{path.stem}.ipynb").read_text())
+        text = "".join("".join(cell["source"]) for cell in source["cells"]
+                       if cell["cell_type"] == "markdown")
+        if "$" in text:
+            assert chromium.value("document.querySelectorAll('.katex').length") > 0, path.name
+        left = chromium.value(
+            "[...document.querySelectorAll('.prose')].map(e => { const c = e.cloneNode(true);"
+            "c.querySelectorAll('code, pre, .katex').forEach(x => x.remove());"
+            "return c.textContent }).join(' ')")
+        assert "$" not in left and "\\frac" not in left, f"{path.name}: TeX as it was written"
+    fonts = chromium.value("[...document.fonts].filter(f => f.status == 'error').length")
+    assert fonts == 0
+
+
+def test_panes_switch_by_click_and_by_keyboard(chromium, pages):
+    chromium.look(width=1440)
+    seen = 0
+    for path in pages:
+        show(chromium, path)
+        for i in range(chromium.value("document.querySelectorAll('.both').length")):
+            view = f"document.querySelectorAll('.both')[{i}]"
+            shown = (f"[...{view}.querySelectorAll('.right > .pane')]"
+                     ".map(p => p.getBoundingClientRect().height > 0).indexOf(true)")
+            count = chromium.value(f"{view}.querySelectorAll('.tab').length")
+            assert chromium.value(shown) == 0
+            click(chromium, f"{view}.querySelectorAll('label')[{count - 1}]")
+            assert chromium.value(shown) == count - 1, path.name
+            key(chromium, "ArrowLeft", 37)
+            assert chromium.value(shown) == count - 2, path.name
+            key(chromium, "ArrowRight", 39)
+            assert chromium.value(shown) == count - 1, path.name
+            seen += 1
+    assert seen == len(PROBLEMS)
+
+
+def test_a_step_lights_up_on_both_sides(chromium, pages):
+    """Of every problem, on every version: what is pointed at on the left lights the right."""
+    chromium.look(width=1440)
+    without = []
+    for path in pages:
+        show(chromium, path)
+        for i in range(chromium.value("document.querySelectorAll('.both').length")):
+            view = f"document.querySelectorAll('.both')[{i}]"
+            problem = chromium.value(f"{view}.id").removeprefix("code-")
+            steps = chromium.value(f"{view}.querySelectorAll('.step').length")
+            if not steps:
+                without.append(problem)
+            for step in range(steps):
+                lines = f"{view}.querySelectorAll('.left [data-step~=\"{step}\"]')"
+                if not chromium.value(f"{lines}.length"):
+                    continue  # a step that only a later version has
+                for what in (f"{lines}[0]", f"{view}.querySelectorAll('.step')[{step}]"):
+                    place = middle(chromium, what)
+                    chromium.ask("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+                    before = lit(chromium, view, step)
+                    chromium.ask("Input.dispatchMouseEvent", type="mouseMoved", **place)
+                    after = lit(chromium, view, step)
+                    assert not any(before.values()), (problem, step, before)
+                    assert after["left"] and after["right"] and not after["others"], (
+                        problem, step, what, place, after)
+                    assert comes_into_sight(chromium, view), (problem, step, what)
+    assert without == [], "no steps"
+
+
+def comes_into_sight(chromium, view):
+    """Whether the pane on the right shows a line that is lit, once it has had time to scroll."""
+    for _ in range(30):
+        if chromium.value(f"""[...{view}.querySelectorAll('.right pre.code > span')].some(e => {{
+              const line = e.getBoundingClientRect();
+              const pane = e.closest('.pane').getBoundingClientRect();
+              return line.height > 0 && line.bottom > pane.top && line.top < pane.bottom &&
+                     getComputedStyle(e).backgroundColor !=
+                         getComputedStyle(e.parentElement).backgroundColor }})"""):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def lit(chromium, view, step):
+    """How many lines have the colour of what is pointed at: of the step on the left, on the right
+    in the pane that is shown, and of no step."""
+    return chromium.value(f"""(() => {{
+      const plain = getComputedStyle({view}.querySelector('pre.code')).backgroundColor;
+      const lit = e => getComputedStyle(e).backgroundColor != plain &&
+                       e.getBoundingClientRect().height > 0;
+      const count = s => [...{view}.querySelectorAll(s)].filter(lit).length;
+      return {{left: count('.left [data-step~="{step}"]'),
+               right: count('.right [data-step~="{step}"]'),
+               others: count('pre.code > span:not([data-step])')}};
+    }})()""")
+
+
+def test_the_keyboard_reaches_what_the_mouse_does(chromium, site):
+    chromium.look(width=1440)
+    show(chromium, site / "rmsnorm.html")
+    key(chromium, "Tab", 9)
+    assert chromium.value("document.activeElement.className") == "skip"
+    assert chromium.value("document.activeElement.getBoundingClientRect().left") >= 0
+    key(chromium, "Enter", 13, "\r")
+    assert chromium.value("document.activeElement.id") == "content"
+    found, outlines = set(), set()
+    for _ in range(400):
+        key(chromium, "Tab", 9)
+        if chromium.value("document.activeElement == document.body"):
+            break
+        found.add(chromium.value("document.activeElement.closest('.both')?.id ?? ''") + " " +
+                  chromium.value("document.activeElement.className || "
+                                 "document.activeElement.localName"))
+        outlines.add(chromium.value("getComputedStyle(document.activeElement).outlineStyle"))
+    for wanted in ("code-rmsnorm tab t0", "code-rmsnorm step s0", "code-rmsnorm code", " summary",
+                   " a", " scroll"):
+        assert wanted in found, found
+    assert "none" not in outlines, outlines
+
+
+def test_the_focus_lights_a_step_too(chromium, site):
+    chromium.look(width=1440)
+    show(chromium, site / "rmsnorm.html")
+    view = "document.querySelector('.both')"
+    chromium.value(f"{view}.querySelector('.step').focus()")
+    found = lit(chromium, view, 0)
+    assert found["left"] and found["right"]
+
+
+# ---- what goes wrong
+
+def notebook(path, *cells):
+    path.write_text(json.dumps({
+        "cells": [{"cell_type": kind, "id": f"c{i}", "metadata": {}, "source": source,
+                   **({"execution_count": None, "outputs": []} if kind == "code" else {})}
+                  for i, (kind, source) in enumerate(cells)],
+        "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+
+
+def test_a_notebook_that_fails_is_named_and_the_others_are_built(program, tmp_path):
+    own, out = tmp_path / "notebooks", tmp_path / "site"
+    own.mkdir()
+    notebook(own / "good.ipynb", ("markdown", "# A good one\n\n$a^2$, and [another](bad.ipynb)"),
+             ("code", "import prenorm\nprenorm.load('reference').relu([-1.0, 2.0])"))
+    notebook(own / "bad.ipynb", ("markdown", "# A bad one"), ("code", "x = 1"),
+             ("code", "print('so far')\nraise ValueError('a reason\\nin two lines')"))
+    done = study(program, "--notebooks", own, "--output", out)
+    assert done.returncode == 1
+    assert "bad.ipynb failed: cell 3 of 3: in two lines" in done.stderr
+    assert re.search(r"good\.ipynb: \d", done.stderr)
+    page, index = (out / "bad.html").read_text(), (out / "index.html").read_text()
+    assert "cell 3 of 3: in two lines" in page and "so far" in page
+    assert "cell 3 of 3" in index and "A good one" in index
+    good = (out / "good.html").read_text()
+    assert "array([0., 2.])" in good and 'href="bad.html"' in good
+    assert problems_of_links(out) == []
+
+    # Once it is right, it alone is executed, and the other page stays.
+    notebook(own / "bad.ipynb", ("markdown", "# A mended one"), ("code", "1 + 1"))
+    (own / "good.ipynb").unlink()
+    notebook(own / "good.ipynb", ("code", "raise SystemError"))
+    done = study(program, "--notebooks", own, "--output", out, "--notebook", "bad")
+    assert done.returncode == 0, done.stderr
+    assert (out / "good.html").read_text() == good
+    assert "A mended one" in (out / "index.html").read_text()
+    assert "failed" not in (out / "index.html").read_text()
+
+
+def test_words_that_cannot_be_used(program, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    for words, told in [(["--notebook", "no_such"], "no notebook no_such"),
+                        (["--output", tmp_path], "holds something else"),
+                        (["--output", tmp_path / "mine.txt"], "mine.txt"),
+                        (["--output", tmp_path / "x", "--katex", tmp_path], "libjs-katex"),
+                        (["--notebooks", tmp_path], "no notebooks"), (["--jobs", "0"], "--jobs"),
+                        (["--no-such-word"], "--no-such-word")]:
+        done = study(program, *words, cwd=tmp_path)
+        assert done.returncode == 2 and told in done.stderr, (words, done.stderr)
+        assert "Traceback" not in done.stderr
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.txt"]
+
+
+def test_an_installation_has_all_that_it_needs(home, tmp_path):
+    if not Path("/proc/self/exe").exists():
+        pytest.skip("there is no /proc here, by which a program knows where it lies")
+    prefix = tmp_path / "installed"
+    subprocess.run(["cmake", "--install", str(home), "--prefix", str(prefix)], check=True,
+                   capture_output=True)
+    before = sorted(prefix.rglob("*"))
+    variables = {name: value for name, value in os.environ.items() if name != "PRENORM_HOME"}
+    done = study(prefix / "bin/prenorm", "--notebook", "rmsnorm", cwd=tmp_path, env=variables)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "study/index.html")
+    assert 'id="code-rmsnorm"' in (tmp_path / "study/rmsnorm.html").read_text()
+    assert sorted(prefix.rglob("*")) == before
+
+
+def test_help_has_an_example(program):
+    done = study(program, "--help", env={**os.environ, "PRENORM_LAUNCHER": "./prenorm"})
+    assert done.returncode == 0 and "./prenorm study --notebook rmsnorm" in done.stdout
+    assert all(len(line) <= 110 for line in done.stdout.splitlines())
+    listed = subprocess.run([str(program), "--help"], capture_output=True, text=True).stdout
+    assert re.search(r"^  study ", listed, re.M)
