@@ -71,12 +71,13 @@ def ulp_histograms(problem, *solutions, dtypes=prenorm.DTYPES, largest=65536):
     edges = np.concatenate([[0], np.logspace(-2, 6, 49)])
     middles = np.concatenate([[1e-2], np.sqrt(edges[1:-1] * edges[2:])])
     for axis, dtype in zip(axes[0], dtypes):
-        for solution in solutions:
+        for i, solution in enumerate(solutions):
             ulps = all_ulps(problem, solution, dtype, largest)
             if not len(ulps):
                 continue
             counts, _ = np.histogram(np.clip(ulps, 0, 9e5), edges)
-            axis.step(middles, counts / len(ulps), where="mid", label=short(solution))
+            axis.step(middles, counts / len(ulps), where="mid", label=short(solution),
+                      linewidth=max(1, 3 - i))  # what lies behind another is seen beside it
         axis.set_xscale("log")
         axis.set_xlim(5e-3, 1e6)
         axis.set_title(dtype)

@@ -81,15 +81,21 @@ def _tab(view, i, title):
 
 
 def _pane(source, steps):
-    """The code of one source: its pieces, under the names of their files. A file without steps,
-    where others have them, is folded: it declares what they use."""
+    """The code of one source: its pieces, under the names of their files. Pieces without steps,
+    where others have them, are folded under what they define: declarations, helpers, launches. The
+    problem's own function is not."""
     parts = []
     for path, pieces in itertools.groupby(source.pieces, key=lambda piece: piece.path):
-        name = html.escape(str(path.relative_to(ROOT)))
-        code = "".join(_code(piece, steps) for piece in pieces)
-        parts.append(f'<details><summary>{name}</summary>{code}</details>'
-                     if source.steps and "data-step" not in code else
-                     f'<p class="file">{name}</p>{code}')
+        parts.append(f'<p class="file">{html.escape(str(path.relative_to(ROOT)))}</p>')
+        codes = [(piece, _code(piece, steps)) for piece in pieces]
+        for folded, group in itertools.groupby(
+                codes, key=lambda each: bool(source.steps) and "data-step" not in each[1]
+                and source.problem not in each[0].names):
+            group = list(group)
+            code = "".join(text for _, text in group)
+            names = ", ".join(dict.fromkeys(name for piece, _ in group for name in piece.names))
+            parts.append(f"<details><summary>{html.escape(names)}</summary>{code}</details>"
+                         if folded else code)
     if source.calls:
         parts.append("<details><summary>What it calls in other files: " + ", ".join(
             html.escape(name) for name, _ in source.calls) + "</summary>")

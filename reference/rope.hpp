@@ -17,15 +17,15 @@ struct Rotations {
 
   Rotations(std::vector<std::int64_t> at, std::size_t d_k, double theta)
       : pairs(d_k / 2), positions(std::move(at)), cos(positions.size() * pairs), sin(cos.size()) {
-    std::vector<double> frequency(pairs);
+    std::vector<double> divisor(pairs);
     for (std::size_t k = 0; k < pairs; ++k) {
       // step: power of theta
-      frequency[k] = std::pow(theta, 2 * static_cast<double>(k) / static_cast<double>(d_k));
+      divisor[k] = std::pow(theta, 2 * static_cast<double>(k) / static_cast<double>(d_k));
     }
     parallel_for(positions.size(), cos.size(), [&](std::size_t row) {
       for (std::size_t k = 0; k < pairs; ++k) {
         // step: angle
-        const double angle = static_cast<double>(positions[row]) / frequency[k];
+        const double angle = static_cast<double>(positions[row]) / divisor[k];
         // step: cosine and sine
         cos[row * pairs + k] = std::cos(angle);
         sin[row * pairs + k] = std::sin(angle);
