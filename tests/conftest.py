@@ -6,6 +6,8 @@ from pathlib import Path
 import h5py
 import pytest
 
+import browser
+
 
 def folder(variable):
     value = os.environ.get(variable)
@@ -32,3 +34,14 @@ def program():
 def home():
     """The build tree, laid out like an installation."""
     return folder("PRENORM_HOME")
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """A page of a headless browser."""
+    if not browser.find():
+        pytest.skip("there is no chromium (Debian: chromium)")
+    opened = browser.Browser(tmp_path_factory.mktemp("profile"))
+    opened.ask("Emulation.setFocusEmulationEnabled", enabled=True)  # else nothing has the focus
+    yield opened
+    opened.close()

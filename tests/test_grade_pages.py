@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import browser
 from conftest import folder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,15 +26,6 @@ def pages():
     made = folder("PRENORM_PAGE_DIR")
     assert made.is_dir(), "test_harness --run_test=grade_report makes it"
     return made
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    if not browser.find():
-        pytest.skip("there is no chromium (Debian: chromium)")
-    opened = browser.Browser(tmp_path_factory.mktemp("profile"))
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize("look", LOOKS)

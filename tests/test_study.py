@@ -14,8 +14,6 @@ from urllib.parse import unquote
 
 import pytest
 
-import browser
-
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
@@ -52,16 +50,6 @@ def shots(site):
     folder = Path(os.environ.get("PRENORM_PAGE_DIR") or site.parent / "shots")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    if not browser.find():
-        pytest.skip("there is no chromium (Debian: chromium)")
-    opened = browser.Browser(tmp_path_factory.mktemp("profile"))
-    opened.ask("Emulation.setFocusEmulationEnabled", enabled=True)  # else nothing has the focus
-    yield opened
-    opened.close()
 
 
 # ---- without a browser
