@@ -332,7 +332,7 @@ def test_the_keyboard_reaches_what_the_mouse_does(chromium, site):
                   chromium.value("document.activeElement.className || "
                                  "document.activeElement.localName"))
         outlines.add(chromium.value("getComputedStyle(document.activeElement).outlineStyle"))
-    for wanted in ("code-rmsnorm tab t0", "code-rmsnorm step s0", "code-rmsnorm code", " summary",
+    for wanted in ("code-rmsnorm tab t0", "code-rmsnorm step s0", "code-rmsnorm pane", " summary",
                    " a", " scroll"):
         assert wanted in found, found
     assert "none" not in outlines, outlines
