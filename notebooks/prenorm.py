@@ -44,7 +44,7 @@ sys.path.insert(0, str(ROOT / "fixtures"))
 
 import h5  # noqa: E402
 from sides import side_by_side  # noqa: E402,F401
-from sources import contract, function_source, ladder  # noqa: E402,F401
+from sources import contract, ladder, function_source as source  # noqa: E402,F401
 
 DTYPES = h5.FLOATS  # float64, float32, float16, bfloat16
 
@@ -308,7 +308,7 @@ class Function:
 
     def __call__(self, *positional, **named):
         parsed = _parsed(self.signature)
-        values = self._by_name(parsed, positional, named)
+        values = self.by_name(parsed, positional, named)
         inputs, in_kind = [], None
         for spec in parsed["inputs"]:
             value = values.get(spec["name"])
@@ -331,7 +331,8 @@ class Function:
             arrays = [a.view(np.uint16).view(in_kind) if a.dtype == bfloat16 else a for a in arrays]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
-    def _by_name(self, parsed, positional, named):
+    def by_name(self, parsed, positional, named):
+        """The arguments of a call by their names. Raises TypeError for one that there is not."""
         names = [spec["name"] for spec in parsed["inputs"] + parsed["scalars"]]
         if len(positional) > len(names):
             raise TypeError(f"{self.problem} takes {', '.join(names)}: "
@@ -616,15 +617,6 @@ def _variants(library, problem):
     return [f"{library}/{name}" for name in sorted(found)]
 
 
-def source(problem, solution="reference"):
-    """The code of a problem that is compiled into a solution: a Source, shown with colours.
-
-    solution   "reference", "cuda-naive", "cuda", "cuda/v2", "mistakes/no_eps"; an emulated one is
-               made from the same code
-    """
-    return function_source(problem, solution)
-
-
 # a reader's own ----------------------------------------------------------------------------------
 
 def grade(problem, function, dtypes=DTYPES):
@@ -698,10 +690,6 @@ def _for_a_notebook(text):
     return "\n".join(lines).strip()
 
 
-def _variant_of(name):
-    return name.partition("/")[2]
-
-
 def catches(problem, mistake, dtype="float32", **arguments):
     """Whether a case of your own catches a known mistake: True where the mistake fails it, and the
     reference and the textbook loop pass. Prints what `prenorm verify` says of the three.
@@ -713,13 +701,11 @@ def catches(problem, mistake, dtype="float32", **arguments):
     _require_dtype(dtype)
     signature = fixture(problem).signature
     parsed = _parsed(signature)
-    if f"mistakes/{mistake}" not in names_of_mistakes(problem):
-        raise ValueError(f"{problem} has no known mistake {mistake}: "
-                         + ", ".join(map(_variant_of, names_of_mistakes(problem))))
-    names = [spec["name"] for spec in parsed["inputs"] + parsed["scalars"]]
-    for name in arguments:
-        if name not in names:
-            raise TypeError(f"{problem}: {name} is none of its arguments ({', '.join(names)})")
+    known = [name.removeprefix("mistakes/") for name in names_of_mistakes(problem)]
+    if mistake not in known:
+        raise ValueError(f"{problem} has no known mistake {mistake}: {', '.join(known)}")
+    reference = getattr(load("reference"), problem)
+    reference.by_name(parsed, (), arguments)
     with tempfile.TemporaryDirectory(prefix="prenorm-") as folder:
         path = Path(folder) / f"{problem}.h5"
         scalars = {}
@@ -736,7 +722,7 @@ def catches(problem, mistake, dtype="float32", **arguments):
                 kind = dtype if spec["dtype"] == "T" else spec["dtype"]
                 exact[spec["name"]] = h5.add_input(case, spec["name"],
                                                    widen(arguments[spec["name"]]), kind)
-            truth = getattr(load("reference"), problem)(**exact, **scalars)
+            truth = reference(**exact, **scalars)
             h5.add_output(case, parsed["outputs"][0]["name"], widen(truth), dtype)
         run("fixtures", "calibrate", path, "--no-color")
         solutions = ["reference", "plain", f"mistakes/{mistake}"]

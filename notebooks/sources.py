@@ -213,9 +213,10 @@ def _reference_exports():
 
 def _reference(problem):
     """The file and the function of a problem in reference/."""
-    if problem not in _reference_exports():
+    exports = _reference_exports()
+    if problem not in exports:
         raise ValueError(f"no problem {problem} in reference/")
-    function = _reference_exports()[problem][0].split("::")[-1]
+    function = exports[problem][0].split("::")[-1]
     for path in sorted(_folder("reference").glob("*.hpp")):
         if any(function in piece.names for piece in pieces_of(path)):
             return path, function
@@ -240,13 +241,13 @@ def _cuda(problem, solution, variant):
     raise ValueError(f"no {solution}{'/' + variant if variant else ''} for {problem} in cuda/")
 
 
-def _collection(folder, macro, problem, variant):
-    """A mistake's or an honest variant's file and the words of its export."""
-    exports = _exports(_folder("reference") / folder / "solution.cpp", macro)
-    words = exports.get(f"{problem}__{variant}")
+def _mistake(problem, name):
+    """A known mistake's file and the words of its export."""
+    folder = _folder("reference") / "mistakes"
+    words = _exports(folder / "solution.cpp", "EXPORT_MISTAKE").get(f"{problem}__{name}")
     if words is None:
-        raise ValueError(f"no {folder}/{variant} for {problem}")
-    return _folder("reference") / folder / f"{words[0].split('::')[0]}.hpp", " ".join(words)
+        raise ValueError(f"no mistakes/{name} for {problem}")
+    return folder / f"{words[0].split('::')[0]}.hpp", " ".join(words)
 
 
 # a solution's code -------------------------------------------------------------------------------
@@ -299,10 +300,10 @@ def function_source(problem, solution="reference"):
     elif name in ("cuda", "cuda-naive", "cuda-tf32"):
         path, root = _cuda(problem, name, variant)
         component = component_of(problem)
-        files = [p for p in sorted(path.parent.glob(f"{component}*.cu*"), key=_kernels_last)]
+        files = sorted(path.parent.glob(f"{component}*.cu*"), key=_kernels_last)
         neighbours = sorted(path.parent.glob("*.cuh")) + sorted(path.parent.glob("*.cu"))
     elif name == "mistakes":
-        path, root = _collection("mistakes", "EXPORT_MISTAKE", problem, variant)
+        path, root = _mistake(problem, variant)
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
     else:
         raise ValueError(f"no sources are known of {solution}")
