@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 namespace prenorm::harness {
 namespace {
@@ -20,6 +21,12 @@ static_assert(names.size() == static_cast<std::size_t>(Status::skipped) + 1);
 }  // namespace
 
 std::string_view name(Status status) { return names[static_cast<std::size_t>(status)]; }
+
+Status status_of(std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) throw std::invalid_argument("no status '" + std::string(name) + "'");
+  return static_cast<Status>(found - names.begin());
+}
 
 Summary summarize(const std::vector<Result>& results, bool not_implemented_fails) {
   Summary summary;

@@ -31,6 +31,8 @@ enum class Status {
 
 /// "PASSED", "NOT_IMPLEMENTED", ...
 std::string_view name(Status status);
+/// The status of that name. Throws std::invalid_argument.
+Status status_of(std::string_view name);
 
 /// How one output compares with what was expected.
 struct OutputReport {

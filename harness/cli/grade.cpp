@@ -1,19 +1,12 @@
 #include "cli/command.hpp"
+#include "cli/grade.hpp"
+#include "cli/grade_class.hpp"
 #include "cli/parallel.hpp"
-#include "cli/runner.hpp"
 #include "cli/terminal.hpp"
-#include "grade/exam.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
-#include <random>
-#include <sstream>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
@@ -21,15 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string submission, rubric = "cs336-2025", sandbox;
-  fs::path python = SubmissionOptions{}.python;
-  std::optional<std::uint64_t> seed;
-  bool no_hidden = false, verbose = false, no_color = false;
-  Selection selection;
+  GradeSettings how;
+  ClassOptions many;
+  std::vector<std::string> submissions;
+  bool verbose = false, no_color = false;
   std::string json, junit, html, instructor;
-  double timeout = SubmissionOptions{}.limits.seconds;
-  double build_timeout = SubmissionOptions{}.build_seconds;
-  double memory = 4;  // GiB
   unsigned jobs = processors();
 
   std::vector<std::string> reports() const {
@@ -37,50 +26,7 @@ struct Options {
     std::erase(paths, "");
     return paths;
   }
-
-  /// What a line that repeats a case begins with.
-  std::string repeat() const {
-    std::vector<std::string> words{program_name(), "grade", submission};
-    const auto add = [&words](const std::string& option, const std::string& value) {
-      words.insert(words.end(), {option, value});
-    };
-    if (rubric != Options{}.rubric) add("--rubric", rubric);
-    if (!sandbox.empty()) add("--sandbox", sandbox);
-    if (python != Options{}.python) add("--python", python.string());
-    if (timeout != Options{}.timeout) add("--timeout", fmt::format("{}", timeout));
-    if (memory != Options{}.memory) add("--memory", fmt::format("{}", memory));
-    for (const std::string& path : selection.fixtures) add("--fixtures", path);
-    return shell_line(words);
-  }
 };
-
-/// A secret that nobody chose.
-std::uint64_t fresh_seed() {
-  std::random_device system;
-  return (std::uint64_t{system()} << 32) | system();
-}
-
-/// The sandbox that was typed, or the best that works here; `note` says where that is not the best
-/// there is.
-SandboxKind choose_sandbox(const std::string& word, std::string& note) {
-  for (const SandboxKind kind :
-       {SandboxKind::none, SandboxKind::process, SandboxKind::bubblewrap}) {
-    if (word != name(kind)) continue;
-    if (const auto why = unavailable(kind)) {
-      throw UsageError("--sandbox " + word + " does not work here: " + *why);
-    }
-    if (kind == SandboxKind::none) note = "no sandbox: the submission could do what it liked";
-    return kind;
-  }
-  const auto no_namespaces = unavailable(SandboxKind::bubblewrap);
-  if (!no_namespaces) return SandboxKind::bubblewrap;
-  if (const auto why = unavailable(SandboxKind::process)) {
-    throw UsageError("no sandbox works here: bubblewrap: " + *no_namespaces + "; process: " + *why +
-                     " (--sandbox none runs without one)");
-  }
-  note = "sandbox: process, as bubblewrap does not work here: " + *no_namespaces;
-  return SandboxKind::process;
-}
 
 void check_reports(const Options& options) {
   const std::vector<std::string> paths = options.reports();
@@ -90,89 +36,19 @@ void check_reports(const Options& options) {
   for (const std::string& path : paths) require_writable(path);
 }
 
-/// The program of that name, or at that path.
-fs::path find_program(const fs::path& name) {
-  std::vector<fs::path> candidates{fs::absolute(name)};
-  if (!name.has_parent_path()) {
-    candidates.clear();
-    const char* path = std::getenv("PATH");
-    std::istringstream folders(path == nullptr ? "" : path);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      candidates.push_back(fs::absolute(folder) / name);
-    }
-  }
-  for (const fs::path& candidate : candidates) {
-    if (::access(candidate.c_str(), X_OK) != 0 || fs::is_directory(candidate)) continue;
-    std::array<char, 2> first{};
-    std::ifstream(candidate).read(first.data(), first.size());
-    if (first == std::array{'#', '!'}) {  // what it would run is not there in the sandbox
-      throw UsageError("--python " + candidate.string() +
-                       " is a script; wanted the interpreter itself, or that of an environment");
-    }
-    return candidate;
-  }
-  throw UsageError("--python " + name.string() + ": no such program");
-}
-
-Rubric rubric_of(const Options& options) {
-  try {
-    return read_rubric(options.rubric);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
-}
-
-Adapters adapters_of(const Rubric& rubric, const Exam& exam) {
-  if (rubric.adapters.empty()) return {};
-  return {rubric.path.parent_path() / rubric.adapters, exam.signatures()};
-}
-
-/// Fixtures and solutions lie where a submission does not look.
-SubmissionOptions submission_options(const Options& options, const Exam& exam, SandboxKind kind) {
-  SubmissionOptions result;
-  result.sandbox = kind;
-  result.limits.seconds = options.timeout;
-  result.build_seconds = options.build_timeout;
-  result.memory = static_cast<std::size_t>(options.memory * 0x1p30);
-  result.python = options.python;
-  for (const File& file : exam.files)
-    result.hidden.push_back(fs::absolute(file.path).parent_path());
-  std::ranges::sort(result.hidden);
-  const auto same = std::ranges::unique(result.hidden);
-  result.hidden.erase(same.begin(), same.end());
-  return result;
-}
-
-int grade(Options options) {
-  // No other process of this user reads our memory, where the answers are.
-  ::prctl(PR_SET_DUMPABLE, 0);
+int grade_one(Options options) {
   check_reports(options);
-  std::string note;
-  const SandboxKind kind = choose_sandbox(options.sandbox, note);
-  const Rubric rubric = rubric_of(options);
-  if (options.python != Options{}.python) options.python = find_program(options.python);
   Progress progress;
-  GradeOptions how;
-  how.seed = options.seed.value_or(fresh_seed());
-  how.hidden = !options.no_hidden;
-  how.selection = options.selection;
-  how.jobs = options.jobs;
-  how.repeat = options.repeat();
-  how.progress = [&progress](const std::string& what, std::size_t done, std::size_t total) {
-    progress.show(fmt::format("[{}/{}] {}", done, total, what));
-  };
-  const Exam exam = make_exam(rubric, how);
-  progress.show("making " + options.submission + " ready");
-  std::unique_ptr<Submission> submission;
+  Grader grader(options.how, options.jobs,
+                [&progress](const std::string& what, std::size_t done, std::size_t total) {
+                  progress.show(total == 0 ? what : fmt::format("[{}/{}] {}", done, total, what));
+                });
+  Grading grading;
   try {
-    submission = std::make_unique<Submission>(
-        options.submission, submission_options(options, exam, kind), adapters_of(rubric, exam));
+    grading = grader.grade(options.submissions.front());
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
-  Grading grading = grade(*submission, exam);
-  grading.sandbox = name(kind);
-  if (!note.empty()) grading.notes.insert(grading.notes.begin(), note);
   progress.clear();
 
   if (!options.json.empty()) write_text(options.json, grade_json(grading, false));
@@ -186,22 +62,43 @@ int grade(Options options) {
   return exit_code(grading.results(true), true);
 }
 
+int grade(Options options) {
+  // No other process of this user reads our memory, where the answers are.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  if (!options.many.planned.empty()) return grade_planned(options.many);
+  if (!options.many.gradebook.empty()) {
+    if (!options.reports().empty()) {
+      throw UsageError("reports are of one submission; of a class: prenorm gradebook " +
+                       options.many.gradebook + " --help");
+    }
+    options.many.jobs = options.jobs;
+    return grade_class(options.submissions, options.how, options.many);
+  }
+  if (options.submissions.empty()) throw UsageError("no submission: name its file or folder");
+  if (options.submissions.size() > 1) {
+    throw UsageError("several submissions need --gradebook FILE, which keeps what came of them");
+  }
+  return grade_one(std::move(options));
+}
+
 void add_limits(CLI::App& command, Options& options) {
   command
-      .add_option("--sandbox", options.sandbox,
+      .add_option("--sandbox", options.how.sandbox,
                   "bubblewrap (default where it works), process, or none")
       ->check(CLI::IsMember({"bubblewrap", "process", "none"}).description(""))
       ->type_name("KIND");
-  command.add_option("--python", options.python, "The interpreter for Python submissions")
+  command.add_option("--python", options.how.python, "The interpreter for Python submissions")
       ->capture_default_str()
       ->type_name("PATH");
-  command.add_option("--timeout", options.timeout, "For one call (default: 10)")
+  command.add_option("--timeout", options.how.timeout, "For one call (default: 10)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
-  command.add_option("--build-timeout", options.build_timeout, "For building it (default: 300)")
+  command
+      .add_option("--build-timeout", options.how.build_timeout, "For building it (default: 300)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
-  command.add_option("--memory", options.memory, "For all of its processes together (default: 4)")
+  command
+      .add_option("--memory", options.how.memory, "For all of its processes together (default: 4)")
       ->check(positive_seconds())
       ->type_name("GIB");
 }
@@ -213,21 +110,38 @@ void add_grade(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand("grade", "Run somebody's work, isolated, and score it");
   command
       .add_option(
-          "SUBMISSION", options->submission,
+          "SUBMISSION", options->submissions,
           "A folder with a CMakeLists.txt, a library, adapters.py or its folder, or outputs")
-      ->required();
-  command.add_option("--rubric", options->rubric, "A shipped one, or a file (x.toml)")
-      ->capture_default_str()
+      ->type_name("");
+  command
+      .add_option("--rubric", options->how.rubric,
+                  "A shipped one, or a file (x.toml) (default: cs336-2025)")
       ->type_name("NAME|FILE");
   add_limits(command, *options);
   command
-      .add_option("--seed", options->seed,
+      .add_option("--seed", options->how.seed,
                   "Draws the hidden cases (default: a fresh secret; used twice it is none)")
       ->check(whole_number())
       ->type_name("N");
-  command.add_flag("--no-hidden", options->no_hidden, "Leave hidden cases out");
-  add_selection_options(command, options->selection);
+  command.add_flag("--no-hidden", options->how.no_hidden, "Leave hidden cases out");
+  add_selection_options(command, options->how.selection);
   add_jobs_option(command, options->jobs);
+  ClassOptions& many = options->many;
+  command
+      .add_option("--gradebook", many.gradebook,
+                  "Keep what comes of many submissions in this file (SQLite)")
+      ->type_name("FILE");
+  command.add_flag("--regrade", many.regrade, "Also what did not change since it was graded");
+  command.add_option("--retries", many.retries, "Of a grader that dies (default: 2)")
+      ->check(whole_number())
+      ->type_name("N");
+  command
+      .add_option("--work", many.work, "For what is not in the gradebook yet (default: beside it)")
+      ->type_name("FOLDER");
+  // What the graders of a class are started with.
+  command.add_option("--planned", many.planned)->group("");
+  command.add_option("--number", many.number)->group("");
+  command.add_option("--part", many.part)->group("");
   command.add_option("--json", options->json, "Write a report (-: to standard output)")
       ->type_name("FILE");
   command.add_option("--junit", options->junit, "The same in JUnit's XML")->type_name("FILE");

@@ -83,7 +83,6 @@ void count(GradedItem& item, std::vector<std::string>& notes) {
                     " hidden ones, which are alike but for values and sizes: the visible ones earn "
                     "nothing");
   }
-  std::int64_t earned = 0, shares = 0;
   for (GradedGroup& group : item.groups) {
     bool known = false;
     for (const GradedCase& graded : item.cases) {
@@ -93,13 +92,8 @@ void count(GradedItem& item, std::vector<std::string>& notes) {
       group.passed += graded.result.status == Status::passed ? 1 : 0;
     }
     group.earned = group.total > 0 && group.passed == group.total && (group.hidden || !known);
-    if (group.total == 0) continue;  // nothing of it could be asked
-    shares += group.share;
-    earned += group.earned ? group.share : 0;
   }
-  const double part =
-      static_cast<double>(earned) / static_cast<double>(std::max<std::int64_t>(1, shares));
-  item.earned = earned == shares && shares > 0 ? item.points : item.points * part;
+  item.earned = earned_points(item);
 }
 
 /// What was made of an item's problems.
@@ -136,7 +130,54 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
   return item;
 }
 
+Grading begin(const Exam& exam, const std::string& submission, std::string_view kind) {
+  Grading grading;
+  grading.submission = submission;
+  grading.kind = kind;
+  grading.rubric = exam.rubric.name;
+  grading.title = exam.rubric.title;
+  grading.seed = exam.options.seed;
+  return grading;
+}
+
+/// Makes items of the marks, with points.
+void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks,
+            std::chrono::steady_clock::time_point start) {
+  std::int64_t not_drawn = 0, cannot_be_asked = 0;
+  for (const RubricItem& asked : exam.rubric.items) {
+    GradedItem item = assemble(asked, exam, marks, not_drawn, cannot_be_asked, grading.notes);
+    if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
+  }
+  if (cannot_be_asked > 0) {
+    grading.notes.push_back(
+        counted(static_cast<std::size_t>(cannot_be_asked), "case") +
+        " left out: the functions that the rubric names have no argument for something in them");
+  }
+  if (!exam.options.hidden) grading.notes.emplace_back("no hidden cases were asked");
+  if (exam.partial) grading.notes.emplace_back("only some cases were asked: this is no grade");
+  if (not_drawn > 0) {
+    grading.notes.push_back(counted(static_cast<std::size_t>(not_drawn), "hidden case") +
+                            " left out: the truth has no answer to what was drawn");
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  grading.seconds = seconds.count();
+}
+
 }  // namespace
+
+double earned_points(const GradedItem& item) {
+  std::int64_t earned = 0, shares = 0;
+  for (const GradedGroup& group : item.groups) {
+    if (group.total == 0) continue;  // nothing of it could be asked
+    shares += group.share;
+    earned += group.earned ? group.share : 0;
+  }
+  if (shares == 0) return 0;
+  // All of it exactly, whatever is rounded.
+  return earned == shares
+             ? item.points
+             : item.points * (static_cast<double>(earned) / static_cast<double>(shares));
+}
 
 double Grading::points() const {
   double all = 0;
@@ -162,37 +203,25 @@ std::vector<Result> Grading::results(bool secret) const {
 
 Grading grade(const Submission& submission, const Exam& exam) {
   const auto start = std::chrono::steady_clock::now();
-  Grading grading;
-  grading.submission = submission.name();
-  grading.kind = name(submission.kind());
-  grading.rubric = exam.rubric.name;
-  grading.title = exam.rubric.title;
+  Grading grading = begin(exam, submission.name(), name(submission.kind()));
   grading.notes = submission.notes();
   grading.imports = submission.imports();
-  grading.seed = exam.options.seed;
   std::vector<Marks> marks = mark(exam, submission, grading);
-  std::int64_t not_drawn = 0, cannot_be_asked = 0;
-  for (const RubricItem& asked : exam.rubric.items) {
-    GradedItem item = assemble(asked, exam, marks, not_drawn, cannot_be_asked, grading.notes);
-    if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
-  }
   if (submission.kind() == SubmissionKind::outputs && exam.options.hidden) {
     grading.notes.emplace_back(
         "hidden cases need code: outputs cannot earn their groups (--no-hidden leaves them out)");
   }
-  if (cannot_be_asked > 0) {
-    grading.notes.push_back(
-        counted(static_cast<std::size_t>(cannot_be_asked), "case") +
-        " left out: the functions that the rubric names have no argument for something in them");
-  }
-  if (!exam.options.hidden) grading.notes.emplace_back("no hidden cases were asked");
-  if (exam.partial) grading.notes.emplace_back("only some cases were asked: this is no grade");
-  if (not_drawn > 0) {
-    grading.notes.push_back(counted(static_cast<std::size_t>(not_drawn), "hidden case") +
-                            " left out: the truth has no answer to what was drawn");
-  }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  grading.seconds = seconds.count();
+  finish(grading, exam, marks, start);
+  return grading;
+}
+
+Grading grade_unusable(const std::string& submission, const std::string& why, const Exam& exam) {
+  const auto start = std::chrono::steady_clock::now();
+  Grading grading = begin(exam, submission, "nothing that can be graded");
+  grading.status = Status::load_error;
+  grading.message = why;
+  std::vector<Marks> marks = mark_alike(exam, submission, grading.status, why);
+  finish(grading, exam, marks, start);
   return grading;
 }
 

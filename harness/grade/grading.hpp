@@ -82,6 +82,12 @@ struct Exam;  // grade/exam.hpp: what is asked
 /// Runs and judges; a submission that cannot be run gets its status in every case.
 Grading grade(const Submission& submission, const Exam& exam);
 
+/// The same where what was handed in is nothing that can be made ready: no code, too many files.
+Grading grade_unusable(const std::string& submission, const std::string& why, const Exam& exam);
+
+/// What an item's groups earn of its points.
+double earned_points(const GradedItem& item);
+
 /// The reports. `secret`: the instructor's, with the seed and what hidden cases gave.
 std::string grade_table(const Grading& grading, bool colour, std::size_t width,
                         bool verbose = false);

@@ -1,5 +1,6 @@
 #include "grade/snapshot.hpp"
 
+#include "grade/digest.hpp"
 #include "printable.hpp"
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
+#include <functional>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <sys/stat.h>
@@ -31,8 +34,8 @@ bool is_build(const fs::path& folder) {
   return fs::exists(fs::symlink_status(folder / "CMakeCache.txt", ignored));
 }
 
-/// Copies a regular file's bytes. False: it is none, or a large one.
-bool copied(const fs::path& from, const fs::path& to) {
+/// A regular file, opened; -1: it is none, or a large one.
+int open_plain(const fs::path& from, bool& executable) {
   // Between a look at a path and its opening it may become a link, or a pipe that never answers.
   const int source = ::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (source < 0) throw std::system_error(errno, std::generic_category(), from.string());
@@ -40,79 +43,155 @@ bool copied(const fs::path& from, const fs::path& to) {
   const auto most = from.extension() == ".so" ? most_bytes_of_library : most_bytes_of_file;
   const bool wanted = ::fstat(source, &info) == 0 && S_ISREG(info.st_mode) &&
                       static_cast<std::uintmax_t>(info.st_size) <= most;
-  const mode_t mode = (info.st_mode & S_IXUSR) != 0 ? 0555 : 0444;
-  const int target =
-      wanted ? ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) : -1;
-  bool good = !wanted || target >= 0;
-  std::array<char, 65536> part;
-  while (good && wanted) {
-    const ssize_t got = ::read(source, part.data(), part.size());
-    if (got == 0) break;
-    good = got > 0 && ::write(target, part.data(), static_cast<std::size_t>(got)) == got;
-  }
-  const int reason = errno;
+  executable = (info.st_mode & S_IXUSR) != 0;
+  if (wanted) return source;
   ::close(source);
-  if (target >= 0) ::close(target);
-  if (!good) throw std::system_error(reason, std::generic_category(), "copying " + from.string());
-  return wanted;
+  return -1;
 }
 
-class Copy {
+/// Hands over an open file's bytes, and closes it. Throws std::system_error.
+void read_plain(int source, const fs::path& from,
+                const std::function<void(std::span<const char>)>& take) {
+  std::array<char, 65536> part;
+  ssize_t got = 0;
+  int reason = 0;
+  try {
+    while ((got = ::read(source, part.data(), part.size())) > 0) {
+      take(std::span(part).first(static_cast<std::size_t>(got)));
+    }
+    reason = errno;
+  } catch (...) {
+    ::close(source);
+    throw;
+  }
+  ::close(source);
+  if (got < 0) throw std::system_error(reason, std::generic_category(), from.string());
+}
+
+/// What becomes of the files that belong to a submission. `name` is the path in it.
+class Sink {
  public:
+  virtual ~Sink() = default;
+  virtual void link(const fs::path& from, const fs::path& name) = 0;
+  virtual void folder(const fs::path& name) = 0;
+  /// Takes the open file over.
+  virtual void file(int source, const fs::path& from, const fs::path& name, bool executable) = 0;
+};
+
+/// Goes through a submission, in the order of names.
+class Walk {
+ public:
+  explicit Walk(Sink& sink) : sink_(sink) {}
   std::vector<std::string> left_out;
 
-  void add(const fs::path& from, const fs::path& to, const fs::path& shown) {
+  void add(const fs::path& from, const fs::path& name) {
     const fs::file_status status = fs::symlink_status(from);
     if (++files_ > most_files) {
       throw std::invalid_argument("has more than " + std::to_string(most_files) + " files");
     }
     switch (status.type()) {
-      case fs::file_type::symlink: fs::create_symlink(fs::read_symlink(from), to); break;
-      case fs::file_type::directory: add_folder(from, to, shown); break;
-      case fs::file_type::regular: add_file(from, to, shown); break;
-      default: leave_out(shown, "no file, folder or link");
+      case fs::file_type::symlink: sink_.link(from, name); break;
+      case fs::file_type::directory: add_folder(from, name); break;
+      case fs::file_type::regular: add_file(from, name); break;
+      default: leave_out(name, "no file, folder or link");
     }
   }
 
  private:
-  void add_folder(const fs::path& from, const fs::path& to, const fs::path& shown) {
-    fs::create_directory(to);
-    for (const auto& entry : fs::directory_iterator(from)) {
-      const fs::path name = entry.path().filename();
+  void add_folder(const fs::path& from, const fs::path& name) {
+    sink_.folder(name);
+    const fs::directory_iterator entries(from);
+    std::vector<fs::directory_entry> sorted(begin(entries), end(entries));
+    std::ranges::sort(sorted);
+    for (const fs::directory_entry& entry : sorted) {
+      const fs::path inside = name / entry.path().filename();
       std::error_code ignored;
       if (entry.symlink_status(ignored).type() == fs::file_type::directory &&
           is_no_work(entry.path())) {
-        if (is_build(entry.path())) leave_out(shown / name, "an earlier build");
+        if (is_build(entry.path())) leave_out(inside, "an earlier build");
         continue;
       }
       try {
-        add(entry.path(), to / name, shown / name);
+        add(entry.path(), inside);
       } catch (const std::system_error& error) {  // of this entry alone
-        leave_out(shown / name, error.code().message());
+        leave_out(inside, error.code().message());
       }
     }
   }
 
-  void add_file(const fs::path& from, const fs::path& to, const fs::path& shown) {
-    if (!copied(from, to)) {
-      leave_out(shown, "too large");
+  void add_file(const fs::path& from, const fs::path& name) {
+    bool executable = false;
+    const int source = open_plain(from, executable);
+    if (source < 0) {
+      leave_out(name, "too large");
       return;
     }
-    bytes_ += fs::file_size(to);
+    bytes_ += static_cast<std::uintmax_t>(std::max<off_t>(0, ::lseek(source, 0, SEEK_END)));
+    ::lseek(source, 0, SEEK_SET);
     if (bytes_ > most_bytes) {
+      ::close(source);
       throw std::invalid_argument("is larger than " + std::to_string(most_bytes >> 20) + " MiB");
     }
+    sink_.file(source, from, name, executable);
   }
 
-  void leave_out(const fs::path& shown, const std::string& why) {
+  void leave_out(const fs::path& name, const std::string& why) {
     constexpr std::size_t most_named = 20;
     if (left_out.size() < most_named) {
-      left_out.push_back("left out: " + printable(shown.string(), 200) + " (" + why + ")");
+      left_out.push_back("left out: " + printable(name.string(), 200) + " (" + why + ")");
     }
   }
 
+  Sink& sink_;
   std::size_t files_ = 0;
   std::uintmax_t bytes_ = 0;
+};
+
+class Copy : public Sink {
+ public:
+  explicit Copy(fs::path to) : to_(std::move(to)) {}
+
+  void link(const fs::path& from, const fs::path& name) override {
+    fs::create_symlink(fs::read_symlink(from), at(name));
+  }
+  void folder(const fs::path& name) override { fs::create_directory(at(name)); }
+  void file(int source, const fs::path& from, const fs::path& name, bool executable) override {
+    const int target =
+        ::open(at(name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, executable ? 0555 : 0444);
+    if (target < 0) {
+      const int reason = errno;
+      ::close(source);
+      throw std::system_error(reason, std::generic_category(), "copying " + from.string());
+    }
+    try {
+      read_plain(source, from, [&](std::span<const char> part) {
+        if (::write(target, part.data(), part.size()) == static_cast<ssize_t>(part.size())) return;
+        throw std::system_error(errno, std::generic_category(), "copying " + from.string());
+      });
+    } catch (...) {
+      ::close(target);
+      throw;
+    }
+    ::close(target);
+  }
+
+ private:
+  fs::path at(const fs::path& name) const { return name.empty() ? to_ : to_ / name; }
+  fs::path to_;
+};
+
+class Hash : public Sink {
+ public:
+  void link(const fs::path& from, const fs::path& name) override {
+    digest.add("link").add(name.string()).add(fs::read_symlink(from).string());
+  }
+  void folder(const fs::path& name) override { digest.add("folder").add(name.string()); }
+  void file(int source, const fs::path& from, const fs::path& name, bool executable) override {
+    Digest bytes;
+    read_plain(source, from, [&](std::span<const char> part) { bytes.add_bytes(part); });
+    digest.add(executable ? "program" : "file").add(name.string()).add(bytes.hex());
+  }
+  Digest digest;
 };
 
 }  // namespace
@@ -147,9 +226,17 @@ bool is_no_work(const fs::path& folder) {
 }
 
 std::vector<std::string> copy_snapshot(const fs::path& from, const fs::path& to) {
-  Copy copy;
-  copy.add(from, to, "");
-  return copy.left_out;
+  Copy copy(to);
+  Walk walk(copy);
+  walk.add(from, "");
+  return walk.left_out;
+}
+
+std::string digest_snapshot(const fs::path& from) {
+  Hash hash;
+  Walk walk(hash);
+  walk.add(from, "");
+  return hash.digest.hex();
 }
 
 }  // namespace prenorm::harness

@@ -35,4 +35,8 @@ bool is_no_work(const std::filesystem::path& folder);
 std::vector<std::string> copy_snapshot(const std::filesystem::path& from,
                                        const std::filesystem::path& to);
 
+/// What tells two snapshots apart: SHA-256 of the names and bytes that copy_snapshot() would copy.
+/// Throws what it throws.
+std::string digest_snapshot(const std::filesystem::path& from);
+
 }  // namespace prenorm::harness

@@ -40,6 +40,12 @@ std::pair<fs::path, std::string> split_variant(const fs::path& path) {
   return {path, ""};
 }
 
+/// "a/b" for "a/b/".
+fs::path without_slash(fs::path path) {
+  while (path.has_relative_path() && path.filename().empty()) path = path.parent_path();
+  return path;
+}
+
 /// The files of a folder itself with that property, sorted.
 std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::path&)) {
   std::vector<fs::path> files;
@@ -176,6 +182,16 @@ std::string_view name(SubmissionKind kind) {
     case SubmissionKind::outputs: return "outputs";
   }
   return "?";
+}
+
+fs::path submission_file(const fs::path& path) { return split_variant(without_slash(path)).first; }
+
+std::string submission_name(const fs::path& path) {
+  const auto [file, variant] = split_variant(without_slash(path));
+  // "." is no name.
+  const bool relative = file.filename() == "." || file.filename() == "..";
+  const fs::path named = relative ? fs::canonical(file) : file;
+  return printable(named.filename().string() + (variant.empty() ? "" : "/" + variant), 255);
 }
 
 struct Submission::State {
@@ -329,13 +345,9 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.options = options;
-  auto [file, variant] = split_variant(path);
-  while (file.has_relative_path() && file.filename().empty()) file = file.parent_path();
+  const auto [file, variant] = split_variant(without_slash(path));
   state.variant = variant;
-  // "." is no name.
-  const bool relative = file.filename() == "." || file.filename() == "..";
-  const fs::path named = relative ? fs::canonical(file) : file;
-  state.name = printable(named.filename().string() + (variant.empty() ? "" : "/" + variant), 100);
+  state.name = submission_name(path);
   const fs::file_status status = fs::symlink_status(file);
   if (!fs::exists(status)) throw std::invalid_argument(path.string() + ": no such file or folder");
   if (fs::is_symlink(status)) {

@@ -17,6 +17,12 @@ enum class SubmissionKind { cmake, library, python, outputs };
 /// "CMake project", "library", "Python", "outputs".
 std::string_view name(SubmissionKind kind);
 
+/// What a submission at that path is called: its file's or folder's name, on one line.
+std::string submission_name(const std::filesystem::path& path);
+
+/// Its file or folder: the path without a variant of a library behind it.
+std::filesystem::path submission_file(const std::filesystem::path& path);
+
 struct SubmissionOptions {
   SandboxKind sandbox = SandboxKind::bubblewrap;
   RunLimits limits{.seconds = 10};  // of one call

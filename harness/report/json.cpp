@@ -3,20 +3,16 @@
 #include "report/report.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace prenorm::harness {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no numbers that are not finite: they are strings.
-Json number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
+Json number_or_null(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
 }
-
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
 /// Nothing for a text that is empty.
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
@@ -27,20 +23,60 @@ Json to_object(const OutputReport& output) {
       output.max_abs_error || output.worst_expected || output.worst_actual || output.mismatches > 0;
   const auto if_compared = [compared](Json value) { return compared ? value : Json(nullptr); };
   return {{"name", output.name},
-          {"max_abs_error", number(output.max_abs_error)},
-          {"max_rel_error", number(output.max_rel_error)},
-          {"max_ulp_error", number(output.max_ulp_error)},
-          {"relative_l2_error", number(output.relative_l2_error)},
+          {"max_abs_error", number_or_null(output.max_abs_error)},
+          {"max_rel_error", number_or_null(output.max_rel_error)},
+          {"max_ulp_error", number_or_null(output.max_ulp_error)},
+          {"relative_l2_error", number_or_null(output.relative_l2_error)},
           {"mismatches", if_compared(output.mismatches)},
           {"elements", output.elements},
           {"worst_index", if_compared(output.worst_index)},
-          {"worst_actual", number(output.worst_actual)},
-          {"worst_expected", number(output.worst_expected)},
+          {"worst_actual", number_or_null(output.worst_actual)},
+          {"worst_expected", number_or_null(output.worst_expected)},
           {"atol", number(output.atol)},
           {"rtol", number(output.rtol)}};
 }
 
+std::optional<double> optional_number(const Json& value) {
+  return value.is_null() ? std::nullopt : std::optional(number_of(value));
+}
+
+/// The text, or an empty one for null.
+std::string text_of(const Json& value) {
+  return value.is_null() ? std::string() : value.get<std::string>();
+}
+
+OutputReport output_of(const Json& object) {
+  OutputReport output;
+  object.at("name").get_to(output.name);
+  output.max_abs_error = optional_number(object.at("max_abs_error"));
+  output.max_rel_error = optional_number(object.at("max_rel_error"));
+  output.max_ulp_error = optional_number(object.at("max_ulp_error"));
+  output.relative_l2_error = optional_number(object.at("relative_l2_error"));
+  if (!object.at("mismatches").is_null()) object.at("mismatches").get_to(output.mismatches);
+  object.at("elements").get_to(output.elements);
+  if (!object.at("worst_index").is_null()) object.at("worst_index").get_to(output.worst_index);
+  output.worst_actual = optional_number(object.at("worst_actual"));
+  output.worst_expected = optional_number(object.at("worst_expected"));
+  output.atol = number_of(object.at("atol"));
+  output.rtol = number_of(object.at("rtol"));
+  return output;
+}
+
 }  // namespace
+
+// JSON has no numbers that are not finite: they are strings.
+Json number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+double number_of(const Json& value) {
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return value.get<double>();
+}
 
 Json to_object(const Result& result) {
   Json outputs = Json::array();
@@ -58,6 +94,24 @@ Json to_object(const Result& result) {
               {"batch_invariant", nullptr}};
   if (result.batch_invariant) object["batch_invariant"] = *result.batch_invariant;
   return object;
+}
+
+Result result_of(const Json& object) {
+  Result result;
+  object.at("fixture").get_to(result.fixture);
+  result.problem = text_of(object.at("problem"));
+  if (!object.at("case").is_null()) result.case_name = object.at("case").get<std::string>();
+  result.solution = text_of(object.at("solution"));
+  result.status = status_of(object.at("status").get<std::string>());
+  object.at("message").get_to(result.message);
+  result.dtype = text_of(object.at("dtype"));
+  result.seconds = number_of(object.at("seconds"));
+  result.repeat = text_of(object.at("repeat"));
+  for (const Json& output : object.at("outputs")) result.outputs.push_back(output_of(output));
+  if (const Json& told = object.at("batch_invariant"); !told.is_null()) {
+    result.batch_invariant = told.get<bool>();
+  }
+  return result;
 }
 
 Json report_head(const std::string& command) {

@@ -11,8 +11,14 @@ namespace prenorm::harness {
 /// "version", "command" and "environment": how every report begins.
 nlohmann::ordered_json report_head(const std::string& command);
 
-/// One result; numbers that are not finite are the strings "NaN", "Infinity", "-Infinity".
+/// A number; what is not finite is the string "NaN", "Infinity" or "-Infinity".
+nlohmann::ordered_json number(double value);
+/// The same back. Throws nlohmann::json::exception for anything else.
+double number_of(const nlohmann::ordered_json& value);
+
+/// One result, and the same back.
 nlohmann::ordered_json to_object(const Result& result);
+Result result_of(const nlohmann::ordered_json& object);
 
 nlohmann::ordered_json to_object(const Summary& summary);
 

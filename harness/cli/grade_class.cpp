@@ -1,0 +1,297 @@
+#include "cli/grade_class.hpp"
+
+#include "cli/command.hpp"
+#include "cli/terminal.hpp"
+#include "grade/execute.hpp"
+#include "grade/gradebook.hpp"
+#include "grade/record.hpp"
+#include "grade/snapshot.hpp"
+#include "printable.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// What tells a submission from what it was; the reason where it cannot be read.
+std::string files_digest(const std::string& path) {
+  try {
+    return digest_snapshot(submission_file(path));
+  } catch (const std::exception& error) {
+    return std::string("unreadable: ") + printable(error.what());
+  }
+}
+
+/// By name. Throws UsageError where there is none at a path, or two of one name.
+std::map<std::string, PlannedSubmission> look_at(const std::vector<std::string>& paths) {
+  std::map<std::string, PlannedSubmission> all;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!fs::exists(fs::symlink_status(submission_file(path), ignored))) {
+      throw UsageError(path + ": no such file or folder");
+    }
+    PlannedSubmission submission{submission_name(path), path, files_digest(path)};
+    const auto [place, is_new] = all.try_emplace(submission.name, submission);
+    if (!is_new && place->second.path != path) {
+      throw UsageError("two submissions are called '" + submission.name +
+                       "': " + place->second.path + " and " + path);
+    }
+  }
+  if (all.empty()) throw UsageError("no submission: name their files or folders");
+  return all;
+}
+
+class ClassRun {
+ public:
+  ClassRun(const std::vector<std::string>& paths, GradeSettings settings,
+           const ClassOptions& options)
+      : options_(options),
+        book_(options.gradebook, Gradebook::Access::create),
+        settings_(settled(std::move(settings), book_.course())),
+        grader_(settings_, 1, nullptr),
+        exam_(grader_.exam_digest()),
+        class_(look_at(paths)),
+        work_(options.work.empty() ? options.gradebook + ".work" : options.work) {}
+
+  int run() {
+    keep_course();
+    if (options_.regrade) mark_again();
+    collect_leftovers();
+    const std::vector<PlannedSubmission> todo = ungraded();
+    unchanged_ = class_.size() - todo.size() - graded_;
+    if (!todo.empty()) execute(todo);
+    std::error_code ignored;
+    fs::remove_all(work_, ignored);
+    progress_.clear();
+    return conclude();
+  }
+
+ private:
+  /// What is not said is as it was.
+  static GradeSettings settled(GradeSettings settings, const std::optional<Course>& before) {
+    if (before && settings.rubric.empty()) settings.rubric = before->rubric;
+    if (before && !settings.seed) settings.seed = before->seed;
+    return settings;
+  }
+
+  void keep_course() {
+    const Rubric& rubric = grader_.exam().rubric;
+    // A name stays a name; a file is found from everywhere.
+    const bool shipped = settings_.rubric == rubric.name;
+    Course course{shipped ? rubric.name : fs::absolute(rubric.path).string(),
+                  rubric.name,
+                  rubric.title,
+                  *settings_.seed,
+                  exam_,
+                  rubric.items};
+    if (const std::size_t changed = book_.set_course(course); changed > 0) {
+      say(counted(changed, "submission") + " scored anew: the rubric's points have changed");
+    }
+  }
+
+  /// A regrading that was interrupted goes on; else it begins with all that are named.
+  void mark_again() {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : book_.entries()) {
+      if (!class_.contains(name)) continue;
+      if (entry.again) return;
+      names.push_back(name);
+    }
+    book_.put_again(names);
+  }
+
+  std::vector<PlannedSubmission> ungraded() const {
+    const std::map<std::string, Entry> entries = book_.entries();
+    std::vector<PlannedSubmission> todo;
+    for (const auto& [name, submission] : class_) {
+      const auto found = entries.find(name);
+      const bool graded = found != entries.end() && found->second.failure.empty() &&
+                          !found->second.again && found->second.files == submission.files &&
+                          found->second.exam == exam_;
+      if (!graded) todo.push_back(submission);
+    }
+    return todo;
+  }
+
+  Entry entry_of(const PlannedSubmission& submission) const {
+    return {submission.name,
+            submission.path,
+            submission.files,
+            exam_,
+            limits_text(settings_),
+            "",
+            false};
+  }
+
+  /// Results of an earlier run that was ended before it could take them.
+  void collect_leftovers() {
+    const std::optional<Plan> plan = read_plan(work_);
+    if (plan) {
+      for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
+    }
+    std::error_code ignored;
+    fs::remove_all(work_, ignored);
+  }
+
+  /// Puts a result into the gradebook, if there is one that fits; the reason where none does.
+  std::string take(const Plan& plan, std::size_t number) {
+    const std::optional<PlannedResult> result = read_result(work_, number);
+    if (!result) return "left no result";
+    const auto found = class_.find(plan.submissions[number].name);
+    if (found == class_.end()) return "is not asked for any more";
+    const PlannedSubmission& submission = found->second;
+    if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
+    if (result->files != submission.files) return "was changed while it was graded";
+    Grading grading = grading_of(result->grading);
+    grading.submission = submission.name;
+    book_.put(entry_of(submission), grading);
+    ++graded_;
+    const Summary summary = summarize(grading.results(false), true);
+    with_failures_ += summary.failed > 0 ? 1 : 0;
+    say_done(submission.name + ": " +
+             fmt::format("{:.2f} of {} points", grading.earned(), grading.points()));
+    std::error_code ignored;
+    fs::remove(result_file(work_, number), ignored);
+    return "";
+  }
+
+  void fail(const PlannedSubmission& submission, const std::string& why) {
+    Entry entry = entry_of(submission);
+    entry.failure = printable(why);
+    book_.put_failure(entry);
+    failures_.push_back(submission.name + ": " + entry.failure);
+    say_done(submission.name + " is NOT graded: " + entry.failure);
+  }
+
+  void execute(const std::vector<PlannedSubmission>& todo) {
+    const Plan plan{settings_record(settings_), exam_, fs::current_path().string(), todo};
+    write_plan(work_, plan);
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < todo.size(); ++i) numbers.push_back(i);
+    begun_ = Clock::now();
+    todo_ = todo.size();
+    before_ = graded_;
+    Events events;
+    events.done = [&](std::size_t number) {
+      const std::string why = take(plan, number);
+      if (!why.empty()) fail(plan.submissions[number], why);
+    };
+    events.failed = [&](std::size_t number, const std::string& why) {
+      fail(plan.submissions[number], why);
+    };
+    events.say = [this](const std::string& line) { say(line); };
+    show_progress();
+    execute_locally(work_, numbers, {options_.jobs, options_.retries, work_ / "tmp"}, events);
+  }
+
+  void say(const std::string& text) {
+    progress_.clear();
+    fmt::print(stderr, "prenorm: {}\n", printable(text, 1000));
+  }
+
+  /// A terminal has the line of progress; a log a line for each.
+  void say_done(const std::string& text) {
+    if (::isatty(STDERR_FILENO) == 1) {
+      show_progress();
+    } else {
+      fmt::print(stderr, "[{}/{}] {}\n", finished(), todo_, printable(text, 300));
+    }
+  }
+
+  std::size_t finished() const { return graded_ - before_ + failures_.size(); }
+
+  void show_progress() {
+    constexpr std::size_t width = 20;
+    const std::size_t done = finished();
+    const std::size_t filled = todo_ == 0 ? width : width * done / todo_;
+    std::string text = fmt::format("[{:-<{}}] {}/{}, {} with failures", std::string(filled, '#'),
+                                   width, done, todo_, with_failures_);
+    if (!failures_.empty()) text += fmt::format(", {} not graded", failures_.size());
+    if (done > 0 && done < todo_) {
+      const std::chrono::duration<double> since = Clock::now() - begun_;
+      const double left =
+          since.count() / static_cast<double>(done) * static_cast<double>(todo_ - done);
+      text += fmt::format(", about {} left", left < 90 ? fmt::format("{:.0f} s", left)
+                                                       : fmt::format("{:.0f} min", left / 60));
+    }
+    progress_.show(text);
+  }
+
+  int conclude() {
+    print(fmt::format("{}: {} graded, {} unchanged, {} not graded\n",
+                      counted(class_.size(), "submission"), graded_, unchanged_, failures_.size()));
+    for (const std::string& failure : failures_) print("not graded: " + printable(failure) + "\n");
+    if (!failures_.empty()) print("the same command tries these again\n");
+    print("table and reports: prenorm gradebook " + shell_word(options_.gradebook) + "\n");
+    if (!failures_.empty()) return 2;
+    bool passed = false, failed = false;
+    for (const auto& [name, statuses] : book_.statuses()) {
+      if (!class_.contains(name)) continue;
+      for (const auto& [status, count] : statuses) {
+        if (status == Status::skipped) continue;
+        (status == Status::passed ? passed : failed) = true;
+      }
+    }
+    return failed ? 1 : passed ? 0 : 3;
+  }
+
+  const ClassOptions& options_;
+  Gradebook book_;
+  GradeSettings settings_;
+  Grader grader_;
+  std::string exam_;
+  std::map<std::string, PlannedSubmission> class_;
+  fs::path work_;
+  Progress progress_;
+  Clock::time_point begun_;
+  std::size_t todo_ = 0, before_ = 0, graded_ = 0, unchanged_ = 0, with_failures_ = 0;
+  std::vector<std::string> failures_;
+};
+
+}  // namespace
+
+int grade_class(const std::vector<std::string>& submissions, GradeSettings settings,
+                const ClassOptions& options) {
+  const Selection& selection = settings.selection;
+  if (!selection.problems.empty() || !selection.cases.empty() || !selection.dtypes.empty()) {
+    throw UsageError(
+        "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "
+        "without --gradebook");
+  }
+  return ClassRun(submissions, std::move(settings), options).run();
+}
+
+int grade_planned(const ClassOptions& options) {
+  const fs::path folder = fs::absolute(options.planned);
+  const std::optional<Plan> plan = read_plan(folder);
+  if (!plan) throw UsageError(folder.string() + ": no plan of a class in it");
+  if (::chdir(plan->folder.c_str()) != 0) {
+    throw UsageError(plan->folder + ": cannot be entered here");
+  }
+  const std::size_t number = options.number.value_or(0);
+  if (number >= plan->submissions.size()) {
+    throw UsageError(folder.string() + ": has no submission " + std::to_string(number));
+  }
+  const PlannedSubmission& submission = plan->submissions[number];
+  GradeSettings settings = settings_of(plan->settings);
+  Grader grader(settings, 1, nullptr);
+  PlannedResult result;
+  result.files = files_digest(submission.path);
+  result.exam = grader.exam_digest();
+  result.grading = grading_record(grader.grade_any(submission.path));
+  write_result(folder, number, result);
+  // Whoever started this waits for a byte.
+  constexpr int parent = 3;
+  if (::fcntl(parent, F_GETFD) >= 0 && ::write(parent, "", 1) != 1) return 1;
+  return 0;
+}
+
+}  // namespace prenorm::harness

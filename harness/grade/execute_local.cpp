@@ -1,0 +1,81 @@
+#include "cli/parallel.hpp"
+#include "grade/execute.hpp"
+#include "printable.hpp"
+#include "process.hpp"
+#include "solution.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// However many calls of a submission end by their limits, and however often it is built.
+constexpr double most_seconds = 2 * 3600;
+
+/// This process's own, with another folder for temporary files: one that is emptied even where a
+/// grader is killed.
+std::vector<std::string> environment_with(const fs::path& temporary) {
+  std::vector<std::string> all;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (!std::string_view(*each).starts_with("TMPDIR=")) all.emplace_back(*each);
+  }
+  all.push_back("TMPDIR=" + fs::absolute(temporary).string());
+  return all;
+}
+
+/// Empty, or why there is no result.
+std::string grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary) {
+  std::error_code ignored;
+  fs::remove_all(temporary, ignored);
+  fs::create_directories(temporary, ignored);
+  std::vector<std::string> words = planned_command(folder, "--number", number);
+  Process::Command command;
+  command.program = words.front();
+  command.arguments.assign(words.begin() + 1, words.end());
+  command.environment = environment_with(temporary);
+  std::string why;
+  try {
+    Process child(command);
+    char byte = 0;
+    child.receive(&byte, 1, deadline_in(most_seconds));  // it says that the result is there
+  } catch (const ProcessTimeout&) {
+    why = "is not graded within " + seconds_text(most_seconds);
+  } catch (const ProcessEnded& end) {
+    why = std::string("the grader ended: ") + end.what();
+  }
+  fs::remove_all(temporary, ignored);
+  return fs::exists(result_file(folder, number), ignored) ? "" : why;
+}
+
+}  // namespace
+
+std::vector<std::string> planned_command(const fs::path& folder, const std::string& option,
+                                         std::size_t number) {
+  return {home() / "bin" / "prenorm", "grade", "--planned", folder.string(), option,
+          std::to_string(number)};
+}
+
+void execute_locally(const fs::path& folder, const std::vector<std::size_t>& numbers,
+                     const LocalOptions& options, const Events& events) {
+  std::mutex one;
+  in_parallel(numbers.size(), options.jobs, [&](std::size_t i, std::size_t) {
+    const std::size_t number = numbers[i];
+    std::string why;
+    for (unsigned trial = 0; trial <= options.retries; ++trial) {
+      why = grade_in_child(folder, number, options.temporary / std::to_string(number));
+      if (why.empty()) break;
+    }
+    const std::lock_guard lock(one);
+    if (why.empty()) {
+      events.done(number);
+    } else {
+      events.failed(number, why);
+    }
+  });
+}
+
+}  // namespace prenorm::harness

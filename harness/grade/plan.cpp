@@ -1,0 +1,104 @@
+#include "grade/plan.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::optional<std::string> text_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+[[noreturn]] void cannot_write(const fs::path& file) {
+  throw std::runtime_error("cannot write " + file.string() + ": " + std::strerror(errno));
+}
+
+/// Under another name first: the file is there as a whole or not at all.
+void write_whole(const fs::path& file, std::string_view text) {
+  const fs::path part = file.string() + ".part";
+  const int target = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (target < 0) cannot_write(part);
+  bool good = true;
+  while (good && !text.empty()) {
+    const ssize_t written = ::write(target, text.data(), text.size());
+    good = written > 0;
+    if (good) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  good = good && ::fsync(target) == 0;
+  ::close(target);
+  if (!good || ::rename(part.c_str(), file.c_str()) != 0) cannot_write(file);
+}
+
+}  // namespace
+
+void write_plan(const fs::path& folder, const Plan& plan) {
+  std::error_code failed;
+  fs::create_directories(folder / "results", failed);
+  fs::create_directories(folder / "tmp", failed);
+  fs::permissions(folder, fs::perms::owner_all, failed);
+  if (failed) throw std::runtime_error("cannot make " + folder.string() + ": " + failed.message());
+  std::string paths;
+  Json names = Json::array();
+  for (const PlannedSubmission& submission : plan.submissions) {
+    paths += submission.path + '\0';
+    names.push_back({submission.name, submission.files});
+  }
+  write_whole(folder / "paths", paths);
+  const Json object{{"settings", plan.settings},
+                    {"exam", plan.exam},
+                    {"folder", plan.folder},
+                    {"submissions", std::move(names)}};
+  write_whole(folder / "plan.json", object.dump(1) + "\n");
+}
+
+std::optional<Plan> read_plan(const fs::path& folder) try {
+  const auto text = text_of(folder / "plan.json"), paths = text_of(folder / "paths");
+  if (!text || !paths) return std::nullopt;
+  const Json object = Json::parse(*text);
+  Plan plan;
+  plan.settings = object.at("settings");
+  object.at("exam").get_to(plan.exam);
+  object.at("folder").get_to(plan.folder);
+  std::size_t at = 0;
+  for (const Json& each : object.at("submissions")) {
+    const std::size_t end = paths->find('\0', at);
+    if (end == paths->npos) return std::nullopt;
+    plan.submissions.push_back({each.at(0), paths->substr(at, end - at), each.at(1)});
+    at = end + 1;
+  }
+  return plan;
+} catch (const Json::exception&) {
+  return std::nullopt;
+}
+
+fs::path result_file(const fs::path& folder, std::size_t number) {
+  return folder / "results" / std::to_string(number);
+}
+
+void write_result(const fs::path& folder, std::size_t number, const PlannedResult& result) {
+  write_whole(result_file(folder, number),
+              result.files + "\n" + result.exam + "\n" + result.grading + "\n");
+}
+
+std::optional<PlannedResult> read_result(const fs::path& folder, std::size_t number) {
+  std::ifstream file(result_file(folder, number), std::ios::binary);
+  PlannedResult result;
+  if (!std::getline(file, result.files) || !std::getline(file, result.exam) ||
+      !std::getline(file, result.grading)) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace prenorm::harness
