@@ -45,7 +45,8 @@ SHARES = {"good": 22, "partly": 20, "mistake": 25, "attack": 22, "outputs": 3, "
           "no_work": 3}
 # Names that somebody's spreadsheet, page, terminal, shell or database may take for something else.
 HOSTILE_NAMES = [
-    "Anna Maria  de la Cruz", "O'Brien", 'say "hello"', "=cmd|'-C calc'!A1", '=HYPERLINK("x")', "+1+1", "@SUM(A1)",
+    "Anna Maria  de la Cruz", "O'Brien", 'say "hello"', "=cmd|'-C calc'!A1",
+    '=HYPERLINK("x")', "+1+1", "@SUM(A1)",
     "<script>document.title='HACKED'", "<img src=x onerror=alert(1)>", "]]>&amp;",
     "-rf", "--help", "--rubric=all", "two\nlines", "tab\there", "carriage\rreturn", "%s%n%99999d",
     "'; DROP TABLE results; --", "Zoë Œuvré", "Zoe\u0308 Œuvre\u0301", "李小龍", "\u202egnp.txet",
@@ -72,8 +73,8 @@ class Kind:
 
 def exported(library):
     """The names of a library's own functions."""
-    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
-                             check=True).stdout
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True,
+                             text=True, check=True).stdout
     return re.findall(r" T (prenorm_\w+)", symbols)
 
 
@@ -189,30 +190,76 @@ def library_kinds():
 # Python and CMake
 
 
+# The sample takes NumPy's arrays; where the interpreter has PyTorch, functions get its tensors.
+TENSORS_TOO = """
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def as_arrays(value):
+    if isinstance(value, dict):
+        return {name: as_arrays(each) for name, each in value.items()}
+    if isinstance(value, torch.Tensor):
+        return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
+    return value
+
+
+def taking_tensors(function):
+    def call(*values, **named):
+        tensors = [each for value in (*values, *named.values())
+                   for each in (value.values() if isinstance(value, dict) else [value])
+                   if isinstance(each, torch.Tensor) and each.is_floating_point()]
+        named = {name: as_arrays(value) for name, value in named.items()}
+        y = function(*map(as_arrays, values), **named)
+        if not tensors:  # called from another function here
+            return y
+        return torch.from_numpy(np.array(y)).to(tensors[0].dtype)
+
+    return call
+
+
+if torch is not None:
+    for name in [name for name in globals() if name.startswith("run_")]:
+        globals()[name] = taking_tensors(globals()[name])
+"""
+
+
+def numpy_text():
+    return (HONEST / "python_numpy" / "adapters.py").read_text()
+
+
+def write_python(folder, text):
+    (folder / "adapters.py").write_text(text + TENSORS_TOO)
+
+
 def python_numpy(folder, _):
-    shutil.copy(HONEST / "python_numpy" / "adapters.py", folder)
+    write_python(folder, numpy_text())
 
 
 def some_python(folder, draw):
     """As the handout's file is while the work goes on: what is not done raises."""
-    text = (HONEST / "python_numpy" / "adapters.py").read_text()
+    text = numpy_text()
     # What others are made of stays.
     names = [name for name in re.findall(r"^def (run_\w+)", text, re.M)
              if name not in ("run_linear", "run_silu", "run_softmax")]
     for name in draw.sample(names, draw.randint(1, 5)):
         text = re.sub(rf"(^def {name}\((?:.|\n)*?\):\n)(?:    .*\n|\n(?=    ))+",
                       r"\1    raise NotImplementedError\n", text, flags=re.M)
-    (folder / "adapters.py").write_text(text)
+    write_python(folder, text)
 
 
 def wrong_python(folder, draw):
     """One slip in the same file."""
-    old, new = draw.choice([(" + x.dtype.type(eps)", ""), ("[:, None] >= index", "[:, None] > index"),
-                            ("x_even * cos - x_odd * sin", "x_even * cos + x_odd * sin"),
-                            ("return x + run_swiglu", "return run_swiglu")])
-    text = (HONEST / "python_numpy" / "adapters.py").read_text()
-    assert old in text
-    (folder / "adapters.py").write_text(text.replace(old, new))
+    slips = [(" + x.dtype.type(eps)", ""), ("[:, None] >= index", "[:, None] > index"),
+             ("x_even * cos - x_odd * sin", "x_even * cos + x_odd * sin"),
+             ("return x + run_swiglu", "return run_swiglu")]
+    right, wrong = draw.choice(slips)
+    text = numpy_text()
+    assert right in text
+    write_python(folder, text.replace(right, wrong))
 
 
 def python_text(text):
