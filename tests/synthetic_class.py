@@ -289,9 +289,10 @@ def source_kinds():
         Kind("damaged", "does not compile", project("c_plain", spoil=True), "none",
              {"exit": 1, "status": "COMPILE_ERROR"}),
         Kind("damaged", "Python that does not parse", python_text("def run_linear(:\n"), "none",
-             {"exit": 1}),
+             {"exit": 1, "status": "LOAD_ERROR"}),
         Kind("damaged", "Python without its package",
-             python_text("import no_such_package_of_mine\n"), "none", {"exit": 1}),
+             python_text("import no_such_package_of_mine\n"), "none",
+             {"exit": 1, "status": "LOAD_ERROR"}),
         Kind("damaged", "Python that never loads", python_text("while True:\n    pass\n"), "none",
              {"exit": 1}, True),
     ]
@@ -339,14 +340,15 @@ def outputs_attack(attack):
             file.attrs["problem"] = "softmax"
             attack(file)
 
-    return Kind("attack", attack.__name__, write, "none")
+    return Kind("attack", attack.__name__, write, "none", {"status": "BAD_FIXTURE"})
 
 
 def crafted(path):
     def write(folder, _):
         shutil.copy(path, folder / "softmax.h5")
 
-    return Kind("attack", path.name, write, "none", slow=path.stem.startswith("hang"))
+    return Kind("attack", path.name, write, "none", {"status": "BAD_FIXTURE"},
+                path.stem.startswith("hang"))
 
 
 def attack_kinds():
@@ -372,7 +374,8 @@ def cut_library(share):
         data = content(shipped("plain"))
         (folder / "solution.so").write_bytes(data[:int(len(data) * share)])
 
-    return Kind("damaged", f"{share:.0%} of a library", write, "none", {"exit": 1})
+    return Kind("damaged", f"{share:.1%} of a library", write, "none",
+                {"exit": 1, "status": "LOAD_ERROR"})
 
 
 def text_library(folder, _):
@@ -401,8 +404,9 @@ def other_kinds():
     refused = {"exit": 2}
     return [
         outputs_of("softmax"), outputs_of("embedding", "linear", "rmsnorm"),
-        *map(cut_library, (0, 0.001, 0.5, 0.99)),
-        Kind("damaged", "text for a library", text_library, "none", {"exit": 1}),
+        *map(cut_library, (0, 0.001, 0.1, 0.5)),
+        Kind("damaged", "text for a library", text_library, "none",
+             {"exit": 1, "status": "LOAD_ERROR"}),
         Kind("no_work", "empty", nothing, "none", refused),
         Kind("no_work", "README only", readme, "none", refused),
         Kind("no_work", "two libraries", two_libraries, "none", refused),
