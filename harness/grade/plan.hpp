@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prenorm::harness {
@@ -46,5 +47,14 @@ void write_result(const std::filesystem::path& folder, std::size_t number,
                   const PlannedResult& result);
 /// Nothing where there is none.
 std::optional<PlannedResult> read_result(const std::filesystem::path& folder, std::size_t number);
+
+/// Likewise why there is none, where a process that grades several has given one up.
+void write_failure(const std::filesystem::path& folder, std::size_t number, const std::string& why);
+std::optional<std::string> read_failure(const std::filesystem::path& folder, std::size_t number);
+
+/// Writes a file that is there as a whole or not at all. Throws std::runtime_error.
+void write_whole(const std::filesystem::path& file, std::string_view text);
+/// The whole file; nothing where there is none.
+std::optional<std::string> read_whole(const std::filesystem::path& file);
 
 }  // namespace prenorm::harness
