@@ -69,6 +69,8 @@ MinJobAge={remembered}
 InactiveLimit=0
 KillWait=2
 OverTimeLimit=0
+MessageTimeout=5
+BatchStartTimeout=1
 """
 
 
