@@ -31,6 +31,7 @@ NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 SESSION = ["setsid"]
 # bash, since it takes in the orphans that end, too, and goes on reading meanwhile; dash does not.
 INIT = ["bash", "-c", 'while read -r line; do eval "$line"; done']
+LINK = "prenorm-slurm-"  # in /tmp, for a folder whose name is longer than
 LONGEST_FOLDER = 60  # a socket's whole path may have 107 bytes
 
 SLURM_CONF = """\
@@ -124,13 +125,15 @@ class Cluster:
 
     `folder` is made if it is missing and keeps the logs afterwards. A node that does not answer is
     lost after `lost_after` seconds; a job that has ended is forgotten after `remembered` seconds.
-    `more` is added to slurm.conf. RuntimeError, with the logs, where it does not start.
+    `more` is added to slurm.conf. RuntimeError, with the logs, where it does not start within
+    `patience` seconds.
     """
 
-    def __init__(self, folder, nodes=2, cpus=4, lost_after=5, remembered=300, more=""):
+    def __init__(self, folder, nodes=2, cpus=4, lost_after=5, remembered=300, more="",
+                 patience=30):
         self.folder = Path(folder).resolve()
         self.nodes = [f"n{index + 1}" for index in range(nodes)]
-        self._cpus, self._more = cpus, more
+        self._cpus, self._more, self._patience = cpus, more, patience
         self._settings = {"lost_after": lost_after, "remembered": remembered}
         self._machines, self._link, self._folder = {}, None, self.folder
 
@@ -140,7 +143,7 @@ class Cluster:
             self.start_controller()
             for node in self.nodes:
                 self.start_node(node)
-            self.wait_until_ready()
+            self.wait_until_ready(seconds=self._patience)
         except BaseException:
             self.close()
             raise
@@ -183,10 +186,22 @@ class Cluster:
         self._wait(lambda: (self._folder / "munge.socket").exists(), "munged has no socket")
         machine.start("slurmctld", "-D", SLURM_CONF=self._folder / "slurm.conf")
 
-    def kill_controller(self):
-        """slurmctld and munged are gone, their state as they left it."""
+    def stop_controller(self, crash=False):
+        """No slurmctld and no munged any more; tasks go on meanwhile.
+
+        `crash`: by SIGKILL. What was submitted in the last seconds may then be forgotten or begun
+        twice, and nodes may come back drained (`resume` ends that).
+        """
+        if not crash:
+            self.run("scontrol", "shutdown", "slurmctld")
+            pid = self._folder / "slurmctld.pid"
+            self._wait(lambda: not pid.exists(), "slurmctld does not end")
         self._machines.pop("controller").end()
         (self._folder / "munge.socket").unlink(missing_ok=True)
+
+    def resume(self, name):
+        """Lets a drained node take jobs again."""
+        self.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
 
     def start_node(self, name):
         """Starts the slurmd of a node that was killed, or that was never started."""
@@ -208,6 +223,14 @@ class Cluster:
         done = self.run("sinfo", "-h", "-N", "-o", "%N %T", check=False)
         return dict(line.split() for line in done.stdout.splitlines())
 
+    def run_out_of_time(self, job):
+        """Lets a job's running tasks have no time left; Slurm looks every 30 seconds.
+
+        Limits count in minutes otherwise, so that the shortest takes up to 90 seconds.
+        """
+        end = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 1))
+        self.run("scontrol", "update", f"JobId={job}", f"EndTime={end}")
+
     def wait_until_ready(self, *names, seconds=30):
         """Waits until nodes (all, unless named) answer and take jobs."""
         wanted = names or self.nodes
@@ -225,11 +248,12 @@ class Cluster:
                    seconds)
 
     def logs(self):
-        """What the daemons have written, for the message of a failure."""
+        """What the daemons have written last, for the message of a failure."""
         parts = []
-        for path in sorted(self.folder.glob("*.log")):
-            lines = path.read_text(errors="replace").splitlines()
-            parts += [f"{path.name}:", *(f"  {line}" for line in lines[-40:])]
+        for kind, count in (("out", 5), ("log", 30)):
+            for path in sorted(self.folder.glob(f"*.{kind}")):
+                lines = path.read_text(errors="replace").splitlines()
+                parts += [f"{path.name}:", *(f"  {line}" for line in lines[-count:])]
         return "\n".join(parts)
 
     # How it is made
@@ -237,11 +261,15 @@ class Cluster:
     def _write(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         if len(bytes(self.folder)) > LONGEST_FOLDER:
-            self._link = tempfile.mkdtemp(prefix="slurm", dir="/tmp")
+            self._link = tempfile.mkdtemp(prefix=LINK, dir="/tmp")
             os.chmod(self._link, 0o755)
             self._folder = Path(self._link, "s")
             self._folder.symlink_to(self.folder)
-        (self.folder / "state").mkdir(exist_ok=True)
+        for name in ("state", *self.nodes):  # of an earlier cluster in this folder
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            (self.folder / name).mkdir()
+        for name in ("slurmctld.pid", "munge.socket"):
+            (self.folder / name).unlink(missing_ok=True)
         key = self.folder / "munge.key"
         key.touch(0o600)
         key.write_bytes(secrets.token_bytes(128))
@@ -257,7 +285,7 @@ class Cluster:
 
     def _machine(self, name):
         if name not in self._machines:
-            self._machines[name] = Machine(self.folder / f"{name}.out.log")
+            self._machines[name] = Machine(self.folder / f"{name}.out")
         return self._machines[name]
 
     def _wait(self, condition, what, seconds=30):
