@@ -31,7 +31,7 @@ NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 SESSION = ["setsid"]
 # bash, since it takes in the orphans that end, too, and goes on reading meanwhile; dash does not.
 INIT = ["bash", "-c", 'while read -r line; do eval "$line"; done']
-LINK = "prenorm-slurm-"  # in /tmp, for a folder whose name is longer than
+LINK = "slurm-of-tests-"  # in /tmp, for a folder whose name is longer than
 LONGEST_FOLDER = 60  # a socket's whole path may have 107 bytes
 
 SLURM_CONF = """\
@@ -92,7 +92,6 @@ class Machine:
     """A PID namespace that runs what it is told to and dies at once, with all it has started."""
 
     def __init__(self, log):
-        self._log = log
         with open(log, "ab") as out:
             self._process = subprocess.Popen(
                 [*NAMESPACE, *SESSION, *INIT], stdin=subprocess.PIPE, stdout=out, stderr=out,
@@ -153,11 +152,11 @@ class Cluster:
         self.close()
 
     def close(self):
-        """Ends everything. Signals that come meanwhile are for afterwards."""
+        """Ends everything. Not needed where this process ends: then the pipes do it."""
         while self._machines:
             self._machines.popitem()[1].end()
         if self._link:
-            shutil.rmtree(self._link)
+            self._link.communicate()
             self._link = None
 
     # What tests do with it
@@ -205,7 +204,7 @@ class Cluster:
 
     def start_node(self, name):
         """Starts the slurmd of a node that was killed, or that was never started."""
-        (self._folder / f"{name}.pid").unlink(missing_ok=True)
+        (self._folder / f"{name}.pid").unlink(missing_ok=True)  # of a node that was lost
         self._machine(name).start("slurmd", "-D", "-N", name,
                                   SLURM_CONF=self._folder / "slurm.conf")
 
@@ -216,7 +215,12 @@ class Cluster:
             return
         pid = self._folder / f"{name}.pid"
         self._wait(lambda: pid.exists() and pid.read_text().strip(), f"{name} has no slurmd")
-        self._machines[name].tell(f"kill -KILL {int(pid.read_text())}")
+        self._machines[name].tell(f"kill -KILL {int(pid.read_text())}; rm {pid}")
+        self._wait(lambda: not pid.exists(), f"{name}: slurmd does not end")
+
+    def give_up_node(self, name):
+        """Tells Slurm at once that a killed node is lost, what it finds out in 15 to 20 seconds."""
+        self.run("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost")
 
     def states(self):
         """{node: its state as sinfo names it, like "idle", "mixed", "down*"}"""
@@ -261,9 +265,12 @@ class Cluster:
     def _write(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         if len(bytes(self.folder)) > LONGEST_FOLDER:
-            self._link = tempfile.mkdtemp(prefix=LINK, dir="/tmp")
-            os.chmod(self._link, 0o755)
-            self._folder = Path(self._link, "s")
+            link = tempfile.mkdtemp(prefix=LINK, dir="/tmp")
+            # Removed when the pipe ends: by close(), or by this process's death.
+            self._link = subprocess.Popen(["sh", "-c", 'read -r _; rm -r "$0"', link],
+                                          stdin=subprocess.PIPE, start_new_session=True)
+            os.chmod(link, 0o755)
+            self._folder = Path(link, "s")
             self._folder.symlink_to(self.folder)
         for name in ("state", *self.nodes):  # of an earlier cluster in this folder
             shutil.rmtree(self.folder / name, ignore_errors=True)

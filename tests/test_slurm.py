@@ -121,6 +121,20 @@ def test_a_lost_node_loses_its_tasks_alone(cluster, submit, tmp_path):
     assert finished == set(range(10)) - mine
 
 
+def test_a_node_given_up_comes_back(cluster, submit, tmp_path):
+    job = submit(WAITING, "--array=0-9")
+    wait(lambda: len(list(tmp_path.glob("running_*"))) == 8, cluster)
+    cluster.kill_node("n1", whole=True)
+    cluster.give_up_node("n1")
+    told = tasks(cluster, job)
+    assert sorted(told.values()).count(("NODE_FAIL", "n1", "NodeDown")) == 4
+    cluster.start_node("n1")  # and takes the two that waited
+    wait(lambda: len(list(tmp_path.glob("running_*"))) == 10, cluster)
+    (tmp_path / "go").touch()
+    states = [state for state, *_ in wait_for_end(cluster, job).values()]
+    assert states.count("NODE_FAIL") == 4 and states.count("COMPLETED") == 6
+
+
 def test_tasks_go_on_without_slurmd(cluster, submit, tmp_path):
     job = submit(WAITING, "--array=0-7")
     wait(lambda: len(list(tmp_path.glob("running_*"))) == 8, cluster)
@@ -200,16 +214,18 @@ def test_nothing_is_left_when_the_test_is_killed(tmp_path, end):
             "with slurm_cluster.Cluster(sys.argv[1], nodes=1):\n"
             "    print('ready', flush=True)\n"
             "    time.sleep(1000)\n")
-    test = subprocess.Popen([sys.executable, "-c", code, tmp_path / "slurm"], cwd=Path(__file__).parent,
+    folder = tmp_path / ("long" * 20)
+    before = links()
+    test = subprocess.Popen([sys.executable, "-c", code, folder], cwd=Path(__file__).parent,
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert test.stdout.readline() == b"ready\n"
-    assert left(tmp_path)
+    assert left(folder) and links() != before
     test.send_signal(end)
     test.communicate()
-    end = time.monotonic() + 30
-    while left(tmp_path) and time.monotonic() < end:  # the kernel takes its time after a SIGKILL
-        time.sleep(0.1)
-    assert left(tmp_path) == []
+    until = time.monotonic() + 30
+    while (left(folder) or links() != before) and time.monotonic() < until:
+        time.sleep(0.1)  # after a SIGKILL others clear up
+    assert left(folder) == [] and links() == before
 
 
 def test_what_is_missing_is_named(monkeypatch, tmp_path):
