@@ -228,7 +228,7 @@ class Cluster:
         return dict(line.split() for line in done.stdout.splitlines())
 
     def run_out_of_time(self, job):
-        """Lets a job's running tasks have no time left; Slurm looks every 30 seconds.
+        """Leaves a task, or an array that runs with all its tasks, no time: Slurm looks every 30 s.
 
         Limits count in minutes otherwise, so that the shortest takes up to 90 seconds.
         """
