@@ -180,9 +180,9 @@ class Execution {
 
   /// Slurm is asked before the results are looked for: what ends in between has left its own.
   void look() {
-    std::vector<std::string> jobs;
+    std::map<std::string, std::string> jobs;
     for (const Array& array : arrays_) {
-      if (!array.job.empty()) jobs.push_back(array.job);
+      if (!array.job.empty()) jobs[array.job] = array.name;
     }
     std::optional<Slurm::Tasks> tasks;
     if (!jobs.empty()) tasks = slurm_.tasks(jobs);

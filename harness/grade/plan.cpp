@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <stdexcept>
 #include <unistd.h>
 
@@ -22,7 +23,9 @@ using Json = nlohmann::ordered_json;
 
 // Under another name first, and on the disk before it has its own.
 void write_whole(const fs::path& file, std::string_view text) {
-  const fs::path part = file.string() + ".part";
+  // A task that a cluster gave up may still run beside the one in its place.
+  static const unsigned own = std::random_device()();
+  const fs::path part = file.string() + "." + std::to_string(own) + ".part";
   const int target = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (target < 0) cannot_write(part);
   bool good = true;

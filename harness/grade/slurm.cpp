@@ -63,13 +63,12 @@ std::optional<std::string> Slurm::submit(const std::filesystem::path& script,
                                          const std::string& name, std::size_t tasks,
                                          const std::filesystem::path& logs,
                                          const std::vector<std::string>& options) {
-  std::vector<std::string> command{"sbatch", "--parsable",
-                                   // A task that died is ours to submit again: that can be counted.
-                                   "--no-requeue", "--array=0-" + std::to_string(tasks - 1),
-                                   "--job-name=" + name, "--output=" + (logs / "%a.log").string(),
-                                   "--input=/dev/null", "--export=ALL"};
+  // The last of two alike holds. A task that died is ours to submit again, as that can be counted.
+  std::vector<std::string> command{"sbatch", "--no-requeue", "--export=ALL"};
   command.insert(command.end(), options.begin(), options.end());
-  command.push_back(script.string());
+  command.insert(command.end(),
+                 {"--parsable", "--array=0-" + std::to_string(tasks - 1), "--job-name=" + name,
+                  "--output=" + (logs / "%a.log").string(), "--input=/dev/null", script.string()});
   std::string output;
   const int code = run(command, output);
   if (code == 0 && !first_line(output).empty()) return first_line(output);
@@ -91,16 +90,16 @@ std::optional<std::string> Slurm::find(const std::string& name) {
   return job.empty() ? std::nullopt : std::optional(job);
 }
 
-std::optional<Slurm::Tasks> Slurm::tasks(const std::vector<std::string>& jobs) {
+std::optional<Slurm::Tasks> Slurm::tasks(const std::map<std::string, std::string>& jobs) {
   std::map<std::string, std::vector<std::string>> clusters;
-  for (const std::string& job : jobs) {
+  for (const auto& [job, name] : jobs) {
     const auto [number, cluster] = split_cluster(job);
     clusters[cluster].push_back(number);
   }
   Tasks tasks;
   for (const auto& [cluster, numbers] : clusters) {
     std::vector<std::string> command{
-        "squeue", "-h", "-r", "-t", "all", "-j", joined(numbers, ","), "-o", "%F|%K|%T|%N|%r"};
+        "squeue", "-h", "-r", "-t", "all", "-j", joined(numbers, ","), "-o", "%F|%K|%T|%N|%j|%r"};
     add_cluster(command, cluster);
     std::string output;
     // Of a single job that it has forgotten Slurm says so; of several it leaves those out.
@@ -110,15 +109,18 @@ std::optional<Slurm::Tasks> Slurm::tasks(const std::vector<std::string>& jobs) {
     std::istringstream lines(output);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream fields(line);
-      std::string job, index;
+      std::string job, index, name;
       SlurmTask task;
       if (!std::getline(fields, job, '|') || !std::getline(fields, index, '|') ||
-          !std::getline(fields, task.state, '|') || !std::getline(fields, task.node, '|')) {
+          !std::getline(fields, task.state, '|') || !std::getline(fields, task.node, '|') ||
+          !std::getline(fields, name, '|')) {
         continue;  // a line about the cluster
       }
       std::getline(fields, task.reason);
-      const std::string name = cluster.empty() ? job : job + ";" + cluster;
-      tasks[{name, std::strtoull(index.c_str(), nullptr, 10)}] = task;
+      if (!cluster.empty()) job += ";" + cluster;
+      const auto asked = jobs.find(job);
+      if (asked == jobs.end() || asked->second != name) continue;  // a number given out again
+      tasks[{job, std::strtoull(index.c_str(), nullptr, 10)}] = task;
     }
   }
   return tasks;

@@ -35,9 +35,9 @@ class Slurm {
   std::optional<std::string> find(const std::string& name);
 
   using Tasks = std::map<std::pair<std::string, std::size_t>, SlurmTask>;  // by job and index
-  /// All tasks of these jobs that Slurm still knows of: ended ones are forgotten after some time.
-  /// Nothing: it does not answer; said() tells more.
-  std::optional<Tasks> tasks(const std::vector<std::string>& jobs);
+  /// All tasks of these jobs (numbers, with their names) that Slurm still knows of: ended ones are
+  /// forgotten after some time. Nothing: it does not answer; said() tells more.
+  std::optional<Tasks> tasks(const std::map<std::string, std::string>& jobs);
 
   void cancel(const std::string& job);
 
