@@ -172,7 +172,12 @@ class ClassRun {
     const PlannedSubmission& submission = found->second;
     if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
     if (result->files != submission.files) return "was changed while it was graded";
-    Grading grading = grading_of(result->grading);
+    Grading grading;
+    try {
+      grading = grading_of(result->grading);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
     grading.submission = submission.name;
     book_.put(entry_of(submission), grading);
     ++graded_;
