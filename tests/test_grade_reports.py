@@ -31,13 +31,13 @@ adapters = "names.toml"
 name = "float32"
 share = 2
 dtypes = ["float32"]
-except = ["*empty*", "nan_*", "no_outputs_*"]
+except = ["*empty*"]
 
 [[groups]]
 name = "hidden"
 hidden = true
 dtypes = ["float32"]
-except = ["*empty*", "nan_*", "no_outputs_*"]
+except = ["*empty*"]
 
 [[items]]
 name = "silu"
@@ -101,7 +101,7 @@ def test_a_summary_in_markdown(run, mistake, tmp_path):
                "--markdown", summary)
     assert done.returncode == 1, done.stderr
     page = rendered(summary.read_text())
-    assert re.fullmatch(r"libprenorm_mistakes\.so/no_eps: [\d.]+ of 4 points",
+    assert re.fullmatch(r"libprenorm_mistakes\.so/no_eps: [\d.]+ of 2 points",
                         words_of(page.find(".//h3")))
     table = page.find(".//table")
     assert [words_of(cell) for cell in table.iter("th")] == ["Item", "Points", "Cases passed"]
@@ -218,8 +218,6 @@ def test_annotations_of_failing_problems(run, mistake):
     assert token not in again.stdout, "a word that was used is known"
     assert "::" not in run(*words).stdout
     assert len(actions_commands(run(*words, "--annotations").stdout)) == 2
-    quiet = run(*words, "--no-annotations", actions=True).stdout
-    assert actions_commands(quiet) == [] and quiet.startswith("::stop-commands::")
 
 
 def test_at_most_ten_annotations(run, mistake):
@@ -246,17 +244,19 @@ def test_a_report_on_standard_output_is_alone_there(run, mistake):
 def test_words_of_a_submission_are_no_commands(run, tmp_path):
     """What a submission says comes to the log; the runner would obey it."""
     (tmp_path / "adapters.py").write_text(
-        "def run_silu(in_features):\n"
-        "    raise ValueError('::add-mask::e')\n"
+        "import itertools\n"
+        "turn = itertools.count()\n"
+        "def run_embedding(vocab_size, d_model, weights, token_ids):\n"
+        "    raise ValueError(f'::add-mask::{next(turn)}')\n"
         "def run_softmax(in_features, dim):\n"
-        "    raise ValueError('##[add-mask]e')\n")
-    done = run("grade", "adapters.py", "--rubric", "cs336-2025", "--no-hidden", "--problem", "silu",
-               "--problem", "softmax", "--verbose", actions=True)
-    assert "\n    ::add-mask::e" in done.stdout or "in all: ::add-mask::e" in done.stdout
+        "    raise ValueError(f'##[add-mask]{next(turn)}')\n")
+    done = run("grade", "adapters.py", "--no-hidden", "--problem", "embedding", "--problem",
+               "softmax", actions=True)
     assert [command for command, _, _ in actions_commands(done.stdout)] == ["error"] * 2
     # Without the word that stops commands there would be more.
     bare = done.stdout.split("\n", 1)[1]
-    assert len(actions_commands("\n" + bare.replace("in all: ", ""))) > 2
+    found = {command for command, _, _ in actions_commands(bare)}
+    assert found == {"add-mask", "error"}, done.stdout
 
 
 # results.json
@@ -462,7 +462,7 @@ def test_the_scripts_are_clean(autograder):
     if not shutil.which("shellcheck"):
         pytest.skip("there is no shellcheck")
     target = autograder()
-    for name in ("setup.sh", "run_autograder", "settings.sh", "prenorm"):
+    for name in ("setup.sh", "run_autograder", "settings.sh"):
         done = subprocess.run(["shellcheck", target / name], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
 

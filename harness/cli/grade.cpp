@@ -28,7 +28,7 @@ struct Options {
   Selection selection;
   std::string json, junit, html, markdown, gradescope, instructor;
   std::string hidden_visibility = "visible";
-  std::optional<bool> annotations;  // nothing: where GitHub Actions runs this
+  bool annotations = false;
   double timeout = SubmissionOptions{}.limits.seconds;
   double build_timeout = SubmissionOptions{}.build_seconds;
   double memory = 4;  // GiB
@@ -90,7 +90,7 @@ void check_reports(const Options& options) {
   if (std::ranges::count(paths, "-") > 1) {
     throw UsageError("standard output (-) holds one report only");
   }
-  if (options.report_on_output() && options.annotations.value_or(false)) {
+  if (options.report_on_output() && options.annotations) {
     throw UsageError("standard output (-) holds one report only, and --annotations go there too");
   }
   for (const std::string& path : paths) require_writable(path);
@@ -104,7 +104,7 @@ bool runs_in_actions() {
 
 /// As asked for; or where GitHub Actions reads standard output, and no report goes there.
 bool wants_annotations(const Options& options) {
-  if (options.annotations || !runs_in_actions()) return options.annotations.value_or(false);
+  if (options.annotations || !runs_in_actions()) return options.annotations;
   if (!options.report_on_output()) return true;
   std::fputs("prenorm: no annotations, as standard output holds a report\n", stderr);
   return false;
@@ -257,8 +257,8 @@ void add_reports(CLI::App& command, Options& options) {
   add("--markdown", options.markdown, "A summary for a job (\"$GITHUB_STEP_SUMMARY\")");
   add("--gradescope", options.gradescope, "Gradescope's results.json");
   add_hidden_visibility(command, options.hidden_visibility);
-  command.add_flag("--annotations,!--no-annotations", options.annotations,
-                   "Failing problems as GitHub Actions' errors (by itself where that runs)");
+  command.add_flag("--annotations", options.annotations,
+                   "Failing problems as errors of GitHub Actions (where that runs, by itself)");
   add("--instructor", options.instructor,
       "JSON with the seed and what hidden cases gave: not for students");
 }
@@ -268,8 +268,7 @@ void add_reports(CLI::App& command, Options& options) {
 void add_hidden_visibility(CLI::App& command, std::string& visibility) {
   command
       .add_option("--hidden-visibility", visibility,
-                  "When Gradescope shows how hidden groups ended: visible (default), "
-                  "after_due_date, after_published, hidden")
+                  "Hidden groups are visible (default), after_due_date, after_published, hidden")
       ->check(
           CLI::IsMember({"visible", "after_due_date", "after_published", "hidden"}).description(""))
       ->type_name("WHEN");

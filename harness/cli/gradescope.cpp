@@ -82,7 +82,7 @@ class Bundle {
     for (ZipEntry& entry : entries_) {
       const fs::path to = folder / entry.name;
       fs::create_directories(to.parent_path());
-      fs::copy_file(entry.from, to, fs::copy_options::overwrite_existing);
+      if (entry.from != to) fs::copy_file(entry.from, to);  // settings.sh was written there
       entry.from = to;
     }
     write_zip(folder / "autograder.zip", entries_);

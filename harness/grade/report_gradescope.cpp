@@ -173,8 +173,8 @@ std::string grade_gradescope(const Grading& grading, const std::string& hidden_v
   object["visibility"] = "visible";
   object["stdout_visibility"] = "hidden";
   object["extra_data"] = {{"prenorm", std::string(program_version())},
-                          {"rubric", grading.rubric},
-                          {"sandbox", grading.sandbox},
+                          {"rubric", printable(grading.rubric, 200)},
+                          {"sandbox", printable(grading.sandbox, 200)},
                           {"status", std::string(name(grading.status))}};
   object["tests"] = std::move(tests);
   return to_text(object);

@@ -7,10 +7,9 @@
 namespace prenorm::harness {
 namespace {
 
-bool is_punctuation(char c) {
-  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
-         (c >= '{' && c <= '~');
-}
+/// What may begin or end something: emphasis, code, links and addresses, HTML and entities, cells,
+/// headings and lists, mentions, formulas.
+constexpr std::string_view special = "\\`*_{}[]<>#+-.!|&~:@$";
 
 /// Of backticks, at least `least` and more than stand together anywhere in the text.
 std::string fence(std::string_view text, std::size_t least) {
@@ -27,7 +26,7 @@ std::string fence(std::string_view text, std::size_t least) {
 std::string markdown_text(std::string_view text, std::size_t limit) {
   std::string escaped;
   for (const char c : printable(text, limit)) {
-    if (is_punctuation(c)) escaped += '\\';
+    if (special.find(c) != std::string_view::npos) escaped += '\\';
     escaped += c;
   }
   return escaped;

@@ -8,8 +8,8 @@
 
 namespace prenorm::harness {
 
-/// Text that stays text: every character of ASCII that Markdown or HTML may give a meaning has a
-/// backslash before it. One line, cut after `limit` bytes.
+/// Text that stays text: each character that Markdown or HTML may give a meaning has a backslash
+/// before it. One line, cut after `limit` bytes.
 std::string markdown_text(std::string_view text, std::size_t limit = 500);
 
 /// The text in code's letters, within a line; nothing in it has a meaning, whatever it holds: no
