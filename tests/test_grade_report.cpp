@@ -7,6 +7,7 @@
 // test_grade_reports.py to render and to read.
 #include "grade/grading.hpp"
 #include "report/junit.hpp"
+#include "report/markdown.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -516,6 +517,18 @@ BOOST_AUTO_TEST_CASE(no_report_for_students_tells_a_secret) {
       BOOST_TEST(contains(report, shown), shown);
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(text_in_markdown_stays_text) {
+  BOOST_TEST(markdown_code("x") == "`x`");
+  BOOST_TEST(markdown_code("a``b") == "```a``b```");
+  BOOST_TEST(markdown_code("`a") == "`` `a ``");
+  BOOST_TEST(markdown_code(" a ") == "`  a  `");
+  BOOST_TEST(markdown_code("  ") == "(empty)");
+  BOOST_TEST(markdown_code("a|b\n") == "`a|b\\n`");
+  BOOST_TEST(markdown_code("a|b", true) == "`a\\|b`");
+  BOOST_TEST(markdown_text("<b> [a](b) 1. *x*") == "\\<b\\> \\[a\\](b) 1\\. \\*x\\*");
+  BOOST_TEST(markdown_block(std::vector<std::string>{"```", "x"}) == "````\n```\nx\n````\n");
 }
 
 BOOST_AUTO_TEST_CASE(at_most_ten_annotations_the_last_of_which_counts) {

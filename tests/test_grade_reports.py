@@ -343,8 +343,10 @@ def test_results_json(run, mistake, tmp_path):
 
 
 def test_points_that_are_no_round_numbers_have_their_sum(run, home, tmp_path):
+    third = '[[groups]]\nname = "float64"\ndtypes = ["float64"]\n\n[[items]]'
     (tmp_path / "odd.toml").write_text(
-        RUBRIC.replace('adapters = "names.toml"\n', "").replace("points = 2", "points = 0.7"))
+        RUBRIC.replace('adapters = "names.toml"\n', "").replace("points = 2", "points = 0.7")
+        .replace("share = 2", "share = 1").replace("[[items]]", third, 1))
     for library, score in (("plain", 1.7), ("mistakes", 0)):
         run("grade", home / f"lib/prenorm/libprenorm_{library}.so", "--rubric", "odd.toml",
             "--gradescope", f"{library}.json")
