@@ -551,7 +551,20 @@ def test_a_submission_in_gradescope_s_folders(gradescope, rubric):
     assert results["extra_data"]["rubric"] == "mine"
     assert "of 3 points" in printed
     repeats = re.findall("repeat: (.*)", "".join(test["output"] for test in results["tests"]))
-    assert all(line.startswith("./prenorm grade . --rubric mine --problem ") for line in repeats)
+    assert repeats
+    assert all(line.startswith("./prenorm grade submission --rubric mine --problem ") for line in repeats)
+
+
+def test_a_submission_is_not_graded_by_its_own_fixtures(gradescope, rubric):
+    def bring_fixtures(target, binds):
+        shutil.copytree(ROOT / "fixtures", target / "submission/fixtures",
+                        ignore=lambda folder, names: [name for name in names
+                                                      if name not in ("silu.h5", "softmax.h5")])
+        for path in (target / "submission/fixtures").glob("*.h5"):
+            path.write_bytes(b"no fixture")
+
+    results, _ = gradescope(HONEST / "python_partial", "--rubric", rubric, change=bring_fixtures)
+    assert results["score"] > 0
 
 
 def test_a_project_in_gradescope_s_folders(gradescope, rubric):

@@ -165,14 +165,14 @@ int make_autograder(const Options& options) {
   const fs::path archive = folder / "autograder.zip";
   print(fmt::format(
       "{}: {}, {:.1f} MiB, by {}\n\n"
-      "Upload it as the assignment's autograder, with Debian 12, Ubuntu 24.04 or later as the "
-      "base\n"
-      "of its image, which takes some minutes to build. {}\n",
+      "Upload it as the assignment's autograder. The base of its image must be Debian 12 or as "
+      "new\n"
+      "(CMake 3.25, GCC 12); the image takes some minutes to build. {}\n",
       printable(archive.string()), counted(count, "file"),
       static_cast<double>(fs::file_size(archive)) / 0x1p20, printable(rubric.name),
-      options.seed ? "Hidden cases are drawn by the seed that you gave:\n"
-                     "it lies in settings.sh, and every submission gets the same."
-                   : "It holds nothing that is hidden: the\nhidden cases are drawn anew where each "
+      options.seed ? "Hidden cases are drawn by the seed\n"
+                     "that you gave: it lies in settings.sh, and every submission gets the same."
+                   : "It holds nothing that is\nhidden: hidden cases are drawn anew where each "
                      "submission is graded."));
   return 0;
 }

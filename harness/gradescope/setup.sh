@@ -9,7 +9,7 @@ cd /autograder/source
 case ${ID:-}-${VERSION_ID:-} in
   debian-[1-9] | debian-1[01] | ubuntu-1* | ubuntu-20* | ubuntu-22*)
     echo "setup.sh: ${PRETTY_NAME:-this system} is too old to build prenorm;" \
-      "wanted Debian 12, Ubuntu 24.04 or later as the image's base" >&2
+      "wanted Debian 12 or as new (CMake 3.25, GCC 12) as the image's base" >&2
     exit 1
     ;;
 esac
