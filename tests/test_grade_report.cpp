@@ -1,10 +1,13 @@
-// The reports of a grading, for a student: the page and JUnit's XML. Nothing from outside breaks
-// them, and nothing of a hidden case but its status stands in them.
+// The reports of a grading, for a student: the page, JUnit's XML, Markdown, annotations,
+// Gradescope's. Nothing from outside breaks them, and nothing of a hidden case but its status
+// stands in them.
 //
 // Where PRENORM_PAGE_DIR names a folder, the pages and documents are left there, for
-// test_grade_pages.py to open in a browser and to hold against the schema.
+// test_grade_pages.py to open in a browser and to hold against the schema, and for
+// test_grade_reports.py to render and to read.
 #include "grade/grading.hpp"
 #include "report/junit.hpp"
+#include "report/markdown.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -411,6 +414,11 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_built_says_so_with_its_lines) {
   BOOST_TEST(contains(page, "COMPILE_ERROR"));
   BOOST_TEST(contains(page, "expected &#39;;&#39;\n    3 | }\n      | ^\n"));
   pugi::xml_document document;
+  leave("compile_error.md", grade_markdown(grading));
+  leave("compile_error.json", grade_gradescope(grading, "visible"));
+  BOOST_TEST(contains(grade_annotations(grading),
+                      "::error title=carol%3A COMPILE_ERROR::solution.cpp:3:1: error: expected "
+                      "';'%0A    3 | }%0A      | ^\n"));
   const std::string junit = grade_junit(grading);
   leave("compile_error.xml", junit);
   BOOST_REQUIRE(document.load_string(junit.c_str()));
@@ -452,6 +460,94 @@ BOOST_AUTO_TEST_CASE(junit_is_well_formed_whatever_comes_from_outside) {
   for (const char c : text) BOOST_REQUIRE((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
   BOOST_TEST(!contains(text, "\u202e"));
   BOOST_TEST(text.size() < 20000u);
+}
+
+BOOST_AUTO_TEST_CASE(summaries_annotations_and_gradescope_s_results) {
+  const std::vector<std::pair<std::string, Grading>> gradings{
+      {"ordinary", ordinary()}, {"hostile", hostile()}, {"secrets", with_secrets()}};
+  for (const auto& [name, grading] : gradings) {
+    leave(name + ".md", grade_markdown(grading));
+    leave(name + ".json", grade_gradescope(grading, "visible"));
+  }
+  const std::string markdown = grade_markdown(ordinary());
+  BOOST_TEST(contains(markdown, "### `alice`: 1.5 of 6 points\n"));
+  BOOST_TEST(
+      contains(markdown, "| `rope` | 0.5 / 2 | 2/8 |\n| &emsp;`errors` | 0.5 / 0.5 | 2/2 |"));
+  BOOST_TEST(contains(markdown, "known mistake\\: halves instead of neighbours"));
+  BOOST_TEST(contains(markdown,
+                      "```\nprenorm grade alice --rubric cs336-2025 --problem rope "
+                      "--case three_batch_axes\n```"));
+  BOOST_TEST(contains(markdown, "**NOT_IMPLEMENTED** in all: `not implemented`"));
+
+  const std::string annotations = grade_annotations(ordinary());
+  BOOST_TEST(occurrences(annotations, "::error title=") == 4u);
+  BOOST_TEST(contains(annotations,
+                      "::error title=rope%3A 3 of 4 cases failed%2C 3 of 4 hidden::"
+                      "looks like a known mistake: halves instead of neighbours "
+                      "(agrees on 3 of 3 cases)%0AINCORRECT_NUMERICAL  three_batch"));
+  BOOST_TEST(occurrences(grade_annotations(hostile()), "\n") == 1u);
+
+  Grading grouped = ordinary();
+  for (GradedItem& item : grouped.items) {
+    for (GradedCase& graded : item.cases) graded.groups = {graded.hidden ? "fresh" : "float32"};
+  }
+  const std::string results = grade_gradescope(grouped, "after_published");
+  BOOST_TEST(contains(results, "1 of 4 hidden cases passed: 2 INCORRECT_NUMERICAL, 1 TIMEOUT."));
+  BOOST_TEST(occurrences(results, "\"visibility\": \"after_published\"") == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(no_report_for_students_tells_a_secret) {
+  const Grading grading = with_secrets();
+  Grading told = grading;
+  for (GradedCase& graded : told.items[0].cases) {
+    graded.hidden = false;
+    graded.groups = {"fresh"};
+  }
+  told.items[0].groups[0].hidden = false;
+  const auto reports = [](const Grading& of) {
+    return std::vector<std::string>{grade_markdown(of), grade_annotations(of),
+                                    grade_gradescope(of, "visible"), grade_table(of, false, 0)};
+  };
+  for (const std::string& report : reports(grading)) {
+    for (const std::string& secret : secrets) BOOST_TEST(!contains(report, secret), secret);
+  }
+  // The same cases, visible, do show all that.
+  for (const std::string& report : reports(told)) {
+    for (const char* shown : {"SECRETname", "SECRETmessage", "SECRETrepeat"}) {
+      BOOST_TEST(contains(report, shown), shown);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(text_in_markdown_stays_text) {
+  BOOST_TEST(markdown_code("x") == "`x`");
+  BOOST_TEST(markdown_code("a``b") == "```a``b```");
+  BOOST_TEST(markdown_code("`a") == "`` `a ``");
+  BOOST_TEST(markdown_code(" a ") == "`  a  `");
+  BOOST_TEST(markdown_code("  ") == "(empty)");
+  BOOST_TEST(markdown_code("a|b\n") == "`a|b\\n`");
+  BOOST_TEST(markdown_code("a|b", true) == "`a\\|b`");
+  BOOST_TEST(markdown_text("<b> [a](b) 1. *x*") == "\\<b\\> \\[a\\](b) 1\\. \\*x\\*");
+  BOOST_TEST(markdown_block(std::vector<std::string>{"```", "x"}) == "````\n```\nx\n````\n");
+}
+
+BOOST_AUTO_TEST_CASE(at_most_ten_annotations_the_last_of_which_counts) {
+  Grading grading;
+  for (int i = 0; i < 10; ++i) {
+    GradedItem item;
+    item.name = "item" + std::to_string(i);
+    item.problems = {item.name};
+    item.cases = {graded(item.name, "a", Status::timeout, "100 %\nlate")};
+    grading.items.push_back(item);
+  }
+  BOOST_TEST(!contains(grade_annotations(grading), "more problems"));
+  BOOST_TEST(contains(grade_annotations(grading), "%0A100 %25\\nlate%0Arepeat: "));
+  grading.items.push_back(grading.items.back());
+  grading.items.back().problems = {"other"};
+  grading.items.back().cases[0].result.problem = "other";
+  const std::string text = grade_annotations(grading);
+  BOOST_TEST(occurrences(text, "::error ") == 10u);
+  BOOST_TEST(contains(text, "::error title=2 more problems failed::"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
