@@ -1,4 +1,5 @@
 #include "grade/grading.hpp"
+#include "grade/words.hpp"
 #include "printable.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
@@ -12,20 +13,6 @@ namespace {
 
 /// Failing cases of one problem that are told, unless all are asked for.
 constexpr std::size_t most_told = 5;
-
-/// At most two digits behind the point, and none that say nothing.
-std::string points_text(double points) {
-  std::string text = fmt::format("{:.2f}", points);
-  while (text.ends_with('0')) text.pop_back();
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
-/// "halves_instead_of_neighbours" as words.
-std::string as_words(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name;
-}
 
 Tone tone_of(double earned, double points) {
   return earned >= points ? Tone::good : earned > 0 ? Tone::plain : Tone::bad;
