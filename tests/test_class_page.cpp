@@ -167,8 +167,12 @@ Overview large(std::size_t items) {
                                        "one_step_late",
                                        "mean_instead_of_sum"};
   for (std::int64_t count = 60; count > 2; count -= 2) {
-    made.mistakes.push_back(
-        {names[draw(static_cast<std::uint32_t>(items))], words[draw(7)], count});
+    const std::string &problem = names[draw(static_cast<std::uint32_t>(items))],
+                      &word = words[draw(7)];
+    const bool known = std::ranges::any_of(made.mistakes, [&](const OverviewMistake& mistake) {
+      return mistake.problem == problem && mistake.mistake == word;
+    });
+    if (!known) made.mistakes.push_back({problem, word, count});
   }
   return counted_up(made);
 }

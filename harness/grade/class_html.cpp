@@ -29,6 +29,7 @@ body { max-width: 90rem; } h1 small { display: block; font-size: 1rem; }
 .facts small { font-size: 1rem; font-weight: 400; }
 .summary { display: grid; grid-template: "points passed" auto "mistakes passed" 1fr / 1fr 1fr;
   gap: 0 3rem; } .summary > * { min-width: 0; } .summary h2 { margin-top: 1.6rem; }
+.summary.long { grid-template: "points mistakes" auto "passed mistakes" 1fr / 1fr 1fr; }
 .points-area { grid-area: points; } .passed-area { grid-area: passed; }
 .mistakes-area { grid-area: mistakes; }
 .whole { break-inside: avoid; }
@@ -63,9 +64,10 @@ body { max-width: 90rem; } h1 small { display: block; font-size: 1rem; }
   max-height: 13rem; text-align: left; margin-bottom: .3rem; }
 .students .total { font-weight: 700; }
 .flags { list-style: none; margin: 0; padding: 0; max-width: 18rem; }
+.many .flags { max-width: 10rem; }
 .hand { color: var(--mark); font-weight: 700; border-bottom: 2px dotted; cursor: help; }
 .by-hand li { margin: .2rem 0; }
-@media (max-width: 60rem) { .summary { display: block; } }
+@media (max-width: 60rem) { .summary, .summary.long { display: block; } }
 @media (max-width: 40rem) {
   body { margin: 1rem auto; } .who { max-width: 8rem; } .facts dd { font-size: 1.5rem; }
   .students tr > * { padding: .3rem .45rem; }
@@ -309,13 +311,14 @@ std::string per_cent(std::int64_t part, std::int64_t whole) {
 }
 
 std::string problems_section(const Overview& overview) {
-  if (overview.problems.empty()) return {};
+  const auto is_graded = [](const OverviewProblem& problem) { return problem.total > 0; };
+  if (std::ranges::none_of(overview.problems, is_graded)) return {};
   std::string text =
       "<section class=\"passed-area\">\n<h2>Passed</h2>\n<p class=\"quiet\">Submissions with every "
       "case of a problem "
       "right, of all that were graded.</p>\n<table class=\"shares\">\n<tbody>\n";
   for (const OverviewProblem& problem : overview.problems) {
-    const bool any = problem.total > 0;
+    const bool any = is_graded(problem);
     const double share =
         any ? 100 * static_cast<double>(problem.passed) / static_cast<double>(problem.total) : 0;
     text += fmt::format(
@@ -464,8 +467,10 @@ std::string class_html(const Overview& overview) {
   const std::string title = overview.title.empty() ? overview.rubric : overview.title;
   std::string body = head(overview) + "<main>\n";
   if (!overview.rows.empty()) {
-    body += "<div class=\"summary\">\n" + points_section(overview) + problems_section(overview) +
-            mistakes_section(overview) + "</div>\n";
+    const bool is_long = overview.problems.size() > most_upright && !overview.mistakes.empty();
+    body += fmt::format("<div class=\"summary{}\">\n", is_long ? " long" : "") +
+            points_section(overview) + problems_section(overview) + mistakes_section(overview) +
+            "</div>\n";
   }
   body += students_section(overview) + "</main>\n";
   return html_page(printable(title, 100) + ": " + counted_rows(std::ssize(overview.rows), overview),
