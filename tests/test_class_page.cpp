@@ -126,8 +126,8 @@ Overview five_students() {
   return counted_up(made);
 }
 
-/// 300 students: most do well, some nothing, each kind of flag.
-Overview large(std::size_t items) {
+/// Most do well, some nothing, each kind of flag.
+Overview large(std::size_t items, std::size_t students = 300) {
   Overview made = empty_class(items);
   const std::vector<std::string> first{"Ada",    "Björk",    "Chidi",    "Dorothea", "Émile",
                                        "Fatima", "Giovanni", "Hyun-woo", "Ingrid",   "João Pedro"};
@@ -140,7 +140,7 @@ Overview large(std::size_t items) {
     state = state * 1664525u + 1013904223u;
     return (state >> 16) % below;
   };
-  for (std::size_t i = 0; i < 300; ++i) {
+  for (std::size_t i = 0; i < students; ++i) {
     const std::string name = first[i % first.size()] + " " + last[draw(8)];
     if (i % 41 == 40) {
       add_absent(made, name);
@@ -166,7 +166,7 @@ Overview large(std::size_t items) {
                                        "transposed_weight",
                                        "one_step_late",
                                        "mean_instead_of_sum"};
-  for (std::int64_t count = 60; count > 2; count -= 2) {
+  for (std::int64_t count = std::ssize(made.rows) / 5; count > 0; count -= 2) {
     const std::string &problem = names[draw(static_cast<std::uint32_t>(items))],
                       &word = words[draw(7)];
     const bool known = std::ranges::any_of(made.mistakes, [&](const OverviewMistake& mistake) {
@@ -191,8 +191,7 @@ Overview full_marks() {
 
 /// Submissions alone: no roster says who they are.
 Overview without_roster() {
-  Overview made = large(6);
-  made.rows.resize(12);
+  Overview made = large(6, 12);
   for (OverviewRow& row : made.rows) row.name = row.id = row.email = "";
   return made;
 }

@@ -15,6 +15,7 @@ namespace prenorm::harness {
 namespace {
 
 constexpr std::size_t most_upright = 6;   // items whose names stand level above their columns
+constexpr std::size_t few_mistakes = 6;   // in all: they stand below the histogram
 constexpr std::size_t most_mistakes = 5;  // of a problem that are told; the others are counted
 
 constexpr std::string_view style = R"(
@@ -55,7 +56,7 @@ body { max-width: 90rem; } h1 small { display: block; font-size: 1rem; }
   border-bottom: 2px solid var(--line); }
 .students th:first-child { position: sticky; left: 0; z-index: 1; text-align: left;
   border-right: 1px solid var(--line); }
-.students thead th:first-child { z-index: 2; }
+.students thead th:first-child { z-index: 2; white-space: nowrap; }
 .students tbody th { font-weight: 600; } .students small { display: block; font-weight: 400; }
 .who, .flags, .item { width: max-content; max-width: 14rem; }
 .students .number .item { margin-left: auto; white-space: normal; max-width: 8rem; }
@@ -467,7 +468,7 @@ std::string class_html(const Overview& overview) {
   const std::string title = overview.title.empty() ? overview.rubric : overview.title;
   std::string body = head(overview) + "<main>\n";
   if (!overview.rows.empty()) {
-    const bool is_long = overview.problems.size() > most_upright && !overview.mistakes.empty();
+    const bool is_long = overview.mistakes.size() > few_mistakes;
     body += fmt::format("<div class=\"summary{}\">\n", is_long ? " long" : "") +
             points_section(overview) + problems_section(overview) + mistakes_section(overview) +
             "</div>\n";
