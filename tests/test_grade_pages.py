@@ -156,8 +156,10 @@ def test_a_class_is_printed_with_all_its_rows(chromium, pages):
     height = "document.querySelector('.students').getBoundingClientRect().height"
     opened(chromium, pages, "class_300_of_20")
     assert chromium.value(height) < 900
-    chromium.look(printed=True)
+    # As wide as a page of Letter across, with its margins of 10 mm.
+    chromium.look(width=979, printed=True)
     assert chromium.value(height) > 5000
+    assert chromium.value("document.documentElement.scrollWidth") <= 979
     pdf = chromium.pdf()
     assert pdf.startswith(b"%PDF")
     (pages / "class_300_of_20.pdf").write_bytes(pdf)

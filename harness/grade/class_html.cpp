@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <set>
 
 namespace prenorm::harness {
@@ -65,12 +66,12 @@ body { max-width: 90rem; } h1 small { display: block; font-size: 1rem; }
   max-height: 13rem; text-align: left; margin-bottom: .3rem; }
 .students .total { font-weight: 700; }
 .flags { list-style: none; margin: 0; padding: 0; max-width: 18rem; }
-.many .flags { max-width: 10rem; }
+.many .who { max-width: 12rem; } .many .flags { max-width: 10rem; }
 .hand { color: var(--mark); font-weight: 700; border-bottom: 2px dotted; cursor: help; }
 .by-hand li { margin: .2rem 0; }
 @media (max-width: 60rem) { .summary, .summary.long { display: block; } }
 @media (max-width: 40rem) {
-  body { margin: 1rem auto; } .who { max-width: 8rem; } .facts dd { font-size: 1.5rem; }
+  body { margin: 1rem auto; } .who, .many .who { max-width: 8rem; } .facts dd { font-size: 1.5rem; }
   .students tr > * { padding: .3rem .45rem; }
   .shares tr { display: grid; grid-template-columns: 1fr auto; align-items: center; }
   .shares th { grid-column: 1 / 3; width: auto; padding-bottom: 0; } .shares td { width: auto; }
@@ -78,7 +79,7 @@ body { max-width: 90rem; } h1 small { display: block; font-size: 1rem; }
 @page wide { size: landscape; margin: 10mm; }
 @media print {
   body { margin: 0; max-width: none; font-size: 10pt; } .by-students { page: wide; }
-  .students { overflow: visible; max-height: none; border: 0; font-size: 8pt; }
+  .students { overflow: visible; max-height: none; border: 0; } .students table { font-size: 7pt; }
   .students thead th, .students th:first-child { position: static; }
   .students tr > *, .students .many .number { padding: .15rem .3rem; print-color-adjust: exact;
     -webkit-print-color-adjust: exact; }
