@@ -16,20 +16,8 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 
 }  // namespace
 
-std::string points_text(double points) {
-  std::string text = fmt::format("{:.2f}", points);
-  while (text.ends_with('0')) text.pop_back();
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
 Tone tone_of(double earned, double points) {
   return earned >= points ? Tone::good : earned > 0 ? Tone::plain : Tone::bad;
-}
-
-std::string as_words(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name;
 }
 
 double worth(const GradedItem& item, const GradedGroup& group) {

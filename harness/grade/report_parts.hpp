@@ -2,6 +2,7 @@
 #pragma once
 
 #include "grade/grading.hpp"
+#include "grade/words.hpp"
 #include "report/table.hpp"
 
 #include <string>
@@ -9,14 +10,8 @@
 
 namespace prenorm::harness {
 
-/// At most two digits behind the point, and none that say nothing.
-std::string points_text(double points);
-
 /// Good where all points are earned, bad where none is.
 Tone tone_of(double earned, double points);
-
-/// "halves_instead_of_neighbours" as words.
-std::string as_words(std::string name);
 
 /// A group's part of its item's points: what it earns where all of it passes. 0 for a group of
 /// which nothing could be asked.
