@@ -21,6 +21,7 @@ void add_list(CLI::App& app, Action& chosen);
 void add_show(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_grade(CLI::App& app, Action& chosen);
+void add_gradebook(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
 void add_fixtures(CLI::App& app, Action& chosen);
 void add_mistakes(CLI::App& app, Action& chosen);

@@ -1,6 +1,6 @@
 // The page that a student opens: what was earned, what failed, why, and how to see it again.
 #include "grade/error_picture.hpp"
-#include "grade/grading.hpp"
+#include "grade/report_parts.hpp"
 #include "report/page.hpp"
 #include "report/text.hpp"
 
@@ -13,8 +13,7 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr std::size_t most_pictured = 8;  // failing cases of a problem; the others have numbers
-constexpr std::size_t most_lines = 60;    // of a compiler's message
+constexpr std::size_t most_lines = 60;  // of a compiler's message
 
 constexpr std::string_view style = R"(
 body { max-width: 64rem; }
@@ -65,10 +64,6 @@ std::string outside(std::string_view text, std::size_t limit = 1000) {
 }
 
 std::string counted_cases(std::size_t count) { return counted(count, "case"); }
-
-std::string points_text(double points) {
-  return fmt::format("{:g}", std::round(points * 100) / 100);
-}
 
 /// "1 point", "2.5 points".
 std::string of_points(double points) {
