@@ -75,10 +75,10 @@ Columns columns_of(const CsvRow& head) {
   if (!columns[submission]) columns[submission] = columns[id];
   if (!columns[submission]) {
     std::vector<std::string> found;
-    for (const std::string& cell : head.cells) found.push_back("'" + printable(cell, 40) + "'");
+    for (const std::string& cell : head.cells) found.push_back(printable(cell, 40));
     refuse(head.line,
            "no column 'submission' (the names of files or folders), and no 'id'; the columns are " +
-               printable(joined(found), 300));
+               joined(found));
   }
   return columns;
 }
@@ -93,8 +93,10 @@ Student student_of(const CsvRow& row, const Columns& columns) {
     student.submission.pop_back();
   }
   if (student.name.empty()) {
-    const std::string first = cell(first_name), last = cell(last_name);
-    student.name = first + (first.empty() || last.empty() ? "" : " ") + last;
+    student.name = cell(first_name);
+    const std::string last = cell(last_name);
+    if (!student.name.empty() && !last.empty()) student.name += ' ';
+    student.name += last;
   }
   if (student.submission.empty()) refuse(row.line, "the field of the submission's name is empty");
   return student;
