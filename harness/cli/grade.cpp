@@ -16,10 +16,12 @@ namespace fs = std::filesystem;
 struct Options {
   GradeSettings how;
   ClassOptions many;
+  std::string executor;
   std::vector<std::string> submissions;
   bool verbose = false, no_color = false;
   std::string json, junit, html, instructor;
   unsigned jobs = processors();
+  bool jobs_given = false;
 
   std::vector<std::string> reports() const {
     std::vector<std::string> paths{json, junit, html, instructor};
@@ -65,13 +67,15 @@ int grade_one(Options options) {
 int grade(Options options) {
   // No other process of this user reads our memory, where the answers are.
   ::prctl(PR_SET_DUMPABLE, 0);
+  options.many.jobs = options.jobs;
   if (!options.many.planned.empty()) return grade_planned(options.many);
   if (!options.many.gradebook.empty()) {
     if (!options.reports().empty()) {
       throw UsageError("reports are of one submission; of a class: prenorm gradebook " +
                        options.many.gradebook + " --help");
     }
-    options.many.jobs = options.jobs;
+    // The login node's processors say nothing of a task's.
+    if (options.many.slurm && !options.jobs_given) options.many.jobs = 1;
     return grade_class(options.submissions, options.how, options.many);
   }
   if (options.submissions.empty()) throw UsageError("no submission: name its file or folder");
@@ -138,6 +142,17 @@ void add_grade(CLI::App& app, Action& chosen) {
   command
       .add_option("--work", many.work, "For what is not in the gradebook yet (default: beside it)")
       ->type_name("FOLDER");
+  command
+      .add_option("--executor", options->executor, "local (default), or slurm: as array jobs of it")
+      ->check(CLI::IsMember({"local", "slurm"}).description(""))
+      ->type_name("KIND");
+  add_repeatable(command, "--slurm-option", many.slurm_options,
+                 "Handed to sbatch: --slurm-option=--partition=short")
+      ->type_name("OPTION");
+  command
+      .add_option("--batch", many.batch, "Submissions of one of Slurm's tasks (default: by number)")
+      ->check(whole_number())
+      ->type_name("N");
   // What the graders of a class are started with.
   command.add_option("--planned", many.planned)->group("");
   command.add_option("--number", many.number)->group("");
@@ -162,7 +177,11 @@ void add_grade(CLI::App& app, Action& chosen) {
       "  prenorm grade ./alice --problem 'ffn_*' --no-hidden      some of it, quickly\n\n"
       "Exit code: 0 all passed, 1 something failed, 2 a word or file that cannot be used,\n"
       "3 nothing ran");
-  command.callback([options, &chosen] { chosen = [options] { return grade(*options); }; });
+  command.callback([options, &command, &chosen] {
+    options->many.slurm = options->executor == "slurm";
+    options->jobs_given = command.get_option("--jobs")->count() > 0;
+    chosen = [options] { return grade(*options); };
+  });
 }
 
 }  // namespace prenorm::harness

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <numeric>
+#include <sstream>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -64,10 +66,10 @@ class ClassRun {
   int run() {
     keep_course();
     if (options_.regrade) mark_again();
-    collect_leftovers();
-    const std::vector<PlannedSubmission> todo = ungraded();
-    unchanged_ = class_.size() - todo.size() - graded_;
-    if (!todo.empty()) execute(todo);
+    const std::size_t before = ungraded().size();
+    unchanged_ = class_.size() - before;
+    take_up_or_clear();
+    if (const std::vector<PlannedSubmission> todo = ungraded(); !todo.empty()) begin(todo);
     std::error_code ignored;
     fs::remove_all(work_, ignored);
     progress_.clear();
@@ -131,14 +133,34 @@ class ClassRun {
             false};
   }
 
-  /// Results of an earlier run that was ended before it could take them.
-  void collect_leftovers() {
-    const std::optional<Plan> plan = read_plan(work_);
-    if (plan) {
-      for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
-    }
+  /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
+  void take_up_or_clear() {
     std::error_code ignored;
+    if (const std::optional<Plan> plan = read_plan(work_)) {
+      for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
+      if (has_slurm_jobs(work_)) {
+        if (options_.slurm && plan->exam == exam_) {
+          go_on(*plan);
+        } else {
+          cancel_slurm_jobs(work_);
+        }
+      }
+    }
     fs::remove_all(work_, ignored);
+  }
+
+  /// With what is still wanted of an earlier plan.
+  void go_on(const Plan& plan) {
+    std::map<std::string, std::string> wanted;
+    for (const PlannedSubmission& submission : ungraded()) {
+      wanted[submission.name] = submission.files;
+    }
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < plan.submissions.size(); ++i) {
+      const auto found = wanted.find(plan.submissions[i].name);
+      if (found != wanted.end() && found->second == plan.submissions[i].files) numbers.push_back(i);
+    }
+    execute(plan, numbers);
   }
 
   /// Puts a result into the gradebook, if there is one that fits; the reason where none does.
@@ -150,7 +172,12 @@ class ClassRun {
     const PlannedSubmission& submission = found->second;
     if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
     if (result->files != submission.files) return "was changed while it was graded";
-    Grading grading = grading_of(result->grading);
+    Grading grading;
+    try {
+      grading = grading_of(result->grading);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
     grading.submission = submission.name;
     book_.put(entry_of(submission), grading);
     ++graded_;
@@ -171,14 +198,25 @@ class ClassRun {
     say_done(submission.name + " is NOT graded: " + entry.failure);
   }
 
-  void execute(const std::vector<PlannedSubmission>& todo) {
+  void begin(const std::vector<PlannedSubmission>& todo) {
     const Plan plan{settings_record(settings_), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
-    std::vector<std::size_t> numbers;
-    for (std::size_t i = 0; i < todo.size(); ++i) numbers.push_back(i);
+    if (todo.size() > 1 && !settings_.no_hidden) draw_hidden_cases();
+    std::vector<std::size_t> numbers(todo.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    execute(plan, numbers);
+  }
+
+  void draw_hidden_cases() {
+    const fs::path part = work_ / "hidden.part";
+    fs::create_directories(part);
+    grader_.draw_into(part, options_.jobs);
+    fs::rename(part, work_ / "hidden");
+  }
+
+  void execute(const Plan& plan, const std::vector<std::size_t>& numbers) {
     begun_ = Clock::now();
-    todo_ = todo.size();
-    before_ = graded_;
+    todo_ += numbers.size();
     Events events;
     events.done = [&](std::size_t number) {
       const std::string why = take(plan, number);
@@ -187,9 +225,16 @@ class ClassRun {
     events.failed = [&](std::size_t number, const std::string& why) {
       fail(plan.submissions[number], why);
     };
+    events.waiting = [this] { show_progress(); };
     events.say = [this](const std::string& line) { say(line); };
     show_progress();
-    execute_locally(work_, numbers, {options_.jobs, options_.retries, work_ / "tmp"}, events);
+    if (options_.slurm) {
+      execute_on_slurm(work_, numbers,
+                       {options_.slurm_options, options_.jobs, options_.retries, options_.batch},
+                       events);
+    } else {
+      execute_locally(work_, numbers, {options_.jobs, options_.retries, work_ / "tmp"}, events);
+    }
   }
 
   void say(const std::string& text) {
@@ -206,7 +251,7 @@ class ClassRun {
     }
   }
 
-  std::size_t finished() const { return graded_ - before_ + failures_.size(); }
+  std::size_t finished() const { return graded_ + failures_.size(); }
 
   void show_progress() {
     constexpr std::size_t width = 20;
@@ -252,9 +297,57 @@ class ClassRun {
   fs::path work_;
   Progress progress_;
   Clock::time_point begun_;
-  std::size_t todo_ = 0, before_ = 0, graded_ = 0, unchanged_ = 0, with_failures_ = 0;
+  std::size_t todo_ = 0, graded_ = 0, unchanged_ = 0, with_failures_ = 0;
   std::vector<std::string> failures_;
 };
+
+int grade_number(const fs::path& folder, const Plan& plan, std::size_t number) {
+  if (number >= plan.submissions.size()) {
+    throw UsageError(folder.string() + ": has no submission " + std::to_string(number));
+  }
+  const std::string& path = plan.submissions[number].path;
+  GradeSettings settings = settings_of(plan.settings);
+  Grader grader(settings, 1, nullptr);
+  if (fs::exists(folder / "hidden")) grader.take_drawn(folder / "hidden");
+  PlannedResult result;
+  result.files = files_digest(path);
+  result.exam = grader.exam_digest();
+  result.grading = grading_record(grader.grade_any(path));
+  write_result(folder, number, result);
+  // Whoever started this waits for a byte.
+  constexpr int parent = 3;
+  if (::fcntl(parent, F_GETFD) >= 0 && ::write(parent, "", 1) != 1) return 1;
+  return 0;
+}
+
+/// A task of Slurm's. One that is started again leaves alone what has a result.
+int grade_part(const fs::path& folder, const Plan& plan, const ClassOptions& options) {
+  std::size_t array = 0, task = 0;
+  char dot = 0;
+  std::istringstream words(options.part);
+  words >> array >> dot >> task;
+  const auto numbers = slurm_part(folder, array, task);
+  if (!numbers) throw UsageError(folder.string() + ": has no part " + options.part);
+  std::vector<std::size_t> left;
+  for (const std::size_t number : *numbers) {
+    if (!fs::exists(result_file(folder, number))) left.push_back(number);
+  }
+  const TemporaryFolder temporary;
+  int code = 0;
+  Events events;
+  events.done = [&](std::size_t number) {
+    print(plan.submissions.at(number).name + ": graded\n");
+    std::fflush(stdout);
+  };
+  events.failed = [&](std::size_t number, const std::string& why) {
+    print(plan.submissions.at(number).name + ": NOT graded: " + why + "\n");
+    std::fflush(stdout);
+    write_failure(folder, number, why);
+    code = 1;
+  };
+  execute_locally(folder, left, {options.jobs, options.retries, temporary.path()}, events);
+  return code;
+}
 
 }  // namespace
 
@@ -276,22 +369,8 @@ int grade_planned(const ClassOptions& options) {
   if (::chdir(plan->folder.c_str()) != 0) {
     throw UsageError(plan->folder + ": cannot be entered here");
   }
-  const std::size_t number = options.number.value_or(0);
-  if (number >= plan->submissions.size()) {
-    throw UsageError(folder.string() + ": has no submission " + std::to_string(number));
-  }
-  const PlannedSubmission& submission = plan->submissions[number];
-  GradeSettings settings = settings_of(plan->settings);
-  Grader grader(settings, 1, nullptr);
-  PlannedResult result;
-  result.files = files_digest(submission.path);
-  result.exam = grader.exam_digest();
-  result.grading = grading_record(grader.grade_any(submission.path));
-  write_result(folder, number, result);
-  // Whoever started this waits for a byte.
-  constexpr int parent = 3;
-  if (::fcntl(parent, F_GETFD) >= 0 && ::write(parent, "", 1) != 1) return 1;
-  return 0;
+  return options.part.empty() ? grade_number(folder, *plan, options.number.value_or(0))
+                              : grade_part(folder, *plan, options);
 }
 
 }  // namespace prenorm::harness

@@ -13,9 +13,14 @@ struct ClassOptions {
   unsigned retries = 2;
   bool regrade = false;
 
+  bool slurm = false;
+  std::vector<std::string> slurm_options;  // for sbatch
+  std::size_t batch = 0;                   // submissions of a task; 0: by their number
+
   // Of the processes that this starts.
-  std::string planned;  // the plan's folder
-  std::optional<std::size_t> number, part;
+  std::string planned;                // the plan's folder
+  std::optional<std::size_t> number;  // of a submission
+  std::string part;                   // "2.7": of Slurm's arrays and tasks
 };
 
 /// Grades what the gradebook has not, or another version of. Returns the exit code.

@@ -25,6 +25,26 @@ struct LocalOptions {
   std::filesystem::path temporary;  // for copies and builds
 };
 
+struct SlurmOptions {
+  std::vector<std::string> options;  // for sbatch
+  unsigned jobs = 1;                 // submissions at a time, and processors, of a task
+  unsigned retries = 2;              // of what a task that died has left
+  std::size_t batch = 0;             // submissions of a task; 0: by their number
+};
+
+/// Grades them as array jobs of Slurm, whose nodes see the folder under the same path. Jobs that
+/// another process has submitted from this folder are taken up. Throws UsageError where Slurm
+/// refuses.
+void execute_on_slurm(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
+                      const SlurmOptions& options, const Events& events);
+
+/// Whether something of the folder was handed to Slurm; ends all of that.
+bool has_slurm_jobs(const std::filesystem::path& folder);
+void cancel_slurm_jobs(const std::filesystem::path& folder);
+/// The submissions of a task of an array; nothing where there is no such.
+std::optional<std::vector<std::size_t>> slurm_part(const std::filesystem::path& folder,
+                                                   std::size_t array, std::size_t task);
+
 /// Grades them here, `jobs` at a time, each in a process that ends with this one.
 void execute_locally(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
                      const LocalOptions& options, const Events& events);

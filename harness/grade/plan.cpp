@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <stdexcept>
 #include <unistd.h>
 
@@ -14,19 +15,17 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-std::optional<std::string> text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(stream), {});
-}
-
 [[noreturn]] void cannot_write(const fs::path& file) {
   throw std::runtime_error("cannot write " + file.string() + ": " + std::strerror(errno));
 }
 
-/// Under another name first: the file is there as a whole or not at all.
+}  // namespace
+
+// Under another name first, and on the disk before it has its own.
 void write_whole(const fs::path& file, std::string_view text) {
-  const fs::path part = file.string() + ".part";
+  // A task that a cluster gave up may still run beside the one in its place.
+  static const unsigned own = std::random_device()();
+  const fs::path part = file.string() + "." + std::to_string(own) + ".part";
   const int target = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (target < 0) cannot_write(part);
   bool good = true;
@@ -40,7 +39,11 @@ void write_whole(const fs::path& file, std::string_view text) {
   if (!good || ::rename(part.c_str(), file.c_str()) != 0) cannot_write(file);
 }
 
-}  // namespace
+std::optional<std::string> read_whole(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
 
 void write_plan(const fs::path& folder, const Plan& plan) {
   std::error_code failed;
@@ -63,7 +66,7 @@ void write_plan(const fs::path& folder, const Plan& plan) {
 }
 
 std::optional<Plan> read_plan(const fs::path& folder) try {
-  const auto text = text_of(folder / "plan.json"), paths = text_of(folder / "paths");
+  const auto text = read_whole(folder / "plan.json"), paths = read_whole(folder / "paths");
   if (!text || !paths) return std::nullopt;
   const Json object = Json::parse(*text);
   Plan plan;
@@ -99,6 +102,14 @@ std::optional<PlannedResult> read_result(const fs::path& folder, std::size_t num
     return std::nullopt;
   }
   return result;
+}
+
+void write_failure(const fs::path& folder, std::size_t number, const std::string& why) {
+  write_whole(result_file(folder, number).string() + ".failed", why);
+}
+
+std::optional<std::string> read_failure(const fs::path& folder, std::size_t number) {
+  return read_whole(result_file(folder, number).string() + ".failed");
 }
 
 }  // namespace prenorm::harness

@@ -5,6 +5,7 @@
 //   plan.json     how to grade, and the names; 0600, as the seed is in it
 //   paths         of the submissions, as they were given, each ended by a zero
 //   results/N     what came of submission N: complete where it is there
+//   hidden/       the hidden cases, drawn once; complete where it is there
 //   tmp/          for copies and builds
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prenorm::harness {
@@ -46,5 +48,14 @@ void write_result(const std::filesystem::path& folder, std::size_t number,
                   const PlannedResult& result);
 /// Nothing where there is none.
 std::optional<PlannedResult> read_result(const std::filesystem::path& folder, std::size_t number);
+
+/// Likewise why there is none, where a process that grades several has given one up.
+void write_failure(const std::filesystem::path& folder, std::size_t number, const std::string& why);
+std::optional<std::string> read_failure(const std::filesystem::path& folder, std::size_t number);
+
+/// Writes a file that is there as a whole or not at all. Throws std::runtime_error.
+void write_whole(const std::filesystem::path& file, std::string_view text);
+/// The whole file; nothing where there is none.
+std::optional<std::string> read_whole(const std::filesystem::path& file);
 
 }  // namespace prenorm::harness

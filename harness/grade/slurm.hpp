@@ -1,0 +1,52 @@
+// What is asked of Slurm: its own commands, by the options that its manuals promise.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// A task of a job array.
+struct SlurmTask {
+  std::string state;   // "RUNNING", "NODE_FAIL", ...
+  std::string node;    // empty before it has one
+  std::string reason;  // "TimeLimit", "NodeDown", "None", ...
+
+  /// It may still run, now or later: nothing is decided.
+  bool to_come() const;
+};
+
+class Slurm {
+ public:
+  /// `log` is a file for what its commands say on standard error.
+  explicit Slurm(std::filesystem::path log) : log_(std::move(log)) {}
+
+  /// Hands a script over as an array job with tasks 0 to `tasks` - 1; returns its number, with
+  /// ";cluster" behind it where Slurm names one. Nothing: Slurm cannot be reached just now. Throws
+  /// UsageError, with what sbatch says, where it refuses.
+  std::optional<std::string> submit(const std::filesystem::path& script, const std::string& name,
+                                    std::size_t tasks, const std::filesystem::path& logs,
+                                    const std::vector<std::string>& options);
+  /// The number of this user's job of that name; nothing: there is none.
+  std::optional<std::string> find(const std::string& name);
+
+  using Tasks = std::map<std::pair<std::string, std::size_t>, SlurmTask>;  // by job and index
+  /// All tasks of these jobs (numbers, with their names) that Slurm still knows of: ended ones are
+  /// forgotten after some time. Nothing: it does not answer; said() tells more.
+  std::optional<Tasks> tasks(const std::map<std::string, std::string>& jobs);
+
+  void cancel(const std::string& job);
+
+  /// The last command's words on standard error, on one line.
+  std::string said() const;
+
+ private:
+  int run(const std::vector<std::string>& command, std::string& output);
+  std::filesystem::path log_;
+};
+
+}  // namespace prenorm::harness
