@@ -81,16 +81,16 @@ class Course:
         words = ["--gradebook", "g.sqlite", "--jobs", jobs, *self.words, *words, "--", *chosen]
         return [program(), "grade", *(os.fsencode(str(word)) for word in words)]
 
-    def start(self, *words, **more):
+    def start(self, *words, stderr=subprocess.PIPE, **more):
         return subprocess.Popen(self.command(*words, **more), cwd=self.folder,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=stderr,
                                 env={**os.environ, "TMPDIR": str(self.scratch),
                                      **self.environment})
 
-    def finish(self, process, seconds=300):
+    def finish(self, process, seconds=1800):
         """(exit code, printed) of a grader that ends by itself and leaves nothing behind."""
         try:
-            printed = b"".join(process.communicate(timeout=seconds))
+            printed = b"".join(text or b"" for text in process.communicate(timeout=seconds))
         finally:
             process.kill()
         none_left()

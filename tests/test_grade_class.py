@@ -495,32 +495,59 @@ def test_results_that_nobody_took(gated, graded_once):
     before = gated.gate.begun()
     code, printed = gated.grade()
     assert code == 1 and "4 graded, 0 unchanged, 0 not graded" in printed
-    assert gated.gate.begun() == {**before, 0: 2, 1: 2, 2: 1}  # ann, cy, dee; ben's was there
+    again = gated.gate.begun()
+    assert sum(again.values()) - sum(before.values()) == 3  # ben's was there
+    assert "[4/4]" in printed and "[5/4]" not in printed and "/0]" not in printed
     (gated.folder / "subs/ann/late.txt").unlink()
     gated.grade()
     same(gated, graded_once)
 
 
-def without_room(course, size, folder, command):
-    """The command where there is a disk of `size` bytes at `folder`, and its gradebook's copy."""
-    words = ["bwrap", "--dev-bind", "/", "/", "--size", size, "--tmpfs", folder, "--chdir",
-             course.folder, *command]
-    return subprocess.run([str(word) if not isinstance(word, bytes) else word for word in words],
-                          capture_output=True, text=True, timeout=300,
+def on_small_disk(course, size, script, *words):
+    """A shell's script where the course's folder "small" is a disk of `size` bytes."""
+    if subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"]).returncode != 0:
+        pytest.skip("no bubblewrap to make a small disk with")
+    (course.folder / "small").mkdir()
+    command = ["bwrap", "--dev-bind", "/", "/", "--size", str(size), "--tmpfs",
+               course.folder / "small", "--chdir", course.folder, "sh", "-c", script, "sh", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300,
                           env={**os.environ, "TMPDIR": str(course.scratch)})
 
 
-def test_a_full_disk(fresh, graded_once):
-    if subprocess.run(["bwrap", "--dev-bind", "/", "/", "true"]).returncode != 0:
-        pytest.skip("no bubblewrap to make a small disk with")
-    small = fresh.folder / "small"
-    small.mkdir()
+def test_no_room_for_the_work(fresh, graded_once):
     # The copies of the libraries do not fit; the README does.
-    done = without_room(fresh, 300_000, small, fresh.command("--work", "small/work"))
+    done = on_small_disk(fresh, 300_000, '"$@"', *fresh.command("--work", "small/work"))
     assert done.returncode == 2, done.stderr
-    assert "No space left on device" in done.stderr
-    assert re.search(r"not graded: ann: the grader ended: .*No space left on device", done.stdout)
+    assert re.search("not graded: ann: the grader ended: .*No space left on device", done.stdout)
     assert "4 submissions: 1 graded, 0 unchanged, 3 not graded" in done.stdout
     code, printed = fresh.grade()
     assert code == 1 and "3 graded, 1 unchanged, 0 not graded" in printed
+    same(fresh, graded_once)
+
+
+def test_no_room_for_the_gradebook(fresh, graded_once):
+    command = fresh.command("--work", "g.sqlite.work")
+    command[command.index(b"g.sqlite")] = b"small/g.sqlite"
+    script = '"$@"; code=$?; ls small >&2; cp small/g.sqlite* . || exit 99; exit $code'
+    done = on_small_disk(fresh, 250_000, script, *command)
+    assert done.returncode == 2, done.stderr
+    assert "disk is full" in done.stderr or "disk I/O error" in done.stderr, done.stderr
+    code, printed = fresh.grade()
+    assert code == 1 and " 0 not graded" in printed
+    same(fresh, graded_once)
+
+
+def test_a_folder_for_the_work(fresh, graded_once):
+    thesis = fresh.folder / "mine/thesis.tex"
+    thesis.parent.mkdir()
+    thesis.write_text("the only copy\n")
+    for words in (["--work", "mine"], ["--work", "rubric.toml"]):
+        code, printed = fresh.grade(*words)
+        assert code == 2 and f"{words[1]}: has files that no grader of a class made" in printed
+    assert thesis.read_text() == "the only copy\n"
+    (fresh.folder / "empty").mkdir()
+    for words in (["--work", "empty"], ["--work", "new/folder", "--regrade"]):
+        code, printed = fresh.grade(*words)
+        assert code == 1 and "4 graded" in printed
+        assert not (fresh.folder / words[1]).exists()
     same(fresh, graded_once)
