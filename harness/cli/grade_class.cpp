@@ -66,10 +66,11 @@ class ClassRun {
   int run() {
     keep_course();
     if (options_.regrade) mark_again();
-    const std::size_t before = ungraded().size();
-    unchanged_ = class_.size() - before;
+    todo_ = ungraded().size();
     take_up_or_clear();
-    if (const std::vector<PlannedSubmission> todo = ungraded(); !todo.empty()) begin(todo);
+    std::vector<PlannedSubmission> todo = ungraded();
+    std::erase_if(todo, [this](const auto& each) { return failures_.contains(each.name); });
+    if (!todo.empty()) begin(todo);
     std::error_code ignored;
     fs::remove_all(work_, ignored);
     progress_.clear();
@@ -194,7 +195,7 @@ class ClassRun {
     Entry entry = entry_of(submission);
     entry.failure = printable(why);
     book_.put_failure(entry);
-    failures_.push_back(submission.name + ": " + entry.failure);
+    failures_[submission.name] = entry.failure;
     say_done(submission.name + " is NOT graded: " + entry.failure);
   }
 
@@ -216,7 +217,7 @@ class ClassRun {
 
   void execute(const Plan& plan, const std::vector<std::size_t>& numbers) {
     begun_ = Clock::now();
-    todo_ += numbers.size();
+    at_begin_ = finished();
     Events events;
     events.done = [&](std::size_t number) {
       const std::string why = take(plan, number);
@@ -260,10 +261,10 @@ class ClassRun {
     std::string text = fmt::format("[{:-<{}}] {}/{}, {} with failures", std::string(filled, '#'),
                                    width, done, todo_, with_failures_);
     if (!failures_.empty()) text += fmt::format(", {} not graded", failures_.size());
-    if (done > 0 && done < todo_) {
+    if (done > at_begin_ && done < todo_) {
       const std::chrono::duration<double> since = Clock::now() - begun_;
       const double left =
-          since.count() / static_cast<double>(done) * static_cast<double>(todo_ - done);
+          since.count() / static_cast<double>(done - at_begin_) * static_cast<double>(todo_ - done);
       text += fmt::format(", about {} left", left < 90 ? fmt::format("{:.0f} s", left)
                                                        : fmt::format("{:.0f} min", left / 60));
     }
@@ -272,8 +273,9 @@ class ClassRun {
 
   int conclude() {
     print(fmt::format("{}: {} graded, {} unchanged, {} not graded\n",
-                      counted(class_.size(), "submission"), graded_, unchanged_, failures_.size()));
-    for (const std::string& failure : failures_) print("not graded: " + printable(failure) + "\n");
+                      counted(class_.size(), "submission"), graded_, class_.size() - todo_,
+                      failures_.size()));
+    for (const auto& [name, why] : failures_) print("not graded: " + name + ": " + why + "\n");
     if (!failures_.empty()) print("the same command tries these again\n");
     print("table and reports: prenorm gradebook " + shell_word(options_.gradebook) + "\n");
     if (!failures_.empty()) return 2;
@@ -297,8 +299,8 @@ class ClassRun {
   fs::path work_;
   Progress progress_;
   Clock::time_point begun_;
-  std::size_t todo_ = 0, graded_ = 0, unchanged_ = 0, with_failures_ = 0;
-  std::vector<std::string> failures_;
+  std::size_t todo_ = 0, at_begin_ = 0, graded_ = 0, with_failures_ = 0;
+  std::map<std::string, std::string> failures_;  // by name: why it is not graded
 };
 
 int grade_number(const fs::path& folder, const Plan& plan, std::size_t number) {
