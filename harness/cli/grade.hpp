@@ -47,6 +47,11 @@ class Grader {
   /// seed. Two gradings by the same exam need not be done twice.
   std::string exam_digest() const;
 
+  /// Draws the hidden cases into that folder: all graders that are told of it ask the same ones,
+  /// and none draws them again.
+  void draw_into(const std::filesystem::path& folder, unsigned jobs);
+  void take_drawn(const std::filesystem::path& folder) { exam_.options.drawn = folder; }
+
   /// Runs a submission and judges it. Throws std::invalid_argument where it is nothing that can be
   /// made ready.
   Grading grade(const std::filesystem::path& submission);

@@ -172,7 +172,12 @@ class ClassRun {
     const PlannedSubmission& submission = found->second;
     if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
     if (result->files != submission.files) return "was changed while it was graded";
-    Grading grading = grading_of(result->grading);
+    Grading grading;
+    try {
+      grading = grading_of(result->grading);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
     grading.submission = submission.name;
     book_.put(entry_of(submission), grading);
     ++graded_;
@@ -196,9 +201,17 @@ class ClassRun {
   void begin(const std::vector<PlannedSubmission>& todo) {
     const Plan plan{settings_record(settings_), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
+    if (todo.size() > 1 && !settings_.no_hidden) draw_hidden_cases();
     std::vector<std::size_t> numbers(todo.size());
     std::iota(numbers.begin(), numbers.end(), std::size_t{0});
     execute(plan, numbers);
+  }
+
+  void draw_hidden_cases() {
+    const fs::path part = work_ / "hidden.part";
+    fs::create_directories(part);
+    grader_.draw_into(part, options_.jobs);
+    fs::rename(part, work_ / "hidden");
   }
 
   void execute(const Plan& plan, const std::vector<std::size_t>& numbers) {
@@ -295,6 +308,7 @@ int grade_number(const fs::path& folder, const Plan& plan, std::size_t number) {
   const std::string& path = plan.submissions[number].path;
   GradeSettings settings = settings_of(plan.settings);
   Grader grader(settings, 1, nullptr);
+  if (fs::exists(folder / "hidden")) grader.take_drawn(folder / "hidden");
   PlannedResult result;
   result.files = files_digest(path);
   result.exam = grader.exam_digest();

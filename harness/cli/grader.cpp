@@ -2,6 +2,7 @@
 
 #include "cli/runner.hpp"
 #include "grade/digest.hpp"
+#include "grade/drawn.hpp"
 #include "report/text.hpp"
 
 #include <algorithm>
@@ -95,6 +96,7 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   result.python = settings.python;
   for (const File& file : exam.files)
     result.hidden.push_back(fs::absolute(file.path).parent_path());
+  if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));
   std::ranges::sort(result.hidden);
   const auto same = std::ranges::unique(result.hidden);
   result.hidden.erase(same.begin(), same.end());
@@ -195,6 +197,12 @@ std::string Grader::exam_digest() const {
   for (const File& file : exam_.files) digest.add(file.problem).add_file(file.path);
   digest.add(exam_.options.hidden ? std::to_string(exam_.options.seed) : "no hidden cases");
   return digest.hex();
+}
+
+void Grader::draw_into(const fs::path& folder, unsigned jobs) {
+  exam_.options.jobs = jobs;
+  std::vector<SolutionPool> pools = make_pools(jobs);
+  write_drawn(folder, exam_, draw_hidden(exam_, pools, false));
 }
 
 Grading Grader::grade(const fs::path& path) {

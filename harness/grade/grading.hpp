@@ -73,6 +73,8 @@ struct GradeOptions {
   bool hidden = true;   // false: leave out hidden groups, and their shares
   Selection selection;  // problems, cases, dtypes to look at; fixtures
   unsigned jobs = 1;
+  /// A folder with this exam's hidden cases (grade/drawn.hpp); empty: they are drawn anew.
+  std::filesystem::path drawn;
   std::string repeat;  // "prenorm grade DIR --rubric NAME": what a line that repeats begins with
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
 };

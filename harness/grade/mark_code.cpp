@@ -1,6 +1,6 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "cli/parallel.hpp"
-#include "cli/runner.hpp"
+#include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
 #include "grade/marks.hpp"
 
@@ -92,34 +92,16 @@ class Run {
     bool used = false;
   };
 
-  /// Hidden cases of all problems, on all threads, the large ones first.
+  /// Hidden cases of all problems; those that were kept have no tf32 tolerances.
   void draw() {
-    struct Place {
-      std::size_t part, number;
-      std::int64_t elements;
-    };
-    std::vector<Place> places;
-    for (std::size_t i = 0; i < exam_.parts.size(); ++i) {
-      const ExamPart& part = exam_.parts[i];
-      for (std::size_t number = 0; number < part.questions.size(); ++number) {
-        const Question& question = part.questions[number];
-        if (question.hidden) places.push_back({i, number, question.stored->elements()});
+    const std::filesystem::path& kept = exam_.options.drawn;
+    DrawnCases drawn =
+        kept.empty() || tf32_ ? draw_hidden(exam_, pools_, tf32_) : read_drawn(kept, exam_);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      for (std::size_t number = 0; number < drawn[i].size(); ++number) {
+        markers_[i]->drawn(number, std::move(drawn[i][number]));
       }
     }
-    std::ranges::stable_sort(places, std::greater<>(), &Place::elements);
-    YardstickNames names;
-    if (!tf32_) names.textbook_tf32.clear();
-    std::atomic<std::size_t> done = 0;
-    in_parallel(places.size(), exam_.options.jobs, [&](std::size_t i, std::size_t thread) {
-      const Place& place = places[i];
-      const ExamPart& part = exam_.parts[place.part];
-      const Question& question = part.questions[place.number];
-      const LoadedCase stored = load_case(*question.file->fixture, *question.stored);
-      markers_[place.part]->drawn(
-          place.number, hidden_case(part.problem, part.file->fixture->signature(), stored,
-                                    yardsticks(pools_[thread], names), exam_.options.seed));
-      progress("drawing hidden cases", ++done, places.size());
-    });
   }
 
   /// A worker for each problem: what one leaves behind in it, another does not find. Where workers

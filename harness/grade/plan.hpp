@@ -5,6 +5,7 @@
 //   plan.json     how to grade, and the names; 0600, as the seed is in it
 //   paths         of the submissions, as they were given, each ended by a zero
 //   results/N     what came of submission N: complete where it is there
+//   hidden/       the hidden cases, drawn once; complete where it is there
 //   tmp/          for copies and builds
 #pragma once
 
