@@ -601,8 +601,8 @@ def test_no_command_shows_help(program):
     assert done.returncode == 2 and "verify" in done.stderr
 
 
-COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "fixtures", "fixtures make",
-            "fixtures check", "fixtures calibrate"]
+COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "fixtures",
+            "fixtures make", "fixtures check", "fixtures calibrate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -614,7 +614,7 @@ def test_help_has_an_example(prenorm, command):
 
 def test_help_lists_what_there_is(prenorm):
     out = prenorm("--help")
-    for command in COMMANDS[:7]:
+    for command in COMMANDS[:8]:
         assert re.search(rf"^  {command} ", out, re.M)
     assert prenorm("--version").startswith("prenorm ")
 

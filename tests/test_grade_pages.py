@@ -1,8 +1,10 @@
 """Reports from outside: pages in a browser, JUnit's XML against its schema.
 
-test_grade_report.cpp leaves the pages and documents of hand-made gradings in PRENORM_PAGE_DIR.
+test_grade_report.cpp leaves the pages and documents of hand-made gradings in PRENORM_PAGE_DIR, and
+test_class_page.cpp those of hand-made classes.
 """
 
+import re
 import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
@@ -13,10 +15,13 @@ from conftest import folder
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["ordinary", "hostile", "secrets", "compile_error"]
+CLASSES = ["class_0", "class_0_of_20", "class_1", "class_5", "class_300_of_1", "class_300_of_20",
+           "class_ungraded", "class_full_marks", "class_no_roster", "class_hostile"]
 LOOKS = {
     "light": {},
     "dark": {"dark": True},
     "narrow": {"width": 360, "height": 800},
+    "narrow_dark": {"width": 360, "height": 800, "dark": True},
     "printed": {"printed": True},
 }
 
@@ -24,12 +29,12 @@ LOOKS = {
 @pytest.fixture(scope="module")
 def pages():
     made = folder("PRENORM_PAGE_DIR")
-    assert made.is_dir(), "test_harness --run_test=grade_report makes it"
+    assert made.is_dir(), "test_harness --run_test=grade_report,class_page makes it"
     return made
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PAGES + CLASSES)
 def test_a_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, page, look):
     chromium.look(**LOOKS[look])
     address = (pages / f"{page}.html").resolve().as_uri()
@@ -86,6 +91,106 @@ def test_failing_cases_are_printed_with_what_they_hold(chromium, pages):
     chromium.look(printed=True)
     assert chromium.value(height) > 3 * on_screen
     assert chromium.pdf().startswith(b"%PDF")
+
+
+# ---- The page of a class
+
+def opened(chromium, pages, page, **look):
+    chromium.look(**look)
+    chromium.open((pages / f"{page}.html").resolve().as_uri())
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("page", ["class_300_of_1", "class_300_of_20", "class_hostile"])
+def test_names_and_heads_stay_where_the_table_scrolls(chromium, pages, page, width):
+    opened(chromium, pages, page, width=width, height=800)
+    place = """(selector => {
+        const box = document.querySelector('.students');
+        box.scrollTo(0, 0);
+        const at = () => {
+            const seen = document.querySelector(selector).getBoundingClientRect();
+            return [seen.left, seen.top];
+        };
+        const before = at();
+        box.scrollTo(1e6, 1e6);
+        const after = at();
+        return [before[0] - after[0], before[1] - after[1], box.scrollLeft, box.scrollTop];
+    })"""
+    x, y, right, down = chromium.value(f"{place}('.students thead th')")
+    assert abs(x) < 1 and abs(y) < 1
+    x, y, _, _ = chromium.value(f"{place}('.students tbody th')")
+    assert abs(x) < 1 and abs(y - down) < 1
+    if page == "class_300_of_20":
+        assert down > 1000 and (right > 100 or width > 360)
+    # Half of a narrow window is left for points.
+    wide = chromium.value("document.querySelector('.students tbody th').offsetWidth")
+    assert wide <= width / 2
+
+
+@pytest.mark.parametrize("page", CLASSES)
+@pytest.mark.parametrize("width", [360, 1280])
+def test_texts_of_the_histogram_stand_apart_and_within(chromium, pages, page, width):
+    opened(chromium, pages, page, width=width)
+    boxes = chromium.value("""[...document.querySelectorAll('svg.points text')].map(text => {
+        const box = text.getBoundingClientRect();
+        return [text.textContent, box.left, box.top, box.right, box.bottom];
+    })""")
+    graded = chromium.value("[...document.querySelectorAll('dt')].find(dt => "
+                            "dt.textContent == 'graded').nextSibling.textContent")
+    assert bool(boxes) == (graded != "0")
+    if not boxes:
+        return
+    frame = chromium.value("""(() => {
+        const box = document.querySelector('svg.points').getBoundingClientRect();
+        return [box.left, box.top, box.right, box.bottom];
+    })()""")
+    for i, (text, left, top, right, bottom) in enumerate(boxes):
+        assert frame[0] <= left and right <= frame[2] and frame[1] - 1 <= top and bottom <= frame[3]
+        for other, *box in boxes[:i]:
+            # Lines of text have air above and below; 3 pixels of it may be shared.
+            apart = right <= box[0] or box[2] <= left or bottom - 3 <= box[1] or box[3] - 3 <= top
+            assert apart, (text, other)
+
+
+def test_a_class_is_printed_with_all_its_rows(chromium, pages):
+    height = "document.querySelector('.students').getBoundingClientRect().height"
+    opened(chromium, pages, "class_300_of_20")
+    assert chromium.value(height) < 900
+    # As wide as a page of Letter across, with its margins of 10 mm.
+    chromium.look(width=979, printed=True)
+    assert chromium.value(height) > 5000
+    assert chromium.value("document.documentElement.scrollWidth") <= 979
+    pdf = chromium.pdf()
+    assert pdf.startswith(b"%PDF")
+    (pages / "class_300_of_20.pdf").write_bytes(pdf)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_texts_of_a_class_stand_out_from_what_is_behind(chromium, pages, dark):
+    """The contrast that WCAG wants, 4.5, of every colour in the table; zebra lines included."""
+    opened(chromium, pages, "class_300_of_20", dark=dark)
+    pairs = chromium.value("""[...new Set([...document.querySelectorAll(
+            '.students td, .students th, .students .hand, .students .quiet')].map(cell => {
+        const style = getComputedStyle(cell);
+        const behind = getComputedStyle(cell.closest('td, th')).backgroundColor;
+        return [style.color, behind, style.opacity].join('|');
+    }))]""")
+    assert len(pairs) >= 8
+
+    def numbers(colour):
+        return [float(part) for part in re.findall(r"[0-9.]+", colour)[:3]]
+
+    def light(colour):
+        linear = [c / 12.92 if c <= .04045 else ((c + .055) / 1.055) ** 2.4
+                  for c in (part / 255 for part in colour)]
+        return sum(weight * c for weight, c in zip((.2126, .7152, .0722), linear))
+
+    for pair in pairs:
+        colour, behind, opacity = pair.split("|")
+        front, back, share = numbers(colour), numbers(behind), float(opacity)
+        mixed = [share * a + (1 - share) * b for a, b in zip(front, back)]
+        high, low = sorted((light(mixed), light(back)), reverse=True)
+        assert (high + .05) / (low + .05) >= 4.5, pair
 
 
 def test_the_page_of_a_real_grading(chromium, program, home, tmp_path):

@@ -1,42 +1,22 @@
-// The reports of a grading, for a student: the page and JUnit's XML. Nothing from outside breaks
-// them, and nothing of a hidden case but its status stands in them.
-//
-// Where PRENORM_PAGE_DIR names a folder, the pages and documents are left there, for
-// test_grade_pages.py to open in a browser and to hold against the schema.
+// The reports of a grading, for a student: the page, JUnit's XML, Markdown, annotations,
+// Gradescope's. Nothing from outside breaks them, and nothing of a hidden case but its status
+// stands in them.
 #include "grade/grading.hpp"
+#include "page_testing.hpp"
 #include "report/junit.hpp"
+#include "report/markdown.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <pugixml.hpp>
 
 using namespace prenorm::harness;
+using namespace prenorm::harness::testing;
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::size_t occurrences(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
-void leave(const std::string& name, const std::string& text) {
-  const char* folder = std::getenv("PRENORM_PAGE_DIR");
-  if (folder == nullptr || *folder == '\0') return;
-  std::filesystem::create_directories(folder);
-  std::ofstream(std::filesystem::path(folder) / name, std::ios::binary) << text;
-}
 
 GradedCase graded(const std::string& problem, const std::string& name, Status status,
                   const std::string& message = "", const std::string& dtype = "float32") {
@@ -210,10 +190,6 @@ Grading ordinary() {
   return grading;
 }
 
-const std::string evil =
-    "<script>alert('x')</script>\"'&<img src=http://example.org/x onerror=1>\x1b[2J\n\x01\xff"
-    "\u202egnp.exe\u2066 ]]> {} %s \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d";
-
 /// Everything that can come from outside is hostile, and very long.
 Grading hostile() {
   const std::string text = evil + std::string(20000, 'w') + "<b>end</b>";
@@ -317,23 +293,14 @@ BOOST_AUTO_TEST_CASE(the_page_says_what_was_earned_and_why_not) {
 
 BOOST_AUTO_TEST_CASE(the_page_needs_nothing_beside_itself) {
   for (const std::string& page : {grade_html(ordinary()), grade_html(hostile())}) {
-    for (const char* part : {"<script", "<img", "<iframe", "stylesheet", "@import", "url(h",
-                             "src=\"", "href=\"h", "href=\"/"}) {
-      BOOST_TEST(!contains(page, part), part);
-    }
+    check_needs_nothing(page);
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_page_escapes_all_that_comes_from_outside) {
   const std::string page = grade_html(hostile());
   leave("hostile.html", page);
-  BOOST_TEST(!contains(page, "<script"));
-  BOOST_TEST(!contains(page, "<img"));
-  BOOST_TEST(!contains(page, "<b>end"));
-  BOOST_TEST(!contains(page, "\u202e"));
-  BOOST_TEST(!contains(page, "\u2066"));
-  BOOST_TEST(contains(page, "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&#39;&amp;"));
-  for (const char c : page) BOOST_REQUIRE((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
+  check_is_escaped(page);
   // Every text is cut: 20000 bytes stand nowhere.
   BOOST_TEST(page.size() < 100000u);
   BOOST_TEST(!contains(page, std::string(4001, 'w')));
@@ -342,21 +309,7 @@ BOOST_AUTO_TEST_CASE(the_page_escapes_all_that_comes_from_outside) {
 BOOST_AUTO_TEST_CASE(the_page_has_elements_that_end_in_order) {
   for (const std::string& page : {grade_html(ordinary()), grade_html(hostile()),
                                   grade_html(with_secrets()), grade_html(Grading())}) {
-    std::vector<std::string> open;
-    for (std::size_t at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1)) {
-      const std::size_t end = page.find('>', at);
-      const std::string tag = page.substr(at + 1, end - at - 1);
-      const std::string word = tag.substr(0, tag.find_first_of(" /\n", 1));
-      if (word == "!DOCTYPE" || word == "meta" || word == "link" || tag.back() == '/') continue;
-      if (tag[0] != '/') {
-        open.push_back(word);
-        continue;
-      }
-      BOOST_REQUIRE(!open.empty());
-      BOOST_REQUIRE_EQUAL("/" + open.back(), tag);
-      open.pop_back();
-    }
-    BOOST_TEST(open.empty());
+    check_elements_end_in_order(page);
   }
 }
 
@@ -411,6 +364,11 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_built_says_so_with_its_lines) {
   BOOST_TEST(contains(page, "COMPILE_ERROR"));
   BOOST_TEST(contains(page, "expected &#39;;&#39;\n    3 | }\n      | ^\n"));
   pugi::xml_document document;
+  leave("compile_error.md", grade_markdown(grading));
+  leave("compile_error.json", grade_gradescope(grading, "visible"));
+  BOOST_TEST(contains(grade_annotations(grading),
+                      "::error title=carol%3A COMPILE_ERROR::solution.cpp:3:1: error: expected "
+                      "';'%0A    3 | }%0A      | ^\n"));
   const std::string junit = grade_junit(grading);
   leave("compile_error.xml", junit);
   BOOST_REQUIRE(document.load_string(junit.c_str()));
@@ -452,6 +410,94 @@ BOOST_AUTO_TEST_CASE(junit_is_well_formed_whatever_comes_from_outside) {
   for (const char c : text) BOOST_REQUIRE((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
   BOOST_TEST(!contains(text, "\u202e"));
   BOOST_TEST(text.size() < 20000u);
+}
+
+BOOST_AUTO_TEST_CASE(summaries_annotations_and_gradescope_s_results) {
+  const std::vector<std::pair<std::string, Grading>> gradings{
+      {"ordinary", ordinary()}, {"hostile", hostile()}, {"secrets", with_secrets()}};
+  for (const auto& [name, grading] : gradings) {
+    leave(name + ".md", grade_markdown(grading));
+    leave(name + ".json", grade_gradescope(grading, "visible"));
+  }
+  const std::string markdown = grade_markdown(ordinary());
+  BOOST_TEST(contains(markdown, "### `alice`: 1.5 of 6 points\n"));
+  BOOST_TEST(
+      contains(markdown, "| `rope` | 0.5 / 2 | 2/8 |\n| &emsp;`errors` | 0.5 / 0.5 | 2/2 |"));
+  BOOST_TEST(contains(markdown, "known mistake\\: halves instead of neighbours"));
+  BOOST_TEST(contains(markdown,
+                      "```\nprenorm grade alice --rubric cs336-2025 --problem rope "
+                      "--case three_batch_axes\n```"));
+  BOOST_TEST(contains(markdown, "**NOT_IMPLEMENTED** in all: `not implemented`"));
+
+  const std::string annotations = grade_annotations(ordinary());
+  BOOST_TEST(occurrences(annotations, "::error title=") == 4u);
+  BOOST_TEST(contains(annotations,
+                      "::error title=rope%3A 3 of 4 cases failed%2C 3 of 4 hidden::"
+                      "looks like a known mistake: halves instead of neighbours "
+                      "(agrees on 3 of 3 cases)%0AINCORRECT_NUMERICAL  three_batch"));
+  BOOST_TEST(occurrences(grade_annotations(hostile()), "\n") == 1u);
+
+  Grading grouped = ordinary();
+  for (GradedItem& item : grouped.items) {
+    for (GradedCase& graded : item.cases) graded.groups = {graded.hidden ? "fresh" : "float32"};
+  }
+  const std::string results = grade_gradescope(grouped, "after_published");
+  BOOST_TEST(contains(results, "1 of 4 hidden cases passed: 2 INCORRECT_NUMERICAL, 1 TIMEOUT."));
+  BOOST_TEST(occurrences(results, "\"visibility\": \"after_published\"") == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(no_report_for_students_tells_a_secret) {
+  const Grading grading = with_secrets();
+  Grading told = grading;
+  for (GradedCase& graded : told.items[0].cases) {
+    graded.hidden = false;
+    graded.groups = {"fresh"};
+  }
+  told.items[0].groups[0].hidden = false;
+  const auto reports = [](const Grading& of) {
+    return std::vector<std::string>{grade_markdown(of), grade_annotations(of),
+                                    grade_gradescope(of, "visible"), grade_table(of, false, 0)};
+  };
+  for (const std::string& report : reports(grading)) {
+    for (const std::string& secret : secrets) BOOST_TEST(!contains(report, secret), secret);
+  }
+  // The same cases, visible, do show all that.
+  for (const std::string& report : reports(told)) {
+    for (const char* shown : {"SECRETname", "SECRETmessage", "SECRETrepeat"}) {
+      BOOST_TEST(contains(report, shown), shown);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(text_in_markdown_stays_text) {
+  BOOST_TEST(markdown_code("x") == "`x`");
+  BOOST_TEST(markdown_code("a``b") == "```a``b```");
+  BOOST_TEST(markdown_code("`a") == "`` `a ``");
+  BOOST_TEST(markdown_code(" a ") == "`  a  `");
+  BOOST_TEST(markdown_code("  ") == "(empty)");
+  BOOST_TEST(markdown_code("a|b\n") == "`a|b\\n`");
+  BOOST_TEST(markdown_code("a|b", true) == "`a\\|b`");
+  BOOST_TEST(markdown_text("<b> [a](b) 1. *x*") == "\\<b\\> \\[a\\](b) 1\\. \\*x\\*");
+  BOOST_TEST(markdown_block(std::vector<std::string>{"```", "x"}) == "````\n```\nx\n````\n");
+}
+
+BOOST_AUTO_TEST_CASE(at_most_ten_annotations_the_last_of_which_counts) {
+  Grading grading;
+  for (int i = 0; i < 10; ++i) {
+    GradedItem item;
+    item.name = "item" + std::to_string(i);
+    item.problems = {item.name};
+    item.cases = {graded(item.name, "a", Status::timeout, "100 %\nlate")};
+    grading.items.push_back(item);
+  }
+  BOOST_TEST(!contains(grade_annotations(grading), "more problems"));
+  BOOST_TEST(contains(grade_annotations(grading), "%0A100 %25\\nlate%0Arepeat: "));
+  grading.items.push_back(grading.items.back());
+  grading.items.back().problems = {"other"};
+  grading.items.back().cases[0].result.problem = "other";
+  const std::string text = grade_annotations(grading);
+  BOOST_TEST(occurrences(text, "::error ") == 10u);
+  BOOST_TEST(contains(text, "::error title=2 more problems failed::"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

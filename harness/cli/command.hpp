@@ -21,6 +21,7 @@ void add_list(CLI::App& app, Action& chosen);
 void add_show(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_grade(CLI::App& app, Action& chosen);
+void add_gradescope(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
 void add_fixtures(CLI::App& app, Action& chosen);
 void add_mistakes(CLI::App& app, Action& chosen);
@@ -28,6 +29,9 @@ void add_diff(CLI::App& app, Action& chosen);
 void add_new(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_study(CLI::App& app, Action& chosen);
+
+/// --hidden-visibility, of what Gradescope shows.
+void add_hidden_visibility(CLI::App& command, std::string& visibility);
 
 /// The subcommands of `fixtures`.
 void add_fixtures_make(CLI::App& fixtures, Action& chosen);

@@ -19,15 +19,19 @@ struct Options {
   std::string executor;
   std::vector<std::string> submissions;
   bool verbose = false, no_color = false;
-  std::string json, junit, html, instructor;
+  std::string json, junit, html, markdown, gradescope, instructor;
+  std::string hidden_visibility = "visible";
+  bool annotations = false;
   unsigned jobs = processors();
   bool jobs_given = false;
 
   std::vector<std::string> reports() const {
-    std::vector<std::string> paths{json, junit, html, instructor};
+    std::vector<std::string> paths{json, junit, html, markdown, gradescope, instructor};
     std::erase(paths, "");
     return paths;
   }
+
+  bool report_on_output() const { return std::ranges::count(reports(), "-") > 0; }
 };
 
 void check_reports(const Options& options) {
@@ -35,7 +39,50 @@ void check_reports(const Options& options) {
   if (std::ranges::count(paths, "-") > 1) {
     throw UsageError("standard output (-) holds one report only");
   }
+  if (options.report_on_output() && options.annotations) {
+    throw UsageError("standard output (-) holds one report only, and --annotations go there too");
+  }
   for (const std::string& path : paths) require_writable(path);
+}
+
+/// Whether the runner of GitHub Actions reads what is printed.
+bool runs_in_actions() {
+  const char* actions = std::getenv("GITHUB_ACTIONS");
+  return actions != nullptr && std::string_view(actions) == "true";
+}
+
+/// As asked for; or where GitHub Actions reads standard output, and no report goes there.
+bool wants_annotations(const Options& options) {
+  if (options.annotations || !runs_in_actions()) return options.annotations;
+  if (!options.report_on_output()) return true;
+  std::fputs("prenorm: no annotations, as standard output holds a report\n", stderr);
+  return false;
+}
+
+/// The text between lines that make the runner of GitHub Actions take nothing in it for a command,
+/// which a submission's words could be. Nobody knows the word that ends this.
+std::string without_commands(const std::string& text) {
+  const std::string word = fmt::format("{:016x}{:016x}", fresh_seed(), fresh_seed());
+  return "::stop-commands::" + word + "\n" + text + "::" + word + "::\n";
+}
+
+void write_reports(const Options& options, const Grading& grading) {
+  const auto write = [](const std::string& path, const auto& text) {
+    if (!path.empty()) write_text(path, text());
+  };
+  write(options.json, [&] { return grade_json(grading, false); });
+  write(options.instructor, [&] { return grade_json(grading, true); });
+  write(options.junit, [&] { return grade_junit(grading); });
+  write(options.html, [&] { return grade_html(grading); });
+  write(options.markdown, [&] { return grade_markdown(grading); });
+  write(options.gradescope, [&] { return grade_gradescope(grading, options.hidden_visibility); });
+}
+
+void print_table(const Options& options, const Grading& grading, bool annotations) {
+  const std::string table =
+      grade_table(grading, wants_colour(options.no_color), terminal_width(), options.verbose);
+  print(annotations || runs_in_actions() ? without_commands(table) : table);
+  if (annotations) print(grade_annotations(grading));
 }
 
 int grade_one(Options options) {
@@ -53,14 +100,9 @@ int grade_one(Options options) {
   }
   progress.clear();
 
-  if (!options.json.empty()) write_text(options.json, grade_json(grading, false));
-  if (!options.instructor.empty()) write_text(options.instructor, grade_json(grading, true));
-  if (!options.junit.empty()) write_text(options.junit, grade_junit(grading));
-  if (!options.html.empty()) write_text(options.html, grade_html(grading));
-  const std::vector<std::string> reports = options.reports();
-  if (std::ranges::find(reports, "-") == reports.end()) {
-    print(grade_table(grading, wants_colour(options.no_color), terminal_width(), options.verbose));
-  }
+  write_reports(options, grading);
+  const bool annotations = wants_annotations(options);
+  if (!options.report_on_output()) print_table(options, grading, annotations);
   return exit_code(grading.results(true), true);
 }
 
@@ -107,7 +149,32 @@ void add_limits(CLI::App& command, Options& options) {
       ->type_name("GIB");
 }
 
+void add_reports(CLI::App& command, Options& options) {
+  const auto add = [&command](const char* name, std::string& path, const char* what) {
+    command.add_option(name, path, what)->type_name("FILE");
+  };
+  add("--json", options.json, "Write a report (-: to standard output)");
+  add("--junit", options.junit, "The same in JUnit's XML");
+  add("--html", options.html, "The same as a page");
+  add("--markdown", options.markdown, "A summary for a job (\"$GITHUB_STEP_SUMMARY\")");
+  add("--gradescope", options.gradescope, "Gradescope's results.json");
+  add_hidden_visibility(command, options.hidden_visibility);
+  command.add_flag("--annotations", options.annotations,
+                   "Failing problems as errors of GitHub Actions (where that runs, by itself)");
+  add("--instructor", options.instructor,
+      "JSON with the seed and what hidden cases gave: not for students");
+}
+
 }  // namespace
+
+void add_hidden_visibility(CLI::App& command, std::string& visibility) {
+  command
+      .add_option("--hidden-visibility", visibility,
+                  "Hidden groups are visible (default), after_due_date, after_published, hidden")
+      ->check(
+          CLI::IsMember({"visible", "after_due_date", "after_published", "hidden"}).description(""))
+      ->type_name("WHEN");
+}
 
 void add_grade(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
@@ -157,14 +224,7 @@ void add_grade(CLI::App& app, Action& chosen) {
   command.add_option("--planned", many.planned)->group("");
   command.add_option("--number", many.number)->group("");
   command.add_option("--part", many.part)->group("");
-  command.add_option("--json", options->json, "Write a report (-: to standard output)")
-      ->type_name("FILE");
-  command.add_option("--junit", options->junit, "The same in JUnit's XML")->type_name("FILE");
-  command.add_option("--html", options->html, "The same as a page")->type_name("FILE");
-  command
-      .add_option("--instructor", options->instructor,
-                  "JSON with the seed and what hidden cases gave: not for students")
-      ->type_name("FILE");
+  add_reports(command, *options);
   command.add_flag("--verbose", options->verbose, "Every failing case");
   command.add_flag("--no-color", options->no_color, "No colour, as with NO_COLOR set");
   command.footer(

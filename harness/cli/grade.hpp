@@ -24,6 +24,9 @@ struct GradeSettings {
 /// The rubric that is meant where none is named.
 inline constexpr const char* usual_rubric = "cs336-2025";
 
+/// A secret that nobody chose.
+std::uint64_t fresh_seed();
+
 /// For a grader in another process, and back.
 nlohmann::ordered_json settings_record(const GradeSettings& settings);
 GradeSettings settings_of(const nlohmann::ordered_json& record);

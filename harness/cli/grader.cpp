@@ -20,12 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// A secret that nobody chose.
-std::uint64_t fresh_seed() {
-  std::random_device system;
-  return (std::uint64_t{system()} << 32) | system();
-}
-
 /// The sandbox that was typed, or the best that works here; `note` says where that is not the best
 /// there is.
 SandboxKind choose_sandbox(const std::string& word, std::string& note) {
@@ -142,6 +136,11 @@ void add_words(Digest& digest, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::uint64_t fresh_seed() {
+  std::random_device system;
+  return (std::uint64_t{system()} << 32) | system();
+}
 
 Json settings_record(const GradeSettings& settings) {
   const Selection& selection = settings.selection;

@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
   Action chosen;
   add_verify(app, chosen);
   add_grade(app, chosen);
+  add_gradescope(app, chosen);
   add_bench(app, chosen);
   add_list(app, chosen);
   add_show(app, chosen);

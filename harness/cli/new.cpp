@@ -47,22 +47,6 @@ std::string filled(const std::string& pattern, const Words& words) {
   return text;
 }
 
-/// Throws unless it is an empty folder, or none yet.
-void require_empty(const fs::path& folder) {
-  std::error_code error;
-  const fs::file_status status = fs::status(folder, error);
-  if (!fs::exists(status)) return;
-  if (!fs::is_directory(status)) {
-    throw UsageError(folder.string() + ": that is a file; wanted a folder, empty or not yet there");
-  }
-  const bool empty = fs::is_empty(folder, error);
-  if (error) throw UsageError(folder.string() + ": " + error.message());
-  if (!empty) {
-    throw UsageError(folder.string() +
-                     ": the folder is not empty; wanted one that is, or not yet there");
-  }
-}
-
 bool grades(const Rubric& rubric, const std::string& problem) {
   return std::ranges::any_of(rubric.items, [&](const RubricItem& item) {
     return std::ranges::find(item.problems, problem) != item.problems.end();
@@ -138,7 +122,7 @@ std::vector<std::string> write_files(const fs::path& folder, const std::string& 
 
 int start(const Options& options) {
   const fs::path folder = options.folder;
-  require_empty(folder);
+  require_empty_folder(folder);
   const bool python = options.language == "python", device = options.language == "cuda";
   const std::string usual = python ? "cs336-2025" : "all";
   const std::string graded_by = options.rubric.empty() ? usual : options.rubric;

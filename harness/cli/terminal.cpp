@@ -15,6 +15,8 @@
 
 namespace prenorm::harness {
 
+namespace fs = std::filesystem;
+
 bool wants_colour(bool no_color_option) {
   const char* forbidden = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
@@ -38,15 +40,30 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 void require_writable(const std::string& path) {
   if (path == "-") return;
   std::error_code ignored;
-  const auto kind = std::filesystem::status(path, ignored).type();
-  const bool is_new = kind == std::filesystem::file_type::not_found;
-  const bool is_plain = is_new || kind == std::filesystem::file_type::regular ||
-                        kind == std::filesystem::file_type::directory;
+  const auto kind = fs::status(path, ignored).type();
+  const bool is_new = kind == fs::file_type::not_found;
+  const bool is_plain =
+      is_new || kind == fs::file_type::regular || kind == fs::file_type::directory;
   if (!is_plain) return;  // a pipe's reader would take the trial for the end
   const bool opened = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
   const int reason = errno;
   if (!opened) throw UsageError("cannot write " + path + ": " + std::strerror(reason));
-  if (is_new) std::filesystem::remove(path, ignored);
+  if (is_new) fs::remove(path, ignored);
+}
+
+void require_empty_folder(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (!fs::exists(status)) return;
+  if (!fs::is_directory(status)) {
+    throw UsageError(folder.string() + ": that is a file; wanted a folder, empty or not yet there");
+  }
+  const bool empty = fs::is_empty(folder, error);
+  if (error) throw UsageError(folder.string() + ": " + error.message());
+  if (!empty) {
+    throw UsageError(folder.string() +
+                     ": the folder is not empty; wanted one that is, or not yet there");
+  }
 }
 
 void write_text(const std::string& path, const std::string& text) {

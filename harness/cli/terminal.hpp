@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <mutex>
 #include <string>
 
@@ -19,6 +20,9 @@ void print(const std::string& text);
 
 /// Throws UsageError where write_text() could not write there.
 void require_writable(const std::string& path);
+
+/// Throws UsageError unless it is an empty folder, or none yet.
+void require_empty_folder(const std::filesystem::path& folder);
 
 /// Writes the text to the file, or to standard output where the path is "-". Throws UsageError.
 void write_text(const std::string& path, const std::string& text);

@@ -1,5 +1,6 @@
 #include "grade/error_picture.hpp"
 
+#include "grade/page_parts.hpp"
 #include "report/page.hpp"
 #include "report/text.hpp"
 
@@ -75,10 +76,6 @@ std::optional<Place> place_in(const ErrorMap& map, const Shape& index) {
   return Place{row * map.rows / rows, index.back() * map.columns / columns};
 }
 
-std::string label(double x, double y, std::string_view text, std::string_view more = "") {
-  return fmt::format("<text x=\"{:g}\" y=\"{:g}\" {}>{}</text>", x, y, more, text);
-}
-
 std::string count_text(std::int64_t count) {
   return counted(static_cast<std::size_t>(count), "element");
 }
@@ -108,15 +105,12 @@ std::string picture_style() {
   constexpr std::array<Colour, 3> passing_dark{{{25, 38, 55}, {38, 75, 112}, {58, 120, 172}}};
   constexpr std::array<Colour, 4> failing_dark{
       {{122, 58, 12}, {217, 95, 14}, {254, 196, 79}, {255, 255, 229}}};
-  return "svg{max-width:100%;height:auto;display:block}\n"
-         "svg text{font:12px system-ui,sans-serif;fill:currentColor}\n"
-         ".map path{stroke:currentColor;fill:none}.bars rect{fill:currentColor;stroke:var(--line);"
+  return ".map path{stroke:currentColor;fill:none}.bars rect{fill:currentColor;stroke:var(--line);"
          "stroke-width:.5}\n"
          ".map .nf{fill:url(#cell);stroke:none}.bars .nf{fill:url(#hatch)}\n"
          ".ground{fill:#fff}.mark{stroke:#000;stroke-width:.14;fill:none}\n"
          ".hatch{stroke:#000;stroke-width:2;fill:none}\n"
-         ".axis{stroke:currentColor;fill:none;stroke-width:1}\n"
-         ".grid{stroke:var(--line)}.ring{stroke:currentColor;stroke-width:2;fill:none}"
+         ".ring{stroke:currentColor;stroke-width:2;fill:none}"
          ".halo{stroke:Canvas;stroke-width:5}\n" +
          colour_rules(passing, failing) +
          "@media (prefers-color-scheme: dark){.ground{fill:#111}.mark,.hatch{stroke:#eee}\n" +
@@ -186,13 +180,14 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
   std::int64_t all_rows = 1;
   for (std::size_t axis = 0; axis + 1 < map.shape.size(); ++axis) all_rows *= map.shape[axis];
   const std::int64_t all_columns = map.shape.empty() ? 1 : map.shape.back();
-  text += label(left, top - 5, "0");
+  text += svg_label(left, top - 5, "0");
   if (all_columns > 1 && width > 40) {
-    text += label(left + width, top - 5, std::to_string(all_columns - 1), "text-anchor=\"end\"");
+    text +=
+        svg_label(left + width, top - 5, std::to_string(all_columns - 1), "text-anchor=\"end\"");
   }
-  text += label(left - 6, top + 10, "0", "text-anchor=\"end\"");
+  text += svg_label(left - 6, top + 10, "0", "text-anchor=\"end\"");
   if (all_rows > 1 && height > 24) {
-    text += label(left - 6, top + height, std::to_string(all_rows - 1), "text-anchor=\"end\"");
+    text += svg_label(left - 6, top + height, std::to_string(all_rows - 1), "text-anchor=\"end\"");
   }
   return text + "</svg>\n";
 }
@@ -218,8 +213,8 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
     const double y = base - level(std::pow(10.0, power));
     text += fmt::format("<path class=\"grid\" d=\"M{:g} {:g}h{:g}\"/>", left, y, width);
     if (decades <= 4 || power % 2 == 0) {
-      text += label(left - 6, y + 4, fmt::format("{:.0f}", std::pow(10.0, power)),
-                    "text-anchor=\"end\"");
+      text += svg_label(left - 6, y + 4, fmt::format("{:.0f}", std::pow(10.0, power)),
+                        "text-anchor=\"end\"");
     }
   }
   const bool some_not_finite =
@@ -246,17 +241,17 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
   const double bound = left + bar * within;
   text += fmt::format("<path class=\"axis\" stroke-dasharray=\"4 3\" d=\"M{:g} {:g}V{:g}\"/>",
                       bound, top - 4, base + key);
-  text += label(bound + 5, top + 4, exact ? "must be exact" : "bound");
+  text += svg_label(bound + 5, top + 4, exact ? "must be exact" : "bound");
   if (!exact) {
     for (const int power : {-8, -4, 0, 4, 8, 12, 16}) {
-      text += label(left + bar * (power - least_power + 1), base + key + 13, power_text(power),
-                    "text-anchor=\"middle\"");
+      text += svg_label(left + bar * (power - least_power + 1), base + key + 13, power_text(power),
+                        "text-anchor=\"middle\"");
     }
-    text += label(left + width - bar / 2, base + key + 13, "∞", "text-anchor=\"middle\"");
+    text += svg_label(left + width - bar / 2, base + key + 13, "∞", "text-anchor=\"middle\"");
   }
-  text += label(left, base + key + 31,
-                exact ? "right (left) or wrong (right)" : "error over its bound");
-  text += label(4, 11, "elements");
+  text += svg_label(left, base + key + 31,
+                    exact ? "right (left) or wrong (right)" : "error over its bound");
+  text += svg_label(4, 11, "elements");
   return text + "</svg>\n";
 }
 

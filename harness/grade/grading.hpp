@@ -96,5 +96,11 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width,
 std::string grade_json(const Grading& grading, bool secret);
 std::string grade_junit(const Grading& grading);
 std::string grade_html(const Grading& grading);
+/// A summary in GitHub's Markdown.
+std::string grade_markdown(const Grading& grading);
+/// Commands to the runner of GitHub Actions, a line each: an error a failing problem, at most 10.
+std::string grade_annotations(const Grading& grading);
+/// Gradescope's results.json: a test a group. `hidden_visibility`: that of hidden groups'.
+std::string grade_gradescope(const Grading& grading, const std::string& hidden_visibility);
 
 }  // namespace prenorm::harness

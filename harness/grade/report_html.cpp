@@ -1,6 +1,8 @@
 // The page that a student opens: what was earned, what failed, why, and how to see it again.
 #include "grade/error_picture.hpp"
-#include "grade/grading.hpp"
+#include "grade/page_parts.hpp"
+#include "grade/report_parts.hpp"
+#include "grade/words.hpp"
 #include "report/page.hpp"
 #include "report/text.hpp"
 
@@ -18,19 +20,10 @@ constexpr std::size_t most_lines = 60;    // of a compiler's message
 
 constexpr std::string_view style = R"(
 body { max-width: 64rem; }
-h1, h2, h3 { line-height: 1.2; margin: 0 0 .4rem; } h2 { margin-top: 2.6rem; font-size: 1.4rem; }
-h3 { margin-top: 1.4rem; font-size: 1.1rem; } h2 small, h1 small { font-weight: 400; }
-p { margin: .4rem 0; max-width: 48rem; } a { color: inherit; }
-:focus-visible { outline: 3px solid #3b82f6; outline-offset: 2px; border-radius: .2rem; }
-.score { font-size: 3.2rem; line-height: 1.1; font-weight: 700; margin: .8rem 0 .4rem; }
-.score small { font-size: 1.2rem; font-weight: 400; }
-.bar { height: .7rem; background: var(--plate); border: 1px solid var(--line); border-radius: .4rem;
-  overflow: hidden; max-width: 30rem; } .bar i { display: block; height: 100%; background: var(--good); }
 .facts, .groups { list-style: none; margin: .6rem 0; padding: 0; }
 .groups { display: flex; flex-wrap: wrap; gap: .3rem .5rem; margin: 0; }
 .groups li { border: 1px solid var(--line); border-radius: .9rem; padding: 0 .6rem; font-size: .9rem; }
 .items { width: 100%; } .items td, .items th { vertical-align: top; } .items th:first-child { min-width: 17rem; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .says { border-left: .3rem solid #b7791f; background: var(--plate); padding: .5rem .9rem;
   margin: .8rem 0; max-width: 46rem; } .says p { margin: .2rem 0; } .says em { font-weight: 600; }
 .stop { border-left-color: var(--bad); }
@@ -40,7 +33,6 @@ details { margin: .5rem 0; } summary { cursor: pointer; padding: .25rem 0; }
 .values { margin: .4rem 0; } .values th { font-weight: 400; opacity: .75; min-width: 7rem; }
 .values td, .values th { border: 0; padding: .1rem 1.2rem .1rem 0; vertical-align: top; }
 .figures { display: flex; flex-wrap: wrap; gap: .8rem 2rem; align-items: flex-start; }
-figure { margin: .6rem 0; min-width: 0; max-width: 100%; } figcaption { font-size: .9rem; max-width: 26rem; }
 .plain { columns: 18rem; padding-left: 1.2rem; margin: .3rem 0; font-size: .9rem; }
 pre { background: var(--plate); padding: .6rem .8rem; border-radius: .3rem; white-space: pre-wrap;
   font-size: .85rem; max-height: 30rem; overflow: auto; }
@@ -53,27 +45,13 @@ pre { background: var(--plate); padding: .6rem .8rem; border-radius: .3rem; whit
   .score { font-size: 2.4rem; }
 }
 @media print {
-  body { margin: 0; max-width: none; font-size: 10pt; } .case, tr, figure { break-inside: avoid; }
-  h2, h3 { break-after: avoid; } .case::details-content { content-visibility: visible; height: auto; }
-  pre { max-height: none; } svg, .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  body { margin: 0; max-width: none; font-size: 10pt; } .case { break-inside: avoid; }
+  .case::details-content { content-visibility: visible; height: auto; }
+  pre { max-height: none; }
 }
 )";
 
-/// Text from outside, kept from turning what stands around it.
-std::string outside(std::string_view text, std::size_t limit = 1000) {
-  return "<bdi>" + escaped(text, limit) + "</bdi>";
-}
-
 std::string counted_cases(std::size_t count) { return counted(count, "case"); }
-
-std::string points_text(double points) {
-  return fmt::format("{:g}", std::round(points * 100) / 100);
-}
-
-/// "1 point", "2.5 points".
-std::string of_points(double points) {
-  return points_text(points) + (points == 1 ? " point" : " points");
-}
 
 double sum(const std::vector<GradedItem>& items, double GradedItem::*of) {
   double total = 0;
@@ -105,9 +83,7 @@ std::string_view meaning(Status status) {
 
 /// "halves instead of neighbours", in the words that the mistake's name has.
 std::string mistake_text(const std::string& mistake) {
-  std::string words = mistake;
-  std::ranges::replace(words, '_', ' ');
-  return "<em>" + outside(words) + "</em>";
+  return "<em>" + outside(as_words(mistake)) + "</em>";
 }
 
 /// Two numbers with as many digits as it takes to tell them apart, at least eight.
@@ -517,7 +493,7 @@ std::string grade_html(const Grading& grading) {
   return html_page(grading.submission + ": " +
                        points_text(sum(grading.items, &GradedItem::earned)) + " of " +
                        of_points(sum(grading.items, &GradedItem::points)),
-                   std::string(style) + picture_style(), body + "</main>\n");
+                   std::string(grade_style()).append(style) + picture_style(), body + "</main>\n");
 }
 
 }  // namespace prenorm::harness

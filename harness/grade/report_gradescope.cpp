@@ -1,0 +1,183 @@
+// results.json as Gradescope reads it:
+// https://gradescope-autograders.readthedocs.io/en/latest/specs/
+#include "grade/report_parts.hpp"
+#include "printable.hpp"
+#include "report/json.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace prenorm::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Failing cases of a group that are told.
+constexpr std::size_t most_told = 3;
+
+/// Points that are written have four digits behind the point. Sums of those written are those of
+/// the whole: each is the difference of two rounded sums.
+constexpr std::int64_t parts_of_a_point = 10000;
+
+std::int64_t in_parts(double points) { return std::llround(points * parts_of_a_point); }
+double in_points(std::int64_t parts) { return static_cast<double>(parts) / parts_of_a_point; }
+
+bool belongs(const GradedCase& graded, const GradedGroup& group) {
+  return std::ranges::find(graded.groups, group.name) != graded.groups.end();
+}
+
+std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
+  std::string text;
+  for (const std::string& line : diagnosis_lines(item, problem)) {
+    text += printable(problem) + " " + line + "\n";
+  }
+  return text;
+}
+
+/// "5 of 7 hidden cases passed; 1 INCORRECT_NUMERICAL, 1 TIMEOUT": nothing else of them.
+std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
+  std::map<std::string, std::size_t> others;
+  for (const GradedCase& graded : item.cases) {
+    if (belongs(graded, group) && graded.result.status != Status::passed) {
+      ++others[std::string(name(graded.result.status))];
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [status, count] : others) words.push_back(fmt::format("{} {}", count, status));
+  std::string text = fmt::format("{} of {} passed{}{}.\n", group.passed,
+                                 counted(static_cast<std::size_t>(group.total), "hidden case"),
+                                 words.empty() ? "" : ": ", joined(words));
+  text += "They are drawn anew for every grading; only how they end is told.\n";
+  for (const std::string& problem : item.problems) {  // else a visible group tells it
+    if (failures_of(item, problem).visible.empty()) text += diagnoses_text(item, problem);
+  }
+  return text;
+}
+
+std::string case_text(const GradedCase& graded) {
+  const Result& result = graded.result;
+  std::string text = std::string(name(result.status)) + "  " +
+                     printable(result.case_name.value_or(result.fixture)) + "  " +
+                     printable(graded.shapes) + "\n";
+  if (!result.message.empty()) text += "  " + printable(result.message) + "\n";
+  if (!result.repeat.empty()) text += "  repeat: " + printable(result.repeat, 4000) + "\n";
+  return text;
+}
+
+/// Of a group of visible cases: what failed and why.
+std::string visible_text(const GradedItem& item, const GradedGroup& group) {
+  std::vector<const GradedCase*> failed;
+  std::set<std::string> problems;
+  for (const GradedCase& graded : item.cases) {
+    if (!belongs(graded, group) || !is_failure(graded)) continue;
+    failed.push_back(&graded);
+    problems.insert(graded.result.problem);
+  }
+  std::string text = fmt::format("{} of {} passed.\n", group.passed,
+                                 counted(static_cast<std::size_t>(group.total), "case"));
+  if (failed.empty() && !group.earned) {
+    text += "It earns nothing all the same; the notes on the whole submission say why.\n";
+  }
+  for (const std::string& problem : item.problems) {
+    if (!problems.contains(problem)) continue;
+    text += diagnoses_text(item, problem);
+    if (const Failures all = failures_of(item, problem); all.all_alike()) {
+      const Result& result = all.visible.front()->result;
+      text += printable(problem) + ": " + std::string(name(result.status)) +
+              " in all: " + printable(result.message) + "\n";
+      std::erase_if(failed, [&](const auto* each) { return each->result.problem == problem; });
+    }
+  }
+  for (std::size_t i = 0; i < std::min(failed.size(), most_told); ++i) {
+    text += "\n" + case_text(*failed[i]);
+  }
+  if (failed.size() > most_told) {
+    text += fmt::format("\nand {} more\n", failed.size() - most_told);
+  }
+  return text;
+}
+
+Json test_object(const GradedItem& item, const std::string& part, std::int64_t score,
+                 std::int64_t most, bool passed) {
+  Json test;
+  test["score"] = in_points(score);
+  test["max_score"] = in_points(most);
+  test["status"] = passed ? "passed" : "failed";
+  test["name"] = printable(item.name, 200) + (part.empty() ? "" : ": " + printable(part, 200));
+  return test;
+}
+
+/// The tests of one item: a group each, for points are earned so.
+void add_tests(Json& tests, const GradedItem& item, std::size_t number,
+               const std::string& hidden_visibility) {
+  const std::int64_t whole = in_parts(item.points);
+  double points = 0;
+  std::int64_t before = 0;
+  std::size_t last = 0;
+  for (const GradedGroup& group : item.groups) {
+    if (group.total == 0) continue;  // nothing of it could be asked
+    points += worth(item, group);
+    const std::int64_t now = std::min(whole, in_parts(points)), most = now - before;
+    before = now;
+    Json test = test_object(item, group.name, group.earned ? most : 0, most, group.earned);
+    test["number"] = fmt::format("{}.{}", number, ++last);
+    test["output"] = group.hidden ? hidden_text(item, group) : visible_text(item, group);
+    test["tags"] = {printable(item.name, 200)};
+    if (group.hidden) test["tags"].push_back("hidden");
+    test["visibility"] = group.hidden ? hidden_visibility : "visible";
+    tests.push_back(std::move(test));
+  }
+  if (last > 0) return;
+  Json test = test_object(item, "", 0, whole, false);
+  test["number"] = std::to_string(number);
+  test["output"] = "Nothing of it could be asked.\n";
+  test["tags"] = {printable(item.name, 200)};
+  test["visibility"] = "visible";
+  tests.push_back(std::move(test));
+}
+
+/// What holds for the whole submission.
+std::string output_text(const Grading& grading) {
+  std::string text = printable(grading.kind) + " by " + printable(grading.rubric) + ": " +
+                     printable(grading.title) + "\n" + score_text(grading) + "; " +
+                     counts_text(grading) + "\n";
+  for (const std::string& note : grading.notes) text += printable(note) + "\n";
+  if (grading.status == Status::passed) return text;
+  text += "\n" + std::string(name(grading.status)) + "\n";
+  return text + joined(message_lines(grading), "\n") + "\n";
+}
+
+}  // namespace
+
+std::string grade_gradescope(const Grading& grading, const std::string& hidden_visibility) {
+  Json tests = Json::array();
+  std::size_t number = 0;
+  for (const GradedItem& item : grading.items) {
+    add_tests(tests, item, ++number, hidden_visibility);
+  }
+  std::int64_t score = 0;
+  for (const Json& test : tests) score += in_parts(test["score"].get<double>());
+  Json object;
+  object["score"] = in_points(score);
+  object["execution_time"] = std::round(grading.seconds * 100) / 100;
+  object["output"] = output_text(grading);
+  // Text and nothing else: what a submission says must not become a link or a picture.
+  object["output_format"] = "text";
+  object["test_output_format"] = "text";
+  object["test_name_format"] = "text";
+  object["visibility"] = "visible";
+  object["stdout_visibility"] = "hidden";
+  object["extra_data"] = {{"prenorm", std::string(program_version())},
+                          {"rubric", printable(grading.rubric, 200)},
+                          {"sandbox", printable(grading.sandbox, 200)},
+                          {"status", std::string(name(grading.status))}};
+  object["tests"] = std::move(tests);
+  return to_text(object);
+}
+
+}  // namespace prenorm::harness

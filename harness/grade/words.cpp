@@ -1,0 +1,27 @@
+#include "grade/words.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+
+std::string points_text(double points) {
+  // Adding zero makes +0 of -0.
+  std::string text = fmt::format("{:.2f}", std::round(points * 100) / 100 + 0.0);
+  if (!std::isfinite(points)) return text;
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string of_points(double points) {
+  return points_text(points) + (points == 1 ? " point" : " points");
+}
+
+std::string as_words(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+}  // namespace prenorm::harness

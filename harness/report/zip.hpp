@@ -1,0 +1,20 @@
+// A zip archive: the same bytes for the same files.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+struct ZipEntry {
+  std::string name;            // "harness/CMakeLists.txt": below the archive's root
+  std::filesystem::path from;  // the file that it is a copy of
+  bool executable = false;
+};
+
+/// Writes the archive, in the order of the entries, each of the first of January 1980. Throws
+/// std::runtime_error, which names the file that cannot be read or written.
+void write_zip(const std::filesystem::path& archive, const std::vector<ZipEntry>& entries);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,356 @@
+// The page of a class: what stands in it, for classes of all sizes, and that nothing from outside
+// breaks it. The pages are left for test_grade_pages.py.
+#include "grade/class_overview.hpp"
+#include "grade/words.hpp"
+#include "page_testing.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+
+using namespace prenorm::harness;
+using namespace prenorm::harness::testing;
+
+namespace {
+
+const std::vector<std::string> names{"linear",
+                                     "embedding",
+                                     "rmsnorm",
+                                     "silu",
+                                     "swiglu",
+                                     "rope",
+                                     "softmax",
+                                     "scaled_dot_product_attention",
+                                     "multihead_self_attention",
+                                     "transformer_block",
+                                     "multihead_self_attention_with_rope",
+                                     "gelu",
+                                     "relu",
+                                     "log_softmax",
+                                     "cross_entropy",
+                                     "layernorm",
+                                     "cosine_schedule",
+                                     "gradient_clipping",
+                                     "adamw_step",
+                                     "data_loader"};
+
+/// A class that has handed in nothing.
+Overview empty_class(std::size_t items) {
+  Overview made;
+  made.gradebook = "grades.sqlite";
+  made.rubric = "cs336-2025";
+  made.title = "CS336 2025, assignment 1: the parts of the Transformer block";
+  for (std::size_t i = 0; i < items; ++i) {
+    const std::string& name = names.at(i);
+    made.items.push_back({name, {name}, i % 4 == 3 ? 2.5 : 1.0 + static_cast<double>(i % 2)});
+    made.points += made.items.back().points;
+    made.problems.push_back({name, 0, 0});
+  }
+  made.histogram.assign(10, 0);
+  return made;
+}
+
+/// Adds a student with `earned` of every item's points.
+OverviewRow& add(Overview& overview, const std::string& name, const std::vector<double>& shares) {
+  OverviewRow row;
+  row.submission = "student_" + std::to_string(overview.rows.size() + 1);
+  row.name = name;
+  row.id = std::to_string(20250000 + overview.rows.size() * 37);
+  row.graded = true;
+  for (std::size_t i = 0; i < overview.items.size(); ++i) {
+    const double share = shares[i % shares.size()];
+    OverviewPoints points;
+    points.earned = points.graded = overview.items[i].points * share;
+    row.total += points.earned;
+    row.points.push_back(points);
+    ++(share == 1 ? row.passed : row.failed);
+    overview.problems[i].passed += share == 1 ? 1 : 0;
+  }
+  overview.rows.push_back(row);
+  return overview.rows.back();
+}
+
+/// One who handed in nothing.
+OverviewRow& add_absent(Overview& overview, const std::string& name) {
+  OverviewRow& row = add(overview, name, {0});
+  row.graded = false;
+  row.failed = 0;
+  row.flags = {"nothing handed in"};
+  return row;
+}
+
+void set_by_hand(OverviewRow& row, std::size_t item, double points, const std::string& why) {
+  OverviewPoints& set = row.points.at(item);
+  row.total += points - set.earned;
+  set.earned = points;
+  set.set_by_hand = true;
+  set.why = why;
+  row.flags.emplace_back("set by hand");
+}
+
+/// Counts what follows from the rows.
+Overview counted_up(Overview overview) {
+  std::vector<double> totals;
+  for (const OverviewRow& row : overview.rows) {
+    if (row.graded) totals.push_back(row.total);
+  }
+  for (OverviewProblem& problem : overview.problems) problem.total = std::ssize(totals);
+  if (totals.empty()) return overview;
+  for (const double total : totals) {
+    const double bin = overview.points > 0 ? 10 * total / overview.points : 0;
+    ++overview.histogram[static_cast<std::size_t>(std::clamp(bin, 0.0, 9.0))];
+  }
+  std::ranges::sort(totals);
+  overview.mean =
+      std::accumulate(totals.begin(), totals.end(), 0.0) / static_cast<double>(totals.size());
+  overview.median = (totals[totals.size() / 2] + totals[(totals.size() - 1) / 2]) / 2;
+  return overview;
+}
+
+Overview one_student() {
+  Overview made = empty_class(1);
+  add(made, "Ada Lovelace", {1});
+  return counted_up(made);
+}
+
+Overview five_students() {
+  Overview made = empty_class(6);
+  add(made, "Ada Lovelace", {1});
+  add(made, "Alan Turing", {1, 1, .5, 0, 1, 1});
+  OverviewRow& third = add(made, "Grace Hopper", {1, 0, .5, 0, 1, 0});
+  set_by_hand(third, 1, 1.5, "eps was told wrongly in the lecture of 3 May");
+  add_absent(made, "Emmy Noether");
+  OverviewRow& other = add(made, "", {0});
+  other.id.clear();
+  other.flags = {"COMPILE_ERROR", "not in the roster"};
+  made.mistakes = {{"rmsnorm", "no_eps", 2}, {"rmsnorm", "eps_outside_of_the_root", 1}};
+  return counted_up(made);
+}
+
+/// Most do well, some nothing, each kind of flag.
+Overview large(std::size_t items, std::size_t students = 300) {
+  Overview made = empty_class(items);
+  const std::vector<std::string> first{"Ada",    "Björk",    "Chidi",    "Dorothea", "Émile",
+                                       "Fatima", "Giovanni", "Hyun-woo", "Ingrid",   "João Pedro"};
+  const std::vector<std::string> last{"Okonkwo", "van der Meer",
+                                      "Nguyễn",  "O'Brien",
+                                      "Schmidt", "Fernández de la Vega y Ortega-Villanueva",
+                                      "李",      "Ivanova"};
+  std::uint32_t state = 7;
+  const auto draw = [&state](std::uint32_t below) {
+    state = state * 1664525u + 1013904223u;
+    return (state >> 16) % below;
+  };
+  for (std::size_t i = 0; i < students; ++i) {
+    const std::string name = first[i % first.size()] + " " + last[draw(8)];
+    if (i % 41 == 40) {
+      add_absent(made, name);
+      continue;
+    }
+    const std::uint32_t skill = draw(10) + 1;
+    std::vector<double> shares;
+    for (std::size_t k = 0; k < items; ++k) {
+      shares.push_back(draw(10) < skill ? 1.0 : draw(2) == 0 ? 0.0 : .5);
+    }
+    OverviewRow& row = add(made, name, i % 67 == 5 ? std::vector<double>{0} : shares);
+    if (i % 67 == 5) row.flags = {"SANDBOX_VIOLATION", "graded by an earlier rubric"};
+    if (i % 50 == 3) row.flags = {"visible cases by heart"};
+    if (i % 90 == 7) {
+      set_by_hand(row, 0, .75, "handed in late, by a day");
+      row.flags.emplace_back("not graded: the grader was killed by signal 9 while it was built");
+    }
+  }
+  const std::vector<std::string> words{"halves_instead_of_neighbours",
+                                       "no_scale",
+                                       "wrong_axis",
+                                       "mask_inverted",
+                                       "transposed_weight",
+                                       "one_step_late",
+                                       "mean_instead_of_sum"};
+  for (std::int64_t count = std::ssize(made.rows) / 5; count > 0; count -= 2) {
+    const std::string &problem = names[draw(static_cast<std::uint32_t>(items))],
+                      &word = words[draw(7)];
+    const bool known = std::ranges::any_of(made.mistakes, [&](const OverviewMistake& mistake) {
+      return mistake.problem == problem && mistake.mistake == word;
+    });
+    if (!known) made.mistakes.push_back({problem, word, count});
+  }
+  return counted_up(made);
+}
+
+Overview nobody_graded() {
+  Overview made = empty_class(6);
+  for (const char* name : {"Ada Lovelace", "Alan Turing"}) add_absent(made, name);
+  return counted_up(made);
+}
+
+Overview full_marks() {
+  Overview made = empty_class(6);
+  for (int i = 0; i < 40; ++i) add(made, "Student " + std::to_string(i + 1), {1});
+  return counted_up(made);
+}
+
+/// Submissions alone: no roster says who they are.
+Overview without_roster() {
+  Overview made = large(6, 12);
+  for (OverviewRow& row : made.rows) row.name = row.id = row.email = "";
+  return made;
+}
+
+/// Everything that can come from outside is hostile, and very long.
+Overview hostile() {
+  const std::string text = evil + std::string(20000, 'w') + "<b>end</b>";
+  Overview made = empty_class(1);
+  made.gradebook = made.rubric = made.title = text;
+  made.items = {{text, {text}, 1}, {evil, {evil}, 2}};
+  made.points = 3;
+  made.problems = {{text, 1, 3}, {evil, 0, 0}};
+  made.mistakes = {{text, text, 2}, {text, evil, 1}, {evil, text, 1}};
+  for (int i = 0; i < 3; ++i) {
+    OverviewRow row;
+    row.submission = row.name = row.id = row.email = i == 0 ? text : evil;
+    row.flags = {text, evil};
+    row.graded = true;
+    row.points = {{.earned = .5, .set_by_hand = true, .graded = 0, .why = text}};
+    row.points.resize(i == 1 ? 1 : 2);
+    row.total = .5;
+    made.rows.push_back(row);
+  }
+  made.rows[2].name =
+      "\u202eevoL adA\u202c, \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xd8\xb3\xd9\x84\xd8\xa7\xd9\x85";
+  return counted_up(made);
+}
+
+const std::vector<std::pair<std::string, Overview>>& all() {
+  static const std::vector<std::pair<std::string, Overview>> made{
+      {"class_0", empty_class(1)},
+      {"class_0_of_20", empty_class(20)},
+      {"class_1", one_student()},
+      {"class_5", five_students()},
+      {"class_300_of_1", large(1)},
+      {"class_300_of_20", large(20)},
+      {"class_ungraded", nobody_graded()},
+      {"class_full_marks", full_marks()},
+      {"class_no_roster", without_roster()},
+      {"class_hostile", hostile()}};
+  return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(class_page)
+
+BOOST_AUTO_TEST_CASE(every_class_has_a_page_that_needs_nothing_beside_itself) {
+  for (const auto& [name, overview] : all()) {
+    BOOST_TEST_CONTEXT(name) {
+      const std::string page = class_html(overview);
+      leave(name + ".html", page);
+      check_needs_nothing(page);
+      check_elements_end_in_order(page);
+      // A row for each, and a cell for each item, total and flags.
+      const std::size_t rows = overview.rows.size();
+      if (rows == 0) continue;
+      const std::string table = page.substr(page.find("<div class=\"students\""));
+      BOOST_TEST(occurrences(table, "<tr>") + occurrences(table, "<tr ") == rows + 1);
+      BOOST_TEST(occurrences(table, "<td") == rows * (overview.items.size() + 2));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_page_says_how_it_went) {
+  const std::string page = class_html(five_students());
+  BOOST_TEST(contains(page,
+                      "<title>CS336 2025, assignment 1: the parts of the Transformer block: 5 "
+                      "students</title>"));
+  BOOST_TEST(contains(page, "rubric <bdi>cs336-2025</bdi>, gradebook <bdi>grades.sqlite</bdi>"));
+  for (const char* fact : {"<dt>students</dt><dd>5</dd>", "<dt>submissions</dt><dd>4</dd>",
+                           "<dt>graded</dt><dd>4</dd>", "<dt>not graded</dt><dd>1</dd>",
+                           // (9.5 + 6.5 + 4 + 0) / 4, and half way between 6.5 and 4.
+                           "<dt>mean</dt><dd>5 <small>of 9.5 points</small></dd>",
+                           "<dt>median</dt><dd>5.25 <small>of 9.5 points</small></dd>"}) {
+    BOOST_TEST(contains(page, fact), fact);
+  }
+  BOOST_TEST(contains(page, "1 submission is in no roster"));
+  // One passed all but two problems, three passed the first.
+  BOOST_TEST(contains(page, "3 of 4, <b>75 %</b>"));
+  BOOST_TEST(contains(page, "<bdi>eps outside of the root</bdi></td><td class=\"number\">1<"));
+  BOOST_TEST(contains(page, "colspan=\"2\"><bdi>rmsnorm</bdi>"));
+}
+
+BOOST_AUTO_TEST_CASE(the_histogram_has_a_bar_for_each_bin_with_somebody) {
+  Overview overview = one_student();
+  std::string page = class_html(overview);
+  BOOST_TEST(occurrences(page, "<rect") == 1u);
+  BOOST_TEST(contains(page, "<title>1 student: 0.9 to 1 points</title>"));
+  BOOST_TEST(contains(page, ">mean and median 1</text>"));
+  overview.points = 20;
+  overview.histogram = {1, 0, 0, 12, 0, 0, 0, 0, 0, 7};
+  overview.mean = 8;
+  overview.median = 6.5;
+  page = class_html(overview);
+  BOOST_TEST(occurrences(page, "<rect") == 3u);
+  BOOST_TEST(contains(page, "<title>12 students: 6 to under 8 points</title>"));
+  BOOST_TEST(contains(page, "<title>7 students: 18 to 20 points</title>"));
+  // The scale of 12 goes by fives, up to 15; of 12 the bar is 12/15 of 170 high.
+  BOOST_TEST(occurrences(page, "class=\"grid\"") == 3u);
+  BOOST_TEST(contains(page, "height=\"136\"><title>12"));
+  // Mean and median at their places, 52 + 360 * 8 / 20 and 52 + 360 * 6.5 / 20; where the count
+  // of 12 stands, a gap.
+  BOOST_TEST(contains(page, "<path class=\"mean\" d=\"M196 18V218\"/>"));
+  BOOST_TEST(contains(page, "<path class=\"median\" d=\"M169 18V65M169 82V218\"/>"));
+  for (const Overview& none : {nobody_graded(), Overview(), empty_class(1)}) {
+    BOOST_TEST(!contains(class_html(none), "<svg"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(points_set_by_hand_are_marked_with_the_reason) {
+  const std::string page = class_html(five_students());
+  BOOST_TEST(contains(page,
+                      "<span class=\"hand\" title=\"set by hand to 1.5, graded 0: eps was told "
+                      "wrongly in the lecture of 3 May\">1.5*</span>"));
+  BOOST_TEST(contains(page,
+                      "<b><bdi>Grace Hopper</bdi></b>, <bdi>embedding</bdi>: set by hand to 1.5, "
+                      "graded 0: <bdi>eps was told"));
+  BOOST_TEST(!contains(class_html(full_marks()), "class=\"hand\""));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_not_graded_has_no_points_but_those_set_by_hand) {
+  Overview overview = nobody_graded();
+  BOOST_TEST(occurrences(class_html(overview), "quiet\">–</span></td>") == 12u);
+  BOOST_TEST(occurrences(class_html(overview), "skipped\">–</td>") == 2u);
+  set_by_hand(overview.rows[0], 2, 1, "handed in by mail");
+  const std::string page = class_html(overview);
+  BOOST_TEST(occurrences(page, "quiet\">–</span></td>") == 11u);
+  BOOST_TEST(contains(page, "skipped\">1</td>"));
+}
+
+BOOST_AUTO_TEST_CASE(names_without_a_roster_are_those_of_submissions) {
+  const std::string page = class_html(without_roster());
+  BOOST_TEST(contains(page, "12 submissions</h2>"));
+  BOOST_TEST(contains(page, "<div class=\"who\"><bdi>student_1</bdi></div>"));
+  BOOST_TEST(!contains(page, "<dt>students</dt>"));
+}
+
+BOOST_AUTO_TEST_CASE(the_page_escapes_all_that_comes_from_outside) {
+  const std::string page = class_html(hostile());
+  check_is_escaped(page);
+  BOOST_TEST(page.size() < 100000u);
+  BOOST_TEST(!contains(page, std::string(1001, 'w')));
+}
+
+BOOST_AUTO_TEST_CASE(points_have_at_most_two_digits_behind_the_point) {
+  for (const auto& [points, text] :
+       std::vector<std::pair<double, std::string>>{{0, "0"},
+                                                   {1, "1"},
+                                                   {100, "100"},
+                                                   {.5, "0.5"},
+                                                   {1.0 / 3, "0.33"},
+                                                   {-.001, "0"},
+                                                   {12345.25, "12345.25"},
+                                                   {1000000, "1000000"}}) {
+    BOOST_TEST(points_text(points) == text);
+  }
+  BOOST_TEST(of_points(1) == "1 point");
+  BOOST_TEST(of_points(.5) == "0.5 points");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
