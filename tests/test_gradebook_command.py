@@ -28,13 +28,13 @@ title = "A small one"
 [[groups]]
 name = "float32"
 dtypes = ["float32"]
-cases = ["by_hand*", "sizes_*"]
+except = ["*empty*", "nan_*"]
 
 [[groups]]
 name = "hidden"
 hidden = true
 dtypes = ["float32"]
-cases = ["sizes_*"]
+except = ["*empty*", "nan_*"]
 
 [[items]]
 name = "norms"
@@ -114,7 +114,7 @@ def test_the_table_and_the_summary(book):
     assert any(line.split() == ["alice", "2", "3", "5"] for line in lines)
     assert any(line.split()[-3:] == ["0", "0", "0"] for line in lines if FORMULA in line)
     assert SHOWN_LINES in text and "LOAD_ERROR" in text
-    assert "4 students, 4 graded; of 5 points the mean is 2.5, the median 2.5" in text
+    assert "4 students, 4 graded\nof 5 points the mean is 2.5, the median 2.5" in text
     assert any(line.split()[:4] == ["rmsnorm", "2", "of", "4"] for line in lines)
     assert any(line.split() == ["1", "mean", "subtracted", "rmsnorm"] for line in lines)
     summary = gradebook("grades.sqlite", "--summary", folder=book)[0]
@@ -149,7 +149,7 @@ def test_json(book):
     students = {student["submission"]: student for student in report["students"]}
     assert students["alice"]["total"] == 5 and report["seed"] == int(SEED)
     cases = students[FORMULA]["results"]
-    assert {case["status"] for case in cases} == {"INCORRECT_NUMERICAL", "NOT_IMPLEMENTED"}
+    assert {"INCORRECT_NUMERICAL", "NOT_IMPLEMENTED"} <= {case["status"] for case in cases}
     assert any(case["hidden"] for case in cases)
     assert not any("seconds" in case or "repeat" in case for case in cases)
     assert "environment" not in report and str(book) not in text

@@ -22,7 +22,7 @@ const std::string& shown_name(const OverviewRow& row) {
 
 std::string right(const std::string& text, std::size_t width) {
   const std::size_t taken = display_width(text);
-  return (taken < width ? std::string(width - taken, ' ') : "") + text;
+  return !text.empty() && taken < width ? std::string(width - taken, ' ') + text : text;
 }
 
 /// Fills every column but the first and the last from the left: figures stand below each other.
@@ -197,7 +197,7 @@ std::string class_summary(const Overview& overview, bool colour, std::size_t wid
   std::string text = fmt::format("{}, {} graded", counted(overview.rows.size(), "student"), graded);
   if (graded == 0) return text + "\n";
   text +=
-      fmt::format("; of {} points the mean is {}, the median {}\n\n", points_text(overview.points),
+      fmt::format("\nof {} points the mean is {}, the median {}\n\n", points_text(overview.points),
                   points_text(overview.mean), points_text(overview.median));
   const std::size_t bars = std::clamp<std::size_t>(width == 0 ? 40 : width / 3, 10, 40);
   return text + problems_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) +

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 namespace prenorm::harness {
 namespace {
@@ -128,13 +128,13 @@ std::vector<Student> students_of(const std::string& text) {
 }  // namespace
 
 std::vector<Student> read_roster(const std::filesystem::path& file) try {
+  const bool is_folder = std::filesystem::is_directory(file);
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || std::filesystem::is_directory(file) || !(text << stream.rdbuf())) {
+  if (is_folder || !stream) {
     throw UsageError("cannot read " + file.string() + ": " +
-                     (std::filesystem::is_directory(file) ? "is a folder" : std::strerror(errno)));
+                     (is_folder ? "is a folder" : std::strerror(errno)));
   }
-  return students_of(text.str());
+  return students_of(std::string(std::istreambuf_iterator<char>(stream), {}));
 } catch (const std::invalid_argument& error) {
   throw UsageError(file.string() + ", " + error.what());
 }
