@@ -248,6 +248,8 @@ def test_what_is_no_work_is_not_lost(fresh):
         shutil.copy(subs / "ann/solution.so", subs / f"two/{name}.so")
     with open(subs / "large/solution.so", "wb") as file:
         file.truncate(257 << 20)
+    (subs / "cut").mkdir()
+    (subs / "cut/solution.so").write_bytes((subs / "ann/solution.so").read_bytes()[:100])
     os.mkfifo(subs / "pipe")
     (subs / "file.txt").write_text("by mail\n")
     names = sorted(path.name for path in subs.iterdir())
@@ -259,6 +261,7 @@ def test_what_is_no_work_is_not_lost(fresh):
     rows = fresh.ask("SELECT name, status, message FROM submissions WHERE status = 'LOAD_ERROR'")
     assert {row[0] for row in rows} == bad
     assert all(message and str(fresh.folder) not in message for _, _, message in rows), rows
+    assert ("cut", "LOAD_ERROR", "solution.so: file too short") in rows
     fresh.mark()
     fresh.grade()
     assert fresh.graded_again() == set()
