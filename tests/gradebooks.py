@@ -63,15 +63,16 @@ def write_course(folder):
 class Course:
     """A folder with subs/NAME, fixtures, rubric.toml and g.sqlite; the grader is started in it."""
 
-    def __init__(self, folder, submissions=None, words=("--no-hidden", "--seed", 7), environment=None):
+    def __init__(self, folder):
         self.folder = folder
         self.book = folder / "g.sqlite"
         self.work = folder / "g.sqlite.work"
-        self.words = ["--rubric", "rubric.toml", "--fixtures", "fixtures", *words]
-        self.environment = environment or {}
+        self.words = ["--rubric", "rubric.toml", "--fixtures", "fixtures",
+                      "--no-hidden", "--seed", 7]
+        self.environment = {}
         self.scratch = folder / "scratch"
         self.scratch.mkdir(parents=True, exist_ok=True)
-        self.submissions = submissions
+        self.submissions = None  # all
 
     def names(self):
         return sorted(f"subs/{each.name}" for each in (self.folder / "subs").iterdir())

@@ -1,7 +1,7 @@
 """`prenorm grade ... --gradebook`: what is graded again and what not, and that nothing is lost,
 whatever dies.
 
-The course is one of two problems; most of the class's submissions are graded in a tenth of a second.
+The course is one of two problems; a submission is graded in a tenth of a second.
 """
 
 import os
@@ -17,7 +17,6 @@ import pytest
 
 from gradebooks import (RUBRIC, Course, Gate, adopt_orphans, children, difference, dump, graders,
                         library, none_left, wait_for, words_of, write_course)
-from grading import program
 
 EVERYONE = {"ann", "ben", "cy", "dee"}
 
@@ -248,6 +247,8 @@ def test_what_is_no_work_is_not_lost(fresh):
         shutil.copy(subs / "ann/solution.so", subs / f"two/{name}.so")
     with open(subs / "large/solution.so", "wb") as file:
         file.truncate(257 << 20)
+    (subs / "cut").mkdir()
+    (subs / "cut/solution.so").write_bytes((subs / "ann/solution.so").read_bytes()[:100])
     os.mkfifo(subs / "pipe")
     (subs / "file.txt").write_text("by mail\n")
     names = sorted(path.name for path in subs.iterdir())
@@ -259,6 +260,7 @@ def test_what_is_no_work_is_not_lost(fresh):
     rows = fresh.ask("SELECT name, status, message FROM submissions WHERE status = 'LOAD_ERROR'")
     assert {row[0] for row in rows} == bad
     assert all(message and str(fresh.folder) not in message for _, _, message in rows), rows
+    assert ("cut", "LOAD_ERROR", "solution.so: cannot read file data") in rows
     fresh.mark()
     fresh.grade()
     assert fresh.graded_again() == set()

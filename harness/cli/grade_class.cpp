@@ -66,6 +66,11 @@ class ClassRun {
         work_(options.work.empty() ? options.gradebook + ".work" : options.work) {}
 
   int run() {
+    if (!is_work_folder(work_)) {
+      throw UsageError(work_.string() +
+                       ": has files that no grader of a class made; wanted a new or empty folder "
+                       "for --work, which is removed at the end");
+    }
     keep_course();
     if (!options_.roster.empty()) book_.set_roster(roster_);
     if (options_.regrade) mark_again();

@@ -165,6 +165,7 @@ class Run {
       const auto start = Clock::now();
       Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
                              {.twice = true, .alone = false}, &outputs);
+      result.message = submission_.told(result.message);
       budget.add(result, seconds_since(start));
       marker.add(number, loaded, std::move(result), std::move(outputs));
     }
@@ -206,7 +207,7 @@ std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Res
   whole.status = Status::passed;
   if (!probe.load()) {
     whole.status = probe.status();
-    whole.message = probe.message();
+    whole.message = submission.told(probe.message());
     return mark_alike(exam, submission.name(), whole.status, whole.message);
   }
   return Run(exam, submission, std::move(probe)).all();

@@ -148,10 +148,10 @@ class Walk {
   std::uintmax_t bytes_ = 0;
 };
 
-/// No std::system_error, which is what an entry that cannot be read throws: a submission is never
-/// graded without files that there was no room for here.
+/// Of where the copy goes. Where an entry cannot be read, std::system_error is thrown: it is left
+/// out.
 [[noreturn]] void cannot_copy(const fs::path& from, int reason) {
-  throw std::runtime_error("cannot copy " + from.string() + ": " + std::strerror(reason));
+  throw CannotCopy("cannot copy " + from.string() + ": " + std::strerror(reason));
 }
 
 class Copy : public Sink {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+/// No fault of a submission's: there was no room here for the copy. So it is not graded at all.
+struct CannotCopy : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Whether a folder holds no work of its own: an environment, a history, caches, an earlier build.
 bool is_no_work(const std::filesystem::path& folder);
 
@@ -31,7 +37,7 @@ bool is_no_work(const std::filesystem::path& folder);
 /// files above 64 MiB (libraries: 256). Returns what was left out, for the report, without the
 /// usual folders.
 ///
-/// Throws std::invalid_argument where it has more than 1 GiB or 50000 files.
+/// Throws std::invalid_argument where it has more than 1 GiB or 50000 files, CannotCopy.
 std::vector<std::string> copy_snapshot(const std::filesystem::path& from,
                                        const std::filesystem::path& to);
 

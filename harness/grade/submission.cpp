@@ -226,12 +226,19 @@ struct Submission::State {
     return sandbox;
   }
 
-  /// Paths are told as they were handed in.
-  void fail(Status why, std::string what) {
-    const std::string prefix = root.string() + "/";
-    for (std::size_t at = 0; (at = what.find(prefix)) != what.npos;) what.erase(at, prefix.size());
+  std::string told(std::string what) const {
+    for (const fs::path& place : {root, root.parent_path(), folder->path()}) {
+      const std::string prefix = place.string() + "/";
+      for (std::size_t at = 0; (at = what.find(prefix)) != what.npos;) {
+        what.erase(at, prefix.size());
+      }
+    }
+    return what;
+  }
+
+  void fail(Status why, const std::string& what) {
     status = why;
-    message = what;
+    message = told(what);
   }
 
   void build();
@@ -257,8 +264,10 @@ void Submission::State::build() {
         hand_out(confined(shell, box), most_library_bytes, options.build_seconds);
     library = folder->path() / "library.so";
     if (!(std::ofstream(library, std::ios::binary) << bytes).flush()) {
-      throw std::runtime_error("the library cannot be kept: is the disk full?");
+      throw CannotCopy("the library cannot be kept: is the disk full?");
     }
+  } catch (const CannotCopy&) {
+    throw;
   } catch (const ProcessTimeout&) {
     fail(Status::compile_error, "is not built within " + seconds_text(options.build_seconds));
   } catch (const ProcessEnded& end) {
@@ -364,6 +373,8 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (!fs::is_directory(status)) fs::create_directory(state.root.parent_path());
   try {
     state.notes = copy_snapshot(file, state.root);
+  } catch (const CannotCopy&) {
+    throw;
   } catch (const std::exception& error) {
     throw std::invalid_argument(file.string() + ": " + error.what());
   }
@@ -398,6 +409,7 @@ const std::string& Submission::name() const { return state_->name; }
 SubmissionKind Submission::kind() const { return state_->kind; }
 Status Submission::status() const { return state_->status; }
 const std::string& Submission::message() const { return state_->message; }
+std::string Submission::told(const std::string& text) const { return state_->told(text); }
 bool Submission::slow_to_start() const { return state_->kind == SubmissionKind::python; }
 const Adapters& Submission::adapters() const { return state_->adapters; }
 const std::vector<std::string>& Submission::imports() const { return state_->imports; }

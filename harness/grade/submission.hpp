@@ -49,6 +49,9 @@ class Submission {
   /// Passed; or COMPILE_ERROR, LOAD_ERROR, BAD_FIXTURE, ...: then nothing of it can be run.
   Status status() const;
   const std::string& message() const;
+  /// A message of what ran in it, with paths as they were handed in: those of the copy are others
+  /// each time, and nobody's business.
+  std::string told(const std::string& text) const;
 
   /// A solution in a worker of its own, in the sandbox. Not for outputs. Each thread needs one.
   Solution solution() const;
