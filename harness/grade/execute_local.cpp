@@ -48,7 +48,7 @@ std::string grade_in_child(const fs::path& folder, std::size_t number, const fs:
     why = std::string("the grader ended: ") + end.what();
   }
   fs::remove_all(temporary, ignored);
-  return fs::exists(result_file(folder, number), ignored) ? "" : why;
+  return has_result(folder, number) ? "" : why;
 }
 
 }  // namespace
