@@ -247,7 +247,8 @@ def test_an_array_equals_the_local_gradebook(students):
     assert len(there["cases"]) > 50
 
     students.book.rename(students.folder / "slurm.sqlite")
-    students.start(held=False, executor="local").end(1)
+    students.work = students.folder / "here"
+    students.start("--work", "here", held=False, executor="local").end(1)
     assert contents(students.book) == there
 
     # What is graded there counts here.
@@ -322,7 +323,7 @@ def test_the_grader_dies(students, number):
     run.wait_for("d.so: 2.00 of 2 points")
     run.kill(number)
     again = students.start()
-    again.wait_for(f"takes Slurm's job {job} up again")
+    again.wait_for(f"takes Slurm's job {job} up again: 3 submissions left")
     students.go.touch()
     assert "3 graded, 1 unchanged, 0 not graded" in again.end(1)
     all_graded(students, "a", "b", "c", "d")
@@ -417,10 +418,49 @@ def test_the_controller_is_away(students):
 def test_slurm_refuses(students):
     students.plain("a")
     said = students.start("--slurm-option=--partition=nix").end(2)
-    assert "invalid partition specified: nix" in said
+    assert "Slurm does not take the job: " in said and "invalid partition specified: nix" in said
     assert students.jobs() == [] and students.graded() == ([], {})
-    students.start(held=False).end(0)
+    students.plain("b")
+    assert "2 submissions in 1 task (" in students.start("--batch", "2", held=False).end(0)
+    all_graded(students, "a", "b")
+
+
+@pytest.mark.parametrize("word, why", [
+    ("--array=0-3", "--array is set by prenorm"), ("-a0-3", "--array is set by prenorm"),
+    ("--arr=0-3", "--array is set by prenorm"), ("--output=x", "--output is set by prenorm"),
+    ("--parsable", "--parsable is set by prenorm"), ("-Jx", "--job-name is set by prenorm"),
+    ("--wait", "--wait is done by this command"), ("--wrap=true", "--wrap is set by prenorm"),
+    ("-Mthere", "set SLURM_CLUSTERS"), ("--version", "submits nothing"),
+    ("short", "no option of sbatch in one word"), ("--", "no option of sbatch in one word"),
+    ("-", "no option of sbatch in one word")])
+def test_options_that_are_not_for_users(students, word, why):
+    students.plain("a")
+    said = students.start(f"--slurm-option={word}").end(2)
+    assert f"--slurm-option={word}: " in said and why in said
+    assert not students.work.exists()
+
+
+def test_an_option_without_its_value(students):
+    """It swallows the next word; whatever sbatch makes of that, no job is lost."""
+    students.plain("a")
+    said = students.start("--slurm-option=--partition").end(2)
+    assert "invalid partition specified: --parsable" in said
+    students.start().end(0)
     all_graded(students, "a")
+
+
+def test_words_for_another_executor(students):
+    students.plain("a")
+    assert "--slurm-option is for --executor slurm" in students.start(
+        "--slurm-option=--nice", executor="local").end(2)
+
+
+def test_a_folder_for_the_work_that_cannot_be_made(students):
+    students.plain("a")
+    (students.folder / "file").touch()
+    said = students.start("--work", "file/work").end(2)
+    assert "cannot make file/work: Not a directory" in said
+    assert students.jobs() == []
 
 
 def test_there_is_no_slurm(students):
@@ -439,6 +479,7 @@ def test_another_executor_ends_the_job(students):
     students.wait_until_running(job, 2)
     run.kill()
     here = students.start(executor="local")
+    here.wait_for(f"ends Slurm's job {job}")
     wait(lambda: all(state == "CANCELLED" for state, _ in students.tasks(job).values()), here.said)
     students.go.touch()
     here.end(1)
@@ -460,3 +501,42 @@ def test_another_rubric_ends_the_job(students):
     assert "2 graded" in again.end(1)
     assert len(students.jobs()) == 2
     all_graded(students, "a", "b")
+
+
+def test_what_nobody_waits_for_is_ended(students):
+    """Of a class that is graded one is asked for alone: the job of the others has no end."""
+    students.waiting("a", "b")
+    run = students.start()
+    job = run.job()
+    students.wait_until_running(job, 2)
+    run.kill()
+    (students.folder / "b.so").rename(students.folder / "b")
+    alone = students.start()
+    alone.wait_for(f"takes Slurm's job {job} up again: 1 submission left")
+    # The others' calls go on; this one has its grader ended, and no trial left.
+    students.cluster.run("scancel", f"{job}_0")
+    alone.wait_for("CANCELLED")
+    students.go.touch()
+    alone.end(1)
+    assert students.graded()[0] == ["a.so"]
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["by_slurm", "by_us"])
+def test_a_task_is_preempted(students, again):
+    students.waiting("a", "b", "c", "d")
+    students.plain("e")
+    options = ["--slurm-option=--requeue"] if again else []
+    run = students.start("--batch", "5", *options)
+    job = run.job()
+    students.wait_until_running(job, 1)
+    urgent = students.cluster.run("sbatch", "--parsable", "-purgent", "--exclusive", "--array=0-1",
+                                  "-o/dev/null", input="#!/bin/sh\nsleep 1\n").stdout.strip()
+    if again:
+        wait(lambda: students.tasks(job)[0][0] == "PENDING", lambda: str(students.tasks(job)))
+        students.cluster.run("scontrol", "update", f"JobId={job}_0", "StartTime=now")
+    else:
+        run.wait_for("PREEMPTED; 5 submissions submitted again")
+    students.go.touch()
+    run.end(1)
+    all_graded(students, "a", "b", "c", "d", "e")
+    assert len(set(students.jobs()) - {urgent}) == (1 if again else 2)

@@ -110,6 +110,12 @@ int grade(Options options) {
   // No other process of this user reads our memory, where the answers are.
   ::prctl(PR_SET_DUMPABLE, 0);
   options.many.jobs = options.jobs;
+  if (!options.many.slurm && !options.many.slurm_options.empty()) {
+    throw UsageError("--slurm-option is for --executor slurm");
+  }
+  if (options.many.slurm && options.many.gradebook.empty()) {
+    throw UsageError("--executor slurm needs --gradebook FILE, which keeps what came of a class");
+  }
   if (!options.many.planned.empty()) return grade_planned(options.many);
   if (!options.many.gradebook.empty()) {
     if (!options.reports().empty()) {

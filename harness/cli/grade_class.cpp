@@ -6,6 +6,7 @@
 #include "grade/gradebook.hpp"
 #include "grade/record.hpp"
 #include "grade/roster.hpp"
+#include "grade/slurm.hpp"
 #include "grade/snapshot.hpp"
 #include "printable.hpp"
 #include "report/text.hpp"
@@ -119,6 +120,7 @@ class ClassRun {
     book_.put_again(names);
   }
 
+  /// Those that have just been given up are left to another run.
   std::vector<PlannedSubmission> ungraded() const {
     const std::map<std::string, Entry> entries = book_.entries();
     std::vector<PlannedSubmission> todo;
@@ -127,19 +129,13 @@ class ClassRun {
       const bool graded = found != entries.end() && found->second.failure.empty() &&
                           !found->second.again && found->second.files == submission.files &&
                           found->second.exam == exam_;
-      if (!graded) todo.push_back(submission);
+      if (!graded && !failures_.contains(name)) todo.push_back(submission);
     }
     return todo;
   }
 
-  Entry entry_of(const PlannedSubmission& submission) const {
-    return {submission.name,
-            submission.path,
-            submission.files,
-            exam_,
-            limits_text(settings_),
-            "",
-            false};
+  Entry entry_of(const PlannedSubmission& submission, const std::string& limits) const {
+    return {submission.name, submission.path, submission.files, exam_, limits, "", false};
   }
 
   /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
@@ -148,10 +144,10 @@ class ClassRun {
     if (const std::optional<Plan> plan = read_plan(work_)) {
       for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
       if (has_slurm_jobs(work_)) {
-        if (options_.slurm && plan->exam == exam_) {
+        if (options_.slurm && plan->exam == exam_ && plan->settings == settings_record(settings_)) {
           go_on(*plan);
         } else {
-          cancel_slurm_jobs(work_);
+          cancel_slurm_jobs(work_, events(*plan));
         }
       }
     }
@@ -188,19 +184,18 @@ class ClassRun {
       return error.what();
     }
     grading.submission = submission.name;
-    book_.put(entry_of(submission), grading);
+    book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
     ++graded_;
     const Summary summary = summarize(grading.results(false), true);
     with_failures_ += summary.failed > 0 ? 1 : 0;
     say_done(submission.name + ": " +
              fmt::format("{:.2f} of {} points", grading.earned(), grading.points()));
-    std::error_code ignored;
-    fs::remove(result_file(work_, number), ignored);
+    take_result(work_, number);
     return "";
   }
 
   void fail(const PlannedSubmission& submission, const std::string& why) {
-    Entry entry = entry_of(submission);
+    Entry entry = entry_of(submission, limits_text(settings_));
     entry.failure = printable(why);
     book_.put_failure(entry);
     failures_[submission.name] = entry.failure;
@@ -223,9 +218,8 @@ class ClassRun {
     fs::rename(part, work_ / "hidden");
   }
 
-  void execute(const Plan& plan, const std::vector<std::size_t>& numbers) {
-    begun_ = Clock::now();
-    at_begin_ = finished();
+  /// Of a plan that lives longer.
+  Events events(const Plan& plan) {
     Events events;
     events.done = [&](std::size_t number) {
       const std::string why = take(plan, number);
@@ -236,6 +230,13 @@ class ClassRun {
     };
     events.waiting = [this] { show_progress(); };
     events.say = [this](const std::string& line) { say(line); };
+    return events;
+  }
+
+  void execute(const Plan& plan, const std::vector<std::size_t>& numbers) {
+    begun_ = Clock::now();
+    at_begin_ = finished();
+    const Events events = this->events(plan);
     show_progress();
     if (options_.slurm) {
       execute_on_slurm(work_, numbers,
@@ -283,7 +284,9 @@ class ClassRun {
     print(fmt::format("{}: {} graded, {} unchanged, {} not graded\n",
                       counted(class_.size(), "submission"), graded_, class_.size() - todo_,
                       failures_.size()));
-    for (const auto& [name, why] : failures_) print("not graded: " + name + ": " + why + "\n");
+    for (const auto& [name, why] : failures_) {
+      print("not graded: " + printable(name + ": " + why) + "\n");
+    }
     if (!failures_.empty()) print("the same command tries these again\n");
     print("table and reports: prenorm gradebook " + shell_word(options_.gradebook) + "\n");
     if (!failures_.empty()) return 2;
@@ -324,6 +327,7 @@ int grade_number(const fs::path& folder, const Plan& plan, std::size_t number) {
   result.files = files_digest(path);
   result.exam = grader.exam_digest();
   result.grading = grading_record(grader.grade_any(path));
+  require_plan(folder, plan, number);
   write_result(folder, number, result);
   // Whoever started this waits for a byte.
   constexpr int parent = 3;
@@ -341,7 +345,7 @@ int grade_part(const fs::path& folder, const Plan& plan, const ClassOptions& opt
   if (!numbers) throw UsageError(folder.string() + ": has no part " + options.part);
   std::vector<std::size_t> left;
   for (const std::size_t number : *numbers) {
-    if (!fs::exists(result_file(folder, number))) left.push_back(number);
+    if (!has_result(folder, number)) left.push_back(number);
   }
   const TemporaryFolder temporary;
   int code = 0;
@@ -353,6 +357,7 @@ int grade_part(const fs::path& folder, const Plan& plan, const ClassOptions& opt
   events.failed = [&](std::size_t number, const std::string& why) {
     print(plan.submissions.at(number).name + ": NOT graded: " + why + "\n");
     std::fflush(stdout);
+    require_plan(folder, plan, number);
     write_failure(folder, number, why);
     code = 1;
   };
@@ -370,6 +375,7 @@ int grade_class(const std::vector<std::string>& submissions, GradeSettings setti
         "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "
         "without --gradebook");
   }
+  if (options.slurm) check_slurm_options(options.slurm_options);
   return ClassRun(submissions, std::move(settings), options).run();
 }
 

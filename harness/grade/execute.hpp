@@ -33,14 +33,15 @@ struct SlurmOptions {
 };
 
 /// Grades them as array jobs of Slurm, whose nodes see the folder under the same path. Jobs that
-/// another process has submitted from this folder are taken up. Throws UsageError where Slurm
-/// refuses.
+/// another process has submitted from this folder are taken up; what they would grade besides these
+/// numbers is ended. Throws UsageError where Slurm refuses.
 void execute_on_slurm(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
                       const SlurmOptions& options, const Events& events);
 
-/// Whether something of the folder was handed to Slurm; ends all of that.
+/// Whether something of the folder was handed to Slurm; ends all of that, whose nodes may go on for
+/// some seconds. Says what it ends, or how it can be ended where Slurm does not answer.
 bool has_slurm_jobs(const std::filesystem::path& folder);
-void cancel_slurm_jobs(const std::filesystem::path& folder);
+void cancel_slurm_jobs(const std::filesystem::path& folder, const Events& events);
 /// The submissions of a task of an array; nothing where there is no such.
 std::optional<std::vector<std::size_t>> slurm_part(const std::filesystem::path& folder,
                                                    std::size_t array, std::size_t task);

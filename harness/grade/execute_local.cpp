@@ -53,7 +53,7 @@ Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path&
     trial.why = std::string("the grader ended: ") + end.what();
   }
   fs::remove_all(temporary, ignored);
-  if (fs::exists(result_file(folder, number), ignored)) trial.why = "";
+  if (has_result(folder, number)) trial.why = "";
   return trial;
 }
 

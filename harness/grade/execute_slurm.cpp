@@ -6,6 +6,7 @@
 // so that another process can take a running job up. A submission is done when its result is there,
 // whatever Slurm says of its task; a task that has ended without all of its results has died, and
 // what it left goes into another array.
+#include "cli/command.hpp"
 #include "grade/execute.hpp"
 #include "grade/slurm.hpp"
 #include "report/text.hpp"
@@ -39,7 +40,7 @@ struct Array {
   std::vector<Numbers> tasks;  // the submissions of each
 };
 
-std::vector<Array> read_arrays(const fs::path& folder) {
+std::vector<Array> read_arrays(const fs::path& folder) try {
   std::vector<Array> arrays;
   const std::optional<std::string> text = read_whole(folder / "slurm.json");
   if (!text) return arrays;
@@ -47,6 +48,8 @@ std::vector<Array> read_arrays(const fs::path& folder) {
     arrays.push_back({each.at("name"), each.at("job"), each.at("tasks")});
   }
   return arrays;
+} catch (const Json::exception&) {
+  return {};  // it was written as a whole: the disk is to blame
 }
 
 void write_arrays(const fs::path& folder, const std::vector<Array>& arrays) {
@@ -67,6 +70,23 @@ std::vector<Numbers> cut(const Numbers& numbers, std::size_t size) {
   return parts;
 }
 
+/// Where it had no number, it may have been taken nevertheless: its name is its own.
+void cancel(Slurm& slurm, const Array& array, const Events& events) {
+  const std::string job = array.job.empty() ? array.name : array.job;
+  std::string why;
+  try {
+    if (slurm.cancel(array.job, array.name)) {
+      if (!array.job.empty()) events.say("ends Slurm's job " + job);
+      return;
+    }
+    why = slurm.said();
+  } catch (const UsageError& error) {
+    why = error.what();
+  }
+  events.say("cannot end Slurm's job " + job + " (" + why +
+             "); by hand: scancel --name=" + array.name);
+}
+
 class Execution {
  public:
   Execution(const fs::path& folder, const Numbers& numbers, const SlurmOptions& options,
@@ -80,6 +100,7 @@ class Execution {
 
   void run() {
     take_up();
+    if (open_.empty() && !arrays_.empty()) look();
     while (!open_.empty()) {
       submit_waiting();
       look();
@@ -87,6 +108,7 @@ class Execution {
       events_.waiting();
       std::this_thread::sleep_for(between_looks);
     }
+    end_others();
   }
 
  private:
@@ -94,8 +116,15 @@ class Execution {
   void take_up() {
     std::set<std::size_t> known;
     for (const Array& array : arrays_) {
-      for (const Numbers& task : array.tasks) known.insert(task.begin(), task.end());
-      if (!array.job.empty()) events_.say("takes Slurm's job " + array.job + " up again");
+      const std::size_t before = known.size();
+      for (const Numbers& task : array.tasks) {
+        for (const std::size_t number : task) {
+          if (open_.contains(number)) known.insert(number);
+        }
+      }
+      if (known.size() == before || array.job.empty()) continue;
+      events_.say(fmt::format("takes Slurm's job {} up again: {} left", array.job,
+                              counted(known.size() - before, "submission")));
     }
     for (const std::size_t number : open_) {
       if (!known.contains(number)) waiting_.push_back(number);
@@ -133,6 +162,8 @@ class Execution {
   /// could not be reached for, or that an earlier process did not live to hear of.
   void submit_waiting() {
     const bool begun = !arrays_.empty() && arrays_.back().job.empty();
+    // A task that Slurm took for lost may have graded them meanwhile.
+    std::erase_if(waiting_, [&](std::size_t number) { return !open_.contains(number); });
     if (!begun && waiting_.empty()) return;
     if (!begun) {
       arrays_.push_back({fmt::format("prenorm-{:08x}", std::random_device()()), "",
@@ -142,8 +173,11 @@ class Execution {
     }
     Array& array = arrays_.back();
     std::optional<std::string> job;
-    if (begun) job = slurm_.find(array.name);
-    if (!job) job = submit(array, arrays_.size() - 1);
+    if (begun) {
+      job = slurm_.find(array.name);
+      if (!job) return say_silent();
+    }
+    if (!job || job->empty()) job = submit(array, arrays_.size() - 1);
     if (!job) return say_silent();
     array.job = *job;
     write_arrays(folder_, arrays_);
@@ -161,7 +195,14 @@ class Execution {
     write_whole(place / "task.sh", script(number));
     std::vector<std::string> options{"--cpus-per-task=" + std::to_string(options_.jobs)};
     options.insert(options.end(), options_.options.begin(), options_.options.end());
-    return slurm_.submit(place / "task.sh", array.name, array.tasks.size(), place, options);
+    try {
+      return slurm_.submit(place / "task.sh", array.name, array.tasks.size(), place, options);
+    } catch (const UsageError&) {
+      // It was refused as it is; whoever tries again may want it otherwise.
+      arrays_.pop_back();
+      write_arrays(folder_, arrays_);
+      throw;
+    }
   }
 
   std::string script(std::size_t array) const {
@@ -170,7 +211,7 @@ class Execution {
     command.pop_back();
     return "#!/bin/sh\nexport PRENORM_HOME=" + shell_word(fs::absolute(home()).string()) +
            "\nexec " + shell_line(command) + " " + last + ".$SLURM_ARRAY_TASK_ID --jobs " +
-           std::to_string(options_.jobs) + "\n";
+           std::to_string(options_.jobs) + " --retries " + std::to_string(options_.retries) + "\n";
   }
 
   void say_silent() {
@@ -187,11 +228,13 @@ class Execution {
     std::optional<Slurm::Tasks> tasks;
     if (!jobs.empty()) tasks = slurm_.tasks(jobs);
     if (!jobs.empty() && !tasks) say_silent();
+    if (tasks && silent_) events_.say("Slurm answers again");
     if (tasks) silent_ = false;
+    if (tasks) known_ = *tasks;
     for (auto each = open_.begin(); each != open_.end();) {
       const std::size_t number = *each;
       const std::optional<std::string> failure = read_failure(folder_, number);
-      if (fs::exists(result_file(folder_, number))) {
+      if (has_result(folder_, number)) {
         each = open_.erase(each);
         events_.done(number);
       } else if (failure) {
@@ -231,8 +274,20 @@ class Execution {
       if (!task.node.empty()) how += " on " + task.node;
       how += ": " + task.state;
       if (!task.reason.empty() && task.reason != "None") how += " (" + task.reason + ")";
+      if (task.state == "FAILED") how += last_words(a, k);
     }
     bury(left, how);
+  }
+
+  /// What a task that failed by itself has said last.
+  std::string last_words(std::size_t a, std::size_t k) const {
+    const fs::path log = folder_ / fmt::format("array-{}", a) / fmt::format("{}.log", k);
+    std::string text = read_whole(log).value_or("");
+    text.erase(text.find_last_not_of("\n ") + 1);
+    if (text.empty()) {
+      return ", and nothing in " + log.string() + " (do the nodes see that folder?)";
+    }
+    return ": " + text.substr(text.rfind('\n') + 1);
   }
 
   /// A task has died: what it has not graded is handed out again, or given up.
@@ -265,6 +320,21 @@ class Execution {
     return false;
   }
 
+  /// Nobody waits for what tasks have not graded yet, and the folder will be gone.
+  void end_others() {
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      bool more = arrays_[a].job.empty();
+      for (std::size_t k = 0; k < arrays_[a].tasks.size(); ++k) {
+        const auto found = known_.find({arrays_[a].job, k});
+        if (found == known_.end() || !found->second.to_come()) continue;
+        more = more || !std::ranges::all_of(arrays_[a].tasks[k], [&](std::size_t number) {
+                 return has_result(folder_, number) || read_failure(folder_, number).has_value();
+               });
+      }
+      if (more) cancel(slurm_, arrays_[a], events_);
+    }
+  }
+
   fs::path folder_;
   const SlurmOptions& options_;
   const Events& events_;
@@ -274,6 +344,7 @@ class Execution {
   Numbers waiting_;             // to be handed to Slurm
   std::map<std::pair<std::size_t, std::size_t>, Clock::time_point> ended_;
   std::set<std::pair<std::size_t, std::size_t>> buried_;  // array and task: nothing more of it
+  Slurm::Tasks known_;                                    // as Slurm said last
   bool silent_ = false;
 };
 
@@ -281,11 +352,9 @@ class Execution {
 
 bool has_slurm_jobs(const fs::path& folder) { return !read_arrays(folder).empty(); }
 
-void cancel_slurm_jobs(const fs::path& folder) {
+void cancel_slurm_jobs(const fs::path& folder, const Events& events) {
   Slurm slurm(folder / "slurm.log");
-  for (const Array& array : read_arrays(folder)) {
-    if (!array.job.empty()) slurm.cancel(array.job);
-  }
+  for (const Array& array : read_arrays(folder)) cancel(slurm, array, events);
 }
 
 std::optional<Numbers> slurm_part(const fs::path& folder, std::size_t array, std::size_t task) {

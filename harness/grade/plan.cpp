@@ -20,6 +20,8 @@ using Json = nlohmann::ordered_json;
   throw std::runtime_error("cannot write " + file.string() + ": " + std::strerror(errno));
 }
 
+fs::path taken_file(const fs::path& result) { return result.string() + ".taken"; }
+
 }  // namespace
 
 // Under another name first, and on the disk before it has its own.
@@ -98,6 +100,17 @@ std::optional<Plan> read_plan(const fs::path& folder) try {
   return std::nullopt;
 }
 
+void require_plan(const fs::path& folder, const Plan& plan, std::size_t number) {
+  const std::optional<Plan> now = read_plan(folder);
+  if (now && now->exam == plan.exam && now->settings == plan.settings &&
+      number < now->submissions.size() &&
+      now->submissions[number].path == plan.submissions.at(number).path &&
+      now->submissions[number].files == plan.submissions.at(number).files) {
+    return;
+  }
+  throw std::runtime_error(folder.string() + ": the plan that this was begun by is gone");
+}
+
 fs::path result_file(const fs::path& folder, std::size_t number) {
   return folder / "results" / std::to_string(number);
 }
@@ -105,6 +118,19 @@ fs::path result_file(const fs::path& folder, std::size_t number) {
 void write_result(const fs::path& folder, std::size_t number, const PlannedResult& result) {
   write_whole(result_file(folder, number),
               result.files + "\n" + result.exam + "\n" + result.grading + "\n");
+}
+
+bool has_result(const fs::path& folder, std::size_t number) {
+  std::error_code ignored;
+  const fs::path file = result_file(folder, number);
+  return fs::exists(file, ignored) || fs::exists(taken_file(file), ignored);
+}
+
+void take_result(const fs::path& folder, std::size_t number) {
+  const fs::path file = result_file(folder, number);
+  write_whole(taken_file(file), "");
+  std::error_code ignored;
+  fs::remove(file, ignored);
 }
 
 std::optional<PlannedResult> read_result(const fs::path& folder, std::size_t number) {

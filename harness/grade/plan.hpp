@@ -5,6 +5,8 @@
 //   plan.json     how to grade, and the names; 0600, as the seed is in it
 //   paths         of the submissions, as they were given, each ended by a zero
 //   results/N     what came of submission N: complete where it is there
+//   results/N.taken    that stands in the gradebook
+//   results/N.failed   why a task has given it up
 //   hidden/       the hidden cases, drawn once; complete where it is there
 //   tmp/          for copies and builds
 #pragma once
@@ -37,6 +39,9 @@ bool is_work_folder(const std::filesystem::path& folder);
 void write_plan(const std::filesystem::path& folder, const Plan& plan);
 /// Nothing where there is none, or a damaged one.
 std::optional<Plan> read_plan(const std::filesystem::path& folder);
+/// Throws std::runtime_error where the folder does not hold this plan any more, as far as a
+/// submission goes: what was begun by an earlier plan and was not ended leaves nothing there.
+void require_plan(const std::filesystem::path& folder, const Plan& plan, std::size_t number);
 
 /// What a grading process leaves.
 struct PlannedResult {
@@ -48,6 +53,10 @@ std::filesystem::path result_file(const std::filesystem::path& folder, std::size
 /// The file appears at once, complete and on the disk. Throws std::runtime_error.
 void write_result(const std::filesystem::path& folder, std::size_t number,
                   const PlannedResult& result);
+/// Whether it is there, or was taken.
+bool has_result(const std::filesystem::path& folder, std::size_t number);
+/// Removes what stands in the gradebook now; has_result() goes on to be true.
+void take_result(const std::filesystem::path& folder, std::size_t number);
 /// Nothing where there is none.
 std::optional<PlannedResult> read_result(const std::filesystem::path& folder, std::size_t number);
 

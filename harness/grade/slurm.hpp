@@ -20,6 +20,11 @@ struct SlurmTask {
   bool to_come() const;
 };
 
+/// Throws UsageError for words that sbatch may not be given: what is no option, and options that
+/// would have another job, or another answer, than is asked for.
+void check_slurm_options(const std::vector<std::string>& options);
+
+/// Its commands. Each throws UsageError where there is no such command.
 class Slurm {
  public:
   /// `log` is a file for what its commands say on standard error.
@@ -31,7 +36,7 @@ class Slurm {
   std::optional<std::string> submit(const std::filesystem::path& script, const std::string& name,
                                     std::size_t tasks, const std::filesystem::path& logs,
                                     const std::vector<std::string>& options);
-  /// The number of this user's job of that name; nothing: there is none.
+  /// The number of this user's job of that name; empty: there is none. Nothing: no answer.
   std::optional<std::string> find(const std::string& name);
 
   using Tasks = std::map<std::pair<std::string, std::size_t>, SlurmTask>;  // by job and index
@@ -39,7 +44,8 @@ class Slurm {
   /// forgotten after some time. Nothing: it does not answer; said() tells more.
   std::optional<Tasks> tasks(const std::map<std::string, std::string>& jobs);
 
-  void cancel(const std::string& job);
+  /// Ends a job; `job` may be empty where the number is not known. Whether that was taken.
+  bool cancel(const std::string& job, const std::string& name);
 
   /// The last command's words on standard error, on one line.
   std::string said() const;
