@@ -22,6 +22,7 @@ void add_show(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_grade(CLI::App& app, Action& chosen);
 void add_gradescope(CLI::App& app, Action& chosen);
+void add_gradebook(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
 void add_fixtures(CLI::App& app, Action& chosen);
 void add_mistakes(CLI::App& app, Action& chosen);

@@ -207,6 +207,10 @@ void add_grade(CLI::App& app, Action& chosen) {
       ->check(whole_number())
       ->type_name("N");
   command
+      .add_option("--roster", many.roster,
+                  "CSV of the students: columns submission, name, id, email")
+      ->type_name("FILE");
+  command
       .add_option("--work", many.work, "For what is not in the gradebook yet (default: beside it)")
       ->type_name("FOLDER");
   command

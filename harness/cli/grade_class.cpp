@@ -5,6 +5,7 @@
 #include "grade/execute.hpp"
 #include "grade/gradebook.hpp"
 #include "grade/record.hpp"
+#include "grade/roster.hpp"
 #include "grade/snapshot.hpp"
 #include "printable.hpp"
 #include "report/text.hpp"
@@ -56,6 +57,7 @@ class ClassRun {
   ClassRun(const std::vector<std::string>& paths, GradeSettings settings,
            const ClassOptions& options)
       : options_(options),
+        roster_(options.roster.empty() ? std::vector<Student>{} : read_roster(options.roster)),
         book_(options.gradebook, Gradebook::Access::create),
         settings_(settled(std::move(settings), book_.course())),
         grader_(settings_, 1, nullptr),
@@ -65,6 +67,7 @@ class ClassRun {
 
   int run() {
     keep_course();
+    if (!options_.roster.empty()) book_.set_roster(roster_);
     if (options_.regrade) mark_again();
     todo_ = ungraded().size();
     take_up_or_clear();
@@ -291,6 +294,7 @@ class ClassRun {
   }
 
   const ClassOptions& options_;
+  std::vector<Student> roster_;
   Gradebook book_;
   GradeSettings settings_;
   Grader grader_;

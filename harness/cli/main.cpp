@@ -27,6 +27,9 @@ bool is_launchers(const std::string& word) { return word == "test"; }
 std::optional<std::string> unknown_command(const CLI::App& app, std::span<char*> words,
                                            const std::string& before = "prenorm") {
   if (words.empty() || words[0][0] == '-') return std::nullopt;
+  // A command that takes words of its own is no list of commands.
+  const auto is_word = [](const CLI::Option* option) { return option->get_positional(); };
+  if (!app.get_options(is_word).empty()) return std::nullopt;
   const std::string word = words[0];
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -59,6 +62,7 @@ int run(int argc, char** argv) {
   add_verify(app, chosen);
   add_grade(app, chosen);
   add_gradescope(app, chosen);
+  add_gradebook(app, chosen);
   add_bench(app, chosen);
   add_list(app, chosen);
   add_show(app, chosen);

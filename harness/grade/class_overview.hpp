@@ -3,6 +3,8 @@
 
 #include "grade/gradebook.hpp"
 
+#include <functional>
+
 namespace prenorm::harness {
 
 /// One student's points for one item of the rubric.
@@ -23,7 +25,7 @@ struct OverviewRow {
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
   /// What a teacher should look at, in words: "COMPILE_ERROR", "SANDBOX_VIOLATION", "nothing handed
   /// in", "not graded: ...", "visible cases by heart", "graded by an earlier rubric", "set by
-  /// hand", "graded with other limits". Most important first.
+  /// hand", "graded with other limits", "to be graded again". Most important first.
   std::vector<std::string> flags;
 };
 
@@ -65,8 +67,10 @@ std::string class_table(const Overview& overview, bool colour, std::size_t width
 std::string class_summary(const Overview& overview, bool colour, std::size_t width);
 /// RFC 4180; texts that a spreadsheet would take for formulas are made harmless.
 std::string class_csv(const Overview& overview);
-/// Everything but times: the same gradings give the same bytes.
-std::string class_json(const Overview& overview, const Gradebook& book);
+/// Everything but times and paths, hidden cases too: the same gradings give the same bytes. It is
+/// written piece by piece: a large class has hundreds of megabytes.
+void class_json(const Overview& overview, const Gradebook& book,
+                const std::function<void(const std::string&)>& write);
 /// One page that needs nothing beside itself: the table, the summary, with pictures.
 std::string class_html(const Overview& overview);
 

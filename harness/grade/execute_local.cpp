@@ -27,8 +27,13 @@ std::vector<std::string> environment_with(const fs::path& temporary) {
   return all;
 }
 
-/// Empty, or why there is no result.
-std::string grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary) {
+/// What a child left.
+struct Trial {
+  std::string why;  // there is no result; empty: there is one
+  bool late = false;
+};
+
+Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary) {
   std::error_code ignored;
   fs::remove_all(temporary, ignored);
   fs::create_directories(temporary, ignored);
@@ -37,18 +42,19 @@ std::string grade_in_child(const fs::path& folder, std::size_t number, const fs:
   command.program = words.front();
   command.arguments.assign(words.begin() + 1, words.end());
   command.environment = environment_with(temporary);
-  std::string why;
+  Trial trial;
   try {
     Process child(command);
     char byte = 0;
     child.receive(&byte, 1, deadline_in(most_seconds));  // it says that the result is there
   } catch (const ProcessTimeout&) {
-    why = "is not graded within " + seconds_text(most_seconds);
+    trial = {"is not graded within " + seconds_text(most_seconds), true};
   } catch (const ProcessEnded& end) {
-    why = std::string("the grader ended: ") + end.what();
+    trial.why = std::string("the grader ended: ") + end.what();
   }
   fs::remove_all(temporary, ignored);
-  return fs::exists(result_file(folder, number), ignored) ? "" : why;
+  if (fs::exists(result_file(folder, number), ignored)) trial.why = "";
+  return trial;
 }
 
 }  // namespace
@@ -64,16 +70,17 @@ void execute_locally(const fs::path& folder, const std::vector<std::size_t>& num
   std::mutex one;
   in_parallel(numbers.size(), options.jobs, [&](std::size_t i, std::size_t) {
     const std::size_t number = numbers[i];
-    std::string why;
-    for (unsigned trial = 0; trial <= options.retries; ++trial) {
-      why = grade_in_child(folder, number, options.temporary / std::to_string(number));
-      if (why.empty()) break;
+    Trial trial;
+    for (unsigned times = 0; times <= options.retries; ++times) {
+      trial = grade_in_child(folder, number, options.temporary / std::to_string(number));
+      // Who took so long would take as long again.
+      if (trial.why.empty() || trial.late) break;
     }
     const std::lock_guard lock(one);
-    if (why.empty()) {
+    if (trial.why.empty()) {
       events.done(number);
     } else {
-      events.failed(number, why);
+      events.failed(number, trial.why);
     }
   });
 }

@@ -1,12 +1,13 @@
 #include "grade/gradebook.hpp"
 
 #include "grade/record.hpp"
+#include "grade/report_parts.hpp"
 #include "printable.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <SQLiteCpp/VariadicBind.h>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -29,7 +30,8 @@ constexpr int application = 0x706e726d;  // "pnrm"
 constexpr int version = 1;
 
 // `report` and `groups` are JSON: record.hpp. Times stand in columns of their own, so that
-// gradebooks can be compared without them.
+// gradebooks can be compared without them. `tallies` counts `cases`: a class's table is made
+// without reading each of those.
 constexpr const char* schema = R"sql(
 CREATE TABLE course(
   one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -44,13 +46,17 @@ CREATE TABLE submissions(
 CREATE TABLE items(
   submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
   item TEXT NOT NULL, problems TEXT NOT NULL, points REAL NOT NULL, earned REAL NOT NULL,
-  groups TEXT NOT NULL, undiagnosed TEXT NOT NULL,
+  groups TEXT NOT NULL, undiagnosed TEXT NOT NULL, by_heart TEXT NOT NULL,
   PRIMARY KEY (submission, number)) STRICT, WITHOUT ROWID;
 CREATE TABLE cases(
   submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
   item TEXT NOT NULL, problem TEXT NOT NULL, name TEXT NOT NULL, hidden INTEGER NOT NULL,
   status TEXT NOT NULL, seconds REAL NOT NULL, report TEXT NOT NULL,
   PRIMARY KEY (submission, number)) STRICT, WITHOUT ROWID;
+CREATE TABLE tallies(
+  submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, problem TEXT NOT NULL,
+  status TEXT NOT NULL, cases INTEGER NOT NULL,
+  PRIMARY KEY (submission, problem, status)) STRICT, WITHOUT ROWID;
 CREATE TABLE diagnoses(
   submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
   item TEXT NOT NULL, problem TEXT NOT NULL, mistake TEXT NOT NULL,
@@ -125,15 +131,40 @@ void make_private(const fs::path& file) {
   }
 }
 
-int pragma(SQLite::Database& database, const std::string& name) {
-  return database.execAndGet("PRAGMA " + name).getInt();
+/// Refuses what is no gradebook that this program knows, by the file's first bytes: SQLite itself
+/// would finish what somebody's killed writer left beside a database, and so change it.
+void check_head(const fs::path& file, bool may_be_empty) {
+  if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": is no file");
+  std::array<char, 100> head{};
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw UsageError("cannot read " + file.string() + ": " + std::strerror(errno));
+  stream.read(head.data(), head.size());
+  if (stream.gcount() == 0 && may_be_empty) return;
+  if (stream.gcount() == 0) throw UsageError(file.string() + ": is empty, no gradebook");
+  constexpr std::string_view magic("SQLite format 3", 16);  // and its zero
+  if (std::string_view(head.data(), magic.size()) != magic) {
+    throw UsageError(file.string() + ": is no gradebook");
+  }
+  if (stream.gcount() < 100) throw UsageError(file.string() + ": is damaged: it is cut off");
+  const auto number = [&head](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      value = (value << 8) | static_cast<unsigned char>(head[at + i]);
+    }
+    return value;
+  };
+  if (number(68) != application) {
+    throw UsageError(file.string() + ": is a database of something else, no gradebook");
+  }
+  if (const auto found = static_cast<std::int32_t>(number(60)); found != version) {
+    throw UsageError(fmt::format("{}: is a gradebook of version {}; this program knows version {}",
+                                 file.string(), found, version));
+  }
 }
 
-/// Makes the tables of a new file, and refuses what is no gradebook that this program knows.
+/// Makes the tables of a new file, and refuses a damaged one.
 void make_or_check(SQLite::Database& database, const fs::path& file, bool may_make) {
-  const bool is_new = pragma(database, "application_id") == 0 &&
-                      pragma(database, "user_version") == 0 &&
-                      database.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
+  const bool is_new = database.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
   if (is_new && !may_make) throw UsageError(file.string() + ": is empty, no gradebook");
   if (is_new) {
     // All or nothing: a file that was begun and not finished is empty.
@@ -142,13 +173,6 @@ void make_or_check(SQLite::Database& database, const fs::path& file, bool may_ma
     database.exec(
         fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application, version));
     transaction.commit();
-  }
-  if (pragma(database, "application_id") != application) {
-    throw UsageError(file.string() + ": is a database of something else, no gradebook");
-  }
-  if (const int found = pragma(database, "user_version"); found != version) {
-    throw UsageError(fmt::format("{}: is a gradebook of version {}; this program knows version {}",
-                                 file.string(), found, version));
   }
   const std::string damage = database.execAndGet("PRAGMA quick_check(1)").getString();
   if (damage != "ok") throw UsageError(file.string() + ": is damaged: " + printable(damage));
@@ -208,6 +232,8 @@ struct Gradebook::State {
   std::optional<SQLite::Database> database;
 
   Statement prepare(const char* sql) { return {*database, sql}; }
+  /// Of what was caught: the same as UsageError, which names the file.
+  [[noreturn]] void refuse();
   std::vector<GradedItem> items(const std::string& name);
 };
 
@@ -220,6 +246,7 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
   if (!there && access != Access::create) throw UsageError(file.string() + ": no such gradebook");
   if (access != Access::read) state.lock.emplace(file);
   if (access == Access::create) make_private(file);
+  check_head(file, access == Access::create);
   try {
     // Whoever only reads may still have to bring a killed writer's journal in.
     const bool writable = ::access(file.c_str(), W_OK) == 0;
@@ -232,11 +259,27 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
       state.database->exec("PRAGMA synchronous = FULL");
       state.database->exec("PRAGMA foreign_keys = ON");
     }
+  } catch (...) {
+    state.refuse();
+  }
+}
+
+void Gradebook::State::refuse() {
+  // What is not understood is not changed either, by what a killed writer left beside it.
+  if (database) {
+    ::sqlite3_db_config(database->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
+  try {
+    throw;
+  } catch (const UsageError&) {
+    throw;
   } catch (const SQLite::Exception& error) {
-    const bool damaged =
-        error.getErrorCode() == SQLITE_NOTADB || error.getErrorCode() == SQLITE_CORRUPT;
-    throw UsageError(file.string() + ": " + (damaged ? "is no gradebook, or damaged: " : "") +
-                     error.what());
+    const int code = error.getErrorCode();
+    const bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_ERROR;
+    throw UsageError(file.string() + ": " + (damaged ? "is damaged: " : "") +
+                     printable(error.what()));
+  } catch (const std::exception& error) {  // what stands in it is no JSON, no number, no status
+    throw UsageError(file.string() + ": is damaged: " + printable(error.what()));
   }
 }
 
@@ -244,7 +287,7 @@ Gradebook::~Gradebook() = default;
 
 const fs::path& Gradebook::file() const { return state_->file; }
 
-std::optional<Course> Gradebook::course() const {
+std::optional<Course> Gradebook::course() const try {
   Statement row = state_->prepare("SELECT rubric, name, title, seed, exam, items FROM course");
   if (!row.executeStep()) return std::nullopt;
   Course course;
@@ -257,9 +300,11 @@ std::optional<Course> Gradebook::course() const {
     course.items.push_back(item_of(item));
   }
   return course;
+} catch (...) {
+  state_->refuse();
 }
 
-std::size_t Gradebook::set_course(const Course& course) {
+std::size_t Gradebook::set_course(const Course& course) try {
   Json items = Json::array();
   for (const RubricItem& item : course.items) items.push_back(item_record(item));
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
@@ -297,9 +342,11 @@ std::size_t Gradebook::set_course(const Course& course) {
   }
   transaction.commit();
   return changed;
+} catch (...) {
+  state_->refuse();
 }
 
-std::map<std::string, Entry> Gradebook::entries() const {
+std::map<std::string, Entry> Gradebook::entries() const try {
   std::map<std::string, Entry> all;
   Statement row =
       state_->prepare("SELECT name, path, files, exam, limits, failure, again FROM submissions");
@@ -315,9 +362,11 @@ std::map<std::string, Entry> Gradebook::entries() const {
     all.emplace(entry.name, std::move(entry));
   }
   return all;
+} catch (...) {
+  state_->refuse();
 }
 
-void Gradebook::put(const Entry& entry, const Grading& grading) {
+void Gradebook::put(const Entry& entry, const Grading& grading) try {
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
   remove(entry.name);
   Statement put = state_->prepare(
@@ -340,17 +389,24 @@ void Gradebook::put(const Entry& entry, const Grading& grading) {
   put.bind(16, grading.seconds);
   put.bind(17, now());
   put.exec();
-  Statement put_item = state_->prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement put_item = state_->prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement put_case = state_->prepare("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement put_diagnosis = state_->prepare("INSERT INTO diagnoses VALUES (?, ?, ?, ?, ?, ?, ?)");
   std::int64_t items = 0, cases = 0, diagnoses = 0;
+  std::map<std::pair<std::string, std::string>, std::int64_t> tallies;
   for (const GradedItem& item : grading.items) {
     SQLite::bind(put_item, entry.name, items++, item.name, line(item.problems), item.points,
-                 item.earned, line(groups_record(item)), line(item.undiagnosed));
+                 item.earned, line(groups_record(item)), line(item.undiagnosed),
+                 line(item.by_heart));
     put_item.exec();
     put_item.reset();
+    std::map<std::string, std::size_t> pictured;
     for (const GradedCase& graded : item.cases) {
       Json record = case_record(graded);
+      if (!graded.errors.empty() && ++pictured[graded.result.problem] > most_pictured) {
+        record["errors"] = Json::array();
+      }
+      ++tallies[{graded.result.problem, std::string(harness::name(graded.result.status))}];
       record["result"].erase("seconds");
       double seconds = graded.result.seconds;
       if (graded.secret) {
@@ -370,10 +426,18 @@ void Gradebook::put(const Entry& entry, const Grading& grading) {
       put_diagnosis.reset();
     }
   }
+  Statement put_tally = state_->prepare("INSERT INTO tallies VALUES (?, ?, ?, ?)");
+  for (const auto& [what, count] : tallies) {
+    SQLite::bind(put_tally, entry.name, what.first, what.second, count);
+    put_tally.exec();
+    put_tally.reset();
+  }
   transaction.commit();
+} catch (...) {
+  state_->refuse();
 }
 
-void Gradebook::put_failure(const Entry& entry) {
+void Gradebook::put_failure(const Entry& entry) try {
   Statement put = state_->prepare(
       "INSERT INTO submissions(name, path, files, exam, limits, failure, again) "
       "VALUES (?, ?, '', '', ?, ?, 0) ON CONFLICT (name) DO UPDATE SET failure = excluded.failure");
@@ -382,9 +446,11 @@ void Gradebook::put_failure(const Entry& entry) {
   put.bind(3, entry.limits);
   put.bind(4, entry.failure);
   put.exec();
+} catch (...) {
+  state_->refuse();
 }
 
-void Gradebook::put_again(const std::vector<std::string>& names) {
+void Gradebook::put_again(const std::vector<std::string>& names) try {
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
   Statement put = state_->prepare("UPDATE submissions SET again = 1 WHERE name = ?");
   for (const std::string& name : names) {
@@ -393,18 +459,22 @@ void Gradebook::put_again(const std::vector<std::string>& names) {
     put.reset();
   }
   transaction.commit();
+} catch (...) {
+  state_->refuse();
 }
 
-void Gradebook::remove(const std::string& name) {
+void Gradebook::remove(const std::string& name) try {
   Statement remove = state_->prepare("DELETE FROM submissions WHERE name = ?");
   remove.bind(1, name);
   remove.exec();
+} catch (...) {
+  state_->refuse();
 }
 
 std::vector<GradedItem> Gradebook::State::items(const std::string& name) {
   std::vector<GradedItem> items;
   Statement row = prepare(
-      "SELECT item, problems, points, earned, groups, undiagnosed FROM items "
+      "SELECT item, problems, points, earned, groups, undiagnosed, by_heart FROM items "
       "WHERE submission = ? ORDER BY number");
   row.bind(1, name);
   while (row.executeStep()) {
@@ -417,6 +487,7 @@ std::vector<GradedItem> Gradebook::State::items(const std::string& name) {
       item.groups.push_back(group_of(group));
     }
     item.undiagnosed = Json::parse(row.getColumn(5).getString()).get<std::vector<std::string>>();
+    item.by_heart = Json::parse(row.getColumn(6).getString()).get<std::vector<std::string>>();
   }
   Statement found = prepare(
       "SELECT item, problem, mistake, agrees, of_cases FROM diagnoses "
@@ -432,7 +503,7 @@ std::vector<GradedItem> Gradebook::State::items(const std::string& name) {
   return items;
 }
 
-Grading Gradebook::outline(const std::string& name) const {
+Grading Gradebook::outline(const std::string& name) const try {
   Statement row = state_->prepare(
       "SELECT kind, status, message, rubric, title, sandbox, notes, imports, seed, seconds "
       "FROM submissions WHERE name = ? AND status IS NOT NULL");
@@ -454,9 +525,11 @@ Grading Gradebook::outline(const std::string& name) const {
   grading.seconds = row.getColumn(9).getDouble();
   grading.items = state_->items(name);
   return grading;
+} catch (...) {
+  state_->refuse();
 }
 
-Grading Gradebook::grading(const std::string& name) const {
+Grading Gradebook::grading(const std::string& name) const try {
   Grading grading = outline(name);
   Statement row = state_->prepare(
       "SELECT item, seconds, report FROM cases WHERE submission = ? ORDER BY number");
@@ -472,20 +545,34 @@ Grading Gradebook::grading(const std::string& name) const {
     }
   }
   return grading;
+} catch (...) {
+  state_->refuse();
 }
 
 std::map<std::string, std::map<Status, std::int64_t>> Gradebook::statuses() const {
   std::map<std::string, std::map<Status, std::int64_t>> all;
-  Statement row =
-      state_->prepare("SELECT submission, status, count(*) FROM cases GROUP BY submission, status");
-  while (row.executeStep()) {
-    all[row.getColumn(0).getString()][status_of(row.getColumn(1).getString())] =
-        row.getColumn(2).getInt64();
+  for (const auto& [submission, problems] : tallies()) {
+    for (const auto& [problem, counts] : problems) {
+      for (const auto& [status, count] : counts) all[submission][status] += count;
+    }
   }
   return all;
 }
 
-std::vector<SetPoints> Gradebook::set_points(const std::string& name) const {
+std::map<std::string, std::map<std::string, std::map<Status, std::int64_t>>> Gradebook::tallies()
+    const try {
+  std::map<std::string, std::map<std::string, std::map<Status, std::int64_t>>> all;
+  Statement row = state_->prepare("SELECT submission, problem, status, cases FROM tallies");
+  while (row.executeStep()) {
+    all[row.getColumn(0).getString()][row.getColumn(1).getString()]
+       [status_of(row.getColumn(2).getString())] = row.getColumn(3).getInt64();
+  }
+  return all;
+} catch (...) {
+  state_->refuse();
+}
+
+std::vector<SetPoints> Gradebook::set_points(const std::string& name) const try {
   std::vector<SetPoints> all;
   Statement row = state_->prepare(
       "SELECT item, points, why FROM set_points WHERE submission = ? ORDER BY item");
@@ -495,21 +582,40 @@ std::vector<SetPoints> Gradebook::set_points(const std::string& name) const {
         {row.getColumn(0).getString(), row.getColumn(1).getDouble(), row.getColumn(2).getString()});
   }
   return all;
+} catch (...) {
+  state_->refuse();
 }
 
-void Gradebook::set_points(const std::string& name, const SetPoints& points) {
+void Gradebook::set_points(const std::string& name, const SetPoints& points) try {
   Statement put = state_->prepare("INSERT OR REPLACE INTO set_points VALUES (?, ?, ?, ?, ?)");
   SQLite::bind(put, name, points.item, points.points, points.why, now());
   put.exec();
+} catch (...) {
+  state_->refuse();
 }
 
-bool Gradebook::unset_points(const std::string& name, const std::string& item) {
+std::map<std::string, std::vector<SetPoints>> Gradebook::all_set_points() const try {
+  std::map<std::string, std::vector<SetPoints>> all;
+  Statement row = state_->prepare(
+      "SELECT submission, item, points, why FROM set_points ORDER BY submission, item");
+  while (row.executeStep()) {
+    all[row.getColumn(0).getString()].push_back(
+        {row.getColumn(1).getString(), row.getColumn(2).getDouble(), row.getColumn(3).getString()});
+  }
+  return all;
+} catch (...) {
+  state_->refuse();
+}
+
+bool Gradebook::unset_points(const std::string& name, const std::string& item) try {
   Statement remove = state_->prepare("DELETE FROM set_points WHERE submission = ? AND item = ?");
   SQLite::bind(remove, name, item);
   return remove.exec() > 0;
+} catch (...) {
+  state_->refuse();
 }
 
-std::vector<Student> Gradebook::roster() const {
+std::vector<Student> Gradebook::roster() const try {
   std::vector<Student> all;
   Statement row =
       state_->prepare("SELECT submission, name, id, email FROM students ORDER BY number");
@@ -518,9 +624,11 @@ std::vector<Student> Gradebook::roster() const {
                    row.getColumn(2).getString(), row.getColumn(3).getString()});
   }
   return all;
+} catch (...) {
+  state_->refuse();
 }
 
-void Gradebook::set_roster(const std::vector<Student>& students) {
+void Gradebook::set_roster(const std::vector<Student>& students) try {
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
   state_->database->exec("DELETE FROM students");
   Statement put = state_->prepare("INSERT INTO students VALUES (?, ?, ?, ?, ?)");
@@ -531,6 +639,8 @@ void Gradebook::set_roster(const std::vector<Student>& students) {
     put.reset();
   }
   transaction.commit();
+} catch (...) {
+  state_->refuse();
 }
 
 Grading with_set_points(Grading grading, const std::vector<SetPoints>& points) {
@@ -538,7 +648,7 @@ Grading with_set_points(Grading grading, const std::vector<SetPoints>& points) {
     for (GradedItem& item : grading.items) {
       if (item.name != set.item) continue;
       grading.notes.push_back(fmt::format("{}: {} points set by hand in place of {}: {}", item.name,
-                                          short_number(set.points), short_number(item.earned),
+                                          points_text(set.points), points_text(item.earned),
                                           set.why));
       item.earned = set.points;
     }

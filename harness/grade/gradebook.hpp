@@ -54,7 +54,8 @@ class Gradebook {
   };
 
   /// Throws UsageError: no such file, no gradebook, damaged, of another version, or another process
-  /// changes it.
+  /// changes it. Such a file is left as it is. So does every function below, where the file cannot
+  /// be read or written, or damage is found later.
   Gradebook(const std::filesystem::path& file, Access access);
   ~Gradebook();
   Gradebook(const Gradebook&) = delete;
@@ -70,7 +71,8 @@ class Gradebook {
 
   /// By name.
   std::map<std::string, Entry> entries() const;
-  /// One submission, with all its cases, in place of what stood there. In one transaction.
+  /// One submission, with all its cases, in place of what stood there. In one transaction. Of the
+  /// errors that pictures show, those of a problem's first most_pictured failing cases are kept.
   void put(const Entry& entry, const Grading& grading);
   /// That a submission could not be graded; an earlier grading stays.
   void put_failure(const Entry& entry);
@@ -84,9 +86,13 @@ class Gradebook {
   Grading outline(const std::string& name) const;
   /// How many cases of each status; of all submissions, by name.
   std::map<std::string, std::map<Status, std::int64_t>> statuses() const;
+  /// The same of each problem, by submission and problem.
+  std::map<std::string, std::map<std::string, std::map<Status, std::int64_t>>> tallies() const;
 
   std::vector<SetPoints> set_points(const std::string& name) const;
   void set_points(const std::string& name, const SetPoints& points);
+  /// Of all submissions, by name.
+  std::map<std::string, std::vector<SetPoints>> all_set_points() const;
   /// Returns whether there were any.
   bool unset_points(const std::string& name, const std::string& item);
 

@@ -76,6 +76,7 @@ std::map<std::string, Passed> known_by_heart(const GradedItem& item) {
 void count(GradedItem& item, std::vector<std::string>& notes) {
   const std::map<std::string, Passed> by_heart = known_by_heart(item);
   for (const auto& [problem, passed] : by_heart) {
+    item.by_heart.push_back(problem);
     notes.push_back(problem + ": " + std::to_string(passed.visible) + " of " +
                     counted(static_cast<std::size_t>(passed.of_visible), "visible case") +
                     " pass and only " + std::to_string(passed.hidden) + " of " +

@@ -37,6 +37,10 @@ struct GradedGroup {
   bool earned = false;                 // all passed, and there was one
 };
 
+/// Of so many failing cases of a problem, errors are kept and shown as pictures; the others have
+/// numbers.
+inline constexpr std::size_t most_pictured = 8;
+
 struct GradedItem {
   std::string name;
   std::vector<std::string> problems;
@@ -47,6 +51,7 @@ struct GradedItem {
   /// numbers. Problems with failing numbers and no entry here look like no known mistake.
   std::vector<Diagnosis> diagnoses;
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
+  std::vector<std::string> by_heart;  // problems whose visible cases alone pass: they earn nothing
 };
 
 struct Grading {

@@ -1,5 +1,6 @@
 #include "grade/plan.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -43,6 +44,18 @@ std::optional<std::string> read_whole(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+bool is_work_folder(const fs::path& folder) {
+  std::error_code failed;
+  if (!fs::exists(fs::symlink_status(folder, failed)) || read_plan(folder)) return true;
+  if (!fs::is_directory(folder, failed)) return false;
+  // One whose making was interrupted.
+  const fs::directory_iterator entries(folder, failed);
+  return !failed && std::ranges::all_of(entries, [](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename();
+    return name == "results" || name == "tmp" || name == "paths" || name.ends_with(".part");
+  });
 }
 
 void write_plan(const fs::path& folder, const Plan& plan) {

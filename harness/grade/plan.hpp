@@ -31,6 +31,8 @@ struct Plan {
   std::vector<PlannedSubmission> submissions;
 };
 
+/// Whether nothing is there, or only what graders of a class put there: it may be removed.
+bool is_work_folder(const std::filesystem::path& folder);
 /// Makes the folder and writes the plan into it. Throws std::runtime_error.
 void write_plan(const std::filesystem::path& folder, const Plan& plan);
 /// Nothing where there is none, or a damaged one.

@@ -40,7 +40,8 @@ Json item_record(const GradedItem& item) {
           {"groups", std::move(groups)},
           {"cases", std::move(cases)},
           {"diagnoses", std::move(diagnoses)},
-          {"undiagnosed", item.undiagnosed}};
+          {"undiagnosed", item.undiagnosed},
+          {"by_heart", item.by_heart}};
 }
 
 GradedItem item_of(const Json& record) {
@@ -55,6 +56,7 @@ GradedItem item_of(const Json& record) {
     item.diagnoses.push_back({each.at(0), each.at(1), each.at(2), each.at(3)});
   }
   record.at("undiagnosed").get_to(item.undiagnosed);
+  record.at("by_heart").get_to(item.by_heart);
   return item;
 }
 

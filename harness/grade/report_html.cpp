@@ -15,8 +15,7 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr std::size_t most_pictured = 8;  // failing cases of a problem; the others have numbers
-constexpr std::size_t most_lines = 60;    // of a compiler's message
+constexpr std::size_t most_lines = 60;  // of a compiler's message
 
 constexpr std::string_view style = R"(
 body { max-width: 64rem; }

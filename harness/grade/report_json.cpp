@@ -1,8 +1,7 @@
-#include "grade/grading.hpp"
+#include "grade/report_json.hpp"
 #include "report/json.hpp"
 
 namespace prenorm::harness {
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -44,10 +43,9 @@ Json item_object(const GradedItem& item) {
           {"earned", item.earned},
           {"groups", std::move(groups)},
           {"diagnoses", std::move(diagnoses)},
-          {"undiagnosed", item.undiagnosed}};
+          {"undiagnosed", item.undiagnosed},
+          {"by_heart", item.by_heart}};
 }
-
-}  // namespace
 
 std::string grade_json(const Grading& grading, bool secret) {
   Json object = report_head("grade");

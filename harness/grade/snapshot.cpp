@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <functional>
 #include <span>
@@ -147,26 +148,41 @@ class Walk {
   std::uintmax_t bytes_ = 0;
 };
 
+/// No std::system_error, which is what an entry that cannot be read throws: a submission is never
+/// graded without files that there was no room for here.
+[[noreturn]] void cannot_copy(const fs::path& from, int reason) {
+  throw std::runtime_error("cannot copy " + from.string() + ": " + std::strerror(reason));
+}
+
 class Copy : public Sink {
  public:
   explicit Copy(fs::path to) : to_(std::move(to)) {}
 
   void link(const fs::path& from, const fs::path& name) override {
-    fs::create_symlink(fs::read_symlink(from), at(name));
+    const fs::path target = fs::read_symlink(from);
+    std::error_code failed;
+    fs::create_symlink(target, at(name), failed);
+    if (failed) cannot_copy(from, failed.value());
   }
-  void folder(const fs::path& name) override { fs::create_directory(at(name)); }
+  void folder(const fs::path& name) override {
+    std::error_code failed;
+    fs::create_directory(at(name), failed);
+    if (failed) cannot_copy(name, failed.value());
+  }
   void file(int source, const fs::path& from, const fs::path& name, bool executable) override {
     const int target =
         ::open(at(name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, executable ? 0555 : 0444);
     if (target < 0) {
       const int reason = errno;
       ::close(source);
-      throw std::system_error(reason, std::generic_category(), "copying " + from.string());
+      cannot_copy(from, reason);
     }
     try {
       read_plain(source, from, [&](std::span<const char> part) {
-        if (::write(target, part.data(), part.size()) == static_cast<ssize_t>(part.size())) return;
-        throw std::system_error(errno, std::generic_category(), "copying " + from.string());
+        const ssize_t written = ::write(target, part.data(), part.size());
+        if (written == static_cast<ssize_t>(part.size())) return;
+        // A disk that fills up takes a part first.
+        cannot_copy(from, written < 0 ? errno : ENOSPC);
       });
     } catch (...) {
       ::close(target);

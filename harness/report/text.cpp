@@ -39,6 +39,21 @@ std::string padded(std::string_view text, std::size_t width) {
   return result;
 }
 
+std::string shortened(std::string_view text, std::size_t columns) {
+  const std::size_t width = display_width(text);
+  constexpr std::size_t dots = 3;
+  if (width <= columns || columns <= dots) return std::string(text);
+  const std::size_t end = (columns - dots) / 3, begin = columns - dots - end;
+  std::string result;
+  std::size_t column = 0;
+  for (const char c : text) {
+    const bool starts = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    if (starts && ++column == begin + 1) result += "...";
+    if (column <= begin || column > width - end) result += c;
+  }
+  return result;
+}
+
 std::string shell_word(std::string_view word) {
   constexpr std::string_view harmless =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";

@@ -15,6 +15,10 @@ std::size_t display_width(std::string_view text);
 /// The text filled with blanks to that width.
 std::string padded(std::string_view text, std::size_t width);
 
+/// The text, with "..." for its middle where it takes more columns: of two alike the ends tell
+/// which.
+std::string shortened(std::string_view text, std::size_t columns);
+
 /// The word as a shell takes it: quoted only where it must be.
 std::string shell_word(std::string_view word);
 

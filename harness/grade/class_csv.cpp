@@ -1,0 +1,35 @@
+// A class for a spreadsheet.
+#include "grade/class_overview.hpp"
+#include "grade/csv.hpp"
+#include "grade/report_parts.hpp"
+#include "report/text.hpp"
+
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+
+std::string class_csv(const Overview& overview) {
+  CsvRows rows;
+  for (const char* head : {"submission", "name", "id", "email"}) rows.text(head);
+  for (const OverviewItem& item : overview.items) rows.text(item.name);
+  for (const char* head : {"total", "out of", "flags", "set by hand"}) rows.text(head);
+  rows.end();
+  for (const OverviewRow& row : overview.rows) {
+    rows.text(row.submission).text(row.name).text(row.id).text(row.email);
+    std::vector<std::string> set;
+    for (std::size_t i = 0; i < row.points.size(); ++i) {
+      const OverviewPoints& points = row.points[i];
+      rows.number(points.earned);
+      if (!points.set_by_hand) continue;
+      set.push_back(fmt::format("{}: {} in place of {}: {}", overview.items[i].name,
+                                points_text(points.earned), points_text(points.graded),
+                                points.why));
+    }
+    rows.number(row.total).number(overview.points);
+    rows.text(joined(row.flags, "; ")).text(joined(set, "; "));
+    rows.end();
+  }
+  return rows.take();
+}
+
+}  // namespace prenorm::harness

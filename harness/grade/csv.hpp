@@ -1,0 +1,38 @@
+// Comma-separated values, by RFC 4180.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// Rows as they are written: texts in quotes, numbers bare.
+class CsvRows {
+ public:
+  /// A text that a spreadsheet would take for a formula gets a ' before it.
+  CsvRows& text(std::string_view value);
+  /// With four digits behind the point at most.
+  CsvRows& number(double value);
+  void end();
+  std::string take() { return std::move(rows_); }
+
+ private:
+  CsvRows& cell(std::string_view written);
+
+  std::string rows_;
+  bool begun_ = false;  // the row has a cell
+};
+
+struct CsvRow {
+  std::size_t line = 0;  // where it begins, from 1
+  std::vector<std::string> cells;
+};
+
+/// The rows of a text; blank lines are none. A byte order mark is left out; a head with semicolons
+/// and no comma is separated by those. Throws std::invalid_argument, which names the line, for what
+/// is no UTF-8 and for wrong quotes.
+std::vector<CsvRow> csv_rows(std::string_view text);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,16 @@
+// The parts of which a grading's report in JSON is made.
+#pragma once
+
+#include "grade/grading.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace prenorm::harness {
+
+/// `secret`: with what a hidden case gave.
+nlohmann::ordered_json case_object(const GradedItem& item, const GradedCase& graded, bool secret);
+
+/// Points, groups and diagnoses, without the cases.
+nlohmann::ordered_json item_object(const GradedItem& item);
+
+}  // namespace prenorm::harness

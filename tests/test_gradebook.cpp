@@ -1,0 +1,485 @@
+// The gradebook: what is put into it comes back, points are scored anew and set by hand, and what
+// is no sound gradebook is refused and left as it is. Also the roster's and the table's CSV.
+#include "cli/command.hpp"
+#include "grade/class_overview.hpp"
+#include "grade/csv.hpp"
+#include "grade/record.hpp"
+#include "grade/roster.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+using namespace prenorm::harness;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Access = Gradebook::Access;
+
+/// A folder of its own, gone in the end.
+struct Folder {
+  fs::path path;
+
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "prenorm-gradebook-XXXXXX").string();
+    BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { fs::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  fs::path book() const { return path / "grades.sqlite"; }
+};
+
+std::string bytes(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+GradedCase graded(const std::string& problem, const std::string& name, Status status,
+                  bool hidden = false) {
+  GradedCase made;
+  made.result.problem = problem;
+  made.result.case_name = name;
+  made.result.solution = "alice";
+  made.result.status = status;
+  made.result.dtype = "float32";
+  made.result.repeat = "prenorm grade alice --case " + name;
+  made.result.seconds = hidden ? 0 : 0.25;
+  made.hidden = hidden;
+  made.groups = {hidden ? "hidden" : "float32"};
+  if (hidden) {
+    made.secret = GradedCase::Secret{made.result, "by_hand", "x[2] -> y[2]"};
+    made.secret->result.seconds = 0.5;
+    made.secret->result.message = "the truth is 42";
+  } else {
+    made.shapes = "x[2, 8] -> y[2, 8]";
+  }
+  if (status == Status::incorrect_numerical && !hidden) {
+    made.errors = {{"y", {2, 8}, 1, 2, {0.5, 1e300 * 1e10}, {1, 2, 3}}};
+  }
+  return made;
+}
+
+/// Two items of 2 points each: the first half earned, the second in full.
+Grading ordinary(const std::string& name = "alice") {
+  Grading grading;
+  grading.submission = name;
+  grading.kind = "library";
+  grading.rubric = "small";
+  grading.title = "A small one";
+  grading.sandbox = "bubblewrap";
+  grading.notes = {"a note with \"quotes\" and Zo\u00eb"};
+  grading.imports = {"expf"};
+  grading.seed = 18446744073709551615u;
+  grading.seconds = 1.5;
+  GradedItem turned{.name = "turned",
+                    .problems = {"rope"},
+                    .points = 2,
+                    .earned = 1,
+                    .groups = {{"float32", false, 1, 0, 2, false}, {"hidden", true, 1, 1, 1, true}},
+                    .cases = {graded("rope", "one", Status::incorrect_numerical),
+                              graded("rope", "two", Status::incorrect_numerical),
+                              graded("rope", "three", Status::passed, true)},
+                    .diagnoses = {{"rope", "halves_instead_of_neighbours", 2, 2}},
+                    .undiagnosed = {},
+                    .by_heart = {}};
+  GradedItem right{.name = "right",
+                   .problems = {"silu"},
+                   .points = 2,
+                   .earned = 2,
+                   .groups = {{"float32", false, 1, 1, 1, true}},
+                   .cases = {graded("silu", "one", Status::passed)},
+                   .diagnoses = {},
+                   .undiagnosed = {},
+                   .by_heart = {"silu"}};
+  grading.items = {turned, right};
+  return grading;
+}
+
+Course course() {
+  Course made{"small.toml", "small", "A small one", 7, "exam-1", {}};
+  RubricItem turned{"turned", {"rope"}, 2, {}, false};
+  turned.groups.resize(2);
+  turned.groups[0].name = "float32";
+  turned.groups[1].name = "hidden";
+  turned.groups[1].hidden = true;
+  RubricItem right{"right", {"silu"}, 2, {}, false};
+  right.groups.resize(1);
+  right.groups[0].name = "float32";
+  made.items = {turned, right};
+  return made;
+}
+
+Entry entry(const std::string& name = "alice") {
+  return {name, "class/" + name, "files-1", "exam-1", "10 s a call", "", false};
+}
+
+/// A gradebook with alice.
+void make(const fs::path& file) {
+  Gradebook book(file, Access::create);
+  book.set_course(course());
+  book.put(entry(), ordinary());
+}
+
+/// The message of a refusal; the file is as it was.
+std::string refusal(const fs::path& file, Access access) {
+  const bool is_file = fs::is_regular_file(file);
+  const std::string before = is_file ? bytes(file) : "";
+  std::string message;
+  try {
+    Gradebook book(file, access);
+    BOOST_ERROR("opened " << file);
+  } catch (const UsageError& error) {
+    message = error.what();
+  }
+  if (is_file) BOOST_TEST(bytes(file) == before, file << " was changed");
+  BOOST_TEST(!fs::exists(file.string() + ".lock"));
+  return message;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string complaint(const fs::path& folder, const std::string& roster) {
+  write(folder / "roster.csv", roster);
+  try {
+    read_roster(folder / "roster.csv");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gradebook)
+
+BOOST_AUTO_TEST_CASE(what_is_put_comes_back) {
+  const Folder folder;
+  make(folder.book());
+  const Gradebook book(folder.book(), Access::read);
+  BOOST_TEST(grading_record(book.grading("alice")) == grading_record(ordinary()));
+  const auto entries = book.entries();
+  BOOST_REQUIRE(entries.contains("alice"));
+  BOOST_TEST(entries.at("alice").path == "class/alice");
+  BOOST_TEST(entries.at("alice").files == "files-1");
+  BOOST_TEST(book.course()->seed == 7u);
+  BOOST_TEST(book.course()->items[0].groups[1].hidden);
+  BOOST_TEST(book.outline("alice").items[0].cases.empty());
+  BOOST_TEST(book.outline("alice").items[1].by_heart == std::vector<std::string>{"silu"});
+  BOOST_CHECK_THROW(book.grading("bob"), UsageError);
+}
+
+BOOST_AUTO_TEST_CASE(statuses_are_counted_by_problem) {
+  const Folder folder;
+  make(folder.book());
+  const Gradebook book(folder.book(), Access::read);
+  BOOST_TEST(book.tallies().at("alice").at("rope").at(Status::incorrect_numerical) == 2);
+  BOOST_TEST(book.tallies().at("alice").at("silu").at(Status::passed) == 1);
+  BOOST_TEST(book.statuses().at("alice").at(Status::passed) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_grading_takes_the_place_of_the_one_before) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  book.set_points("alice", {"turned", 1.75, "appeal"});
+  Grading second = ordinary();
+  second.items[0].cases.pop_back();
+  book.put(entry(), second);
+  BOOST_TEST(grading_record(book.grading("alice")) == grading_record(second));
+  BOOST_TEST(book.statuses().at("alice").at(Status::passed) == 1);
+  BOOST_REQUIRE_EQUAL(book.set_points("alice").size(), 1u);
+  BOOST_TEST(book.set_points("alice")[0].why == "appeal");
+  book.remove("alice");
+  BOOST_TEST(book.entries().empty());
+  BOOST_TEST(book.tallies().empty());
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_the_first_failing_cases_are_kept) {
+  const Folder folder;
+  Grading grading = ordinary();
+  grading.items[0].cases.resize(1);
+  grading.items[0].cases.resize(most_pictured + 3, grading.items[0].cases[0]);
+  Gradebook book(folder.book(), Access::create);
+  book.put(entry(), grading);
+  const auto cases = book.grading("alice").items[0].cases;
+  BOOST_TEST(cases.size() == most_pictured + 3);
+  BOOST_TEST(!cases[most_pictured - 1].errors.empty());
+  BOOST_TEST(cases[most_pictured].errors.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_change_of_points_scores_anew) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  BOOST_TEST(book.set_course(course()) == 0u);
+  Course changed = course();
+  changed.items[0].points = 10;
+  changed.items[0].groups[1].share = 4;
+  BOOST_TEST(book.set_course(changed) == 1u);
+  BOOST_TEST(book.grading("alice").items[0].points == 10);
+  BOOST_TEST(book.grading("alice").items[0].earned == 8);
+  BOOST_TEST(book.grading("alice").items[1].earned == 2);
+  // Graded by another exam: its points stay.
+  changed.exam = "exam-2";
+  changed.items[0].points = 20;
+  BOOST_TEST(book.set_course(changed) == 0u);
+  BOOST_TEST(book.grading("alice").items[0].points == 10);
+}
+
+BOOST_AUTO_TEST_CASE(points_set_by_hand_count) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  book.set_points("alice", {"turned", 1.755, "=appeal"});
+  const Grading shown = with_set_points(book.grading("alice"), book.set_points("alice"));
+  BOOST_TEST(shown.items[0].earned == 1.755);
+  BOOST_TEST(contains(shown.notes.back(), "set by hand in place of 1: =appeal"));
+  BOOST_TEST(book.grading("alice").items[0].earned == 1);
+  const OverviewRow row = overview(book).rows.at(0);
+  BOOST_TEST(row.points[0].set_by_hand);
+  BOOST_TEST(row.points[0].graded == 1);
+  BOOST_TEST(row.total == 3.755);
+  BOOST_TEST(row.flags.back() == "set by hand");
+  BOOST_TEST(book.unset_points("alice", "turned"));
+  BOOST_TEST(!book.unset_points("alice", "turned"));
+  BOOST_TEST(overview(book).rows.at(0).total == 3);
+}
+
+BOOST_AUTO_TEST_CASE(the_class_at_a_glance) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  Grading broken = ordinary("bob");
+  broken.status = Status::compile_error;
+  broken.items[0].earned = broken.items[1].earned = 0;
+  for (GradedItem& item : broken.items) {
+    item.diagnoses.clear();
+    item.by_heart.clear();
+    for (GradedCase& each : item.cases) each.result.status = Status::compile_error;
+  }
+  book.put(entry("bob"), broken);
+  Entry lost = entry("carol");
+  lost.failure = "the grader was ended by signal 9";
+  book.put_failure(lost);
+  book.set_roster({{"dave", "Dave", "4", "d@x"}, {"alice", "Alice A.", "1", "a@x"}});
+  const Overview made = overview(book);
+  BOOST_TEST(made.points == 4);
+  BOOST_REQUIRE_EQUAL(made.rows.size(), 4u);
+  BOOST_TEST(made.rows[0].submission == "dave");
+  BOOST_TEST(!made.rows[0].graded);
+  BOOST_TEST(made.rows[0].flags == std::vector<std::string>{"nothing handed in"});
+  BOOST_TEST(made.rows[1].name == "Alice A.");
+  BOOST_TEST(made.rows[1].total == 3);
+  BOOST_TEST(made.rows[1].passed == 2);
+  BOOST_TEST(made.rows[1].failed == 2);
+  BOOST_TEST(made.rows[1].flags == std::vector<std::string>{"visible cases by heart"});
+  BOOST_TEST(made.rows[2].flags == std::vector<std::string>{"COMPILE_ERROR"});
+  BOOST_TEST(made.rows[3].flags ==
+             std::vector<std::string>{"not graded: the grader was ended by signal 9"});
+  BOOST_REQUIRE_EQUAL(made.problems.size(), 2u);
+  BOOST_TEST(made.problems[0].passed == 0);
+  BOOST_TEST(made.problems[1].problem == "silu");
+  BOOST_TEST(made.problems[1].passed == 1);
+  BOOST_TEST(made.problems[1].total == 2);
+  BOOST_REQUIRE_EQUAL(made.mistakes.size(), 1u);
+  BOOST_TEST(made.mistakes[0].submissions == 1);
+  BOOST_TEST(made.histogram[0] == 1);
+  BOOST_TEST(made.histogram[7] == 1);
+  BOOST_TEST(made.mean == 1.5);
+  BOOST_TEST(made.median == 1.5);
+}
+
+BOOST_AUTO_TEST_CASE(full_marks_are_in_the_last_bin) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  book.set_points("alice", {"turned", 2, "appeal"});
+  BOOST_TEST(overview(book).histogram.back() == 1);
+  book.set_points("alice", {"turned", 9, "bonus"});
+  BOOST_TEST(overview(book).histogram.back() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_gradings_give_the_same_json) {
+  const auto json = [](double seconds, const char* place) {
+    const Folder folder;
+    Grading grading = ordinary();
+    grading.seconds = seconds;
+    grading.items[0].cases[0].result.seconds = seconds;
+    grading.items[0].cases[0].result.repeat = place;
+    Entry where = entry();
+    where.path = place;
+    Gradebook book(folder.book(), Access::create);
+    book.set_course(course());
+    book.put(where, grading);
+    std::string text;
+    class_json(overview(book), book, [&text](const std::string& part) { text += part; });
+    return text;
+  };
+  const std::string text = json(1, "here/alice");
+  BOOST_TEST(text == json(2, "/there/alice"));
+  const auto object = nlohmann::json::parse(text);
+  BOOST_TEST(object.at("students").at(0).at("results").size() == 4u);
+  BOOST_TEST(contains(text, "the truth is 42"));
+}
+
+BOOST_AUTO_TEST_CASE(one_changes_it_others_read) {
+  const Folder folder;
+  make(folder.book());
+  const Gradebook held(folder.book(), Access::change);
+  try {
+    Gradebook second(folder.book(), Access::change);
+    BOOST_ERROR("two change one gradebook");
+  } catch (const UsageError& error) {
+    BOOST_TEST(contains(error.what(), "another grader is at work on it"));
+    BOOST_TEST(contains(error.what(), std::to_string(::getpid())));
+  }
+  const Gradebook reader(folder.book(), Access::read);
+  BOOST_TEST(reader.entries().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_gradebook_is_refused) {
+  const Folder folder;
+  const fs::path text = folder.path / "notes.txt", empty = folder.path / "empty.sqlite";
+  write(text, std::string(5000, 'x'));
+  write(empty, "");
+  for (const Access access : {Access::read, Access::change, Access::create}) {
+    BOOST_TEST(contains(refusal(text, access), "is no gradebook"));
+    BOOST_TEST(contains(refusal(folder.path, access), "is a folder"));
+  }
+  BOOST_TEST(contains(refusal(empty, Access::read), "is empty"));
+  BOOST_TEST(contains(refusal(folder.path / "none", Access::read), "no such gradebook"));
+  BOOST_TEST(!fs::exists(folder.path / "none"));
+}
+
+BOOST_AUTO_TEST_CASE(another_version_is_refused) {
+  const Folder folder;
+  make(folder.book());
+  std::string changed = bytes(folder.book());
+  changed[63] = 9;  // user_version, SQLite's file format 1.3
+  write(folder.book(), changed);
+  BOOST_TEST(contains(refusal(folder.book(), Access::create), "version 9; this program knows"));
+  changed[71] = 9;  // application_id
+  write(folder.book(), changed);
+  BOOST_TEST(contains(refusal(folder.book(), Access::create), "something else"));
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_one_is_refused) {
+  const Folder folder;
+  make(folder.book());
+  const std::string sound = bytes(folder.book());
+  for (const std::size_t size : {std::size_t{50}, sound.size() / 2, sound.size() - 4096}) {
+    write(folder.book(), sound.substr(0, size));
+    BOOST_TEST(contains(refusal(folder.book(), Access::create), "damaged"), "cut to " << size);
+  }
+  std::string flipped = sound;
+  for (std::size_t at = 4096; at < flipped.size(); at += 512) {
+    for (std::size_t i = 0; i < 16; ++i) flipped[at + i] = static_cast<char>(~flipped[at + i]);
+  }
+  write(folder.book(), flipped);
+  for (const Access access : {Access::read, Access::change, Access::create}) {
+    BOOST_TEST(contains(refusal(folder.book(), access), "damaged"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(damage_inside_is_told_when_it_is_met) {
+  const Folder folder;
+  make(folder.book());
+  std::string changed = bytes(folder.book());
+  const std::size_t at = changed.find(R"({"result":)");
+  BOOST_REQUIRE(at != std::string::npos);
+  changed[at] = '!';
+  write(folder.book(), changed);
+  const Gradebook book(folder.book(), Access::read);
+  try {
+    book.grading("alice");
+    BOOST_ERROR("damage was not seen");
+  } catch (const UsageError& error) {
+    BOOST_TEST(contains(error.what(), "grades.sqlite: is damaged"));
+    BOOST_TEST(!contains(error.what(), "\n"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(formulas_are_made_harmless) {
+  for (const char* text : {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\"=1", "'=1",
+                           "\uff1d1", "\uff20x", "\u3000=1"}) {
+    BOOST_TEST(CsvRows().text(text).take().substr(0, 2) == "\"'", "not guarded: " << text);
+  }
+  for (const char* text : {"Anna", "1=1", "a-b", "", "Zo\u00eb", "O'Brien"}) {
+    BOOST_TEST(CsvRows().text(text).take() == '"' + std::string(text) + '"');
+  }
+  BOOST_TEST(CsvRows().text("say \"hello\"").take() == R"("say ""hello""")");
+  BOOST_TEST(CsvRows().number(1.5).number(2).number(1.0 / 3).take() == "1.5,2,0.3333");
+}
+
+BOOST_AUTO_TEST_CASE(csv_is_read) {
+  const auto rows = csv_rows(
+      "\xef\xbb\xbf"
+      "a,b\r\n\r\n\"x, \"\"y\"\"\",\"two\nlines\"\r\n1,2");
+  BOOST_REQUIRE_EQUAL(rows.size(), 3u);
+  BOOST_TEST(rows[0].cells[0] == "a");
+  BOOST_TEST(rows[1].line == 3u);
+  BOOST_TEST(rows[1].cells[0] == "x, \"y\"");
+  BOOST_TEST(rows[1].cells[1] == "two\nlines");
+  BOOST_TEST(rows[2].line == 5u);
+  BOOST_TEST(csv_rows("a;b\n1;2,5\n")[1].cells[1] == "2,5");
+  BOOST_TEST(csv_rows("a,b\r1,2\r")[1].line == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_roster_is_read) {
+  const Folder folder;
+  write(folder.path / "r.csv",
+        "\xef\xbb\xbf"
+        "E-Mail,Section,Student ID,Last_Name,first_name,SUBMISSION\r\n"
+        "a@x,1,007,\"de la Cruz\",Anna,alice/\r\n"
+        "b@x,1,8,,Bob,\"two\nlines\"\r\n");
+  const std::vector<Student> students = read_roster(folder.path / "r.csv");
+  BOOST_REQUIRE_EQUAL(students.size(), 2u);
+  BOOST_TEST(students[0].submission == "alice");
+  BOOST_TEST(students[0].name == "Anna de la Cruz");
+  BOOST_TEST(students[0].id == "007");
+  BOOST_TEST(students[0].email == "a@x");
+  BOOST_TEST(students[1].submission == "two\\nlines");
+  BOOST_TEST(students[1].name == "Bob");
+  write(folder.path / "r.csv", "id,last_name,first_name,email\nbitdiddle,Bitdiddle,Ben,\n");
+  BOOST_TEST(read_roster(folder.path / "r.csv").at(0).submission == "bitdiddle");
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_roster_is_refused_with_the_line) {
+  const Folder folder;
+  const auto told = [&](const std::string& roster, const std::string& line,
+                        const std::string& what) {
+    const std::string message = complaint(folder.path, roster);
+    BOOST_TEST(contains(message, "roster.csv, " + line + ": "), message);
+    BOOST_TEST(contains(message, what), message);
+  };
+  told("", "line 1", "is empty");
+  told("name,email\nA,a@x\n", "line 1", "no column 'submission'");
+  told("submission,name\n", "line 1", "no student");
+  told("submission,name,Full Name\na,b,c\n", "line 1", "say the same");
+  told("submission,name\na,A\n\nb,B\na,C\n", "line 5", "is that of line 2 already");
+  told("submission,name\na,\"A\nB\"\n,C\n", "line 4", "is empty");
+  told("submission,name\na\n", "line 2", "1 field");
+  told("submission,name\na,b,c\n", "line 2", "3 fields");
+  told("submission,name\na,\"A\nb,B\n", "line 2", "has no end");
+  told("submission,name\na,A\"x\"\n", "line 2", "quote");
+  told("submission,name\na,A\nb,\xff\n", "line 3", "UTF-8");
+  told(std::string("submission,name\na,A\0\n", 20), "line 2", "UTF-8");
+  BOOST_TEST(contains(complaint(folder.path, ""), "roster.csv"));
+  BOOST_CHECK_THROW(read_roster(folder.path), UsageError);
+  BOOST_CHECK_THROW(read_roster(folder.path / "none"), UsageError);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,307 @@
+"""`prenorm gradebook`: what a teacher sees of a class, and hands out.
+
+A few submissions are graded once, by a rubric of two items; each test has a copy of that gradebook.
+"""
+
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+from grading import program
+from synthetic_class import content, shipped, with_names
+
+FORMULA = "=cmd|'-C calc'!A1"
+LINES = "two\nlines <b>"
+SHOWN_LINES = r"two\nlines <b>"
+LONG = "a" * 250 + "é2"
+SEED = "7316273498716253"
+
+RUBRIC = """
+title = "A small one"
+
+[[groups]]
+name = "float32"
+dtypes = ["float32"]
+cases = ["by_hand*", "sizes_*"]
+
+[[groups]]
+name = "hidden"
+hidden = true
+dtypes = ["float32"]
+cases = ["sizes_*"]
+
+[[items]]
+name = "norms"
+problems = ["rmsnorm"]
+points = 2
+
+[[items]]
+name = "softmax"
+problems = ["softmax"]
+points = 3
+"""
+
+
+def run(*words, folder, expect=0, environment=None):
+    """Standard output and standard error of `prenorm gradebook`, after its exit code is checked."""
+    done = subprocess.run([str(program()), *map(str, words)], capture_output=True, cwd=folder,
+                          timeout=300, env={**os.environ, "COLUMNS": "", **(environment or {})})
+    out, error = done.stdout.decode("utf-8", "strict"), done.stderr.decode("utf-8", "strict")
+    assert done.returncode == expect, (out, error)
+    return out, error
+
+
+def gradebook(*words, folder, **more):
+    return run("gradebook", *words, folder=folder, **more)
+
+
+def refused(*words, folder):
+    """The one line that says why."""
+    out, error = gradebook(*words, folder=folder, expect=2)
+    assert out == "" and error.count("\n") == 1 and error.startswith("prenorm: "), (out, error)
+    return error
+
+
+@pytest.fixture(scope="session")
+def graded(tmp_path_factory):
+    """A folder with the rubric, submissions and the gradebook of a class."""
+    folder = tmp_path_factory.mktemp("class")
+    (folder / "small.toml").write_text(RUBRIC)
+    right = content(shipped("plain"))
+    wrong = with_names(content(shipped("mistakes")),
+                       {"prenorm_rmsnorm__mean_subtracted": "prenorm_rmsnorm"})
+    names = {"alice": right, FORMULA: wrong, LINES: right, LONG: b"no library"}
+    for name, library in names.items():
+        (folder / "in" / name).mkdir(parents=True)
+        (folder / "in" / name / "solution.so").write_bytes(library)
+    run("grade", *(folder / "in" / name for name in names), "--rubric", "small.toml", "--seed",
+        SEED, "--gradebook", "grades.sqlite", "--jobs", "2", folder=folder, expect=1)
+    assert not (folder / "grades.sqlite.work").exists()
+    return folder
+
+
+@pytest.fixture()
+def book(graded, tmp_path):
+    """A folder with a copy of the gradebook, grades.sqlite."""
+    shutil.copy(graded / "grades.sqlite", tmp_path)
+    shutil.copy(graded / "small.toml", tmp_path)
+    return tmp_path
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def by_name(text):
+    return {row["submission"].removeprefix("'"): row for row in rows(text)}
+
+
+def table(folder, **more):
+    return gradebook(folder=folder, **more)[0]
+
+
+def test_the_table_and_the_summary(book):
+    text = table(book)
+    lines = text.splitlines()
+    assert lines[0] == "grades.sqlite by small: A small one"
+    assert lines[2].split() == ["student", "norms", "softmax", "total", "flags"]
+    assert any(line.split() == ["alice", "2", "3", "5"] for line in lines)
+    assert any(line.split()[-3:] == ["0", "0", "0"] for line in lines if FORMULA in line)
+    assert SHOWN_LINES in text and "LOAD_ERROR" in text
+    assert "4 students, 4 graded; of 5 points the mean is 2.5, the median 2.5" in text
+    assert any(line.split()[:4] == ["rmsnorm", "2", "of", "4"] for line in lines)
+    assert any(line.split() == ["1", "mean", "subtracted", "rmsnorm"] for line in lines)
+    summary = gradebook("grades.sqlite", "--summary", folder=book)[0]
+    assert text.endswith(summary) and "alice" not in summary
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80, 200])
+def test_the_table_fits_the_terminal(book, columns):
+    text = table(book, environment={"COLUMNS": str(columns)})
+    if columns >= 60:
+        assert all(len(line) <= columns for line in text.splitlines()), text
+    assert "alice" in text and "softmax" in text
+
+
+def test_csv(book):
+    text = gradebook("--csv", "-", folder=book)[0]
+    assert text.count("\r\n") == 5
+    found = rows(text)
+    assert list(found[0]) == ["submission", "name", "id", "email", "norms", "softmax", "total",
+                              "out of", "flags", "set by hand"]
+    students = by_name(text)
+    assert students["alice"]["norms"] == "2" and students["alice"]["total"] == "5"
+    assert students[FORMULA]["submission"] == "'" + FORMULA
+    assert students[SHOWN_LINES]["total"] == "5"
+    gradebook("--csv", "out.csv", folder=book)
+    assert (book / "out.csv").read_bytes().decode() == text
+
+
+def test_json(book):
+    text = gradebook("--json", "-", folder=book)[0]
+    report = json.loads(text)
+    students = {student["submission"]: student for student in report["students"]}
+    assert students["alice"]["total"] == 5 and report["seed"] == int(SEED)
+    cases = students[FORMULA]["results"]
+    assert {case["status"] for case in cases} == {"INCORRECT_NUMERICAL", "NOT_IMPLEMENTED"}
+    assert any(case["hidden"] for case in cases)
+    assert not any("seconds" in case or "repeat" in case for case in cases)
+    assert "environment" not in report and str(book) not in text
+    gradebook("--json", "out.json", folder=book)
+    assert (book / "out.json").read_text() == text
+
+
+def test_points_set_by_hand(book, graded):
+    out, _ = gradebook("grades.sqlite", "set", "--why", "=late, but\nright", "--", FORMULA,
+                       "rmsnorm", "1.5", folder=book)
+    assert "norms: 1.5 of 2 points, in place of 0" in out
+    out, _ = gradebook("set", LINES, "softmax", "4", "--why", "bonus", folder=book)
+    assert "more points than the item has" in out
+    text = table(book)
+    assert "*1.5" in text and "norms: 1.5 set by hand in place of 0: =late, but\\nright" in text
+    exported = by_name(gradebook("--csv", "-", folder=book)[0])
+    assert exported[FORMULA]["norms"] == "1.5" and "=late" in exported[FORMULA]["set by hand"]
+    report = json.loads(gradebook("--json", "-", folder=book)[0])
+    [student] = [each for each in report["students"] if each["submission"] == SHOWN_LINES]
+    assert student["points"][1] == {"item": "softmax", "earned": 4, "set_by_hand": True,
+                                    "graded": 3, "why": "bonus"}
+    one = gradebook("--student=" + LINES, folder=book)[0]
+    assert "softmax: 4 points set by hand in place of 3: bonus" in one and "6 of 5 points" in one
+    # Graded again, they stay.
+    run("grade", graded / "in" / FORMULA, "--rubric", "small.toml", "--seed", SEED,
+        "--gradebook", "grades.sqlite", "--regrade", folder=book, expect=1)
+    assert by_name(gradebook("--csv", "-", folder=book)[0])[FORMULA]["norms"] == "1.5"
+    gradebook("unset", LINES, "softmax", folder=book)
+    assert "no points were set by hand" in refused("unset", LINES, "softmax", folder=book)
+    assert by_name(gradebook("--csv", "-", folder=book)[0])[SHOWN_LINES]["softmax"] == "3"
+
+
+@pytest.mark.parametrize("words, why", [
+    (("alise", "norms", "1", "--why", "x"), "did you mean 'alice'"),
+    (("alice", "norm", "1", "--why", "x"), "did you mean 'norms'"),
+    (("alice", "norms", "nan", "--why", "x"), "wanted a number, 0 or more"),
+    (("alice", "norms", "inf", "--why", "x"), "wanted a number, 0 or more"),
+    (("alice", "norms", "1x", "--why", "x"), "wanted a number, 0 or more"),
+    (("--why", "x", "--", "alice", "norms", "-1"), "wanted a number, 0 or more"),
+    (("alice", "norms", "1", "--why", " "), "--why is empty"),
+    (("alice", "norms", "1"), "--why is required"),
+])
+def test_wrong_points_are_refused(book, words, why):
+    before = table(book)
+    assert why in refused("set", *words, folder=book)
+    assert table(book) == before
+
+
+def test_a_roster(book):
+    (book / "roster.csv").write_text(
+        'Email,submission,name,id\na@x,alice,"Müller, Anna",+1\n,nobody,Nob Ody,2\n')
+    out, _ = gradebook("grades.sqlite", "roster", "roster.csv", folder=book)
+    assert "2 students in the roster; 1 handed something in" in out
+    assert SHOWN_LINES in out and "of nobody in the roster" in out
+    found = rows(gradebook("--csv", "-", folder=book)[0])
+    assert [row["submission"] for row in found[:2]] == ["alice", "nobody"] and len(found) == 5
+    assert found[0]["name"] == "Müller, Anna" and found[0]["id"] == "'+1"
+    assert found[1]["total"] == "0" and found[1]["flags"] == "nothing handed in"
+    for who in ("Müller, Anna", "+1", "A@X"):
+        assert "5 of 5 points" in gradebook("--student", who, folder=book)[0]
+    assert "nothing was handed in" in refused("--student", "Nob Ody", folder=book)
+    (book / "roster.csv").write_text("submission,name\nalice,Anna\nalice,Anna\n")
+    assert "roster.csv, line 3: the submission 'alice'" in refused("roster", "roster.csv",
+                                                                  folder=book)
+    assert rows(gradebook("--csv", "-", folder=book)[0]) == found
+
+
+def test_one_student(book):
+    text = gradebook("--student", "alice", "--html", "a.html", "--json", "a.json", "--junit",
+                     "a.xml", "--instructor", "secret.json", folder=book)[0]
+    assert text.startswith("alice (library) by small: A small one") and "5 of 5 points" in text
+    for name in ("a.html", "a.json", "a.xml"):
+        assert SEED not in (book / name).read_text(), name
+    assert SEED in (book / "secret.json").read_text()
+    assert json.loads((book / "a.json").read_text())["earned"] == 5
+    assert "did you mean 'alice'" in refused("--student", "alic", folder=book)
+    assert "--student" in refused("--instructor", "s.json", folder=book)
+
+
+def test_feedback(book):
+    out, _ = gradebook("--feedback", "new/pages", folder=book)
+    assert out.startswith("4 pages in ")
+    names = sorted(path.name for path in (book / "new" / "pages").iterdir())
+    assert len(names) == 4 and "alice.html" in names
+    for name in names:
+        assert len(name.encode()) <= 255 and name.endswith(".html")
+        assert not set(name) & set("/\\'|!\n")
+        assert SEED not in (book / "new" / "pages" / name).read_text()
+    assert sorted(path.name for path in book.iterdir()) == ["grades.sqlite", "new", "small.toml"]
+    gradebook("--feedback", "new/pages", folder=book)
+    assert names == sorted(path.name for path in (book / "new" / "pages").iterdir())
+
+
+def test_feedback_of_names_that_lead_elsewhere(book):
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("PRAGMA foreign_keys = OFF")
+        for number, name in enumerate(["../up", "/tmp/x", "..", "Alice", "a/b", "a_b"]):
+            columns = [row[1] for row in base.execute("PRAGMA table_info(submissions)")][1:]
+            base.execute(f"INSERT INTO submissions SELECT ?, {', '.join(columns)} FROM submissions "
+                         "WHERE name = 'alice'", [name])
+    base.close()
+    gradebook("--feedback", "pages", folder=book)
+    names = {path.name.lower() for path in (book / "pages").iterdir()}
+    assert len(names) == 10
+    assert sorted(path.name for path in book.iterdir()) == ["grades.sqlite", "pages", "small.toml"]
+
+
+def foreign(path):
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA journal_mode = WAL")
+    base.execute("CREATE TABLE mine(x)")
+    base.commit()
+    base.close()
+
+
+def damage(change):
+    def write(path):
+        data = bytearray(path.read_bytes())
+        change(data)
+        path.write_bytes(data)
+    return write
+
+
+def flip(data):
+    for at in range(4096, len(data), 1024):
+        data[at:at + 64] = bytes(byte ^ 255 for byte in data[at:at + 64])
+
+
+def set_version(data):
+    data[60:64] = (99).to_bytes(4, "big")
+
+
+@pytest.mark.parametrize("make, why", [
+    (damage(flip), "damaged"),
+    (lambda path: path.write_bytes(path.read_bytes()[:len(path.read_bytes()) // 2]), "damaged"),
+    (damage(set_version), "version 99"),
+    (lambda path: path.write_text("name,points\n" * 500), "is no gradebook"),
+    (lambda path: (path.unlink(), foreign(path)), "something else"),
+    (lambda path: path.write_bytes(b""), "is empty"),
+    (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
+    (lambda path: path.unlink(), "no such gradebook"),
+])
+def test_what_is_no_sound_gradebook_is_refused_and_kept(book, graded, make, why):
+    path = book / "grades.sqlite"
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    (book / "roster.csv").write_text("submission,name\nalice,Anna\n")
+    for words in ([], ["--csv", "-"], ["set", "alice", "norms", "1", "--why", "x"],
+                  ["roster", "roster.csv"]):
+        assert why in refused(*words, folder=book)
+        assert (path.read_bytes() if path.is_file() else None) == before
+    if before:
+        run("grade", graded / "in" / "alice", "--gradebook", "grades.sqlite", folder=book, expect=2)
+        assert path.read_bytes() == before
+    assert not (book / "grades.sqlite.lock").exists()
