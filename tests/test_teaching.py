@@ -1,5 +1,6 @@
 """docs/teaching.md: every command in it runs, in its order, and says what the guide shows."""
 
+import csv
 import os
 import re
 import shlex
@@ -147,6 +148,12 @@ def walk(shell, until=None):
 
 def test_every_command_runs_and_says_what_is_shown(tmp_path):
     walk(terminal(tmp_path))
+    with open(tmp_path / "course/grades.csv", newline="") as file:
+        head = next(csv.reader(file))
+    told = ["submission", "name", "id", "email", "total", "out of", "flags", "set by hand"]
+    assert [name for name in head if name not in ("rmsnorm", "softmax", "attention")] == told
+    guide = plain(GUIDE.read_text())
+    assert all(f"`{name}`" in guide for name in told)
 
 
 def test_blocks_are_of_the_known_kinds():

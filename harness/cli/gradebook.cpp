@@ -257,6 +257,7 @@ int show_class(const Gradebook& book, const Options& options) {
   }
   const Overview class_ = overview(book);
   if (!options.csv.empty()) write_text(options.csv, class_csv(class_));
+  if (!options.html.empty()) write_text(options.html, class_html(class_));
   if (!options.json.empty()) write_json(class_, book, options.json);
   if (options.report_on_output()) return 0;
   const bool colour = wants_colour(options.no_color);
@@ -289,7 +290,7 @@ void add_reports(CLI::App& command, Options& options) {
   add("--csv", options.csv, "A row a student, for a spreadsheet (-: to standard output)");
   add("--json", options.json,
       "All that is known, hidden cases too: not for students. Of --student: the student's report");
-  add("--html", options.html, "The student's page");
+  add("--html", options.html, "The class as one page. Of --student: the student's page");
   add("--junit", options.junit, "The student's cases in JUnit's XML");
   add("--instructor", options.instructor,
       "The student's JSON with the seed and what hidden cases gave: not for students");
