@@ -32,6 +32,21 @@ class WholeCourse(Course):
                       if each.name != "expected.json")
 
 
+def same_every_time(path, expected):
+    """What stands in a gradebook, but for the numbers of attacks: some hand back what lay in memory,
+    and addresses with it."""
+    found = dump(path)
+    attacks = {os.fsencode(f"subs/{name}") for name, facts in expected.items()
+               if facts["sort"] == "attack"}
+    rows = [dict(row) for row in found["submissions"]]
+    names = {row["name"] for row in rows if row["path"] in attacks}
+    assert names
+    cases = [dict(row) for row in found["cases"]]
+    found["cases"] = [tuple((key, value) for key, value in row.items()
+                            if key != "report" or row["submission"] not in names) for row in cases]
+    return found
+
+
 def taken(course):
     return course.ask("SELECT count(*) FROM submissions")[0][0] if course.book.exists() else 0
 
@@ -67,7 +82,7 @@ def test_killed_at_20_moments(tmp_path):
     code, printed = course.grade()
     seconds = time.monotonic() - start
     assert code == 1 and "40 submissions: 40 graded, 0 unchanged, 0 not graded" in printed
-    once = dump(course.book)
+    once = same_every_time(course.book, expected)
     for path in course.folder.glob("g.sqlite*"):
         path.unlink()
 
@@ -77,7 +92,7 @@ def test_killed_at_20_moments(tmp_path):
     assert sum(counts) + left == 40 and 0 < left
     code, printed = course.grade()
     assert code == 1 and "40 submissions: " in printed and " 0 not graded" in printed
-    unlike = difference(dump(course.book), once)
+    unlike = difference(same_every_time(course.book, expected), once)
     assert not unlike, unlike
     assert {os.fsdecode(path).removeprefix("subs/")
             for path, in course.ask("SELECT path FROM submissions")} == set(expected)

@@ -290,7 +290,7 @@ void Submission::State::list_symbols() {
     std::ranges::sort(imports);
   } catch (const std::exception& error) {
     imports_known = false;
-    notes.push_back("imported symbols are not known: " + printable(error.what()));
+    notes.push_back("imported symbols are not known: " + printable(told(error.what())));
   }
 }
 
