@@ -16,6 +16,7 @@ struct GradeSettings {
   std::optional<std::uint64_t> seed;
   bool no_hidden = false;
   Selection selection;
+  std::vector<std::string> files;  // that the rubric needs, where another grader has found them
   double timeout = SubmissionOptions{}.limits.seconds;
   double build_timeout = SubmissionOptions{}.build_seconds;
   double memory = 4;  // GiB

@@ -203,7 +203,9 @@ class ClassRun {
   }
 
   void begin(const std::vector<PlannedSubmission>& todo) {
-    const Plan plan{settings_record(settings_), exam_, fs::current_path().string(), todo};
+    GradeSettings settings = settings_;
+    for (const File& file : grader_.exam().files) settings.files.push_back(file.path);
+    const Plan plan{settings_record(settings), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
     if (todo.size() > 1 && !settings_.no_hidden) draw_hidden_cases();
     std::vector<std::size_t> numbers(todo.size());

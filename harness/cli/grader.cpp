@@ -125,6 +125,7 @@ Exam exam_of(const GradeSettings& settings, unsigned jobs, Grader::Progress prog
   how.seed = *settings.seed;
   how.hidden = !settings.no_hidden;
   how.selection = settings.selection;
+  if (!settings.files.empty()) how.selection.fixtures = settings.files;
   how.jobs = jobs;
   how.progress = std::move(progress);
   return make_exam(rubric_of(settings), how);
@@ -159,6 +160,7 @@ GradeSettings settings_of(const Json& record) {
   settings.seed = record.at("seed").get<std::uint64_t>();
   record.at("no_hidden").get_to(settings.no_hidden);
   record.at("fixtures").get_to(settings.selection.fixtures);
+  record.at("files").get_to(settings.files);
   record.at("timeout").get_to(settings.timeout);
   record.at("build_timeout").get_to(settings.build_timeout);
   record.at("memory").get_to(settings.memory);
