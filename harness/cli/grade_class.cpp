@@ -78,6 +78,7 @@ class ClassRun {
     todo_ = ungraded().size();
     take_up_or_clear();
     std::vector<PlannedSubmission> todo = ungraded();
+    // Those that have just been given up are left to another run.
     std::erase_if(todo, [this](const auto& each) { return failures_.contains(each.name); });
     if (!todo.empty()) begin(todo);
     std::error_code ignored;
@@ -120,7 +121,6 @@ class ClassRun {
     book_.put_again(names);
   }
 
-  /// Those that have just been given up are left to another run.
   std::vector<PlannedSubmission> ungraded() const {
     const std::map<std::string, Entry> entries = book_.entries();
     std::vector<PlannedSubmission> todo;
@@ -129,7 +129,7 @@ class ClassRun {
       const bool graded = found != entries.end() && found->second.failure.empty() &&
                           !found->second.again && found->second.files == submission.files &&
                           found->second.exam == exam_;
-      if (!graded && !failures_.contains(name)) todo.push_back(submission);
+      if (!graded) todo.push_back(submission);
     }
     return todo;
   }
@@ -144,7 +144,7 @@ class ClassRun {
     if (const std::optional<Plan> plan = read_plan(work_)) {
       for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
       if (has_slurm_jobs(work_)) {
-        if (options_.slurm && plan->exam == exam_ && plan->settings == settings_record(settings_)) {
+        if (options_.slurm && plan->exam == exam_ && plan->settings == planned_settings()) {
           go_on(*plan);
         } else {
           cancel_slurm_jobs(work_, events(*plan));
@@ -202,10 +202,14 @@ class ClassRun {
     say_done(submission.name + " is NOT graded: " + entry.failure);
   }
 
-  void begin(const std::vector<PlannedSubmission>& todo) {
+  nlohmann::ordered_json planned_settings() const {
     GradeSettings settings = settings_;
     for (const File& file : grader_.exam().files) settings.files.push_back(file.path);
-    const Plan plan{settings_record(settings), exam_, fs::current_path().string(), todo};
+    return settings_record(settings);
+  }
+
+  void begin(const std::vector<PlannedSubmission>& todo) {
+    const Plan plan{planned_settings(), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
     if (todo.size() > 1 && !settings_.no_hidden) draw_hidden_cases();
     std::vector<std::size_t> numbers(todo.size());
