@@ -148,6 +148,7 @@ Json settings_record(const GradeSettings& settings) {
   return {{"rubric", settings.rubric},          {"sandbox", settings.sandbox},
           {"python", settings.python.string()}, {"seed", *settings.seed},
           {"no_hidden", settings.no_hidden},    {"fixtures", selection.fixtures},
+          {"files", settings.files},
           {"timeout", settings.timeout},        {"build_timeout", settings.build_timeout},
           {"memory", settings.memory}};
 }
