@@ -145,11 +145,15 @@ std::uint64_t fresh_seed() {
 
 Json settings_record(const GradeSettings& settings) {
   const Selection& selection = settings.selection;
-  return {{"rubric", settings.rubric},          {"sandbox", settings.sandbox},
-          {"python", settings.python.string()}, {"seed", *settings.seed},
-          {"no_hidden", settings.no_hidden},    {"fixtures", selection.fixtures},
+  return {{"rubric", settings.rubric},
+          {"sandbox", settings.sandbox},
+          {"python", settings.python.string()},
+          {"seed", *settings.seed},
+          {"no_hidden", settings.no_hidden},
+          {"fixtures", selection.fixtures},
           {"files", settings.files},
-          {"timeout", settings.timeout},        {"build_timeout", settings.build_timeout},
+          {"timeout", settings.timeout},
+          {"build_timeout", settings.build_timeout},
           {"memory", settings.memory}};
 }
 
