@@ -265,7 +265,8 @@ def test_options_reach_slurm(students):
     students.wait_until_running(run.job(), 2)
     assert len(students.graders()) == 3  # two beside each other in one task
     assert len(students.tasks(run.job())) == 2
-    for line in students.cluster.run("scontrol", "-o", "show", "job", run.job()).stdout.splitlines():
+    told = students.cluster.run("scontrol", "-o", "show", "job", run.job()).stdout
+    for line in told.splitlines():
         assert " Nice=5 " in line and "Comment=two words; $HOME " in line
         assert " Partition=cancels " in line and " CPUs/Task=2 " in line
     students.go.touch()
