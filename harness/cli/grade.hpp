@@ -67,6 +67,7 @@ class Grader {
   std::string note_;  // on the sandbox
   SandboxKind sandbox_;
   Exam exam_;
+  Adapters adapters_;
 };
 
 }  // namespace prenorm::harness

@@ -53,6 +53,12 @@ std::map<std::string, PlannedSubmission> look_at(const std::vector<std::string>&
   return all;
 }
 
+/// Whether one path is the other, or lies in it.
+bool is_within(const fs::path& inner, const fs::path& outer) {
+  const fs::path from = fs::weakly_canonical(inner), to = fs::weakly_canonical(outer);
+  return std::mismatch(to.begin(), to.end(), from.begin(), from.end()).first == to.end();
+}
+
 class ClassRun {
  public:
   ClassRun(const std::vector<std::string>& paths, GradeSettings settings,
@@ -72,17 +78,18 @@ class ClassRun {
                        ": has files that no grader of a class made; wanted a new or empty folder "
                        "for --work, which is removed at the end");
     }
+    keep_apart();
     keep_course();
     if (!options_.roster.empty()) book_.set_roster(roster_);
-    if (options_.regrade) mark_again();
     todo_ = ungraded().size();
     take_up_or_clear();
+    if (options_.regrade) mark_again();
     std::vector<PlannedSubmission> todo = ungraded();
     // Those that have just been given up are left to another run.
     std::erase_if(todo, [this](const auto& each) { return failures_.contains(each.name); });
+    todo_ = finished() + todo.size();
     if (!todo.empty()) begin(todo);
-    std::error_code ignored;
-    fs::remove_all(work_, ignored);
+    remove_work_folder(work_);
     progress_.clear();
     return conclude();
   }
@@ -93,6 +100,21 @@ class ClassRun {
     if (before && settings.rubric.empty()) settings.rubric = before->rubric;
     if (before && !settings.seed) settings.seed = before->seed;
     return settings;
+  }
+
+  /// No submission may be, or hold, what holds the hidden cases.
+  void keep_apart() const {
+    for (const auto& [name, submission] : class_) {
+      const fs::path path = submission_file(submission.path);
+      for (const fs::path& ours : {book_.file(), fs::path(book_.file().string() + "-wal"),
+                                   fs::path(book_.file().string() + "-shm"),
+                                   fs::path(book_.file().string() + ".lock"), work_}) {
+        if (!is_within(ours, path)) continue;
+        throw UsageError(submission.path + ": " + (is_within(path, ours) ? "is" : "holds") +
+                         " the gradebook's own " + ours.filename().string() +
+                         "; keep that apart from the submissions");
+      }
+    }
   }
 
   void keep_course() {
@@ -108,9 +130,19 @@ class ClassRun {
     if (const std::size_t changed = book_.set_course(course); changed > 0) {
       say(counted(changed, "submission") + " scored anew: the rubric's points have changed");
     }
+    for (const auto& [name, set] : book_.all_set_points()) {
+      for (const SetPoints& points : set) {
+        if (std::ranges::find(rubric.items, points.item, &RubricItem::name) != rubric.items.end()) {
+          continue;
+        }
+        say(name + ": points set by hand for '" + points.item +
+            "' count nowhere, as the rubric has no such item any more");
+      }
+    }
   }
 
-  /// A regrading that was interrupted goes on; else it begins with all that are named.
+  /// A regrading that was interrupted goes on; else it begins with all that are named. What an
+  /// earlier run has left is in the gradebook by now, and graded again.
   void mark_again() {
     std::vector<std::string> names;
     for (const auto& [name, entry] : book_.entries()) {
@@ -119,6 +151,8 @@ class ClassRun {
       names.push_back(name);
     }
     book_.put_again(names);
+    graded_ = with_failures_ = 0;
+    failures_.clear();
   }
 
   std::vector<PlannedSubmission> ungraded() const {
@@ -140,7 +174,6 @@ class ClassRun {
 
   /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
   void take_up_or_clear() {
-    std::error_code ignored;
     if (const std::optional<Plan> plan = read_plan(work_)) {
       for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
       if (has_slurm_jobs(work_)) {
@@ -151,7 +184,7 @@ class ClassRun {
         }
       }
     }
-    fs::remove_all(work_, ignored);
+    remove_work_folder(work_);
   }
 
   /// With what is still wanted of an earlier plan.
@@ -163,7 +196,9 @@ class ClassRun {
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < plan.submissions.size(); ++i) {
       const auto found = wanted.find(plan.submissions[i].name);
-      if (found != wanted.end() && found->second == plan.submissions[i].files) numbers.push_back(i);
+      const bool same = found != wanted.end() && found->second == plan.submissions[i].files;
+      // One that was taken and is wanted again has no result here any more.
+      if (same && !has_result(work_, i)) numbers.push_back(i);
     }
     execute(plan, numbers);
   }
@@ -172,9 +207,10 @@ class ClassRun {
   std::string take(const Plan& plan, std::size_t number) {
     const std::optional<PlannedResult> result = read_result(work_, number);
     if (!result) return "left no result";
+    // Others than this command names may have been graded too.
     const auto found = class_.find(plan.submissions[number].name);
-    if (found == class_.end()) return "is not asked for any more";
-    const PlannedSubmission& submission = found->second;
+    const PlannedSubmission& submission =
+        found == class_.end() ? plan.submissions[number] : found->second;
     if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
     if (result->files != submission.files) return "was changed while it was graded";
     Grading grading;
@@ -184,8 +220,13 @@ class ClassRun {
       return error.what();
     }
     grading.submission = submission.name;
+    // The points may have changed since; what is asked has not.
+    const std::vector<RubricItem>& items = grader_.exam().rubric.items;
+    for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
+      take_points(grading.items[i], items[i]);
+    }
     book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
-    ++graded_;
+    if (found != class_.end()) ++graded_;
     const Summary summary = summarize(grading.results(false), true);
     with_failures_ += summary.failed > 0 ? 1 : 0;
     say_done(submission.name + ": " +

@@ -74,9 +74,14 @@ Rubric rubric_of(const GradeSettings& settings) {
   }
 }
 
-Adapters adapters_of(const Rubric& rubric, const Exam& exam) {
+Adapters adapters_of(const Exam& exam) {
+  const Rubric& rubric = exam.rubric;
   if (rubric.adapters.empty()) return {};
-  return {rubric.path.parent_path() / rubric.adapters, exam.signatures()};
+  try {
+    return {rubric.path.parent_path() / rubric.adapters, exam.signatures()};
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
 }
 
 /// Fixtures and solutions lie where a submission does not look.
@@ -182,7 +187,8 @@ std::string limits_text(const GradeSettings& settings) {
 Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)
     : settings_(completed(settings)),
       sandbox_(choose_sandbox(settings.sandbox, note_)),
-      exam_(exam_of(settings, jobs, std::move(progress))) {}
+      exam_(exam_of(settings, jobs, std::move(progress))),
+      adapters_(adapters_of(exam_)) {}
 
 std::string Grader::exam_digest() const {
   Digest digest;
@@ -216,8 +222,7 @@ Grading Grader::grade(const fs::path& path) {
   if (exam_.options.progress) {
     exam_.options.progress("making " + path.string() + " ready", 0, 0);
   }
-  const Submission submission(path, submission_options(settings_, exam_, sandbox_),
-                              adapters_of(exam_.rubric, exam_));
+  const Submission submission(path, submission_options(settings_, exam_, sandbox_), adapters_);
   Grading grading = harness::grade(submission, exam_);
   grading.sandbox = name(sandbox_);
   if (!note_.empty()) grading.notes.insert(grading.notes.begin(), note_);

@@ -1,11 +1,13 @@
 #include "cli/parallel.hpp"
 #include "grade/execute.hpp"
+#include "grade/snapshot.hpp"
 #include "printable.hpp"
 #include "process.hpp"
 #include "solution.hpp"
 
 #include <cstdlib>
 #include <mutex>
+#include <thread>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -35,7 +37,7 @@ struct Trial {
 
 Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary) {
   std::error_code ignored;
-  fs::remove_all(temporary, ignored);
+  remove_tree(temporary);
   fs::create_directories(temporary, ignored);
   std::vector<std::string> words = planned_command(folder, "--number", number);
   Process::Command command;
@@ -51,8 +53,11 @@ Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path&
     trial = {"is not graded within " + seconds_text(most_seconds), true};
   } catch (const ProcessEnded& end) {
     trial.why = std::string("the grader ended: ") + end.what();
+  } catch (const std::exception& error) {  // no process, no memory: of the moment
+    trial.why = std::string("the grader could not be started: ") + error.what();
+    std::this_thread::sleep_for(std::chrono::seconds(2));
   }
-  fs::remove_all(temporary, ignored);
+  remove_tree(temporary);
   if (has_result(folder, number)) trial.why = "";
   return trial;
 }

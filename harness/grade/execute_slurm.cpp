@@ -209,8 +209,8 @@ class Execution {
     std::vector<std::string> command = planned_command(folder_, "--part", array);
     const std::string last = command.back();
     command.pop_back();
-    return "#!/bin/sh\nexport PRENORM_HOME=" + shell_word(fs::absolute(home()).string()) +
-           "\nexec " + shell_line(command) + " " + last + ".$SLURM_ARRAY_TASK_ID --jobs " +
+    return "#!/bin/sh\nexport PRENORM_HOME=" + posix_word(fs::absolute(home()).string()) +
+           "\nexec " + posix_line(command) + " " + last + ".$SLURM_ARRAY_TASK_ID --jobs " +
            std::to_string(options_.jobs) + " --retries " + std::to_string(options_.retries) + "\n";
   }
 
@@ -276,7 +276,8 @@ class Execution {
       if (!task.reason.empty() && task.reason != "None") how += " (" + task.reason + ")";
       if (task.state == "FAILED") how += last_words(a, k);
     }
-    bury(left, how);
+    // Whoever cancels a job does not want it submitted again.
+    bury(left, how, found != tasks.end() && found->second.state == "CANCELLED");
   }
 
   /// What a task that failed by itself has said last.
@@ -291,11 +292,11 @@ class Execution {
   }
 
   /// A task has died: what it has not graded is handed out again, or given up.
-  void bury(const Numbers& left, const std::string& how) {
+  void bury(const Numbers& left, const std::string& how, bool for_good) {
     std::size_t again = 0, given_up = 0;
     for (const std::size_t number : left) {
       if (submitted_since(number)) continue;
-      if (trials(number) > options_.retries) {
+      if (for_good || trials(number) > options_.retries) {
         open_.erase(number);
         events_.failed(number, how);
         ++given_up;

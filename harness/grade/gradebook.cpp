@@ -83,11 +83,16 @@ std::string now() {
 /// and go with each transaction.
 class Lock {
  public:
-  explicit Lock(const fs::path& book) : path_(book.string() + ".lock") {
+  explicit Lock(const fs::path& book) : path_(fs::weakly_canonical(book).string() + ".lock") {
     for (;;) {
       file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       if (file_ < 0) throw UsageError("cannot write " + path_ + ": " + std::strerror(errno));
       if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) {
+          const int reason = errno;
+          ::close(file_);
+          throw UsageError("cannot lock " + path_ + ": " + std::strerror(reason));
+        }
         std::string holder(200, '\0');
         const ssize_t got = ::pread(file_, holder.data(), holder.size(), 0);
         holder.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
@@ -211,17 +216,6 @@ Json groups_record(const GradedItem& item) {
 
 std::string line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// Its points and shares in place of the item's; what was asked is the same.
-void take_points(GradedItem& item, const RubricItem& asked) {
-  item.points = asked.points;
-  for (GradedGroup& group : item.groups) {
-    for (const RubricGroup& other : asked.groups) {
-      if (other.name == group.name) group.share = other.share;
-    }
-  }
-  item.earned = earned_points(item);
 }
 
 }  // namespace
@@ -440,7 +434,8 @@ void Gradebook::put(const Entry& entry, const Grading& grading) try {
 void Gradebook::put_failure(const Entry& entry) try {
   Statement put = state_->prepare(
       "INSERT INTO submissions(name, path, files, exam, limits, failure, again) "
-      "VALUES (?, ?, '', '', ?, ?, 0) ON CONFLICT (name) DO UPDATE SET failure = excluded.failure");
+      "VALUES (?, ?, '', '', ?, ?, 0) ON CONFLICT (name) DO UPDATE SET failure = excluded.failure, "
+      "again = 0");
   put.bind(1, entry.name);
   put.bind(2, entry.path.data(), static_cast<int>(entry.path.size()));
   put.bind(3, entry.limits);

@@ -180,6 +180,16 @@ double earned_points(const GradedItem& item) {
              : item.points * (static_cast<double>(earned) / static_cast<double>(shares));
 }
 
+void take_points(GradedItem& item, const RubricItem& asked) {
+  item.points = asked.points;
+  for (GradedGroup& group : item.groups) {
+    for (const RubricGroup& other : asked.groups) {
+      if (other.name == group.name) group.share = other.share;
+    }
+  }
+  item.earned = earned_points(item);
+}
+
 double Grading::points() const {
   double all = 0;
   for (const GradedItem& item : items) all += item.points;

@@ -51,7 +51,7 @@ struct GradedItem {
   /// numbers. Problems with failing numbers and no entry here look like no known mistake.
   std::vector<Diagnosis> diagnoses;
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
-  std::vector<std::string> by_heart;  // problems whose visible cases alone pass: they earn nothing
+  std::vector<std::string> by_heart = {};  // problems whose visible cases alone pass: they earn nothing
 };
 
 struct Grading {
@@ -94,6 +94,8 @@ Grading grade_unusable(const std::string& submission, const std::string& why, co
 
 /// What an item's groups earn of its points.
 double earned_points(const GradedItem& item);
+/// Gives the item the points and shares of `asked`, which asks the same.
+void take_points(GradedItem& item, const RubricItem& asked);
 
 /// The reports. `secret`: the instructor's, with the seed and what hidden cases gave.
 std::string grade_table(const Grading& grading, bool colour, std::size_t width,

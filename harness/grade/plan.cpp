@@ -1,5 +1,7 @@
 #include "grade/plan.hpp"
 
+#include "grade/snapshot.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+/// The first file of a work folder, and the last.
+constexpr const char* marker = "prenorm-work";
+/// Of plans: a grader of another version's is not gone on with.
+constexpr int version = 1;
 
 [[noreturn]] void cannot_write(const fs::path& file) {
   throw std::runtime_error("cannot write " + file.string() + ": " + std::strerror(errno));
@@ -50,18 +57,34 @@ std::optional<std::string> read_whole(const fs::path& file) {
 
 bool is_work_folder(const fs::path& folder) {
   std::error_code failed;
-  if (!fs::exists(fs::symlink_status(folder, failed)) || read_plan(folder)) return true;
-  if (!fs::is_directory(folder, failed)) return false;
-  // One whose making was interrupted.
-  const fs::directory_iterator entries(folder, failed);
-  return !failed && std::ranges::all_of(entries, [](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename();
-    return name == "results" || name == "tmp" || name == "paths" || name.ends_with(".part");
-  });
+  if (!fs::exists(fs::symlink_status(folder, failed))) return true;
+  if (!fs::is_directory(fs::symlink_status(folder, failed))) return false;
+  return fs::exists(folder / marker, failed) || fs::is_empty(folder, failed);
+}
+
+void remove_work_folder(const fs::path& folder) {
+  std::error_code failed;
+  if (!fs::exists(folder / marker, failed)) return;
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.path().filename() != marker) entries.push_back(entry.path());
+  }
+  for (const fs::path& entry : entries) remove_tree(entry);
+  for (const fs::path& entry : entries) {
+    if (fs::exists(fs::symlink_status(entry, failed))) {
+      throw std::runtime_error(folder.string() + ": cannot be emptied: " + entry.string() +
+                               " stays");
+    }
+  }
+  // Last: what lies in the folder is known to be a grader's as long as anything does.
+  fs::remove(folder / marker, failed);
+  fs::remove(folder, failed);
 }
 
 void write_plan(const fs::path& folder, const Plan& plan) {
   std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed) std::ofstream(folder / marker).flush();
   fs::create_directories(folder / "results", failed);
   fs::create_directories(folder / "tmp", failed);
   fs::permissions(folder, fs::perms::owner_all, failed);
@@ -73,7 +96,8 @@ void write_plan(const fs::path& folder, const Plan& plan) {
     names.push_back({submission.name, submission.files});
   }
   write_whole(folder / "paths", paths);
-  const Json object{{"settings", plan.settings},
+  const Json object{{"version", version},
+                    {"settings", plan.settings},
                     {"exam", plan.exam},
                     {"folder", plan.folder},
                     {"submissions", std::move(names)}};
@@ -84,6 +108,7 @@ std::optional<Plan> read_plan(const fs::path& folder) try {
   const auto text = read_whole(folder / "plan.json"), paths = read_whole(folder / "paths");
   if (!text || !paths) return std::nullopt;
   const Json object = Json::parse(*text);
+  if (object.at("version") != version) return std::nullopt;
   Plan plan;
   plan.settings = object.at("settings");
   object.at("exam").get_to(plan.exam);

@@ -2,6 +2,7 @@
 // see. Each submission is graded by a process of its own, which leaves one file of results; only
 // the process that holds the gradebook writes to that.
 //
+//   prenorm-work  says that all of this may be removed
 //   plan.json     how to grade, and the names; 0600, as the seed is in it
 //   paths         of the submissions, as they were given, each ended by a zero
 //   results/N     what came of submission N: complete where it is there
@@ -35,6 +36,8 @@ struct Plan {
 
 /// Whether nothing is there, or only what graders of a class put there: it may be removed.
 bool is_work_folder(const std::filesystem::path& folder);
+/// Removes it, if a grader made it. Throws std::runtime_error where something of it stays.
+void remove_work_folder(const std::filesystem::path& folder);
 /// Makes the folder and writes the plan into it. Throws std::runtime_error.
 void write_plan(const std::filesystem::path& folder, const Plan& plan);
 /// Nothing where there is none, or a damaged one.

@@ -108,7 +108,7 @@ void check_slurm_options(const std::vector<std::string>& options) {
 
 int Slurm::run(const std::vector<std::string>& command, std::string& output) {
   output.clear();
-  const std::string line = shell_line(command) + " </dev/null 2>" + shell_word(log_.string());
+  const std::string line = posix_line(command) + " </dev/null 2>" + posix_word(log_.string());
   std::FILE* pipe = ::popen(line.c_str(), "re");
   if (pipe == nullptr) return -1;
   std::array<char, 4096> part;

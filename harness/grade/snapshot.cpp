@@ -221,18 +221,19 @@ TemporaryFolder::TemporaryFolder() {
   path_ = fs::canonical(name);
 }
 
-TemporaryFolder::~TemporaryFolder() {
+TemporaryFolder::~TemporaryFolder() { remove_tree(path_); }
+
+void remove_tree(const fs::path& path) {
   std::error_code ignored;
-  // What was built there may have folders that even their owner may not change.
   for (fs::recursive_directory_iterator
-           entry(path_, fs::directory_options::skip_permission_denied, ignored),
+           entry(path, fs::directory_options::skip_permission_denied, ignored),
        end;
        !ignored && entry != end; entry.increment(ignored)) {
     if (entry->symlink_status(ignored).type() == fs::file_type::directory) {
       fs::permissions(entry->path(), fs::perms::owner_all, ignored);
     }
   }
-  fs::remove_all(path_, ignored);
+  fs::remove_all(path, ignored);
 }
 
 bool is_no_work(const fs::path& folder) {

@@ -8,6 +8,9 @@
 
 namespace prenorm::harness {
 
+/// Removes what is there, folders that even their owner may not change too, as builds leave them.
+void remove_tree(const std::filesystem::path& path);
+
 /// A folder that only this user can enter, gone with the object.
 class TemporaryFolder {
  public:

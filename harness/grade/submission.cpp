@@ -162,7 +162,8 @@ cmake -S "$1" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" >
   </dev/null 9>&- || fail 'cmake could not configure it'
 cmake --build "$TMPDIR/build" -j "$3" >"$log" 2>&1 </dev/null 9>&- || fail 'it does not compile'
 found=
-for library in $(find "$TMPDIR/build" -type f -name '*.so' ! -name '*[[:space:]]*'); do
+cd "$TMPDIR" || exit  # words of the shell have no blanks in them
+for library in $(find build -type f -name '*.so' ! -path '*[[:space:]]*'); do
   nm -D --defined-only "$library" 2>"$log" | grep -q ' prenorm_abi$' || continue
   [ -z "$found" ] || { echo 'builds several solution libraries, wanted one' >&2; exit 1; }
   found=$library

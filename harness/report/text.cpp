@@ -96,6 +96,18 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string posix_word(std::string_view word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string posix_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + posix_word(word);
+  return line;
+}
+
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
   if (word.size() > 100) return {};
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;

@@ -25,6 +25,10 @@ std::string shell_word(std::string_view word);
 /// Words in one line, each quoted where it must be.
 std::string shell_line(const std::vector<std::string>& words);
 
+/// The same for /bin/sh to read rather than for people: every byte stands as it is.
+std::string posix_word(std::string_view word);
+std::string posix_line(const std::vector<std::string>& words);
+
 /// " (did you mean 'x'?)" with the candidate nearest to the word, or nothing if none is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
