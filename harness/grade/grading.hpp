@@ -51,7 +51,8 @@ struct GradedItem {
   /// numbers. Problems with failing numbers and no entry here look like no known mistake.
   std::vector<Diagnosis> diagnoses;
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
-  std::vector<std::string> by_heart = {};  // problems whose visible cases alone pass: they earn nothing
+  std::vector<std::string> by_heart =
+      {};  // problems whose visible cases alone pass: they earn nothing
 };
 
 struct Grading {
