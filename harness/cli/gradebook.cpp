@@ -346,7 +346,7 @@ void add_gradebook(CLI::App& app, Action& chosen) {
       "  prenorm gradebook grades.sqlite --csv grades.csv      for a spreadsheet\n"
       "  prenorm gradebook grades.sqlite --student alice --html alice.html\n"
       "  prenorm gradebook grades.sqlite --feedback pages      a page a student\n"
-      "  prenorm gradebook grades.sqlite set alice rope 2 --why 'appeal of 3 May'\n"
+      "  prenorm gradebook grades.sqlite set alice PROBLEM 2 --why 'appeal'\n"
       "  prenorm gradebook grades.sqlite roster students.csv\n\n"
       "Exit code: 0, or 2 for a word or file that cannot be used");
   add_changes(command, options, chosen);
