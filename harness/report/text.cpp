@@ -98,8 +98,15 @@ std::string shell_line(const std::vector<std::string>& words) {
 
 std::string posix_word(std::string_view word) {
   std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  quoted += "'";
+  return quoted;
 }
 
 std::string posix_line(const std::vector<std::string>& words) {
