@@ -111,7 +111,10 @@ std::string posix_word(std::string_view word) {
 
 std::string posix_line(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + posix_word(word);
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += posix_word(word);
+  }
   return line;
 }
 
