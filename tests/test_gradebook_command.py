@@ -227,6 +227,17 @@ def test_one_student(book):
     assert json.loads((book / "a.json").read_text())["earned"] == 5
     assert "did you mean 'alice'" in refused("--student", "alic", folder=book)
     assert "--student" in refused("--instructor", "s.json", folder=book)
+    assert not (book / "s.json").exists()
+
+
+def test_what_holds_the_seed_is_for_its_owner_alone(book):
+    (book / "class.json").write_text("")
+    (book / "class.json").chmod(0o644)
+    gradebook("--json", "class.json", folder=book)
+    gradebook("--student", "alice", "--instructor", "secret.json", folder=book)
+    for name in ("class.json", "secret.json"):
+        assert SEED in (book / name).read_text()
+        assert (book / name).stat().st_mode & 0o777 == 0o600, name
 
 
 def test_feedback(book):
@@ -241,6 +252,15 @@ def test_feedback(book):
     assert sorted(path.name for path in book.iterdir()) == ["grades.sqlite", "new", "small.toml"]
     gradebook("--feedback", "new/pages", folder=book)
     assert names == sorted(path.name for path in (book / "new" / "pages").iterdir())
+
+
+@pytest.mark.parametrize("words", [
+    ("--csv", "x"), ("--json", "x"), ("--html", "x"), ("--junit", "x"), ("--instructor", "x"),
+    ("--student", "alice"), ("--summary",)])
+def test_feedback_goes_with_nothing_else(book, words):
+    error = refused("--feedback", "pages", *words, folder=book)
+    assert f"without it: {words[0]}\n" in error
+    assert not (book / "pages").exists() and not (book / "x").exists()
 
 
 def test_feedback_of_names_that_lead_elsewhere(book):
