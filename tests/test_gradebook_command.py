@@ -143,6 +143,26 @@ def test_csv(book):
     assert (book / "out.csv").read_bytes().decode() == text
 
 
+def test_csv_has_no_points_for_what_could_not_be_graded(book):
+    """And 0 for who handed nothing in; but those that were set by hand."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("UPDATE submissions SET files = '', failure = 'the grader was killed' "
+                     "WHERE name = 'alice'")
+    base.close()
+    (book / "roster.csv").write_text("submission,name\nalice,A\nnobody,N\n")
+    gradebook("roster", "roster.csv", folder=book)
+
+    def points(name):
+        row = by_name(gradebook("--csv", "-", folder=book)[0])[name]
+        return row["norms"], row["softmax"], row["total"]
+
+    assert points("alice") == ("", "", "") and points("nobody") == ("0", "0", "0")
+    gradebook("set", "alice", "norms", "1.5", "--why", "by mail", folder=book)
+    assert points("alice") == ("1.5", "", "")
+    gradebook("set", "alice", "softmax", "2", "--why", "by mail", folder=book)
+    assert points("alice") == ("1.5", "2", "3.5")
+
+
 def test_json(book):
     text = gradebook("--json", "-", folder=book)[0]
     report = json.loads(text)
