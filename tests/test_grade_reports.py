@@ -490,7 +490,8 @@ def test_nothing_that_is_hidden_lies_in_it(autograder):
     archive = zipfile.ZipFile(seeded / "autograder.zip")
     assert [name for name in archive.namelist() if b"987654321" in archive.read(name)] == [
         "settings.sh"]
-    assert (seeded / "settings.sh").stat().st_mode & 0o777 == 0o600
+    for name in ("settings.sh", "autograder.zip"):
+        assert (seeded / name).stat().st_mode & 0o777 == 0o600, name
     # Hidden cases are none of the stored ones: those of the fixtures are the checkout's own.
     for path in (plain / "fixtures").glob("*.h5"):
         assert path.read_bytes() == (ROOT / "fixtures" / path.name).read_bytes()
