@@ -263,13 +263,18 @@ BOOST_AUTO_TEST_CASE(the_page_says_how_it_went) {
                       "students</title>"));
   BOOST_TEST(contains(page, "rubric <bdi>cs336-2025</bdi>, gradebook <bdi>grades.sqlite</bdi>"));
   for (const char* fact : {"<dt>students</dt><dd>5</dd>", "<dt>submissions</dt><dd>4</dd>",
-                           "<dt>graded</dt><dd>4</dd>", "<dt>not graded</dt><dd>1</dd>",
+                           "<dt>graded</dt><dd>4</dd>", "<dt>not graded</dt><dd>0</dd>",
                            // (9.5 + 6.5 + 4 + 0) / 4, and half way between 6.5 and 4.
                            "<dt>mean</dt><dd>5 <small>of 9.5 points</small></dd>",
                            "<dt>median</dt><dd>5.25 <small>of 9.5 points</small></dd>"}) {
     BOOST_TEST(contains(page, fact), fact);
   }
   BOOST_TEST(contains(page, "1 submission is in no roster"));
+  Overview failed = five_students();
+  failed.rows[1].graded = false;
+  failed.rows[1].flags = {"not graded: the grader was killed"};
+  BOOST_TEST(contains(class_html(failed), "<dt>graded</dt><dd>3</dd>"));
+  BOOST_TEST(contains(class_html(failed), "<dt>not graded</dt><dd>1</dd>"));
   // One passed all but two problems, three passed the first.
   BOOST_TEST(contains(page, "3 of 4, <b>75 %</b>"));
   BOOST_TEST(contains(page, "<bdi>eps outside of the root</bdi></td><td class=\"number\">1<"));
@@ -349,6 +354,10 @@ BOOST_AUTO_TEST_CASE(points_have_at_most_two_digits_behind_the_point) {
                                                    {1000000, "1000000"}}) {
     BOOST_TEST(points_text(points) == text);
   }
+  BOOST_TEST(per_cent(0, 300) == "0 %");
+  BOOST_TEST(per_cent(1, 300) == "1 %");
+  BOOST_TEST(per_cent(299, 300) == "99 %");
+  BOOST_TEST(per_cent(300, 300) == "100 %");
   BOOST_TEST(of_points(1) == "1 point");
   BOOST_TEST(of_points(.5) == "0.5 points");
 }

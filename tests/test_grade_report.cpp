@@ -443,7 +443,9 @@ BOOST_AUTO_TEST_CASE(summaries_annotations_and_gradescope_s_results) {
   }
   const std::string results = grade_gradescope(grouped, "after_published");
   BOOST_TEST(contains(results, "1 of 4 hidden cases passed: 2 INCORRECT_NUMERICAL, 1 TIMEOUT."));
-  BOOST_TEST(occurrences(results, "\"visibility\": \"after_published\"") == 2u);
+  // Two groups, and what is said of the whole. What is visible names a mistake and counts nothing.
+  BOOST_TEST(occurrences(results, "\"visibility\": \"after_published\"") == 3u);
+  BOOST_TEST(contains(results, "rope looks like a known mistake: halves instead of neighbours\\n"));
 }
 
 BOOST_AUTO_TEST_CASE(no_report_for_students_tells_a_secret) {

@@ -242,6 +242,16 @@ def test_a_report_on_standard_output_is_alone_there(run, mistake):
     assert "(-) holds one report only, and --annotations go there too" in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--markdown", "--junit"])
+def test_a_report_of_lines_is_not_printed_where_the_runner_reads(run, mistake, option):
+    """Its lines may begin with a submission's words, which the runner would obey."""
+    words = ("grade", mistake, "--problem", "rmsnorm", option, "-")
+    done = run(*words, actions=True)
+    assert done.returncode == 2 and not done.stdout
+    assert f"{option} -: " in done.stderr and "name a file" in done.stderr
+    assert run(*words).stdout
+
+
 def test_words_of_a_submission_are_no_commands(run, tmp_path):
     """What a submission says comes to the log; the runner would obey it."""
     (tmp_path / "adapters.py").write_text(
@@ -325,7 +335,7 @@ def test_results_json(run, mistake, tmp_path):
     assert most == pytest.approx(report["points"], abs=1e-9)
     groups = [(item, group) for item in report["items"] for group in item["groups"]]
     assert [test["name"] for test in results["tests"]] == [
-        f"{item['name']}: {group['name']}" for item, group in groups]
+        *(f"{item['name']}: {group['name']}" for item, group in groups), "the whole submission"]
     for test, (item, group) in zip(results["tests"], groups):
         assert (test["status"] == "passed") == group["earned"]
         assert test["visibility"] == ("after_due_date" if group["hidden"] else "visible")
@@ -333,13 +343,22 @@ def test_results_json(run, mistake, tmp_path):
         assert test["tags"] == [item["name"]] + ["hidden"] * group["hidden"]
         if group["hidden"]:
             assert "--case" not in test["output"] and "elements" not in test["output"]
+        else:
+            assert "agrees on" not in test["output"] and "hidden" not in test["output"]
     wrong = next(t for t in results["tests"] if "known mistake" in t["output"])
-    assert "looks like a known mistake: no eps" in wrong["output"]
+    assert "looks like a known mistake: no eps\n" in wrong["output"]
+    # What tells of hidden cases is said when those are shown.
+    [score] = re.findall(r"[\d.]+ of [\d.]+ points; \d+ passed", results["tests"][-1]["output"])
+    assert results["tests"][-1]["visibility"] == "after_due_date"
+    assert results["tests"][-1]["max_score"] == 0
+    assert "points" not in results["output"] and "passed" not in results["output"]
+    assert results["output"].count("\n") == 1 and score not in results["output"]
     assert "elements wrong" in wrong["output"] and "repeat: prenorm grade" in wrong["output"]
     missing = next(t for t in results["tests"] if t["name"].startswith("softmax"))
     assert "softmax: NOT_IMPLEMENTED in all" in missing["output"]
     secret = json.loads((tmp_path / "secret.json").read_text())
     assert str(secret["seed"]) not in text
+    assert (tmp_path / "secret.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_points_that_are_no_round_numbers_have_their_sum(run, home, tmp_path):
@@ -383,6 +402,18 @@ def test_a_wrong_result_would_be_seen():
             check_results(json.dumps(good | bad))
     with pytest.raises(AssertionError):
         check_results(json.dumps(good))  # the tests have no points
+
+
+def test_options_that_say_nothing_here_are_refused(run, mistake, tmp_path):
+    for words in (["--regrade"], ["--roster", "r.csv"], ["--work", "w"], ["--batch", "2"],
+                  ["--retries", "1"]):
+        done = run("grade", mistake, *words)
+        assert done.returncode == 2 and f"{words[0]} is for a class: --gradebook" in done.stderr
+    for words in (["--hidden-visibility", "visible"], ["--annotations"]):
+        done = run("grade", mistake, *words, "--gradebook", "g.sqlite")
+        assert done.returncode == 2 and f"{words[0]} is for one submission" in done.stderr
+    assert run("grade", mistake, "--hidden-visibility", "hidden").returncode == 2
+    assert not list(tmp_path.iterdir())
 
 
 # The autograder
@@ -456,6 +487,11 @@ def test_nothing_that_is_hidden_lies_in_it(autograder):
     assert "--seed 987654321" in (seeded / "settings.sh").read_text()
     for path in plain.rglob("*"):
         assert path.is_dir() or path.suffix == ".zip" or b"987654321" not in path.read_bytes()
+    archive = zipfile.ZipFile(seeded / "autograder.zip")
+    assert [name for name in archive.namelist() if b"987654321" in archive.read(name)] == [
+        "settings.sh"]
+    for name in ("settings.sh", "autograder.zip"):
+        assert (seeded / name).stat().st_mode & 0o777 == 0o600, name
     # Hidden cases are none of the stored ones: those of the fixtures are the checkout's own.
     for path in (plain / "fixtures").glob("*.h5"):
         assert path.read_bytes() == (ROOT / "fixtures" / path.name).read_bytes()
@@ -543,10 +579,13 @@ def gradescope(autograder, home, program, tmp_path):
 
 def test_a_submission_in_gradescope_s_folders(gradescope, rubric):
     results, printed = gradescope(HONEST / "python_partial", "--rubric", rubric,
-                                  "--hidden-visibility", "hidden")
+                                  "--hidden-visibility", "after_due_date")
     assert [test["name"] for test in results["tests"]] == [
-        "silu: float32", "silu: hidden", "softmax: float32", "softmax: hidden"]
-    assert [test["visibility"] for test in results["tests"]] == ["visible", "hidden"] * 2
+        "silu: float32", "silu: hidden", "softmax: float32", "softmax: hidden",
+        "the whole submission"]
+    assert [test["visibility"] for test in results["tests"]] == [
+        *["visible", "after_due_date"] * 2, "after_due_date"]
+    assert "points" not in results["output"]
     assert 0 < results["score"] <= 3 and sum(t["max_score"] for t in results["tests"]) == 3
     assert results["extra_data"]["rubric"] == "mine"
     assert "of 3 points" in printed

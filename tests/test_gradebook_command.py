@@ -143,6 +143,26 @@ def test_csv(book):
     assert (book / "out.csv").read_bytes().decode() == text
 
 
+def test_csv_has_no_points_for_what_could_not_be_graded(book):
+    """And 0 for who handed nothing in; but those that were set by hand."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("UPDATE submissions SET files = '', failure = 'the grader was killed' "
+                     "WHERE name = 'alice'")
+    base.close()
+    (book / "roster.csv").write_text("submission,name\nalice,A\nnobody,N\n")
+    gradebook("roster", "roster.csv", folder=book)
+
+    def points(name):
+        row = by_name(gradebook("--csv", "-", folder=book)[0])[name]
+        return row["norms"], row["softmax"], row["total"]
+
+    assert points("alice") == ("", "", "") and points("nobody") == ("0", "0", "0")
+    gradebook("set", "alice", "norms", "1.5", "--why", "by mail", folder=book)
+    assert points("alice") == ("1.5", "", "")
+    gradebook("set", "alice", "softmax", "2", "--why", "by mail", folder=book)
+    assert points("alice") == ("1.5", "2", "3.5")
+
+
 def test_json(book):
     text = gradebook("--json", "-", folder=book)[0]
     report = json.loads(text)
@@ -227,6 +247,17 @@ def test_one_student(book):
     assert json.loads((book / "a.json").read_text())["earned"] == 5
     assert "did you mean 'alice'" in refused("--student", "alic", folder=book)
     assert "--student" in refused("--instructor", "s.json", folder=book)
+    assert not (book / "s.json").exists()
+
+
+def test_what_holds_the_seed_is_for_its_owner_alone(book):
+    (book / "class.json").write_text("")
+    (book / "class.json").chmod(0o644)
+    gradebook("--json", "class.json", folder=book)
+    gradebook("--student", "alice", "--instructor", "secret.json", folder=book)
+    for name in ("class.json", "secret.json"):
+        assert SEED in (book / name).read_text()
+        assert (book / name).stat().st_mode & 0o777 == 0o600, name
 
 
 def test_feedback(book):
@@ -241,6 +272,15 @@ def test_feedback(book):
     assert sorted(path.name for path in book.iterdir()) == ["grades.sqlite", "new", "small.toml"]
     gradebook("--feedback", "new/pages", folder=book)
     assert names == sorted(path.name for path in (book / "new" / "pages").iterdir())
+
+
+@pytest.mark.parametrize("words", [
+    ("--csv", "x"), ("--json", "x"), ("--html", "x"), ("--junit", "x"), ("--instructor", "x"),
+    ("--student", "alice"), ("--summary",)])
+def test_feedback_goes_with_nothing_else(book, words):
+    error = refused("--feedback", "pages", *words, folder=book)
+    assert f"without it: {words[0]}\n" in error
+    assert not (book / "pages").exists() and not (book / "x").exists()
 
 
 def test_feedback_of_names_that_lead_elsewhere(book):

@@ -24,6 +24,7 @@ struct Options {
   bool annotations = false;
   unsigned jobs = processors();
   bool jobs_given = false;
+  std::vector<std::string> of_a_class, of_one;  // options that were given and are for these alone
 
   std::vector<std::string> reports() const {
     std::vector<std::string> paths{json, junit, html, markdown, gradescope, instructor};
@@ -34,6 +35,12 @@ struct Options {
   bool report_on_output() const { return std::ranges::count(reports(), "-") > 0; }
 };
 
+/// Whether the runner of GitHub Actions reads what is printed.
+bool runs_in_actions() {
+  const char* actions = std::getenv("GITHUB_ACTIONS");
+  return actions != nullptr && std::string_view(actions) == "true";
+}
+
 void check_reports(const Options& options) {
   const std::vector<std::string> paths = options.reports();
   if (std::ranges::count(paths, "-") > 1) {
@@ -42,13 +49,17 @@ void check_reports(const Options& options) {
   if (options.report_on_output() && options.annotations) {
     throw UsageError("standard output (-) holds one report only, and --annotations go there too");
   }
+  // Their lines may begin with a submission's words.
+  for (const auto& [name, path] :
+       {std::pair<std::string, std::string>{"--markdown", options.markdown},
+        {"--junit", options.junit}}) {
+    if (path == "-" && runs_in_actions()) {
+      throw UsageError(name +
+                       " -: the runner of GitHub Actions would take a submission's words on "
+                       "standard output for commands; name a file");
+    }
+  }
   for (const std::string& path : paths) require_writable(path);
-}
-
-/// Whether the runner of GitHub Actions reads what is printed.
-bool runs_in_actions() {
-  const char* actions = std::getenv("GITHUB_ACTIONS");
-  return actions != nullptr && std::string_view(actions) == "true";
 }
 
 /// As asked for; or where GitHub Actions reads standard output, and no report goes there.
@@ -71,7 +82,7 @@ void write_reports(const Options& options, const Grading& grading) {
     if (!path.empty()) write_text(path, text());
   };
   write(options.json, [&] { return grade_json(grading, false); });
-  write(options.instructor, [&] { return grade_json(grading, true); });
+  if (!options.instructor.empty()) write_private(options.instructor, grade_json(grading, true));
   write(options.junit, [&] { return grade_junit(grading); });
   write(options.html, [&] { return grade_html(grading); });
   write(options.markdown, [&] { return grade_markdown(grading); });
@@ -117,7 +128,14 @@ int grade(Options options) {
     throw UsageError("--executor slurm needs --gradebook FILE, which keeps what came of a class");
   }
   if (!options.many.planned.empty()) return grade_planned(options.many);
+  if (options.many.gradebook.empty() && !options.of_a_class.empty()) {
+    throw UsageError(options.of_a_class.front() +
+                     " is for a class: --gradebook FILE keeps what comes of it");
+  }
   if (!options.many.gradebook.empty()) {
+    if (!options.of_one.empty()) {
+      throw UsageError(options.of_one.front() + " is for one submission, without --gradebook");
+    }
     if (!options.reports().empty()) {
       throw UsageError("reports are of one submission; of a class: prenorm gradebook " +
                        options.many.gradebook + " --help");
@@ -176,9 +194,9 @@ void add_reports(CLI::App& command, Options& options) {
 void add_hidden_visibility(CLI::App& command, std::string& visibility) {
   command
       .add_option("--hidden-visibility", visibility,
-                  "Hidden groups are visible (default), after_due_date, after_published, hidden")
-      ->check(
-          CLI::IsMember({"visible", "after_due_date", "after_published", "hidden"}).description(""))
+                  "When Gradescope shows hidden groups: visible (default), after_due_date,\n"
+                  "after_published; its total counts them always")
+      ->check(CLI::IsMember({"visible", "after_due_date", "after_published"}).description(""))
       ->type_name("WHEN");
 }
 
@@ -239,7 +257,7 @@ void add_grade(CLI::App& app, Action& chosen) {
   command.add_flag("--no-color", options->no_color, "No colour, as with NO_COLOR set");
   command.footer(
       "A group of cases earns its share of an item's points where all of them pass. Hidden cases\n"
-      "are drawn anew for every grading; reports tell their status only.\n\n"
+      "have other values and sizes than those that are shipped; only how they end is told.\n\n"
       "Examples:\n"
       "  prenorm grade ./alice                                    by the course's points\n"
       "  prenorm grade ./alice/build/libalice.so --rubric all     every problem and element type\n"
@@ -250,6 +268,12 @@ void add_grade(CLI::App& app, Action& chosen) {
   command.callback([options, &command, &chosen] {
     options->many.slurm = options->executor == "slurm";
     options->jobs_given = command.get_option("--jobs")->count() > 0;
+    for (const char* name : {"--regrade", "--roster", "--work", "--batch", "--retries"}) {
+      if (command.get_option(name)->count() > 0) options->of_a_class.emplace_back(name);
+    }
+    for (const char* name : {"--hidden-visibility", "--annotations"}) {
+      if (command.get_option(name)->count() > 0) options->of_one.emplace_back(name);
+    }
     chosen = [options] { return grade(*options); };
   });
 }

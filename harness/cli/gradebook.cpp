@@ -178,7 +178,7 @@ int show_student(const Gradebook& book, const Options& options) {
     if (!path.empty()) write_text(path, text());
   };
   write(options.json, [&] { return grade_json(grading, false); });
-  write(options.instructor, [&] { return grade_json(grading, true); });
+  if (!options.instructor.empty()) write_private(options.instructor, grade_json(grading, true));
   write(options.junit, [&] { return grade_junit(grading); });
   write(options.html, [&] { return grade_html(grading); });
   if (!options.report_on_output()) {
@@ -245,6 +245,7 @@ int hand_out(const Gradebook& book, const Options& options) {
 
 void write_json(const Overview& class_, const Gradebook& book, const std::string& path) {
   if (path == "-") return class_json(class_, book, print);
+  make_private(path);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   class_json(class_, book, [&file](const std::string& text) { file << text; });
   file.close();
@@ -266,10 +267,28 @@ int show_class(const Gradebook& book, const Options& options) {
   return 0;
 }
 
+/// Throws UsageError for what is given beside --feedback.
+void require_feedback_alone(const Options& options) {
+  std::vector<std::string> others;
+  for (const auto& [name, value] : {std::pair<std::string, std::string>{"--csv", options.csv},
+                                    {"--json", options.json},
+                                    {"--html", options.html},
+                                    {"--junit", options.junit},
+                                    {"--instructor", options.instructor},
+                                    {"--student", options.student}}) {
+    if (!value.empty()) others.push_back(name);
+  }
+  if (options.summary) others.emplace_back("--summary");
+  if (others.empty()) return;
+  throw UsageError("--feedback writes everybody's pages and nothing else; without it: " +
+                   joined(others));
+}
+
 int show(const Options& options) {
   if (std::ranges::count(options.reports(), "-") > 1) {
     throw UsageError("standard output (-) holds one report only");
   }
+  if (!options.feedback.empty()) require_feedback_alone(options);
   const Gradebook book(options.file, Gradebook::Access::read);
   for (const std::string& path : options.reports()) require_writable(path);
   if (!options.feedback.empty()) return hand_out(book, options);

@@ -154,8 +154,10 @@ int make_autograder(const Options& options) {
       bundle.add(std::string(name), sources / "harness/gradescope" / name);
     }
     fs::create_directories(folder);
-    write_text((folder / "settings.sh").string(), settings(options, rubric));
+    const auto write = options.seed ? write_private : write_text;
+    write((folder / "settings.sh").string(), settings(options, rubric));
     bundle.add("settings.sh", folder / "settings.sh");
+    if (options.seed) make_private((folder / "autograder.zip").string());
     count = bundle.write(folder);
   } catch (const UsageError&) {
     throw;

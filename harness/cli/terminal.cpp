@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -75,6 +77,22 @@ void write_text(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (!file) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+}
+
+void make_private(const std::string& path) {
+  std::error_code ignored;
+  // Of what is no plain file nothing is changed; a pipe's reader would take this for the end.
+  if (path == "-" || fs::is_other(path, ignored)) return;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const bool done = file >= 0 && ::fchmod(file, 0600) == 0;
+  const int reason = errno;
+  if (file >= 0) ::close(file);
+  if (!done) throw UsageError("cannot write " + path + ": " + std::strerror(reason));
+}
+
+void write_private(const std::string& path, const std::string& text) {
+  make_private(path);
+  write_text(path, text);
 }
 
 Progress::Progress() : shown_(::isatty(STDERR_FILENO) == 1) {}

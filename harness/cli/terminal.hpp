@@ -27,6 +27,14 @@ void require_empty_folder(const std::filesystem::path& folder);
 /// Writes the text to the file, or to standard output where the path is "-". Throws UsageError.
 void write_text(const std::string& path, const std::string& text);
 
+/// The same for what no other user may read: the file has mode 0600 before anything is in it,
+/// also where it was there already.
+void write_private(const std::string& path, const std::string& text);
+
+/// Makes the file where there is none, and gives it mode 0600; nothing for "-" and what is no plain
+/// file (a pipe). Throws UsageError.
+void make_private(const std::string& path);
+
 /// One line on standard error that is written over again and again, and gone in the end.
 /// Nothing at all where standard error is no terminal. May be called from several threads.
 class Progress {

@@ -4,6 +4,7 @@
 #include "grade/report_parts.hpp"
 #include "report/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace prenorm::harness {
@@ -17,15 +18,19 @@ std::string class_csv(const Overview& overview) {
   for (const OverviewRow& row : overview.rows) {
     rows.text(row.submission).text(row.name).text(row.id).text(row.email);
     std::vector<std::string> set;
+    // What the grader could not grade has no points; nothing handed in earns none.
+    const bool known = row.graded || handed_nothing_in(row);
+    const bool whole = known || std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];
-      rows.number(points.earned);
+      known || points.set_by_hand ? rows.number(points.earned) : rows.text("");
       if (!points.set_by_hand) continue;
       set.push_back(fmt::format("{}: {} in place of {}: {}", overview.items[i].name,
                                 points_text(points.earned), points_text(points.graded),
                                 points.why));
     }
-    rows.number(row.total).number(overview.points);
+    whole ? rows.number(row.total) : rows.text("");
+    rows.number(overview.points);
     rows.text(joined(row.flags, "; ")).text(joined(set, "; "));
     rows.end();
   }

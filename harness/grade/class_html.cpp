@@ -123,9 +123,7 @@ std::string head(const Overview& overview) {
   const bool roster = std::ranges::any_of(overview.rows, from_roster);
   const auto total = std::ssize(overview.rows);
   const auto graded = std::ranges::count_if(overview.rows, &OverviewRow::graded);
-  const auto nothing = std::ranges::count_if(overview.rows, [](const OverviewRow& row) {
-    return std::ranges::find(row.flags, "nothing handed in") != row.flags.end();
-  });
+  const auto nothing = std::ranges::count_if(overview.rows, handed_nothing_in);
   std::string text = fmt::format(
       "<header>\n<h1>{} <small class=\"quiet\">rubric {}, gradebook {}</small></h1>\n"
       "<dl class=\"facts\">\n",
@@ -134,7 +132,7 @@ std::string head(const Overview& overview) {
   if (roster) text += fact("students", std::to_string(total));
   text += fact("submissions", std::to_string(total - nothing));
   text += fact("graded", std::to_string(graded));
-  text += fact("not graded", std::to_string(total - graded));
+  text += fact("not graded", std::to_string(total - nothing - graded));
   if (graded > 0) {
     const std::string of = " <small>of " + of_points(overview.points) + "</small>";
     text += fact("mean", points_text(overview.mean) + of);
@@ -303,14 +301,6 @@ std::string points_section(const Overview& overview) {
 }
 
 // ---- Problems and mistakes
-
-/// Whole per cents; 0 and 100 only where it is none and all.
-std::string per_cent(std::int64_t part, std::int64_t whole) {
-  const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
-  if (part <= 0) return "0 %";
-  if (part >= whole) return "100 %";
-  return fmt::format("{:.0f} %", std::clamp(share, 1.0, 99.0));
-}
 
 std::string problems_section(const Overview& overview) {
   const auto is_graded = [](const OverviewProblem& problem) { return problem.total > 0; };

@@ -187,6 +187,10 @@ class Maker {
 
 }  // namespace
 
+bool handed_nothing_in(const OverviewRow& row) {
+  return std::ranges::find(row.flags, "nothing handed in") != row.flags.end();
+}
+
 Overview overview(const Gradebook& book) { return Maker(book).make(); }
 
 }  // namespace prenorm::harness

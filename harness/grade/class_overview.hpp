@@ -29,6 +29,9 @@ struct OverviewRow {
   std::vector<std::string> flags;
 };
 
+/// Whether they are in the roster and nothing came of them.
+bool handed_nothing_in(const OverviewRow& row);
+
 struct OverviewItem {
   std::string name;
   std::vector<std::string> problems;

@@ -111,10 +111,6 @@ std::string bar(std::int64_t part, std::int64_t whole, std::size_t width) {
   return std::string(std::max<std::size_t>(1, filled), '#');
 }
 
-std::string percent(std::int64_t part, std::int64_t whole) {
-  return fmt::format("{:.0f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
 std::string problems_part(const Overview& overview, bool colour, std::size_t bars) {
   Table table;
   table.head = {"problem", "passed", "", ""};
@@ -123,7 +119,7 @@ std::string problems_part(const Overview& overview, bool colour, std::size_t bar
     const std::string share = fmt::format("{} of {}", problem.passed, problem.total);
     table.rows.push_back({{printable(problem.problem)},
                           {share},
-                          {percent(problem.passed, problem.total)},
+                          {per_cent(problem.passed, problem.total)},
                           {bar(problem.passed, problem.total, bars), Tone::good}});
   }
   align(table);

@@ -28,6 +28,19 @@ bool is_formula(std::string_view text) {
   return false;
 }
 
+/// With a ' before what might be calculated: at the text's begin, and where a spreadsheet that
+/// takes another sign than the comma for the end of a cell would begin one.
+std::string without_formulas(std::string_view text) {
+  std::string made;
+  bool begins = true;
+  for (; !text.empty(); text.remove_prefix(1)) {
+    if (begins && is_formula(text)) made += '\'';
+    made += text.front();
+    begins = text.front() == ';' || text.front() == '\t';
+  }
+  return made;
+}
+
 [[noreturn]] void refuse(std::size_t line, const std::string& what) {
   throw std::invalid_argument(fmt::format("line {}: {}", line, what));
 }
@@ -86,8 +99,7 @@ CsvRows& CsvRows::cell(std::string_view written) {
 }
 
 CsvRows& CsvRows::text(std::string_view value) {
-  std::string harmless(is_formula(value) ? 1 : 0, '\'');
-  harmless += value;
+  const std::string harmless = without_formulas(value);
   std::string written(2 * harmless.size() + 2, '\0');
   written.resize(::csv_write(written.data(), written.size(), harmless.data(), harmless.size()));
   return cell(written);

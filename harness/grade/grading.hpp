@@ -108,7 +108,9 @@ std::string grade_html(const Grading& grading);
 std::string grade_markdown(const Grading& grading);
 /// Commands to the runner of GitHub Actions, a line each: an error a failing problem, at most 10.
 std::string grade_annotations(const Grading& grading);
-/// Gradescope's results.json: a test a group. `hidden_visibility`: that of hidden groups'.
+/// Gradescope's results.json: a test a group. `hidden_visibility`: that of hidden groups'; where it
+/// is not "visible", nothing visible but the score tells of hidden cases, and one test more, worth
+/// nothing, has the sums and the notes.
 std::string grade_gradescope(const Grading& grading, const std::string& hidden_visibility);
 
 }  // namespace prenorm::harness

@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* visible = "visible";
+
 /// Failing cases of a group that are told.
 constexpr std::size_t most_told = 3;
 
@@ -39,8 +41,25 @@ std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
   return text;
 }
 
-/// "5 of 7 hidden cases passed; 1 INCORRECT_NUMERICAL, 1 TIMEOUT": nothing else of them.
-std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
+/// The same where nothing may be told of hidden cases, which diagnoses count: for wrong numbers of
+/// visible cases the mistakes' names alone.
+std::string mistakes_text(const GradedItem& item, const std::string& problem) {
+  const std::vector<const GradedCase*> failed = failures_of(item, problem).visible;
+  const bool wrong = std::ranges::any_of(failed, [](const GradedCase* graded) {
+    return graded->result.status == Status::incorrect_numerical;
+  });
+  std::string text;
+  for (const Diagnosis& diagnosis : item.diagnoses) {
+    if (!wrong || diagnosis.problem != problem) continue;
+    text += printable(problem) +
+            " looks like a known mistake: " + printable(as_words(diagnosis.mistake)) + "\n";
+  }
+  return text;
+}
+
+/// "5 of 7 hidden cases passed; 1 INCORRECT_NUMERICAL, 1 TIMEOUT": nothing else of them. `told`:
+/// visible groups tell of them too.
+std::string hidden_text(const GradedItem& item, const GradedGroup& group, bool told) {
   std::map<std::string, std::size_t> others;
   for (const GradedCase& graded : item.cases) {
     if (belongs(graded, group) && graded.result.status != Status::passed) {
@@ -52,9 +71,11 @@ std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
   std::string text = fmt::format("{} of {} passed{}{}.\n", group.passed,
                                  counted(static_cast<std::size_t>(group.total), "hidden case"),
                                  words.empty() ? "" : ": ", joined(words));
-  text += "They are drawn anew for every grading; only how they end is told.\n";
+  text += "Hidden cases have other values and sizes; only how they end is told.\n";
   for (const std::string& problem : item.problems) {  // else a visible group tells it
-    if (failures_of(item, problem).visible.empty()) text += diagnoses_text(item, problem);
+    if (!told || failures_of(item, problem).visible.empty()) {
+      text += diagnoses_text(item, problem);
+    }
   }
   return text;
 }
@@ -69,8 +90,8 @@ std::string case_text(const GradedCase& graded) {
   return text;
 }
 
-/// Of a group of visible cases: what failed and why.
-std::string visible_text(const GradedItem& item, const GradedGroup& group) {
+/// Of a group of visible cases: what failed and why. `told`: what hidden cases gave may be.
+std::string visible_text(const GradedItem& item, const GradedGroup& group, bool told) {
   std::vector<const GradedCase*> failed;
   std::set<std::string> problems;
   for (const GradedCase& graded : item.cases) {
@@ -81,11 +102,12 @@ std::string visible_text(const GradedItem& item, const GradedGroup& group) {
   std::string text = fmt::format("{} of {} passed.\n", group.passed,
                                  counted(static_cast<std::size_t>(group.total), "case"));
   if (failed.empty() && !group.earned) {
-    text += "It earns nothing all the same; the notes on the whole submission say why.\n";
+    text += told ? "It earns nothing all the same; the notes on the whole submission say why.\n"
+                 : "It earns nothing all the same; the staff can see why.\n";
   }
   for (const std::string& problem : item.problems) {
     if (!problems.contains(problem)) continue;
-    text += diagnoses_text(item, problem);
+    text += told ? diagnoses_text(item, problem) : mistakes_text(item, problem);
     if (const Failures all = failures_of(item, problem); all.all_alike()) {
       const Result& result = all.visible.front()->result;
       text += printable(problem) + ": " + std::string(name(result.status)) +
@@ -116,6 +138,7 @@ Json test_object(const GradedItem& item, const std::string& part, std::int64_t s
 void add_tests(Json& tests, const GradedItem& item, std::size_t number,
                const std::string& hidden_visibility) {
   const std::int64_t whole = in_parts(item.points);
+  const bool told = hidden_visibility == visible;
   double points = 0;
   std::int64_t before = 0;
   std::size_t last = 0;
@@ -126,10 +149,11 @@ void add_tests(Json& tests, const GradedItem& item, std::size_t number,
     before = now;
     Json test = test_object(item, group.name, group.earned ? most : 0, most, group.earned);
     test["number"] = fmt::format("{}.{}", number, ++last);
-    test["output"] = group.hidden ? hidden_text(item, group) : visible_text(item, group);
+    test["output"] =
+        group.hidden ? hidden_text(item, group, told) : visible_text(item, group, told);
     test["tags"] = {printable(item.name, 200)};
     if (group.hidden) test["tags"].push_back("hidden");
-    test["visibility"] = group.hidden ? hidden_visibility : "visible";
+    test["visibility"] = group.hidden ? hidden_visibility : visible;
     tests.push_back(std::move(test));
   }
   if (last > 0) return;
@@ -137,16 +161,41 @@ void add_tests(Json& tests, const GradedItem& item, std::size_t number,
   test["number"] = std::to_string(number);
   test["output"] = "Nothing of it could be asked.\n";
   test["tags"] = {printable(item.name, 200)};
-  test["visibility"] = "visible";
+  test["visibility"] = visible;
   tests.push_back(std::move(test));
 }
 
-/// What holds for the whole submission.
-std::string output_text(const Grading& grading) {
-  std::string text = printable(grading.kind) + " by " + printable(grading.rubric) + ": " +
-                     printable(grading.title) + "\n" + score_text(grading) + "; " +
-                     counts_text(grading) + "\n";
+/// The sum, the counts and the notes, which speak of hidden cases too.
+std::string whole_text(const Grading& grading) {
+  std::string text = score_text(grading) + "; " + counts_text(grading) + "\n";
   for (const std::string& note : grading.notes) text += printable(note) + "\n";
+  return text;
+}
+
+/// A test worth nothing, which says later what the text on the whole may not say now.
+Json whole_object(const Grading& grading, const std::string& visibility) {
+  Json test;
+  test["score"] = 0;
+  test["max_score"] = 0;
+  test["status"] = "passed";
+  test["name"] = "the whole submission";
+  test["output"] = whole_text(grading);
+  test["visibility"] = visibility;
+  return test;
+}
+
+bool asks_hidden(const Grading& grading) {
+  return std::ranges::any_of(grading.items, [](const GradedItem& item) {
+    return std::ranges::any_of(item.groups, &GradedGroup::hidden) ||
+           std::ranges::any_of(item.cases, &GradedCase::hidden);
+  });
+}
+
+/// What holds for the whole submission; of hidden cases where that is `told`.
+std::string output_text(const Grading& grading, bool told) {
+  std::string text = printable(grading.kind) + " by " + printable(grading.rubric) + ": " +
+                     printable(grading.title) + "\n";
+  if (told) text += whole_text(grading);
   if (grading.status == Status::passed) return text;
   text += "\n" + std::string(name(grading.status)) + "\n";
   return text + joined(message_lines(grading), "\n") + "\n";
@@ -156,21 +205,22 @@ std::string output_text(const Grading& grading) {
 
 std::string grade_gradescope(const Grading& grading, const std::string& hidden_visibility) {
   Json tests = Json::array();
+  const std::string visibility = asks_hidden(grading) ? hidden_visibility : visible;
+  const bool told = visibility == visible;
   std::size_t number = 0;
-  for (const GradedItem& item : grading.items) {
-    add_tests(tests, item, ++number, hidden_visibility);
-  }
+  for (const GradedItem& item : grading.items) add_tests(tests, item, ++number, visibility);
   std::int64_t score = 0;
   for (const Json& test : tests) score += in_parts(test["score"].get<double>());
   Json object;
   object["score"] = in_points(score);
   object["execution_time"] = std::round(grading.seconds * 100) / 100;
-  object["output"] = output_text(grading);
+  if (!told) tests.push_back(whole_object(grading, visibility));
+  object["output"] = output_text(grading, told);
   // Text and nothing else: what a submission says must not become a link or a picture.
   object["output_format"] = "text";
   object["test_output_format"] = "text";
   object["test_name_format"] = "text";
-  object["visibility"] = "visible";
+  object["visibility"] = visible;
   object["stdout_visibility"] = "hidden";
   object["extra_data"] = {{"prenorm", std::string(program_version())},
                           {"rubric", printable(grading.rubric, 200)},

@@ -385,18 +385,12 @@ std::string anchor(std::size_t item) { return "item-" + std::to_string(item + 1)
 
 /// "✓ float32 12/12", with what the group is worth and whether it is hidden.
 std::string group_chip(const GradedItem& item, const GradedGroup& group) {
-  std::int64_t shares = 0;
-  for (const GradedGroup& each : item.groups) shares += each.share;
-  std::string worth;
-  if (item.groups.size() > 1 && shares > 0) {
-    worth = ", " +
-            of_points(item.points * static_cast<double>(group.share) / static_cast<double>(shares));
-  }
+  const std::string part = item.groups.size() > 1 ? ", " + of_points(worth(item, group)) : "";
   const bool say_hidden = group.hidden && !group.name.starts_with("hidden");
   return fmt::format(
       "<li><span class=\"{}\">{}</span> {}{} {}/{}<span class=\"quiet\">{}</span></li>",
       group.earned ? "good" : "bad", group.earned ? "✓ earned" : "✗", outside(group.name, 100),
-      say_hidden ? " (hidden)" : "", group.passed, group.total, worth);
+      say_hidden ? " (hidden)" : "", group.passed, group.total, part);
 }
 
 std::string items_table(const Grading& grading) {
@@ -485,7 +479,9 @@ std::string grade_html(const Grading& grading) {
       return std::ranges::any_of(item.groups, &GradedGroup::hidden) ||
              std::ranges::any_of(item.cases, &GradedCase::hidden);
     });
-    if (any_hidden) body += " Hidden cases are new in every grading; only their status is told.";
+    if (any_hidden) {
+      body += " Hidden cases have other values and sizes; only how they end is told.";
+    }
     body += "</p>\n";
   }
   for (std::size_t i = 0; i < grading.items.size(); ++i) body += item_section(grading.items[i], i);

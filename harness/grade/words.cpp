@@ -19,6 +19,13 @@ std::string of_points(double points) {
   return points_text(points) + (points == 1 ? " point" : " points");
 }
 
+std::string per_cent(std::int64_t part, std::int64_t whole) {
+  const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part <= 0) return "0 %";
+  if (part >= whole) return "100 %";
+  return fmt::format("{:.0f} %", std::clamp(share, 1.0, 99.0));
+}
+
 std::string as_words(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
