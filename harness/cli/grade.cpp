@@ -221,6 +221,8 @@ void add_grade(CLI::App& app, Action& chosen) {
   command.add_flag("--no-hidden", options->how.no_hidden, "Leave hidden cases out");
   add_selection_options(command, options->how.selection);
   add_jobs_option(command, options->jobs);
+  command.get_option("--jobs")->description(
+      "Problems, or submissions of a class, at the same time");
   ClassOptions& many = options->many;
   command
       .add_option("--gradebook", many.gradebook,
