@@ -514,11 +514,12 @@ def test_what_nobody_waits_for_is_ended(students):
     (students.folder / "b.so").rename(students.folder / "b")
     alone = students.start()
     alone.wait_for(f"takes Slurm's job {job} up again: 1 submission left")
-    # The others' calls go on; this one has its grader ended, and no trial left.
+    # Whoever cancels a task does not want it submitted again: not by this command.
     students.cluster.run("scancel", f"{job}_0")
-    alone.wait_for("CANCELLED")
+    alone.wait_for("CANCELLED; 1 submission given up")
+    alone.end(2)
     students.go.touch()
-    alone.end(1)
+    students.start().end(1)
     assert students.graded()[0] == ["a.so"]
 
 
