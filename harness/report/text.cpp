@@ -76,15 +76,7 @@ std::string shell_word(std::string_view word) {
     }
     return quoted + "'";
   }
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+  return posix_word(word);
 }
 
 std::string shell_line(const std::vector<std::string>& words) {
