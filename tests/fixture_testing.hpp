@@ -1,8 +1,8 @@
 // What the tests of fixture files share: files made for a while, and what should be in them.
 #pragma once
 
-#include "catalogue.hpp"
-#include "fixture.hpp"
+#include "fixture/catalogue.hpp"
+#include "fixture/fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -153,8 +153,8 @@ inline Tensor filled(DType dtype, Shape shape, double first = 1) {
 constexpr const char* written_signature =
     "x[..., d], mask[..., d]: bool?; factor: float, n: int, flag: bool = true -> y[..., d]";
 
-inline NewCase new_case(const std::string& name, DType dtype, Shape shape) {
-  NewCase made;
+inline LoadedCase new_case(const std::string& name, DType dtype, Shape shape) {
+  LoadedCase made;
   made.info.name = name;
   made.info.description = "ein Fall, größer";
   made.info.redrawn_sizes = {"d"};
@@ -170,7 +170,7 @@ inline NewCase new_case(const std::string& name, DType dtype, Shape shape) {
 }
 
 inline void write_some(const fs::path& path) {
-  std::vector<NewCase> cases = {new_case("small_bfloat16", DType::bfloat16, {3}),
+  std::vector<LoadedCase> cases = {new_case("small_bfloat16", DType::bfloat16, {3}),
                                 new_case("large_float16", DType::float16, {70, 3, 33}),
                                 new_case("float32", DType::float32, {2, 3}),
                                 new_case("float64", DType::float64, {2, 0, 3})};

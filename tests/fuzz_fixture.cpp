@@ -1,5 +1,5 @@
 // libFuzzer: any bytes as the catalogue that the HDF5 child sends.
-#include "fixture_check.hpp"
+#include "fixture/check.hpp"
 
 #include <cstdlib>
 

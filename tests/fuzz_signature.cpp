@@ -1,5 +1,5 @@
 // libFuzzer: any text as a signature, held against tensors of shapes that it might want.
-#include "signature.hpp"
+#include "fixture/signature.hpp"
 
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // Tolerances: the parts of the rule. The whole, through real solutions, is tested in test_cli.py.
-#include "calibrate.hpp"
+#include "replay/calibrate.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -1,6 +1,6 @@
 // The page of a class: what stands in it, for classes of all sizes, and that nothing from outside
 // breaks it. The pages are left for test_grade_pages.py.
-#include "grade/class_overview.hpp"
+#include "class/class_overview.hpp"
 #include "grade/words.hpp"
 #include "page_testing.hpp"
 

@@ -1,5 +1,5 @@
 // Comparison: what passes, and the figures that are reported.
-#include "compare.hpp"
+#include "fixture/compare.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Solutions of a device, and records of devices, on a driver without a device behind it
 // (fake_cuda_driver.cpp). The solution is tests/solutions/on_device.cpp.
 #include "other_home.hpp"
-#include "solution.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Fresh values: ranges, moments, and the same numbers on every machine.
-#include "draw.hpp"
+#include "fixture/draw.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Element types: roundings of the 16-bit types, spacings, thresholds.
-#include "dtype.hpp"
+#include "fixture/dtype.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

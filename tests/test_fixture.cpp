@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(tolerances_may_be_wanting_where_that_is_allowed) {
   // One without the other is a mistake all the same.
   BOOST_CHECK_THROW(Fixture(folder / "atol_missing.h5", {}, {.tolerances = false}), BadFixture);
   const Scratch scratch;
-  NewCase made = new_case("a", DType::float32, {3});
+  LoadedCase made = new_case("a", DType::float32, {3});
   made.info.outputs[0].tolerance.reset();
   write_fixture(scratch / "a.h5", "scale", written_signature, "", "", std::vector{made});
   BOOST_TEST(contains(refusal(scratch / "a.h5"), "/cases/a/outputs/y: attribute atol is missing"));
@@ -197,13 +197,13 @@ BOOST_AUTO_TEST_CASE(equal_content_gives_equal_bytes) {
 
 BOOST_AUTO_TEST_CASE(what_could_not_be_read_is_not_written) {
   const Scratch scratch;
-  const auto write = [&](const std::string& problem, const NewCase& made) {
+  const auto write = [&](const std::string& problem, const LoadedCase& made) {
     write_fixture(scratch / "a.h5", problem, written_signature, "", "", std::vector{made});
   };
   BOOST_CHECK_THROW(write("Scale", new_case("a", DType::float32, {3})), std::invalid_argument);
   BOOST_CHECK_THROW(write("scale", new_case("a case", DType::float32, {3})), std::invalid_argument);
   BOOST_CHECK_THROW(write("scale", new_case("a", DType::int64, {3})), std::invalid_argument);
-  NewCase wrong = new_case("a", DType::float32, {3});
+  LoadedCase wrong = new_case("a", DType::float32, {3});
   wrong.expected[0] = Tensor(DType::float64, {4});
   BOOST_CHECK_THROW(write("scale", wrong), std::invalid_argument);
   BOOST_CHECK_THROW(write_some(scratch / "no/such/folder.h5"), std::runtime_error);

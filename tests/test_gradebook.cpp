@@ -1,10 +1,10 @@
 // The gradebook: what is put into it comes back, points are scored anew and set by hand, and what
 // is no sound gradebook is refused and left as it is. Also the roster's and the table's CSV.
-#include "cli/command.hpp"
-#include "grade/class_overview.hpp"
-#include "grade/csv.hpp"
-#include "grade/record.hpp"
-#include "grade/roster.hpp"
+#include "base/error.hpp"
+#include "class/class_overview.hpp"
+#include "class/csv.hpp"
+#include "grade/grading_record.hpp"
+#include "class/roster.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // Child processes: how they end, what they inherit, and that they cannot hold up the parent.
-#include "process.hpp"
+#include "base/process.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,8 @@
 // Honest Python submissions, through the worker and over every shipped case.
+#include "base/home.hpp"
 #include "fixture_testing.hpp"
 #include "grade/adapters.hpp"
-#include "replay.hpp"
+#include "replay/replay.hpp"
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::testing;

@@ -1,5 +1,5 @@
 // Replay: one case through one solution. The problems are those of tests/solutions/*.cpp.
-#include "replay.hpp"
+#include "replay/replay.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

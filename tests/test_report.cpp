@@ -1,7 +1,7 @@
 // Reports: the table's layout, JSON's fields, JUnit and HTML that nothing in a message can break.
 #include "report/report.hpp"
 #include "report/table.hpp"
-#include "report/text.hpp"
+#include "base/text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>

@@ -1,7 +1,9 @@
 // The sandbox: what runs in it sees nothing, reaches nothing and leaves nothing. Each case runs a
 // script in every kind that there is here; tests/test_exploits.py attacks it from real submissions.
+#include "base/terminal.hpp"
+#include "base/files.hpp"
 #include "grade/snapshot.hpp"
-#include "sandbox.hpp"
+#include "sandbox/sandbox.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Signatures: the grammar, every error's message, and tensors held against a signature.
-#include "signature.hpp"
+#include "fixture/signature.hpp"
 
 #include <boost/test/unit_test.hpp>
 

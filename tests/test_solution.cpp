@@ -1,10 +1,11 @@
 // Solutions in their worker: what each misbehaviour is called, and that nothing else suffers.
 // The libraries are tests/solutions/*.cpp.
-#include "solution.hpp"
+#include "base/home.hpp"
+#include "solution/solution.hpp"
 
 #include "other_home.hpp"
-#include "printable.hpp"
-#include "worker_protocol.hpp"
+#include "base/printable.hpp"
+#include "solution/worker_protocol.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>

@@ -1,5 +1,5 @@
 // Verdicts: names, counts, exit codes.
-#include "verdict.hpp"
+#include "fixture/verdict.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <initializer_list>

@@ -1,8 +1,8 @@
 #include "bench/check.hpp"
 
-#include "calibrate.hpp"
-#include "compare.hpp"
-#include "draw.hpp"
+#include "fixture/compare.hpp"
+#include "fixture/draw.hpp"
+#include "replay/calibrate.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/workload.hpp"
-#include "solution.hpp"
+#include "solution/solution.hpp"
 
 #include <random>
 

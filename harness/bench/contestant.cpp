@@ -1,6 +1,6 @@
 #include "bench/contestant.hpp"
 
-#include "printable.hpp"
+#include "base/printable.hpp"
 
 #include <cerrno>
 #include <cstdlib>

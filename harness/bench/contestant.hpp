@@ -2,9 +2,9 @@
 // library.
 #pragma once
 
+#include "base/process.hpp"
 #include "bench/workload.hpp"
-#include "process.hpp"
-#include "solution.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <map>

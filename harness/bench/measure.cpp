@@ -1,7 +1,7 @@
 #include "bench/measure.hpp"
 
-#include "printable.hpp"
-#include "report/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <chrono>

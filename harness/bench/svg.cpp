@@ -1,5 +1,4 @@
-#include "bench/report.hpp"
-#include "report/text.hpp"
+#include "bench/bench_report.hpp"
 
 #include <algorithm>
 #include <cmath>

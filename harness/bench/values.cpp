@@ -1,6 +1,6 @@
 #include "bench/values.hpp"
 
-#include "draw.hpp"
+#include "fixture/draw.hpp"
 
 #include <algorithm>
 #include <charconv>

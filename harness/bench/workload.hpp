@@ -3,7 +3,7 @@
 // The file names problems; this code does not. A problem's signature comes from its fixture.
 #pragma once
 
-#include "fixture.hpp"
+#include "fixture/fixture.hpp"
 
 #include <filesystem>
 #include <map>

@@ -1,14 +1,19 @@
 // prenorm bench: solutions and peers in turn at the shapes of real models.
-#include "bench/report.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/home.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "bench/bench_report.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/selection.hpp"
-#include "cli/terminal.hpp"
-#include "compare.hpp"
-#include "draw.hpp"
-#include "printable.hpp"
+#include "cli/options.hpp"
+#include "fixture/compare.hpp"
+#include "fixture/draw.hpp"
+#include "fixture/selection.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <chrono>

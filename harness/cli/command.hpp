@@ -1,17 +1,13 @@
 // The commands of the program. Each stands in a file of its own and adds itself to the parser.
 #pragma once
 
+#include "base/error.hpp"
+
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <stdexcept>
 #include <string>
 
 namespace prenorm::harness {
-
-/// A wrong word on the command line, or a path that cannot be used: one line, exit code 2.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// What the parsed command line asks for; returns the exit code.
 using Action = std::function<int()>;

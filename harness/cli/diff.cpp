@@ -1,8 +1,9 @@
+#include "base/error.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
-#include "fixture.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
+#include "fixture/fixture.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

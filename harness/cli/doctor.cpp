@@ -1,12 +1,16 @@
+#include "base/error.hpp"
+#include "base/home.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "cli/terminal.hpp"
-#include "printable.hpp"
-#include "report/record.hpp"
+#include "fixture/selection.hpp"
+#include "replay/runner.hpp"
+#include "report/device_record.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
-#include "sandbox.hpp"
+#include "sandbox/sandbox.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <array>

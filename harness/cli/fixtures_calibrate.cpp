@@ -1,11 +1,14 @@
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/describe.hpp"
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "cli/terminal.hpp"
-#include "printable.hpp"
+#include "cli/options.hpp"
+#include "fixture/describe.hpp"
+#include "fixture/selection.hpp"
+#include "replay/runner.hpp"
 #include "report/table.hpp"
-#include "report/text.hpp"
 
 #include <atomic>
 #include <fmt/format.h>

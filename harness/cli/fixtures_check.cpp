@@ -1,11 +1,15 @@
-#include "cli/catches.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/lint.hpp"
-#include "cli/parallel.hpp"
-#include "cli/terminal.hpp"
-#include "printable.hpp"
+#include "cli/options.hpp"
+#include "fixture/selection.hpp"
+#include "replay/catches.hpp"
+#include "replay/lint.hpp"
+#include "replay/runner.hpp"
 #include "report/table.hpp"
-#include "report/text.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -21,16 +25,16 @@ struct Options {
 };
 
 /// The shipped solutions that must pass, of those that there are.
-std::vector<Contestant> honest_contestants(const std::string& problem, SolutionPool& pool) {
-  std::vector<Contestant> contestants;
+std::vector<Column> honest_contestants(const std::string& problem, SolutionPool& pool) {
+  std::vector<Column> columns;
   for (const char* solution : {"reference", "plain", "plain-tf32"}) {
     const auto shipped = shipped_solutions();
     if (std::ranges::find(shipped, solution) == shipped.end()) continue;
     if (pool.get(solution).load() && pool.get(solution).functions().contains(problem)) {
-      contestants.push_back({solution, solution, "", false});
+      columns.push_back({solution, solution, "", false});
     }
   }
-  return contestants;
+  return columns;
 }
 
 /// Whether solutions that are right pass the cases.

@@ -1,9 +1,12 @@
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "cli/terminal.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
+#include "cli/options.hpp"
+#include "fixture/selection.hpp"
+#include "replay/runner.hpp"
 
 namespace prenorm::harness {
 namespace {
@@ -22,7 +25,7 @@ struct Options {
 /// The fresh cases of one file, written to the folder. Returns the new file's path.
 std::string make(const File& file, const Options& options, SolutionPool& pool, Progress& progress) {
   const Fixture& fixture = *file.fixture;
-  std::vector<NewCase> cases;
+  std::vector<LoadedCase> cases;
   for (const Case* info : file.cases) {
     progress.show(fixture.problem() + " / " + info->name);
     cases.push_back(fresh_case(fixture.problem(), fixture.signature(), load_case(fixture, *info),

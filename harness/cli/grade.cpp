@@ -1,8 +1,11 @@
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/parallel.hpp"
+#include "base/terminal.hpp"
 #include "cli/command.hpp"
-#include "cli/grade.hpp"
 #include "cli/grade_class.hpp"
-#include "cli/parallel.hpp"
-#include "cli/terminal.hpp"
+#include "cli/options.hpp"
+#include "grade/grader.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,15 +1,17 @@
 #include "cli/grade_class.hpp"
 
-#include "cli/command.hpp"
-#include "cli/terminal.hpp"
-#include "grade/execute.hpp"
-#include "grade/gradebook.hpp"
-#include "grade/record.hpp"
-#include "grade/roster.hpp"
-#include "grade/slurm.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "class/execute.hpp"
+#include "class/gradebook.hpp"
+#include "class/roster.hpp"
+#include "class/slurm.hpp"
+#include "fixture/selection.hpp"
+#include "grade/grading_record.hpp"
 #include "grade/snapshot.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 // `prenorm grade` of many submissions, into a gradebook.
 #pragma once
 
-#include "cli/grade.hpp"
+#include "grade/grader.hpp"
 
 namespace prenorm::harness {
 

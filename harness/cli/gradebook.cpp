@@ -1,14 +1,16 @@
 // `prenorm gradebook`: what came of a class.
-#include "grade/gradebook.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "class/gradebook.hpp"
 
+#include "base/digest.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "class/class_overview.hpp"
+#include "class/roster.hpp"
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
-#include "grade/class_overview.hpp"
-#include "grade/digest.hpp"
 #include "grade/report_parts.hpp"
-#include "grade/roster.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,13 +1,15 @@
 // prenorm gradescope: an autograder for Gradescope, of the sources of this checkout.
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "base/zip.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "cli/terminal.hpp"
+#include "cli/options.hpp"
 #include "grade/adapters.hpp"
 #include "grade/exam.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
-#include "report/zip.hpp"
 
 #include <algorithm>
 #include <array>

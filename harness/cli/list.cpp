@@ -1,11 +1,16 @@
+#include "base/error.hpp"
+#include "base/home.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "cli/terminal.hpp"
+#include "cli/options.hpp"
+#include "fixture/selection.hpp"
 #include "grade/rubric.hpp"
-#include "printable.hpp"
+#include "replay/runner.hpp"
 #include "report/table.hpp"
-#include "report/text.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

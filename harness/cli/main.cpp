@@ -1,8 +1,8 @@
 // The program: words in, an exit code out. Each command stands in a file of its own.
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "printable.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,10 +1,14 @@
-#include "cli/catches.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/parallel.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/terminal.hpp"
-#include "printable.hpp"
+#include "cli/options.hpp"
+#include "fixture/selection.hpp"
+#include "replay/catches.hpp"
+#include "replay/runner.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,15 +1,18 @@
 // prenorm new: a submission to start from, which builds and grades at 0 points.
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/home.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "cli/selection.hpp"
+#include "cli/options.hpp"
 #include "cli/start.hpp"
-#include "cli/terminal.hpp"
+#include "fixture/selection.hpp"
 #include "grade/adapters.hpp"
 #include "grade/rubric.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
-#include "solution.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

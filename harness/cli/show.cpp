@@ -1,11 +1,15 @@
+#include "base/home.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/describe.hpp"
-#include "cli/runner.hpp"
-#include "cli/terminal.hpp"
-#include "printable.hpp"
-#include "report/record.hpp"
+#include "cli/options.hpp"
+#include "fixture/describe.hpp"
+#include "fixture/selection.hpp"
+#include "replay/runner.hpp"
+#include "report/device_record.hpp"
 #include "report/table.hpp"
-#include "report/text.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Functions to start from, written out of signatures: for `prenorm new`.
 #pragma once
 
-#include "signature.hpp"
+#include "fixture/signature.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,7 +1,7 @@
-#include "cli/describe.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/start.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
+#include "fixture/describe.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

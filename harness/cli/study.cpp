@@ -1,6 +1,8 @@
 // prenorm study: the static site of notebooks, built by notebooks/study/build.py.
+#include "base/error.hpp"
+#include "base/home.hpp"
 #include "cli/command.hpp"
-#include "solution.hpp"
+#include "solution/solution.hpp"
 
 #include <cerrno>
 #include <cstdlib>

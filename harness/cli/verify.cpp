@@ -1,10 +1,14 @@
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/parallel.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
 #include "cli/command.hpp"
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "cli/terminal.hpp"
-#include "printable.hpp"
+#include "cli/options.hpp"
+#include "fixture/selection.hpp"
+#include "replay/runner.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -58,30 +62,29 @@ using Pools = std::vector<SolutionPool>;
 
 bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
 
-/// What is known of a contestant once its library has been loaded.
+/// What is known of a column once its library has been loaded.
 struct Entrant {
-  Contestant contestant;
+  Column column;
   bool on_device = false;
   bool collection = false;
   std::string mode, sources;
   std::optional<DeviceFacts> device;
   std::set<std::string> variants;  // of any problem
 
-  bool runs_on_device() const { return on_device && !contestant.skipped; }
+  bool runs_on_device() const { return on_device && !column.skipped; }
 };
 
-/// Loads every contestant once. Those of a device end up in the first pool.
-std::vector<Entrant> look_at(const std::vector<Contestant>& contestants, Pools& pools,
-                             unsigned jobs) {
-  std::vector<Entrant> entrants(contestants.size());
-  std::vector<std::size_t> threads(contestants.size());
-  in_parallel(contestants.size(), jobs, [&](std::size_t i, std::size_t thread) {
-    Solution& solution = pools[thread].get(contestants[i].solution);
+/// Loads every column once. Those of a device end up in the first pool.
+std::vector<Entrant> look_at(const std::vector<Column>& columns, Pools& pools, unsigned jobs) {
+  std::vector<Entrant> entrants(columns.size());
+  std::vector<std::size_t> threads(columns.size());
+  in_parallel(columns.size(), jobs, [&](std::size_t i, std::size_t thread) {
+    Solution& solution = pools[thread].get(columns[i].solution);
     Entrant& entrant = entrants[i];
-    entrant.contestant = contestants[i];
+    entrant.column = columns[i];
     // One that cannot be loaded stays in: something is broken.
     if (!solution.load() && solution.status() == Status::skipped) {
-      entrant.contestant.skipped = solution.message();
+      entrant.column.skipped = solution.message();
     }
     entrant.collection = is_collection(solution);
     entrant.on_device = solution.on_device();
@@ -96,7 +99,7 @@ std::vector<Entrant> look_at(const std::vector<Contestant>& contestants, Pools& 
   });
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     if (!entrants[i].runs_on_device()) continue;
-    pools.front().take(contestants[i].solution, pools[threads[i]]);
+    pools.front().take(columns[i].solution, pools[threads[i]]);
   }
   return entrants;
 }
@@ -104,39 +107,39 @@ std::vector<Entrant> look_at(const std::vector<Contestant>& contestants, Pools& 
 /// `reference` first, then the other shipped solutions, those that cannot run here last; no
 /// collections.
 std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
-  std::vector<Contestant> contestants;
+  std::vector<Column> columns;
   for (const std::string& name : shipped_solutions()) {
-    contestants.push_back({name, name, "", is_emulated(name)});
+    columns.push_back({name, name, "", is_emulated(name)});
   }
-  std::vector<Entrant> entrants = look_at(contestants, pools, jobs);
+  std::vector<Entrant> entrants = look_at(columns, pools, jobs);
   // Neither collections, nor what is on the host only to derive another mode's tolerances.
   std::erase_if(entrants, [](const Entrant& entrant) {
     return entrant.collection || (!entrant.on_device && !entrant.mode.empty());
   });
   std::ranges::stable_partition(entrants,
-                                [](const Entrant& entrant) { return !entrant.contestant.skipped; });
+                                [](const Entrant& entrant) { return !entrant.column.skipped; });
   std::ranges::stable_partition(
-      entrants, [](const Entrant& entrant) { return entrant.contestant.label == "reference"; });
+      entrants, [](const Entrant& entrant) { return entrant.column.label == "reference"; });
   if (entrants.empty()) throw UsageError("no solution is shipped; --solution PATH names one");
   return entrants;
 }
 
 std::vector<Entrant> choose_entrants(const Options& options, Pools& pools) {
   if (options.solutions.empty()) return default_entrants(pools, options.jobs);
-  std::vector<Contestant> contestants;
+  std::vector<Column> columns;
   std::set<std::string> seen;
   for (const std::string& name : options.solutions) {
     pools.front().get(name);  // a name that means nothing is told before any work
-    if (seen.insert(name).second) contestants.push_back({name, name, "", false});
+    if (seen.insert(name).second) columns.push_back({name, name, "", false});
   }
-  return look_at(contestants, pools, options.jobs);
+  return look_at(columns, pools, options.jobs);
 }
 
 /// Adds what records say of the solutions whose device is not here, and of their variants.
 void ask_records(const std::vector<Entrant>& entrants, bool of_variants, Report& report) {
   const Records records = read_records(records_folder());
   const auto ask = [&](const Entrant& entrant, const std::string& name) {
-    NotHere known{.reason = *entrant.contestant.skipped, .record = {}};
+    NotHere known{.reason = *entrant.column.skipped, .record = {}};
     if (const Record* record = records.of(name, entrant.sources)) {
       known.record = *record;
       known.changed = record->sources != entrant.sources;
@@ -144,9 +147,9 @@ void ask_records(const std::vector<Entrant>& entrants, bool of_variants, Report&
     return known;
   };
   for (const Entrant& entrant : entrants) {
-    if (!entrant.on_device || !entrant.contestant.skipped) continue;
-    const std::string& name = entrant.contestant.solution;
-    report.not_here[entrant.contestant.label] = ask(entrant, name);
+    if (!entrant.on_device || !entrant.column.skipped) continue;
+    const std::string& name = entrant.column.solution;
+    report.not_here[entrant.column.label] = ask(entrant, name);
     if (!of_variants) continue;
     for (const std::string& variant : entrant.variants) {
       report.variants[name + "/" + variant] = ask(entrant, name + "/" + variant);
@@ -161,7 +164,7 @@ std::string write_records(const std::string& folder, const std::vector<Entrant>&
   for (const Entrant& entrant : entrants) {
     if (!entrant.runs_on_device() || !entrant.device) continue;
     const Record record =
-        make_record(entrant.contestant.label, *entrant.device, entrant.sources, results);
+        make_record(entrant.column.label, *entrant.device, entrant.sources, results);
     try {
       text += "recorded in " + write_record(folder, record).string() + "\n";
     } catch (const std::runtime_error& error) {
@@ -254,9 +257,9 @@ struct Found {
   std::vector<Saver> savers;  // as many where outputs are saved, else none
 };
 
-/// Adds the contestants' results.
-void run(const Options& options, const std::vector<File>& files,
-         const std::vector<Contestant>& contestants, Pools& pools, unsigned jobs, Found& found) {
+/// Adds the columns' results.
+void run(const Options& options, const std::vector<File>& files, const std::vector<Column>& columns,
+         Pools& pools, unsigned jobs, Found& found) {
   Progress progress;
   std::atomic<std::size_t> done = 0;
   const std::vector<std::size_t> order = largest_first(files);
@@ -272,7 +275,7 @@ void run(const Options& options, const std::vector<File>& files,
         saver.keep(info, result, std::move(outputs));
       };
     }
-    std::ranges::move(replay_file(files[index], contestants, pools[thread], run),
+    std::ranges::move(replay_file(files[index], columns, pools[thread], run),
                       std::back_inserter(found.results[index]));
     ++done;
   });
@@ -309,11 +312,11 @@ std::vector<Result> in_order(std::vector<Result> results,
 /// the device's memory, and their times would be those of a crowd.
 std::vector<Result> run_all(const Options& options, const std::vector<File>& files,
                             const std::vector<Entrant>& entrants, Pools& pools) {
-  std::vector<Contestant> on_host, on_device;
+  std::vector<Column> on_host, on_device;
   std::vector<std::string> columns;
   for (const Entrant& entrant : entrants) {
-    columns.push_back(entrant.contestant.label);
-    (entrant.runs_on_device() ? on_device : on_host).push_back(entrant.contestant);
+    columns.push_back(entrant.column.label);
+    (entrant.runs_on_device() ? on_device : on_host).push_back(entrant.column);
   }
   Found found;
   found.results.resize(files.size());
@@ -380,7 +383,7 @@ int verify(Options options) {
   Pools pools = make_pools(options.jobs, options.solution());
   Report report;
   const std::vector<Entrant> entrants = choose_entrants(options, pools);
-  for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.contestant.label);
+  for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.column.label);
   ask_records(entrants, options.solutions.empty(), report);
   const std::vector<File> files = open_files(options.selection, options.jobs);
   report.results = run_all(options, files, entrants, pools);

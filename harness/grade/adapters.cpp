@@ -1,6 +1,6 @@
 #include "grade/adapters.hpp"
 
-#include "report/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // beside the rubrics (fixtures/rubrics/adapters-*.toml; fixtures/README.md tells the format).
 #pragma once
 
-#include "fixture.hpp"
+#include "fixture/fixture.hpp"
 
 #include <filesystem>
 #include <map>

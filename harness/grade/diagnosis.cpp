@@ -1,7 +1,7 @@
 #include "grade/diagnosis.hpp"
 
-#include "calibrate.hpp"
-#include "cli/runner.hpp"
+#include "replay/calibrate.hpp"
+#include "replay/runner.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +56,7 @@ bool agree(const std::vector<Tensor>& outputs, const std::vector<Tensor>& mistak
   double to_mistake = 0, to_truth = 0;
   bool misplaced = false;  // NaN or infinite where the truth is not, or the other way round
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const OutputInfo& info = loaded.info->outputs[i];
+    const OutputInfo& info = loaded.info.outputs[i];
     if (outputs[i].dtype != mistaken[i].dtype || outputs[i].shape != mistaken[i].shape) {
       return false;
     }
@@ -79,7 +79,7 @@ bool agree(const std::vector<Tensor>& outputs, const std::vector<Tensor>& mistak
 /// Whether the mistake's outputs miss a case by far.
 bool fails_clearly(const std::vector<Tensor>& mistaken, const LoadedCase& loaded) {
   for (std::size_t i = 0; i < mistaken.size(); ++i) {
-    Tolerance wide = loaded.info->outputs[i].tolerance.value_or(Tolerance{});
+    Tolerance wide = loaded.info.outputs[i].tolerance.value_or(Tolerance{});
     wide.atol *= clearly;
     wide.rtol *= clearly;
     if (compare("", mistaken[i], loaded.expected[i], wide).mismatches > 0) return true;

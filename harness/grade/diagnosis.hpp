@@ -1,7 +1,7 @@
 // Which known mistake a submission's wrong numbers look like.
 #pragma once
 
-#include "replay.hpp"
+#include "replay/replay.hpp"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 #include "grade/drawn.hpp"
 
-#include "cli/parallel.hpp"
+#include "base/parallel.hpp"
 #include "grade/hidden.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
   for (std::size_t i = 0; i < exam.parts.size(); ++i) {
     const ExamPart& part = exam.parts[i];
     for (std::size_t number = 0; number < part.questions.size(); ++number) {
-      const Question& question = part.questions[number];
+      const ExamCase& question = part.questions[number];
       if (question.hidden) places.push_back({i, number, question.stored->elements()});
     }
   }
@@ -45,7 +45,7 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
   in_parallel(places.size(), exam.options.jobs, [&](std::size_t i, std::size_t thread) {
     const Place& place = places[i];
     const ExamPart& part = exam.parts[place.part];
-    const Question& question = part.questions[place.number];
+    const ExamCase& question = part.questions[place.number];
     const LoadedCase stored = load_case(*question.file->fixture, *question.stored);
     drawn[place.part][place.number] =
         hidden_case(part.problem, part.file->fixture->signature(), stored,
@@ -61,7 +61,7 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
 void write_drawn(const fs::path& folder, const Exam& exam, const DrawnCases& drawn) {
   for (std::size_t i = 0; i < exam.parts.size(); ++i) {
     const ExamPart& part = exam.parts[i];
-    std::vector<NewCase> cases;
+    std::vector<LoadedCase> cases;
     for (std::size_t number = 0; number < part.questions.size(); ++number) {
       if (!drawn[i][number]) continue;
       cases.push_back(*drawn[i][number]);
@@ -81,11 +81,11 @@ DrawnCases read_drawn(const fs::path& folder, const Exam& exam) {
     if (!fs::exists(file_of(folder, part))) continue;  // nothing hidden is asked of it
     const Fixture fixture(file_of(folder, part));
     for (std::size_t number = 0; number < part.questions.size(); ++number) {
-      const Question& question = part.questions[number];
+      const ExamCase& question = part.questions[number];
       const auto found = std::ranges::find(fixture.cases(), question.name, &Case::name);
       if (!question.hidden || found == fixture.cases().end()) continue;
-      NewCase& fresh = drawn[i][number].emplace(
-          NewCase{*found, fixture.inputs(*found), fixture.expected(*found)});
+      LoadedCase& fresh = drawn[i][number].emplace(
+          LoadedCase{*found, fixture.inputs(*found), fixture.expected(*found)});
       fresh.info.name = question.stored->name;
     }
   }

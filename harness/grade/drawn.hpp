@@ -1,14 +1,14 @@
 // An exam's hidden cases, drawn: for one grading, or kept for all of a class.
 #pragma once
 
-#include "cli/runner.hpp"
 #include "grade/exam.hpp"
+#include "replay/runner.hpp"
 
 namespace prenorm::harness {
 
 /// By the exam's parts and their questions. Nothing at visible ones, and where no fresh values
 /// could be given an answer.
-using DrawnCases = std::vector<std::vector<std::optional<NewCase>>>;
+using DrawnCases = std::vector<std::vector<std::optional<LoadedCase>>>;
 
 /// Draws them on the exam's threads, a pool each, with tf32 tolerances where they are wanted.
 DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool tf32);

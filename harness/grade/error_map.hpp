@@ -1,7 +1,7 @@
 // Where the errors of one output lie: for a picture.
 #pragma once
 
-#include "fixture.hpp"
+#include "fixture/fixture.hpp"
 
 #include <string>
 #include <vector>

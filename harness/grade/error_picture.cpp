@@ -1,8 +1,8 @@
 #include "grade/error_picture.hpp"
 
+#include "base/text.hpp"
 #include "grade/page_parts.hpp"
 #include "report/page.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,10 @@
 #include "grade/exam.hpp"
 
-#include "compare.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "fixture/compare.hpp"
+#include "fixture/selection.hpp"
 #include "grade/hidden.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <set>
@@ -179,8 +181,8 @@ Words groups_of(const RubricItem& item, const std::string& problem, const Case& 
   return names;
 }
 
-std::vector<Question> visible_questions(const RubricItem& item, const File& file) {
-  std::vector<Question> questions;
+std::vector<ExamCase> visible_questions(const RubricItem& item, const File& file) {
+  std::vector<ExamCase> questions;
   for (const Case* info : file.cases) {
     Words groups = groups_of(item, file.problem, *info, false);
     if (!groups.empty()) questions.push_back({&file, info, info->name, false, std::move(groups)});
@@ -188,9 +190,9 @@ std::vector<Question> visible_questions(const RubricItem& item, const File& file
   return questions;
 }
 
-std::vector<Question> hidden_questions(const Exam& exam, const RubricItem& item,
+std::vector<ExamCase> hidden_questions(const Exam& exam, const RubricItem& item,
                                        const std::string& problem) {
-  std::vector<Question> drawn;
+  std::vector<ExamCase> drawn;
   const GradeOptions& options = exam.options;
   if (!options.hidden || !options.selection.cases.empty()) return drawn;
   for (const File& file : exam.files) {
@@ -201,7 +203,7 @@ std::vector<Question> hidden_questions(const Exam& exam, const RubricItem& item,
       if (!groups.empty()) drawn.push_back({&file, info, "", true, std::move(groups)});
     }
   }
-  std::vector<Question> questions;
+  std::vector<ExamCase> questions;
   for (const std::size_t i : shuffled(drawn.size(), options.seed, problem + "/hidden")) {
     questions.push_back(drawn[i]);
     questions.back().name = "hidden_" + std::to_string(questions.size());

@@ -9,7 +9,7 @@
 namespace prenorm::harness {
 
 /// One case to be asked.
-struct Question {
+struct ExamCase {
   const File* file = nullptr;
   const Case* stored = nullptr;  // a hidden one is drawn from it
   std::string name;              // of the case; of a hidden one "hidden_3"
@@ -21,7 +21,7 @@ struct Question {
 struct ExamPart {
   std::string problem;
   const File* file = nullptr;       // the first of the problem's files: its signature
-  std::vector<Question> questions;  // visible ones in the files' order, then hidden ones
+  std::vector<ExamCase> questions;  // visible ones in the files' order, then hidden ones
 };
 
 /// One exam may grade several submissions.

@@ -1,7 +1,7 @@
 #include "grade/grading.hpp"
 
+#include "base/text.hpp"
 #include "grade/marks.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,12 +1,12 @@
 // Grading: one submission by one rubric. The result is plain data; reports are made of it.
 #pragma once
 
-#include "cli/selection.hpp"
+#include "fixture/selection.hpp"
+#include "fixture/verdict.hpp"
 #include "grade/diagnosis.hpp"
 #include "grade/error_map.hpp"
 #include "grade/rubric.hpp"
 #include "grade/submission.hpp"
-#include "verdict.hpp"
 
 #include <functional>
 #include <optional>

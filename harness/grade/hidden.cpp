@@ -1,5 +1,7 @@
 #include "grade/hidden.hpp"
 
+#include "replay/replay.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -14,12 +16,11 @@ constexpr std::uint64_t attempts = 8;
 /// draw and fifteen others: where this one's error is the largest, or the reference's own in the
 /// case's type is larger still, the inputs are worse than what the tolerance was made for (a norm
 /// of what nearly cancels), and another right order of summation may miss it.
-bool is_fair(const std::string& problem, const Signature& signature, const NewCase& fresh,
+bool is_fair(const std::string& problem, const Signature& signature, const LoadedCase& fresh,
              const Yardsticks& by) {
-  const LoadedCase loaded{&fresh.info, fresh.inputs, fresh.expected};
   for (Solution* solution : {&by.textbook, &by.truth}) {
     std::vector<Tensor> outputs;
-    replay(problem, signature, loaded, *solution, {.twice = false, .alone = false}, &outputs);
+    replay(problem, signature, fresh, *solution, {.twice = false, .alone = false}, &outputs);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const double atol = fresh.info.outputs[i].tolerance.value_or(Tolerance{}).atol;
       if (atol > 0 && 2 * largest_error(outputs[i], fresh.expected[i]) >= atol) return false;
@@ -46,12 +47,12 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const s
   return order;
 }
 
-std::optional<NewCase> hidden_case(const std::string& problem, const Signature& signature,
-                                   const LoadedCase& stored, const Yardsticks& by,
-                                   std::uint64_t seed) {
-  auto random = generator(seed, problem + "/" + stored.info->name + "/hidden");
+std::optional<LoadedCase> hidden_case(const std::string& problem, const Signature& signature,
+                                      const LoadedCase& stored, const Yardsticks& by,
+                                      std::uint64_t seed) {
+  auto random = generator(seed, problem + "/" + stored.info.name + "/hidden");
   const bool odd_sizes = random() % 2 == 0;
-  std::optional<NewCase> drawn;
+  std::optional<LoadedCase> drawn;
   for (std::uint64_t attempt = 0; attempt < attempts; ++attempt) {
     try {
       drawn = fresh_case(problem, signature, stored, by, {.seed = random(), .resize = odd_sizes});

@@ -1,7 +1,7 @@
 // Hidden cases: fresh ones, drawn for one grading from stored cases by a secret seed.
 #pragma once
 
-#include "cli/fresh.hpp"
+#include "replay/fresh.hpp"
 
 namespace prenorm::harness {
 
@@ -17,8 +17,8 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const s
 /// its own, drawn again where right answers would come near the tolerance; its name is still the
 /// stored one's. Nothing where no fresh values could be given an
 /// answer: the textbook loop and the truth disagree on what is infinite there.
-std::optional<NewCase> hidden_case(const std::string& problem, const Signature& signature,
-                                   const LoadedCase& stored, const Yardsticks& by,
-                                   std::uint64_t seed);
+std::optional<LoadedCase> hidden_case(const std::string& problem, const Signature& signature,
+                                      const LoadedCase& stored, const Yardsticks& by,
+                                      std::uint64_t seed);
 
 }  // namespace prenorm::harness

@@ -1,8 +1,9 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
-#include "cli/parallel.hpp"
+#include "base/parallel.hpp"
 #include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
 #include "grade/marks.hpp"
+#include "replay/runner.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -176,7 +177,7 @@ class Run {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<std::int64_t> work(order.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const Question& question : exam_.parts[i].questions) {
+      for (const ExamCase& question : exam_.parts[i].questions) {
         work[i] += question.stored->elements() + 1000;
       }
     }

@@ -1,8 +1,8 @@
 // Outputs that were handed in, without code.
-#include "cli/parallel.hpp"
-#include "cli/runner.hpp"
-#include "compare.hpp"
+#include "base/parallel.hpp"
+#include "fixture/compare.hpp"
 #include "grade/marks.hpp"
+#include "replay/runner.hpp"
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ Result take(const Case& info, const Signature& signature, const OutputsFile* han
 void judge(const Signature& signature, const LoadedCase& loaded, const std::vector<Tensor>& outputs,
            Result& result) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const OutputInfo& info = loaded.info->outputs[i];
+    const OutputInfo& info = loaded.info.outputs[i];
     result.outputs.push_back(compare(signature.outputs[i].name, outputs[i], loaded.expected[i],
                                      info.tolerance.value_or(Tolerance{})));
     if (result.outputs.back().mismatches > 0 && result.status == Status::passed) {
@@ -69,9 +69,9 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
   const OutputsFile* handed_in = submission.outputs(part.problem);
   const Signature& signature = part.file->fixture->signature();
   for (std::size_t number = 0; number < part.questions.size(); ++number) {
-    const Question& question = part.questions[number];
+    const ExamCase& question = part.questions[number];
     if (question.hidden) {
-      marker.drawn(number, NewCase{});  // there is nothing to be drawn for
+      marker.drawn(number, LoadedCase{});  // there is nothing to be drawn for
       marker.add(number, ends(Status::skipped, "needs code"));
       continue;
     }

@@ -1,14 +1,14 @@
 #include "grade/marks.hpp"
 
-#include "cli/describe.hpp"
-#include "compare.hpp"
-#include "report/text.hpp"
+#include "base/text.hpp"
+#include "fixture/compare.hpp"
+#include "fixture/describe.hpp"
 
 #include <algorithm>
 
 namespace prenorm::harness {
 
-GradedCase graded(const Question& question, const Case& info, Result result, const Exam& exam,
+GradedCase graded(const ExamCase& question, const Case& info, Result result, const Exam& exam,
                   const std::string& submission) {
   const std::string& problem = question.file->problem;
   result.fixture = question.file->path;
@@ -50,15 +50,14 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission)
   evidence_.load = [this](std::size_t number) { return load(number); };
 }
 
-void Marker::drawn(std::size_t number, std::optional<NewCase> fresh) {
+void Marker::drawn(std::size_t number, std::optional<LoadedCase> fresh) {
   fresh_[number] = std::move(fresh);
 }
 
 LoadedCase Marker::load(std::size_t number) const {
-  const Question& question = part_.questions[number];
+  const ExamCase& question = part_.questions[number];
   if (!question.hidden) return load_case(*question.file->fixture, *question.stored);
-  const NewCase& fresh = *fresh_[number];
-  return {&fresh.info, fresh.inputs, fresh.expected};
+  return *fresh_[number];
 }
 
 bool Marker::can_be_asked(std::size_t number) const {
@@ -72,16 +71,16 @@ void Marker::leave_out(std::size_t number) {
 }
 
 const Case& Marker::info(std::size_t number) const {
-  const Question& question = part_.questions[number];
+  const ExamCase& question = part_.questions[number];
   return question.hidden ? fresh_[number]->info : *question.stored;
 }
 
 void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
                  std::vector<Tensor> outputs) {
-  const Question& question = part_.questions[number];
+  const ExamCase& question = part_.questions[number];
   const Status status = result.status;
   const bool compared = outputs.size() == loaded.expected.size() &&
-                        result.outputs.size() == outputs.size() && !loaded.info->error;
+                        result.outputs.size() == outputs.size() && !loaded.info.error;
   std::vector<ErrorMap> errors;
   if (status == Status::incorrect_numerical && compared && !question.hidden) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -91,18 +90,18 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
           error_map(report.name, outputs[i], loaded.expected[i], {report.atol, report.rtol}));
     }
   }
-  if (status == Status::passed && !loaded.info->error) evidence_.passed.push_back(number);
+  if (status == Status::passed && !loaded.info.error) evidence_.passed.push_back(number);
   if (status == Status::incorrect_numerical && compared) {
     // What was never written is nobody's mistake in the formula.
     if (result.message.ends_with("was never written")) outputs.clear();
     evidence_.wrong.push_back({number, std::move(outputs)});
   }
-  add(number, std::move(result), loaded.info);
+  add(number, std::move(result), &loaded.info);
   marks_.cases[number].errors = std::move(errors);
 }
 
 void Marker::add(std::size_t number, Result result, const Case* info) {
-  const Question& question = part_.questions[number];
+  const ExamCase& question = part_.questions[number];
   marks_.cases[number] = graded(question, info == nullptr ? *question.stored : *info,
                                 std::move(result), exam_, submission_);
 }
@@ -133,7 +132,7 @@ std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, S
                               const std::string& message) {
   std::vector<Marks> all(exam.parts.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    for (const Question& question : exam.parts[i].questions) {
+    for (const ExamCase& question : exam.parts[i].questions) {
       Result result;
       result.status = status;
       result.message = message;

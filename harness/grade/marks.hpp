@@ -1,8 +1,8 @@
 // What came of an exam's questions: run through a submission's code, or looked up in its outputs.
 #pragma once
 
-#include "cli/fresh.hpp"
 #include "grade/exam.hpp"
+#include "replay/fresh.hpp"
 
 namespace prenorm::harness {
 
@@ -16,7 +16,7 @@ struct Marks {
 };
 
 /// The case as a report shows it; `result` holds status, message, dtype, seconds and outputs.
-GradedCase graded(const Question& question, const Case& info, Result result, const Exam& exam,
+GradedCase graded(const ExamCase& question, const Case& info, Result result, const Exam& exam,
                   const std::string& submission);
 
 /// Gathers what came of one problem's questions. Not to be moved.
@@ -27,7 +27,7 @@ class Marker {
   Marker& operator=(const Marker&) = delete;
 
   /// A hidden question's case; nothing where none could be given an answer: it is not asked.
-  void drawn(std::size_t number, std::optional<NewCase> fresh);
+  void drawn(std::size_t number, std::optional<LoadedCase> fresh);
   bool can_be_asked(std::size_t number) const;
   /// The case is neither run nor counted: the submission's function has no argument for it.
   void leave_out(std::size_t number);
@@ -49,7 +49,7 @@ class Marker {
   const Exam& exam_;
   const ExamPart& part_;
   std::string submission_;
-  std::vector<std::optional<NewCase>> fresh_;
+  std::vector<std::optional<LoadedCase>> fresh_;
   std::vector<char> left_out_;
   Evidence evidence_;
   Marks marks_;

@@ -1,8 +1,8 @@
 // Failing problems as annotations of a job of GitHub Actions: lines of the log that its runner
 // reads.
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "grade/report_parts.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
 
 #include <fmt/format.h>
 

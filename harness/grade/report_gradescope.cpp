@@ -1,10 +1,10 @@
 // results.json as Gradescope reads it:
 // https://gradescope-autograders.readthedocs.io/en/latest/specs/
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "grade/report_parts.hpp"
-#include "printable.hpp"
 #include "report/json.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <cmath>

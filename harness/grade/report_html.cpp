@@ -1,10 +1,10 @@
 // The page that a student opens: what was earned, what failed, why, and how to see it again.
+#include "base/text.hpp"
 #include "grade/error_picture.hpp"
 #include "grade/page_parts.hpp"
 #include "grade/report_parts.hpp"
 #include "grade/words.hpp"
 #include "report/page.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <cmath>

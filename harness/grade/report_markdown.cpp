@@ -1,6 +1,6 @@
 // The summary that a job of continuous integration shows: GitHub's Markdown.
+#include "base/printable.hpp"
 #include "grade/report_parts.hpp"
-#include "printable.hpp"
 #include "report/markdown.hpp"
 
 #include <fmt/format.h>

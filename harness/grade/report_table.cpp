@@ -1,6 +1,5 @@
+#include "base/printable.hpp"
 #include "grade/report_parts.hpp"
-#include "printable.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
 #include "grade/rubric.hpp"
 
-#include "printable.hpp"
-#include "report/text.hpp"
-#include "solution.hpp"
+#include "base/home.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <cmath>

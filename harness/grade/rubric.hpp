@@ -1,7 +1,7 @@
 // A rubric: what is graded, for how many points. TOML; fixtures/README.md describes the format.
 #pragma once
 
-#include "fixture.hpp"
+#include "fixture/fixture.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 #include "grade/snapshot.hpp"
 
-#include "grade/digest.hpp"
-#include "printable.hpp"
+#include "base/digest.hpp"
+#include "base/printable.hpp"
 
 #include <algorithm>
 #include <array>
@@ -211,30 +211,6 @@ class Hash : public Sink {
 };
 
 }  // namespace
-
-TemporaryFolder::TemporaryFolder() {
-  const char* temporary = std::getenv("TMPDIR");
-  std::string name = fs::path(temporary == nullptr ? "/tmp" : temporary) / "prenorm-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), "cannot make a folder " + name);
-  }
-  path_ = fs::canonical(name);
-}
-
-TemporaryFolder::~TemporaryFolder() { remove_tree(path_); }
-
-void remove_tree(const fs::path& path) {
-  std::error_code ignored;
-  for (fs::recursive_directory_iterator
-           entry(path, fs::directory_options::skip_permission_denied, ignored),
-       end;
-       !ignored && entry != end; entry.increment(ignored)) {
-    if (entry->symlink_status(ignored).type() == fs::file_type::directory) {
-      fs::permissions(entry->path(), fs::perms::owner_all, ignored);
-    }
-  }
-  fs::remove_all(path, ignored);
-}
 
 bool is_no_work(const fs::path& folder) {
   std::error_code ignored;

@@ -8,24 +8,6 @@
 
 namespace prenorm::harness {
 
-/// Removes what is there, folders that even their owner may not change too, as builds leave them.
-void remove_tree(const std::filesystem::path& path);
-
-/// A folder that only this user can enter, gone with the object.
-class TemporaryFolder {
- public:
-  /// In $TMPDIR, or /tmp. Throws std::system_error.
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// No fault of a submission's: there was no room here for the copy. So it is not graded at all.
 struct CannotCopy : std::runtime_error {
   using std::runtime_error::runtime_error;

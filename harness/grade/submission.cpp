@@ -1,7 +1,9 @@
 #include "grade/submission.hpp"
 
+#include "base/files.hpp"
+#include "base/home.hpp"
+#include "base/printable.hpp"
 #include "grade/snapshot.hpp"
-#include "printable.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "grade/adapters.hpp"
-#include "sandbox.hpp"
-#include "solution.hpp"
+#include "sandbox/sandbox.hpp"
+#include "solution/solution.hpp"
 
 #include <map>
 

@@ -1,6 +1,5 @@
 #include "report/page.hpp"
 #include "report/report.hpp"
-#include "report/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

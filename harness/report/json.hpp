@@ -1,7 +1,7 @@
 // The parts of which reports in JSON are made.
 #pragma once
 
-#include "verdict.hpp"
+#include "fixture/verdict.hpp"
 
 #include <nlohmann/json.hpp>
 #include <string>

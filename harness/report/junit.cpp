@@ -1,6 +1,6 @@
 #include "report/junit.hpp"
 
-#include "printable.hpp"
+#include "base/printable.hpp"
 #include "report/report.hpp"
 
 #include <algorithm>

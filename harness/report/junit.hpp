@@ -1,7 +1,7 @@
 // JUnit's XML, as Jenkins and others read it (tests/junit.xsd): suites of test cases.
 #pragma once
 
-#include "verdict.hpp"
+#include "fixture/verdict.hpp"
 
 #include <optional>
 #include <string>

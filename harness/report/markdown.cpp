@@ -1,6 +1,6 @@
 #include "report/markdown.hpp"
 
-#include "printable.hpp"
+#include "base/printable.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "report/page.hpp"
 
-#include "printable.hpp"
+#include "base/printable.hpp"
 
 namespace prenorm::harness {
 namespace {

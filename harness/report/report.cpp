@@ -1,7 +1,7 @@
 #include "report/report.hpp"
 
-#include "printable.hpp"
-#include "report/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // What a run of a command found, and its forms: for a person, JSON, JUnit, HTML.
 #pragma once
 
-#include "report/record.hpp"
+#include "fixture/verdict.hpp"
+#include "report/device_record.hpp"
 #include "report/table.hpp"
-#include "verdict.hpp"
 
 #include <map>
 #include <string>

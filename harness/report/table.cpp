@@ -1,6 +1,6 @@
 #include "report/table.hpp"
 
-#include "report/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,57 @@
+#include "base/digest.hpp"
+
+#include <cerrno>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <openssl/evp.h>
+#include <stdexcept>
+#include <system_error>
+
+namespace prenorm::harness {
+namespace {
+
+void require(bool good) {
+  if (!good) throw std::runtime_error("SHA-256 does not work here");
+}
+
+}  // namespace
+
+struct Digest::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+};
+
+Digest::Digest() : state_(std::make_unique<State>()) {
+  require(state_->context != nullptr && EVP_DigestInit(state_->context, EVP_sha256()) == 1);
+}
+Digest::~Digest() { EVP_MD_CTX_free(state_->context); }
+
+void Digest::add_bytes(std::span<const char> bytes) {
+  require(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+}
+
+Digest& Digest::add(std::string_view text) {
+  const std::string size = std::to_string(text.size()) + ":";
+  add_bytes(size);
+  add_bytes(text);
+  return *this;
+}
+
+Digest& Digest::add_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  Digest bytes;
+  std::array<char, 65536> part;
+  while (stream.read(part.data(), part.size()), stream.gcount() > 0) {
+    bytes.add_bytes(std::span(part).first(static_cast<std::size_t>(stream.gcount())));
+  }
+  if (!stream.eof()) throw std::system_error(errno, std::generic_category(), file.string());
+  return add(bytes.hex());
+}
+
+std::string Digest::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
+  unsigned size = 0;
+  require(EVP_DigestFinal(state_->context, bytes.data(), &size) == 1);
+  return fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.begin() + size, ""));
+}
+
+}  // namespace prenorm::harness

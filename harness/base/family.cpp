@@ -1,0 +1,105 @@
+#include "base/family.hpp"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace prenorm::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// All processes of the machine at one time.
+struct Processes {
+  struct One {
+    pid_t parent, group;
+    std::size_t tasks, pages;
+  };
+  std::map<pid_t, One> all;
+  std::multimap<pid_t, pid_t> children;
+};
+
+/// The beginning of a file of /proc; empty where its process has ended, even while it is read (a
+/// stream would throw).
+std::string first_page_of(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  std::string text(4096, '\0');
+  const ssize_t got = ::read(file, text.data(), text.size());
+  ::close(file);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+Processes read_processes() {
+  Processes found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    const std::string text = first_page_of(entry.path() / "stat");
+    // The second field, a name in parentheses, may hold anything, line breaks too.
+    const std::size_t close = text.rfind(')');
+    if (close == text.npos) continue;
+    std::istringstream fields(text.substr(close + 1));
+    const std::vector<std::string> field{std::istream_iterator<std::string>(fields), {}};
+    if (field.size() < 22) continue;
+    const auto pid = static_cast<pid_t>(std::atol(name.c_str()));
+    const auto parent = static_cast<pid_t>(std::atol(field[1].c_str()));
+    found.all[pid] = {parent, static_cast<pid_t>(std::atol(field[2].c_str())),
+                      std::strtoull(field[17].c_str(), {}, 10),
+                      std::strtoull(field[21].c_str(), {}, 10)};
+    found.children.emplace(parent, pid);
+  }
+  return found;
+}
+
+/// The last reading, or a new one where that is too old.
+std::shared_ptr<const Processes> recent_processes() {
+  static std::mutex mutex;
+  static std::shared_ptr<const Processes> last;
+  static Clock::time_point read_at;
+  const std::lock_guard lock(mutex);
+  if (!last || Clock::now() - read_at > Family::most_age) {
+    last = std::make_shared<const Processes>(read_processes());
+    read_at = Clock::now();
+  }
+  return last;
+}
+
+}  // namespace
+
+Family Family::of(pid_t ancestor) {
+  const std::shared_ptr<const Processes> processes = recent_processes();
+  // Its process group too: a process whose parent has ended is adopted by another.
+  std::vector<pid_t> rest{ancestor};
+  for (const auto& [pid, one] : processes->all) {
+    if (one.group == ancestor) rest.push_back(pid);
+  }
+  static const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  Family family;
+  std::set<pid_t> counted;
+  while (!rest.empty()) {
+    const pid_t pid = rest.back();
+    rest.pop_back();
+    if (!counted.insert(pid).second) continue;
+    const auto [first, last] = processes->children.equal_range(pid);
+    for (auto child = first; child != last; ++child) rest.push_back(child->second);
+    const auto one = processes->all.find(pid);
+    if (one == processes->all.end()) continue;
+    family.tasks += one->second.tasks;
+    family.resident += one->second.pages * page_bytes;
+  }
+  return family;
+}
+
+}  // namespace prenorm::harness

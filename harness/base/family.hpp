@@ -1,0 +1,22 @@
+// A process and its descendants: how many tasks they are, and how much memory they take.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <sys/types.h>
+
+namespace prenorm::harness {
+
+struct Family {
+  std::size_t tasks = 0;     // processes and threads
+  std::size_t resident = 0;  // bytes; memory that several of them share counts for each
+
+  /// Of a child process with all that it has started, as /proc tells.
+  ///
+  /// All callers share one reading of /proc, which is at most `most_age` old: reading it for each
+  /// of many workers would take a processor.
+  static Family of(pid_t ancestor);
+  static constexpr std::chrono::milliseconds most_age{30};
+};
+
+}  // namespace prenorm::harness

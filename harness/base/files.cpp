@@ -1,0 +1,132 @@
+#include "base/files.hpp"
+
+#include "base/error.hpp"
+#include "base/terminal.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <random>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace prenorm::harness {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void cannot_write(const fs::path& file) {
+  throw std::runtime_error("cannot write " + file.string() + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+void require_writable(const std::string& path) {
+  if (path == "-") return;
+  std::error_code ignored;
+  const auto kind = fs::status(path, ignored).type();
+  const bool is_new = kind == fs::file_type::not_found;
+  const bool is_plain =
+      is_new || kind == fs::file_type::regular || kind == fs::file_type::directory;
+  if (!is_plain) return;  // a pipe's reader would take the trial for the end
+  const bool opened = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
+  const int reason = errno;
+  if (!opened) throw UsageError("cannot write " + path + ": " + std::strerror(reason));
+  if (is_new) fs::remove(path, ignored);
+}
+
+void require_empty_folder(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (!fs::exists(status)) return;
+  if (!fs::is_directory(status)) {
+    throw UsageError(folder.string() + ": that is a file; wanted a folder, empty or not yet there");
+  }
+  const bool empty = fs::is_empty(folder, error);
+  if (error) throw UsageError(folder.string() + ": " + error.message());
+  if (!empty) {
+    throw UsageError(folder.string() +
+                     ": the folder is not empty; wanted one that is, or not yet there");
+  }
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    print(text);
+    return;
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+}
+
+void make_private(const std::string& path) {
+  std::error_code ignored;
+  // Of what is no plain file nothing is changed; a pipe's reader would take this for the end.
+  if (path == "-" || fs::is_other(path, ignored)) return;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const bool done = file >= 0 && ::fchmod(file, 0600) == 0;
+  const int reason = errno;
+  if (file >= 0) ::close(file);
+  if (!done) throw UsageError("cannot write " + path + ": " + std::strerror(reason));
+}
+
+void write_private(const std::string& path, const std::string& text) {
+  make_private(path);
+  write_text(path, text);
+}
+
+// Under another name first, and on the disk before it has its own.
+void write_whole(const fs::path& file, std::string_view text) {
+  // A task that a cluster gave up may still run beside the one in its place.
+  static const unsigned own = std::random_device()();
+  const fs::path part = file.string() + "." + std::to_string(own) + ".part";
+  const int target = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (target < 0) cannot_write(part);
+  bool good = true;
+  while (good && !text.empty()) {
+    const ssize_t written = ::write(target, text.data(), text.size());
+    good = written > 0;
+    if (good) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  good = good && ::fsync(target) == 0;
+  ::close(target);
+  if (!good || ::rename(part.c_str(), file.c_str()) != 0) cannot_write(file);
+}
+
+std::optional<std::string> read_whole(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator
+           entry(path, fs::directory_options::skip_permission_denied, ignored),
+       end;
+       !ignored && entry != end; entry.increment(ignored)) {
+    if (entry->symlink_status(ignored).type() == fs::file_type::directory) {
+      fs::permissions(entry->path(), fs::perms::owner_all, ignored);
+    }
+  }
+  fs::remove_all(path, ignored);
+}
+
+TemporaryFolder::TemporaryFolder() {
+  const char* temporary = std::getenv("TMPDIR");
+  std::string name = fs::path(temporary == nullptr ? "/tmp" : temporary) / "prenorm-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "cannot make a folder " + name);
+  }
+  path_ = fs::canonical(name);
+}
+
+TemporaryFolder::~TemporaryFolder() { remove_tree(path_); }
+
+}  // namespace prenorm::harness

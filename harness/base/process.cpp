@@ -1,0 +1,471 @@
+#include "base/process.hpp"
+
+#include "base/family.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <future>
+#include <limits>
+#include <mutex>
+#include <poll.h>
+#include <queue>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr int socket_in_child = 3;
+constexpr std::size_t kept_error_bytes = 4096;
+/// How long a child that closed its socket may take to end by itself.
+constexpr std::chrono::milliseconds grace{500};
+/// How often a child's memory and processes are looked at.
+constexpr std::chrono::milliseconds between_looks = Family::most_age;
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;  // their shadow memory takes terabytes of address space
+#else
+constexpr bool sanitized = false;
+#endif
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// A descriptor that closes itself.
+class Descriptor {
+ public:
+  /// Moves it above the numbers that the child's own descriptors will get; -1 where that failed.
+  explicit Descriptor(int low) : fd_(::fcntl(low, F_DUPFD_CLOEXEC, 10)) { ::close(low); }
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+  void close() {
+    if (fd_ >= 0) ::close(release());
+  }
+
+ private:
+  int fd_;
+};
+
+/// Both ends of a socket or pipe. Owned from the start, so that none is leaked where one fails.
+struct Pair {
+  explicit Pair(const std::array<int, 2>& ends) : first(ends[0]), second(ends[1]) {
+    if (first.get() >= 0 && second.get() >= 0) return;
+    errno = EMFILE;  // the only reason that fcntl() has here
+    fail("cannot duplicate a descriptor");
+  }
+  Descriptor first, second;
+};
+
+Pair socket_pair() {
+  std::array<int, 2> ends;
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    fail("cannot make a socket");
+  }
+  return Pair(ends);
+}
+
+Pair pipe_pair() {
+  std::array<int, 2> ends;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot make a pipe");
+  return Pair(ends);
+}
+
+std::vector<std::string> inherited_environment() {
+  std::vector<std::string> kept;
+  for (const char* name :
+       {"PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PRENORM_CUDA_DRIVER",
+        "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_",
+        "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) kept.push_back(std::string(name) + "=" + value);
+  }
+  return kept;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> list;
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+/// All that the child needs between fork and exec, where it may not allocate.
+struct Start {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  Process::Limits limits;
+  int socket, error, null, report;
+  pid_t parent;
+};
+
+void set_limit(decltype(RLIMIT_AS) which, rlim_t most) {
+  rlimit limit{};
+  if (::getrlimit(which, &limit) != 0) return;
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(which, &limit);
+}
+
+void close_from(int first) {
+  if (::close_range(static_cast<unsigned>(first), ~0u, 0) == 0) return;
+  rlimit limit{};  // a kernel before 5.9
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536;
+  const int end = known ? static_cast<int>(limit.rlim_cur) : 65536;
+  for (int fd = first; fd < end; ++fd) ::close(fd);
+}
+
+/// Becomes the program. The parent may have threads, whose locks are lost in this copy of it: only
+/// functions that POSIX calls async-signal-safe (and their Linux kin) may be called here.
+[[noreturn]] void become(const Start& start) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != start.parent) ::_exit(127);  // it died before the line above
+
+  // What the parent ignores or blocks would stay so through exec.
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ}) ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  set_limit(RLIMIT_CORE, 0);
+  if (start.limits.address_space > 0 && !sanitized) {
+    set_limit(RLIMIT_AS, start.limits.address_space);
+  }
+  if (start.limits.cpu_seconds > 0) {
+    set_limit(RLIMIT_CPU, static_cast<rlim_t>(std::ceil(start.limits.cpu_seconds)));
+  }
+  if (start.limits.file_size > 0) set_limit(RLIMIT_FSIZE, start.limits.file_size);
+
+  // dup2 clears close-on-exec; all the sources lie at 10 and above.
+  const bool placed = ::dup2(start.null, 0) >= 0 && ::dup2(start.null, 1) >= 0 &&
+                      ::dup2(start.error, 2) >= 0 && ::dup2(start.socket, socket_in_child) >= 0;
+  int report = start.report;
+  if (placed && ::dup3(start.report, socket_in_child + 1, O_CLOEXEC) >= 0) {
+    report = socket_in_child + 1;
+    close_from(report + 1);
+    ::execve(start.program, start.arguments, start.environment);
+  }
+  const int reason = errno;
+  [[maybe_unused]] const auto written = ::write(report, &reason, sizeof reason);
+  ::_exit(127);
+}
+
+pid_t fork_and_become(const Start& start) {
+  // No handler of the parent may run in the child.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t child = ::fork();
+  if (child == 0) become(start);
+  const int reason = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = reason;
+  return child;
+}
+
+/// One thread that starts every child and lives as long as the program.
+///
+/// The kernel sends PR_SET_PDEATHSIG's signal when the *thread* that forked ends, and our callers'
+/// threads come and go.
+class Starter {
+ public:
+  static Starter& instance() {
+    static auto* const starter = new Starter;  // never destroyed: so lives its thread
+    return *starter;
+  }
+
+  /// Returns the child's process id, or -1 and errno.
+  pid_t start(const Start& what) {
+    std::packaged_task<std::pair<pid_t, int>()> task([&what] {
+      const pid_t child = fork_and_become(what);
+      return std::pair{child, errno};
+    });
+    auto result = task.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push(std::move(task));
+    }
+    waiting_.notify_one();
+    const auto [child, reason] = result.get();
+    errno = reason;
+    return child;
+  }
+
+ private:
+  Starter() {
+    std::thread([this] { work(); }).detach();
+  }
+
+  [[noreturn]] void work() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      waiting_.wait(lock, [this] { return !tasks_.empty(); });
+      auto task = std::move(tasks_.front());
+      tasks_.pop();
+      lock.unlock();
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable waiting_;
+  std::queue<std::packaged_task<std::pair<pid_t, int>()>> tasks_;
+};
+
+/// "killed by SIGSEGV", "exit code 3".
+std::string describe(const siginfo_t& info, bool wrapper) {
+  int signal = info.si_status;
+  if (info.si_code == CLD_EXITED) {
+    if (!wrapper || signal <= 128) return "exit code " + std::to_string(signal);
+    signal -= 128;
+  }
+  const char* name = ::sigabbrev_np(signal);
+  return "killed by " +
+         (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
+}
+
+/// Ends what a wrapper has started, and waits until the wrapper has seen it: the first process of a
+/// namespace is gone only when all the others in it are.
+void end_namespace(pid_t wrapper) {
+  const std::string id = std::to_string(wrapper);
+  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+  pid_t child = 0;
+  bool any = false;
+  while (children >> child) any = ::kill(child, SIGKILL) == 0 || any;
+  const auto end = std::chrono::steady_clock::now() + grace;
+  siginfo_t info{};
+  while (any &&
+         ::waitid(P_PID, static_cast<id_t>(wrapper), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+int milliseconds_until(Process::Deadline deadline) {
+  if (deadline == Process::Deadline::max()) return -1;
+  const auto left = deadline - std::chrono::steady_clock::now();
+  const auto count = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::clamp<long long>(count, 0, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+Process::Deadline deadline_in(double seconds) {
+  constexpr double for_ever = 1e9;  // far from what the clock's 64 bits hold
+  if (!(seconds < for_ever)) return Process::Deadline::max();
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%g s", seconds);
+  return text.data();
+}
+
+Process::Process(const Command& command) : limits_(command.limits), wrapper_(command.wrapper) {
+  std::vector<std::string> words{command.program.string()};
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+  std::vector<std::string> variables =
+      command.environment ? *command.environment : inherited_environment();
+  const std::vector<char*> argument_list = pointers(words);
+  const std::vector<char*> variable_list = pointers(variables);
+
+  Pair sockets = socket_pair();
+  Pair errors = pipe_pair();
+  Pair reports = pipe_pair();  // carries errno where exec fails; ends silently where it succeeds
+  const int opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (opened < 0) fail("cannot open /dev/null");
+  const Descriptor null(opened);
+  if (null.get() < 0) fail("cannot duplicate a descriptor");
+  ::fcntl(errors.first.get(), F_SETFL, O_NONBLOCK);
+
+  const std::string name = command.program.string();
+  pid_ = Starter::instance().start({name.c_str(), argument_list.data(), variable_list.data(),
+                                    limits_, sockets.second.get(), errors.second.get(), null.get(),
+                                    reports.second.get(), ::getpid()});
+  if (pid_ < 0) fail("cannot start " + name);
+  reports.second.close();
+  int reason = 0;
+  ssize_t got = 0;
+  do got = ::read(reports.first.get(), &reason, sizeof reason);
+  while (got < 0 && errno == EINTR);
+  if (got == sizeof reason) {
+    kill_and_reap();
+    errno = reason;
+    fail("cannot start " + name);
+  }
+  socket_ = sockets.first.release();
+  error_ = errors.first.release();
+}
+
+Process::~Process() {
+  kill_and_reap();
+  ::close(socket_);
+  ::close(error_);
+}
+
+void Process::kill_and_reap() {
+  if (reaped_) return;
+  if (wrapper_) end_namespace(pid_);
+  ::kill(-pid_, SIGKILL);  // the group: also what the child has started
+  ::kill(pid_, SIGKILL);   // in case it did not come so far as to make its group
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  reaped_ = true;
+}
+
+void Process::drain_error() {
+  std::array<char, 65536> part;  // what a pipe holds: one read empties it
+  const ssize_t got = ::read(error_, part.data(), part.size());
+  if (got > 0) {
+    error_text_.append(part.data(), static_cast<std::size_t>(got));
+    if (error_text_.size() > kept_error_bytes) {
+      error_text_.erase(0, error_text_.size() - kept_error_bytes);
+    }
+  } else if (got == 0) {  // the child closed it: poll would report that for ever
+    ::close(error_);
+    error_ = -1;
+  }
+}
+
+void Process::ended() {
+  if (!reaped_) {
+    siginfo_t info{};
+    const auto end = std::chrono::steady_clock::now() + grace;
+    // WNOWAIT: while the zombie is there, its group's number belongs to nobody else.
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    how_ended_ = info.si_pid == 0 ? "closed its socket and went on" : describe(info, wrapper_);
+    kill_and_reap();
+    if (error_ >= 0) drain_error();
+  }
+  std::string text = error_text_;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  throw ProcessEnded(how_ended_ + (text.empty() ? "" : ": " + text));
+}
+
+void Process::check_limits() {
+  const Family family = Family::of(pid_);
+  const bool memory = limits_.resident > 0 && family.resident > limits_.resident;
+  if (!memory && (limits_.tasks == 0 || family.tasks <= limits_.tasks)) return;
+  std::array<char, 80> why;
+  if (memory) {
+    std::snprintf(why.data(), why.size(), "took more than %.3g GiB of memory",
+                  static_cast<double>(limits_.resident) / 0x1p30);
+  } else {
+    std::snprintf(why.data(), why.size(), "had more than %zu processes and threads", limits_.tasks);
+  }
+  how_ended_ = std::string("killed: it ") + why.data();
+  kill_and_reap();
+  throw ProcessOverLimit(why.data(), memory);
+}
+
+void Process::wait_until(short events, Deadline deadline) {
+  const bool limited = limits_.resident > 0 || limits_.tasks > 0;
+  while (true) {
+    std::array<pollfd, 2> watched{{{socket_, events, 0}, {error_, POLLIN, 0}}};
+    const Deadline until = limited ? std::min(deadline, next_look_) : deadline;
+    const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(until));
+    if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
+    if (limited && std::chrono::steady_clock::now() >= next_look_) {
+      check_limits();
+      next_look_ = std::chrono::steady_clock::now() + between_looks;
+    }
+    if (ready > 0 && watched[1].revents != 0) drain_error();
+    if (ready > 0 && watched[0].revents != 0) return;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      how_ended_ = "killed: it did not answer in time";
+      kill_and_reap();
+      throw ProcessTimeout("no answer within the time limit");
+    }
+  }
+}
+
+void Process::send(const void* data, std::size_t bytes, int descriptor, Deadline deadline) {
+  if (reaped_) ended();
+  const auto* next = static_cast<const std::byte*>(data);
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  bool descriptor_left = descriptor >= 0;
+  while (bytes > 0) {
+    iovec part{const_cast<std::byte*>(next), bytes};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (descriptor_left) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+    }
+    const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      next += sent;
+      bytes -= static_cast<std::size_t>(sent);
+      descriptor_left = false;
+    } else if (errno == EAGAIN || errno == EINTR) {
+      wait_until(POLLOUT, deadline);
+    } else if (errno == EPIPE || errno == ECONNRESET) {
+      ended();
+    } else {
+      fail("cannot send to a child process");
+    }
+  }
+}
+
+bool Process::has_spoken() const {
+  char byte = 0;
+  return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
+  if (reaped_) ended();
+  auto* next = static_cast<std::byte*>(data);
+  while (bytes > 0) {
+    const ssize_t got = ::recv(socket_, next, bytes, MSG_DONTWAIT);
+    if (got > 0) {
+      next += got;
+      bytes -= static_cast<std::size_t>(got);
+    } else if (got == 0 || errno == ECONNRESET) {
+      ended();
+    } else if (errno == EAGAIN || errno == EINTR) {
+      wait_until(POLLIN, deadline);
+    } else {
+      fail("cannot receive from a child process");
+    }
+  }
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,176 @@
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+namespace {
+
+/// Characters to insert, delete, replace or exchange with a neighbour, to turn a into b.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) cost[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({replaced, cost[i - 1][j] + 1, cost[i][j - 1] + 1});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string result(text);
+  const std::size_t taken = display_width(text);
+  if (taken < width) result.append(width - taken, ' ');
+  return result;
+}
+
+std::string shortened(std::string_view text, std::size_t columns) {
+  const std::size_t width = display_width(text);
+  constexpr std::size_t dots = 3;
+  if (width <= columns || columns <= dots) return std::string(text);
+  const std::size_t end = (columns - dots) / 3, begin = columns - dots - end;
+  std::string result;
+  std::size_t column = 0;
+  for (const char c : text) {
+    const bool starts = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    if (starts && ++column == begin + 1) result += "...";
+    if (column <= begin || column > width - end) result += c;
+  }
+  return result;
+}
+
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view harmless =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  if (!word.empty() && word.find_first_not_of(harmless) == std::string_view::npos) {
+    return std::string(word);
+  }
+  // Control characters would act where the line is shown; bash and its kin read them so.
+  const auto controls = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
+  if (std::ranges::any_of(word, controls)) {
+    std::string quoted = "$'";
+    for (const char c : word) {
+      if (controls(c)) {
+        std::array<char, 8> code;
+        std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned>(c));
+        quoted += code.data();
+      } else {
+        if (c == '\'' || c == '\\') quoted += '\\';
+        quoted += c;
+      }
+    }
+    return quoted + "'";
+  }
+  return posix_word(word);
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += shell_word(word);
+  }
+  return line;
+}
+
+std::string posix_word(std::string_view word) {
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  quoted += "'";
+  return quoted;
+}
+
+std::string posix_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += posix_word(word);
+  }
+  return line;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  if (word.size() > 100) return {};
+  std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& candidate : candidates) {
+    std::size_t distance = edit_distance(word, candidate);
+    // A beginning or a part of a name is near, however much is missing.
+    if (word.size() >= 3 && candidate.find(word) != std::string::npos) distance = 1;
+    if (distance < best) {
+      best = distance;
+      nearest = &candidate;
+    }
+  }
+  return nearest == nullptr ? "" : " (did you mean '" + *nearest + "'?)";
+}
+
+std::string short_number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return fmt::format("{:.3g}", value);
+}
+
+std::string duration(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
+  if (seconds >= 1e-6) return fmt::format("{:.1f} us", seconds * 1e6);
+  return fmt::format("{:.0f} ns", seconds * 1e9);
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string joined(std::span<const std::string> items, std::string_view between) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) text += between;
+    text += items[i];
+  }
+  return text;
+}
+
+bool matches(std::string_view pattern, std::string_view name) {
+  // Greedy, with one step back to the last star: linear but for pathological patterns.
+  std::size_t p = 0, n = 0, star = std::string_view::npos, mark = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,129 @@
+// A class for programs: what the gradebook holds, and nothing that differs from run to run.
+#include "class/class_overview.hpp"
+#include "grade/report_json.hpp"
+#include "report/json.hpp"
+
+namespace prenorm::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json items_of(const Overview& overview) {
+  Json items = Json::array();
+  for (const OverviewItem& item : overview.items) {
+    items.push_back({{"name", item.name}, {"problems", item.problems}, {"points", item.points}});
+  }
+  return items;
+}
+
+Json summary_of(const Overview& overview) {
+  Json problems = Json::array(), mistakes = Json::array();
+  for (const OverviewProblem& problem : overview.problems) {
+    problems.push_back(
+        {{"problem", problem.problem}, {"passed", problem.passed}, {"of", problem.total}});
+  }
+  for (const OverviewMistake& mistake : overview.mistakes) {
+    mistakes.push_back({{"problem", mistake.problem},
+                        {"mistake", mistake.mistake},
+                        {"submissions", mistake.submissions}});
+  }
+  return {{"problems", std::move(problems)},
+          {"mistakes", std::move(mistakes)},
+          {"histogram", overview.histogram},
+          {"mean", overview.mean},
+          {"median", overview.median}};
+}
+
+Json points_of(const Overview& overview, const OverviewRow& row) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < row.points.size(); ++i) {
+    const OverviewPoints& points = row.points[i];
+    Json object{{"item", overview.items[i].name},
+                {"earned", points.earned},
+                {"set_by_hand", points.set_by_hand}};
+    if (points.set_by_hand) {
+      object["graded"] = points.graded;
+      object["why"] = points.why;
+    }
+    all.push_back(std::move(object));
+  }
+  return all;
+}
+
+Json row_of(const Overview& overview, const OverviewRow& row) {
+  return {{"submission", row.submission},
+          {"name", row.name},
+          {"id", row.id},
+          {"email", row.email},
+          {"graded", row.graded},
+          {"total", row.total},
+          {"points", points_of(overview, row)},
+          {"flags", row.flags},
+          {"passed", row.passed},
+          {"failed", row.failed},
+          {"skipped", row.skipped}};
+}
+
+/// What grading gave, without the cases.
+Json grading_of(const Grading& grading, const Entry& entry) {
+  Json items = Json::array();
+  for (const GradedItem& item : grading.items) items.push_back(item_object(item));
+  return {{"files", entry.files},       {"exam", entry.exam},
+          {"limits", entry.limits},     {"kind", grading.kind},
+          {"sandbox", grading.sandbox}, {"status", name(grading.status)},
+          {"message", grading.message}, {"notes", grading.notes},
+          {"imports", grading.imports}, {"items", std::move(items)}};
+}
+
+/// A case a line.
+std::string results_of(const Grading& grading) {
+  std::string text;
+  for (const GradedItem& item : grading.items) {
+    for (const GradedCase& graded : item.cases) {
+      Json object = case_object(item, graded, true);
+      for (const char* member : {"seconds", "repeat", "fixture", "solution"}) object.erase(member);
+      text += (text.empty() ? "" : ",\n") + line(object);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void class_json(const Overview& overview, const Gradebook& book,
+                const std::function<void(const std::string&)>& write) {
+  const Course course = book.course().value_or(Course{});
+  const Json head{{"version", 1},
+                  {"command", "gradebook"},
+                  {"rubric", overview.rubric},
+                  {"title", overview.title},
+                  {"seed", course.seed},
+                  {"exam", course.exam},
+                  {"points", overview.points},
+                  {"items", items_of(overview)},
+                  {"summary", summary_of(overview)}};
+  std::string text = head.dump(2, ' ', false, Json::error_handler_t::replace);
+  text.erase(text.rfind("\n}"));
+  write(text + ",\n  \"students\": [");
+  const std::map<std::string, Entry> entries = book.entries();
+  bool first = true;
+  for (const OverviewRow& row : overview.rows) {
+    Json student = row_of(overview, row);
+    Grading grading;
+    if (row.graded) {
+      grading = book.grading(row.submission);
+      student.update(grading_of(grading, entries.at(row.submission)));
+    }
+    std::string object = line(student);
+    object.pop_back();
+    write((first ? "\n" : ",\n") + object + ",\"results\":[\n" + results_of(grading) + "]}");
+    first = false;
+  }
+  write("\n  ]\n}\n");
+}
+
+}  // namespace prenorm::harness

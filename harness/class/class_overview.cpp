@@ -1,0 +1,193 @@
+#include "class/class_overview.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::size_t bins = 10;
+
+using Counts = std::map<Status, std::int64_t>;
+
+std::int64_t count_of(const Counts& counts, Status status) {
+  const auto found = counts.find(status);
+  return found == counts.end() ? 0 : found->second;
+}
+
+std::int64_t failed(const Counts& counts) {
+  std::int64_t all = 0;
+  for (const auto& [status, count] : counts) {
+    all += status == Status::passed || status == Status::skipped ? 0 : count;
+  }
+  return all;
+}
+
+/// The limits that most were graded with.
+std::string usual_limits(const std::map<std::string, Entry>& entries) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [name, entry] : entries) {
+    if (!entry.files.empty()) ++counts[entry.limits];
+  }
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
+/// What an overview is made of, read once.
+class Maker {
+ public:
+  explicit Maker(const Gradebook& book)
+      : book_(book),
+        course_(book.course().value_or(Course{})),
+        entries_(book.entries()),
+        tallies_(book.tallies()),
+        set_points_(book.all_set_points()),
+        limits_(usual_limits(entries_)) {}
+
+  Overview make() {
+    made_.gradebook = book_.file().filename().string();
+    made_.rubric = course_.name;
+    made_.title = course_.title;
+    for (const RubricItem& item : course_.items) {
+      made_.items.push_back({item.name, item.problems, item.points});
+      made_.points += item.points;
+      for (const std::string& problem : item.problems) made_.problems.push_back({problem, 0, 0});
+    }
+    std::map<std::string, Entry> others = entries_;
+    for (const Student& student : book_.roster()) {
+      const auto found = entries_.find(student.submission);
+      add(student, found == entries_.end() ? nullptr : &found->second);
+      others.erase(student.submission);
+    }
+    for (const auto& [name, entry] : others) add({name, "", "", ""}, &entry);
+    for (const auto& [what, count] : mistakes_) {
+      made_.mistakes.push_back({what.first, what.second, count});
+    }
+    std::ranges::stable_sort(made_.mistakes, std::ranges::greater{}, &OverviewMistake::submissions);
+    add_totals();
+    return std::move(made_);
+  }
+
+ private:
+  void add(const Student& student, const Entry* entry) {
+    OverviewRow& row = made_.rows.emplace_back();
+    row.submission = student.submission;
+    row.name = student.name;
+    row.id = student.id;
+    row.email = student.email;
+    row.graded = entry != nullptr && !entry->files.empty();
+    row.points.resize(made_.items.size());
+    Grading grading;
+    if (row.graded) {
+      grading = book_.outline(row.submission);
+      take(row, grading);
+    }
+    set_by_hand(row);
+    for (const OverviewPoints& points : row.points) row.total += points.earned;
+    row.flags = flags(row, entry, grading);
+  }
+
+  /// What grading gave.
+  void take(OverviewRow& row, const Grading& grading) {
+    for (std::size_t i = 0; i < made_.items.size(); ++i) {
+      const auto item = std::ranges::find(grading.items, made_.items[i].name, &GradedItem::name);
+      if (item != grading.items.end()) row.points[i].earned = row.points[i].graded = item->earned;
+    }
+    const auto& tallies = tallies_[row.submission];
+    for (const auto& [problem, counts] : tallies) {
+      row.passed += count_of(counts, Status::passed);
+      row.failed += failed(counts);
+      row.skipped += count_of(counts, Status::skipped);
+    }
+    for (OverviewProblem& problem : made_.problems) {
+      const auto found = tallies.find(problem.problem);
+      if (found == tallies.end()) continue;
+      ++problem.total;
+      const bool good = failed(found->second) == 0 && count_of(found->second, Status::passed) > 0;
+      problem.passed += good ? 1 : 0;
+    }
+    for (const GradedItem& item : grading.items) {
+      for (const Diagnosis& diagnosis : item.diagnoses) {
+        ++mistakes_[{diagnosis.problem, diagnosis.mistake}];
+      }
+    }
+  }
+
+  void set_by_hand(OverviewRow& row) {
+    const auto found = set_points_.find(row.submission);
+    if (found == set_points_.end()) return;
+    for (const SetPoints& set : found->second) {
+      for (std::size_t i = 0; i < made_.items.size(); ++i) {
+        if (made_.items[i].name != set.item) continue;
+        row.points[i] = {set.points, true, row.points[i].graded, set.why};
+      }
+    }
+  }
+
+  std::vector<std::string> flags(const OverviewRow& row, const Entry* entry,
+                                 const Grading& grading) {
+    std::vector<std::string> all;
+    if (entry == nullptr) all.emplace_back("nothing handed in");
+    if (entry != nullptr && !entry->failure.empty()) {
+      all.push_back((row.graded ? "not graded anew: " : "not graded: ") + entry->failure);
+    }
+    if (grading.status != Status::passed) all.emplace_back(name(grading.status));
+    std::int64_t violations = 0;
+    for (const auto& [problem, counts] : tallies_[row.submission]) {
+      violations += count_of(counts, Status::sandbox_violation);
+    }
+    if (violations > 0 && grading.status != Status::sandbox_violation) {
+      all.emplace_back(name(Status::sandbox_violation));
+    }
+    const auto by_heart = [](const GradedItem& item) { return !item.by_heart.empty(); };
+    if (std::ranges::any_of(grading.items, by_heart)) all.emplace_back("visible cases by heart");
+    if (row.graded && entry->exam != course_.exam) all.emplace_back("graded by an earlier rubric");
+    if (row.graded && entry->limits != limits_) all.emplace_back("graded with other limits");
+    if (row.graded && entry->again) all.emplace_back("to be graded again");
+    if (std::ranges::any_of(row.points, &OverviewPoints::set_by_hand)) {
+      all.emplace_back("set by hand");
+    }
+    return all;
+  }
+
+  /// Of those that were graded.
+  void add_totals() {
+    made_.histogram.resize(bins);
+    std::vector<double> totals;
+    for (const OverviewRow& row : made_.rows) {
+      if (row.graded) totals.push_back(row.total);
+    }
+    if (totals.empty()) return;
+    for (const double total : totals) {
+      const double part = made_.points > 0 ? total / made_.points : 1;
+      // A sum of thirds may miss what it is by a rounding.
+      const double bin = std::floor(part * static_cast<double>(bins) + 1e-9);
+      ++made_.histogram[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))];
+    }
+    const std::size_t count = totals.size();
+    made_.mean = std::accumulate(totals.begin(), totals.end(), 0.0) / static_cast<double>(count);
+    std::ranges::sort(totals);
+    made_.median = (totals[(count - 1) / 2] + totals[count / 2]) / 2;
+  }
+
+  const Gradebook& book_;
+  Course course_;
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, std::map<std::string, Counts>> tallies_;
+  std::map<std::string, std::vector<SetPoints>> set_points_;
+  std::string limits_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> mistakes_;
+  Overview made_;
+};
+
+}  // namespace
+
+bool handed_nothing_in(const OverviewRow& row) {
+  return std::ranges::find(row.flags, "nothing handed in") != row.flags.end();
+}
+
+Overview overview(const Gradebook& book) { return Maker(book).make(); }
+
+}  // namespace prenorm::harness

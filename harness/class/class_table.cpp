@@ -1,0 +1,203 @@
+// A class on a terminal: who has how many points, and how the problems went.
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "class/class_overview.hpp"
+#include "grade/report_parts.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::size_t widest_name = 28, widest_flags = 44;
+
+/// The name and what tells it from others: of two long ones the ends may differ.
+std::string short_name(const std::string& text) { return shortened(printable(text), widest_name); }
+
+/// The name in the roster, or that of what was handed in.
+const std::string& shown_name(const OverviewRow& row) {
+  return row.name.empty() ? row.submission : row.name;
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  const std::size_t taken = display_width(text);
+  return !text.empty() && taken < width ? std::string(width - taken, ' ') + text : text;
+}
+
+/// Fills every column but the first and the last from the left: figures stand below each other.
+void align(Table& table) {
+  for (std::size_t column = 1; column < table.head.size() - 1; ++column) {
+    std::size_t width = display_width(table.head[column]);
+    for (const auto& row : table.rows) width = std::max(width, display_width(row[column].text));
+    table.head[column] = right(table.head[column], width);
+    for (auto& row : table.rows) row[column].text = right(row[column].text, width);
+  }
+}
+
+Table table_of(const Overview& overview, bool numbered) {
+  Table table;
+  table.head.emplace_back("student");
+  for (std::size_t i = 0; i < overview.items.size(); ++i) {
+    table.head.push_back(numbered ? std::to_string(i + 1) : printable(overview.items[i].name));
+  }
+  table.head.emplace_back("total");
+  table.head.emplace_back("flags");
+  for (const OverviewRow& row : overview.rows) {
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    cells.push_back({short_name(shown_name(row)), Tone::strong});
+    for (std::size_t i = 0; i < row.points.size(); ++i) {
+      const OverviewPoints& points = row.points[i];
+      if (!row.graded && !points.set_by_hand) {
+        cells.push_back({"-", Tone::quiet});
+      } else {
+        cells.push_back({(points.set_by_hand ? "*" : "") + points_text(points.earned),
+                         tone_of(points.earned, overview.items[i].points)});
+      }
+    }
+    cells.push_back({points_text(row.total), tone_of(row.total, overview.points)});
+    cells.push_back({shortened(printable(joined(row.flags)), widest_flags), Tone::plain});
+  }
+  align(table);
+  return table;
+}
+
+std::size_t width_of(const Table& table) {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < table.head.size(); ++i) {
+    std::size_t width = display_width(table.head[i]);
+    for (const auto& row : table.rows) width = std::max(width, display_width(row[i].text));
+    total += width + 2;
+  }
+  return total - 2;
+}
+
+/// "1 linear (1 point), 2 rope (2 points)", on lines that fit.
+std::string legend(const Overview& overview, std::size_t width) {
+  std::string text, line;
+  for (std::size_t i = 0; i < overview.items.size(); ++i) {
+    const OverviewItem& item = overview.items[i];
+    const std::string next =
+        fmt::format("{} {} ({})", i + 1, printable(item.name), points_text(item.points));
+    if (!line.empty() && display_width(line) + 3 + display_width(next) > width) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : "   ") + next;
+  }
+  return text + line + "\n";
+}
+
+std::string by_hand(const Overview& overview, bool colour) {
+  std::string text;
+  for (const OverviewRow& row : overview.rows) {
+    for (std::size_t i = 0; i < row.points.size(); ++i) {
+      const OverviewPoints& points = row.points[i];
+      if (!points.set_by_hand) continue;
+      text +=
+          fmt::format("* {}, {}: {} set by hand in place of {}: {}\n", short_name(shown_name(row)),
+                      printable(overview.items[i].name), points_text(points.earned),
+                      points_text(points.graded), printable(points.why));
+    }
+  }
+  return toned(text, Tone::quiet, colour);
+}
+
+/// A bar of at most that width.
+std::string bar(std::int64_t part, std::int64_t whole, std::size_t width) {
+  if (whole <= 0 || part <= 0) return "";
+  const double length = static_cast<double>(part) / static_cast<double>(whole);
+  const auto filled = static_cast<std::size_t>(length * static_cast<double>(width) + 0.5);
+  return std::string(std::max<std::size_t>(1, filled), '#');
+}
+
+std::string problems_part(const Overview& overview, bool colour, std::size_t bars) {
+  Table table;
+  table.head = {"problem", "passed", "", ""};
+  for (const OverviewProblem& problem : overview.problems) {
+    if (problem.total == 0) continue;
+    const std::string share = fmt::format("{} of {}", problem.passed, problem.total);
+    table.rows.push_back({{printable(problem.problem)},
+                          {share},
+                          {per_cent(problem.passed, problem.total)},
+                          {bar(problem.passed, problem.total, bars), Tone::good}});
+  }
+  align(table);
+  return render(table, colour);
+}
+
+std::string mistakes_part(const Overview& overview, bool colour) {
+  if (overview.mistakes.empty()) return "No known mistake was found.\n";
+  constexpr std::size_t most = 15;
+  Table table;
+  table.head = {"students", "known mistake", "problem"};
+  std::size_t told = 0;
+  for (const OverviewMistake& mistake : overview.mistakes) {
+    if (told++ == most) break;
+    table.rows.push_back({{right(std::to_string(mistake.submissions), 8), Tone::strong},
+                          {as_words(printable(mistake.mistake))},
+                          {printable(mistake.problem)}});
+  }
+  std::string text = render(table, colour);
+  if (overview.mistakes.size() > most) {
+    text += fmt::format("and {} more: --json\n", overview.mistakes.size() - most);
+  }
+  return text;
+}
+
+std::string histogram_part(const Overview& overview, bool colour, std::size_t bars) {
+  const std::size_t count = overview.histogram.size();
+  const std::int64_t most = std::ranges::max(overview.histogram);
+  Table table;
+  table.head = {"points", "students", ""};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto edge = [&](std::size_t number) {
+      return points_text(overview.points * static_cast<double>(number) /
+                         static_cast<double>(count));
+    };
+    const bool last = i + 1 == count;
+    table.rows.push_back({{edge(i) + (last ? " to " : " to below ") + edge(i + 1)},
+                          {std::to_string(overview.histogram[i])},
+                          {bar(overview.histogram[i], most, bars), Tone::good}});
+  }
+  align(table);
+  return render(table, colour);
+}
+
+std::size_t graded_count(const Overview& overview) {
+  return static_cast<std::size_t>(std::ranges::count(overview.rows, true, &OverviewRow::graded));
+}
+
+}  // namespace
+
+std::string class_table(const Overview& overview, bool colour, std::size_t width) {
+  std::string text;
+  if (!overview.rubric.empty()) {
+    text = toned(printable(overview.gradebook), Tone::strong, colour) + " by " +
+           printable(overview.rubric) + ": " + printable(overview.title) + "\n\n";
+  }
+  Table table = table_of(overview, false);
+  const bool numbered = width > 0 && width_of(table) > width;
+  if (numbered) {
+    table = table_of(overview, true);
+    text += legend(overview, width) + "\n";
+  }
+  text += render(table, colour, width) + "\n";
+  const std::string set = by_hand(overview, colour);
+  if (!set.empty()) text += set + "\n";
+  return text;
+}
+
+std::string class_summary(const Overview& overview, bool colour, std::size_t width) {
+  const std::size_t graded = graded_count(overview);
+  std::string text = fmt::format("{}, {} graded", counted(overview.rows.size(), "student"), graded);
+  if (graded == 0) return text + "\n";
+  text +=
+      fmt::format("\nof {} points the mean is {}, the median {}\n\n", points_text(overview.points),
+                  points_text(overview.mean), points_text(overview.median));
+  const std::size_t bars = std::clamp<std::size_t>(width == 0 ? 40 : width / 3, 10, 40);
+  return text + problems_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) +
+         "\n" + histogram_part(overview, colour, bars);
+}
+
+}  // namespace prenorm::harness

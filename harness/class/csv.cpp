@@ -1,0 +1,146 @@
+#include "class/csv.hpp"
+
+#include "base/printable.hpp"
+
+#include <array>
+#include <csv.h>
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace prenorm::harness {
+namespace {
+
+/// Whether a spreadsheet might calculate it: = + - @, also in full width, tab or line end, after
+/// blanks and quotes too.
+bool is_formula(std::string_view text) {
+  while (!text.empty()) {
+    const Character first = first_character(text);
+    constexpr std::array<std::uint32_t, 12> starts{'=',  '+',    '-',    '@',    '\t',   '\r',
+                                                   '\n', 0xff1d, 0xff0b, 0xff0d, 0xff20, 0x2212};
+    for (const std::uint32_t start : starts) {
+      if (first.code == start && first.bytes > 0) return true;
+    }
+    const bool passed_over = first.code == ' ' || first.code == '"' || first.code == '\'' ||
+                             first.code == 0xa0 || first.code == 0x3000;
+    if (!passed_over) return false;
+    text.remove_prefix(first.bytes);
+  }
+  return false;
+}
+
+/// With a ' before what might be calculated: at the text's begin, and where a spreadsheet that
+/// takes another sign than the comma for the end of a cell would begin one.
+std::string without_formulas(std::string_view text) {
+  std::string made;
+  bool begins = true;
+  for (; !text.empty(); text.remove_prefix(1)) {
+    if (begins && is_formula(text)) made += '\'';
+    made += text.front();
+    begins = text.front() == ';' || text.front() == '\t';
+  }
+  return made;
+}
+
+[[noreturn]] void refuse(std::size_t line, const std::string& what) {
+  throw std::invalid_argument(fmt::format("line {}: {}", line, what));
+}
+
+/// Up to the end of a line, with it.
+std::string_view first_line(std::string_view text) {
+  const std::size_t end = text.find_first_of("\r\n");
+  if (end == std::string_view::npos) return text;
+  const bool two = text[end] == '\r' && end + 1 < text.size() && text[end + 1] == '\n';
+  return text.substr(0, end + (two ? 2 : 1));
+}
+
+void require_utf8(std::string_view line, std::size_t number) {
+  while (!line.empty()) {
+    const Character next = first_character(line);
+    if (next.bytes == 0 || next.code == 0) refuse(number, "is no text in UTF-8");
+    line.remove_prefix(next.bytes);
+  }
+}
+
+/// libcsv's parser, and the rows that it finds.
+struct Parser {
+  csv_parser parser{};
+  std::vector<CsvRow> rows;
+  CsvRow row;
+
+  explicit Parser(unsigned char separator) {
+    if (::csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
+    ::csv_set_delim(&parser, separator);
+  }
+  ~Parser() { ::csv_free(&parser); }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  static void take_cell(void* cell, std::size_t size, void* self) {
+    static_cast<Parser*>(self)->row.cells.emplace_back(static_cast<const char*>(cell), size);
+  }
+  static void take_row(int, void* self) {
+    Parser& that = *static_cast<Parser*>(self);
+    that.rows.push_back(std::move(that.row));
+    that.row = {};
+  }
+  bool read(std::string_view text) {
+    return ::csv_parse(&parser, text.data(), text.size(), take_cell, take_row, this) == text.size();
+  }
+  bool finish() { return ::csv_fini(&parser, take_cell, take_row, this) == 0; }
+};
+
+}  // namespace
+
+CsvRows& CsvRows::cell(std::string_view written) {
+  if (begun_) rows_ += ',';
+  begun_ = true;
+  rows_ += written;
+  return *this;
+}
+
+CsvRows& CsvRows::text(std::string_view value) {
+  const std::string harmless = without_formulas(value);
+  std::string written(2 * harmless.size() + 2, '\0');
+  written.resize(::csv_write(written.data(), written.size(), harmless.data(), harmless.size()));
+  return cell(written);
+}
+
+CsvRows& CsvRows::number(double value) {
+  std::string written = fmt::format("{:.4f}", value);
+  while (written.ends_with('0')) written.pop_back();
+  if (written.ends_with('.')) written.pop_back();
+  return cell(written);
+}
+
+void CsvRows::end() {
+  rows_ += "\r\n";
+  begun_ = false;
+}
+
+std::vector<CsvRow> csv_rows(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  const std::string_view head = first_line(text);
+  const bool semicolons =
+      head.find(';') != std::string_view::npos && head.find(',') == std::string_view::npos;
+  Parser parser(semicolons ? ';' : ',');
+  bool in_quotes = false;  // a row goes on from the line before
+  std::size_t row_begins = 0;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = first_line(text);
+    text.remove_prefix(line.size());
+    require_utf8(line, number);
+    if (!in_quotes) row_begins = number;
+    const std::size_t before = parser.rows.size();
+    if (!parser.read(line)) refuse(number, "a quote stands where none may, or lacks its second");
+    in_quotes = parser.rows.size() == before &&
+                (in_quotes || line.find_first_not_of(" \t\r\n") != std::string_view::npos);
+    if (parser.rows.size() > before) parser.rows.back().line = row_begins;
+  }
+  const std::size_t before = parser.rows.size();
+  if (!parser.finish()) refuse(row_begins, "a quote that begins here has no end");
+  if (parser.rows.size() > before) parser.rows.back().line = row_begins;
+  return std::move(parser.rows);
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,53 @@
+// How a plan's submissions are graded: by processes here, or by a cluster.
+#pragma once
+
+#include "class/plan.hpp"
+
+#include <functional>
+
+namespace prenorm::harness {
+
+/// What the holder of the gradebook wants to hear; never called by two threads at a time.
+struct Events {
+  std::function<void(std::size_t number)> done;  // its result is there
+  std::function<void(std::size_t number, const std::string& why)> failed;
+  std::function<void()> waiting;                // now and then: time for a line of progress
+  std::function<void(const std::string&)> say;  // a line for the person who waits
+};
+
+/// The command that grades a plan's submission `number`, or one part of it.
+std::vector<std::string> planned_command(const std::filesystem::path& folder,
+                                         const std::string& option, std::size_t number);
+
+struct LocalOptions {
+  unsigned jobs = 1;
+  unsigned retries = 2;             // of a process that dies without a result
+  std::filesystem::path temporary;  // for copies and builds
+};
+
+struct SlurmOptions {
+  std::vector<std::string> options;  // for sbatch
+  unsigned jobs = 1;                 // submissions at a time, and processors, of a task
+  unsigned retries = 2;              // of what a task that died has left
+  std::size_t batch = 0;             // submissions of a task; 0: by their number
+};
+
+/// Grades them as array jobs of Slurm, whose nodes see the folder under the same path. Jobs that
+/// another process has submitted from this folder are taken up; what they would grade besides these
+/// numbers is ended. Throws UsageError where Slurm refuses.
+void execute_on_slurm(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
+                      const SlurmOptions& options, const Events& events);
+
+/// Whether something of the folder was handed to Slurm; ends all of that, whose nodes may go on for
+/// some seconds. Says what it ends, or how it can be ended where Slurm does not answer.
+bool has_slurm_jobs(const std::filesystem::path& folder);
+void cancel_slurm_jobs(const std::filesystem::path& folder, const Events& events);
+/// The submissions of a task of an array; nothing where there is no such.
+std::optional<std::vector<std::size_t>> slurm_part(const std::filesystem::path& folder,
+                                                   std::size_t array, std::size_t task);
+
+/// Grades them here, `jobs` at a time, each in a process that ends with this one.
+void execute_locally(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
+                     const LocalOptions& options, const Events& events);
+
+}  // namespace prenorm::harness

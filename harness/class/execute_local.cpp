@@ -1,0 +1,94 @@
+#include "base/files.hpp"
+#include "base/home.hpp"
+#include "base/parallel.hpp"
+#include "base/process.hpp"
+#include "class/execute.hpp"
+#include "grade/snapshot.hpp"
+#include "solution/solution.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// However many calls of a submission end by their limits, and however often it is built.
+constexpr double most_seconds = 2 * 3600;
+
+/// This process's own, with another folder for temporary files: one that is emptied even where a
+/// grader is killed.
+std::vector<std::string> environment_with(const fs::path& temporary) {
+  std::vector<std::string> all;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (!std::string_view(*each).starts_with("TMPDIR=")) all.emplace_back(*each);
+  }
+  all.push_back("TMPDIR=" + fs::absolute(temporary).string());
+  return all;
+}
+
+/// What a child left.
+struct Trial {
+  std::string why;  // there is no result; empty: there is one
+  bool late = false;
+};
+
+Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary) {
+  std::error_code ignored;
+  remove_tree(temporary);
+  fs::create_directories(temporary, ignored);
+  std::vector<std::string> words = planned_command(folder, "--number", number);
+  Process::Command command;
+  command.program = words.front();
+  command.arguments.assign(words.begin() + 1, words.end());
+  command.environment = environment_with(temporary);
+  Trial trial;
+  try {
+    Process child(command);
+    char byte = 0;
+    child.receive(&byte, 1, deadline_in(most_seconds));  // it says that the result is there
+  } catch (const ProcessTimeout&) {
+    trial = {"is not graded within " + seconds_text(most_seconds), true};
+  } catch (const ProcessEnded& end) {
+    trial.why = std::string("the grader ended: ") + end.what();
+  } catch (const std::exception& error) {  // no process, no memory: of the moment
+    trial.why = std::string("the grader could not be started: ") + error.what();
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  }
+  remove_tree(temporary);
+  if (has_result(folder, number)) trial.why = "";
+  return trial;
+}
+
+}  // namespace
+
+std::vector<std::string> planned_command(const fs::path& folder, const std::string& option,
+                                         std::size_t number) {
+  return {home() / "bin" / "prenorm", "grade", "--planned", folder.string(), option,
+          std::to_string(number)};
+}
+
+void execute_locally(const fs::path& folder, const std::vector<std::size_t>& numbers,
+                     const LocalOptions& options, const Events& events) {
+  std::mutex one;
+  in_parallel(numbers.size(), options.jobs, [&](std::size_t i, std::size_t) {
+    const std::size_t number = numbers[i];
+    Trial trial;
+    for (unsigned times = 0; times <= options.retries; ++times) {
+      trial = grade_in_child(folder, number, options.temporary / std::to_string(number));
+      // Who took so long would take as long again.
+      if (trial.why.empty() || trial.late) break;
+    }
+    const std::lock_guard lock(one);
+    if (trial.why.empty()) {
+      events.done(number);
+    } else {
+      events.failed(number, trial.why);
+    }
+  });
+}
+
+}  // namespace prenorm::harness

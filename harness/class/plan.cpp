@@ -1,0 +1,146 @@
+#include "class/plan.hpp"
+
+#include "base/files.hpp"
+#include "grade/snapshot.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// The first file of a work folder, and the last.
+constexpr const char* marker = "prenorm-work";
+/// Of plans: a grader of another version's is not gone on with.
+constexpr int version = 1;
+
+fs::path taken_file(const fs::path& result) { return result.string() + ".taken"; }
+
+}  // namespace
+
+bool is_work_folder(const fs::path& folder) {
+  std::error_code failed;
+  if (!fs::exists(fs::symlink_status(folder, failed))) return true;
+  if (!fs::is_directory(fs::symlink_status(folder, failed))) return false;
+  return fs::exists(folder / marker, failed) || fs::is_empty(folder, failed);
+}
+
+void remove_work_folder(const fs::path& folder) {
+  std::error_code failed;
+  if (!fs::exists(folder / marker, failed)) return;
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.path().filename() != marker) entries.push_back(entry.path());
+  }
+  for (const fs::path& entry : entries) remove_tree(entry);
+  for (const fs::path& entry : entries) {
+    if (fs::exists(fs::symlink_status(entry, failed))) {
+      throw std::runtime_error(folder.string() + ": cannot be emptied: " + entry.string() +
+                               " stays");
+    }
+  }
+  // Last: what lies in the folder is known to be a grader's as long as anything does.
+  fs::remove(folder / marker, failed);
+  fs::remove(folder, failed);
+}
+
+void write_plan(const fs::path& folder, const Plan& plan) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed) std::ofstream(folder / marker).flush();
+  fs::create_directories(folder / "results", failed);
+  fs::create_directories(folder / "tmp", failed);
+  fs::permissions(folder, fs::perms::owner_all, failed);
+  if (failed) throw std::runtime_error("cannot make " + folder.string() + ": " + failed.message());
+  std::string paths;
+  Json names = Json::array();
+  for (const PlannedSubmission& submission : plan.submissions) {
+    paths += submission.path + '\0';
+    names.push_back({submission.name, submission.files});
+  }
+  write_whole(folder / "paths", paths);
+  const Json object{{"version", version},
+                    {"settings", plan.settings},
+                    {"exam", plan.exam},
+                    {"folder", plan.folder},
+                    {"submissions", std::move(names)}};
+  write_whole(folder / "plan.json", object.dump(1) + "\n");
+}
+
+std::optional<Plan> read_plan(const fs::path& folder) try {
+  const auto text = read_whole(folder / "plan.json"), paths = read_whole(folder / "paths");
+  if (!text || !paths) return std::nullopt;
+  const Json object = Json::parse(*text);
+  if (object.at("version") != version) return std::nullopt;
+  Plan plan;
+  plan.settings = object.at("settings");
+  object.at("exam").get_to(plan.exam);
+  object.at("folder").get_to(plan.folder);
+  std::size_t at = 0;
+  for (const Json& each : object.at("submissions")) {
+    const std::size_t end = paths->find('\0', at);
+    if (end == paths->npos) return std::nullopt;
+    plan.submissions.push_back({each.at(0), paths->substr(at, end - at), each.at(1)});
+    at = end + 1;
+  }
+  return plan;
+} catch (const Json::exception&) {
+  return std::nullopt;
+}
+
+void require_plan(const fs::path& folder, const Plan& plan, std::size_t number) {
+  const std::optional<Plan> now = read_plan(folder);
+  if (now && now->exam == plan.exam && now->settings == plan.settings &&
+      number < now->submissions.size() &&
+      now->submissions[number].path == plan.submissions.at(number).path &&
+      now->submissions[number].files == plan.submissions.at(number).files) {
+    return;
+  }
+  throw std::runtime_error(folder.string() + ": the plan that this was begun by is gone");
+}
+
+fs::path result_file(const fs::path& folder, std::size_t number) {
+  return folder / "results" / std::to_string(number);
+}
+
+void write_result(const fs::path& folder, std::size_t number, const PlannedResult& result) {
+  write_whole(result_file(folder, number),
+              result.files + "\n" + result.exam + "\n" + result.grading + "\n");
+}
+
+bool has_result(const fs::path& folder, std::size_t number) {
+  std::error_code ignored;
+  const fs::path file = result_file(folder, number);
+  return fs::exists(file, ignored) || fs::exists(taken_file(file), ignored);
+}
+
+void take_result(const fs::path& folder, std::size_t number) {
+  const fs::path file = result_file(folder, number);
+  write_whole(taken_file(file), "");
+  std::error_code ignored;
+  fs::remove(file, ignored);
+}
+
+std::optional<PlannedResult> read_result(const fs::path& folder, std::size_t number) {
+  std::ifstream file(result_file(folder, number), std::ios::binary);
+  PlannedResult result;
+  if (!std::getline(file, result.files) || !std::getline(file, result.exam) ||
+      !std::getline(file, result.grading)) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+void write_failure(const fs::path& folder, std::size_t number, const std::string& why) {
+  write_whole(result_file(folder, number).string() + ".failed", why);
+}
+
+std::optional<std::string> read_failure(const fs::path& folder, std::size_t number) {
+  return read_whole(result_file(folder, number).string() + ".failed");
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,205 @@
+#include "class/slurm.hpp"
+
+#include "base/error.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <sys/wait.h>
+
+namespace prenorm::harness {
+namespace {
+
+// squeue's manual, "job state codes". COMPLETING hides what it will be.
+constexpr std::array<std::string_view, 15> states_to_come{
+    "PENDING",      "CONFIGURING", "RUNNING",      "SUSPENDED",     "REQUEUED",
+    "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESIZING",      "SIGNALING",
+    "STAGE_OUT",    "STOPPED",     "COMPLETING",   "POWER_UP_NODE", "RESV_DEL_HOLD"};
+
+/// "12" and "there" of "12;there".
+std::pair<std::string, std::string> split_cluster(const std::string& job) {
+  const std::size_t at = job.find(';');
+  if (at == job.npos) return {job, ""};
+  return {job.substr(0, at), job.substr(at + 1)};
+}
+
+void add_cluster(std::vector<std::string>& command, const std::string& cluster) {
+  if (!cluster.empty()) command.insert(command.end(), {"-M", cluster});
+}
+
+/// The first line that begins with a job's number: clusters may put lines of their own before it.
+std::string number_in(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.find_first_not_of("0123456789") == line.find_first_of(";")) {
+      return line;
+    }
+  }
+  return "";
+}
+
+/// A folder as sbatch takes it in names of files, where %j is the job's number.
+std::string pattern_of(const std::filesystem::path& folder) {
+  std::string pattern;
+  for (const char each : folder.string()) pattern += each == '%' ? "%%" : std::string(1, each);
+  return pattern;
+}
+
+/// What sbatch says where it could not ask, or hear an answer; all else is a refusal.
+constexpr std::array<std::string_view, 5> no_answers{
+    "Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted",
+    "in standby mode", "Connection refused"};
+
+struct TakenOption {
+  std::string_view name;
+  char letter;  // 0: none
+  std::string_view why;
+};
+
+constexpr std::string_view ours = "is set by prenorm";
+constexpr std::array<TakenOption, 13> taken_options{{
+    {"array", 'a', ours},
+    {"output", 'o', ours},
+    {"input", 'i', ours},
+    {"job-name", 'J', ours},
+    {"parsable", 0, ours},
+    {"wrap", 0, ours},
+    {"wait", 'W', "is done by this command"},
+    {"clusters", 'M', "is not known to squeue then: set SLURM_CLUSTERS"},
+    {"test-only", 0, "submits nothing"},
+    {"help", 'h', "submits nothing"},
+    {"usage", 0, "submits nothing"},
+    {"version", 'V', "submits nothing"},
+    {"uid", 0, "is another user, who cannot read the folder of the work"},
+}};
+
+/// Whether sbatch takes the word, "--out=x" or "-ox", for that option: the beginning of a long
+/// one's name is enough.
+bool means(std::string_view word, const TakenOption& option) {
+  if (!word.starts_with("--")) return option.letter != 0 && word[1] == option.letter;
+  const std::string_view name = word.substr(2, word.find('=') - 2);
+  return name.size() > 1 && option.name.starts_with(name);
+}
+
+}  // namespace
+
+bool SlurmTask::to_come() const {
+  return std::ranges::find(states_to_come, state) != states_to_come.end();
+}
+
+void check_slurm_options(const std::vector<std::string>& options) {
+  for (const std::string& word : options) {
+    if (word.size() < 2 || word[0] != '-' || word == "--") {
+      throw UsageError("--slurm-option=" + word +
+                       ": no option of sbatch in one word, as --slurm-option=--partition=short");
+    }
+    for (const TakenOption& option : taken_options) {
+      if (!means(word, option)) continue;
+      throw UsageError("--slurm-option=" + word + ": --" + std::string(option.name) + " " +
+                       std::string(option.why));
+    }
+  }
+}
+
+int Slurm::run(const std::vector<std::string>& command, std::string& output) {
+  output.clear();
+  const std::string line = posix_line(command) + " </dev/null 2>" + posix_word(log_.string());
+  std::FILE* pipe = ::popen(line.c_str(), "re");
+  if (pipe == nullptr) return -1;
+  std::array<char, 4096> part;
+  std::size_t got = 0;
+  while ((got = std::fread(part.data(), 1, part.size(), pipe)) > 0) output.append(part.data(), got);
+  const int status = ::pclose(pipe);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  constexpr int no_such_command = 127;  // says the shell
+  if (code == no_such_command) {
+    throw UsageError("there is no " + command.front() + " here (Debian's package slurm-client)");
+  }
+  return code;
+}
+
+std::string Slurm::said() const {
+  std::ifstream file(log_);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  text.erase(text.find_last_not_of("\n ") + 1);
+  return printable(text, 600);
+}
+
+std::optional<std::string> Slurm::submit(const std::filesystem::path& script,
+                                         const std::string& name, std::size_t tasks,
+                                         const std::filesystem::path& logs,
+                                         const std::vector<std::string>& options) {
+  // The last of two alike holds. A task that died is ours to submit again, as that can be counted.
+  std::vector<std::string> command{"sbatch", "--no-requeue", "--export=ALL"};
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), {"--parsable", "--array=0-" + std::to_string(tasks - 1),
+                                 "--job-name=" + name, "--output=" + pattern_of(logs) + "/%a.log",
+                                 "--input=/dev/null", script.string()});
+  std::string output;
+  const int code = run(command, output);
+  if (const std::string number = number_in(output); code == 0 && !number.empty()) return number;
+  const std::string said = this->said();
+  const auto is_said = [&](std::string_view words) { return said.find(words) != said.npos; };
+  if (std::ranges::any_of(no_answers, is_said)) return std::nullopt;
+  throw UsageError("Slurm does not take the job: " + (said.empty() ? "no reason given" : said));
+}
+
+std::optional<std::string> Slurm::find(const std::string& name) {
+  std::string output;
+  if (run({"squeue", "-h", "-t", "all", "--me", "--name=" + name, "-o", "%F"}, output) != 0) {
+    return std::nullopt;
+  }
+  return number_in(output);
+}
+
+std::optional<Slurm::Tasks> Slurm::tasks(const std::map<std::string, std::string>& jobs) {
+  std::map<std::string, std::vector<std::string>> clusters;
+  for (const auto& [job, name] : jobs) {
+    const auto [number, cluster] = split_cluster(job);
+    clusters[cluster].push_back(number);
+  }
+  Tasks tasks;
+  for (const auto& [cluster, numbers] : clusters) {
+    std::vector<std::string> command{
+        "squeue", "-h", "-r", "-t", "all", "-j", joined(numbers, ","), "-o", "%F|%K|%T|%N|%j|%r"};
+    add_cluster(command, cluster);
+    std::string output;
+    // Of a single job that it has forgotten Slurm says so; of several it leaves those out.
+    if (run(command, output) != 0 && said().find("Invalid job id") == std::string::npos) {
+      return std::nullopt;
+    }
+    std::istringstream lines(output);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream fields(line);
+      std::string job, index, name;
+      SlurmTask task;
+      if (!std::getline(fields, job, '|') || !std::getline(fields, index, '|') ||
+          !std::getline(fields, task.state, '|') || !std::getline(fields, task.node, '|') ||
+          !std::getline(fields, name, '|')) {
+        continue;  // a line about the cluster
+      }
+      std::getline(fields, task.reason);
+      if (!cluster.empty()) job += ";" + cluster;
+      const auto asked = jobs.find(job);
+      if (asked == jobs.end() || asked->second != name) continue;  // a number given out again
+      tasks[{job, std::strtoull(index.c_str(), nullptr, 10)}] = task;
+    }
+  }
+  return tasks;
+}
+
+bool Slurm::cancel(const std::string& job, const std::string& name) {
+  const auto [number, cluster] = split_cluster(job);
+  std::vector<std::string> command{"scancel", "--name=" + name};
+  if (!number.empty()) command.push_back(number);
+  add_cluster(command, cluster);
+  std::string output;
+  return run(command, output) == 0;
+}
+
+}  // namespace prenorm::harness

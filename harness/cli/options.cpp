@@ -1,0 +1,61 @@
+#include "cli/options.hpp"
+
+namespace prenorm::harness {
+
+CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
+                            std::vector<std::string>& values, const std::string& description) {
+  return command.add_option(name, values, description)->allow_extra_args(false);
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+        return digits ? "" : "'" + text + "' is no whole number from 0 on";
+      },
+      "");
+}
+
+CLI::Validator positive_seconds() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double seconds = 0;
+        const bool number = CLI::detail::lexical_cast(text, seconds);
+        return number && seconds > 0 ? "" : "'" + text + "' is no number above 0";
+      },
+      "");
+}
+
+void add_jobs_option(CLI::App& command, unsigned& jobs) {
+  command.add_option("--jobs", jobs, "Files at the same time (default: the processors)")
+      ->check(CLI::Range(1u, 4096u).description(""))
+      ->type_name("N");
+}
+
+void add_case_options(CLI::App& command, Selection& selection) {
+  add_repeatable(command, "--case", selection.cases, "Only this case; globs")->type_name("NAME");
+  add_repeatable(command, "--dtype", selection.dtypes,
+                 "Only cases of float64, float32, float16 or bfloat16")
+      ->type_name("TYPE");
+}
+
+void add_selection_options(CLI::App& command, Selection& selection) {
+  add_repeatable(command, "--fixtures", selection.fixtures,
+                 "A fixture file or a folder of them (default: the shipped ones)")
+      ->type_name("PATH");
+  add_repeatable(command, "--problem", selection.problems, "Only this problem; globs as in 'ffn_*'")
+      ->type_name("NAME");
+  add_case_options(command, selection);
+}
+
+void add_yardstick_options(CLI::App& command, YardstickNames& names) {
+  const auto add = [&command](const char* option, std::string& name, const char* what) {
+    command.add_option(option, name, what)->capture_default_str()->type_name("SOLUTION");
+  };
+  add("--textbook", names.textbook, "Whose error tolerances come from");
+  add("--textbook-tf32", names.textbook_tf32,
+      "The same of tf32 tolerances; problems that it lacks get none");
+  add("--truth", names.truth, "Who gives the answers, in float64");
+}
+
+}  // namespace prenorm::harness

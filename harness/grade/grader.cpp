@@ -1,0 +1,249 @@
+#include "grade/grader.hpp"
+
+#include "base/digest.hpp"
+#include "base/error.hpp"
+#include "base/home.hpp"
+#include "base/text.hpp"
+#include "grade/drawn.hpp"
+#include "replay/runner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// The sandbox that was typed, or the best that works here; `note` says where that is not the best
+/// there is.
+SandboxKind choose_sandbox(const std::string& word, std::string& note) {
+  for (const SandboxKind kind :
+       {SandboxKind::none, SandboxKind::process, SandboxKind::bubblewrap}) {
+    if (word != name(kind)) continue;
+    if (const auto why = unavailable(kind)) {
+      throw UsageError("--sandbox " + word + " does not work here: " + *why);
+    }
+    if (kind == SandboxKind::none) note = "no sandbox: the submission could do what it liked";
+    return kind;
+  }
+  const auto no_namespaces = unavailable(SandboxKind::bubblewrap);
+  if (!no_namespaces) return SandboxKind::bubblewrap;
+  if (const auto why = unavailable(SandboxKind::process)) {
+    throw UsageError("no sandbox works here: bubblewrap: " + *no_namespaces + "; process: " + *why +
+                     " (--sandbox none runs without one)");
+  }
+  note = "sandbox: process, as bubblewrap does not work here: " + *no_namespaces;
+  return SandboxKind::process;
+}
+
+/// The program of that name, or at that path.
+fs::path find_program(const fs::path& name) {
+  std::vector<fs::path> candidates{fs::absolute(name)};
+  if (!name.has_parent_path()) {
+    candidates.clear();
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      candidates.push_back(fs::absolute(folder) / name);
+    }
+  }
+  for (const fs::path& candidate : candidates) {
+    if (::access(candidate.c_str(), X_OK) != 0 || fs::is_directory(candidate)) continue;
+    std::array<char, 2> first{};
+    std::ifstream(candidate).read(first.data(), first.size());
+    if (first == std::array{'#', '!'}) {  // what it would run is not there in the sandbox
+      throw UsageError("--python " + candidate.string() +
+                       " is a script; wanted the interpreter itself, or that of an environment");
+    }
+    return candidate;
+  }
+  throw UsageError("--python " + name.string() + ": no such program");
+}
+
+Rubric rubric_of(const GradeSettings& settings) {
+  try {
+    return read_rubric(settings.rubric);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+Adapters adapters_of(const Exam& exam) {
+  const Rubric& rubric = exam.rubric;
+  if (rubric.adapters.empty()) return {};
+  try {
+    return {rubric.path.parent_path() / rubric.adapters, exam.signatures()};
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+/// Fixtures and solutions lie where a submission does not look.
+SubmissionOptions submission_options(const GradeSettings& settings, const Exam& exam,
+                                     SandboxKind kind) {
+  SubmissionOptions result;
+  result.sandbox = kind;
+  result.limits.seconds = settings.timeout;
+  result.build_seconds = settings.build_timeout;
+  result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
+  result.python = settings.python;
+  for (const File& file : exam.files)
+    result.hidden.push_back(fs::absolute(file.path).parent_path());
+  if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));
+  std::ranges::sort(result.hidden);
+  const auto same = std::ranges::unique(result.hidden);
+  result.hidden.erase(same.begin(), same.end());
+  return result;
+}
+
+/// What a line that repeats a case begins with.
+std::string repeat(const GradeSettings& settings, const fs::path& submission) {
+  const GradeSettings usual;
+  std::vector<std::string> words{program_name(), "grade", submission.string()};
+  const auto add = [&words](const std::string& option, const std::string& value) {
+    words.insert(words.end(), {option, value});
+  };
+  if (settings.rubric != usual_rubric) add("--rubric", settings.rubric);
+  if (!settings.sandbox.empty()) add("--sandbox", settings.sandbox);
+  if (settings.python != usual.python) add("--python", settings.python.string());
+  if (settings.timeout != usual.timeout) add("--timeout", fmt::format("{}", settings.timeout));
+  if (settings.memory != usual.memory) add("--memory", fmt::format("{}", settings.memory));
+  for (const std::string& path : settings.selection.fixtures) add("--fixtures", path);
+  return shell_line(words);
+}
+
+GradeSettings& completed(GradeSettings& settings) {
+  if (settings.rubric.empty()) settings.rubric = usual_rubric;
+  if (settings.python != GradeSettings{}.python) settings.python = find_program(settings.python);
+  if (!settings.seed) settings.seed = fresh_seed();
+  return settings;
+}
+
+Exam exam_of(const GradeSettings& settings, unsigned jobs, Grader::Progress progress) {
+  GradeOptions how;
+  how.seed = *settings.seed;
+  how.hidden = !settings.no_hidden;
+  how.selection = settings.selection;
+  if (!settings.files.empty()) how.selection.fixtures = settings.files;
+  how.jobs = jobs;
+  how.progress = std::move(progress);
+  return make_exam(rubric_of(settings), how);
+}
+
+void add_words(Digest& digest, const std::vector<std::string>& words) {
+  digest.add(std::to_string(words.size()));
+  for (const std::string& word : words) digest.add(word);
+}
+
+}  // namespace
+
+std::uint64_t fresh_seed() {
+  std::random_device system;
+  return (std::uint64_t{system()} << 32) | system();
+}
+
+Json settings_record(const GradeSettings& settings) {
+  const Selection& selection = settings.selection;
+  return {{"rubric", settings.rubric},
+          {"sandbox", settings.sandbox},
+          {"python", settings.python.string()},
+          {"seed", *settings.seed},
+          {"no_hidden", settings.no_hidden},
+          {"fixtures", selection.fixtures},
+          {"files", settings.files},
+          {"timeout", settings.timeout},
+          {"build_timeout", settings.build_timeout},
+          {"memory", settings.memory}};
+}
+
+GradeSettings settings_of(const Json& record) {
+  GradeSettings settings;
+  record.at("rubric").get_to(settings.rubric);
+  record.at("sandbox").get_to(settings.sandbox);
+  settings.python = record.at("python").get<std::string>();
+  settings.seed = record.at("seed").get<std::uint64_t>();
+  record.at("no_hidden").get_to(settings.no_hidden);
+  record.at("fixtures").get_to(settings.selection.fixtures);
+  record.at("files").get_to(settings.files);
+  record.at("timeout").get_to(settings.timeout);
+  record.at("build_timeout").get_to(settings.build_timeout);
+  record.at("memory").get_to(settings.memory);
+  return settings;
+}
+
+std::string limits_text(const GradeSettings& settings) {
+  return fmt::format("{} s a call, {} s to build, {} GiB; sandbox {}; {}", settings.timeout,
+                     settings.build_timeout, settings.memory,
+                     settings.sandbox.empty() ? "as it works" : settings.sandbox,
+                     settings.python.string());
+}
+
+Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)
+    : settings_(completed(settings)),
+      sandbox_(choose_sandbox(settings.sandbox, note_)),
+      exam_(exam_of(settings, jobs, std::move(progress))),
+      adapters_(adapters_of(exam_)) {}
+
+std::string Grader::exam_digest() const {
+  Digest digest;
+  const Rubric& rubric = exam_.rubric;
+  add_words(digest, rubric.forbidden);
+  if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
+  for (const RubricItem& item : rubric.items) {
+    digest.add(item.name);
+    add_words(digest, item.problems);
+    for (const RubricGroup& group : item.groups) {
+      digest.add(group.name).add(group.hidden ? "hidden" : "visible");
+      for (const auto* words : {&group.problems, &group.dtypes, &group.cases, &group.except}) {
+        add_words(digest, *words);
+      }
+      digest.add(group.errors ? "errors" : "answers");
+    }
+  }
+  for (const File& file : exam_.files) digest.add(file.problem).add_file(file.path);
+  digest.add(exam_.options.hidden ? std::to_string(exam_.options.seed) : "no hidden cases");
+  return digest.hex();
+}
+
+void Grader::draw_into(const fs::path& folder, unsigned jobs) {
+  exam_.options.jobs = jobs;
+  std::vector<SolutionPool> pools = make_pools(jobs);
+  write_drawn(folder, exam_, draw_hidden(exam_, pools, false));
+}
+
+Grading Grader::grade(const fs::path& path) {
+  exam_.options.repeat = repeat(settings_, path);
+  if (exam_.options.progress) {
+    exam_.options.progress("making " + path.string() + " ready", 0, 0);
+  }
+  const Submission submission(path, submission_options(settings_, exam_, sandbox_), adapters_);
+  Grading grading = harness::grade(submission, exam_);
+  grading.sandbox = name(sandbox_);
+  if (!note_.empty()) grading.notes.insert(grading.notes.begin(), note_);
+  return grading;
+}
+
+Grading Grader::grade_any(const fs::path& path) {
+  try {
+    return grade(path);
+  } catch (const std::invalid_argument& error) {
+    std::string why = error.what();
+    // Whoever handed it in knows no path of ours.
+    if (const std::string prefix = path.string() + ": "; why.starts_with(prefix)) {
+      why.erase(0, prefix.size());
+    }
+    Grading grading = grade_unusable(submission_name(path), why, exam_);
+    grading.sandbox = name(sandbox_);
+    return grading;
+  }
+}
+
+}  // namespace prenorm::harness

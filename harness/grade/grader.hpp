@@ -1,0 +1,74 @@
+// What the commands that grade share: how one submission, or each of a class, is asked and run.
+#pragma once
+
+#include "base/terminal.hpp"
+#include "fixture/selection.hpp"
+#include "grade/exam.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace prenorm::harness {
+
+/// As the command line says it.
+struct GradeSettings {
+  std::string rubric, sandbox;  // empty: the usual ones
+  std::filesystem::path python = SubmissionOptions{}.python;
+  std::optional<std::uint64_t> seed;
+  bool no_hidden = false;
+  Selection selection;
+  std::vector<std::string> files;  // that the rubric needs, where another grader has found them
+  double timeout = SubmissionOptions{}.limits.seconds;
+  double build_timeout = SubmissionOptions{}.build_seconds;
+  double memory = 4;  // GiB
+};
+
+/// The rubric that is meant where none is named.
+inline constexpr const char* usual_rubric = "cs336-2025";
+
+/// A secret that nobody chose.
+std::uint64_t fresh_seed();
+
+/// For a grader in another process, and back.
+nlohmann::ordered_json settings_record(const GradeSettings& settings);
+GradeSettings settings_of(const nlohmann::ordered_json& record);
+
+/// The limits in words.
+std::string limits_text(const GradeSettings& settings);
+
+/// Everything that is looked up before the first submission. Neither copied nor moved.
+class Grader {
+ public:
+  using Progress = decltype(GradeOptions::progress);
+
+  /// Completes `settings` (a seed, the interpreter's path). Throws UsageError for what cannot be
+  /// used: a sandbox, a rubric, fixtures.
+  Grader(GradeSettings& settings, unsigned jobs, Progress progress);
+  Grader(const Grader&) = delete;
+  Grader& operator=(const Grader&) = delete;
+
+  const Exam& exam() const { return exam_; }
+  /// A digest of all that is asked: the rubric but for titles, points and shares, the fixtures, the
+  /// seed. Two gradings by the same exam need not be done twice.
+  std::string exam_digest() const;
+
+  /// Draws the hidden cases into that folder: all graders that are told of it ask the same ones,
+  /// and none draws them again.
+  void draw_into(const std::filesystem::path& folder, unsigned jobs);
+  void take_drawn(const std::filesystem::path& folder) { exam_.options.drawn = folder; }
+
+  /// Runs a submission and judges it. Throws std::invalid_argument where it is nothing that can be
+  /// made ready.
+  Grading grade(const std::filesystem::path& submission);
+  /// The same, where that gets LOAD_ERROR in every case.
+  Grading grade_any(const std::filesystem::path& submission);
+
+ private:
+  GradeSettings settings_;
+  std::string note_;  // on the sandbox
+  SandboxKind sandbox_;
+  Exam exam_;
+  Adapters adapters_;
+};
+
+}  // namespace prenorm::harness

@@ -1,0 +1,64 @@
+// Tolerances, derived: one mechanism for the stored files and for hidden cases.
+#pragma once
+
+#include "fixture/draw.hpp"
+#include "solution/solution.hpp"
+
+namespace prenorm::harness {
+
+/// Whose errors and answers tolerances come from.
+struct Yardsticks {
+  Solution& textbook;  // the textbook loop
+  Solution& truth;     // called in float64
+  Solution* textbook_tf32 =
+      nullptr;  // the textbook loop with tf32 products; nullptr: there is none
+};
+
+/// E is the largest error of the textbook loop (`textbook`, in the case's type) against float64,
+/// over the stored inputs (truth: the stored outputs) and `redraws` fresh ones (truth: `truth`
+/// called in float64 on the same values, widened). In a redraw the textbook loop sees the float
+/// scalars changed by a relative 2^-50 at most, so that E covers how a formula's constants round.
+/// Then atol = 2 E, but at least 4 units in the last place of T at the output's root mean square,
+/// and rtol = 4 eps(T). A case whose stored tolerance is zero stays exact: atol = rtol = 0, and
+/// E > 0 is an error. E and the root mean square are over finite elements.
+///
+/// An output of float32 also gets a tf32 tolerance where `textbook_tf32` has a function for the
+/// problem: from its largest error over the same inputs, by derive_tf32_tolerance().
+///
+/// Throws std::runtime_error, naming the case, where a solution fails, where the stored answer is
+/// not that of `truth`, or where the solutions disagree on which elements are NaN or infinite.
+/// A case that must be refused has no tolerances: nothing.
+std::vector<NewTolerance> calibrate(const std::string& problem, const Signature& signature,
+                                    const LoadedCase& stored, const Yardsticks& by,
+                                    int redraws = 15, std::uint64_t seed = 0);
+
+/// The exact answer for inputs of any floating type: `truth` on the inputs widened to float64.
+/// Throws std::runtime_error where the solution fails.
+std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
+                                  const std::vector<std::optional<Tensor>>& inputs,
+                                  const std::vector<Scalar>& scalars, Solution& truth);
+
+/// The largest |actual - truth| over the elements that are finite in both; 0 if there is none.
+///
+/// Throws std::runtime_error that names the first element where one is NaN or infinite and the
+/// other is not. Beside the overflow threshold of actual's type an infinity is no disagreement.
+double largest_error(const Tensor& actual, const Tensor& truth);
+
+/// The root mean square of the elements of `truth` that are finite in `dtype`; 0 if there is none.
+double root_mean_square(const Tensor& truth, DType dtype);
+
+/// Which tolerance an error gives, and why in one sentence.
+struct DerivedTolerance {
+  Tolerance tolerance;
+  std::string reason;
+};
+
+/// The rule above: `error` is E, found in `draws` draws, `rms` the output's root mean square.
+DerivedTolerance derive_tolerance(double error, double rms, DType dtype, int draws);
+
+/// The tf32 tolerance that goes with an ordinary one; `error_tf32` is the largest error of the loop
+/// with tf32 products, `error` is E. atol = 2 error_tf32, but at least the ordinary atol. Where
+/// tf32 shows, which is where error_tf32 > error, rtol = 4 * 2^-10; else the ordinary rtol.
+DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const Tolerance& ordinary);
+
+}  // namespace prenorm::harness

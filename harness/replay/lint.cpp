@@ -1,0 +1,235 @@
+#include "replay/lint.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace prenorm::harness {
+namespace {
+
+Tensor filled(const Tensor& expected, DType dtype, const std::function<double(double)>& value) {
+  Tensor tensor(dtype, expected.shape);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, value(expected.at(i)));
+  return tensor;
+}
+
+bool passes(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance) {
+  return compare("", actual, expected, tolerance).mismatches == 0;
+}
+
+bool all_of(const Tensor& expected, const std::function<bool(double)>& test) {
+  for (std::int64_t i = 0; i < expected.size(); ++i) {
+    if (!test(expected.at(i))) return false;
+  }
+  return true;
+}
+
+/// Types that a solution might compute in although it returns `dtype`.
+std::vector<DType> narrower(DType dtype) {
+  if (dtype == DType::float64) return {DType::float32};
+  if (dtype == DType::float32) return {DType::float16, DType::bfloat16};
+  return {};
+}
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// The rules about one output that has a usable tolerance.
+class OutputLint {
+ public:
+  OutputLint(std::string where, const OutputInfo& info, const Tensor& expected)
+      : where_(std::move(where)), info_(info), expected_(expected) {}
+
+  std::vector<Finding> run(const Tolerance& tolerance) {
+    check_rounded(tolerance);
+    check_zeros(tolerance);
+    for (const DType narrow : narrower(info_.dtype)) check_narrow(tolerance, narrow);
+    check_overflow(tolerance);
+    return std::move(findings_);
+  }
+
+  /// The same for its tf32 tolerance, under which an answer in a narrower type may well pass.
+  std::vector<Finding> run_tf32(const Tolerance& tolerance) {
+    where_ += "by the tf32 tolerance ";
+    check_rounded(tolerance);
+    check_zeros(tolerance);
+    check_overflow(tolerance);
+    return std::move(findings_);
+  }
+
+ private:
+  void defect(const std::string& what) { findings_.push_back({true, where_ + what}); }
+  double rounded(double value) const { return round_to(info_.dtype, value); }
+
+  void check_rounded(const Tolerance& tolerance) {
+    const Tensor best = filled(expected_, info_.dtype, [](double e) { return e; });
+    if (passes(best, expected_, tolerance)) return;
+    defect("the exact answer, rounded to " + std::string(name(info_.dtype)) +
+           ", does not pass: the tolerance is too small");
+  }
+
+  void check_zeros(const Tolerance& tolerance) {
+    if (all_of(expected_, [this](double e) { return rounded(e) == 0; })) return;
+    if (passes(Tensor(info_.dtype, expected_.shape), expected_, tolerance)) {
+      defect("zeros pass: the tolerance is too large");
+    }
+  }
+
+  void check_narrow(const Tolerance& tolerance, DType narrow) {
+    const auto narrowed = [&](double e) { return round_to(narrow, e); };
+    if (all_of(expected_, [&](double e) { return same(narrowed(e), rounded(e)); })) return;
+    if (passes(filled(expected_, info_.dtype, narrowed), expected_, tolerance)) {
+      defect("an answer rounded to " + std::string(name(narrow)) + " passes as " +
+             std::string(name(info_.dtype)) + ": the tolerance is too large");
+    }
+  }
+
+  void check_overflow(const Tolerance& tolerance) {
+    const double threshold = overflow_threshold(info_.dtype);
+    const auto near = [&](double e) {
+      const double bound = tolerance.atol + tolerance.rtol * std::abs(e);
+      return std::isfinite(e) && std::isfinite(threshold) &&
+             std::abs(std::abs(e) - threshold) <= bound;
+    };
+    for (std::int64_t i = 0; i < expected_.size(); ++i) {
+      if (!near(expected_.at(i))) continue;
+      defect("expected" + to_text(index_of(i, expected_.shape)) + " = " +
+             short_number(expected_.at(i)) + " lies within its tolerance of where " +
+             std::string(name(info_.dtype)) + " overflows");
+      return;
+    }
+  }
+
+  std::string where_;
+  const OutputInfo& info_;
+  const Tensor& expected_;
+  std::vector<Finding> findings_;
+};
+
+bool is_usable(const Tolerance& tolerance) {
+  return tolerance.atol >= 0 && tolerance.rtol >= 0 && std::isfinite(tolerance.atol) &&
+         std::isfinite(tolerance.rtol);
+}
+
+/// "1, 31 and 32".
+std::string listed(const std::vector<std::string>& items) {
+  if (items.size() < 2) return joined(items);
+  return joined(std::span(items).first(items.size() - 1)) + " and " + items.back();
+}
+
+bool is_prime(std::int64_t n) {
+  if (n < 2) return false;
+  for (std::int64_t divisor = 2; divisor * divisor <= n; ++divisor) {
+    if (n % divisor == 0) return false;
+  }
+  return true;
+}
+
+/// The sizes of the case's axes: those of the named dimensions and of the batch.
+std::set<std::int64_t> sizes_of(const Case& info) {
+  std::set<std::int64_t> sizes(info.binding.batch.begin(), info.binding.batch.end());
+  for (const auto& [dim, size] : info.binding.sizes) sizes.insert(size);
+  for (const auto& input : info.inputs) {
+    if (input) sizes.insert(input->type.shape.begin(), input->type.shape.end());
+  }
+  return sizes;
+}
+
+void hint_types(const Fixture& fixture, std::vector<Finding>& findings) {
+  std::vector<std::string> missing;
+  for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    const bool has = std::ranges::any_of(
+        fixture.cases(), [dtype](const Case& info) { return info.dtype() == dtype; });
+    if (!has) missing.emplace_back(name(dtype));
+  }
+  if (!missing.empty()) findings.push_back({false, "no case in " + listed(missing)});
+}
+
+void hint_batches(const Fixture& fixture, std::vector<Finding>& findings) {
+  const bool has_batch = std::ranges::any_of(fixture.signature().inputs, &TensorSpec::batched);
+  if (!has_batch || fixture.signature().whole_shape()) return;
+  std::set<std::size_t> ranks;
+  bool empty = false;
+  for (const Case& info : fixture.cases()) {
+    ranks.insert(info.binding.batch.size());
+    empty = empty || element_count(info.binding.batch) == 0;
+  }
+  std::vector<std::string> missing;
+  for (const std::size_t rank : {0u, 1u, 3u}) {
+    if (!ranks.contains(rank)) missing.push_back(rank == 0 ? "no" : rank == 1 ? "one" : "three");
+  }
+  if (!missing.empty())
+    findings.push_back({false, "no case with " + listed(missing) + " batch axes"});
+  if (!empty) findings.push_back({false, "no case with an empty batch"});
+}
+
+void hint_sizes(const Fixture& fixture, std::vector<Finding>& findings) {
+  std::set<std::int64_t> sizes;
+  for (const Case& info : fixture.cases()) sizes.merge(sizes_of(info));
+  std::vector<std::string> missing;
+  for (const std::int64_t size : {1, 31, 32, 33, 255, 256, 257}) {
+    if (!sizes.contains(size)) missing.push_back(std::to_string(size));
+  }
+  // 31 and 257 are primes too, but a size of their own in this list.
+  const bool prime = std::ranges::any_of(
+      sizes, [](std::int64_t n) { return is_prime(n) && n != 2 && n != 31 && n != 257; });
+  if (!prime) missing.emplace_back("another prime");
+  if (!missing.empty()) findings.push_back({false, "no axis of size " + listed(missing)});
+}
+
+void hint_texts(const Fixture& fixture, std::vector<Finding>& findings) {
+  std::size_t undescribed = 0, kept = 0;
+  for (const Case& info : fixture.cases()) {
+    if (info.description.empty()) ++undescribed;
+    const bool draws = std::ranges::any_of(
+        info.inputs, [](const auto& input) { return input && !input->draw.empty(); });
+    if (!draws && !info.error) ++kept;
+  }
+  if (undescribed > 0) {
+    findings.push_back({false, counted(undescribed, "case") + " without a description"});
+  }
+  if (kept > 0) {
+    findings.push_back(
+        {false, counted(kept, "case") + " without a draw text: no fresh values can be drawn"});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> lint_case(const Signature& signature, const LoadedCase& loaded) {
+  std::vector<Finding> findings;
+  const Case& info = loaded.info;
+  for (std::size_t i = 0; i < info.outputs.size() && !info.error; ++i) {
+    const OutputInfo& output = info.outputs[i];
+    const std::string where = "case " + info.name + ", output " + signature.outputs[i].name + ": ";
+    if (!output.tolerance) continue;
+    if (!is_usable(*output.tolerance) ||
+        (output.tolerance_tf32 && !is_usable(*output.tolerance_tf32))) {
+      findings.push_back({true, where + "a tolerance is negative or not finite"});
+      continue;
+    }
+    const OutputLint lint(where, output, loaded.expected[i]);
+    std::ranges::move(OutputLint(lint).run(*output.tolerance), std::back_inserter(findings));
+    if (output.tolerance_tf32) {
+      std::ranges::move(OutputLint(lint).run_tf32(*output.tolerance_tf32),
+                        std::back_inserter(findings));
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> lint_coverage(const Fixture& fixture) {
+  std::vector<Finding> findings;
+  hint_types(fixture, findings);
+  hint_batches(fixture, findings);
+  hint_sizes(fixture, findings);
+  hint_texts(fixture, findings);
+  const bool refuses =
+      std::ranges::any_of(fixture.cases(), [](const Case& info) { return info.error.has_value(); });
+  if (!refuses) findings.push_back({false, "no case that must be refused"});
+  return findings;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,22 @@
+// Replay: one case of a fixture through one solution.
+#pragma once
+
+#include "fixture/compare.hpp"
+#include "solution/solution.hpp"
+
+namespace prenorm::harness {
+
+struct ReplayOptions {
+  bool twice = true;  // the same call again must give the same bits: NONDETERMINISTIC
+  bool alone = true;  // is the first row of the batch the same alone? a property, not a failure
+};
+
+/// Runs and judges. `outputs`, if given, receives what the solution returned (empty if nothing).
+///
+/// Never throws for what a solution does. Fills status, message, seconds, outputs, dtype, problem,
+/// case_name, solution and batch_invariant; fixture and repeat are the caller's.
+Result replay(const std::string& problem, const Signature& signature, const LoadedCase& loaded,
+              Solution& solution, const ReplayOptions& options = {},
+              std::vector<Tensor>* outputs = nullptr);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,200 @@
+#include "replay/runner.hpp"
+
+#include "base/error.hpp"
+#include "base/home.hpp"
+#include "base/text.hpp"
+#include "solution/solution.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::int64_t most_elements_emulated = 65536;
+
+/// The command that repeats a file, or one case of it, or that by one solution.
+std::string repeat_line(const File& file, const std::optional<std::string>& case_name,
+                        const std::string& solution, const RunOptions& options) {
+  std::vector<std::string> words{program_name(), "verify", "--fixtures", file.path};
+  if (case_name) words.insert(words.end(), {"--case", *case_name});
+  if (!solution.empty()) words.insert(words.end(), {"--solution", solution});
+  words.insert(words.end(), options.repeat.begin(), options.repeat.end());
+  return shell_line(words);
+}
+
+Result unusable(const File& file, const std::optional<std::string>& case_name,
+                const std::string& why, const RunOptions& options) {
+  Result result;
+  result.fixture = file.path;
+  if (file.fixture) result.problem = file.fixture->problem();
+  result.case_name = case_name;
+  result.status = Status::bad_fixture;
+  result.message = why;
+  result.repeat = repeat_line(file, case_name, "", options);
+  return result;
+}
+
+/// "no function prenorm_x; there are the variants a, b".
+std::string what_is_missing(const std::string& problem, const std::string& function,
+                            Solution& solution) {
+  const std::string& variant = solution.variant();
+  std::string text =
+      "no function prenorm_" + (variant.empty() ? function : function + "__" + variant);
+  const std::vector<std::string> variants = variants_of(problem, solution);
+  if (!variants.empty()) text += "; there are the variants " + joined(variants);
+  return text;
+}
+
+/// A case's data, read or drawn when the first solution needs them.
+class Data {
+ public:
+  Data(const File& file, const Case& info, SolutionPool& pool, const RunOptions& options,
+       const YardstickNames& by)
+      : file_(file), info_(info), pool_(pool), options_(options), by_(by) {}
+
+  const LoadedCase& get() {
+    if (!loaded_) {
+      loaded_ = load_case(*file_.fixture, info_);
+      if (options_.fresh) draw();
+    }
+    return *loaded_;
+  }
+
+ private:
+  void draw() {
+    loaded_ = fresh_case(file_.fixture->problem(), file_.fixture->signature(), *loaded_,
+                         yardsticks(pool_, by_), *options_.fresh);
+  }
+
+  const File& file_;
+  const Case& info_;
+  SolutionPool& pool_;
+  const RunOptions& options_;
+  const YardstickNames& by_;
+  std::optional<LoadedCase> loaded_;
+};
+
+/// One case through one solution. Throws BadFixture, and std::runtime_error where no fresh case
+/// can be made.
+Result replay_case(const File& file, const Case& info, const Column& column, Data& data,
+                   SolutionPool& pool, const RunOptions& options) {
+  const std::string& problem = file.fixture->problem();
+  Result result;
+  std::vector<Tensor> outputs;
+  const auto left_out = [&result](Status status, const std::string& why) {
+    result.status = status;
+    result.message = why;
+  };
+  if (column.skipped) {
+    left_out(Status::skipped, *column.skipped);
+  } else if (column.small_only && info.elements() > most_elements_emulated) {
+    left_out(Status::skipped, "large for the emulator");
+  } else if (Solution& solution = pool.get(column.solution); !solution.load()) {
+    left_out(solution.status(), solution.message());
+  } else {
+    const std::string wanted = column.function.empty() ? problem : column.function;
+    if (solution.function_for(wanted).empty()) {
+      left_out(Status::not_implemented, what_is_missing(problem, wanted, solution));
+    } else {
+      result = replay(wanted, file.fixture->signature(), data.get(), solution, options.replay,
+                      options.keep_outputs ? &outputs : nullptr);
+    }
+  }
+  result.fixture = file.path;
+  result.problem = problem;
+  result.case_name = info.name;
+  result.solution = column.label;
+  result.dtype = name(info.dtype());
+  result.repeat = repeat_line(file, info.name, column.label, options);
+  if (options.keep_outputs && !outputs.empty()) {
+    options.keep_outputs(info, result, std::move(outputs));
+  }
+  return result;
+}
+
+/// Whether a solution is judged by tf32 tolerances.
+bool needs_tf32(const std::vector<Column>& columns, SolutionPool& pool) {
+  return std::ranges::any_of(columns, [&pool](const Column& column) {
+    Solution& solution = pool.get(column.solution);
+    return solution.load() && solution.mode() == "tf32";
+  });
+}
+
+}  // namespace
+
+Solution& SolutionPool::get(const std::string& name) {
+  std::unique_ptr<Solution>& solution = solutions_[name];
+  if (!solution) {
+    try {
+      solution = std::make_unique<Solution>(find_solution(name, options_));
+    } catch (const std::invalid_argument& error) {
+      throw UsageError(error.what() + did_you_mean(name, shipped_solutions()));
+    }
+  }
+  return *solution;
+}
+
+void SolutionPool::take(const std::string& name, SolutionPool& from) {
+  if (this != &from) solutions_[name] = std::move(from.solutions_[name]);
+}
+
+Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names) {
+  const std::vector<std::string> shipped = shipped_solutions();
+  const std::string& tf32 = names.textbook_tf32;
+  const bool none = tf32.empty() || (tf32 == YardstickNames{}.textbook_tf32 &&
+                                     std::ranges::find(shipped, tf32) == shipped.end());
+  return {pool.get(names.textbook), pool.get(names.truth), none ? nullptr : &pool.get(tf32)};
+}
+
+std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options) {
+  std::vector<SolutionPool> pools;
+  for (unsigned i = 0; i < std::max(1u, jobs); ++i) pools.emplace_back(options);
+  return pools;
+}
+
+std::vector<Result> replay_file(const File& file, const std::vector<Column>& columns,
+                                SolutionPool& pool, const RunOptions& options) {
+  if (!file.fixture) return {unusable(file, std::nullopt, file.error, options)};
+  YardstickNames by;
+  if (!options.fresh || !needs_tf32(columns, pool)) by.textbook_tf32.clear();
+  std::vector<Result> results;
+  for (const Case* info : file.cases) {
+    if (info->error && !options.error_cases) continue;
+    Data data(file, *info, pool, options, by);
+    std::vector<Result> of_case;
+    try {
+      for (const Column& column : columns) {
+        of_case.push_back(replay_case(file, *info, column, data, pool, options));
+      }
+    } catch (const UsageError&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      // Neither the file's damage nor a case that cannot be drawn is any solution's fault.
+      of_case = {unusable(file, info->name, error.what(), options)};
+    } catch (const std::bad_alloc&) {
+      of_case = {unusable(file, info->name, "takes more memory than there is", options)};
+    }
+    std::ranges::move(of_case, std::back_inserter(results));
+  }
+  return results;
+}
+
+std::vector<std::string> variants_of(const std::string& problem, Solution& solution) {
+  std::vector<std::string> variants;
+  solution.load();
+  const std::string prefix = problem + "__";
+  for (const std::string& function : solution.functions()) {
+    if (function.starts_with(prefix)) variants.push_back(function.substr(prefix.size()));
+  }
+  return variants;
+}
+
+bool is_collection(Solution& solution) {
+  if (!solution.load() || solution.functions().empty()) return false;
+  return std::ranges::all_of(solution.functions(), [](const std::string& function) {
+    return function.find("__") != std::string::npos;
+  });
+}
+
+}  // namespace prenorm::harness

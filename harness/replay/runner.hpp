@@ -1,0 +1,71 @@
+// Replays cases through several solutions: what `verify`, `mistakes` and `fixtures check` share.
+#pragma once
+
+#include "fixture/selection.hpp"
+#include "replay/fresh.hpp"
+#include "replay/replay.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace prenorm::harness {
+
+/// One column of the table.
+struct Column {
+  std::string label;        // in results: as it was typed
+  std::string solution;     // what find_solution() takes
+  std::string function;     // instead of the problem's own: a variant; empty: the problem's
+  bool small_only = false;  // an emulated solution: no large case
+  /// Why it cannot run here, where that is known before: no worker is asked, no data is read.
+  std::optional<std::string> skipped = std::nullopt;
+};
+
+/// Solutions by name, each with a worker process of its own. One pool a thread.
+class SolutionPool {
+ public:
+  explicit SolutionPool(const Solution::Options& options = {}) : options_(options) {}
+
+  /// Throws UsageError, with the nearest name, for a solution that does not exist.
+  Solution& get(const std::string& name);
+  /// Takes a solution, with its worker, out of another pool.
+  void take(const std::string& name, SolutionPool& from);
+
+ private:
+  Solution::Options options_;
+  std::map<std::string, std::unique_ptr<Solution>> solutions_;
+};
+
+/// The names of the solutions that tolerances come from.
+struct YardstickNames {
+  std::string textbook = "plain", truth = "reference";
+  std::string textbook_tf32 = "plain-tf32";  // empty: no tf32 tolerances
+};
+
+/// The solutions of these names. A home may ship no "plain-tf32": then there is none.
+Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names);
+
+/// A pool for each of that many threads.
+std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options = {});
+
+struct RunOptions {
+  ReplayOptions replay;
+  std::optional<FreshOptions> fresh;  // replay fresh cases instead of the stored values
+  bool error_cases = true;            // also the cases that must be refused
+  std::vector<std::string> repeat;    // options that the line which repeats a case must have too
+  /// Called with what a solution returned for a case, if anything.
+  std::function<void(const Case&, const Result&, std::vector<Tensor>)> keep_outputs;
+};
+
+/// The results of a file's selected cases, in the order of cases, then columns. An unusable
+/// file gives one BAD_FIXTURE without a case; a case whose data are damaged one with it.
+std::vector<Result> replay_file(const File& file, const std::vector<Column>& columns,
+                                SolutionPool& pool, const RunOptions& options);
+
+/// The variants of a problem that a solution exports: "no_eps" of "<problem>__no_eps".
+std::vector<std::string> variants_of(const std::string& problem, Solution& solution);
+
+/// True for a solution that exports nothing but variants: a collection, not a solution.
+bool is_collection(Solution& solution);
+
+}  // namespace prenorm::harness

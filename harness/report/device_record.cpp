@@ -1,0 +1,218 @@
+#include "report/device_record.hpp"
+
+#include "base/home.hpp"
+#include "base/printable.hpp"
+#include "report/report.hpp"
+#include "solution/solution.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// "NVIDIA H200 NVL" becomes "nvidia-h200-nvl": the name of a folder or file.
+std::string slug(const std::string& name) {
+  std::string word;
+  for (const char c : name) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+      word += c;
+    } else if (c >= 'A' && c <= 'Z') {
+      word += static_cast<char>(c - 'A' + 'a');
+    } else if (!word.empty() && word.back() != '-') {
+      word += '-';
+    }
+  }
+  while (word.ends_with('-')) word.pop_back();
+  return word.empty() ? "unnamed" : word;
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+/// The largest of the outputs' errors; nothing where none was compared.
+std::optional<double> largest(const Result& result,
+                              std::optional<double> OutputReport::*const error) {
+  std::optional<double> most;
+  for (const OutputReport& output : result.outputs) {
+    if (output.*error) most = std::max(most.value_or(0), *(output.*error));
+  }
+  return most;
+}
+
+Json to_json(const RecordedCase& recorded) {
+  Json json{{"status", recorded.status}, {"dtype", recorded.dtype}, {"seconds", recorded.seconds}};
+  if (!recorded.message.empty()) json["message"] = recorded.message;
+  // A case that must be refused has no outputs; an infinite error is null, and not PASSED.
+  if (recorded.max_abs_error) json["max_abs_error"] = *recorded.max_abs_error;
+  if (recorded.max_ulp_error) json["max_ulp_error"] = *recorded.max_ulp_error;
+  return json;
+}
+
+RecordedCase case_from(const Json& json) {
+  RecordedCase recorded;
+  recorded.status = json.at("status").get<std::string>();
+  recorded.dtype = json.at("dtype").get<std::string>();
+  recorded.seconds = json.at("seconds").get<double>();
+  recorded.message = json.value("message", "");
+  const auto error = [&json](const char* name) -> std::optional<double> {
+    if (!json.contains(name) || json[name].is_null()) return std::nullopt;
+    return json[name].get<double>();
+  };
+  recorded.max_abs_error = error("max_abs_error");
+  recorded.max_ulp_error = error("max_ulp_error");
+  return recorded;
+}
+
+Json to_json(const Record& record) {
+  Json problems = Json::object();
+  for (const auto& [problem, cases] : record.problems) {
+    Json& of_problem = problems[problem] = Json::object();
+    for (const auto& [name, recorded] : cases) of_problem[name] = to_json(recorded);
+  }
+  return {{"format", "prenorm-device-record"},
+          {"version", 1},
+          {"solution", record.solution},
+          {"sources", record.sources},
+          {"date", record.date},
+          {"program", record.program},
+          {"device",
+           {{"name", record.device.name},
+            {"compute_capability", record.device.compute_capability},
+            {"driver", record.device.driver},
+            {"memory", record.device.memory},
+            {"l2", record.device.l2}}},
+          {"problems", std::move(problems)}};
+}
+
+Record record_from(const Json& json) {
+  if (json.at("format") != "prenorm-device-record" || json.at("version") != 1) {
+    throw std::runtime_error("no device record of version 1");
+  }
+  Record record;
+  json.at("solution").get_to(record.solution);
+  json.at("sources").get_to(record.sources);
+  json.at("date").get_to(record.date);
+  json.at("program").get_to(record.program);
+  const Json& device = json.at("device");
+  device.at("name").get_to(record.device.name);
+  device.at("compute_capability").get_to(record.device.compute_capability);
+  device.at("driver").get_to(record.device.driver);
+  device.at("memory").get_to(record.device.memory);
+  device.at("l2").get_to(record.device.l2);
+  for (const auto& [problem, cases] : json.at("problems").items()) {
+    for (const auto& [name, recorded] : cases.items()) {
+      record.problems[problem][name] = case_from(recorded);
+    }
+  }
+  return record;
+}
+
+/// Throws std::exception.
+Record read_record(const fs::path& path) {
+  std::ifstream file(path);
+  return record_from(Json::parse(file));
+}
+
+/// What an earlier record says of cases that this one has not.
+void keep_earlier(const fs::path& path, Record& record) {
+  try {
+    const Record earlier = read_record(path);
+    if (earlier.sources != record.sources) return;
+    for (const auto& [problem, cases] : earlier.problems) {
+      record.problems[problem].insert(cases.begin(), cases.end());  // none that is there already
+    }
+  } catch (const std::exception&) {  // none, or none that can be read
+  }
+}
+
+}  // namespace
+
+const RecordedCase* Record::find(const std::string& problem, const std::string& case_name) const {
+  const auto cases = problems.find(problem);
+  if (cases == problems.end()) return nullptr;
+  const auto found = cases->second.find(case_name);
+  return found == cases->second.end() ? nullptr : &found->second;
+}
+
+std::string Record::origin() const { return printable("on " + device.name + ", " + date); }
+
+Record make_record(const std::string& solution, const DeviceFacts& device,
+                   const std::string& sources, const std::vector<Result>& results) {
+  Record record;
+  record.solution = solution;
+  record.device = device;
+  record.sources = sources;
+  record.program = "prenorm " + std::string(program_version());
+  record.date = today();
+  for (const Result& result : results) {
+    if (result.solution != solution || !result.case_name) continue;
+    RecordedCase& recorded = record.problems[result.problem][*result.case_name];
+    recorded.status = name(result.status);
+    if (result.status != Status::passed) recorded.message = result.message;
+    recorded.dtype = result.dtype;
+    recorded.seconds = result.seconds;
+    recorded.max_abs_error = largest(result, &OutputReport::max_abs_error);
+    recorded.max_ulp_error = largest(result, &OutputReport::max_ulp_error);
+  }
+  return record;
+}
+
+fs::path write_record(const fs::path& folder, Record record) {
+  const fs::path path = folder / slug(record.device.name) / (slug(record.solution) + ".json");
+  keep_earlier(path, record);
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << to_json(record).dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path.string());
+  return path;
+}
+
+const Record* Records::of(const std::string& solution, const std::string& sources) const {
+  const Record* best = nullptr;
+  const auto rank = [&sources](const Record& record) {
+    return std::tuple(record.sources == sources, record.date);
+  };
+  for (const Record& record : all) {
+    if (record.solution != solution) continue;
+    if (best == nullptr || rank(record) > rank(*best)) best = &record;
+  }
+  return best;
+}
+
+Records read_records(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code absent;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, options, absent)) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  Records records;
+  for (const fs::path& path : paths) {
+    try {
+      records.all.push_back(read_record(path));
+    } catch (const std::exception& error) {
+      records.unreadable.push_back(printable(path.string() + ": " + error.what()));
+    }
+  }
+  std::ranges::stable_sort(records.all, {}, &Record::solution);
+  return records;
+}
+
+fs::path records_folder() { return home() / "share" / "prenorm" / "records"; }
+
+}  // namespace prenorm::harness

@@ -1,0 +1,294 @@
+#include "sandbox/sandbox.hpp"
+
+#include "base/home.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double seconds_to_try = 10;
+/// Open files and sockets of one process.
+constexpr int descriptors = 256;
+constexpr std::size_t shared_memory = 64u << 20;
+
+/// Where programs and libraries lie; what of it is not there is left out.
+const std::array<const char*, 13> system_paths{"/usr",
+                                               "/bin",
+                                               "/sbin",
+                                               "/lib",
+                                               "/lib32",
+                                               "/lib64",
+                                               "/libx32",
+                                               "/nix/store",
+                                               "/etc/alternatives",
+                                               "/etc/ld.so.cache",
+                                               "/etc/ld.so.conf",
+                                               "/etc/ld.so.conf.d",
+                                               "/etc/localtime"};
+
+/// What a process of any language reads of the kernel; for Landlock.
+const std::array<const char*, 9> kernel_paths{
+    "/dev/zero",     "/dev/random", "/dev/urandom",     "/proc/self",         "/proc/cpuinfo",
+    "/proc/meminfo", "/proc/stat",  "/proc/sys/kernel", "/sys/devices/system"};
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+/// Whether `path` is `folder` or lies in it; both as they are written.
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  const auto [end, _] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end() || (std::next(end) == folder.end() && end->empty());
+}
+
+/// bwrap, from where the system has it.
+std::optional<fs::path> bubblewrap() {
+  for (const char* folder : {"/usr/bin", "/usr/local/bin", "/bin"}) {
+    const fs::path path = fs::path(folder) / "bwrap";
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+fs::path door() { return home() / "libexec" / "prenorm" / "prenorm-confine"; }
+
+std::vector<fs::path> devices() {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/dev", error)) {
+    if (entry.path().filename().string().starts_with("nvidia")) found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// A driver elsewhere than where the system has it: a test's.
+std::optional<fs::path> named_driver() {
+  const char* path = std::getenv("PRENORM_CUDA_DRIVER");
+  if (path == nullptr || !is_there(path)) return std::nullopt;
+  return path;
+}
+
+std::vector<fs::path> readable_system() {
+  std::vector<fs::path> paths;
+  std::ranges::copy_if(system_paths, std::back_inserter(paths), is_there);
+  return paths;
+}
+
+/// Nothing of the instructor's, and the same on every machine.
+std::vector<std::string> clean_environment(const fs::path& scratch) {
+  std::vector<std::string> variables{"PATH=/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
+                                     "LANG=C.UTF-8",
+                                     "USER=nobody",
+                                     "LOGNAME=nobody",
+                                     "HOME=" + scratch.string(),
+                                     "TMPDIR=" + scratch.string(),
+                                     "OMP_NUM_THREADS=1",
+                                     "OPENBLAS_NUM_THREADS=1",
+                                     "MKL_NUM_THREADS=1",
+                                     "OMP_WAIT_POLICY=passive",
+                                     "PYTHONDONTWRITEBYTECODE=1"};
+  // Of tests: a driver without a device behind it, and how a sanitizer takes guard pages.
+  for (const char* name : {"PRENORM_CUDA_DRIVER", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + "=" + value);
+  }
+  return variables;
+}
+
+void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {
+  words.insert(words.end(), more);
+}
+
+/// What prenorm-confine is told in both kinds of sandbox.
+std::vector<std::string> limit_words(const Sandbox& sandbox) {
+  std::vector<std::string> words{"--descriptors", std::to_string(descriptors)};
+  const auto add = [&words](const char* option, std::size_t value) {
+    if (value > 0) append(words, {option, std::to_string(value)});
+  };
+  add("--cpu", static_cast<std::size_t>(std::ceil(sandbox.cpu_seconds)));
+  add("--file-size", sandbox.scratch);
+  // Without a user namespace that limit would count all processes of the user.
+  if (sandbox.kind == SandboxKind::bubblewrap) add("--tasks", sandbox.processes);
+  if (sandbox.devices) words.emplace_back("--with-device");
+  return words;
+}
+
+/// bwrap ... -- prenorm-confine ... -- program ...
+Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sandbox) {
+  const auto program = bubblewrap();
+  if (!program) throw std::runtime_error("bwrap is missing (Debian: bubblewrap)");
+  Process::Command command;
+  command.program = *program;
+  command.wrapper = true;
+  command.environment = clean_environment("/tmp");
+  std::vector<std::string>& words = command.arguments;
+  append(words, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net",
+                 "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session",
+                 "--uid", "65534", "--gid", "65534", "--hostname", "sandbox"});
+  for (const fs::path& path : readable_system()) {
+    if (fs::is_symlink(path)) {  // /lib -> usr/lib
+      append(words, {"--symlink", fs::read_symlink(path).string(), path.string()});
+    } else {
+      append(words, {"--ro-bind", path.string(), path.string()});
+    }
+  }
+  const std::string scratch = std::to_string(sandbox.scratch);
+  append(words, {"--proc", "/proc", "--dev", "/dev"});
+  append(words, {"--size", std::to_string(shared_memory), "--tmpfs", "/dev/shm"});
+  if (sandbox.devices) {
+    for (const fs::path& path : devices()) {
+      append(words, {"--dev-bind", path.string(), path.string()});
+    }
+    // The CUDA runtime finds devices there.
+    append(words, {"--ro-bind-try", "/sys", "/sys"});
+  }
+  append(words, {"--remount-ro", "/dev"});
+  if (sandbox.scratch > 0) append(words, {"--size", scratch});
+  append(words, {"--tmpfs", "/tmp"});
+  std::vector<fs::path> readable = sandbox.readable;
+  readable.push_back(door());
+  if (const auto driver = named_driver()) readable.push_back(*driver);
+  for (const fs::path& path : readable) append(words, {"--ro-bind", path.string(), path.string()});
+  // Only where something that is bound would show them: bwrap would make the folder else.
+  for (const fs::path& path : sandbox.hidden) {
+    const auto shows = [&path](const fs::path& bound) { return lies_in(path, bound); };
+    if (is_there(path) &&
+        (std::ranges::any_of(sandbox.readable, shows) || shows("/usr") || shows("/nix/store"))) {
+      append(words, {"--perms", "0000", "--tmpfs", path.string()});
+    }
+  }
+  append(words, {"--remount-ro", "/", "--chdir", "/tmp", "--", door().string()});
+  const std::vector<std::string> limits = limit_words(sandbox);
+  words.insert(words.end(), limits.begin(), limits.end());
+  append(words, {"--", what.program.string()});
+  return command;
+}
+
+/// The paths that together are `path` without what is hidden in it.
+void add_readable(const fs::path& path, const std::vector<fs::path>& hidden,
+                  std::vector<std::string>& words) {
+  const auto is_in = [&path](const fs::path& each) { return lies_in(each, path); };
+  const auto covers = [&path](const fs::path& each) { return lies_in(path, each); };
+  if (std::ranges::any_of(hidden, covers)) return;
+  if (std::ranges::none_of(hidden,
+                           [&](const fs::path& each) { return is_in(each) && is_there(each); })) {
+    return append(words, {"--read", path.string()});
+  }
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    // A link would be followed, past what is hidden.
+    if (!entry.is_symlink(error)) add_readable(entry.path(), hidden, words);
+  }
+}
+
+/// prenorm-confine ... -- program ...
+Process::Command by_process(const Process::Command& what, const Sandbox& sandbox) {
+  Process::Command command;
+  command.program = door();
+  const char* temporary = std::getenv("TMPDIR");
+  const fs::path scratch =
+      sandbox.folder.empty() ? fs::path(temporary == nullptr ? "/tmp" : temporary) : sandbox.folder;
+  command.environment = clean_environment(scratch);
+  command.arguments = limit_words(sandbox);
+  std::vector<std::string>& words = command.arguments;
+  append(words, {"--alone"});
+  std::vector<fs::path> readable = readable_system();
+  readable.insert(readable.end(), sandbox.readable.begin(), sandbox.readable.end());
+  if (const auto driver = named_driver()) readable.push_back(*driver);
+  for (const fs::path& path : readable) {
+    if (!fs::is_symlink(path)) add_readable(path, sandbox.hidden, words);
+  }
+  for (const char* path : kernel_paths) {
+    if (is_there(path)) append(words, {"--read", path});
+  }
+  append(words, {"--device", "/dev/null"});
+  if (sandbox.devices) {
+    for (const fs::path& path : devices()) append(words, {"--device", path.string()});
+  }
+  if (!sandbox.folder.empty()) append(words, {"--write", sandbox.folder.string()});
+  append(words, {"--", what.program.string()});
+  return command;
+}
+
+/// Starts a program that ends at once in that sandbox.
+std::optional<std::string> try_out(SandboxKind kind) {
+  try {
+    Sandbox sandbox;
+    sandbox.kind = kind;
+    Process::Command nothing;
+    nothing.program = "/bin/true";
+    Process process(confined(nothing, sandbox));
+    char byte = 0;
+    process.receive(&byte, 1, deadline_in(seconds_to_try));
+    return "it wrote to its socket";
+  } catch (const ProcessEnded& end) {
+    const std::string how = end.what();
+    return how == "exit code 0" ? std::nullopt : std::optional(how);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+std::size_t most_tasks() {
+  return std::max<std::size_t>(256, 4 * std::size_t{std::thread::hardware_concurrency()});
+}
+
+std::string_view name(SandboxKind kind) {
+  switch (kind) {
+    case SandboxKind::none: return "none";
+    case SandboxKind::process: return "process";
+    case SandboxKind::bubblewrap: return "bubblewrap";
+  }
+  return "?";
+}
+
+std::optional<std::string> unavailable(SandboxKind kind) {
+  if (kind == SandboxKind::none) return std::nullopt;
+  static std::mutex mutex;
+  static std::map<SandboxKind, std::optional<std::string>> known;
+  const std::lock_guard lock(mutex);
+  auto found = known.find(kind);
+  if (found == known.end()) found = known.emplace(kind, try_out(kind)).first;
+  return found->second;
+}
+
+bool has_devices() { return !devices().empty() || std::getenv("PRENORM_CUDA_DRIVER") != nullptr; }
+
+Process::Command confined(const Process::Command& what, const Sandbox& given) {
+  Sandbox sandbox = given;
+  for (fs::path& path : sandbox.hidden) {  // what is compared with them has no links in it
+    std::error_code ignored;
+    path = fs::weakly_canonical(path, ignored);
+  }
+  if (sandbox.kind == SandboxKind::none) {
+    Process::Command command = what;
+    if (!sandbox.folder.empty()) command.environment = clean_environment(sandbox.folder);
+    return command;
+  }
+  for (const fs::path& path : sandbox.readable) {
+    if (!is_there(path)) throw std::runtime_error("no such file: " + path.string());
+  }
+  Process::Command command = sandbox.kind == SandboxKind::bubblewrap ? in_bubblewrap(what, sandbox)
+                                                                     : by_process(what, sandbox);
+  command.arguments.insert(command.arguments.end(), what.arguments.begin(), what.arguments.end());
+  command.limits = what.limits;
+  command.limits.resident = sandbox.memory;
+  command.limits.tasks = sandbox.processes;
+  return command;
+}
+
+}  // namespace prenorm::harness

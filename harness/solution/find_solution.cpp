@@ -1,0 +1,92 @@
+// Which library a name on the command line means.
+#include "base/home.hpp"
+#include "solution/solution.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view prefix = "libprenorm_", suffix = ".so", absent = ".absent";
+
+fs::path shipped_folder() { return home() / "lib" / "prenorm"; }
+
+/// The library, or the file that says why it was not built; empty where there is neither.
+fs::path shipped_file(const std::string& name) {
+  std::error_code ignored;
+  for (const std::string& file :
+       {std::string(prefix) + name + std::string(suffix), name + std::string(absent)}) {
+    if (fs::exists(shipped_folder() / file, ignored)) return shipped_folder() / file;
+  }
+  return {};
+}
+
+std::string shipped_names() {
+  std::string text;
+  for (const std::string& name : shipped_solutions()) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none (in " + shipped_folder().string() + ")" : text;
+}
+
+/// lib.so, lib.so.1, lib.so.1.2.
+bool is_library_name(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') {
+    const std::size_t end = name.find_last_not_of("0123456789");
+    if (end == name.npos || name[end] != '.') return false;
+    name = name.substr(0, end);
+  }
+  return name.ends_with(suffix);
+}
+
+Solution from_path(const std::string& label, const fs::path& library, const std::string& variant,
+                   const Solution::Options& options) {
+  std::error_code ignored;
+  if (!fs::exists(library, ignored)) {
+    throw std::invalid_argument("solution " + label + ": no such file: " + library.string());
+  }
+  return {label, library, variant, options};
+}
+
+}  // namespace
+
+std::vector<std::string> shipped_solutions() {
+  std::vector<std::string> names;
+  std::error_code no_folder;
+  for (const fs::directory_entry& entry : fs::directory_iterator(shipped_folder(), no_folder)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with(prefix) && file.ends_with(suffix)) {
+      names.push_back(file.substr(prefix.size(), file.size() - prefix.size() - suffix.size()));
+    } else if (file.ends_with(absent) && file.size() > absent.size()) {
+      names.push_back(file.substr(0, file.size() - absent.size()));
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+Solution find_solution(const std::string& name, const Solution::Options& options) {
+  std::error_code ignored;
+  if (is_library_name(name)) return from_path(name, name, "", options);
+  const std::size_t last = name.rfind('/');
+  if (last != std::string::npos && is_library_name(std::string_view(name).substr(0, last))) {
+    return from_path(name, name.substr(0, last), name.substr(last + 1), options);
+  }
+  const std::size_t slash = name.find('/');
+  if (slash != std::string::npos && fs::is_regular_file(name, ignored)) {
+    return from_path(name, name, "", options);
+  }
+  const std::string shipped = name.substr(0, slash);
+  const std::string variant = slash == std::string::npos ? "" : name.substr(slash + 1);
+  const bool plain_name = !shipped.empty() && shipped != "." && shipped != ".." &&
+                          variant.find('/') == std::string::npos;
+  if (const fs::path file = plain_name ? shipped_file(shipped) : fs::path(); !file.empty()) {
+    return {name, file, variant, options};
+  }
+  throw std::invalid_argument("no solution " + name + ": shipped are " + shipped_names() +
+                              "; or give the path of a library (lib.so, lib.so/variant)");
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,47 @@
+// A solution's library, loaded into this process: the worker's, or the program's own for a
+// debugger.
+#pragma once
+
+#include "solution/device.hpp"
+#include "solution/worker_protocol.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace prenorm::harness {
+
+/// A library that is none, that lacks what every solution exports, or has another ABI.
+struct CannotLoad : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Never unloaded: what it has started (threads, handlers) may outlive any use of it.
+class Library {
+ public:
+  /// Loads, and asks what every solution must say. Throws CannotLoad.
+  explicit Library(const std::filesystem::path& path);
+
+  /// Opens the device that the library asked for; where there is none, the description says why.
+  /// Throws CannotLoad where there is one, but not the toolkit's library that this one needs.
+  /// A step of its own: it may take more memory than a library's loading is allowed.
+  void open_device();
+
+  const protocol::Loaded& description() const { return description_; }
+
+  /// Calls the function with the buffers in `memory`, on the device; exceptions become part of the
+  /// answer. Only after open_device() has found one.
+  protocol::Returned call(const protocol::CallMessage& message, const GuardedMemory& memory) const;
+
+  /// What the device can copy at best.
+  protocol::CopyBandwidth copy_bandwidth() const;
+
+ private:
+  void* handle_ = nullptr;
+  std::string missing_;  // what the loader said where there is no handle
+  protocol::Loaded description_;
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace prenorm::harness

@@ -1,0 +1,366 @@
+#include "solution/solution.hpp"
+
+#include "base/home.hpp"
+#include "base/printable.hpp"
+#include "base/process.hpp"
+#include "solution/guarded_call.hpp"
+#include "solution/library.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <prenorm/prenorm.h>
+#include <random>
+#include <sys/wait.h>
+#include <utility>
+
+namespace prenorm::harness {
+namespace {
+
+/// Of a file that stands for a library that was not built.
+constexpr std::string_view absent_suffix = ".absent";
+
+/// What the worker said instead of an answer.
+struct Faulted {
+  protocol::Fault fault;
+};
+
+/// The talk with a worker: one process, one message out, one in.
+class Connection {
+ public:
+  explicit Connection(const Process::Command& worker) : process_(worker) {}
+
+  /// False where the process has ended since its last answer, or has spoken without being asked:
+  /// what it says next would be taken for an answer to another call.
+  bool alive() const {
+    if (process_.has_spoken()) return false;
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           info.si_pid == 0;
+  }
+
+  /// Sends and waits for the answer's payload, which must be of one of two kinds.
+  ///
+  /// Throws Faulted, protocol::Malformed, and what Process does.
+  std::pair<protocol::Kind, std::string> ask(const std::string& message, int descriptor,
+                                             Process::Deadline deadline) {
+    process_.send(message.data(), message.size(), descriptor, deadline);
+    protocol::Header header;
+    process_.receive(&header, sizeof header, deadline);
+    if (header.bytes > protocol::largest_message) {
+      throw protocol::Malformed("an answer is too long");
+    }
+    std::string payload(header.bytes, '\0');
+    process_.receive(payload.data(), payload.size(), deadline);
+    const auto kind = static_cast<protocol::Kind>(header.kind);
+    if (kind == protocol::Kind::fault) throw Faulted{protocol::decode_fault(payload)};
+    return {kind, std::move(payload)};
+  }
+
+ private:
+  Process process_;
+};
+
+double seconds_to_load(const RunLimits& limits) {
+  return limits.loading > 0 ? limits.loading : limits.seconds;
+}
+
+/// The worker for libraries.
+Process::Command shipped_worker() {
+  Process::Command command;
+  command.program = home() / "libexec" / "prenorm" / "prenorm-worker";
+  return command;
+}
+
+/// What the death of the worker's process means.
+Outcome judge(const ProcessEnded& end) {
+  const std::string_view text = end.what();
+  const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
+  Outcome outcome;
+  outcome.status = Status::runtime_error;
+  if (text.starts_with("killed by SIGKILL")) {
+    // Nobody but the kernel has a reason to send it: the worker asks to be the first to go.
+    outcome.status = Status::out_of_memory;
+    outcome.message = "killed by SIGKILL, as the kernel does where memory runs out";
+    return outcome;
+  }
+  if (text.starts_with("killed by SIGSYS")) {
+    outcome.status = Status::sandbox_violation;
+    outcome.message = "made a system call that the sandbox forbids (killed by SIGSYS)";
+    return outcome;
+  }
+  if (text.starts_with("killed by SIGXCPU")) {
+    outcome.status = Status::timeout;
+    outcome.message = "took more processor time than the limit allows (killed by SIGXCPU)";
+    return outcome;
+  }
+  if (text.starts_with("killed by SIGXFSZ")) {
+    outcome.status = Status::sandbox_violation;
+    outcome.message = "wrote more to a file than the limit allows (killed by SIGXFSZ)";
+    return outcome;
+  }
+  if (says("std::bad_alloc") || says("AddressSanitizer: out of memory") ||
+      says("AddressSanitizer: allocation-size-too-big") ||
+      says("AddressSanitizer: out-of-memory")) {
+    outcome.status = Status::out_of_memory;
+  }
+  const bool exited = text.starts_with("exit code");
+  outcome.message = (exited ? "ended its process: " : "") + printable(text);
+  return outcome;
+}
+
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= 200 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+}  // namespace
+
+/// The library's side of a Solution: a process, or in this one.
+struct Solution::Worker {
+  bool tried = false, accepted = false;
+  Status status = Status::passed;  // load_error or skipped where it cannot be used
+  std::string message;
+  std::string mode, sources;
+  bool on_device = false;
+  std::optional<DeviceFacts> facts;
+  std::set<std::string> functions;
+
+  std::unique_ptr<Connection> connection;  // none before the first load and after a crash
+  std::unique_ptr<Library> library;        // where in_process
+  std::uint64_t calls = 0;
+  std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
+
+  bool running() const { return library || (connection && connection->alive()); }
+
+  /// Loads, or loads again; a failure stays.
+  bool start(const std::filesystem::path& path, const Options& options) {
+    tried = true;
+    if (path.extension() == absent_suffix) {
+      explain_absence(path);
+      return false;
+    }
+    try {
+      accept(options.in_process ? load_here(path) : load_in_process(path, options), options);
+    } catch (const Faulted& faulted) {
+      const bool bus = faulted.fault.signal == SIGBUS;
+      fail(std::string("killed by ") + (bus ? "SIGBUS" : "SIGSEGV") + " while loading");
+    } catch (const ProcessEnded& end) {
+      const std::string how = end.what();
+      fail(
+          (how.starts_with("exit code") ? "ended its process while loading: " : "while loading: ") +
+          how);
+      if (how.starts_with("killed by SIGSYS")) status = Status::sandbox_violation;
+    } catch (const ProcessTimeout&) {
+      fail("did not load within " + seconds_text(seconds_to_load(options.limits)));
+    } catch (const std::exception& error) {  // CannotLoad, Malformed, no such worker
+      fail(error.what());
+    }
+    return status == Status::passed;
+  }
+
+  /// The file says why this build has no such library, and which sources and functions it would
+  /// have had.
+  void explain_absence(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::getline(file, message);
+    std::getline(file, sources);
+    message = message.empty() ? "not built" : printable(message);
+    sources = printable(sources);
+    for (std::string function; std::getline(file, function);) functions.insert(printable(function));
+    on_device = true;  // what runs on the host is always built
+    status = Status::skipped;
+  }
+
+  void fail(const std::string& why) {
+    connection.reset();
+    status = Status::load_error;
+    message = printable(why);
+  }
+
+  protocol::Loaded load_here(const std::filesystem::path& path) {
+    if (!library) {
+      library = std::make_unique<Library>(path);
+      library->open_device();
+    }
+    return library->description();
+  }
+
+  protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
+    const RunLimits& limits = options.limits;
+    connection = std::make_unique<Connection>(options.worker.value_or(shipped_worker()));
+    const protocol::Load request{limits.bytes, std::filesystem::absolute(path).string()};
+    const auto [kind, payload] =
+        connection->ask(encode(request), -1, deadline_in(seconds_to_load(limits)));
+    if (kind == protocol::Kind::load_failed) {
+      throw CannotLoad(protocol::decode_load_failed(payload).reason);
+    }
+    if (kind != protocol::Kind::loaded)
+      throw protocol::Malformed("the worker answered out of turn");
+    return protocol::decode_loaded(payload);
+  }
+
+  void accept(const protocol::Loaded& loaded, const Options& options) {
+    if (loaded.abi != PRENORM_ABI) {
+      return fail("ABI " + std::to_string(loaded.abi) + ", wanted " + std::to_string(PRENORM_ABI));
+    }
+    if (!loaded.mode.empty() && loaded.mode != "tf32") {
+      return fail("prenorm_mode says \"" + loaded.mode + "\", wanted \"tf32\" or no such function");
+    }
+    if (loaded.mode == "tf32" && !options.tf32) {
+      return fail("says that it computes in tf32, which is for solutions on a device");
+    }
+    const bool device = loaded.device != kDLCPU;
+    if (accepted && (mode != loaded.mode || on_device != device)) {
+      return fail("says another mode or device than when it was loaded first");
+    }
+    accepted = true;
+    mode = loaded.mode;
+    sources = printable(loaded.sources);
+    on_device = device;
+    facts = loaded.facts;
+    functions.clear();
+    std::ranges::copy_if(loaded.functions, std::inserter(functions, functions.end()), is_name);
+    if (!loaded.unavailable.empty()) {
+      connection.reset();
+      status = Status::skipped;
+      message = printable(loaded.unavailable);
+    }
+  }
+
+  Outcome call(const Call& call, const Options& options) {
+    const GuardedCall guarded(call, ++calls, random);
+    if (options.in_process) {
+      const GuardedMemory memory(guarded.message().layout(), guarded.arena().descriptor());
+      return guarded.judge(library->call(guarded.message(), memory));
+    }
+    Outcome outcome;
+    try {
+      const auto asked = std::chrono::steady_clock::now();
+      const auto [kind, payload] =
+          connection->ask(encode(guarded.message()), guarded.arena().descriptor(),
+                          deadline_in(options.limits.seconds));
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - asked;
+      if (kind != protocol::Kind::returned) {
+        throw protocol::Malformed("the worker answered out of turn");
+      }
+      const protocol::Returned answer = protocol::decode_returned(payload);
+      if (answer.how == protocol::Returned::How::device_failed) {
+        connection.reset();  // with this process the device has done
+      }
+      if (answer.number != guarded.message().number) {
+        throw protocol::Malformed("the worker answered another call");
+      }
+      outcome = guarded.judge(answer);
+      // Whatever clock the worker has: it cannot have taken longer than it was waited for.
+      outcome.seconds = std::min(outcome.seconds, waited.count());
+      return outcome;
+    } catch (const Faulted& faulted) {
+      outcome = guarded.judge(faulted.fault);
+    } catch (const ProcessEnded& end) {
+      outcome = judge(end);
+    } catch (const ProcessOverLimit& over) {
+      outcome.status = over.memory ? Status::out_of_memory : Status::sandbox_violation;
+      outcome.message = over.what();
+    } catch (const ProcessTimeout&) {
+      outcome.status = Status::timeout;
+      outcome.message = "no answer within " + seconds_text(options.limits.seconds);
+    } catch (const std::bad_alloc&) {
+      connection.reset();
+      throw;
+    } catch (const std::exception& error) {  // Malformed; a socket that fails
+      outcome.status = Status::runtime_error;
+      outcome.message = printable(error.what());
+    }
+    connection.reset();  // the next call has a fresh one
+    return outcome;
+  }
+
+  std::optional<double> copy_bandwidth(const Options& options);
+};
+
+/// What a large copy reaches; nothing where the worker does not answer with a number.
+std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
+  double measured = 0;
+  try {
+    if (options.in_process) {
+      measured = library->copy_bandwidth().bytes_per_second;
+    } else {
+      const auto [kind, payload] =
+          connection->ask(protocol::encode_measure_copy(), -1, deadline_in(options.limits.seconds));
+      if (kind != protocol::Kind::copy_bandwidth) throw protocol::Malformed("out of turn");
+      measured = protocol::decode_copy_bandwidth(payload).bytes_per_second;
+    }
+  } catch (const Faulted&) {
+    connection.reset();
+  } catch (const std::exception&) {
+    connection.reset();  // the next call has a fresh one
+  }
+  if (std::isfinite(measured) && measured > 0) return measured;
+  return std::nullopt;
+}
+
+Solution::Solution(std::string label, std::filesystem::path library, std::string variant,
+                   const Options& options)
+    : label_(std::move(label)),
+      library_(std::move(library)),
+      variant_(std::move(variant)),
+      options_(options),
+      worker_(std::make_unique<Worker>()) {}
+Solution::~Solution() = default;
+Solution::Solution(Solution&&) noexcept = default;
+Solution& Solution::operator=(Solution&&) noexcept = default;
+
+bool Solution::load() {
+  if (!worker_->tried) worker_->start(library_, options_);
+  return worker_->status == Status::passed;
+}
+
+Status Solution::status() const { return worker_->status; }
+const std::string& Solution::message() const { return worker_->message; }
+const std::string& Solution::mode() const { return worker_->mode; }
+
+const std::string& Solution::sources() const { return worker_->sources; }
+bool Solution::on_device() const { return worker_->on_device; }
+const std::optional<DeviceFacts>& Solution::device_facts() const { return worker_->facts; }
+
+std::optional<double> Solution::copy_bandwidth() {
+  if (!load() || (!worker_->running() && !worker_->start(library_, options_))) return std::nullopt;
+  return worker_->copy_bandwidth(options_);
+}
+
+const std::set<std::string>& Solution::functions() {
+  load();
+  return worker_->functions;
+}
+
+std::string Solution::function_for(const std::string& problem) {
+  const std::string function = variant_.empty() ? problem : problem + "__" + variant_;
+  return functions().contains(function) ? function : "";
+}
+
+Outcome Solution::call(const Call& call) {
+  Outcome outcome;
+  if (!load() || (!worker_->running() && !worker_->start(library_, options_))) {
+    outcome.status = status();
+    outcome.message = message();
+  } else if (!functions().contains(call.function)) {
+    outcome.status = Status::not_implemented;
+    outcome.message = "no function prenorm_" + call.function;
+  } else {
+    try {
+      return worker_->call(call, options_);
+    } catch (const std::bad_alloc&) {
+      outcome.status = Status::out_of_memory;
+      outcome.message = "no memory for the tensors of the call";
+    }
+  }
+  return outcome;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,116 @@
+// Solutions: shared libraries, run in a worker process (worker.cpp) that never sees the truth.
+#pragma once
+
+#include "base/process.hpp"
+#include "fixture/fixture.hpp"
+#include "fixture/verdict.hpp"
+#include "solution/device.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+/// One call of one exported function.
+struct Call {
+  std::string function;                  // "rmsnorm" or "rmsnorm__no_eps": without prenorm_
+  std::vector<const Tensor*> inputs;     // in signature order; nullptr: absent
+  std::vector<Scalar> scalars;           // in signature order
+  std::vector<TensorType> outputs;       // in signature order
+  const Signature* signature = nullptr;  // names the tensors in messages; else "input 1"
+  /// For a measurement: the caches hold nothing of the tensors when the call begins, and a device
+  /// is kept busy until the host has come to the call, so that launches cost no time.
+  bool timed = false;
+};
+
+/// What came of it. `status` is passed where the call returned 0 and broke no rule.
+struct Outcome {
+  Status status = Status::passed;
+  std::string message;
+  bool refused = false;  // the function itself returned an error, and broke no rule by it
+  double seconds = 0;    // of the function alone; on a device between two events of its stream
+  std::vector<Tensor> outputs;
+};
+
+struct RunLimits {
+  double seconds = 60;             // for one call
+  std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
+                                   // none. Not for a device's solution: worker.cpp says why
+  double loading = 0;              // seconds for loading; 0: as for one call
+};
+
+/// A library in its worker process. The worker starts when it is first needed, and again after a
+/// crash; libraries are loaded nowhere else (unless in_process, for a debugger).
+class Solution {
+ public:
+  struct Options {
+    bool in_process = false;
+    RunLimits limits;
+    /// Starts the worker; nothing: the shipped one for libraries, not confined.
+    std::optional<Process::Command> worker = std::nullopt;
+    bool tf32 = true;  // false: a library that says that it computes in tf32 is a LOAD_ERROR
+  };
+
+  /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so".
+  Solution(std::string label, std::filesystem::path library, std::string variant,
+           const Options& options);
+  ~Solution();
+  Solution(Solution&&) noexcept;
+  Solution& operator=(Solution&&) noexcept;
+
+  const std::string& label() const { return label_; }
+  const std::string& variant() const { return variant_; }
+  const std::filesystem::path& library() const { return library_; }
+
+  /// Starts the worker and loads the library if that has not been done. False: it cannot be used
+  /// here; status() and message() then say LOAD_ERROR, or SKIPPED with the reason (no device).
+  bool load();
+  Status status() const;
+  const std::string& message() const;
+  /// "tf32", or empty.
+  const std::string& mode() const;
+  /// What prenorm_sources says: a digest of the sources that were compiled; or empty.
+  const std::string& sources() const;
+  /// The solution takes tensors of a device, or would, had it been built. Known after load(), also
+  /// where that gave false for want of the device.
+  bool on_device() const;
+  /// Its device, after load(); nothing for the CPU and where there is no device.
+  const std::optional<DeviceFacts>& device_facts() const;
+  /// Bytes read and written in a second by a large copy where the solution's tensors lie: the
+  /// device's memory, or the host's by all threads; the median of 20, or fewer. Measured at each
+  /// call of this. Nothing where the solution cannot be used, or there is no room.
+  std::optional<double> copy_bandwidth();
+  /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps". Known of one that was
+  /// left out as well.
+  const std::set<std::string>& functions();
+  /// The function for a problem: with the variant where this solution has one; empty if absent.
+  std::string function_for(const std::string& problem);
+
+  /// Copies the inputs into fresh guarded buffers, poisons the outputs, calls, checks that inputs
+  /// are unchanged, the canaries intact and every output element written.
+  Outcome call(const Call& call);
+
+ private:
+  struct Worker;
+  std::string label_;
+  std::filesystem::path library_;
+  std::string variant_;
+  Options options_;
+  std::unique_ptr<Worker> worker_;
+};
+
+/// Finds what `--solution NAME|PATH` means: a shipped name ("reference", "mistakes/no_eps") in the
+/// solutions' folder, or the path of a library, with /variant behind it. Throws
+/// std::invalid_argument with a message that lists the shipped names.
+Solution find_solution(const std::string& name, const Solution::Options& options);
+
+/// The names of the solutions in the shipped folder, sorted. Among them are those that this build
+/// left out: NAME.absent, whose first line is the reason, whose second is prenorm_sources' text,
+/// and whose others are the functions() that it would have. Such a solution is SKIPPED with the
+/// reason, and takes no worker.
+std::vector<std::string> shipped_solutions();
+
+}  // namespace prenorm::harness

@@ -1,0 +1,137 @@
+// What the judging program and a worker say to each other, byte by byte: worker_protocol.md.
+#pragma once
+
+#include "fixture/signature.hpp"
+#include "solution/arena.hpp"
+#include "solution/device.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prenorm::harness::protocol {
+
+/// Of the messages' format; both sides name it when they first speak.
+constexpr std::uint32_t version = 3;
+/// Bytes that a message's payload may have.
+constexpr std::size_t largest_message = 1 << 20;
+
+/// A message that is cut short, too long, or means nothing.
+struct Malformed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Kind : std::uint32_t {
+  load = 1,
+  call = 2,
+  measure_copy = 3,
+  loaded = 101,
+  load_failed = 102,
+  returned = 103,
+  fault = 104,
+  copy_bandwidth = 105
+};
+
+/// What every message begins with.
+struct Header {
+  std::uint32_t kind = 0;
+  std::uint32_t bytes = 0;  // of the payload that follows
+};
+static_assert(sizeof(Header) == 8);
+
+struct Load {
+  std::uint64_t memory = 0;  // bytes of address space beyond what the worker has; 0: no limit
+  std::string library;
+};
+
+struct Argument {
+  TensorType type;
+  Region region;
+};
+
+struct CallMessage {
+  std::uint64_t number = 0;  // counts from 1; the answer bears it too
+  std::string function;      // without prenorm_
+  std::uint64_t span = 0;    // of addresses to reserve
+  std::vector<std::optional<Argument>> inputs;
+  std::vector<Scalar> scalars;
+  std::vector<Argument> outputs;
+  Region error;        // the buffer for an error message
+  bool timed = false;  // empty the caches before it
+
+  /// All regions: the inputs' that are there, the outputs', the error message's.
+  Layout layout() const;
+};
+
+struct Loaded {
+  std::int32_t abi = 0;
+  std::int32_t device = 0;  // a DLDeviceType
+  std::string unavailable;  // why this machine cannot run it: "no CUDA device"; else empty
+  std::string mode;         // what prenorm_mode says; else empty
+  std::vector<std::string> functions;
+  std::string sources;               // what prenorm_sources says; else empty
+  std::optional<DeviceFacts> facts;  // of the device, unless it is the host
+};
+
+struct LoadFailed {
+  std::string reason;
+};
+
+struct Returned {
+  enum class How : std::uint8_t {
+    returned,
+    threw,
+    out_of_memory,
+    absent,
+    device_failed,
+    other_shape,  // than the output's; of a solution that makes its own outputs
+    other_dtype
+  };
+  std::uint64_t number = 0;
+  How how = How::returned;
+  std::int32_t code = 0;  // what the function returned
+  double seconds = 0;     // of the function alone
+  std::string what;       // of the exception, or of the device's failure
+};
+
+/// Bytes read and written in a second by a large copy where the solution's tensors lie.
+struct CopyBandwidth {
+  double bytes_per_second = 0;  // 0: it could not be measured
+};
+
+/// The last word of a worker whose process hit an address that it may not use. Plain bytes without
+/// padding: sent from a signal handler.
+struct Fault {
+  Header header;
+  std::uint64_t number = 0;  // of the call; 0: outside of any
+  std::uint64_t address = 0;
+  std::uint64_t base = 0;  // where the call's stretch of addresses begins; 0: none
+  std::int32_t signal = 0;
+  std::int32_t reserved = 0;
+};
+static_assert(sizeof(Fault) == 40);
+
+/// Whole messages, header included.
+std::string encode(const Load& message);
+std::string encode(const CallMessage& message);
+std::string encode(const Loaded& message);
+std::string encode(const LoadFailed& message);
+std::string encode(const Returned& message);
+std::string encode(const CopyBandwidth& message);
+/// A message without a payload.
+std::string encode_measure_copy();
+
+/// Payloads; throw Malformed.
+Load decode_load(std::string_view payload);
+CallMessage decode_call(std::string_view payload);
+Loaded decode_loaded(std::string_view payload);
+LoadFailed decode_load_failed(std::string_view payload);
+Returned decode_returned(std::string_view payload);
+Fault decode_fault(std::string_view payload);
+CopyBandwidth decode_copy_bandwidth(std::string_view payload);
+
+}  // namespace prenorm::harness::protocol
