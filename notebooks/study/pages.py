@@ -1,8 +1,6 @@
 """What the pages of the study hold: executed notebooks, code, and what the harness says of it."""
 
 import concurrent.futures
-import functools
-import json
 import re
 from pathlib import Path
 
@@ -10,8 +8,8 @@ import jinja2
 import nbconvert
 import nbformat
 import prenorm
-import sides
-import sources
+from prenorm import panes, program, sides, sources
+from prenorm.program import Count
 
 HERE = Path(__file__).resolve().parent
 # In which order components are read; others follow by name.
@@ -27,60 +25,32 @@ LONG_CELL = 16  # lines; a longer one is folded
 # what the harness says ---------------------------------------------------------------------------
 
 class Facts:
-    """The state of every problem: of one run of `prenorm verify`, one of `prenorm mistakes`, and
-    what `prenorm show` tells of device records."""
+    """The state of every problem: from one run of `prenorm verify`, one of `prenorm mistakes`, and
+    what `prenorm show` says of device records."""
 
     def __init__(self):
-        fixtures = prenorm.ROOT / "fixtures"
-        verified = json.loads(prenorm.run("verify", "--json", "-", "--fixtures", fixtures))
+        verified = program.report("verify")
         self.environment = verified["environment"]
-        self.results = [each for each in verified["results"] if each["status"] != "SKIPPED"]
         self.left_out = sum(each["message"].startswith("large") for each in verified["results"])
-        ran = {each["solution"] for each in self.results}
+        self._verdicts = program.Verdicts(verified["results"])
+        ran = {each["solution"] for each in self._verdicts.results}
         self.solutions = [*(name for name in COLUMNS if name in ran), *sorted(ran - set(COLUMNS))]
-        mistakes = json.loads(prenorm.run("mistakes", "--json", "-", "--fixtures", fixtures))
-        self.variants = mistakes["variants"]
+        self._mistakes = program.known_mistakes()
         self.problems = prenorm.problems()
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             self.devices = dict(zip(self.problems, pool.map(_on_devices, self.problems)))
 
-    def cells(self, problem, dtype=None):
-        """A Count of passed cases for each solution; of one dtype, or of those to be refused."""
-        return [Count(*self._counts.get((problem, dtype, solution), (0, 0)))
-                for solution in self.solutions]
-
-    @functools.cached_property
-    def _counts(self):
-        found = {}
-        for each in self.results:
-            case = prenorm.fixture(each["problem"]).cases.get(each["case"])
-            kind = "to be refused" if case is not None and case.error else each["dtype"]
-            for row in (kind, None):
-                key = each["problem"], row, each["solution"]
-                passed, given = found.get(key, (0, 0))
-                found[key] = passed + (each["status"] == "PASSED"), given + 1
-        return found
+    def cells(self, problem):
+        """A Count of passed cases for each solution."""
+        return self._verdicts.cells(problem, self.solutions)
 
     def rows(self, problem):
-        """What passes, a row for each dtype: [(name, [Count])]."""
-        kinds = [*prenorm.DTYPES, "to be refused"]
-        rows = [(kind, self.cells(problem, kind)) for kind in kinds]
-        return [row for row in rows if any(cell.given for cell in row[1])]
+        """What passes, one row per dtype: [(name, [Count])]."""
+        return self._verdicts.rows(problem, self.solutions)
 
     def mistakes(self, problem):
-        """The known mistakes of a problem: [{name, cells, first, caught}]."""
-        found = []
-        for variant in self.variants:
-            if variant["problem"] != problem:
-                continue
-            dtypes = variant["dtypes"]
-            caught = [case for each in dtypes.values() for case in each["caught"]]
-            found.append({
-                "name": variant["name"], "caught": bool(caught),
-                "first": caught[0] if caught else "no case",
-                "cells": [Count(len(dtypes[dtype]["caught"]), len(dtypes[dtype]["tried"]))
-                          if dtype in dtypes else None for dtype in prenorm.DTYPES]})
-        return found
+        """The known mistakes of a problem, as known_mistakes() has them."""
+        return [each for each in self._mistakes if each["problem"] == problem]
 
     def caught(self, problem):
         """How many of its mistakes at least one case catches."""
@@ -88,24 +58,9 @@ class Facts:
         return Count(sum(each["caught"] for each in mistakes), len(mistakes))
 
 
-class Count:
-    """So many of so many."""
-
-    def __init__(self, passed, given):
-        self.passed, self.given = passed, given
-
-    @property
-    def state(self):
-        """A class of study.css."""
-        return "none" if not self.given else "all" if self.passed == self.given else "some"
-
-    def __str__(self):
-        return f"{self.passed}/{self.given}" if self.given else ""
-
-
 def _on_devices(problem):
     """What device records say: [(solutions of which the same is said, text)], without variants."""
-    told = prenorm.run("show", problem, "--fixtures", prenorm.ROOT / "fixtures", "--no-color")
+    told = prenorm.run("show", problem, "--fixtures", program.FIXTURES, "--no-color")
     paragraph = re.search(r"^device((?: +.*\n)+)", told, re.M)
     if not paragraph:
         return []
@@ -228,7 +183,7 @@ def _code_of_mistakes(problem, names):
     own = {name for piece in pieces for name in piece.names}
     calls = tuple((name, piece) for name, piece in calls.items() if name not in own)
     listing = sources.Source(problem, "mistakes", tuple(pieces), calls)
-    return _without_style(sides.alone(listing))
+    return _without_style(panes.alone(listing))
 
 
 def _total(counts):
@@ -275,4 +230,4 @@ def _describe_pictures(notebook):
 
 def _without_style(text):
     """Without the style that views bring along: pages have it once."""
-    return text.replace(f"<style>{sides._style()}</style>\n", "")
+    return text.replace(panes.style(), "")
