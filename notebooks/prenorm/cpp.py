@@ -160,7 +160,7 @@ def _names(code):
 
 
 def steps_of_lines(lines):
-    """For each line the names of the steps that it belongs to, outer ones first: a list of lists."""
+    """The names of the steps of each line, outer ones first: a list of lists."""
     found, running = [], []  # running: (indentation, names)
     for line in lines:
         if not line.strip():

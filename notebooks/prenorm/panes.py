@@ -27,9 +27,9 @@ def alone(source):
 
 
 def pane(source, steps):
-    """The code of one source: its pieces, under the names of their files. If some pieces have steps,
-    those without (declarations, helpers, launches) are folded under the names that they define. The
-    problem's own function is never folded."""
+    """The code of one source: its pieces, under the names of their files. If some of them have
+    steps, those without (declarations, helpers, launches) are folded under the names that they
+    define. The problem's own function is never folded."""
     parts = []
     for path, pieces in itertools.groupby(source.pieces, key=lambda piece: piece.path):
         parts.append(f'<p class="file">{html.escape(str(path.relative_to(ROOT)))}</p>')
