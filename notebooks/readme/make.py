@@ -3,7 +3,7 @@
 
     notebooks/readme/make.py        after ./prenorm study or ./prenorm test (needs chromium)
 
-The table goes between the README's own marks, the pictures into this folder.
+The table is written between its marks in the README, the pictures into this folder.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What the pages of the study hold: executed notebooks, code, and what the harness says of it."""
+"""The content of the pages: executed notebooks, code, and the harness's results for it."""
 
 import concurrent.futures
 import re
@@ -12,17 +12,17 @@ from prenorm import panes, program, sides, sources
 from prenorm.program import Count
 
 HERE = Path(__file__).resolve().parent
-# In which order components are read; others follow by name.
+# The reading order of components; others follow by name.
 READING = ["linear", "embedding", "rmsnorm", "activations", "feed_forward", "rope", "softmax",
            "attention", "multihead_self_attention", "transformer_block"]
-# How columns are called, in their order; other solutions follow under their own names.
+# The titles of columns, in order; other solutions follow under their own names.
 COLUMNS = {"reference": "reference", "plain": "textbook loop",
            "cuda-naive-emulated": "naive CUDA, emulated", "cuda-emulated": "CUDA, emulated",
            "cuda-naive": "naive CUDA", "cuda": "CUDA", "cuda-tf32": "CUDA, tf32"}
 LONG_CELL = 16  # lines; a longer one is folded
 
 
-# what the harness says ---------------------------------------------------------------------------
+# results -----------------------------------------------------------------------------------------
 
 class Facts:
     """The state of every problem: from one run of `prenorm verify`, one of `prenorm mistakes`, and
@@ -59,7 +59,7 @@ class Facts:
 
 
 def _on_devices(problem):
-    """What device records say: [(solutions of which the same is said, text)], without variants."""
+    """The device records: [(solutions with the same text, text)], without variants."""
     told = prenorm.run("show", problem, "--fixtures", program.FIXTURES, "--no-color")
     paragraph = re.search(r"^device((?: +.*\n)+)", told, re.M)
     if not paragraph:
@@ -77,8 +77,8 @@ def _on_devices(problem):
 class Site:
     """The pages of a folder.
 
-    notebooks   the names of all notebooks that there are
-    kept        {name: facts} of pages that the folder has and that stay as they are
+    notebooks   the names of all notebooks
+    kept        {name: facts} of pages in the folder that stay as they are
     """
 
     def __init__(self, folder, facts, notebooks, kept):
@@ -90,13 +90,13 @@ class Site:
         before = [name for name in others if name[0].isdigit()]
         self.order = [*before, *self.components, *(o for o in others if o not in before)]
         self.pages = dict(kept)
-        self.texts = {}  # what is still to be written: name: (notebook, failure)
+        self.texts = {}  # pages to write: name: the executed notebook, or None
         for component in self.components:
             if component not in notebooks:
                 self.add(component, None, None)
 
     def add(self, name, notebook, failure):
-        """A page to be written; `notebook` is the text of the executed one, if there is any."""
+        """Adds a page to write; `notebook` is the text of the executed one, or None."""
         notebook = nbformat.reads(notebook, as_version=4) if notebook else None
         self.pages[name] = {"file": f"{name}.html", "title": _take_title(notebook, name),
                             "failure": failure}
@@ -175,7 +175,7 @@ def _words(name):
 
 
 def _code_of_mistakes(problem, names):
-    """All of them as one listing: they share most of what is not wrong."""
+    """All of them as one listing, because they share most of their code."""
     found = [sources.function_source(problem, f"mistakes/{name}") for name in names]
     pieces = sorted({piece for each in found for piece in each.pieces},
                     key=lambda piece: (piece.path, piece.first))
@@ -194,7 +194,7 @@ def _total(counts):
 # notebooks ---------------------------------------------------------------------------------------
 
 def _take_title(notebook, name):
-    """The title of a notebook, which is taken out of it: the page shows it by itself."""
+    """The title of a notebook, which is removed from it: the page shows it separately."""
     for cell in notebook.cells if notebook else []:
         title = re.match(r"\s*# +(.+?)\s*(?:\n|$)", cell.source)
         if cell.cell_type == "markdown" and title:
@@ -215,7 +215,7 @@ def _body(notebook):
 
 
 def _describe_pictures(notebook):
-    """Gives each picture a text: the heading that it stands under, and its number there."""
+    """Gives each picture an alternative text: the heading above it, and its number there."""
     heading, number = "", 0
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -229,5 +229,5 @@ def _describe_pictures(notebook):
 
 
 def _without_style(text):
-    """Without the style that views bring along: pages have it once."""
+    """Without the style that views contain: pages have it once."""
     return text.replace(panes.style(), "")
