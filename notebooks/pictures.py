@@ -1,7 +1,6 @@
-"""Pictures of numbers that were computed: errors, mistakes, distributions.
+"""Pictures of errors, mistakes and distributions.
 
-Each function draws one figure, from calls that it makes itself, and returns nothing: the notebook
-shows it. An error is counted in ulps, units in the last place of the output's type.
+Each function calls the solutions, draws one figure, and returns nothing: the notebook shows it. An error is counted in ulps, units in the last place of the output's type.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +22,7 @@ plt.rcParams.update({
 
 
 def flat(values):
-    """A tensor as a matrix to look at: the last axis across, all others down."""
+    """A tensor as a matrix: the last axis across, all others down."""
     values = np.asarray(values)
     return values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values.reshape(1, -1)
 
@@ -34,13 +33,12 @@ def short(solution):
 
 
 def answer(solution, case):
-    """What a solution gives for a case."""
+    """The output of a solution for a case."""
     return getattr(prenorm.load(solution), case.problem)(**case.arguments)
 
 
 def error_map(case, *solutions):
-    """Where each solution is off, and by how much: a matrix of errors in ulps; what the tolerance
-    does not accept is red."""
+    """The errors of each solution in ulps, as a matrix; those outside the tolerance are red."""
     figure, axes = plt.subplots(1, len(solutions), squeeze=False,
                                 figsize=(min(9, 3.6 * len(solutions)), 2.6))
     for axis, solution in zip(axes[0], solutions):
@@ -63,9 +61,9 @@ def error_map(case, *solutions):
 
 
 def ulp_histograms(problem, *solutions, dtypes=prenorm.DTYPES, largest=65536):
-    """How far solutions are off over all cases of each dtype: the share of elements at each number
-    of ulps, a panel for each dtype. Exact elements stand at the left margin; cases of more than
-    `largest` elements are left out."""
+    """The errors of solutions over all cases of each dtype: the share of elements at each number of
+    ulps, one panel per dtype. Exact elements are at the left margin; cases of more than `largest`
+    elements are left out."""
     figure, axes = plt.subplots(1, len(dtypes), figsize=(2.4 * len(dtypes), 2.3), sharey=True,
                                 squeeze=False)
     edges = np.concatenate([[0], np.logspace(-2, 6, 49)])
@@ -77,7 +75,7 @@ def ulp_histograms(problem, *solutions, dtypes=prenorm.DTYPES, largest=65536):
                 continue
             counts, _ = np.histogram(np.clip(ulps, 0, 9e5), edges)
             axis.step(middles, counts / len(ulps), where="mid", label=short(solution),
-                      linewidth=max(1, 3 - i))  # what lies behind another is seen beside it
+                      linewidth=max(1, 3 - i))  # a line behind another stays visible
         axis.set_xscale("log")
         axis.set_xlim(5e-3, 1e6)
         axis.set_title(dtype)
@@ -99,8 +97,8 @@ def all_ulps(problem, solution, dtype, largest=65536):
 
 
 def gallery(case, columns=5):
-    """How each known mistake looks on one case: what it gives beside the right answer, all in one
-    scale, and how many elements the case finds wrong."""
+    """Each known mistake on one case: its output beside the right answer, all in the same scale, and
+    how many elements are wrong."""
     names = [name for name in prenorm.names_of_mistakes(case.problem)]
     right = flat(case.y)
     finite = np.abs(right[np.isfinite(right)])
@@ -123,7 +121,7 @@ def gallery(case, columns=5):
         except NotImplementedError:
             axis.set_title(f"{short(name)}\nnone in {case.dtype}", fontsize=7, color=QUIET)
         except (prenorm.Error, ValueError, AttributeError) as error:
-            axis.set_title(f"{short(name)}\nrefuses", fontsize=7, color=QUIET)
+            axis.set_title(f"{short(name)}\nerror", fontsize=7, color=QUIET)
             axis.text(0.5, 0.5, str(error)[:40], ha="center", fontsize=6, transform=axis.transAxes)
     figure.suptitle(f"{case.problem} / {case.name}", fontsize=9, color=INK)
     plt.show()

@@ -1,4 +1,4 @@
-"""Headless Chromium, spoken to by its DevTools protocol over a pipe: no server, no port."""
+"""Headless Chromium, controlled by the DevTools protocol over a pipe: no server, no port."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ def find():
 
 
 class Browser:
-    """One page. `complaints` are what its console said, `requests` the addresses it asked for."""
+    """One page. `complaints` are its console messages, `requests` the addresses that it loaded."""
 
     def __init__(self, profile):
         # The browser reads commands from its descriptor 3 and writes answers to 4.
@@ -89,14 +89,14 @@ class Browser:
             self._message(60)
 
     def look(self, width=1280, height=900, dark=False, printed=False):
-        """Chooses the window, and how the reader likes it."""
+        """Sets the size of the window, the colour scheme and the medium."""
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", media="print" if printed else "", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def value(self, expression):
-        """What the expression gives in the page."""
+        """The value of a JavaScript expression in the page."""
         return self.ask("Runtime.evaluate", expression=expression,
                         returnByValue=True)["result"].get("value")
 

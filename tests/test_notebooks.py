@@ -1,5 +1,7 @@
+# labels: unit notebooks
 """The notebooks' modules, from the C interface to the colours of the sources, and the notebooks."""
 
+import functools
 import json
 import os
 import re
@@ -16,25 +18,22 @@ sys.path.insert(0, str(ROOT / "notebooks"))
 for package in ("pandas", "pygments"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
 import prenorm  # noqa: E402
-import sides  # noqa: E402
-import sources  # noqa: E402
+from prenorm import cpp, sources  # noqa: E402
 from conftest import folder  # noqa: E402
 
 PROBLEMS = prenorm.problems()
 COMPONENTS = sorted({sources.component_of(problem) for problem in PROBLEMS})
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-MOST = 20000  # elements of a case, for the emulator
 
 
-@pytest.fixture(scope="module", autouse=True)
-def built(home):
-    """All of this asks a built program."""
-    return home
+pytestmark = pytest.mark.usefixtures("home")  # a built program
+each_problem = pytest.mark.parametrize("problem", PROBLEMS)
+each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
 # ---- calls
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@each_problem
 def test_every_case_is_called_as_the_harness_calls_it(problem):
     function = getattr(prenorm.load("reference"), problem)
     told = prenorm.verify(problem, "reference").set_index("case")
@@ -54,7 +53,7 @@ def test_every_case_is_called_as_the_harness_calls_it(problem):
             np.testing.assert_array_equal(array, before[name])
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@each_problem
 def test_a_mistake_is_as_wrong_as_verify_says(problem):
     mistake = prenorm.names_of_mistakes(problem)[0]
     function = getattr(prenorm.load(mistake), problem)
@@ -95,22 +94,22 @@ def test_arguments_go_by_order_or_by_name_and_have_defaults():
     (lambda r: r.rmsnorm(np.ones(3), np.ones(3, np.float32)), ValueError,
      "input weight is float32, wanted float64"),
     (lambda r: r.rmsnorm(np.ones(3)), ValueError, "input weight is missing"),
-    (lambda r: r.rmsnorm(np.ones(3), np.ones(3), epsilon=1), TypeError, "epsilon is none of its"),
+    (lambda r: r.rmsnorm(np.ones(3), np.ones(3), epsilon=1), TypeError, "epsilon is not one of its"),
     (lambda r: r.rmsnorm(np.ones(3), np.ones(3), x=1), TypeError, "x is given twice"),
     (lambda r: r.rmsnorm(1, 2, 3, 4), TypeError, "4 arguments were given"),
     (lambda r: r.rmsnorm(np.ones(3, "c8"), np.ones(3)), ValueError, "complex64"),
     (lambda r: r.softmax(np.ones(3)), TypeError, "scalar dim is missing"),
-    (lambda r: r.softmax(np.ones(3), dim=0.5), TypeError, "wanted a whole number"),
-    (lambda r: r.softmax(np.ones(3), dim=2**64), TypeError, "wanted a whole number"),
-    (lambda r: r.softmax(np.ones(3), dim=True), TypeError, "wanted a whole number"),
+    (lambda r: r.softmax(np.ones(3), dim=0.5), TypeError, "wanted a 64-bit integer"),
+    (lambda r: r.softmax(np.ones(3), dim=2**64), TypeError, "wanted a 64-bit integer"),
+    (lambda r: r.softmax(np.ones(3), dim=True), TypeError, "wanted a 64-bit integer"),
     (lambda r: r.rmsnorm(np.ones(3), np.ones(3), eps="1"), TypeError, "eps is '1', wanted a number"),
     (lambda r: prenorm.load("cuda-emulated/v99").rmsnorm, AttributeError, "no function for"),
     (lambda r: prenorm.fixture("nothing"), ValueError, "no problem nothing: embedding,"),
     (lambda r: prenorm.spacing(1, "float8"), ValueError, "no dtype 'float8'"),
     (lambda r: prenorm.grade("relu", np.abs, "float8"), ValueError, "no dtype 'float8'"),
     (lambda r: prenorm.catches("relu", "nope", x=[1.0]), ValueError, "no known mistake nope: nan"),
-    (lambda r: prenorm.catches("relu", "nan_to_zero", y=1), TypeError, "y is none of its"),
-    (lambda r: sides.side_by_side("relu", rights=["cuda"] * 7), ValueError, "wanted 6 at most"),
+    (lambda r: prenorm.catches("relu", "nan_to_zero", y=1), TypeError, "y is not one of its"),
+    (lambda r: prenorm.side_by_side("relu", rights=["cuda"] * 7), ValueError, "wanted 6 at most"),
     (lambda r: r.softmax(np.ones(3), dim=7), prenorm.Error, "dim"),
     (lambda r: r.rope(np.ones((1, 3)), [0], max_seq_len=4), prenorm.Error, "d_k"),
     (lambda r: r.nothing, AttributeError, "no problem nothing: embedding,"),
@@ -120,13 +119,13 @@ def test_arguments_go_by_order_or_by_name_and_have_defaults():
     (lambda r: prenorm.to([1], "float8"), ValueError, "no dtype 'float8'"),
     (lambda r: prenorm.run("verify", "--problem"), prenorm.Error, "--problem"),
 ])
-def test_what_is_wrong_is_said(call, kind, words):
+def test_errors_say_what_is_wrong(call, kind, words):
     with pytest.raises(kind, match=re.escape(words)):
         call(prenorm.load("reference"))
 
 
-def test_a_signature_is_refused_in_the_harness_s_own_words(program, tmp_path):
-    """The same inputs in a file: what `verify` says of it is what the call raises."""
+def test_a_call_is_rejected_with_the_harness_s_message(program, tmp_path):
+    """The same inputs in a file: `verify` prints what the call raises."""
     import h5
     with h5.create(tmp_path / "bad.h5", "rmsnorm", prenorm.fixture("rmsnorm").signature) as file:
         case = h5.add_case(file, "bad")
@@ -142,13 +141,13 @@ def test_a_signature_is_refused_in_the_harness_s_own_words(program, tmp_path):
 
 @pytest.mark.parametrize("name, words", [
     ("wrong_abi", "interface"), ("no_abi", "prenorm_abi"), ("other_device", "device's memory")])
-def test_a_library_that_cannot_be_called_is_refused(name, words):
+def test_a_library_that_cannot_be_called_is_an_error(name, words):
     library = folder("PRENORM_TEST_SOLUTIONS") / f"lib{name}.so"
     with pytest.raises(ValueError, match=words):
         prenorm.load(library)
 
 
-def test_a_library_that_was_built_anew_is_told(tmp_path):
+def test_a_rebuilt_library_is_an_error(tmp_path):
     """A process keeps the library that it loaded first."""
     library = tmp_path / "libmine.so"
     library.write_bytes((folder("PRENORM_TEST_SOLUTIONS") / "libpair.so").read_bytes())
@@ -159,12 +158,23 @@ def test_a_library_that_was_built_anew_is_told(tmp_path):
         prenorm.load(library)
 
 
-def test_a_library_of_another_device_or_that_was_not_built_is_refused(home):
+def test_a_library_that_was_left_out_of_the_build_is_an_error(home):
     name = next(iter((home / "lib/prenorm").glob("*.absent")), None)
     if name is None or (home / f"lib/prenorm/libprenorm_{name.stem}.so").exists():
         pytest.skip("nothing was left out of this build")
     with pytest.raises(ValueError, match=re.escape(name.read_text().splitlines()[0])):
         prenorm.load(name.stem)
+
+
+def test_an_incomplete_build_says_what_to_run(monkeypatch, tmp_path):
+    monkeypatch.setenv("PRENORM_HOME", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="run ./prenorm study"):
+        prenorm.home()
+    for name in ("bin/prenorm", "libexec/prenorm/prenorm_python.so", "build.ninja"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(FileNotFoundError, match="mistakes: ; ./prenorm study builds all"):
+        prenorm.load("mistakes/no_eps")
 
 
 # ---- numbers
@@ -185,7 +195,7 @@ def test_spacing_is_that_of_the_type():
     assert prenorm.spacing([1.0, 2.0, 0.0], "bfloat16").tolist() == [2.0**-7, 2.0**-6, 2.0**-133]
 
 
-def test_arrays_of_ml_dtypes_are_answered_in_kind():
+def test_arrays_of_ml_dtypes_give_results_of_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     x = np.array([[1.0, 2.0]]).astype(ml_dtypes.bfloat16)
     y = prenorm.load("reference").relu(x)
@@ -203,7 +213,7 @@ def test_compare_wants_the_shape_and_the_type():
     assert prenorm.compare(wrong, case).passes.tolist() == [[True, False], [True, True]]
 
 
-# ---- a reader's own
+# ---- exercises
 
 def rmsnorm(x, weight, eps):
     x = prenorm.widen(x)
@@ -222,7 +232,7 @@ def test_a_mistake_is_named(capsys):
     assert "no eps" in capsys.readouterr().out
 
 
-def test_what_raises_has_not_answered(capsys):
+def test_a_function_that_raises_earns_nothing(capsys):
     def unwritten(**_):
         raise NotImplementedError("yours to write")
 
@@ -240,7 +250,7 @@ def test_cases_cannot_be_changed():
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
     refused = next(each for each in prenorm.fixture("rope").cases.values() if each.error)
-    with pytest.raises(ValueError, match="to be refused"):
+    with pytest.raises(ValueError, match="must reject"):
         prenorm.compare(np.ones(3), refused)
 
 
@@ -248,7 +258,7 @@ def test_zeros_are_graded_wrong():
     assert prenorm.grade("softmax", lambda x, dim: np.zeros(x.shape)) < 0.2
 
 
-def test_a_case_of_one_s_own_catches_or_does_not(capsys):
+def test_a_case_catches_a_mistake_or_does_not(capsys):
     ones = np.ones(32)
     assert prenorm.catches("rmsnorm", "no_eps", "bfloat16", x=[ones * 1e-3], weight=ones)
     assert not prenorm.catches("rmsnorm", "no_eps", "bfloat16", x=[ones], weight=ones)
@@ -259,7 +269,7 @@ def test_a_case_of_one_s_own_catches_or_does_not(capsys):
 # ---- sources
 
 @pytest.mark.parametrize("solution", ["reference", "cuda-naive", "cuda"])
-@pytest.mark.parametrize("problem", PROBLEMS)
+@each_problem
 def test_the_code_that_is_shown_is_the_code_that_is_compiled(problem, solution):
     source = prenorm.source(problem, solution)
     for piece in source.pieces:
@@ -275,13 +285,13 @@ def test_the_code_that_is_shown_is_the_code_that_is_compiled(problem, solution):
             assert piece.code.count(opened) == piece.code.count(closed), piece.names
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@each_problem
 def test_every_mistake_has_its_own_code(problem):
     texts = [prenorm.source(problem, name).text for name in prenorm.names_of_mistakes(problem)]
     assert len(set(texts)) == len(texts) > 0
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@each_problem
 def test_steps_have_one_name_on_both_sides(problem):
     steps = set(prenorm.source(problem, "reference").steps)
     assert steps, "the reference names no steps"
@@ -313,12 +323,12 @@ def test_which_lines_a_step_covers():
   d();  // step: gain
 }
 e();""".splitlines()
-    assert sources.steps_of_lines(lines) == [
+    assert cpp.steps_of_lines(lines) == [
         [], ["sum"], ["sum"], ["sum", "square"], ["sum", "square"], ["sum", "square"],
         ["sum", "square"], [], [], [], ["root", "gain"], ["root", "gain"], [], []]
 
 
-def test_a_file_falls_into_definitions(tmp_path):
+def test_a_file_is_cut_into_definitions(tmp_path):
     path = tmp_path / "x.cuh"
     path.write_text("""// A file.
 #pragma once
@@ -345,13 +355,13 @@ void declared(int);
 
 }  // namespace a
 """)
-    assert [(piece.names, piece.first, len(piece.lines)) for piece in sources.pieces_of(path)] == [
+    assert [(piece.names, piece.first, len(piece.lines)) for piece in cpp.pieces_of(path)] == [
         (("add",), 6, 7), (("two", "three"), 14, 1), (("Pair",), 15, 3), (("MACRO",), 19, 2),
         (("declared",), 22, 1)]
 
 
 def test_two_panes_hold_both_codes_and_escape_them():
-    view = sides.side_by_side("rmsnorm")._repr_html_()
+    view = prenorm.side_by_side("rmsnorm")._repr_html_()
     assert view.count('class="pane"') == 3 and view.count('type="radio"') == 2
     shown = re.sub(r"<[^>]+>", "", view)
     assert "mean_of_squares" in shown and "rmsnorm_v1" in shown and "rmsnorm_v3" in shown
@@ -367,36 +377,45 @@ def test_the_contract_and_the_ladder_are_those_of_the_files():
 
 # ---- the notebooks
 
+@functools.lru_cache(maxsize=None)
+def text_of(path):
+    """All cells of a notebook."""
+    return "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+
+
+@functools.lru_cache(maxsize=None)
+def long_lines():
+    """{line of a source: its file}, of 30 characters or more."""
+    files = [*(ROOT / "reference").rglob("*.hpp"), *(ROOT / "cuda").glob("*.cu*")]
+    return {line.strip(): path.name for path in files for line in path.read_text().splitlines()
+            if len(line.strip()) >= 30}
+
+
 def test_every_component_has_its_notebook():
     names = {path.stem for path in NOTEBOOKS}
     assert set(COMPONENTS) <= names and "00_start_here" in names
     assert {problem for each in COMPONENTS for problem in sources.problems_of(each)} == set(PROBLEMS)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@each_notebook
 def test_a_notebook_is_committed_without_outputs(path):
-    notebook = json.loads(path.read_text())
-    for cell in notebook["cells"]:
+    for cell in json.loads(path.read_text())["cells"]:
         assert not cell.get("outputs") and cell.get("execution_count") is None, cell["source"]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_notebook_types_nothing_that_the_sources_say(path):
-    cells = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
-    text = "\n".join(cells)
+@each_notebook
+def test_a_notebook_repeats_nothing_of_the_sources(path):
+    text = text_of(path)
     assert not re.search(r"__global__|template\s*<|PRENORM_EXPORT", text)
-    for source in [*(ROOT / "reference").rglob("*.hpp"), *(ROOT / "cuda").glob("*.cu*")]:
-        for line in map(str.strip, source.read_text().splitlines()):
-            assert len(line) < 30 or line not in text, f"{source.name}: {line}"
+    assert [(name, line) for line, name in long_lines().items() if line in text] == []
+    packed = text.replace(" ", "")
     for problem in PROBLEMS:
-        signature = prenorm.fixture(problem).signature
-        assert signature.replace(" ", "") not in text.replace(" ", ""), problem
+        assert prenorm.fixture(problem).signature.replace(" ", "") not in packed, problem
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_a_notebook_shows_every_problem_of_its_component(component):
-    path = ROOT / f"notebooks/{component}.ipynb"
-    text = "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+    text = text_of(ROOT / f"notebooks/{component}.ipynb")
     for problem in sources.problems_of(component):
         assert re.search(rf"\b{problem}\b|problems_of", text), problem
     for word in ("prenorm.contract", "side_by_side", "verdicts", "error_map", "ulp_histograms",

@@ -1,4 +1,7 @@
-"""The site that `prenorm study` builds: every notebook runs, and every page holds in a browser.
+# labels: notebooks slow
+# timeout: 2400
+# processors: 2
+"""The site that `prenorm study` builds: every notebook runs, and every page works in a browser.
 
 Screenshots of all pages are left in PRENORM_PAGE_DIR.
 """
@@ -8,10 +11,10 @@ import os
 import re
 import subprocess
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import lxml.html
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +31,7 @@ def study(program, *words, **options):
 
 @pytest.fixture(scope="module")
 def built(program, tmp_path_factory):
-    """The whole site, built by typing the command alone: (folder, what the program said)."""
+    """The whole site: (folder, the finished command)."""
     folder = tmp_path_factory.mktemp("study") / "site"
     return folder, study(program, "--output", folder)
 
@@ -54,48 +57,28 @@ def shots(site):
 
 # ---- without a browser
 
-class Page(HTMLParser):
-    """What a page names: ids, links, what it asks for, headings, pictures."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.ids, self.links, self.wanted, self.headings, self.pictures = [], [], [], [], []
-        self.lang = None
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        if "id" in found:
-            self.ids.append(found["id"])
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        if tag in ("link", "script", "img", "iframe", "source"):
-            self.wanted += [found[name] for name in ("href", "src") if name in found]
-        if re.fullmatch("h[1-6]", tag):
-            self.headings.append(int(tag[1]))
-        if tag == "img":
-            self.pictures.append(found.get("alt"))
-        if tag == "html":
-            self.lang = found.get("lang")
+def parse(path):
+    return lxml.html.fromstring(path.read_text())
 
 
-def problems_of_links(folder):
-    """Links that lead nowhere, and what pages ask for beyond their folder."""
-    parsed = {path.name: Page(path.read_text()) for path in folder.glob("*.html")}
+def broken_links(folder):
+    """Links that lead nowhere, and what pages load from outside their folder."""
+    parsed = {path.name: parse(path) for path in folder.glob("*.html")}
     found = []
     for name, page in parsed.items():
-        for link in page.links:
+        for link in page.xpath("//a/@href"):
             if re.match(r"(https?|mailto):", link):
-                continue  # a paper's address, say: nothing follows it by itself
+                continue  # the address of a paper, say: a browser does not load it
             file, _, anchor = link.partition("#")
-            target = file or name
-            if target not in parsed:
+            target = parsed.get(file or name)
+            if target is None:
                 found.append(f"{name}: {link}: no such page")
-            elif anchor and unquote(anchor) not in parsed[target].ids:
+            elif anchor and unquote(anchor) not in target.xpath("//@id"):
                 found.append(f"{name}: {link}: no such place")
-        for wanted in page.wanted:
-            if not wanted.startswith("data:") and not (folder / wanted).is_file():
-                found.append(f"{name}: asks for {wanted[:60]}")
+        for loaded in page.xpath("(//link|//script|//img|//iframe|//source)/@*[name()='href' or "
+                                 "name()='src']"):
+            if not loaded.startswith("data:") and not (folder / loaded).is_file():
+                found.append(f"{name}: loads {loaded[:60]}")
     return found
 
 
@@ -110,27 +93,26 @@ def test_every_notebook_runs_without_complaint(site, built):
 
 
 def test_links_hold(site):
-    assert problems_of_links(site) == []
+    assert broken_links(site) == []
 
 
 def test_a_broken_link_would_be_seen(tmp_path):
     (tmp_path / "a.html").write_text(
         '<p id="here"></p><a href="#here">x</a><a href="#there">x</a><a href="b.html">x</a>'
         '<img src="https://127.0.0.1/x.png"><img src="data:,">')
-    assert len(problems_of_links(tmp_path)) == 3
+    assert len(broken_links(tmp_path)) == 3
 
 
-def test_pages_are_in_order_for_every_reader(pages):
+def test_pages_are_accessible(pages):
     for path in pages:
-        text = path.read_text()
-        page = Page(text)
-        assert page.lang == "en" and re.search("<title>.+</title>", text)
-        assert len(page.ids) == len(set(page.ids)), sorted(
-            each for each in page.ids if page.ids.count(each) > 1)
-        assert page.headings.count(1) == 1 and page.headings[0] == 1, path.name
-        assert all(b <= a + 1 for a, b in zip(page.headings, page.headings[1:])), (
-            path.name, page.headings)
-        assert all(page.pictures), f"{path.name}: a picture without words"
+        page = parse(path)
+        assert page.get("lang") == "en" and page.findtext(".//title"), path.name
+        ids = page.xpath("//@id")
+        assert len(ids) == len(set(ids)), sorted(each for each in ids if ids.count(each) > 1)
+        levels = [int(each.tag[1]) for each in page.iter("h1", "h2", "h3", "h4", "h5", "h6")]
+        assert levels.count(1) == 1 and levels[0] == 1, path.name
+        assert all(b <= a + 1 for a, b in zip(levels, levels[1:])), (path.name, levels)
+        assert all(each.get("alt") for each in page.iter("img")), f"{path.name}: no alt text"
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -157,7 +139,7 @@ def test_every_problem_has_both_codes_results_and_mistakes(site, problem):
 # ---- in a browser
 
 def show(chromium, path):
-    """Opens a page, and waits until its formulae have their fonts and stand still."""
+    """Opens a page, and waits until its fonts are loaded and its layout is done."""
     chromium.open(path.resolve().as_uri())
     chromium.ask("Runtime.evaluate", awaitPromise=True, expression="document.fonts.ready.then("
                  "() => new Promise(done => requestAnimationFrame(() => done(1))))")
@@ -193,13 +175,13 @@ def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, 
         assert chromium.complaints == [], path.name
         assert [address for address in chromium.requests
                 if not address.startswith((inside, "data:image/"))] == [], path.name
-        # Wide things scroll in themselves.
+        # Wide elements scroll inside themselves.
         beside = chromium.value(
             "document.documentElement.scrollWidth <= innerWidth ? '' :"
             "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right"
             " > innerWidth && !e.closest('.scroll, pre, .pane, .output_html, .katex-display'))"
             ".slice(0, 3).map(e => e.outerHTML.slice(0, 200)).join('\\n') || 'something'")
-        assert beside == "", f"{path.name}: beside the window:\n{beside}"
+        assert beside == "", f"{path.name}: wider than the window:\n{beside}"
         shot = chromium.screenshot()
         assert shot.startswith(b"\x89PNG") and len(shot) > 10000
         (shots / f"{path.stem}_{look}.png").write_bytes(shot)
@@ -237,58 +219,59 @@ def test_formulae_are_typeset(chromium, pages):
     assert fonts == 0
 
 
-def test_panes_switch_by_click_and_by_keyboard(chromium, pages):
+def views(chromium, pages):
+    """Opens the pages one after the other, and names each view of two panes in turn."""
     chromium.look(width=1440)
-    seen = 0
     for path in pages:
         show(chromium, path)
         for i in range(chromium.value("document.querySelectorAll('.both').length")):
-            view = f"document.querySelectorAll('.both')[{i}]"
-            shown = (f"[...{view}.querySelectorAll('.right > .pane')]"
-                     ".map(p => p.getBoundingClientRect().height > 0).indexOf(true)")
-            count = chromium.value(f"{view}.querySelectorAll('.tab').length")
-            assert chromium.value(shown) == 0
-            click(chromium, f"{view}.querySelectorAll('label')[{count - 1}]")
-            assert chromium.value(shown) == count - 1, path.name
-            key(chromium, "ArrowLeft", 37)
-            assert chromium.value(shown) == count - 2, path.name
-            key(chromium, "ArrowRight", 39)
-            assert chromium.value(shown) == count - 1, path.name
-            seen += 1
+            yield f"document.querySelectorAll('.both')[{i}]"
+
+
+def test_panes_switch_by_click_and_by_keyboard(chromium, pages):
+    seen = 0
+    for view in views(chromium, pages):
+        shown = (f"[...{view}.querySelectorAll('.right > .pane')]"
+                 ".map(p => p.getBoundingClientRect().height > 0).indexOf(true)")
+        last = chromium.value(f"{view}.querySelectorAll('.tab').length") - 1
+        assert chromium.value(shown) == 0
+        click(chromium, f"{view}.querySelectorAll('label')[{last}]")
+        assert chromium.value(shown) == last
+        key(chromium, "ArrowLeft", 37)
+        assert chromium.value(shown) == last - 1
+        key(chromium, "ArrowRight", 39)
+        assert chromium.value(shown) == last
+        seen += 1
     assert seen == len(PROBLEMS)
 
 
 def test_a_step_lights_up_on_both_sides(chromium, pages):
     """Of every problem, on every version: what is pointed at on the left lights the right."""
-    chromium.look(width=1440)
     without = []
-    for path in pages:
-        show(chromium, path)
-        for i in range(chromium.value("document.querySelectorAll('.both').length")):
-            view = f"document.querySelectorAll('.both')[{i}]"
-            problem = chromium.value(f"{view}.id").removeprefix("code-")
-            steps = chromium.value(f"{view}.querySelectorAll('.step').length")
-            if not steps:
-                without.append(problem)
-            for step in range(steps):
-                lines = f"{view}.querySelectorAll('.left [data-step~=\"{step}\"]')"
-                if not chromium.value(f"{lines}.length"):
-                    continue  # a step that only a later version has
-                for what in (f"{lines}[0]", f"{view}.querySelectorAll('.step')[{step}]"):
-                    place = middle(chromium, what)
-                    chromium.ask("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
-                    before = lit(chromium, view, step)
-                    chromium.ask("Input.dispatchMouseEvent", type="mouseMoved", **place)
-                    after = lit(chromium, view, step)
-                    assert not any(before.values()), (problem, step, before)
-                    assert after["left"] and after["right"] and not after["others"], (
-                        problem, step, what, place, after)
-                    assert comes_into_sight(chromium, view), (problem, step, what)
+    for view in views(chromium, pages):
+        problem = chromium.value(f"{view}.id").removeprefix("code-")
+        steps = chromium.value(f"{view}.querySelectorAll('.step').length")
+        if not steps:
+            without.append(problem)
+        for step in range(steps):
+            lines = f"{view}.querySelectorAll('.left [data-step~=\"{step}\"]')"
+            if not chromium.value(f"{lines}.length"):
+                continue  # a step that only a later version has
+            for what in (f"{lines}[0]", f"{view}.querySelectorAll('.step')[{step}]"):
+                place = middle(chromium, what)
+                chromium.ask("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+                before = lit(chromium, view, step)
+                chromium.ask("Input.dispatchMouseEvent", type="mouseMoved", **place)
+                after = lit(chromium, view, step)
+                assert not any(before.values()), (problem, step, before)
+                assert after["left"] and after["right"] and not after["others"], (
+                    problem, step, what, place, after)
+                assert comes_into_sight(chromium, view), (problem, step, what)
     assert without == [], "no steps"
 
 
 def comes_into_sight(chromium, view):
-    """Whether the pane on the right shows a line that is lit, once it has had time to scroll."""
+    """Whether the right pane shows a lit line, after time to scroll."""
     for _ in range(30):
         if chromium.value(f"""[...{view}.querySelectorAll('.right pre.code > span')].some(e => {{
               const line = e.getBoundingClientRect();
@@ -302,8 +285,8 @@ def comes_into_sight(chromium, view):
 
 
 def lit(chromium, view, step):
-    """How many lines have the colour of what is pointed at: of the step on the left, on the right
-    in the pane that is shown, and of no step."""
+    """How many lines are lit: of the step in the left pane, of the step in the right pane that is
+    shown, and of no step."""
     return chromium.value(f"""(() => {{
       const plain = getComputedStyle({view}.querySelector('pre.code')).backgroundColor;
       const lit = e => getComputedStyle(e).backgroundColor != plain &&
@@ -373,9 +356,9 @@ def test_a_notebook_that_fails_is_named_and_the_others_are_built(program, tmp_pa
     assert "cell 3 of 3" in index and "A good one" in index
     good = (out / "good.html").read_text()
     assert "array([0., 2.])" in good and 'href="bad.html"' in good
-    assert problems_of_links(out) == []
+    assert broken_links(out) == []
 
-    # Once it is right, it alone is executed, and the other page stays.
+    # After a fix only that notebook is executed, and the other page stays.
     notebook(own / "bad.ipynb", ("markdown", "# A mended one"), ("code", "1 + 1"))
     (own / "good.ipynb").unlink()
     notebook(own / "good.ipynb", ("code", "raise SystemError"))

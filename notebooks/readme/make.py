@@ -3,7 +3,7 @@
 
     notebooks/readme/make.py        after ./prenorm study or ./prenorm test (needs chromium)
 
-The table goes between the README's own marks, the pictures into this folder.
+The table is written between its marks in the README, the pictures into this folder.
 """
 
 import re
@@ -23,7 +23,6 @@ sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "tests")]
 import browser  # noqa: E402
 import pictures  # noqa: E402
 import prenorm  # noqa: E402
-import sides  # noqa: E402
 
 WIDTH = 105  # columns of the README
 BEGIN, END = "<!-- table: notebooks/readme/make.py -->\n```\n", "```\n<!-- end of the table -->"
@@ -53,7 +52,7 @@ def side_by_side():
     """The two panes of RMSNorm, one step of it lit."""
     page = f"""<!doctype html><meta charset="utf-8"><title>RMSNorm</title>
         <body style="margin: 12px; font-family: sans-serif; background: white">
-        {sides.side_by_side("rmsnorm")._repr_html_()}"""
+        {prenorm.side_by_side("rmsnorm")._repr_html_()}"""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "page.html").write_text(page)
         opened = browser.Browser(Path(folder) / "profile")

@@ -1,7 +1,7 @@
-"""Builds the site of the notebooks: every one executed, every component's code side by side, what
-passes and which mistakes are caught. `prenorm study` runs it; --help tells its words.
+"""Builds the site of the notebooks: all of them executed, every component's code side by side, what
+passes and which mistakes are caught. `prenorm study` runs it; see --help.
 
-Pages are files that need no server, no network and, but for the formulae, no script.
+Pages are files that need no server, no network and, except for the formulae, no script.
 """
 
 import argparse
@@ -21,11 +21,11 @@ ROOT = NOTEBOOKS.parent  # the checkout, or an installation's share/prenorm
 KATEX = Path("/usr/share/javascript/katex")
 PACKAGES = "python3-nbconvert python3-ipykernel python3-matplotlib python3-pandas python3-h5py"
 PROGRAM = os.environ.get("PRENORM_LAUNCHER") or "prenorm"
-MANIFEST = "pages.json"  # what the folder's pages are, for a later run
+MANIFEST = "pages.json"  # the pages of the folder, for a later run
 
 
 class Unusable(Exception):
-    """A word, a file or a machine that cannot be used: one line, exit code 2."""
+    """An argument, a file or a machine that cannot be used: one line, exit code 2."""
 
 
 def words(arguments):
@@ -37,14 +37,14 @@ def words(arguments):
                     "with its reference and its kernels side by side, and an index.",
         epilog=f"Examples:\n"
                f"  {PROGRAM} study                       the whole site, some minutes\n"
-               f"  {PROGRAM} study --notebook rmsnorm    one page anew, the others as they are\n\n"
-               "Exit code: 0 the site is complete, 1 a notebook failed (its page says where), 2 a\n"
-               "word or file that cannot be used")
+               f"  {PROGRAM} study --notebook rmsnorm    only one page; the others stay as they are\n\n"
+               "Exit code: 0 the site is complete, 1 a notebook failed (its page says where), 2 an\n"
+               "argument or file that cannot be used")
     parser.add_argument("--output", metavar="DIR", type=Path, default=output,
                         help="where the site goes (default: build/study in the checkout, else "
                              "./study)")
     parser.add_argument("--notebook", metavar="NAME", action="append", default=[],
-                        help="only this one is executed; other pages stay as they are (may be "
+                        help="execute only this one; other pages stay as they are (may be "
                              "repeated)")
     parser.add_argument("--notebooks", metavar="DIR", type=Path, default=NOTEBOOKS,
                         help="where the notebooks are (default: those of prenorm)")
@@ -58,7 +58,7 @@ def words(arguments):
     return chosen
 
 
-# what is to be built -----------------------------------------------------------------------------
+# folders -----------------------------------------------------------------------------------------
 
 def find_notebooks(folder, wanted):
     """The notebooks of a folder, {name: path}, and the names of those to execute."""
@@ -73,7 +73,7 @@ def find_notebooks(folder, wanted):
 
 
 def open_folder(folder):
-    """Makes the folder of the site; what an earlier run put into it: {name: facts of a page}."""
+    """Makes the folder of the site; the pages of an earlier run: {name: facts of a page}."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         manifest = folder / MANIFEST
@@ -93,7 +93,7 @@ def write_manifest(folder, pages):
 
 
 def find_katex(folder):
-    """The files of KaTeX that pages ask for, fonts apart."""
+    """The files of KaTeX that pages load, without fonts."""
     found = [folder / name for name in ("katex.min.css", "katex.min.js", "contrib/auto-render.js")]
     if not all(path.exists() for path in (*found, folder / "fonts")):
         raise Unusable(f"there is no KaTeX in {folder} (Debian: libjs-katex)")
@@ -101,7 +101,7 @@ def find_katex(folder):
 
 
 def copy_assets(folder, katex):
-    """Styles, scripts and fonts: all that the pages ask for."""
+    """Styles, scripts and fonts: all that the pages load."""
     assets = folder / "assets"
     shutil.rmtree(assets, ignore_errors=True)
     (assets / "katex/fonts").mkdir(parents=True)
@@ -110,14 +110,14 @@ def copy_assets(folder, katex):
     fonts = sorted((katex / "fonts").glob("*.woff2")) or sorted((katex / "fonts").iterdir())
     for path in fonts:
         shutil.copyfile(path, assets / "katex/fonts" / path.name)
-    for path in (HERE / "study.css", HERE / "study.js", NOTEBOOKS / "sides.css"):
+    for path in (HERE / "study.css", HERE / "study.js", NOTEBOOKS / "prenorm/sides.css"):
         shutil.copyfile(path, assets / path.name)
 
 
 # notebooks ---------------------------------------------------------------------------------------
 
 def environment(home, scratch):
-    """What kernels find in their environment: one thread each, nothing of the reader's own."""
+    """The environment of kernels: one thread each, no settings of the reader's."""
     found = {**os.environ, "PRENORM_HOME": str(home), "PYTHONPATH": str(NOTEBOOKS),
              "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
              "PYTHONDONTWRITEBYTECODE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1",
@@ -128,10 +128,10 @@ def environment(home, scratch):
 
 
 def execute(path, variables):
-    """Executes a notebook: its text, why it failed or None, and the seconds that it took."""
+    """Executes a notebook: its text, why it failed or None, and its time in seconds."""
     if not Path(variables["IPYTHONDIR"]).parent.exists():
-        return path.read_text(), "interrupted", 0  # the whole has ended
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what kernels say beside their answers
+        return path.read_text(), "interrupted", 0  # the main process has ended
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # messages of kernels
     os.environ.clear()
     os.environ.update(variables)
     import nbclient
@@ -140,7 +140,7 @@ def execute(path, variables):
     from jupyter_client.manager import AsyncKernelManager
 
     class OwnKernel(AsyncKernelManager):
-        """This interpreter, whatever kernels the reader has installed."""
+        """This interpreter; kernels that the reader installed are ignored."""
 
         def _kernel_spec_manager_default(self):
             manager = KernelSpecManager(parent=self)
@@ -161,7 +161,7 @@ def execute(path, variables):
 
 
 def told(notebook, error):
-    """"cell 7 of 24: ValueError: ..."; the last line of what went wrong."""
+    """"cell 7 of 24: ValueError: ..."; the last line of the error."""
     for number, cell in enumerate(notebook.cells, 1):
         for output in cell.get("outputs", []):
             if output.output_type == "error":
@@ -172,9 +172,9 @@ def told(notebook, error):
 
 
 def execute_all(paths, variables, jobs):
-    """Executes notebooks beside each other; {name: what execute() gives}, as they come."""
+    """Executes several notebooks at a time; (name, result of execute()), as they finish."""
     longest_first = sorted(paths, key=lambda path: -path.stat().st_size)
-    context = multiprocessing.get_context("spawn")  # a kernel of its own, a fresh process each
+    context = multiprocessing.get_context("spawn")  # its own kernel and process for each notebook
     with concurrent.futures.ProcessPoolExecutor(min(jobs, len(paths)), mp_context=context) as pool:
         running = {pool.submit(execute, path, variables): path for path in longest_first}
         try:
@@ -182,7 +182,7 @@ def execute_all(paths, variables, jobs):
                 path = running[future]
                 try:
                     answer = future.result()
-                except Exception as error:  # no notebook, or its process is gone
+                except Exception as error:  # not a notebook, or its process has died
                     answer = path.read_text(), f"{type(error).__name__}: {error}", 0
                 report(path, *answer[1:])
                 yield path.stem, answer
@@ -198,7 +198,7 @@ def report(path, failure, seconds):
         print(f"{path.name}: {seconds:.1f} s", file=sys.stderr)
 
 
-# the whole ---------------------------------------------------------------------------------------
+# the site ----------------------------------------------------------------------------------------
 
 def build(chosen):
     """Builds the site; the exit code."""
@@ -208,7 +208,7 @@ def build(chosen):
     try:
         import nbconvert  # noqa: F401
         import ipykernel  # noqa: F401
-        from matplotlib import font_manager  # noqa: F401  its cache is made once, for all kernels
+        from matplotlib import font_manager  # noqa: F401  makes its cache once, for all kernels
         import pages
         import prenorm
     except ImportError as error:
@@ -219,7 +219,7 @@ def build(chosen):
         raise Unusable(str(error)) from None
     os.environ["PRENORM_HOME"] = str(home)
     earlier = open_folder(folder)
-    write_manifest(folder, earlier)  # the folder is ours, whatever comes
+    write_manifest(folder, earlier)  # the folder is ours, even if this run fails
     copy_assets(folder, chosen.katex)
     print(f"executing {len(names)} {'notebooks' if len(names) > 1 else 'notebook'}, "
           f"{min(chosen.jobs, len(names))} at a time", file=sys.stderr)

@@ -1,8 +1,6 @@
-"""What the pages of the study hold: executed notebooks, code, and what the harness says of it."""
+"""The content of the pages: executed notebooks, code, and the harness's results for it."""
 
 import concurrent.futures
-import functools
-import json
 import re
 from pathlib import Path
 
@@ -10,77 +8,49 @@ import jinja2
 import nbconvert
 import nbformat
 import prenorm
-import sides
-import sources
+from prenorm import panes, program, sides, sources
+from prenorm.program import Count
 
 HERE = Path(__file__).resolve().parent
-# In which order components are read; others follow by name.
+# The reading order of components; others follow by name.
 READING = ["linear", "embedding", "rmsnorm", "activations", "feed_forward", "rope", "softmax",
            "attention", "multihead_self_attention", "transformer_block"]
-# How columns are called, in their order; other solutions follow under their own names.
+# The titles of columns, in order; other solutions follow under their own names.
 COLUMNS = {"reference": "reference", "plain": "textbook loop",
            "cuda-naive-emulated": "naive CUDA, emulated", "cuda-emulated": "CUDA, emulated",
            "cuda-naive": "naive CUDA", "cuda": "CUDA", "cuda-tf32": "CUDA, tf32"}
 LONG_CELL = 16  # lines; a longer one is folded
 
 
-# what the harness says ---------------------------------------------------------------------------
+# results -----------------------------------------------------------------------------------------
 
 class Facts:
-    """The state of every problem: of one run of `prenorm verify`, one of `prenorm mistakes`, and
-    what `prenorm show` tells of device records."""
+    """The state of every problem: from one run of `prenorm verify`, one of `prenorm mistakes`, and
+    what `prenorm show` says of device records."""
 
     def __init__(self):
-        fixtures = prenorm.ROOT / "fixtures"
-        verified = json.loads(prenorm.run("verify", "--json", "-", "--fixtures", fixtures))
+        verified = program.report("verify")
         self.environment = verified["environment"]
-        self.results = [each for each in verified["results"] if each["status"] != "SKIPPED"]
         self.left_out = sum(each["message"].startswith("large") for each in verified["results"])
-        ran = {each["solution"] for each in self.results}
+        self._verdicts = program.Verdicts(verified["results"])
+        ran = {each["solution"] for each in self._verdicts.results}
         self.solutions = [*(name for name in COLUMNS if name in ran), *sorted(ran - set(COLUMNS))]
-        mistakes = json.loads(prenorm.run("mistakes", "--json", "-", "--fixtures", fixtures))
-        self.variants = mistakes["variants"]
+        self._mistakes = program.known_mistakes()
         self.problems = prenorm.problems()
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             self.devices = dict(zip(self.problems, pool.map(_on_devices, self.problems)))
 
-    def cells(self, problem, dtype=None):
-        """A Count of passed cases for each solution; of one dtype, or of those to be refused."""
-        return [Count(*self._counts.get((problem, dtype, solution), (0, 0)))
-                for solution in self.solutions]
-
-    @functools.cached_property
-    def _counts(self):
-        found = {}
-        for each in self.results:
-            case = prenorm.fixture(each["problem"]).cases.get(each["case"])
-            kind = "to be refused" if case is not None and case.error else each["dtype"]
-            for row in (kind, None):
-                key = each["problem"], row, each["solution"]
-                passed, given = found.get(key, (0, 0))
-                found[key] = passed + (each["status"] == "PASSED"), given + 1
-        return found
+    def cells(self, problem):
+        """A Count of passed cases for each solution."""
+        return self._verdicts.cells(problem, self.solutions)
 
     def rows(self, problem):
-        """What passes, a row for each dtype: [(name, [Count])]."""
-        kinds = [*prenorm.DTYPES, "to be refused"]
-        rows = [(kind, self.cells(problem, kind)) for kind in kinds]
-        return [row for row in rows if any(cell.given for cell in row[1])]
+        """What passes, one row per dtype: [(name, [Count])]."""
+        return self._verdicts.rows(problem, self.solutions)
 
     def mistakes(self, problem):
-        """The known mistakes of a problem: [{name, cells, first, caught}]."""
-        found = []
-        for variant in self.variants:
-            if variant["problem"] != problem:
-                continue
-            dtypes = variant["dtypes"]
-            caught = [case for each in dtypes.values() for case in each["caught"]]
-            found.append({
-                "name": variant["name"], "caught": bool(caught),
-                "first": caught[0] if caught else "no case",
-                "cells": [Count(len(dtypes[dtype]["caught"]), len(dtypes[dtype]["tried"]))
-                          if dtype in dtypes else None for dtype in prenorm.DTYPES]})
-        return found
+        """The known mistakes of a problem, as known_mistakes() has them."""
+        return [each for each in self._mistakes if each["problem"] == problem]
 
     def caught(self, problem):
         """How many of its mistakes at least one case catches."""
@@ -88,24 +58,9 @@ class Facts:
         return Count(sum(each["caught"] for each in mistakes), len(mistakes))
 
 
-class Count:
-    """So many of so many."""
-
-    def __init__(self, passed, given):
-        self.passed, self.given = passed, given
-
-    @property
-    def state(self):
-        """A class of study.css."""
-        return "none" if not self.given else "all" if self.passed == self.given else "some"
-
-    def __str__(self):
-        return f"{self.passed}/{self.given}" if self.given else ""
-
-
 def _on_devices(problem):
-    """What device records say: [(solutions of which the same is said, text)], without variants."""
-    told = prenorm.run("show", problem, "--fixtures", prenorm.ROOT / "fixtures", "--no-color")
+    """The device records: [(solutions with the same text, text)], without variants."""
+    told = prenorm.run("show", problem, "--fixtures", program.FIXTURES, "--no-color")
     paragraph = re.search(r"^device((?: +.*\n)+)", told, re.M)
     if not paragraph:
         return []
@@ -122,8 +77,8 @@ def _on_devices(problem):
 class Site:
     """The pages of a folder.
 
-    notebooks   the names of all notebooks that there are
-    kept        {name: facts} of pages that the folder has and that stay as they are
+    notebooks   the names of all notebooks
+    kept        {name: facts} of pages in the folder that stay as they are
     """
 
     def __init__(self, folder, facts, notebooks, kept):
@@ -135,13 +90,13 @@ class Site:
         before = [name for name in others if name[0].isdigit()]
         self.order = [*before, *self.components, *(o for o in others if o not in before)]
         self.pages = dict(kept)
-        self.texts = {}  # what is still to be written: name: (notebook, failure)
+        self.texts = {}  # pages to write: name: the executed notebook, or None
         for component in self.components:
             if component not in notebooks:
                 self.add(component, None, None)
 
     def add(self, name, notebook, failure):
-        """A page to be written; `notebook` is the text of the executed one, if there is any."""
+        """Adds a page to write; `notebook` is the text of the executed one, or None."""
         notebook = nbformat.reads(notebook, as_version=4) if notebook else None
         self.pages[name] = {"file": f"{name}.html", "title": _take_title(notebook, name),
                             "failure": failure}
@@ -220,7 +175,7 @@ def _words(name):
 
 
 def _code_of_mistakes(problem, names):
-    """All of them as one listing: they share most of what is not wrong."""
+    """All of them as one listing, because they share most of their code."""
     found = [sources.function_source(problem, f"mistakes/{name}") for name in names]
     pieces = sorted({piece for each in found for piece in each.pieces},
                     key=lambda piece: (piece.path, piece.first))
@@ -228,7 +183,7 @@ def _code_of_mistakes(problem, names):
     own = {name for piece in pieces for name in piece.names}
     calls = tuple((name, piece) for name, piece in calls.items() if name not in own)
     listing = sources.Source(problem, "mistakes", tuple(pieces), calls)
-    return _without_style(sides.alone(listing))
+    return _without_style(panes.alone(listing))
 
 
 def _total(counts):
@@ -239,7 +194,7 @@ def _total(counts):
 # notebooks ---------------------------------------------------------------------------------------
 
 def _take_title(notebook, name):
-    """The title of a notebook, which is taken out of it: the page shows it by itself."""
+    """The title of a notebook, which is removed from it: the page shows it separately."""
     for cell in notebook.cells if notebook else []:
         title = re.match(r"\s*# +(.+?)\s*(?:\n|$)", cell.source)
         if cell.cell_type == "markdown" and title:
@@ -260,7 +215,7 @@ def _body(notebook):
 
 
 def _describe_pictures(notebook):
-    """Gives each picture a text: the heading that it stands under, and its number there."""
+    """Gives each picture an alternative text: the heading above it, and its number there."""
     heading, number = "", 0
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -274,5 +229,5 @@ def _describe_pictures(notebook):
 
 
 def _without_style(text):
-    """Without the style that views bring along: pages have it once."""
-    return text.replace(f"<style>{sides._style()}</style>\n", "")
+    """Without the style that views contain: pages have it once."""
+    return text.replace(panes.style(), "")

@@ -1,175 +1,17 @@
 """The sources of a problem, found and cut out of the files that are compiled.
 
 `function_source(problem, solution)` is the function that a solution exports for a problem and what
-it calls in the files of its component, in the files' own order: nothing is kept a second time. Of a
-struct it has the functions that are called, and not those of other problems.
-
-Steps. A comment `// step: normalize` in a source names what the lines below it do: up to a blank
-line, a line that is indented less, or another step at the same depth. Behind code on a line it
-names that line alone. Several names are separated by commas. Equal names in two sources are the
-same step, and light up together where the two are shown side by side.
+it calls in the files of its component, in the files' own order: no code is stored twice. Of a
+struct it has the functions that are called, not those of other problems.
 """
 
 import dataclasses
-import functools
 import html
 import re
-from pathlib import Path
 
-import pygments.formatters
-import pygments.lexers
-import pygments.token
-
-ROOT = Path(__file__).resolve().parent.parent
-STEP = re.compile(r"//\s*step:\s*(.+?)\s*$")
-COLOURS = 8  # of steps, in sides.css
-
-
-# files in pieces ---------------------------------------------------------------------------------
-
-@dataclasses.dataclass(frozen=True)
-class Piece:
-    """A definition at the margin of a file, with the comment above it."""
-    path: Path
-    first: int        # the number of its first line
-    lines: tuple      # of text
-    names: tuple      # what it defines
-    numbers: tuple = ()  # of all its lines, where some between are left out: see trimmed()
-
-    @functools.cached_property
-    def code(self):
-        """Its text without comments and the contents of strings."""
-        return "\n".join(_bare(line) for line in self.lines)
-
-    @functools.cached_property
-    def words(self):
-        """Every identifier in it."""
-        return set(re.findall(r"[A-Za-z_]\w*", self.code))
-
-    @functools.cached_property
-    def bases(self):
-        """The structs that it derives from."""
-        head = re.match(r"\s*(?:struct|class)\s+\w+\s*:([^{]*)\{", _without_template(self.code))
-        return set(re.findall(r"[A-Za-z_]\w*", head[1])) if head else set()
-
-    @functools.cached_property
-    def members(self):
-        """What a struct defines with a body, in order: a Piece each. Not what its name does not
-        call: constructors, operators."""
-        return tuple(_members(self)) if _STRUCT.match(_without_template(self.code)) else ()
-
-    def trimmed(self, members):
-        """Itself with these of its members alone."""
-        left_out = set()
-        for member in self.members:
-            if member not in members:
-                first = member.first - self.first
-                left_out |= set(range(first, first + len(member.lines)))
-                # And the blank line above it, or below where it is the first.
-                above, below = first - 1, first + len(member.lines)
-                if not self.lines[above].strip():
-                    left_out.add(above)
-                elif above + 1 == len(self.lines) - 1 or not self.lines[below].strip():
-                    left_out.add(below)
-        # A comment, a label and blank lines that are left at the end stood above what was left out.
-        for i in reversed(range(len(self.lines) - 1) if left_out else ()):
-            if i not in left_out and not re.fullmatch(r"\s*(//.*|\w+:)?", self.lines[i]):
-                break
-            left_out.add(i)
-        kept = [i for i in range(len(self.lines)) if i not in left_out]
-        return dataclasses.replace(self, lines=tuple(self.lines[i] for i in kept),
-                                   numbers=tuple(self.first + i for i in kept))
-
-
-def _bare(line):
-    line = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)
-    line = re.sub(r"'(?:[^'\\]|\\.)'", "' '", line)
-    return line.split("//")[0]
-
-
-_NO_DEFINITION = re.compile(r'#(?!define)|namespace\b|using namespace|\}|extern "C" \{')
-_KEYWORDS = {"__launch_bounds__", "alignas", "decltype", "requires", "sizeof", "if", "for",
-             "__attribute__", "operator"}
-
-
-@functools.lru_cache(maxsize=None)
-def _pieces(path, _changed):
-    lines = path.read_text().splitlines()
-    pieces, begun, depth, opened = [], None, 0, False
-    for number, line in enumerate(lines, 1):
-        bare = _bare(line)
-        if begun is None:
-            if not line.strip() or (line[0].isspace()) or _NO_DEFINITION.match(line):
-                continue
-            begun, depth, opened, has_code = number, 0, False, False
-        elif not has_code and (not line.strip() or _NO_DEFINITION.match(line)):
-            begun = None  # a comment that stands by itself
-            continue
-        depth += sum(bare.count(c) for c in "{([") - sum(bare.count(c) for c in "})]")
-        opened = opened or "{" in bare
-        has_code = has_code or bool(bare.strip())
-        end = bare.rstrip()
-        macro = line.startswith("#define") or (has_code and lines[begun - 1].startswith("#define"))
-        complete = (not line.endswith("\\") if macro else
-                    depth == 0 and has_code and (end.endswith(";") or (opened and end.endswith("}"))
-                                                 or re.match(r"[A-Z_]+\(.*\)$", end)))
-        if complete:
-            text = tuple(lines[begun - 1:number])
-            pieces.append(Piece(path, begun, text, _names("\n".join(map(_bare, text)))))
-            begun = None
-    return tuple(pieces)
-
-
-def _members(piece):
-    depth, begun = 0, None
-    for i, line in enumerate(piece.lines):
-        bare = _bare(line).strip()
-        if depth == 1 and begun is None and line.strip() and not re.match(r"\w+:$|\}", bare):
-            begun = i
-        elif depth == 1 and not line.strip():
-            begun = None  # a comment that stands by itself
-        depth += sum(bare.count(c) for c in "{([") - sum(bare.count(c) for c in "})]")
-        if depth == 1 and begun is not None and bare.endswith((";", "}")):
-            lines = piece.lines[begun:i + 1]
-            code = "\n".join(map(_bare, lines))
-            names = set(_names(code)) - set(piece.names)
-            if "{" in code and names and not re.search(r"\boperator\b|~", code.split("{")[0]):
-                yield Piece(piece.path, piece.first + begun, lines, tuple(names))
-            begun = None
-
-
-def pieces_of(path):
-    """The definitions in a file of C++, in order."""
-    return _pieces(path, path.stat().st_mtime_ns)
-
-
-_STRUCT = re.compile(r"\s*(?:struct|class|union|enum(?: class)?)\s+(\w+)")
-
-
-def _without_template(code):
-    return re.sub(r"\btemplate\s*<[^{;]*?>\s*(?=[a-z_A-Z:])", " ", code, flags=re.DOTALL)
-
-
-def _names(code):
-    code = _without_template(code)
-    define = re.match(r"\s*#define\s+(\w+)", code)
-    if define:
-        return (define[1],)
-    kind = _STRUCT.match(code)
-    if kind:
-        return (kind[1],)
-    alias = re.match(r"\s*using\s+(\w+)\s*=", code)
-    if alias:
-        return (alias[1],)
-    head = code.split("{")[0]
-    variables = re.match(r"[^(]*\b(?:constexpr|const|inline)\b[^(]*?=", head)
-    if variables:
-        return tuple(re.findall(r"(\w+)\s*=", code))
-    for name in re.findall(r"([A-Za-z_]\w*)\s*\(", head):
-        if name not in _KEYWORDS:
-            return (name,)
-    braced = re.search(r"\b(?:constexpr|const|inline)\b[^(]*?(\w+)\s*$", head)
-    return (braced[1],) if braced else ()
+from .cpp import pieces_of, steps_of_lines
+from .panes import alone
+from .places import ROOT
 
 
 # what a solution exports -------------------------------------------------------------------------
@@ -204,7 +46,7 @@ def problems_of(component):
 
 
 def _reference_exports():
-    """What exports/ exports: {problem: [function]}."""
+    """The exports of reference/exports/: {problem: [function]}."""
     found = {}
     for path in sorted(_folder("reference").glob("exports/*.cpp")):
         found.update(_exports(path, "PRENORM_EXPORT"))
@@ -224,7 +66,7 @@ def _reference(problem):
 
 
 def _cuda(problem, solution, variant):
-    """The file with a problem's CUDA export, and the words of the export."""
+    """The file with a problem's CUDA export, and the arguments of the export."""
     for path in sorted(_folder("cuda").glob("*.cu")):
         exports = _exports(path, "PRENORM_CUDA_EXPORT")
         variants = _exports(path, "PRENORM_CUDA_FUNCTION")
@@ -242,7 +84,7 @@ def _cuda(problem, solution, variant):
 
 
 def _mistake(problem, name):
-    """A known mistake's file and the words of its export."""
+    """A known mistake's file and the arguments of its export."""
     folder = _folder("reference") / "mistakes"
     words = _exports(folder / "solution.cpp", "EXPORT_MISTAKE").get(f"{problem}__{name}")
     if words is None:
@@ -271,8 +113,8 @@ class Source:
 
     @property
     def steps(self):
-        """The names of its steps, in order of appearance. Where problems share code, what is a step
-        of another one alone is left out: an attention without RoPE has no rotation."""
+        """The names of its steps, in order of appearance. Problems may share code; the steps of
+        other problems only are left out: an attention without RoPE has no rotation."""
         named = list(dict.fromkeys(name for piece in self.pieces
                                    for names in steps_of_lines(piece.lines) for name in names))
         foreign = _steps_of_others(self.problem) if self.solution != "reference" else ()
@@ -285,13 +127,12 @@ class Source:
         return f"<{self.problem} by {self.solution}: {self.path}>"
 
     def _repr_html_(self):
-        from sides import alone
         return alone(self)
 
 
 def function_source(problem, solution="reference"):
     """The Source of a problem in a solution: "reference", "plain", "cuda-naive", "cuda", "cuda/v2",
-    "mistakes/no_eps"; "-emulated" makes no difference. Raises ValueError where there is none."""
+    "mistakes/no_eps"; "-emulated" makes no difference. Raises ValueError if there is none."""
     name, _, variant = solution.removeprefix("./").partition("/")
     name = name.removesuffix("-emulated")
     if name in ("reference", "plain", "plain-tf32") and not variant:
@@ -306,7 +147,7 @@ def function_source(problem, solution="reference"):
         path, root = _mistake(problem, variant)
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
     else:
-        raise ValueError(f"no sources are known of {solution}")
+        raise ValueError(f"no sources of {solution}")
     roots = set(re.findall(r"[A-Za-z_]\w*", root))
     return Source(problem, solution, *_closure(roots, files, neighbours))
 
@@ -325,9 +166,8 @@ def _kernels_last(path):
 def _closure(roots, files, neighbours):
     """The pieces of `files` that the words lead to, and what these call in `neighbours`.
 
-    A file sees its own pieces, those of headers, and of another file what a header declares. Of a
-    struct it gets the members that are named; of one that is only derived from, those that are not
-    defined anew.
+    A file sees its own pieces, those of headers, and those of other files that a header declares.
+    Of a struct it gets the members that are named; of a base class, those that are not redefined.
     """
     own = [piece for path in files for piece in pieces_of(path)
            if not _only_declares(piece, [q for p in files for q in pieces_of(p)])]
@@ -382,12 +222,12 @@ def _closure(roots, files, neighbours):
 
 
 def _hollow(piece, members):
-    """Whether a struct holds nothing but members, and none of these."""
+    """Whether nothing is left of a struct: it holds only members, and none are wanted."""
     return not members and re.search(r"\{\s*\};?\s*$", piece.trimmed(()).code)
 
 
 def _of_any(hidden, names):
-    """What is hidden of any of these names."""
+    """What is hidden in any of these bases."""
     return set().union(*(hidden.get(name, set()) for name in names))
 
 
@@ -405,7 +245,7 @@ def _only_declares(piece, own):
 
 
 def contract(problem):
-    """What the reference says above a problem's function: equation, source, shapes, errors."""
+    """The comment above a problem's reference function: equation, source, shapes, errors."""
     path, function = _reference(problem)
     piece = next(p for p in pieces_of(path) if function in p.names)
     comment = "\n".join(re.sub(r"^/// ?", "", line) for line in piece.lines if line[:3] == "///")
@@ -413,7 +253,7 @@ def contract(problem):
 
 
 def ladder(problem):
-    """What stands at the top of a problem's CUDA file: its versions and what each changes."""
+    """The comment at the top of a problem's CUDA file: its versions and what each changes."""
     path, _ = _cuda(problem, "cuda", "")
     lines = []
     for line in path.read_text().splitlines():
@@ -438,53 +278,15 @@ def versions(problem):
     found[launched] = ("cuda", f"{launched}, launched" if launched else "launched")
     for variant in variants - {launched}:
         found[variant] = (f"cuda/{variant}", variant)
-    # "" stands behind the others.
+    # "" sorts last.
     return dict(found[name] for name in sorted(found, key=lambda name: (not name, name)))
 
 
 class Text(str):
-    """A text of the sources, shown as it stands there."""
+    """A text of the sources, shown unchanged."""
 
     def _repr_html_(self):
         return f'<pre class="told">{html.escape(self)}</pre>'
 
     def __repr__(self):
         return str(self)
-
-
-# steps and colours -------------------------------------------------------------------------------
-
-def steps_of_lines(lines):
-    """For each line the names of the steps that it belongs to, outer ones first: a list of lists."""
-    found, running = [], []  # running: (indentation, names)
-    for line in lines:
-        if not line.strip():
-            running = []
-            found.append([])
-            continue
-        # #pragma stands at the margin wherever it is.
-        indent = len(line) - len(line.lstrip()) if line[0] != "#" else len(line)
-        running = [each for each in running if each[0] <= indent]
-        marker = STEP.search(line)
-        names = [name.strip() for name in marker[1].split(",")] if marker else []
-        if marker and line.lstrip().startswith("//"):
-            running = [each for each in running if each[0] < indent] + [(indent, names)]
-            names = []
-        found.append(list(dict.fromkeys([n for _, more in running for n in more] + names)))
-    return found
-
-
-def coloured_lines(lines):
-    """The lines of a piece of C++ as HTML, each by itself, with classes of Pygments."""
-    out, current = [], []
-    lexer = pygments.lexers.get_lexer_by_name("cpp", stripnl=False, ensurenl=False)
-    for kind, text in lexer.get_tokens("\n".join(lines)):
-        css = pygments.token.STANDARD_TYPES.get(kind, "")
-        for i, part in enumerate(text.split("\n")):
-            if i:
-                out.append("".join(current))
-                current = []
-            if part:
-                part = html.escape(part)
-                current.append(f'<span class="{css}">{part}</span>' if css else part)
-    return out + ["".join(current)]

@@ -1,0 +1,124 @@
+"""The exercises of the notebooks: grading a function, and a case that should catch a mistake."""
+
+import json
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from .dtypes import DTYPES, require_dtype, widen
+from .fixtures import fixture
+from .places import h5
+from .program import FIXTURES, names_of_mistakes, run, verify
+from .solutions import FLOATING, load, parsed, scalar
+
+
+def grade(problem, function, dtypes=DTYPES):
+    """Grades a Python function: calls it with every stored case that has an answer, passes its
+    results to `prenorm grade` and prints what that says.
+
+    The function takes the arguments of the signature by name, arrays of the case's dtype (bfloat16
+    as prenorm.bfloat16); scalars that a case leaves out have the signature's default. It returns an
+    array, which is rounded to the case's dtype. If it raises, the case has no answer.
+
+    Returns the share of these cases that passed.
+    """
+    dtypes = [dtypes] if isinstance(dtypes, str) else dtypes
+    for dtype in dtypes:
+        require_dtype(dtype)
+    cases = [case for dtype in dtypes for case in fixture(problem).of_dtype(dtype)]
+    with tempfile.TemporaryDirectory(prefix="prenorm-") as folder:
+        answered, complaints = _write_answers(problem, function, cases, Path(folder) / "yours")
+        for complaint in complaints[:3]:
+            print(complaint)
+        if len(complaints) > 3:
+            print(f"... and {len(complaints) - 3} more")
+        if not answered:
+            print(f"{problem}: 0 of {len(cases)} cases answered, there is nothing to grade yet")
+            return 0.0
+        report = Path(folder) / "report.json"
+        words = ["grade", Path(folder) / "yours", "--rubric", "all", "--problem", problem,
+                 "--no-hidden", "--no-color", "--fixtures", FIXTURES, "--json", report]
+        for case in cases:  # without those to be rejected: stored answers cannot reject
+            words += ["--case", case.name]
+        print(_for_a_notebook(run(*words)))
+        passed = {result["case"] for result in json.loads(report.read_text())["results"]
+                  if result["status"] == "PASSED"}
+    return sum(case.name in passed for case in cases) / len(cases)
+
+
+def _write_answers(problem, function, cases, folder):
+    """Writes the function's answers as a file of outputs; their number, and what went wrong."""
+    specs = parsed(fixture(problem).signature)
+    defaults = {spec["name"]: spec.get("default") for spec in specs["scalars"]}
+    defaults |= {spec["name"]: None for spec in specs["inputs"] if spec["optional"]}
+    folder.mkdir()
+    answered, complaints = 0, []
+    with h5.h5py.File(folder / f"{problem}.h5", "w") as file:
+        file.attrs.update(format="prenorm-outputs", version=np.int64(1), problem=problem)
+        for case in cases:
+            (name,) = case.expected
+            try:
+                with warnings.catch_warnings():  # some cases hold NaN and infinities on purpose
+                    warnings.simplefilter("ignore")
+                    values = function(**{**defaults, **case.arguments})
+                if values is None:
+                    raise NotImplementedError("it returned None")
+                values = widen(values)
+            except Exception as error:  # whatever it is: the other cases go on
+                complaints.append(f"{case.name}: {type(error).__name__}: {error}")
+                continue
+            group = file.create_group(f"cases/{case.name}/outputs")
+            h5.write_tensor(group, name, values, case.dtype)
+            answered += 1
+    return answered, complaints
+
+
+def _for_a_notebook(text):
+    """The program's output without the commands that repeat a case: these answers are not kept."""
+    lines = [line for line in text.splitlines()
+             if not line.lstrip().startswith(("repeat:", "only some cases"))]
+    return "\n".join(lines).strip()
+
+
+def catches(problem, mistake, dtype="float32", **arguments):
+    """Whether a case of your own catches a known mistake: True if the mistake fails it, and the
+    reference and the textbook loop pass. Prints what `prenorm verify` says of the three.
+
+    The arguments are those of the signature, by name; arrays are rounded to `dtype` where the
+    signature has T. The expected output is the reference's in float64, the tolerance that of
+    `prenorm fixtures calibrate`.
+    """
+    require_dtype(dtype)
+    signature = fixture(problem).signature
+    specs = parsed(signature)
+    known = [name.removeprefix("mistakes/") for name in names_of_mistakes(problem)]
+    if mistake not in known:
+        raise ValueError(f"{problem} has no known mistake {mistake}: {', '.join(known)}")
+    reference = getattr(load("reference"), problem)
+    reference.by_name((), arguments)
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    solutions = ["reference", "plain", f"mistakes/{mistake}"]
+    scalars = {}
+    for spec in specs["scalars"]:
+        if spec["name"] in arguments:
+            value = scalar(spec, arguments).value
+            scalars[spec["name"]] = value.f if spec["kind"] == FLOATING else value.i
+    with tempfile.TemporaryDirectory(prefix="prenorm-") as folder:
+        path = Path(folder) / f"{problem}.h5"
+        with h5.create(path, problem, signature) as file:
+            case = h5.add_case(file, "yours", scalars)
+            exact = {spec["name"]: h5.add_input(case, spec["name"], widen(arguments[spec["name"]]),
+                                                dtype if spec["dtype"] == "T" else spec["dtype"])
+                     for spec in specs["inputs"] if spec["name"] in arguments}
+            expected = reference(**exact, **scalars)
+            h5.add_output(case, specs["outputs"][0]["name"], widen(expected), dtype)
+        run("fixtures", "calibrate", path, "--no-color")
+        table = verify(problem, *solutions, fixtures=path).set_index("solution")
+    for solution in solutions:
+        print(f"{solution:<24} {table.status[solution]}")
+        if table.message[solution]:
+            print(f"    {table.message[solution]}")
+    return (table.status["reference"] == table.status["plain"] == "PASSED"
+            and table.status[solutions[-1]] != "PASSED")

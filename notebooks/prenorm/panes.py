@@ -1,0 +1,94 @@
+"""The code of one source as HTML: a pane, and the style of all panes."""
+
+import functools
+import html
+import itertools
+from pathlib import Path
+
+import pygments.lexers
+import pygments.token
+
+from .cpp import steps_of_lines
+from .places import ROOT
+
+COLOURS = 8  # of steps, in sides.css
+
+
+@functools.lru_cache(maxsize=None)
+def style():
+    """What every pane needs once per page, with its tags."""
+    css = (Path(__file__).resolve().parent / "sides.css").read_text()
+    return f"<style>{css}</style>\n"
+
+
+def alone(source):
+    """The HTML of one Source."""
+    return f'{style()}<div class="sides">{pane(source, source.steps)}</div>'
+
+
+def pane(source, steps):
+    """The code of one source: its pieces, under the names of their files. If some of them have
+    steps, those without (declarations, helpers, launches) are folded under the names that they
+    define. The problem's own function is never folded."""
+    parts = []
+    for path, pieces in itertools.groupby(source.pieces, key=lambda piece: piece.path):
+        parts.append(f'<p class="file">{html.escape(str(path.relative_to(ROOT)))}</p>')
+        codes = [(piece, _code(piece, steps)) for piece in pieces]
+        for folded, group in itertools.groupby(
+                codes, key=lambda each: bool(source.steps) and "data-step" not in each[1]
+                and source.problem not in each[0].names):
+            group = list(group)
+            code = "".join(text for _, text in group)
+            names = ", ".join(dict.fromkeys(name for piece, _ in group for name in piece.names))
+            parts.append(f"<details><summary>{html.escape(names)}</summary>{code}</details>"
+                         if folded else code)
+    if source.calls:
+        parts.append("<details><summary>What it calls in other files: " + ", ".join(
+            html.escape(name) for name, _ in source.calls) + "</summary>")
+        for piece in dict.fromkeys(piece for _, piece in source.calls):
+            name = html.escape(str(piece.path.relative_to(ROOT)))
+            parts.append(f'<p class="file">{name}</p>{_code(piece, steps)}')
+        parts.append("</details>")
+    label = html.escape(f"{source.problem}, {source.solution}")
+    return (f'<div class="pane" tabindex="0" role="region" aria-label="{label}">'
+            f'{"".join(parts)}</div>')
+
+
+def _code(piece, steps):
+    lines, expected = [], piece.first
+    numbers = piece.numbers or range(piece.first, piece.first + len(piece.lines))
+    for number, text, names in zip(numbers, coloured_lines(piece.lines),
+                                   steps_of_lines(piece.lines)):
+        shown = [steps.index(name) for name in names if name in steps]
+        classes = [f"s{shown[-1] % COLOURS}"] if shown else []
+        classes += ["gap"] if number != expected else []  # lines of other problems are left out
+        expected = number + 1
+        marks = f' data-step="{" ".join(map(str, shown))}"' if shown else ""
+        marks += f' class="{" ".join(classes)}"' if classes else ""
+        marks += f' style="--margin: {_stripes(shown)}"' if len(shown) > 1 else ""
+        lines.append(f'<span data-line="{number}"{marks}>{text or " "}</span>')
+    return f'<pre class="code">{"".join(lines)}</pre>'
+
+
+def _stripes(steps):
+    """The margin of a line with several steps: their colours side by side."""
+    width = 100 / len(steps)
+    return "linear-gradient(to right, " + ", ".join(
+        f"var(--c{step % COLOURS}) {i * width:.0f}% {(i + 1) * width:.0f}%"
+        for i, step in enumerate(steps)) + ")"
+
+
+def coloured_lines(lines):
+    """The lines of a piece of C++ as HTML, one string per line, with classes of Pygments."""
+    out, current = [], []
+    lexer = pygments.lexers.get_lexer_by_name("cpp", stripnl=False, ensurenl=False)
+    for kind, text in lexer.get_tokens("\n".join(lines)):
+        css = pygments.token.STANDARD_TYPES.get(kind, "")
+        for i, part in enumerate(text.split("\n")):
+            if i:
+                out.append("".join(current))
+                current = []
+            if part:
+                part = html.escape(part)
+                current.append(f'<span class="{css}">{part}</span>' if css else part)
+    return out + ["".join(current)]
