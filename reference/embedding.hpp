@@ -11,8 +11,9 @@ namespace prenorm::reference {
 /// Source   CS336 2025, section 3.4.3
 /// Shapes   token_ids[...]: int64, weight[vocab_size, d_model] -> y[..., d_model]
 /// Types    any T; rows are copied bit for bit
-/// Errors   std::invalid_argument if weight is not [vocab_size, d_model], or an id is not in [0,
-/// vocab_size) Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/test_embedding.cpp
+/// Errors   std::invalid_argument if weight does not have two axes, or an id is outside
+///          [0, vocab_size)
+/// Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/test_embedding.cpp
 ///          notebooks/embedding.ipynb
 template <class T>
 Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weight) {

@@ -25,6 +25,6 @@ using namespace prenorm::honest;
 
 PRENORM_COMPILED_IN_PLAIN(rmsnorm)
 PRENORM_COMPILED_IN_PLAIN(ffn_swiglu)
-ALL_SOFTMAX_INSTANCES(extern template, honest::multihead_with_rope)
+ALL_SOFTMAX_INSTANCES(extern template, prenorm::honest::multihead_with_rope)
 
 EXPORT_SOFTMAXES(transformer_block, block)
