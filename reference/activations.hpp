@@ -32,7 +32,7 @@ Tensor<T> relu(const Tensor<T>& x) {
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
-  // exp(-x) below the line: where it overflows the quotient is 0, as it should be.
+  // exp(-x) is in the denominator: where it overflows, the quotient is 0, which is right.
   // step: each element, x sigmoid(x)
   return map_elements(x, [](const auto& a) { return a / (compute_t<T>(1) + reference::exp(-a)); });
 }
@@ -44,7 +44,7 @@ auto normal_cdf(const A& a) {
 #if defined(PRENORM_TEXTBOOK_SUMS)
   return (C(1) + xt::erf(a * C(0.70710678118654752440))) * C(0.5);  // step: Phi
 #else
-  // The same by erfc, which does not cancel where x is far below 0.
+  // The same by erfc, without cancellation where x is far below 0.
   return reference::erfc(a * C(-0.70710678118654752440)) * C(0.5);  // step: Phi
 #endif
 }

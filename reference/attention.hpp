@@ -5,8 +5,8 @@
 
 namespace prenorm::reference {
 
-/// One sequence's queries, keys and values, and where its result goes; rows may lie any stride
-/// apart, so that a head is a slice of columns and never a copy.
+/// The queries, keys and values of one sequence, and where its result goes. Rows may have any
+/// stride, so that a head is a range of columns and not a copy.
 template <class C>
 struct Sequence {
   Matrix<const C> q, k, v;     // [n, d_k], [m, d_k], [m, d_v]
@@ -21,7 +21,8 @@ void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
   constexpr C infinity = std::numeric_limits<C>::infinity();
   const C scale = C(1) / std::sqrt(static_cast<C>(s.k.columns));  // step: scale
   const std::size_t m = s.k.rows;
-  const std::size_t end = s.causal ? std::min(first + count, m) : m;  // no query looks further
+  const std::size_t end =
+      s.causal ? std::min(first + count, m) : m;  // later keys are masked for all of these queries
 
   std::vector<C> memory(count * end);
   const Matrix<C> scores{memory.data(), count, end, end};
@@ -31,7 +32,7 @@ void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
     C* const score = scores.row(row);
     // step: mask
     if (s.mask != nullptr) {
-      // As bytes: of bool, GCC makes a branch an element, of which random masks mispredict half.
+      // As bytes: for bool, GCC makes one branch per element, half mispredicted with random masks.
       const auto* attends = reinterpret_cast<const unsigned char*>(s.mask + i * m);
 #pragma omp simd
       for (std::size_t j = 0; j < end; ++j) {
@@ -45,7 +46,7 @@ void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
     auto weight = row_view(score, end);
     const C largest = maximum(weight);
     // step: weights
-    // Without a key to attend to, every weight is exp(-infinity) = 0, and so is the result.
+    // If all keys are masked, every weight is exp(-infinity) = 0, and so is the result.
     xt::noalias(weight) =
         reference::exp((weight - (largest == -infinity ? C(0) : largest)) * scale);  // step: scale
     const C sum = total(weight);
@@ -54,7 +55,7 @@ void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
   multiply<C>(scores, s.v.part(0, end), s.y.part(first, count));  // step: values
 }
 
-/// Attention of all sequences that sequence(0), sequence(1), ... describe, each of n queries.
+/// Attention of the sequences sequence(0), sequence(1), ..., each of n queries.
 template <class Describe>
 void attend_all(std::size_t sequences, std::size_t n, Describe sequence) {
   constexpr std::size_t block = 64;  // queries at once: memory grows with m, not with n m

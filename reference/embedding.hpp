@@ -11,7 +11,8 @@ namespace prenorm::reference {
 /// Source   CS336 2025, section 3.4.3
 /// Shapes   token_ids[...]: int64, weight[vocab_size, d_model] -> y[..., d_model]
 /// Types    any T; rows are copied bit for bit
-/// Errors   std::invalid_argument if weight has not two axes, or an id is not in [0, vocab_size)
+/// Errors   std::invalid_argument if weight does not have two axes, or an id is outside
+///          [0, vocab_size)
 /// Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/test_embedding.cpp
 ///          notebooks/embedding.ipynb
 template <class T>
@@ -36,7 +37,7 @@ Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weig
   return y;
 }
 
-/// The module: embedding with a weight[vocab_size, d_model] of its own, at first N(0, 1) cut at
+/// The module: embedding with its own weight[vocab_size, d_model], initially N(0, 1) truncated at
 /// +-3.
 template <class T>
 class Embedding {

@@ -6,7 +6,7 @@
 
 namespace prenorm::reference {
 
-/// The product of two tensors of one shape, element by element: the gate.
+/// The product of two tensors of the same shape, element by element: the gate.
 template <class T>
 Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
   require_same_shape(a, b, "the factors of a gate");
@@ -93,11 +93,11 @@ Tensor<T> ffn_swiglu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w
 /// Ties go up; 512 gives 1344. Source: CS336 2025, section 3.5.2.
 inline std::int64_t swiglu_d_ff(std::int64_t d_model) {
   require(d_model > 0, "swiglu_d_ff: d_model must be positive, is " + std::to_string(d_model));
-  // 8 d / 3 to the nearest 64: floor((8 d / 3 + 32) / 64), in whole numbers.
+  // 8 d / 3 to the nearest 64: floor((8 d / 3 + 32) / 64), in integers.
   return std::max<std::int64_t>(64, (8 * d_model + 96) / 192 * 64);
 }
 
-/// The module: ffn_swiglu with three Linear of its own.
+/// The module: ffn_swiglu with its own three Linear modules.
 template <class T>
 class SwiGLU {
  public:

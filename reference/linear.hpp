@@ -37,8 +37,8 @@ Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {
   return narrow<T>(std::move(y));
 }
 
-/// The module: linear with a weight[d_out, d_in] of its own, at first N(0, 2 / (d_in + d_out)) cut
-/// at +-3 standard deviations.
+/// The module: linear with its own weight[d_out, d_in], initially N(0, 2 / (d_in + d_out))
+/// truncated at +-3 standard deviations.
 template <class T>
 class Linear {
  public:

@@ -1,8 +1,8 @@
-// What the modules share: their parts by name, initial values, descriptions.
+// Common parts of the modules: their parameters by name, initial values, descriptions.
 //
 // A module is a class with public parameters. Its static member visit_parts(self, visit) calls
 // visit(name, part) for each parameter (a tensor) and each module inside it; names, initial values,
-// descriptions, loading and saving all follow from that one list.
+// descriptions, loading and saving all use that one list.
 #pragma once
 
 #include "tensor.hpp"
@@ -32,7 +32,7 @@ void for_each_parameter(Module& module, const Visit& visit, const std::string& p
   });
 }
 
-/// The seed of a part: another for each name (FNV-1a), so that no two parameters are drawn alike.
+/// The seed of a part, different for each name (FNV-1a), so that no two parameters are equal.
 inline std::uint64_t seed_of_part(std::uint64_t seed, std::string_view name) {
   for (const char letter : name) {
     seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
@@ -50,15 +50,15 @@ void reset_parts(Module& module, std::uint64_t seed) {
   });
 }
 
-/// Draws from N(0, 1) cut at +-3: what lies outside is drawn again, never moved to the border.
-/// The numbers follow from the seed alone; std::normal_distribution differs between libraries.
+/// Draws from N(0, 1) truncated at +-3: a value outside is drawn again, not clamped. The numbers
+/// depend on the seed only; std::normal_distribution differs between libraries.
 class TruncatedNormal {
  public:
   explicit TruncatedNormal(std::uint64_t seed) : generator_(seed) {}
 
   double operator()() {
     constexpr double pi = 3.14159265358979323846;
-    for (;;) {  // Box-Muller, of whose two numbers one is used
+    for (;;) {  // Box-Muller; only one of its two numbers is used
       const double radius = std::sqrt(-2 * std::log(uniform()));
       const double value = radius * std::cos(2 * pi * uniform());
       if (std::abs(value) <= 3) return value;
@@ -79,14 +79,14 @@ void fill_truncated_normal(Tensor<T>& x, double sigma, std::uint64_t seed) {
   for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<T>(sigma * normal());
 }
 
-/// The product of a shape's sizes must exist: each size is positive.
+/// A size as std::size_t; throws unless it is positive.
 inline std::size_t positive(std::int64_t size, const std::string& what) {
   require(size > 0, what + " must be positive, is " + std::to_string(size));
   return static_cast<std::size_t>(size);
 }
 
-/// "SwiGLU(", the modules inside it, one an indented line as PyTorch prints them, and ")".
-/// `own` says what is not in a part, on a line of its own.
+/// "SwiGLU(", one indented line per inner module as PyTorch prints them, and ")". `own` describes
+/// what is not in a part, on its own line.
 template <class Module>
 std::string describe_parts(const Module& module, const std::string& name,
                            const std::string& own = "") {

@@ -15,16 +15,16 @@ inline std::size_t head_width(std::size_t d_model, std::int64_t num_heads) {
   return d_model / static_cast<std::size_t>(num_heads);
 }
 
-/// The heads of q, k, v[..., seq, d_model], each attending causally, side by side as before.
+/// Causal attention of every head of q, k, v[..., seq, d_model]; the results stand side by side.
 ///
-/// Head h owns columns h d_k ... (h + 1) d_k - 1 of all four; nothing is copied to say so.
+/// Head h has the columns h d_k ... (h + 1) d_k - 1 of q, k, v and y; nothing is copied.
 template <class T>
 Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
                        std::int64_t num_heads) {
   using C = compute_t<T>;
   const std::size_t d_model = q.shape().back(), seq = q.shape(q.dimension() - 2);
   const std::size_t d_k = head_width(d_model, num_heads);
-  // Rotated q and k may have batch axes that came with the positions.
+  // Rotated q and k also have the batch axes of the positions.
   Batch batch("multihead_self_attention");
   batch.join(q, 2, "q");
   batch.join(k, 2, "k");
@@ -88,8 +88,8 @@ Tensor<std::int64_t> default_positions(const Tensor<T>& x) {
   return xt::arange<std::int64_t>(static_cast<std::int64_t>(x.shape(x.dimension() - 2)));
 }
 
-/// multihead_self_attention, where rotate(q, positions) turns every head of q and k first. v is not
-/// turned, and the causal mask goes by index, whatever the positions are.
+/// multihead_self_attention, where rotate(q, positions) first turns every head of q and k. v is not
+/// turned, and the causal mask depends on indices only, not on positions.
 template <class T, class Rotate>
 Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q,
                                            const Tensor<T>& w_k, const Tensor<T>& w_v,
@@ -130,7 +130,7 @@ Tensor<T> multihead_self_attention_with_rope(
 /// Shapes   x[..., seq, d_model], w_qkv[3 d_model, d_model]: w_q, w_k, w_v stacked,
 ///          w_o[d_model, d_model] -> y[..., seq, d_model]
 /// Types    as multihead_self_attention
-/// Errors   as there, and std::invalid_argument if w_qkv has not 3 d_model rows
+/// Errors   as there, and std::invalid_argument if w_qkv does not have 3 d_model rows
 /// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention_fused_qkv.h5
 ///          notebooks/multihead_self_attention.ipynb
 template <class T>
@@ -151,8 +151,8 @@ Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>
   return linear(causal_heads(part(0), part(1), part(2), num_heads), w_o);
 }
 
-/// The module: causal multi-head self-attention with four Linear of its own, with or without RoPE.
-/// The table of a RotaryPositionalEmbedding is shared by all modules that are given a copy of it.
+/// The module: causal multi-head self-attention with its own four Linear modules, with or without
+/// RoPE. Modules that get copies of one RotaryPositionalEmbedding share its table.
 template <class T>
 class CausalMultiHeadSelfAttention {
  public:

@@ -1,5 +1,5 @@
-// Parameters in HDF5 files, under PyTorch's state-dict names. Apart from the modules, so that
-// whoever only computes needs no HDF5.
+// Parameters in HDF5 files, under PyTorch's state-dict names. Not included by the modules, so that
+// code that only computes needs no HDF5.
 #pragma once
 
 #include "module.hpp"
@@ -11,7 +11,7 @@
 namespace prenorm::reference {
 
 /// The type on disk of elements of type T, little-endian. The 16-bit types are HDF5 floats that
-/// say where sign, exponent and mantissa stand.
+/// with their own layout of sign, exponent and mantissa.
 template <class T>
 H5::FloatType disk_type() {
   if constexpr (std::is_same_v<T, double>) return H5::PredType::IEEE_F64LE;
@@ -37,7 +37,7 @@ std::string type_name() {
   return std::is_same_v<T, float16> ? "float16" : "bfloat16";
 }
 
-/// What a dataset holds, in words.
+/// The name of a type on disk.
 inline std::string type_name(const H5::DataType& type) {
   if (type == disk_type<double>()) return type_name<double>();
   if (type == disk_type<float>()) return type_name<float>();
@@ -58,7 +58,7 @@ void with_file(const std::string& path, const std::string& what, Work work) {
 }
 
 /// Saves each parameter of a module as one dataset of its shape, named as in PyTorch's state dict
-/// ("attn.q_proj.weight"), all in the root group. A file that was there is replaced.
+/// ("attn.q_proj.weight"), all in the root group. An existing file is replaced.
 ///
 /// Errors   std::runtime_error if the file cannot be written
 template <class Module>
@@ -74,7 +74,7 @@ void save_parameters(const Module& module, const std::string& path) {
   });
 }
 
-/// Reads the dataset `name` into a tensor, whose shape and type it must have.
+/// Reads the dataset `name` into a tensor; shape and type must be the same.
 template <class T>
 void load_parameter(const H5::H5File& file, const std::string& where, const std::string& name,
                     Tensor<T>& parameter) {
@@ -96,9 +96,9 @@ void load_parameter(const H5::H5File& file, const std::string& where, const std:
   dataset.read(parameter.data(), disk_type<T>());
 }
 
-/// Loads what save_parameters saves, or PyTorch's state dict in the same form.
+/// Loads what save_parameters saves, or PyTorch's state dict in the same form. After an error the
+/// module is unchanged.
 ///
-/// All or nothing: where anything is wrong the module stays as it was.
 /// Errors   std::runtime_error, naming file, dataset and what was wanted, if the file cannot be
 ///          read, or a dataset is missing, unexpected, or of another shape or element type
 template <class Module>

@@ -33,7 +33,7 @@ Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5
   });
 }
 
-/// The module: rmsnorm with a gain weight[d_model] of its own, at first 1.
+/// The module: rmsnorm with its own gain weight[d_model], initially 1.
 template <class T>
 class RMSNorm {
  public:
@@ -45,7 +45,7 @@ class RMSNorm {
     reset_parameters(0);
   }
 
-  /// Nothing is drawn: the seed is there because all modules have one.
+  /// Nothing is random here: the seed is a parameter because all modules have it.
   void reset_parameters(std::uint64_t /*seed*/) { weight.fill(static_cast<T>(1.0)); }
 
   /// x[..., d_model] -> y[..., d_model]

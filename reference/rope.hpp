@@ -9,10 +9,10 @@
 
 namespace prenorm::reference {
 
-/// The rotations of some positions: cos and sin of position / theta^(2k/d_k), in float64.
+/// The rotations of a list of positions: cos and sin of position / theta^(2k/d_k), in float64.
 struct Rotations {
   std::size_t pairs = 0;                // d_k / 2
-  std::vector<std::int64_t> positions;  // one row of cos and sin each
+  std::vector<std::int64_t> positions;  // one row of cos and of sin each
   std::vector<double> cos, sin;         // [positions, pairs]
 
   Rotations(std::vector<std::int64_t> at, std::size_t d_k, double theta)
@@ -34,7 +34,7 @@ struct Rotations {
   }
 };
 
-/// Turns the pairs (a_2k, a_2k+1) of d_k elements counter-clockwise, in the type that computes.
+/// Turns the pairs (a_2k, a_2k+1) of d_k elements counter-clockwise, in the compute type.
 template <class T>
 void rotate(const T* a, const double* cos, const double* sin, std::size_t pairs, T* y) {
   using C = compute_t<T>;
@@ -87,7 +87,7 @@ Tensor<T> rotate_rows(const Tensor<T>& x, const Tensor<std::int64_t>& token_posi
   return y;
 }
 
-/// RoPE of x[..., seq, heads * d_k], every head rotated alike; rope is that of one head.
+/// RoPE of x[..., seq, heads * d_k], every head rotated in the same way; rope has one head.
 template <class T>
 Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions,
                      std::size_t heads, double theta, std::int64_t max_seq_len) {

@@ -10,7 +10,7 @@ namespace prenorm::reference {
 /// Source   CS336 2025, eq. 10; Goodfellow et al. 2016, Deep Learning, section 4.1 (the maximum)
 /// Shapes   x[...]; dim, counted from the end where negative -> y[...]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Errors   std::invalid_argument if dim is no axis of x
+/// Errors   std::invalid_argument if dim is not an axis of x
 /// Values   a slice that is all -infinity, or holds NaN or +infinity, gives NaN
 /// Twins    cuda/softmax.cu  fixtures/softmax.h5  tests/test_softmax.cpp
 ///          notebooks/softmax.ipynb

@@ -1,6 +1,5 @@
-// What the reference exports beside its problems, which exports/ holds: a file a component, so that
-// a change of one compiles what depends on it and no more. All of it compiled with
-// PRENORM_TEXTBOOK_SUMS is the solution `plain`.
+// What the reference exports beside its problems, which are in exports/, one file per component.
+// The same files compiled with PRENORM_TEXTBOOK_SUMS are the solution `plain`.
 #include <prenorm/prenorm.hpp>
 
 PRENORM_SOLUTION(kDLCPU)

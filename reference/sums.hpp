@@ -1,9 +1,9 @@
-// Sums and products: every reduction that the reference makes goes through here.
+// Sums and products: all reductions of the reference.
 //
-// There are two ways to take them. By default partial sums run side by side (so that the compiler
+// There are two implementations. By default partial sums run side by side (so that the compiler
 // uses SIMD) and matrix products go to OpenBLAS. With PRENORM_TEXTBOOK_SUMS there is one
 // accumulator, in the order that `sum_order` says: the textbook loop, by whose error tolerances are
-// derived. Accumulators have the type that computes, never a 16-bit one.
+// derived. Accumulators have the compute type, never a 16-bit one.
 #pragma once
 
 #include "tensor.hpp"
@@ -13,14 +13,14 @@
 #include <cmath>
 #include <limits>
 
-extern "C" {  // OpenBLAS's own; its cblas.h does not go together with xtensor-blas
+extern "C" {  // from OpenBLAS's cblas.h, which conflicts with xtensor-blas
 int openblas_get_num_threads(void);
 void openblas_set_num_threads(int num_threads);
 }
 
 namespace prenorm::reference {
 
-/// A row-major matrix that lies elsewhere: row i begins at data + i * stride.
+/// A view of a row-major matrix: row i begins at data + i * stride.
 template <class C>
 struct Matrix {
   C* data;
@@ -38,7 +38,7 @@ struct Matrix {
 namespace textbook {
 
 enum class SumOrder { ascending, reversed, pairwise, kahan, fma };
-/// Set between calls only: threads of a running one read it.
+/// Set between calls only: the threads of a running call read it.
 inline SumOrder sum_order = SumOrder::ascending;
 
 template <class C, class A, class B>
@@ -67,7 +67,7 @@ C sum_of_products(std::size_t n, A a, B b) {
       C lost = 0;
       for (std::size_t i = 0; i < n; ++i) {
         const C term = a(i) * b(i) - lost, grown = sum + term;
-        // An infinite sum has lost nothing; its difference would be NaN.
+        // For an infinite sum the difference would be NaN.
         lost = std::isfinite(grown) ? (grown - sum) - term : C(0);
         sum = grown;
       }
@@ -80,11 +80,12 @@ C sum_of_products(std::size_t n, A a, B b) {
   return sum;
 }
 
-/// Whether products read a float as tf32 units do (tf32/solution.cpp). Set between calls only.
-inline bool tf32_products = false;
+/// Whether this library is plain-tf32 (tf32/solution.cpp), and whether products of the current call
+/// read a float as tf32 units do. Set between calls only.
+inline bool tf32_solution = false, tf32_products = false;
 
-/// What a product reads of an operand: all of it, or the first 10 of a float's 23 mantissa bits,
-/// the others cut off (NaN, whose payload may lie in these alone, stays NaN).
+/// An operand as products read it: unchanged, or with only the first 10 of a float's 23 mantissa
+/// bits. NaN stays NaN, even if its payload is in the other bits alone.
 template <class C>
 C operand(C value) {
   if constexpr (std::is_same_v<C, float>) {
@@ -123,15 +124,15 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
   });
 }
 
-/// Products within its lifetime run on the thread that asks for them; here they may as well not.
+/// While one exists, products run on the calling thread; here nothing has to be done for that.
 struct ProductsOnOneThread {};
 
 }  // namespace textbook
 
-/// Sums that SIMD takes side by side, and products by OpenBLAS.
+/// Partial sums side by side in SIMD registers, and products by OpenBLAS.
 namespace fast {
 
-/// sum_i a(i) b(i) for i in [0, n): 32 partial sums side by side, then one after the other.
+/// sum_i a(i) b(i) for i in [0, n): 32 partial sums side by side, added at the end.
 template <class C, class A, class B>
 C sum_of_products(std::size_t n, A a, B b) {
   constexpr std::size_t lanes = 32;
@@ -149,7 +150,7 @@ C sum_of_products(std::size_t n, A a, B b) {
 template <class C>
 void gemm(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
   using Index = xt::blas_index_t;
-  // Not even to zeros: BLAS wants a stride of at least 1.
+  // BLAS requires strides of at least 1.
   if (c.rows == 0 || c.columns == 0) return;
   if (a.columns == 0) {
     for (std::size_t i = 0; i < c.rows; ++i) std::fill_n(c.row(i), c.columns, C(0));
@@ -172,9 +173,8 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
   gemm(cxxblas::NoTrans, a, b, c);
 }
 
-/// Products within its lifetime run on the thread that asks for them (a setting of the whole
-/// process, so attention is not to be called from two threads at once): the caller has the cores at
-/// work, and OpenBLAS's own threads would only be in their way.
+/// While one exists, OpenBLAS runs products on the calling thread, because the caller already uses
+/// all cores. The setting is one of the whole process: do not call attention from two threads.
 class ProductsOnOneThread {
  public:
   ProductsOnOneThread() { openblas_set_num_threads(1); }
@@ -212,7 +212,7 @@ auto mean_of_squares(const Row& a) {
   return sum_of_products<C>(a.size(), element, element) / static_cast<C>(a.size());
 }
 
-/// The maximum of a row, -infinity for an empty one. NaN elements are passed over.
+/// The maximum of a row, -infinity for an empty one. NaN elements are ignored.
 template <class Row>
 auto maximum(const Row& a) {
   using C = typename Row::value_type;

@@ -1,7 +1,7 @@
-// Tensors: the one file that includes xtensor. Element types, checks, rows.
+// Tensors, element types, checks, and maps over rows. The only file that includes xtensor.
 //
-// A tensor is an xt::xarray, row-major. float16 and bfloat16 are types to store; what computes with
-// them widens to float first (compute_t) and rounds once, when a result is stored.
+// A tensor is an xt::xarray, row-major. float16 and bfloat16 are storage types: computations widen
+// them to float first (compute_t) and round once, when a result is stored.
 #pragma once
 
 #include <prenorm/prenorm.hpp>
@@ -35,7 +35,7 @@ using Tensor = xt::xarray<T>;
 
 using Shape = std::vector<std::size_t>;
 
-/// The type that computes for elements of type T: float for the 16-bit types, else T itself.
+/// The compute type of elements of type T: float for the 16-bit types, else T itself.
 template <class T>
 using compute_t = std::conditional_t<sizeof(T) == 2, float, T>;
 
@@ -52,11 +52,12 @@ std::string to_text(const S& shape) {
   return text + "]";
 }
 
-/// Throws std::invalid_argument unless two tensors have one shape: nothing is broadcast silently.
+/// Throws std::invalid_argument unless two tensors have the same shape: nothing is broadcast
+/// silently.
 template <class T>
 void require_same_shape(const Tensor<T>& a, const Tensor<T>& b, const std::string& what) {
-  require(a.shape() == b.shape(),
-          what + " must have one shape, have " + to_text(a.shape()) + " and " + to_text(b.shape()));
+  require(a.shape() == b.shape(), what + " must have the same shape, have " + to_text(a.shape()) +
+                                      " and " + to_text(b.shape()));
 }
 
 template <class T>
@@ -70,7 +71,7 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// A copy of elements that lie elsewhere.
+/// A copy of elements in the caller's memory.
 template <class T>
 Tensor<T> copy_of(const View<const T>& view) {
   auto tensor = empty<T>({view.shape().begin(), view.shape().end()});
@@ -84,7 +85,7 @@ inline Shape with_last(Shape shape, std::size_t extent) {
   return shape;
 }
 
-/// Every element in the type that computes: a new tensor, or x itself where T is that type.
+/// Every element in the compute type: a new tensor, or x itself where T is that type.
 template <class T>
 decltype(auto) widen(const Tensor<T>& x) {
   if constexpr (std::is_same_v<T, compute_t<T>>) {
@@ -115,15 +116,15 @@ inline std::string to_text(double value) {
   return text.data();
 }
 
-/// n elements that lie elsewhere, as an xtensor expression of one axis.
+/// n elements at `data`, not copied, as an xtensor expression of one axis.
 template <class C>
 auto row_view(C* data, std::size_t n) {
   return xt::adapt(data, n, xt::no_ownership(), std::array<std::size_t, 1>{n});
 }
 
-/// The functions that SIMD and the C library round differently. xtensor gives SIMD the elements
-/// that fill its registers and takes the others alone; here both go through the same code, so that
-/// a bit of the result never depends on where in memory, or in a row, an element lies.
+/// Functions that SIMD and the C library round differently. xtensor uses SIMD for the elements that
+/// fill its registers and scalar code for the rest; here both use the same code, so that no bit of
+/// a result depends on an element's place in memory or in its row.
 namespace elementwise {
 #if defined(XTENSOR_USE_XSIMD)
 struct Exp {
@@ -168,7 +169,8 @@ auto exp(E&& a) {
   return xt::detail::make_xfunction<elementwise::Exp>(std::forward<E>(a));
 }
 
-/// erfc of each element. float64 goes to the C library: xsimd's has only 9 digits right at x = 20.
+/// erfc of each element. float64 goes to the C library: xsimd's has only 9 correct digits at x
+/// = 20.
 template <class E>
 auto erfc(E&& a) {
   if constexpr (std::is_same_v<typename std::remove_cvref_t<E>::value_type, double>) {
@@ -178,12 +180,12 @@ auto erfc(E&& a) {
   }
 }
 
-/// Runs work(i) for i in [0, count), on all cores where the whole is worth a thread's start.
-/// Each i does the same whichever thread runs it, so results do not depend on their number.
+/// Runs work(i) for i in [0, count), on all cores if there is enough work to pay for starting
+/// threads. Each i does the same on any thread, so results do not depend on the number of threads.
 template <class Work>
 void parallel_for(std::size_t count, std::size_t elements, Work work) {
   constexpr std::size_t worth_threads = 1u << 16;
-  std::exception_ptr failure;  // none may leave a thread of its own accord
+  std::exception_ptr failure;  // an exception must not leave an OpenMP thread
 #pragma omp parallel for schedule(guided) if (elements >= worth_threads)
   for (std::size_t i = 0; i < count; ++i) {
     try {
@@ -224,16 +226,16 @@ template <class T, class Formula>
 Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
   using C = compute_t<T>;
   const std::size_t n = x.shape(axis);
-  std::size_t inner = 1;  // elements of a slice lie so far apart
+  std::size_t inner = 1;  // the distance between elements of a slice
   for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
   if (inner == 1) return map_rows(x, n, formula);
 
   auto y = empty<T>(shape_of(x));
   if (x.size() == 0) return y;
-  // A few slices at a time, side by side in memory, are gathered so that each lies in one piece.
+  // Neighbouring slices are copied together, each into contiguous memory.
   constexpr std::size_t together = 32;
   const std::size_t parts = (inner + together - 1) / together;
-  const std::size_t stride = n + together;  // a power of two would put all in the same cache lines
+  const std::size_t stride = n + together;  // a power of two would map all to the same cache set
   parallel_for(x.size() / (n * inner) * parts, x.size(), [&](std::size_t job) {
     const std::size_t column = job % parts * together, count = std::min(together, inner - column);
     const std::size_t first = job / parts * n * inner + column;
@@ -254,20 +256,19 @@ Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
   return y;
 }
 
-/// Element by element: formula is given part of x, an expression of one axis, and returns that of
-/// y.
+/// Element by element: formula gets part of x, an expression of one axis, and returns that of y.
 template <class T, class Formula>
 Tensor<T> map_elements(const Tensor<T>& x, Formula formula) {
-  constexpr std::size_t part = 4096;  // fits the first-level cache with room for the result
+  constexpr std::size_t part = 4096;  // fits into the first-level cache together with the result
   return map_rows(x, part, [&](const auto& a, auto& b) { xt::noalias(b) = formula(a); });
 }
 
-/// The axes that leading axes of several tensors broadcast to, by NumPy's rules.
+/// The shape that the leading axes of several tensors broadcast to, by NumPy's rules.
 class Batch {
  public:
   explicit Batch(std::string problem = "") : problem_(std::move(problem)) {}
 
-  /// Joins in a tensor's leading axes: all but its last `trailing` ones.
+  /// Adds a tensor's leading axes: all but its last `trailing` ones.
   template <class T>
   void join(const Tensor<T>& x, std::size_t trailing, const std::string& name = "a tensor") {
     Shape other(x.shape().begin(), x.shape().end() - static_cast<std::ptrdiff_t>(trailing));
@@ -286,14 +287,14 @@ class Batch {
     return size;
   }
 
-  /// The shape with further axes behind it.
+  /// The shape followed by further axes.
   Shape with(std::initializer_list<std::size_t> trailing) const {
     Shape shape = shape_;
     shape.insert(shape.end(), trailing);
     return shape;
   }
 
-  /// Which part of x, counted in its own leading axes, serves batch index b.
+  /// The index, in x's own leading axes, of the part of x that batch index b uses.
   template <class T>
   std::size_t part(const Tensor<T>& x, std::size_t trailing, std::size_t b) const {
     const std::size_t axes = x.dimension() - trailing;
@@ -316,7 +317,7 @@ class Batch {
 
 namespace prenorm {
 
-// How PRENORM_EXPORT hands the tensors of a call to a function of the reference: as copies.
+// PRENORM_EXPORT passes the tensors of a call to the reference as copies.
 template <class T>
 struct argument<reference::Tensor<T>> {
   static reference::Tensor<T> read(Arguments& arguments) {

@@ -1,4 +1,4 @@
-// The Transformer block: pre-norm, the post-norm contrast, and the GELU edition.
+// The Transformer block: pre-norm, post-norm for contrast, and the GELU edition.
 #pragma once
 
 #include "feed_forward.hpp"
@@ -7,7 +7,7 @@
 
 namespace prenorm::reference {
 
-/// The residual sum of two tensors of one shape.
+/// The residual sum of two tensors of the same shape.
 template <class T>
 Tensor<T> plus(const Tensor<T>& a, const Tensor<T>& b) {
   require_same_shape(a, b, "the terms of a residual sum");
@@ -86,8 +86,8 @@ Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const
   return plus(y, ffn_gelu(rmsnorm(y, ln2, eps), w1, w2));
 }
 
-/// The module: the pre-norm block, transformer_block, of modules of its own. Blocks that are given
-/// copies of one RotaryPositionalEmbedding share its table.
+/// The module: transformer_block, the pre-norm block, with its own modules. Blocks that get copies
+/// of one RotaryPositionalEmbedding share its table.
 template <class T>
 class TransformerBlock {
  public:

@@ -1,8 +1,8 @@
-// Tensors of any floating type, read as wider ones: what `mistakes` and `honest` are written with.
+// Tensors of any floating type, read as wider ones, for `mistakes` and `honest`.
 //
 // PRENORM_EXPORT_FUNCTION(name, Widening<&function>::call) exports a function of Tensor<double> for
-// every element type T: its inputs come in float64 and its result is rounded to T, so that a
-// variant is written once. Where T itself matters, a parameter of type Element says what it is.
+// every element type T: its inputs are widened to float64 and its result is rounded to T, so
+// that a variant is written once. A parameter of type Element, if there is one, is T itself.
 #pragma once
 
 #include "tensor.hpp"
@@ -13,7 +13,7 @@
 
 namespace prenorm::reference {
 
-/// The call's element type T; round(value) is the value as T holds it.
+/// The call's element type T; round(value) is the value rounded to T.
 struct Element {
   DLDataType dtype;
 
@@ -45,19 +45,19 @@ double sum_in(const Element& element, std::size_t n, F f) {
   return sum;
 }
 
-/// A tensor read from, or written to, a call's tensor of whatever floating type.
+/// A tensor that is read from, or written to, a call's tensor of any floating type.
 template <class C>
 struct Widened {
   Tensor<C> value;
 };
 
-/// `call` is `function`, with parameters and a result that a call of any element type can have.
-/// A T that is wider than C is not implemented: C would not hold it.
+/// `call` is `function` with parameters and a result for calls of any element type T. A T wider
+/// than C is not implemented.
 template <auto function>
 struct Widening;
 template <class C, class... P, Tensor<C> (*function)(P...)>
 struct Widening<function> {
-  // Tensors of C are read widened; everything else as it is.
+  // Tensors of C are read widened, all other parameters as they are.
   template <class Q>
   static constexpr bool widens = std::is_same_v<std::remove_cvref_t<Q>, Tensor<C>>;
   template <class Q>
@@ -89,7 +89,7 @@ Tensor<C> with_batch_of(const Tensor<C>& x,
   return xt::broadcast(x, batch.with({x.shape(x.dimension() - 2), x.shape().back()}));
 }
 
-/// Attention with a softmax of one's own, any batch axes: calls
+/// Attention with the caller's own softmax, for any batch axes: calls
 /// attend(queries, keys, values, allowed, y, n, m, d_k, d_v) with the rows of each sequence.
 template <class C, class Attend>
 Tensor<C> each_sequence(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
@@ -164,3 +164,11 @@ struct result<reference::Widened<C>> {
 };
 
 }  // namespace prenorm
+
+/// Declares that a function template of the reference is compiled in `plain`, whose object files
+/// `honest` and `mistakes` are linked with.
+#define PRENORM_COMPILED_IN_PLAIN(function)                      \
+  extern template decltype(prenorm::reference::function<float>)  \
+      prenorm::reference::function<float>;                       \
+  extern template decltype(prenorm::reference::function<double>) \
+      prenorm::reference::function<double>;

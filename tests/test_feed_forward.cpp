@@ -99,9 +99,9 @@ BOOST_AUTO_TEST_CASE(errors) {
   // A w3 of one row would broadcast over the gate, were it not checked.
   BOOST_CHECK_EXCEPTION(ffn_swiglu(of({1, 3}), of({5, 3}), of({3, 5}), of({1, 3})),
                         std::invalid_argument,
-                        says("ffn_swiglu: w1 and w3 must have one shape, have [5, 3] and [1, 3]"));
+                        says("ffn_swiglu: w1 and w3 must have the same shape, have [5, 3] and [1, 3]"));
   BOOST_CHECK_EXCEPTION(glu(of({1, 3}), of({5, 3}), of({1, 3})), std::invalid_argument,
-                        says("glu: w1 and w2 must have one shape, have [5, 3] and [1, 3]"));
+                        says("glu: w1 and w2 must have the same shape, have [5, 3] and [1, 3]"));
 }
 
 BOOST_AUTO_TEST_CASE(width_of_swiglu) {

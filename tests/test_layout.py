@@ -1,27 +1,40 @@
-"""The arrangement of the sources: what stands where, and who may know whom."""
+"""The arrangement of the sources: which files exist, and which may include which."""
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import h5py
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPONENTS = [
-    "linear", "embedding", "rmsnorm", "activations", "feed_forward", "rope", "softmax",
-    "attention", "multihead_self_attention", "transformer_block",
-]
+EXPORTS = sorted((ROOT / "reference" / "exports").glob("*.cpp"))
+COMPONENTS = [path.stem for path in EXPORTS]
 FIXTURES = sorted((ROOT / "fixtures").glob("*.h5"))
 PROBLEMS = [path.stem for path in FIXTURES]
 
 
 def sources(folder, *endings):
-    return [p for p in (ROOT / folder).rglob("*") if p.suffix in endings and p.is_file()]
+    found = [p for p in (ROOT / folder).rglob("*") if p.suffix in endings and p.is_file()]
+    assert found, f"no sources in {folder}/: a test of them would say nothing"
+    return found
+
+
+def exported():
+    """The problems that the reference exports."""
+    return [problem for path in EXPORTS
+            for problem in re.findall(r"^PRENORM_EXPORT\((\w+),", path.read_text(), re.M)]
 
 
 def test_all_problems_have_a_fixture():
-    assert len(PROBLEMS) == 20
+    assert sorted(exported()) == PROBLEMS and len(PROBLEMS) >= 20
+    assert len(COMPONENTS) >= 10
+
+
+def test_the_rubric_of_all_problems_has_every_problem():
+    rubric = tomllib.loads((ROOT / "fixtures/rubrics/all.toml").read_text())
+    assert sorted(p for item in rubric["items"] for p in item["problems"]) == PROBLEMS
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -36,15 +49,40 @@ def test_no_problem_is_named_in_the_harness(problem):
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_the_same_name_stands_in_every_folder(component):
-    assert (ROOT / "reference" / f"{component}.hpp").exists()
-    assert (ROOT / "reference" / "exports" / f"{component}.cpp").exists()
+    reference = (ROOT / "reference" / f"{component}.hpp").read_text()
     assert (ROOT / "tests" / f"test_{component}.cpp").exists()
-    assert (ROOT / "reference" / "mistakes" / f"{component}.hpp").exists()
-    assert (ROOT / "notebooks" / f"{component}.ipynb").exists()
-    assert f"notebooks/{component}.ipynb" in (ROOT / "reference" / f"{component}.hpp").read_text()
+    # Its twins: what the reference names exists, and what exists it names.
+    blocks = re.findall(r"/// Twins(.*(?:\n///   .*)*)", reference)
+    named = {word for block in blocks for word in re.findall(r"[\w/]+\.\w+", block)}
+    assert named, "no function names its twins"
+    for twin in named:
+        assert (ROOT / twin).exists(), f"{twin} is named as a twin, but missing"
+    for twin in (f"cuda/{component}.cu", f"notebooks/{component}.ipynb",
+                 f"tests/test_{component}.cpp"):
+        assert twin in named or not (ROOT / twin).exists(), f"{twin} is not named as a twin"
 
 
-@pytest.mark.parametrize("source", sorted((ROOT / "cuda").glob("*.cu")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("folder, ending", [
+    ("notebooks", ".ipynb"), ("reference/mistakes", ".cpp"), ("reference/honest", ".cpp")])
+def test_what_belongs_to_a_component_has_its_name(folder, ending):
+    names = {path.stem for path in (ROOT / folder).glob(f"*{ending}")
+             if not path.stem[0].isdigit()}  # chapters of the notebooks, 00_start_here
+    assert names and names <= set(COMPONENTS), names - set(COMPONENTS)
+
+
+def test_mistakes_and_notebooks_of_the_components_that_always_had_them():
+    for folder, ending in (("notebooks", ".ipynb"), ("reference/mistakes", ".cpp")):
+        assert len([c for c in COMPONENTS if (ROOT / folder / f"{c}{ending}").exists()]) >= 10
+
+
+KERNELS = sorted((ROOT / "cuda").glob("*.cu"))
+
+
+def test_there_are_kernels():
+    assert len(KERNELS) >= 10
+
+
+@pytest.mark.parametrize("source", KERNELS, ids=lambda p: p.stem)
 def test_every_cuda_file_has_its_reference(source):
     if source.stem in ("solution", "cublaslt", "mask_tiles"):  # parts that several files share
         return
@@ -58,8 +96,8 @@ def test_every_cuda_file_has_its_reference(source):
     assert f"cuda/{source.name}" in reference.read_text(), "the reference does not name its twin"
     assert f"reference/{source.stem}.hpp" in text, "the kernels do not name their twin"
     assert re.search(r"<-\s+(//\s+)?launched", text), "the ladder does not say which version is launched"
-    for problem in re.findall(r"PRENORM_CUDA_EXPORT\((\w+),", text):
-        assert problem in PROBLEMS
+    problems = re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", text, re.M)
+    assert problems and set(problems) <= set(PROBLEMS)
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=PROBLEMS)
@@ -67,14 +105,31 @@ def test_file_problem_and_reference_agree(path):
     with h5py.File(path) as file:
         problem = file.attrs["problem"]
     assert problem == path.stem
-    exports = "".join(p.read_text() for p in (ROOT / "reference" / "exports").glob("*.cpp"))
-    assert re.search(rf"PRENORM_EXPORT\({problem},", exports)
+    assert problem in exported()
 
 
-def test_tf32_has_every_export():
-    text = (ROOT / "reference/tf32/solution.cpp").read_text()
-    for path in (ROOT / "reference/exports").glob("*.cpp"):
-        assert f'#include "../exports/{path.name}"' in text
+@pytest.mark.parametrize("path", EXPORTS, ids=COMPONENTS)
+def test_every_export_knows_tf32(path):
+    """prenorm.hpp has a PRENORM_EXPORT too, which does not tell the products about tf32."""
+    assert '\n#include "export.hpp"\n' in path.read_text()
+
+
+def exports_of(library):
+    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
+                             capture_output=True, text=True).stdout
+    # W and V are weak template instantiations of the C++ library and the like.
+    return {line.split()[-1] for line in listing.splitlines() if line.split()[-2] == "T"}
+
+
+def test_the_textbook_loop_has_every_problem(home):
+    wanted = {f"prenorm_{problem}" for problem in exported()}
+    for name in ("reference", "plain", "plain-tf32"):
+        found = exports_of(home / f"lib/prenorm/libprenorm_{name}.so")
+        assert found - {"prenorm_abi", "prenorm_device", "prenorm_mode"} == wanted, name
+    for variant in ("ascending", "reversed", "pairwise", "kahan", "fma", "float32_inside",
+                    "float64_inside"):
+        assert {f"{function}__{variant}" for function in wanted} <= exports_of(
+            home / "lib/prenorm/libprenorm_honest.so"), variant
 
 
 def test_who_includes_whom():
@@ -98,9 +153,8 @@ def test_the_program_never_links_libhdf5(program, home):
 
 
 def test_a_solution_exports_the_interface_and_nothing_else(home):
-    for library in (home / "lib/prenorm").glob("*.so"):
-        listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
-                                 capture_output=True, text=True).stdout
-        # W and V are weak template instantiations of the C++ library and the like.
-        strong = [line.split()[-1] for line in listing.splitlines() if line.split()[-2] == "T"]
+    libraries = list((home / "lib/prenorm").glob("*.so"))
+    assert len(libraries) >= 5
+    for library in libraries:
+        strong = exports_of(library)
         assert strong and all(name.startswith("prenorm_") for name in strong), library

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(errors) {
   wrong.w2 = filled<double>({1, 12}, 1);  // would broadcast over the residual stream
   BOOST_CHECK_EXCEPTION(
       wrong.pre_norm(2), std::invalid_argument,
-      says("the terms of a residual sum must have one shape, have [3, 8] and [3, 1]"));
+      says("the terms of a residual sum must have the same shape, have [3, 8] and [3, 1]"));
   BOOST_CHECK_EXCEPTION(Case<double>({513, 8}, 12).pre_norm(2), std::invalid_argument,
                         says("rope: position 512 is not in [0, max_seq_len = 512)"));
 }

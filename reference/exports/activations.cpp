@@ -1,5 +1,7 @@
 #include "../activations.hpp"
 
+#include "export.hpp"
+
 using namespace prenorm;
 
 PRENORM_EXPORT(relu, reference::relu)

@@ -1,5 +1,7 @@
 #include "../attention.hpp"
 
+#include "export.hpp"
+
 using namespace prenorm;
 
 PRENORM_EXPORT(scaled_dot_product_attention, reference::scaled_dot_product_attention)

@@ -1,5 +1,7 @@
 #include "../embedding.hpp"
 
+#include "export.hpp"
+
 using namespace prenorm;
 
 PRENORM_EXPORT(embedding, reference::embedding)

@@ -1,6 +1,11 @@
 #include "../multihead_self_attention.hpp"
 
+#include "export.hpp"
+
 using namespace prenorm;
+
+PRENORM_COMPILED_ELSEWHERE(reference::linear)
+PRENORM_COMPILED_ELSEWHERE(reference::rope_heads)
 
 PRENORM_EXPORT(multihead_self_attention, reference::multihead_self_attention)
 PRENORM_EXPORT(multihead_self_attention_with_rope, reference::multihead_self_attention_with_rope)

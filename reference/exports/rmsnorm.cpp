@@ -1,5 +1,7 @@
 #include "../rmsnorm.hpp"
 
+#include "export.hpp"
+
 using namespace prenorm;
 
 PRENORM_EXPORT(rmsnorm, reference::rmsnorm)

@@ -1,5 +1,8 @@
 #include "../rope.hpp"
 
+#include "export.hpp"
+
 using namespace prenorm;
 
 PRENORM_EXPORT(rope, reference::rope)
+PRENORM_COMPILED_HERE(reference::rope_heads)

@@ -22,12 +22,12 @@ inline Wide relu_nan_to_zero(const Wide& x) {
 
 inline Wide silu_sigmoid_only(const Wide& x) { return each(x, sigmoid); }
 
-/// The sigmoid approximation of GELU, taken for SiLU.
+/// The sigmoid approximation of GELU instead of SiLU.
 inline Wide silu_1702(const Wide& x) {
   return each(x, [](double a) { return a * sigmoid(1.702 * a); });
 }
 
-/// x e^x / (1 + e^x): the exponential overflows in the type that computes.
+/// x e^x / (1 + e^x): the exponential overflows in the compute type.
 inline Wide silu_exp_on_top(const Element& t, const Wide& x) {
   const double largest = t.is<double>() ? std::numeric_limits<double>::infinity() : 88.7;
   return each(x, [&](double a) {

@@ -10,7 +10,7 @@ namespace prenorm::mistakes::attention {
 
 using Mask = std::optional<Tensor<bool>>;
 
-/// Attention with a softmax of one's own: `weigh` turns the scores of one sequence, n rows of m,
+/// Attention with the caller's own softmax: `weigh` turns the scores of one sequence, n rows of m,
 /// and which of them count, into weights, in place.
 template <class Weigh>
 Wide attend(const Wide& q, const Wide& k, const Wide& v, const Mask& mask, Weigh weigh) {
@@ -33,7 +33,7 @@ Wide attend(const Wide& q, const Wide& k, const Wide& v, const Mask& mask, Weigh
       });
 }
 
-/// Softmax of count scores that lie stride apart.
+/// Softmax of `count` scores, `stride` elements apart.
 inline void softmax_in_place(double* scores, std::size_t count, std::size_t stride) {
   double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
   for (std::size_t j = 0; j < count; ++j) maximum = std::max(maximum, scores[j * stride]);
@@ -65,7 +65,7 @@ inline Wide divided_by_sqrt_d_v(const Wide& q, const Wide& k, const Wide& v, con
   return scaled_by(root(q) / root(v), q, k, v, mask);
 }
 
-/// True taken for "hide", as PyTorch's key_padding_mask has it.
+/// True read as "hide", as in PyTorch's key_padding_mask.
 inline Wide mask_inverted(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
   return reference::scaled_dot_product_attention<double>(
       q, k, v, mask ? Mask(Tensor<bool>(!*mask)) : std::nullopt);

@@ -19,7 +19,7 @@ struct Rope {
 using Allowed = bool (*)(std::int64_t i, std::int64_t j, std::int64_t p, std::int64_t r);
 inline bool causal(std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j <= i; }
 
-/// Where the steps of multi-head attention can go wrong; as it stands, nothing does.
+/// How the steps of multi-head attention can go wrong; the defaults are right.
 struct Steps {
   Allowed allowed = causal;
   bool heads_transposed = true;    // [seq, heads, d_k] -> [heads, seq, d_k], not just reshaped
@@ -101,7 +101,7 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
   return steps.output_projection ? project(y, w_o, steps) : y;
 }
 
-// One of these is what a mistake differs by.
+// Each mistake differs from the reference by one of these.
 inline constexpr Steps not_causal{
     .allowed = [](std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return true; }};
 inline constexpr Steps strictly_causal{

@@ -71,7 +71,7 @@ inline Wide gain_one_plus_weight(const Wide& x, const Wide& weight, double eps) 
   return reference::rmsnorm<double>(x, Tensor<double>(1 + weight), eps);
 }
 
-/// The mean over the first axis in place of the last.
+/// The mean over the first axis instead of the last.
 inline Wide wrong_axis(const Wide& x, const Wide& weight, double eps) {
   const std::size_t rows = x.shape(0), d_model = weight.size();
   Tensor<double> y = x;
@@ -92,7 +92,7 @@ inline Wide wrong_axis(const Wide& x, const Wide& weight, double eps) {
   return y;
 }
 
-/// Squares in float16, where they overflow above 256. Elsewhere the type holds its own squares.
+/// Squares in float16, where they overflow above 256. Other types hold their own squares.
 inline Wide not_widened(const Element& t, const Wide& x, const Wide& weight, double eps) {
   if (!t.is<float16>()) throw not_implemented("a mistake in float16 only");
   const auto sum = [&](const double* a, std::size_t n) {

@@ -61,7 +61,7 @@ inline Wide exponent_k_over_d(const Wide& x, const Positions& token_positions, d
   return reference::rope<double>(x, token_positions, std::sqrt(theta), max_seq_len);
 }
 
-/// 0, 1, 2, ... whatever token_positions say.
+/// 0, 1, 2, ... instead of token_positions.
 inline Wide positions_ignored(const Wide& x, const Positions& token_positions, double theta,
                               std::int64_t) {
   return turn(x, token_positions, neighbours, [&](auto, auto k, auto d_k, auto index) {

@@ -20,7 +20,7 @@ void for_each_slice(const Tensor<double>& x, std::int64_t dim, F f) {
   }
 }
 
-/// e^x / sum e^x: overflows, in the type that computes, where the maximum would have been
+/// e^x / sum e^x: overflows, in the compute type, where the maximum would have been
 /// subtracted.
 inline Wide no_maximum(const Element& t, const Wide& x, std::int64_t dim) {
   const double largest = t.is<double>() ? 709.78 : 88.72;
@@ -37,7 +37,7 @@ inline Wide no_maximum(const Element& t, const Wide& x, std::int64_t dim) {
   return y;
 }
 
-/// The axis before the one that was asked for (the last, where that was the first).
+/// The axis before `dim` (the last one if `dim` is the first).
 inline Wide wrong_axis(const Wide& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
   reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");

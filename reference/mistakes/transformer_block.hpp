@@ -16,7 +16,7 @@ struct Block {
   Layer attention, feed_forward, norm1, norm2;
 };
 
-// Blocks put together: the right one, pre-norm, is
+// How blocks are assembled; the right one, pre-norm, is
 //   y = x + attention(norm1(x));  y + feed_forward(norm2(y))
 
 inline Wide post_norm(const Tensor<double>& x, const Block& f) {
@@ -69,7 +69,7 @@ inline Wide post_ffn_of_x(const Tensor<double>& x, const Block& f) {
 
 using Assembly = Wide (*)(const Tensor<double>& x, const Block& f);
 
-/// A block of the signature of transformer_block, put together in a wrong way.
+/// A block with the signature of transformer_block, assembled in a wrong way.
 template <Assembly assemble>
 Wide swiglu_block(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w_k, const Wide& w_v,
                   const Wide& w_o, const Wide& ln2, const Wide& w1, const Wide& w2, const Wide& w3,

@@ -1,0 +1,39 @@
+// The honest variants that every problem has: sums in each order, and float32 or float64 inside,
+// so that nothing between input and output is rounded to T.
+//
+// The solution `honest` compiles exports/ with this header, and takes the functions themselves from
+// the object files of `plain`.
+#pragma once
+
+#include "../widened.hpp"
+
+namespace prenorm::honest {
+
+/// Calls a function of `plain` while its sums go by `order`.
+inline int with_order(reference::textbook::SumOrder order, prenorm_function function,
+                      const prenorm_call* call) {
+  const auto before = std::exchange(reference::textbook::sum_order, order);
+  const int returned = function(call);
+  reference::textbook::sum_order = before;
+  return returned;
+}
+
+}  // namespace prenorm::honest
+
+#define PRENORM_COMPILED_HERE(function) PRENORM_COMPILED_ELSEWHERE(function)
+
+#define HONEST_ORDER(problem, order)                                                          \
+  extern "C" PRENORM_API int prenorm_##problem##__##order(const prenorm_call* call) {         \
+    return honest::with_order(reference::textbook::SumOrder::order, prenorm_##problem, call); \
+  }
+#undef PRENORM_EXPORT
+#define PRENORM_EXPORT(problem, function)                                                         \
+  PRENORM_COMPILED_ELSEWHERE(function)                                                            \
+  extern "C" int prenorm_##problem(const prenorm_call* call);                                     \
+  HONEST_ORDER(problem, ascending)                                                                \
+  HONEST_ORDER(problem, reversed)                                                                 \
+  HONEST_ORDER(problem, pairwise)                                                                 \
+  HONEST_ORDER(problem, kahan)                                                                    \
+  HONEST_ORDER(problem, fma)                                                                      \
+  PRENORM_EXPORT_FUNCTION(problem##__float32_inside, reference::Widening<&function<float>>::call) \
+  PRENORM_EXPORT_FUNCTION(problem##__float64_inside, reference::Widening<&function<double>>::call)

@@ -1,0 +1,16 @@
+#include "attention.hpp"
+
+using namespace prenorm::mistakes::attention;
+
+PRENORM_COMPILED_IN_PLAIN(scaled_dot_product_attention)
+
+EXPORT_MISTAKE(scaled_dot_product_attention__mask_inverted, mask_inverted)
+EXPORT_MISTAKE(scaled_dot_product_attention__not_scaled, not_scaled)
+EXPORT_MISTAKE(scaled_dot_product_attention__divided_by_d_k, divided_by_d_k)
+EXPORT_MISTAKE(scaled_dot_product_attention__divided_by_sqrt_d_v, divided_by_sqrt_d_v)
+EXPORT_MISTAKE(scaled_dot_product_attention__softmax_over_queries, softmax_over_queries)
+EXPORT_MISTAKE(scaled_dot_product_attention__mask_added, mask_added)
+EXPORT_MISTAKE(scaled_dot_product_attention__masked_after_softmax, masked_after_softmax)
+EXPORT_MISTAKE(scaled_dot_product_attention__empty_rows_averaged, empty_rows_averaged)
+EXPORT_MISTAKE(scaled_dot_product_attention__empty_rows_nan, empty_rows_nan)
+EXPORT_MISTAKE(scaled_dot_product_attention__sums_in_t, sums_in_t)

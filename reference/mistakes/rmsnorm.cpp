@@ -1,0 +1,14 @@
+#include "rmsnorm.hpp"
+
+using namespace prenorm::mistakes::rmsnorm;
+
+EXPORT_MISTAKE(rmsnorm__no_eps, no_eps)
+EXPORT_MISTAKE(rmsnorm__eps_outside_root, eps_outside_root)
+EXPORT_MISTAKE(rmsnorm__sum_for_mean, sum_for_mean)
+EXPORT_MISTAKE(rmsnorm__no_root, no_root)
+EXPORT_MISTAKE(rmsnorm__mean_subtracted, mean_subtracted)
+EXPORT_MISTAKE(rmsnorm__no_gain, no_gain)
+EXPORT_MISTAKE(rmsnorm__gain_one_plus_weight, gain_one_plus_weight)
+EXPORT_MISTAKE(rmsnorm__wrong_axis, wrong_axis)
+EXPORT_MISTAKE(rmsnorm__not_widened, not_widened)
+EXPORT_MISTAKE(rmsnorm__sums_in_t, sums_in_t)

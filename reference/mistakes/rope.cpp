@@ -1,0 +1,10 @@
+#include "rope.hpp"
+
+using namespace prenorm::mistakes::rope;
+
+EXPORT_MISTAKE(rope__halves, halves)
+EXPORT_MISTAKE(rope__turned_the_other_way, turned_the_other_way)
+EXPORT_MISTAKE(rope__position_plus_one, position_plus_one)
+EXPORT_MISTAKE(rope__exponent_k_over_d, exponent_k_over_d)
+EXPORT_MISTAKE(rope__positions_ignored, positions_ignored)
+EXPORT_MISTAKE(rope__float32_angles, float32_angles)

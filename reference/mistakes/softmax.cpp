@@ -1,0 +1,9 @@
+#include "softmax.hpp"
+
+using namespace prenorm::mistakes::softmax;
+
+EXPORT_MISTAKE(softmax__no_maximum, no_maximum)
+EXPORT_MISTAKE(softmax__wrong_axis, wrong_axis)
+EXPORT_MISTAKE(softmax__global_sum, global_sum)
+EXPORT_MISTAKE(softmax__logarithm, logarithm)
+EXPORT_MISTAKE(softmax__sums_in_t, sums_in_t)
