@@ -1,9 +1,10 @@
 // ReLU, SiLU and GELU on the GPU. Equations: reference/activations.hpp.
 //
-//   v1  one element a thread
-//   v2  16-byte accesses, four in flight a thread   <- launched
+//   v1  one element per thread
+//   v2  16-byte accesses, four in flight per thread   <- launched
 //
-// What each step gives is not yet measured on a device.
+// The gain of each step has not been measured on a device yet. The feed-forward networks use the
+// same kernels.
 #include "activations.cuh"
 #include "export.cuh"
 #include "launch.cuh"
@@ -12,7 +13,7 @@
 namespace prenorm::cuda {
 namespace {
 
-// ---- v1: one element a thread -------------------------------------------------------------------
+// ---- v1: one element per thread -----------------------------------------------------------------
 
 template <class Activation, class T>
 __global__ void activation_v1(const T* x, T* y, std::int64_t size) {
@@ -21,24 +22,27 @@ __global__ void activation_v1(const T* x, T* y, std::int64_t size) {
   if (i < size) y[i] = narrow<T>(Activation()(widen(x[i])));
 }
 
+}  // namespace
+
 template <class Activation, class T>
-void launch_v1(const char* name, View<const T> x, Stream stream, View<T> y) {
-  launch({name, ceil_div(x.size(), 256), 256, stream}, activation_v1<Activation, T>, x.data(),
-         y.data(), x.size());
+void activate_v1(const char* name, const T* x, T* y, std::int64_t size, Stream stream) {
+  launch({name, ceil_div(size, 256), 256, stream}, activation_v1<Activation, T>, x, y, size);
 }
 
 // ---- v2: 16-byte accesses, four in flight -------------------------------------------------------
 
-[[maybe_unused]] constexpr int v2_threads = 256, v2_vectors = 4;
+namespace {
+
+constexpr int v2_threads = 256, v2_vectors = 4;
 
 template <class Activation, class T>
 __global__ void __launch_bounds__(v2_threads, 4)
-    activation_v2(const T* __restrict__ x, T* __restrict__ y, std::int64_t size) {
+    activation_v2(const T* x, T* y, std::int64_t size) {
   constexpr int N = vector_width<T>;
   const std::int64_t first =
       (static_cast<std::int64_t>(blockIdx.x) * v2_threads * v2_vectors + threadIdx.x) * N;
   Vector<T, N> a[v2_vectors] = {};
-  // All loads before the first use, so that they wait together.
+  // All loads before the first use, so that their latencies overlap.
 #pragma unroll
   for (int v = 0; v < v2_vectors; ++v) {
     const std::int64_t i = first + v * v2_threads * N;
@@ -54,46 +58,65 @@ __global__ void __launch_bounds__(v2_threads, 4)
 
     store_vector(y + i, a[v]);
   }
-  // What is left behind the last whole vector: an element each for the first threads.
+  // The elements after the last whole vector: one each for the first threads.
   const std::int64_t left = size / N * N + global_thread();
   // step: each element
   if (left < size) y[left] = narrow<T>(Activation()(widen(x[left])));
 }
 
+}  // namespace
+
 template <class Activation, class T>
-void launch_v2(const char* name, View<const T> x, Stream stream, View<T> y) {
+void activate_launched(const char* name, const T* x, T* y, std::int64_t size, Stream stream) {
   constexpr int of_block = v2_threads * v2_vectors * vector_width<T>;
-  launch({name, ceil_div(x.size(), of_block), v2_threads, stream}, activation_v2<Activation, T>,
-         x.data(), y.data(), x.size());
+  launch({name, ceil_div(size, of_block), v2_threads, stream}, activation_v2<Activation, T>, x, y,
+         size);
 }
+
+#define PRENORM_ACTIVATIONS(Activation, T)                                                   \
+  template void activate_v1<Activation, T>(const char*, const T*, T*, std::int64_t, Stream); \
+  template void activate_launched<Activation, T>(const char*, const T*, T*, std::int64_t, Stream);
+#define PRENORM_ACTIVATION(Activation)     \
+  PRENORM_ACTIVATIONS(Activation, double)  \
+  PRENORM_ACTIVATIONS(Activation, float)   \
+  PRENORM_ACTIVATIONS(Activation, float16) \
+  PRENORM_ACTIVATIONS(Activation, bfloat16)
+PRENORM_ACTIVATION(Relu)
+PRENORM_ACTIVATION(Sigmoid)
+PRENORM_ACTIVATION(Silu)
+PRENORM_ACTIVATION(Gelu)
+#undef PRENORM_ACTIVATION
+#undef PRENORM_ACTIVATIONS
 
 // ---- the problems -------------------------------------------------------------------------------
 
+namespace {
+
 template <class T>
 void relu_v1(View<const T> x, Stream stream, View<T> y) {
-  launch_v1<Relu>("relu v1", x, stream, y);
+  activate_v1<Relu>("relu v1", x.data(), y.data(), x.size(), stream);
 }
 template <class T>
 void relu(View<const T> x, Stream stream, View<T> y) {
-  launch_v2<Relu>("relu v2", x, stream, y);
+  activate_launched<Relu>("relu v2", x.data(), y.data(), x.size(), stream);
 }
 
 template <class T>
 void silu_v1(View<const T> x, Stream stream, View<T> y) {
-  launch_v1<Silu>("silu v1", x, stream, y);
+  activate_v1<Silu>("silu v1", x.data(), y.data(), x.size(), stream);
 }
 template <class T>
 void silu(View<const T> x, Stream stream, View<T> y) {
-  launch_v2<Silu>("silu v2", x, stream, y);
+  activate_launched<Silu>("silu v2", x.data(), y.data(), x.size(), stream);
 }
 
 template <class T>
 void gelu_v1(View<const T> x, Stream stream, View<T> y) {
-  launch_v1<Gelu>("gelu v1", x, stream, y);
+  activate_v1<Gelu>("gelu v1", x.data(), y.data(), x.size(), stream);
 }
 template <class T>
 void gelu(View<const T> x, Stream stream, View<T> y) {
-  launch_v2<Gelu>("gelu v2", x, stream, y);
+  activate_launched<Gelu>("gelu v2", x.data(), y.data(), x.size(), stream);
 }
 
 }  // namespace

@@ -2,28 +2,28 @@
 //
 //   v1  three passes                 a kernel for scores, for probabilities, for sums of values, as
 //                                    the reference; all scores go through memory, twice
-//   v2  tiles with online softmax    64 queries a block go over the keys, 64 at a time, and keep a
-//                                    maximum, a sum and the values' sums, which are scaled anew
-//                                    when the maximum grows: memory holds no scores, and products
-//                                    read each value once a tile. All types and shapes
+//   v2  tiles with online softmax    a block of 64 queries goes over the keys, 64 at a time, and
+//                                    keeps a maximum, a sum and the values' sums, which are
+//                                    rescaled when the maximum grows: no scores in memory, and
+//                                    each value is read once per tile. All types and shapes
 //   v3  tensor cores                 the same by mma.sync, 16-bit types only: attention_mma.cu
 //                                                                                   <- launched
 //                                    where it takes the call, else v2
-//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu. To be
-//                                    asked for: cuda/v4
+//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu. Only
+//                                    on request: cuda/v4
 //
-// What each step gives is not yet measured on a device.
+// The gain of each step has not been measured on a device yet.
 //
-// Masks. From v2 on a kernel packs the mask first, a bit an entry, and says of each tile of 64 x 64
-// entries whether it is empty, full or mixed (mask_tiles.cu): empty ones are skipped, bits are read
-// for mixed ones alone. A causal mask is no tensor: no tile beyond the diagonal is visited.
+// Masks. From v2 on a kernel first packs the mask into bits, and marks each tile of 64 x 64 entries
+// as empty, full or mixed (mask_tiles.cu): empty ones are skipped, and bits are only read for mixed
+// ones. A causal mask is not a tensor: no tile beyond the diagonal is visited.
 //
-// Hard values. A score that is masked is -infinity by selection, whatever it was. A query whose
-// maximum is -infinity takes 0 for it: its probabilities are exp(-infinity) = 0, its sum is 0, and
-// its result, divided by 1 in place of that, is 0. NaN and +infinity make a maximum, and with it a
-// whole row, NaN.
+// Hard values. A masked score is replaced by -infinity, whatever it was. Where the maximum of a
+// query is -infinity, 0 is used instead: its probabilities are exp(-infinity) = 0, their sum is 0,
+// and the result, divided by 1 instead of 0, is 0. NaN and +infinity make the maximum, and with it
+// the whole row, NaN.
 //
-// The order of every sum depends on n, m, d_k and d_v alone: a sequence gives the same bits alone
+// The order of every sum depends only on n, m, d_k and d_v: a sequence gives the same bits alone
 // and in a batch, and each time.
 #include "attention.cuh"
 
@@ -47,7 +47,7 @@ compute_t<T> scale_of(const Attention<T>& a) {
 
 // ---- v1: three passes ---------------------------------------------------------------------------
 
-/// One thread a score: q kᵀ / sqrt(d_k), -infinity where the query does not attend to the key.
+/// One thread per score: q kᵀ / sqrt(d_k), -infinity where the query does not attend to the key.
 template <class T>
 __global__ void __launch_bounds__(256)
     scores_v1(Attention<T> a, compute_t<T> scale, compute_t<T>* scores) {
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(256)
   scores[i] = attends ? sum * scale : -INFINITY;  // step: scale
 }
 
-/// One thread a query: its scores become probabilities.
+/// One thread per query: its scores become probabilities.
 template <class C>
 __global__ void __launch_bounds__(256)
     probabilities_v1(C* scores, std::int64_t queries, std::int64_t m) {
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(256)
   for (std::int64_t j = 0; j < m; ++j) score[j] /= sum;
 }
 
-/// One thread an output: probabilities times values.
+/// One thread per output: probabilities times values.
 template <class T>
 __global__ void __launch_bounds__(256)
     values_v1(Attention<T> a, const compute_t<T>* probabilities) {
@@ -129,7 +129,7 @@ constexpr int depth = 16;        // terms of a product's sums between two barrie
 constexpr int side = 16;         // a block is side x side threads
 constexpr int each = tile / side;
 
-/// What a block shares; rows are padded so that 16-byte reads stay aligned and meet few conflicts.
+/// A block's shared memory; rows are padded so that 16-byte reads are aligned and conflicts few.
 template <class C, int columns>
 struct Shared {
   union {
@@ -153,7 +153,7 @@ __device__ void load_four(C (&to)[4], const C* from) {
   }
 }
 
-/// What is left of an extent from `first` on, at most `most`: it fits an int.
+/// The rest of an extent from `first` on, at most `most`, as an int.
 __device__ inline int left_of(std::int64_t extent, std::int64_t first, int most) {
   return static_cast<int>(min(extent - first, static_cast<std::int64_t>(most)));
 }
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(side* side)
   Shared<C, 64 * N>& shared = *dynamic_shared<Shared<C, 64 * N>>();
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const std::int64_t slices = ceil_div(a.d_v, 64 * N), query_tiles = ceil_div(end - first, tile);
-  // The last queries come first: under a causal mask they have the most to do.
+  // The last queries come first: under a causal mask they have the most work.
   const std::int64_t query_tile = query_tiles - 1 - blockIdx.x / slices % query_tiles;
   const std::int64_t b = blockIdx.x / slices / query_tiles;
   const std::int64_t first_query = first + query_tile * tile;
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(side* side)
           for (int j = 0; j < 4; ++j) score[i][j] += of_q[i] * of_k[j];
         }
       }
-      __syncthreads();  // all have read the tiles, which the next ones replace
+      __syncthreads();  // all have read the tiles before the next ones replace them
     }
 
 #pragma unroll
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(side* side)
       // 16 neighbours of a warp have the same queries.
       const C now = Maximum()(largest[i], warp_reduce(tile_largest, Maximum(), side));
       const C shift = now == -INFINITY ? C(0) : now;
-      // What was summed so far was exp(score - largest).
+      // The sums so far were of exp(score - largest).
       const C correction = exp((largest[i] - shift) * scale);  // step: scale
       largest[i] = now;
       sum[i] *= correction;
@@ -333,7 +333,7 @@ void launch_attend_v2(const Attention<T>& a, Stream stream) {
 template <class T>
 void attention_v2(const Attention<T>& a, Stream stream) {
   if (!has_outputs(a)) return;
-  // More columns than two times 64 go to further blocks, which compute the scores anew.
+  // Columns beyond 128 go to further blocks, which compute the scores again.
   a.d_v <= 64 ? launch_attend_v2<1>(a, stream) : launch_attend_v2<2>(a, stream);
 }
 
@@ -355,7 +355,7 @@ PRENORM_ATTENTIONS(bfloat16)
 
 namespace {
 
-/// scaled_dot_product_attention by one of them.
+/// scaled_dot_product_attention by one of these versions.
 template <auto attend, class T>
 void attention_by(View<const T> q, View<const T> k, View<const T> v,
                   const std::optional<View<const bool>>& mask, Stream stream, View<T> y) {

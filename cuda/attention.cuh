@@ -17,8 +17,8 @@ namespace prenorm::cuda {
 /// compute_t<T>. Only the result is rounded to T; on tensor cores, from v3 on, also the
 /// probabilities, for the product with v.
 ///
-/// Rows may lie any stride apart and batch axes any strides, all of them in elements: so a head is
-/// a range of columns, and never a copy.
+/// Rows and batch axes may have any strides, in elements: so a head is a range of columns, never a
+/// copy.
 template <class T>
 struct Attention {
   const char* name;    // for messages
@@ -33,7 +33,7 @@ struct Attention {
   bool causal = false;  // query i attends to keys j <= i only
 };
 
-/// True where there is something to launch. Outputs without terms are std::invalid_argument.
+/// Whether there is something to launch. Outputs without terms are std::invalid_argument.
 template <class T>
 bool has_outputs(const Attention<T>& a) {
   if (a.batch.size == 0 || a.n == 0 || a.d_v == 0) return false;
@@ -89,11 +89,11 @@ Attention<T> attention_of(View<const T> q, View<const T> k, View<const T> v,
 template <class T>
 void attention_v1(const Attention<T>& attention, Stream stream);
 
-/// Tiles with online softmax: takes everything, and keeps no scores.
+/// Tiles with online softmax: takes all types and shapes, and stores no scores.
 template <class T>
 void attention_v2(const Attention<T>& attention, Stream stream);
 
-/// The launched one: v3 where it takes the call, else v2.
+/// The launched version: v3 where it takes the call, else v2.
 template <class T>
 void attention_launched(const Attention<T>& attention, Stream stream);
 
@@ -102,8 +102,8 @@ void attention_launched(const Attention<T>& attention, Stream stream);
 template <class T>
 bool attention_mma(const Attention<T>& attention, Stream stream);
 
-/// v4, on Hopper's tensor cores: false, and nothing is done, where v4 does not take the call; what
-/// it takes is said in attention_wgmma.cu, which is compiled for devices alone. Only for calls with
+/// v4, on Hopper's tensor cores: false, and nothing is done, where v4 does not take the call
+/// (attention_wgmma.cu says what it takes, and is compiled for devices only). Only for calls with
 /// outputs and terms.
 template <class T>
 bool attention_wgmma(const Attention<T>& attention, Stream stream);

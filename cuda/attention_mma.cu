@@ -1,32 +1,32 @@
 // Version 3 of attention (attention.cu): on tensor cores, for float16 and bfloat16. Equation,
 // shapes and errors: reference/attention.hpp.
 //
-// As in v2 a block of queries goes over the keys, 64 at a time, with online softmax. What v3
-// changes:
+// As in v2 a block of queries goes over the keys, 64 at a time, with online softmax. v3 changes:
 //
-//   products by mma.sync          both of them; sums in float32. Probabilities are rounded to T for
-//                                 the product with v, and for nothing else
-//   scores stay in registers      the layout of a product's result is that of the next one's left
+//   both products by mma.sync     sums in float32. Probabilities are rounded to T for the product
+//   with
+//                                 v only
+//   scores stay in registers      the result of a product has the layout of the next one's left
 //                                 operand: probabilities never go through shared memory
-//   32 queries a warp             (16 where d is more than 128) what is read of k and v serves two
-//                                 products, or shared memory would be slower than the tensor cores
-//   copies by cp.async            v's tile comes while the scores are computed, k's next one while
-//                                 the values are summed; no thread's registers lie between
-//   exp2 for exp                  log2(e) / sqrt(d_k) is one factor. It comes after the maximum was
-//                                 subtracted: of a product already rounded, what is left may be far
-//                                 from 0 where scores are large
+//   32 queries per warp           (16 if d is more than 128) each load of k and v serves two
+//                                 products; else shared memory would be slower than tensor cores
+//   copies by cp.async            v's tile is loaded while the scores are computed, k's next tile
+//                                 while the values are summed, without passing through registers
+//   exp2 for exp                  log2(e) / sqrt(d_k) is one factor, applied after the maximum was
+//                                 subtracted: of two large rounded products the difference could
+//                                 be far from 0
 //
-// The two tiles of k and v, that of q, and the result on its way out lie in shared memory in chunks
-// of 16 bytes, chunk c of row r at place c ^ (r % 8): eight rows of one column, which ldmatrix
-// reads at once, are in different banks, and so are the chunks of a row, which cp.async writes.
+// The tiles of q, k and v, and the result before it is written, are in shared memory in chunks of
+// 16 bytes, chunk c of row r at place c ^ (r % 8): eight rows of one column, which ldmatrix reads
+// at once, are in different banks, and so are the chunks of a row, which cp.async writes.
 //
-// Tiles that are empty for all of a block's queries are neither loaded nor looked at, those that
-// are empty for a warp's are not computed by it. Scores are masked, by a bit a key, only where the
-// mask's tile is mixed or the diagonal of a causal mask or the end of the keys crosses it.
+// Tiles that are empty for all queries of a block are not loaded; a warp does not compute tiles
+// that are empty for its queries. Scores are masked, by one bit per key, only where the mask's tile
+// is mixed or is crossed by the diagonal of a causal mask or by the end of the keys.
 //
-// Rows that are not aligned to 16 bytes are loaded element by element; all else is the same.
+// Rows that are not aligned to 16 bytes are loaded element by element; the rest is the same.
 //
-// Not yet run on a device; what each change gives is not yet measured.
+// Not run on a device yet; the gain of each change has not been measured.
 #include "attention.cuh"
 
 #include "launch.cuh"
@@ -51,19 +51,19 @@ constexpr int row_tiles = D <= 128 ? 2 : 1;
 template <int D>
 constexpr int queries = warps * 16 * row_tiles<D>;
 
-/// What a block works on. In shared memory, as it is the same for all threads and each is short of
-/// registers.
+/// What a block works on. In shared memory, as it is the same for all threads and registers are
+/// scarce.
 template <class T>
 struct Work {
   const T *q, *k, *v;  // its first query, the first key
   T* y;
   std::int64_t query;     // its first among all queries
-  std::int64_t mask_row;  // and among the rows of all masks whose tiles there are
-  int rows;               // its queries, those of queries<D> that there are
+  std::int64_t mask_row;  // and its row among those of all masks (MaskTiles::row_of)
+  int rows;               // its queries, at most queries<D>
   int end_tile;           // of keys
 };
 
-/// What a block shares.
+/// A block's shared memory.
 template <class T, int D>
 struct Shared {
   T q[queries<D> * D];  // later y; a warp's rows are its own
@@ -71,15 +71,15 @@ struct Shared {
   Work<T> work;
 };
 
-/// Where a chunk of 8 elements lies in a tile of rows of D. 8 rows on it is 8 * D further, 8 chunks
-/// on 64: such steps are best added to a place, so that few places are computed.
+/// Where a chunk of 8 elements is in a tile of rows of D. The place 8 rows below is 8 * D further,
+/// 8 chunks to the right 64 further: add such steps to a place, so that few places are computed.
 template <int D>
 __device__ int place(int row, int chunk) {
   return row * D + (chunk ^ (row & 7)) * 8;
 }
 
-/// The first `rows` of a tile's rows, `columns` of each; the others, and what lies beyond, are 0:
-/// whatever is there must not get into a sum. With `aligned` the copies are only begun.
+/// Loads the first `rows` of a tile's rows, `columns` of each. The rest of the tile is set to 0, so
+/// that it does not change the sums. With `aligned` the copies are asynchronous.
 template <int D, int tile_rows, bool aligned, class T>
 __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
   constexpr int chunks = D / 8, step = threads / chunks;
@@ -156,16 +156,16 @@ __device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][key
   }
 }
 
-/// Online softmax, two rows to each of a thread's M tiles: their maxima, less the headroom, and of
-/// their sums the part of this thread's keys.
+/// Online softmax of a thread's rows, two in each of its M tiles: their maxima, less the headroom,
+/// and the part of their sums that is this thread's keys.
 template <int M>
 struct Rows {
   float largest[M][2], sum[M][2];
 };
 
-/// Probabilities, but for their sum, of scores; what was summed before is scaled to them. They are
-/// rounded to T for the product with v, as its left operand, and for nothing else. fmaxf leaves out
-/// NaN: but a NaN is a probability in its row's sum.
+/// Turns scores into probabilities, not yet divided by their sum; earlier sums are rescaled. They
+/// are rounded to T only as the left operand of the product with v. fmaxf ignores NaN, but a NaN
+/// score makes the row's sum NaN.
 template <class T, int M, int columns>
 __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&score)[M][keys / 8][4],
                                Rows<M>& rows, float (&out)[M][columns][4], float scale,
@@ -180,10 +180,10 @@ __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&sco
       for (int j = 0; j < keys / 8; ++j) {
         largest = fmaxf(largest, fmaxf(score[i][j][2 * r], score[i][j][2 * r + 1]));
       }
-      // A row is four neighbours'.
+      // Four neighbouring lanes share a row.
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
-      // Rounded up, for of large scores the nearest may be so far down that a power is infinite.
+      // Rounded up: for large scores the nearest may be so low that a power is infinite.
       largest = fmaxf(rows.largest[i][r], __fsub_ru(largest, lead));
       const float shift = largest == -INFINITY ? 0.0f : largest;
       const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);  // step: scale
@@ -208,21 +208,15 @@ __device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&sco
   }
 }
 
-/// The kind of a tile by its mask, for query `row` of the block and its neighbours.
-template <class T>
-__device__ TileKind kind_in_mask(const Work<T>& work, const MaskTiles& tiles, int tile, int row) {
-  if (tiles.kinds == nullptr) return TileKind::full;
-  return tiles.kinds[(work.mask_row + row) / mask_tile * tiles.key_tiles + tile];
-}
-
-/// The same by all that there is, for `rows` queries from `row` on.
+/// The kind of a tile for `rows` queries of the block from `row` on: by the mask, by causality and
+/// by the number of keys.
 template <class T>
 __device__ TileKind kind_of(const Work<T>& work, const Attention<T>& a, const MaskTiles& tiles,
                             int tile, int row, int rows) {
   const std::int64_t end = (static_cast<std::int64_t>(tile) + 1) * keys;
   const std::int64_t query = work.query + row;
   if (rows <= 0 || (a.causal && end - keys >= query + rows)) return TileKind::empty;
-  const TileKind kind = kind_in_mask(work, tiles, tile, row);
+  const TileKind kind = tiles.kind_of_row(work.mask_row + row, tile);
   const bool cut = end > a.m || (a.causal && end > query + 1);
   return kind == TileKind::full && cut ? TileKind::mixed : kind;
 }
@@ -236,12 +230,12 @@ __device__ unsigned long long keys_of(const Work<T>& work, const Attention<T>& a
   if (a.causal) there = min(there, work.query + row + 1 - static_cast<std::int64_t>(tile) * keys);
   unsigned long long bits = ~0ull;
   if (there < keys) bits = there <= 0 ? 0 : bits >> (keys - there);
-  if (tiles.kinds != nullptr) bits &= tiles.bits[(work.mask_row + row) * tiles.key_tiles + tile];
+  if (tiles.kinds != nullptr) bits &= tiles.bits_of_row(work.mask_row + row, tile);
   return bits;
 }
 
-/// The first tile of the block, from `tile` on, that is not empty for all of its queries. The lanes
-/// of a warp look at 32 at once.
+/// The first tile, from `tile` on, that is not empty for all of the block's queries. The lanes of a
+/// warp check 32 at once.
 template <class T>
 __device__ int next_tile(const Work<T>& work, const MaskTiles& tiles, int tile) {
   if (tiles.kinds == nullptr) return tile;
@@ -249,7 +243,7 @@ __device__ int next_tile(const Work<T>& work, const MaskTiles& tiles, int tile) 
     const int candidate = tile + static_cast<int>(threadIdx.x) % 32;
     bool wanted = false;
     for (int row = 0; row < work.rows && candidate < work.end_tile; row += mask_tile) {
-      wanted = wanted || kind_in_mask(work, tiles, candidate, row) != TileKind::empty;
+      wanted = wanted || tiles.kind_of_row(work.mask_row + row, candidate) != TileKind::empty;
     }
     const unsigned votes = __ballot_sync(whole_warp, wanted);
     if (votes != 0) return tile + __ffs(static_cast<int>(votes)) - 1;
@@ -257,8 +251,8 @@ __device__ int next_tile(const Work<T>& work, const MaskTiles& tiles, int tile) 
   return tile;
 }
 
-/// -infinity for the keys of a tile that queries do not attend to, of the warp whose first one is
-/// `first_row`. Each lane looks one query up, for all.
+/// Sets the scores of keys that a query does not attend to to -infinity, for the warp whose first
+/// query is `first_row`. Each lane looks up one query, for all lanes.
 template <class T, int M>
 __device__ void mask_scores(float (&score)[M][keys / 8][4], const Work<T>& work,
                             const Attention<T>& a, const MaskTiles& tiles, int tile,
@@ -281,7 +275,7 @@ __device__ void mask_scores(float (&score)[M][keys / 8][4], const Work<T>& work,
   }
 }
 
-/// y of a warp's queries, `rows` of them, by way of the rows that q had.
+/// Writes y of a warp's queries, `rows` of them, by way of the shared memory that held their q.
 template <int D, bool aligned, class T, int M>
 __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* tile, int first_row,
                            const float (&out)[M][D / 8][4], const Rows<M>& sums) {
@@ -323,8 +317,8 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
 }
 
 /// A block takes queries<D> queries of the range first ... end - 1. `scale` is for powers of 2;
-/// `lead` is the headroom as a score. Two blocks share a multiprocessor where D is at most 128, on
-/// 8.6 and 8.9 where it is 64: theirs has but 100 KiB of shared memory.
+/// `lead` is the headroom as a score. Two blocks share a multiprocessor if D is at most 128, on 8.6
+/// and 8.9, which have only 100 KiB of shared memory, if it is 64.
 template <class T, int D, bool aligned>
 __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
     attend_mma(Attention<T> a, MaskTiles tiles, std::int64_t first, std::int64_t end, float scale,
@@ -334,7 +328,7 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
   Work<T>& work = shared.work;
   if (threadIdx.x == 0) {
     const auto blocks = static_cast<unsigned>(ceil_div(end - first, queries<D>));  // of an index
-    // The last queries come first: under a causal mask they have the most to do.
+    // The last queries come first: under a causal mask they have the most work.
     const std::int64_t row = std::int64_t{blocks - 1 - blockIdx.x % blocks} * queries<D>;
     const std::int64_t b = blockIdx.x / blocks, query = first + row;
     work.rows = static_cast<int>(min(end - query, std::int64_t{queries<D>}));
@@ -343,7 +337,7 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
     work.v = a.v + a.batch.part(a.of_v, b);
     work.y = a.y + a.batch.part(a.of_y, b) + query * a.y_stride;
     work.query = query;
-    work.mask_row = a.batch.part(a.of_mask, b) * tiles.query_tiles * mask_tile + row;
+    work.mask_row = tiles.row_of(a.batch.part(a.of_mask, b), row);
     const std::int64_t seen = a.causal ? min(a.m, query + work.rows) : a.m;
     work.end_tile = static_cast<int>(ceil_div(seen, keys));
   }
@@ -371,7 +365,7 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
   }
   while (tile < work.end_tile) {
     wait_for_copies<0>();
-    __syncthreads();  // k is there, and none reads v any more
+    __syncthreads();  // k is loaded, and no thread reads v any more
     load(shared.v, work.v, a.v_stride, a.d_v, tile);
     const int rows = min(work.rows - first_row, 16 * M);
     const TileKind kind = kind_of(work, a, tiles, tile, first_row, rows);
@@ -386,7 +380,7 @@ __global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
     }
     tile = next_tile(work, tiles, tile + 1);
     wait_for_copies<0>();
-    __syncthreads();  // v is there, and none reads k any more
+    __syncthreads();  // v is loaded, and no thread reads k any more
     if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
     if (kind != TileKind::empty) add_values<D>(out, p, shared);  // step: values
   }
@@ -434,11 +428,7 @@ void launch_attend(const Attention<T>& a, Stream stream) {
 
 template <class T>
 bool attention_mma(const Attention<T>& a, Stream stream) {
-#if defined(PRENORM_CUDA_NAIVE)  // which launches v1 alone
-  constexpr bool takes = false;
-#else
   constexpr bool takes = sizeof(T) == 2;
-#endif
   if constexpr (takes) {
     const std::int64_t d = std::max(a.d_k, a.d_v);
     if (d > 256) return false;

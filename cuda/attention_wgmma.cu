@@ -1,210 +1,48 @@
 // Version 4 of attention (attention.cu), for Hopper alone. Equation, shapes and errors:
 // reference/attention.hpp.
 //
-// Not yet run on a device: proven by compilation, and by a model of Hopper's instructions on the
-// CPU (tests/hopper), alone, and so not the default.
+// Not run on a device yet: checked only by compilation and by a model of Hopper's instructions on
+// the CPU (tests/hopper), and so not the default.
 //
-// What v4 changes against v3:
+// What v4 changes from v3:
 //
 //   wgmma         128 queries a block: two consumers, warpgroups of 64 queries each, whose products
-//                 the tensor cores compute on their own, from shared memory, while the warps go on
-//   TMA           a producer, a warp of its own, has the copy engine bring tiles of 128 keys and
+//                 the tensor cores compute asynchronously, from shared memory
+//   TMA           a producer, one separate warp, has the copy engine load tiles of 128 keys and
 //                 values, two of each ahead; no thread computes an address, rows beyond the end are
 //                 zeros. Most of its registers go to the consumers
-//   overlap       while a tile's values are summed, the softmax of the next one is computed, whose
+//   overlap       while a tile's values are summed, the softmax of the next tile is computed, whose
 //                 scores were started before; and the consumers take turns, so that one multiplies
-//                 while the other has exponentials
-//   work order    long rows first, and as many heads side by side as the cache has room for
+//                 while the other computes exponentials
+//   work order    long rows first, and as many heads side by side as fit the cache
 //
 // It takes float16 and bfloat16 with d_k = d_v = 64 or 128, on devices of compute capability 9.0,
 // where every matrix of the batch is a range of columns of one tensor [parts, rows, columns]
-// (tensor_tiles.cuh) aligned to 16 bytes: that is how TMA counts.
+// (tensor_tiles.cuh) aligned to 16 bytes, as TMA requires.
 //
 // A block's memory: Q, y and two of each of K and V, in panels of 64 columns with the swizzle of
-// 128 bytes. The barriers, which see a phase each time that a tile comes or goes:
+// 128 bytes. The barriers, which complete a phase each time that a tile is loaded or released:
 //
-//   q_full             Q has come: the producer's arrival and the tile's bytes
+//   q_full             Q is loaded: the producer's arrival and the tile's bytes
 //   k_full, v_full     the same for each place of K's and V's rings
 //   k_empty, v_empty   each warp of the consumers is done with the place: 8 arrivals
 //
 // Use u = 0, 1, ... of a place: its consumers wait for phase u of `full`, and its producer, before
 // it fills the place, for phase u - 1 of `empty`. The parity of a phase is u % 2.
-#include "attention.cuh"
+#include "attention_wgmma.cuh"
+
 #include "export.cuh"
 #include "launch.cuh"
-#include "mask_tiles.cuh"
 #include "mma.cuh"
 #include "reduce.cuh"
-#include "tensor_tiles.cuh"
-#include "wgmma.cuh"
 
 #include <cmath>
-#include <cuda.h>
 #include <numbers>
 
 namespace prenorm::cuda {
 namespace {
 
-constexpr int tile = 128;  // queries of a block; keys at a time
-constexpr int consumer_queries = 64;
-constexpr int consumers = 2;      // warpgroups
-constexpr int warpgroup = 128;    // threads
-constexpr int places = 2;         // of each ring
-constexpr int warp_queries = 16;  // of a consumer's warp, by wgmma's layout
-static_assert(tile == consumers * consumer_queries && tile == most_query_tile &&
-              tile == 2 * mask_tile);
-
-// Registers of a thread: at the launch 65536 / 384, rounded down to a multiple of 8, is 168; what
-// the producer gives back is what the consumers take: 40 + 2 * 232 = 3 * 168.
-constexpr int producer_registers = 40;
-constexpr int consumer_registers = 232;
-static_assert(producer_registers + consumers * consumer_registers == (1 + consumers) * 168);
-
-/// What the producer tells with a tile of keys: its number, and the kinds of its four tiles of the
-/// mask, two bits each (told_kind). Number -1: there are no more.
-struct Told {
-  int number;
-  unsigned kinds;
-};
-constexpr int no_more = -1;
-
-/// Of the queries of a consumer and half of the keys.
-__device__ TileKind told_kind(unsigned kinds, int consumer, int half) {
-  return static_cast<TileKind>(kinds >> (4 * consumer + 2 * half) & 3);
-}
-
-template <class T, int d>
-struct alignas(1024) Shared {
-  static constexpr int panels = d / panel_columns;
-  using Tile = T[panels][tile][panel_columns];
-  Tile q, y, k[places], v[places];
-  std::uint64_t q_full, k_full[places], k_empty[places], v_full[places], v_empty[places];
-  Told told[places];  // with K
-};
-
-/// A place of the rings, and the parity of its phase.
-struct Place {
-  int index = 0;
-  unsigned parity = 0;
-  __device__ Place next() const {
-    return index + 1 < places ? Place{index + 1, parity} : Place{0, parity ^ 1};
-  }
-};
-
-struct Maps {
-  CUtensorMap q, k, v, y;
-};
-
-/// All that a launch needs to know.
-template <class T>
-struct Call {
-  Attention<T> a;
-  TensorRows q, k, v, y;
-  std::int64_t first, count;  // queries of this launch
-  MaskTiles mask;             // of these
-  std::int64_t together;      // batch indices whose blocks run side by side
-  float scale;                // log2(e) / sqrt(d_k)
-  float lead;                 // the headroom of probabilities (mma.cuh), as a score
-};
-
-/// Which queries and keys a block has. TMA counts in 32 bits, and so does what follows: n and m,
-/// rounded up to tiles, fit.
-struct Block {
-  std::int64_t batch;
-  int query_tile;  // of the launch
-  int first_query;
-  int end_key;  // no query attends from here on, by m or by causality
-};
-
-template <class T>
-__device__ Block block_of(const Call<T>& call) {
-  const std::int64_t query_tiles = ceil_div(call.count, tile);
-  const std::int64_t first = blockIdx.x / (call.together * query_tiles) * call.together;
-  const std::int64_t heads = min(call.together, call.a.batch.size - first);
-  const std::int64_t i = blockIdx.x - first * query_tiles;  // of these heads' blocks
-  // The last queries come first: under a causal mask they have the most to do.
-  const std::int64_t query_tile = query_tiles - 1 - i / heads;
-  const std::int64_t first_query = call.first + query_tile * tile;
-  const std::int64_t end_query = min(first_query + tile, call.a.n);
-  const std::int64_t end_key = call.a.causal ? min(call.a.m, end_query) : call.a.m;
-  return {first + i % heads, static_cast<int>(query_tile), static_cast<int>(first_query),
-          static_cast<int>(end_key)};
-}
-
-// ---- the producer -------------------------------------------------------------------------------
-
-/// Has TMA copy `tile` rows of a matrix, from `row` on, panel by panel. Rows beyond the end become
-/// zeros, and count as bytes all the same.
-template <int panels, class T>
-__device__ void load_tile(T (&to)[panels][tile][panel_columns], const CUtensorMap& map,
-                          TensorRows::Corner corner, int row, std::uint64_t& full) {
-  arrive_expecting(full, sizeof(to));
-#pragma unroll
-  for (int panel = 0; panel < panels; ++panel) {
-    const std::int32_t at[] = {corner.column + panel * panel_columns, row, corner.part};
-    ::cuda::ptx::cp_async_bulk_tensor(::cuda::ptx::space_shared, ::cuda::ptx::space_global,
-                                      to[panel], &map, at, &full);
-  }
-}
-
-/// The work of the producer's warp. Its lanes look at 32 tiles of the mask at a time; the first one
-/// has those copied of which something is attended to, in ascending order. As the consumers want
-/// them and free their places, a tile's values come after the keys of the tile behind it.
-template <class T, int d>
-__device__ __forceinline__ void produce(Shared<T, d>& shared, const Maps& maps, const Call<T>& call,
-                                        const Block& block) {
-  const Attention<T>& a = call.a;
-  const int lane = static_cast<int>(threadIdx.x);
-  const auto q = call.q.corner(a.batch.part(a.of_q, block.batch)),
-             k = call.k.corner(a.batch.part(a.of_k, block.batch)),
-             v = call.v.corner(a.batch.part(a.of_v, block.batch));
-  const std::int64_t mask = a.batch.part(a.of_mask, block.batch);
-  Place place, before;
-  int number_before = no_more;  // of the tile whose values are still to come
-  const auto tell = [&](Told told) {
-    wait(shared.k_empty[place.index], place.parity ^ 1);
-    shared.told[place.index] = told;
-  };
-  const auto load_values = [&] {
-    if (number_before == no_more) return;
-    wait(shared.v_empty[before.index], before.parity ^ 1);
-    load_tile(shared.v[before.index], maps.v, v, number_before * tile, shared.v_full[before.index]);
-  };
-
-  if (lane == 0) load_tile(shared.q, maps.q, q, block.first_query, shared.q_full);
-  const int tiles = (block.end_key + tile - 1) / tile;
-  for (int first = 0; first < tiles; first += 32) {
-    unsigned kinds = 0;
-#pragma unroll
-    for (int consumer = 0; consumer < consumers; ++consumer) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int key_tile = 2 * (first + lane) + half;
-        if (key_tile * mask_tile >= block.end_key) continue;
-        const TileKind kind = call.mask.kind(mask, 2 * block.query_tile + consumer, key_tile);
-        kinds |= static_cast<unsigned>(kind) << (4 * consumer + 2 * half);
-      }
-    }
-    unsigned wanted = __ballot_sync(0xffffffffu, kinds != 0);
-    for (; wanted != 0; wanted &= wanted - 1) {
-      const int which = __ffs(static_cast<int>(wanted)) - 1;
-      const Told told{first + which, __shfl_sync(0xffffffffu, kinds, which)};
-      if (lane == 0) {
-        tell(told);
-        load_tile(shared.k[place.index], maps.k, k, told.number * tile, shared.k_full[place.index]);
-        load_values();
-      }
-      number_before = told.number;
-      before = place;
-      place = place.next();
-    }
-  }
-  if (lane == 0) {
-    tell({no_more, 0});
-    arrive(shared.k_full[place.index]);
-    load_values();
-  }
-}
+using namespace v4;
 
 // ---- the consumers ------------------------------------------------------------------------------
 
@@ -305,9 +143,9 @@ __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& 
 
 /// Online softmax of a thread's two rows: scores become 2^((scores - largest) * scale), `largest`
 /// being the row's largest so far, less the headroom, `lead`. (Not 2^(scores * scale - largest *
-/// scale), by one multiply-add: of large scores that product's rounding alone would overflow.) What
-/// was summed up to now is to be multiplied by `shrink`; `sum`, of this thread's columns alone, is
-/// already.
+/// scale) by one multiply-add: for large scores the rounding of that product would overflow.)
+/// Earlier sums of values must be multiplied by `shrink`; `sum`, of this thread's columns, already
+/// is.
 __device__ __forceinline__ void soften(float (&scores)[64], float scale, float lead,
                                        float (&largest)[2], float (&sum)[2], float (&shrink)[2]) {
   const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
@@ -319,7 +157,7 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float l
     for (int i = 0; i < 64; i += 4) {
       now = maximum(now, maximum(scores[i + 2 * r], scores[i + 2 * r + 1]));
     }
-    // Rounded up, for of large scores the nearest may be so far down that a power is infinite.
+    // Rounded up: for large scores the nearest may be so low that a power is infinite.
     now = maximum(largest[r], __fsub_ru(warp_reduce(now, maximum, 4), lead));
     const float shift = now == -INFINITY ? 0.0f : now;
     shrink[r] = exp2_fast((largest[r] - shift) * scale);  // step: scale
@@ -344,7 +182,7 @@ __device__ __forceinline__ void pack_all(unsigned (&p)[32], const float (&scores
   for (int i = 0; i < 32; ++i) p[i] = pack<T>(scores[2 * i], scores[2 * i + 1]);  // step: weights
 }
 
-/// What was summed up to now, after a larger score came.
+/// Rescales the sums after a larger score.
 template <int n>
 __device__ __forceinline__ void shrink_all(float (&y)[n], const float (&shrink)[2]) {
 #pragma unroll
@@ -367,8 +205,8 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
     wait(shared.k_full[of_keys.index], of_keys.parity);
     return shared.told[of_keys.index];
   };
-  // At barrier 1 + c consumer c waits for its turn to start products, which the other one gives it.
-  // Both take as many turns, as they are told of the same tiles.
+  // At barrier 1 + c consumer c waits for its turn to start products, which the other one passes
+  // on. Both take the same number of turns, as they get the same tiles.
   const auto take_turn = [&] { barrier_wait(1 + at.consumer, consumers * warpgroup); };
   const auto pass_turn = [&] { barrier_arrive(2 - at.consumer, consumers * warpgroup); };
 
@@ -408,8 +246,8 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
       mask_scores(scores, call, block, mask, told, at);             // step: mask
       soften(scores, call.scale, call.lead, largest, sum, shrink);  // step: maximum, weights
       ahead = ahead.next();
-      // Before the wait for the values: ptxas moves that up over arithmetic, but over no branch.
-      // Else it would stand before the softmax (tests/test_cuda_resources.py).
+      // Before the wait for the values: ptxas moves that wait up over arithmetic, but not over a
+      // branch, and would else put it before the softmax (tests/test_cuda_resources.py).
       told = next_tile(ahead);
       wgmma_wait<0>();
       hold(y);
@@ -425,11 +263,11 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
     hold(y);
   }
   if (at.consumer == 0) {
-    take_turn();  // that the other one passed last: no barrier is left half full
+    take_turn();  // the last one passed on: no barrier is left half full
   }
 
-  // A warp's 16 queries go by shared memory, where pairs of elements become rows, and TMA, which
-  // leaves out those beyond n.
+  // A warp's 16 queries are written by way of shared memory, where pairs of elements become rows,
+  // and TMA, which leaves out rows beyond n.
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     // step: weights
@@ -444,7 +282,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
           pack<T>(y[4 * group + 2 * r] * factor, y[4 * group + 2 * r + 1] * factor);
     }
   }
-  ::cuda::ptx::fence_proxy_async(::cuda::ptx::space_shared);  // TMA shall see what was stored
+  ::cuda::ptx::fence_proxy_async(::cuda::ptx::space_shared);  // so that TMA sees what was stored
   __syncwarp();
   if (at.lane == 0) {
     const auto corner = call.y.corner(a.batch.part(a.of_y, block.batch));
@@ -481,7 +319,7 @@ __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
       ::cuda::ptx::mbarrier_init(&shared.k_empty[i], consumer_warps);
       ::cuda::ptx::mbarrier_init(&shared.v_empty[i], consumer_warps);
     }
-    // TMA shall see them as well.
+    // So that TMA sees them as well.
     ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
   }
   __syncthreads();
@@ -494,8 +332,8 @@ __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
   }
 }
 
-/// The driver's function that encodes tensor maps; null where the driver has none. By way of the
-/// runtime, so that nothing is linked with the driver.
+/// The driver's function that encodes tensor maps, or null. Found by the runtime, so that nothing
+/// is linked with the driver.
 decltype(&cuTensorMapEncodeTiled) encoder(const char* what) {
   static const auto found = [what] {
     void* function = nullptr;
@@ -508,8 +346,8 @@ decltype(&cuTensorMapEncodeTiled) encoder(const char* what) {
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
 }
 
-/// How TMA walks through a tensor, in boxes of `box_rows` rows and 64 columns. False where it
-/// cannot: the encoder says so.
+/// Describes a tensor to TMA, in boxes of `box_rows` rows and 64 columns. False where the encoder
+/// refuses it.
 template <class T>
 bool make_map(CUtensorMap& map, const T* data, const TensorRows& rows, int box_rows,
               const char* what) {
@@ -529,7 +367,7 @@ bool make_map(CUtensorMap& map, const T* data, const TensorRows& rows, int box_r
                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/// Whether the present device is one that code for sm_90a runs on.
+/// Whether the current device runs code for sm_90a.
 bool on_hopper(const char* what) {
   int device = 0, major = 0, minor = 0;
   check(cudaGetDevice(&device), what);

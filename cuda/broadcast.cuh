@@ -9,11 +9,11 @@
 
 namespace prenorm::cuda {
 
-/// Some axes to count through, the last one fastest, with the strides that `tensors` tensors have
-/// along them: 0 where one broadcasts. Strides count parts, as what lies behind the batch axes is.
+/// Axes to count through, the last one fastest, with the strides of `tensors` tensors along them: 0
+/// where one broadcasts. A stride counts parts: what follows the batch axes is one part.
 template <int tensors>
 struct BatchAxes {
-  static constexpr int most = 32;  // as many as HDF5 and NumPy know
+  static constexpr int most = 32;  // as in HDF5 and NumPy
   int count = 0;
   std::int64_t size = 1;  // of all axes together
   std::int64_t extent[most] = {}, stride[tensors][most] = {};
@@ -28,7 +28,7 @@ struct BatchAxes {
     return count == 0 ? 0 : part + i * stride[tensor][0];
   }
 
-  /// Appends an axis; one that all tensors walk on through as through the last is joined to it.
+  /// Appends an axis; it is joined with the last one where all tensors are contiguous over both.
   void append(std::int64_t axis_extent, const std::int64_t (&axis_stride)[tensors]) {
     size *= axis_extent;
     if (axis_extent == 1) return;
@@ -45,8 +45,8 @@ struct BatchAxes {
   }
 };
 
-/// The stride of a tensor, of shape `batch` in its own batch axes, along axis `axis` of `axes`
-/// batch axes that it broadcasts to. 0 where it broadcasts.
+/// The stride of a tensor with batch axes `batch` along axis `axis` of the `axes` batch axes that
+/// it broadcasts to: 0 where it broadcasts.
 inline std::int64_t batch_stride(std::span<const std::int64_t> batch, std::size_t axis,
                                  std::size_t axes) {
   const std::size_t missing = axes - batch.size();

@@ -1,4 +1,4 @@
-// Products by cuBLASLt: what is asked of it, and which of its algorithms is kept.
+// Products by cuBLASLt: how they are described to it, and which of its algorithms is kept.
 #include "cublaslt.cuh"
 
 #include "launch.cuh"
@@ -46,7 +46,8 @@ template <>
 constexpr cublasComputeType_t compute_type<float> = CUBLAS_COMPUTE_32F_FAST_TF32;
 #endif
 
-/// The context of a device, made once. Never destroyed: when static objects are, CUDA may be gone.
+/// The context of a device, created once. Never destroyed: when static objects are, CUDA may be
+/// gone.
 cublasLtHandle_t handle_of(int device, const char* what) {
   static std::map<int, cublasLtHandle_t> handles;
   cublasLtHandle_t& handle = handles[device];
@@ -69,11 +70,11 @@ struct Shape {
   auto operator<=>(const Shape&) const = default;
 };
 
-/// An algorithm of cuBLASLt. (Named: nvcc 13.0 breaks down over vectors of a struct that has no
-/// name but by typedef.)
+/// An algorithm of cuBLASLt. (Named: nvcc 13.0 crashes on vectors of a struct that is only named by
+/// a typedef.)
 struct Algorithm : cublasLtMatmulAlgo_t {};
 
-/// A product as cuBLASLt takes it. The descriptors lie in it: no memory to give back.
+/// A product as cuBLASLt takes it. The descriptors are members: there is no memory to free.
 template <class T>
 struct Plan {
   Plan(const Shape& shape, const char* what) {
@@ -106,7 +107,7 @@ struct Plan {
   Algorithm algorithm;                   // the one that is kept
 };
 
-/// Algorithms that may serve, what cuBLASLt takes for the fastest first. None: it has none.
+/// The algorithms that cuBLASLt suggests, the one that it expects to be the fastest first.
 template <class T>
 std::vector<Algorithm> candidates(cublasLtHandle_t handle, Plan<T>& plan, const Shape& shape,
                                   const char* what) {
@@ -116,7 +117,7 @@ std::vector<Algorithm> candidates(cublasLtHandle_t handle, Plan<T>& plan, const 
     check(cublasLtMatmulPreferenceSetAttribute(&preference, attribute, &value, sizeof value), what);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_bytes});
-  // Where a sum is split its parts stay in the type that computes, and are added in one order.
+  // The parts of a split sum stay in the compute type, and are added in a fixed order.
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
          std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, shape.alignments[0]);
@@ -159,13 +160,13 @@ struct Free {
   void operator()(void* memory) const { cudaFree(memory); }
 };
 
-/// The fastest of the algorithms, timed on the stream; writes y with results of no account. All
-/// runs are enqueued before the stream is waited for, in turns, so that a clock that changes meets
-/// all alike. An algorithm that does not run counts as slow.
+/// The fastest of the algorithms, timed on the stream; overwrites y. All runs are enqueued, in
+/// turns, before the wait for the stream, so that a changing clock affects all alike. An algorithm
+/// that does not run counts as slow.
 template <class T>
 Algorithm fastest(cublasLtHandle_t handle, Plan<T>& plan, const Product<T>& p,
                   const std::vector<Algorithm>& algorithms, void* workspace, Stream stream) {
-  std::unique_ptr<void, Free> scratch;  // where y is read as well, the runs must not change it
+  std::unique_ptr<void, Free> scratch;  // if y is also read, the runs must not change it
   if (p.residual == p.y) {
     void* memory = nullptr;
     check(cudaMalloc(&memory, static_cast<std::size_t>(p.rows * p.d_out) * sizeof(T)), p.name);
@@ -192,7 +193,7 @@ Algorithm fastest(cublasLtHandle_t handle, Plan<T>& plan, const Product<T>& p,
     check(cudaEventElapsedTime(&milliseconds, run.start.get(), run.stop.get()), p.name);
     best[run.algorithm] = std::min(best[run.algorithm], milliseconds);
   }
-  // Within 2% the first stays, so that noise seldom decides.
+  // Within 2% the first is kept, so that noise seldom decides.
   std::size_t chosen = 0;
   for (std::size_t i = 1; i < best.size(); ++i) {
     if (best[i] < 0.98f * best[chosen]) chosen = i;
@@ -229,7 +230,7 @@ bool cublaslt_product(const Product<T>& p, Stream stream) {
       plan.reset();
     } else if (algorithms.size() == 1) {
       plan->algorithm = algorithms.front();
-    } else if (capture != cudaStreamCaptureStatusNone) {  // a guess, which the graph alone keeps
+    } else if (capture != cudaStreamCaptureStatusNone) {  // only the graph keeps this one
       check(plan->run(handle, p, algorithms.front(), memory, stream, p.y), p.name);
       return true;
     } else {

@@ -5,8 +5,8 @@
 
 namespace prenorm::cuda {
 
-/// What BLAS is told to compute a Product: C = op(A) B. To BLAS every matrix is column-major, so it
-/// sees each of ours transposed, and what it must compute is yᵀ = weight xᵀ:
+/// A Product as BLAS computes it: C = op(A) B. BLAS's matrices are column-major, so it sees each of
+/// ours transposed, and must compute yᵀ = weight xᵀ:
 ///
 ///     A = weightᵀ [d_in, d_out], to be transposed    B = xᵀ [d_in, rows]    C = yᵀ [d_out, rows]
 struct ColumnMajor {
@@ -23,13 +23,13 @@ constexpr ColumnMajor column_major(std::int64_t rows, std::int64_t d_out, std::i
 /// Enqueues the product, which must have outputs and terms. False where cuBLASLt has no algorithm
 /// for it; then nothing is done.
 ///
-/// The first time that a shape (with its type and alignments) is seen, some of the algorithms are
-/// timed, for which the stream is waited for, and the fastest is kept as long as the process lives:
-/// the same call gives the same bits again. Another process may keep another one. While a graph is
-/// captured nothing can be timed: of a shape that is new the graph has what cuBLASLt guesses.
+/// The first time that a shape (with its type and alignments) is seen, some algorithms are timed,
+/// which waits for the stream, and the fastest is kept as long as the process lives: the same call
+/// gives the same bits again. Another process may keep another one. While a graph is captured
+/// nothing can be timed: for a new shape the graph uses cuBLASLt's first suggestion.
 ///
-/// Sums are never rounded to 16 bits on the way. float32 is multiplied in tf32 where
-/// PRENORM_CUDA_TF32 is defined, and only there. Throws std::runtime_error, which begins with the
+/// Partial sums are never rounded to 16 bits. float32 is multiplied in tf32 only where
+/// PRENORM_CUDA_TF32 is defined. Throws std::runtime_error, which begins with the
 /// product's name, where CUDA or cuBLASLt fails. Calls come one at a time (Workspace).
 template <class T>
 bool cublaslt_product(const Product<T>& product, Stream stream);

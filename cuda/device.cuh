@@ -1,8 +1,7 @@
-// CUDA for every file of this folder: the real one where nvcc compiles, the emulator's where the
-// host compiler does. No other file asks which of the two it is, but those that call CUDA's runtime
-// (launch.cuh, device_error.cuh, workspace.cuh), its libraries (linear.cu), its intrinsics or PTX
-// (types.cuh, mma.cuh, attention_mma.cu), and those that say what a solution is (export.cuh,
-// solution.cu).
+// CUDA for every file of this folder: the real one under nvcc, the emulator's under the host
+// compiler. Only those files ask which of the two it is that call CUDA's runtime (launch.cuh,
+// device_error.cuh, workspace.cuh), its libraries (linear.cu), intrinsics or PTX (types.cuh,
+// mma.cuh), or define what a solution is (export.cuh, solution.cu).
 #pragma once
 
 #if defined(__CUDACC__)
@@ -18,7 +17,7 @@
 
 namespace prenorm::cuda {
 
-/// The block's dynamic shared memory, aligned to 16 bytes: as much as the launch asked for.
+/// The block's dynamic shared memory, of the size in the launch, aligned to 16 bytes.
 template <class T>
 __device__ T* dynamic_shared() {
 #if defined(__CUDACC__)
@@ -29,7 +28,7 @@ __device__ T* dynamic_shared() {
 #endif
 }
 
-/// The thread's number among all of a one-dimensional grid. 64 bits: tensors pass 2^31 elements.
+/// The thread's number in a one-dimensional grid. 64 bits: tensors may have over 2^31 elements.
 __device__ inline std::int64_t global_thread() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }

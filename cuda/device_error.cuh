@@ -1,4 +1,4 @@
-// Errors that only a kernel can see, for its data lies on the device: a token id, a position that
+// Errors that only a kernel can see, as the data is in device memory: a token id or a position that
 // is out of range. The kernel records the first, the launcher throws.
 #pragma once
 
@@ -19,10 +19,10 @@ __device__ inline void record_wrong(WrongIndex* first, std::int64_t index) {
   if (first != nullptr) atomicMin(first, static_cast<WrongIndex>(index));
 }
 
-/// One a call, made before the kernels are launched.
+/// One per call, constructed before the kernels are launched.
 ///
-/// While the stream is captured into a graph nobody can wait: first() is null, and a wrong value
-/// shows in the results alone.
+/// While the stream is captured into a graph nothing can wait: first() is null, and a wrong value
+/// shows only in the results.
 class WrongValue {
  public:
   explicit WrongValue(Stream stream) : stream_(stream) {
@@ -38,8 +38,8 @@ class WrongValue {
   WrongValue& operator=(const WrongValue&) = delete;
 
 #if defined(__CUDACC__)
-  /// A call that throws before it has waited leaves no kernel behind that writes to the next one's
-  /// place.
+  /// So that a call that throws before it has waited leaves no kernel running that writes to the
+  /// place of the next call.
   ~WrongValue() {
     if (mark_ != nullptr) cudaEventSynchronize(mark_);
   }
@@ -48,7 +48,7 @@ class WrongValue {
   WrongIndex* first() const { return first_; }
 
   /// Called once the kernels that may record are launched: wait() then waits for them, and not for
-  /// what the stream is given after them.
+  /// later work of the stream.
   void mark() {
 #if defined(__CUDACC__)
     if (first_ == nullptr) return;
@@ -83,8 +83,8 @@ class WrongValue {
   }
 
 #if defined(__CUDACC__)
-  /// One event a device, of this thread of the host, made once: its calls wait for it, so one
-  /// serves them all. Never destroyed: when static objects are, CUDA may be gone.
+  /// One event per device and host thread, made once: calls of a thread wait, so they can share it.
+  /// Never destroyed: when static objects are, CUDA may be gone.
   static cudaEvent_t event() {
     static thread_local std::map<int, cudaEvent_t> events;
     int device = 0;
@@ -99,8 +99,8 @@ class WrongValue {
   cudaEvent_t mark_ = nullptr;  // null: none was set
 #endif
 
-  /// Memory that host and device both see, of this thread of the host: its calls wait for the
-  /// kernels that record, so one place serves them all. Allocated by the first.
+  /// Memory that host and device both see, one place per host thread: calls of a thread wait for
+  /// the kernels that record, so they can share it. Allocated by the first call.
   static WrongIndex* place() {
 #if defined(__CUDACC__)
     struct Free {
@@ -115,7 +115,7 @@ class WrongValue {
     }());
     return memory.get();
 #else
-    // Calls come one at a time. Not thread_local: the checker takes what is that for shared memory.
+    // Calls come one at a time. Not thread_local, which the checker takes for shared memory.
     static WrongIndex memory;
     return &memory;
 #endif

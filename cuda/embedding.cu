@@ -1,13 +1,13 @@
 // Token embedding on the GPU. Shapes and errors: reference/embedding.hpp.
 //
-//   v1  one id a thread             the reference's loop, moved unchanged
-//   v2  threads side by side        neighbours copy neighbours, 16 bytes at a time, four of those
-//       copy a row                  in flight a thread   <- launched
+//   v1  one thread per id           the reference's loop, moved unchanged
+//   v2  neighbouring threads        coalesced copies, 16 bytes at a time, four in flight per thread
+//       share a row                                                                  <- launched
 //
-// What each step gives is not yet measured on a device.
+// The gain of each step has not been measured on a device yet.
 //
-// Ids lie on the device, so it is the kernel that finds one out of range. The row of such an id is
-// NaN, for a launch in a graph can report nothing else.
+// Ids are in device memory, so the kernel finds those out of range. Their rows become NaN, as a
+// launch in a graph cannot report errors.
 #include "device_error.cuh"
 #include "export.cuh"
 #include "launch.cuh"
@@ -19,7 +19,7 @@
 namespace prenorm::cuda {
 namespace {
 
-/// Waits, and throws if a kernel found an id wrong.
+/// Waits, and throws if a kernel found an id out of range.
 void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_ids,
                     std::int64_t vocab_size) {
   // step: check the id
@@ -29,7 +29,7 @@ void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_ids,
   }
 }
 
-// ---- v1: one id a thread ------------------------------------------------------------------------
+// ---- v1: one thread per id ----------------------------------------------------------------------
 
 template <class T>
 __global__ void embedding_v1(const std::int64_t* token_ids, const T* weight, T* y, std::int64_t ids,

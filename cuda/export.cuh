@@ -1,10 +1,12 @@
 // How a file of this folder exports its problem. The same sources make several solutions:
 //
-//     cuda-naive   PRENORM_CUDA_NAIVE   the first version of each kernel
-//     cuda                              the launched one, and the steps between as variants
-//     cuda-tf32    PRENORM_CUDA_TF32    as cuda; float32 products in tf32
+//     cuda-naive   the first version of each kernel
+//     cuda         the launched version, and the steps between them as variants
+//     cuda-tf32    as cuda, with float32 products in tf32
 //
-// and, compiled by the host compiler, cuda-naive-emulated and cuda-emulated.
+// and, compiled by the host compiler, cuda-naive-emulated and cuda-emulated. A file is compiled
+// once for all of them: which version a problem's function calls is decided by solution.cu, which
+// is compiled for each.
 #pragma once
 
 #include "device.cuh"
@@ -17,8 +19,9 @@
 
 namespace prenorm::cuda {
 
-/// Where kernels run on the CPU under AddressSanitizer: the bytes around the call's tensors, which
-/// it does not know of, are out of bounds as long as the call lasts.
+/// Where kernels run on the CPU under AddressSanitizer: marks the bytes around the call's tensors,
+/// which the harness allocated and AddressSanitizer does not know, as out of bounds during the
+/// call.
 class Redzones {
  public:
 #if defined(__SANITIZE_ADDRESS__) && !defined(__CUDACC__)
@@ -53,22 +56,33 @@ class Redzones {
 #endif
 };
 
+/// Whether the library exports the first version of each problem: cuda-naive. Defined in
+/// solution.cu.
+extern const bool first_versions;
+
+/// Runs the function that `select` has for the call's element type.
+template <class Select>
+int run_call(const prenorm_call* call, Select select) {
+  const Redzones redzones(*call);
+  return detail::run<double, float, ::prenorm::float16, ::prenorm::bfloat16>(call, select);
+}
+
 }  // namespace prenorm::cuda
 
-#define PRENORM_CUDA_FUNCTION(name, function)                                              \
-  extern "C" PRENORM_API int prenorm_##name(const prenorm_call* call) {                    \
-    const ::prenorm::cuda::Redzones redzones(*call);                                       \
-    return ::prenorm::detail::run<double, float, ::prenorm::float16, ::prenorm::bfloat16>( \
-        call, []<class T>(std::type_identity<T>) { return &function<T>; });                \
+#define PRENORM_CUDA_FUNCTION(name, function)                                                      \
+  extern "C" PRENORM_API int prenorm_##name(const prenorm_call* call) {                            \
+    return ::prenorm::cuda::run_call(call,                                                         \
+                                     []<class T>(std::type_identity<T>) { return &function<T>; }); \
   }
 
 /// Exports a problem: by its first version in cuda-naive, by the launched one in cuda.
-#if defined(PRENORM_CUDA_NAIVE)
-#define PRENORM_CUDA_EXPORT(problem, naive, launched) PRENORM_CUDA_FUNCTION(problem, naive)
-#define PRENORM_CUDA_VARIANT(problem, variant, function)
-#else
-#define PRENORM_CUDA_EXPORT(problem, naive, launched) PRENORM_CUDA_FUNCTION(problem, launched)
-/// A step of the ladder between them: cuda/v2.
+#define PRENORM_CUDA_EXPORT(problem, naive, launched)                           \
+  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {      \
+    return ::prenorm::cuda::run_call(call, []<class T>(std::type_identity<T>) { \
+      return ::prenorm::cuda::first_versions ? &naive<T> : &launched<T>;        \
+    });                                                                         \
+  }
+
+/// Exports a step of the ladder between them: cuda/v2. cuda-naive hides it (first_versions.map).
 #define PRENORM_CUDA_VARIANT(problem, variant, function) \
   PRENORM_CUDA_FUNCTION(problem##__##variant, function)
-#endif

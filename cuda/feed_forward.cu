@@ -6,20 +6,20 @@
 //   v3  the gate in one kernel, 16-byte accesses     each product read once, the gated values
 //                                                    rounded once                 <- launched
 //
-// v3 does not round an activation before it is multiplied: a step less from the exact value. What
-// each step gives is not yet measured on a device.
+// v3 does not round an activation before it is multiplied: one rounding error less. The gain of
+// each step has not been measured on a device yet.
 //
-// The products with w1 and w3 (w2) stay two: one of stacked weights reads x once, but would have to
-// copy them in each call, for they come apart.
+// The products with w1 and w3 (w2) stay separate: a product with stacked weights would read x once,
+// but the weights come as two tensors and would have to be copied in each call.
 //
 // batch_invariant is v3 with product v2 of linear.cu: a row has the same bits however many others
-// there are, which a library's product, chosen by the number of rows, does not promise.
+// there are. cuBLASLt, which chooses an algorithm by the number of rows, does not promise that.
 #include "activations.cuh"
 #include "export.cuh"
 #include "feed_forward.cuh"
 #include "launch.cuh"
-#include "product.cuh"
 #include "types.cuh"
+#include "versions.cuh"
 #include "workspace.cuh"
 
 namespace prenorm::cuda {
@@ -28,45 +28,7 @@ namespace {
 Workspace first_product("feed_forward: the first product");    // [rows, d_ff]
 Workspace second_product("feed_forward: the second product");  // [rows, d_ff]
 
-// ---- v1, v2: a kernel for each step -------------------------------------------------------------
-
-/// a = activation(a)
-template <class Activation, class T>
-__global__ void __launch_bounds__(256) activate_v1(T* a, std::int64_t size) {
-  const std::int64_t i = global_thread();
-  if (i < size) a[i] = narrow<T>(Activation()(widen(a[i])));  // step: activation
-}
-
-/// b = a * b
-template <class T>
-__global__ void __launch_bounds__(256) multiply_v1(const T* a, T* b, std::int64_t size) {
-  const std::int64_t i = global_thread();
-  if (i < size) b[i] = narrow<T>(widen(a[i]) * widen(b[i]));  // step: gate
-}
-
-/// What the networks of v1 are made of.
-struct V1 {
-  template <class T>
-  static void multiply(const Product<T>& product, Stream stream) {
-    product_v1(product, stream);
-  }
-  /// a = activation(a)
-  template <class Activation, class T>
-  static void activate(T* a, std::int64_t size, Stream stream) {
-    // step: activation
-    launch({"activation v1", ceil_div(size, 256), 256, stream}, activate_v1<Activation, T>, a,
-           size);
-  }
-  /// b = activation(a) * b; a changes as well.
-  template <class Activation, class T>
-  static void gate(T* a, T* b, std::int64_t size, Stream stream) {
-    activate<Activation>(a, size, stream);  // step: activation
-    // step: gate
-    launch({"multiplication v1", ceil_div(size, 256), 256, stream}, multiply_v1<T>, a, b, size);
-  }
-};
-
-/// v2: the same with the launched product.
+/// v2: as V1, with the launched product.
 struct V2 : V1 {
   template <class T>
   static void multiply(const Product<T>& product, Stream stream) {
@@ -74,24 +36,27 @@ struct V2 : V1 {
   }
 };
 
-// ---- v3: vectors, and the gate in one kernel ----------------------------------------------------
+// ---- activation and gate ------------------------------------------------------------------------
 
-/// a = activation(a), N elements a thread. What no vector fills is left for the last thread.
-template <class Activation, int N, class T>
-__global__ void __launch_bounds__(256) activate_v3(T* a, std::int64_t size) {
-  const std::int64_t i = global_thread() * N;
+/// a = activation(a)
+template <class V, class Activation, class T>
+void activate(T* a, std::int64_t size, Stream stream) {
   // step: activation
-  if (i + N <= size) {
-    Vector<T, N> vector = load_vector<N>(a + i);
-#pragma unroll
-    for (T& element : vector.element) element = narrow<T>(Activation()(widen(element)));
-    store_vector(a + i, vector);
+  if constexpr (V::step_by_step) {
+    activate_v1<Activation>("activation v1", a, a, size, stream);
   } else {
-    for (std::int64_t k = i; k < size; ++k) a[k] = narrow<T>(Activation()(widen(a[k])));
+    activate_launched<Activation>("activation v2", a, a, size, stream);
   }
 }
 
-/// b = activation(a) * b, N elements a thread, and so on.
+/// v1, v2: b = a * b
+template <class T>
+__global__ void __launch_bounds__(256) multiply_v1(const T* a, T* b, std::int64_t size) {
+  const std::int64_t i = global_thread();
+  if (i < size) b[i] = narrow<T>(widen(a[i]) * widen(b[i]));  // step: gate
+}
+
+/// v3: b = activation(a) * b, N elements per thread; what no vector fills is left for the last one.
 template <class Activation, int N, class T>
 __global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t size) {
   const auto gated = [](T left, T right) {
@@ -109,38 +74,27 @@ __global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t si
   }
 }
 
-/// Vectors need no check: all memory is aligned to 256 bytes, as it is a Workspace's or, by the
-/// interface, an output's.
-struct V3 : V2 {
-  template <class Activation, class T>
-  static void activate(T* a, std::int64_t size, Stream stream) {
-    constexpr int N = vector_width<T>;
-    // step: activation
-    launch({"activation v3", ceil_div(size, 256 * N), 256, stream}, activate_v3<Activation, N, T>,
-           a, size);
-  }
-  template <class Activation, class T>
-  static void gate(const T* a, T* b, std::int64_t size, Stream stream) {
+/// b = activation(a) * b; in v1 and v2 a changes too. Vectors need no check for alignment: a
+/// Workspace and an output of the interface are aligned to 256 bytes.
+template <class V, class Activation, class T>
+void gate(T* a, T* b, std::int64_t size, Stream stream) {
+  if constexpr (V::step_by_step) {
+    activate<V, Activation>(a, size, stream);  // step: activation
+    // step: gate
+    launch({"multiplication v1", ceil_div(size, 256), 256, stream}, multiply_v1<T>, a, b, size);
+  } else {
     constexpr int N = vector_width<T>;
     // step: activation, gate
     launch({"gate v3", ceil_div(size, 256 * N), 256, stream}, gate_v3<Activation, N, T>, a, b,
            size);
   }
-};
-
-/// v3, but for the products.
-struct BatchInvariant : V3 {
-  template <class T>
-  static void multiply(const Product<T>& product, Stream stream) {
-    product_v2(product, stream);
-  }
-};
+}
 
 // ---- the networks -------------------------------------------------------------------------------
 
 template <class V>
 struct Networks {
-  /// The second product is gated where it is to stay.
+  /// The second product is gated in place, in y.
   template <class T>
   static void glu(View<const T> x, View<const T> w1, View<const T> w2, Stream stream, View<T> y) {
     const std::int64_t rows = rows_of(x), d_ff = w1.shape(0), d_in = w1.shape(1);
@@ -152,7 +106,7 @@ struct Networks {
     V::template multiply<T>(
         {"glu, product with w2", x.data(), w2.data(), y.data(), rows, d_ff, d_in}, stream);
     // step: activation, gate
-    V::template gate<Sigmoid>(hidden, y.data(), rows * d_ff, stream);
+    gate<V, Sigmoid>(hidden, y.data(), rows * d_ff, stream);
   }
 
   template <class T>
@@ -171,7 +125,7 @@ struct Networks {
     V::template multiply<T>(
         {"ffn_swiglu, product with w3", f.x, f.w3, gated, f.rows, f.d_ff, f.d_model}, stream);
     // step: activation, gate
-    V::template gate<Silu>(hidden, gated, f.rows * f.d_ff, stream);
+    gate<V, Silu>(hidden, gated, f.rows * f.d_ff, stream);
     // step: product with w2
     V::template multiply<T>(
         {"ffn_swiglu, product with w2", gated, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual},
@@ -222,7 +176,7 @@ struct Networks {
     // step: product with w1
     V::template multiply<T>({names.first, f.x, f.w1, hidden, f.rows, f.d_ff, f.d_model}, stream);
     // step: activation
-    V::template activate<Activation>(hidden, f.rows * f.d_ff, stream);
+    activate<V, Activation>(hidden, f.rows * f.d_ff, stream);
     // step: product with w2
     V::template multiply<T>(
         {names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);
@@ -231,57 +185,34 @@ struct Networks {
 
 }  // namespace
 
-template <class T>
-void ffn_gelu_v1(const FeedForward<T>& network, Stream stream) {
-  Networks<V1>::gelu(network, stream);
-}
-template <class T>
-void ffn_swiglu_v1(const FeedForward<T>& network, Stream stream) {
-  Networks<V1>::swiglu(network, stream);
-}
-template <class T>
-void ffn_gelu_launched(const FeedForward<T>& network, Stream stream) {
-  Networks<V3>::gelu(network, stream);
-}
-template <class T>
-void ffn_swiglu_launched(const FeedForward<T>& network, Stream stream) {
-  Networks<V3>::swiglu(network, stream);
-}
-template <class T>
-void ffn_gelu_batch_invariant(const FeedForward<T>& network, Stream stream) {
-  Networks<BatchInvariant>::gelu(network, stream);
-}
-template <class T>
-void ffn_swiglu_batch_invariant(const FeedForward<T>& network, Stream stream) {
-  Networks<BatchInvariant>::swiglu(network, stream);
+template <class V, class T>
+void feed_forward(const FeedForward<T>& f, Stream stream) {
+  f.w3 != nullptr ? Networks<V>::swiglu(f, stream) : Networks<V>::gelu(f, stream);
 }
 
-#define PRENORM_FEED_FORWARDS(T)                                            \
-  template void ffn_gelu_v1<T>(const FeedForward<T>&, Stream);              \
-  template void ffn_swiglu_v1<T>(const FeedForward<T>&, Stream);            \
-  template void ffn_gelu_launched<T>(const FeedForward<T>&, Stream);        \
-  template void ffn_swiglu_launched<T>(const FeedForward<T>&, Stream);      \
-  template void ffn_gelu_batch_invariant<T>(const FeedForward<T>&, Stream); \
-  template void ffn_swiglu_batch_invariant<T>(const FeedForward<T>&, Stream);
+#define PRENORM_FEED_FORWARDS(T)                                       \
+  template void feed_forward<V1>(const FeedForward<T>&, Stream);       \
+  template void feed_forward<Launched>(const FeedForward<T>&, Stream); \
+  template void feed_forward<BatchInvariant>(const FeedForward<T>&, Stream);
 PRENORM_FEED_FORWARDS(double)
 PRENORM_FEED_FORWARDS(float)
 PRENORM_FEED_FORWARDS(float16)
 PRENORM_FEED_FORWARDS(bfloat16)
 #undef PRENORM_FEED_FORWARDS
 
-PRENORM_CUDA_EXPORT(glu, Networks<V1>::glu, Networks<V3>::glu)
+PRENORM_CUDA_EXPORT(glu, Networks<V1>::glu, Networks<Launched>::glu)
 PRENORM_CUDA_VARIANT(glu, v2, Networks<V2>::glu)
 PRENORM_CUDA_VARIANT(glu, batch_invariant, Networks<BatchInvariant>::glu)
-PRENORM_CUDA_EXPORT(ffn_relu, Networks<V1>::ffn_relu, Networks<V3>::ffn_relu)
+PRENORM_CUDA_EXPORT(ffn_relu, Networks<V1>::ffn_relu, Networks<Launched>::ffn_relu)
 PRENORM_CUDA_VARIANT(ffn_relu, v2, Networks<V2>::ffn_relu)
 PRENORM_CUDA_VARIANT(ffn_relu, batch_invariant, Networks<BatchInvariant>::ffn_relu)
-PRENORM_CUDA_EXPORT(ffn_silu, Networks<V1>::ffn_silu, Networks<V3>::ffn_silu)
+PRENORM_CUDA_EXPORT(ffn_silu, Networks<V1>::ffn_silu, Networks<Launched>::ffn_silu)
 PRENORM_CUDA_VARIANT(ffn_silu, v2, Networks<V2>::ffn_silu)
 PRENORM_CUDA_VARIANT(ffn_silu, batch_invariant, Networks<BatchInvariant>::ffn_silu)
-PRENORM_CUDA_EXPORT(ffn_gelu, Networks<V1>::ffn_gelu, Networks<V3>::ffn_gelu)
+PRENORM_CUDA_EXPORT(ffn_gelu, Networks<V1>::ffn_gelu, Networks<Launched>::ffn_gelu)
 PRENORM_CUDA_VARIANT(ffn_gelu, v2, Networks<V2>::ffn_gelu)
 PRENORM_CUDA_VARIANT(ffn_gelu, batch_invariant, Networks<BatchInvariant>::ffn_gelu)
-PRENORM_CUDA_EXPORT(ffn_swiglu, Networks<V1>::ffn_swiglu, Networks<V3>::ffn_swiglu)
+PRENORM_CUDA_EXPORT(ffn_swiglu, Networks<V1>::ffn_swiglu, Networks<Launched>::ffn_swiglu)
 PRENORM_CUDA_VARIANT(ffn_swiglu, v2, Networks<V2>::ffn_swiglu)
 PRENORM_CUDA_VARIANT(ffn_swiglu, batch_invariant, Networks<BatchInvariant>::ffn_swiglu)
 

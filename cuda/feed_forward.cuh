@@ -8,7 +8,7 @@
 
 namespace prenorm::cuda {
 
-/// y = activation(x w1ᵀ) w2ᵀ, of a SwiGLU y = (silu(x w1ᵀ) * x w3ᵀ) w2ᵀ; and + residual.
+/// y = activation(x w1ᵀ) w2ᵀ, for SwiGLU y = (silu(x w1ᵀ) * x w3ᵀ) w2ᵀ; and + residual.
 template <class T>
 struct FeedForward {
   const T* x;        // [rows, d_model]
@@ -19,26 +19,12 @@ struct FeedForward {
   const T* residual = nullptr;  // [rows, d_model]; may be y. Rounded with the last product, once
 };
 
-/// By first versions of all kernels.
+/// SwiGLU, or GELU where w3 is null, by the parts of V: V1, Launched or BatchInvariant of
+/// versions.cuh.
 ///
-/// These and the others: d_ff = 0 with an output that is not empty is std::invalid_argument. For T:
-/// double, float, float16, bfloat16.
-template <class T>
-void ffn_gelu_v1(const FeedForward<T>& network, Stream stream);
-template <class T>
-void ffn_swiglu_v1(const FeedForward<T>& network, Stream stream);
-
-/// The launched ones.
-template <class T>
-void ffn_gelu_launched(const FeedForward<T>& network, Stream stream);
-template <class T>
-void ffn_swiglu_launched(const FeedForward<T>& network, Stream stream);
-
-/// The launched ones, but for the products, which are product_v2: a row has the same bits however
-/// many others there are.
-template <class T>
-void ffn_gelu_batch_invariant(const FeedForward<T>& network, Stream stream);
-template <class T>
-void ffn_swiglu_batch_invariant(const FeedForward<T>& network, Stream stream);
+/// d_ff = 0 with an output that is not empty is std::invalid_argument. For T: double, float,
+/// float16, bfloat16.
+template <class V, class T>
+void feed_forward(const FeedForward<T>& network, Stream stream);
 
 }  // namespace prenorm::cuda

@@ -1,6 +1,6 @@
 #!/bin/sh
-# keep_resources.sh NVCC ARGUMENT...: compiles, and keeps what ptxas says of each kernel's registers,
-# shared memory and spills beside the object, in OBJECT.resources.
+# keep_resources.sh NVCC ARGUMENT...: compiles, and writes what ptxas reports of each kernel's
+# registers, shared memory and spills to OBJECT.resources.
 object=
 previous=
 for argument in "$@"; do
@@ -10,6 +10,6 @@ done
 said=$object.resources
 "$@" 2>"$said"
 status=$?
-# What is no report of ptxas is for whoever builds.
+# All other messages are passed on.
 grep -v -E '^ptxas info|bytes stack frame' "$said" >&2
 exit "$status"

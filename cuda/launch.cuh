@@ -15,7 +15,7 @@ namespace prenorm::cuda {
 /// Throws std::runtime_error that says what failed and why.
 inline void check(cudaError_t status, const std::string& what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // not for the next call to find
+  cudaGetLastError();  // clears it
   throw std::runtime_error(what + ": " + cudaGetErrorString(status));
 }
 inline cudaStream_t native(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
@@ -31,10 +31,10 @@ struct Launch {
   unsigned blocks_y = 1;
 };
 
-/// Runs kernel(arguments...) on the stream. A grid without blocks is no error: nothing is done.
+/// Runs kernel(arguments...) on the stream. A grid without blocks is not an error: nothing is done.
 ///
-/// Throws std::runtime_error where the launch fails; what goes wrong on the device later is known
-/// when the stream is waited for.
+/// Throws std::runtime_error if the launch fails; later errors on the device are reported by
+/// whatever waits for the stream.
 template <class... Parameters, class... Arguments>
 void launch(const Launch& how, void (*kernel)(Parameters...), Arguments... arguments) {
   if (how.blocks == 0 || how.blocks_y == 0) return;

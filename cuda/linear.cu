@@ -1,32 +1,30 @@
 // The linear layer on the GPU. Equation, shapes and errors: reference/linear.hpp.
 //
-//   v1  one thread an output      the reference's sum, term by term
-//   v2  tiles in shared memory    each value is read once a tile, not once an output; 16 outputs a
-//                                 thread, so that eight reads of shared memory serve 16 products
-//   v3  cuBLASLt                  tensor cores where they take the type; of its algorithms the
-//                                 fastest here   <- launched
+//   v1  one thread per output     the reference's sum, term by term
+//   v2  tiles in shared memory    each value is read once per tile, not once per output; 16
+//                                 outputs per thread, so that eight reads serve 16 products
+//   v3  cuBLASLt                  tensor cores where they support the type; the fastest of its
+//                                 algorithms, by timing   <- launched
 //
-// cuBLASLt is in cublaslt.cu. Where kernels are emulated there is none: v2 is launched. What each
-// step gives is not yet measured on a device.
+// cuBLASLt is in cublaslt.cu. The emulator has none and launches v2. The gain of each step has not
+// been measured on a device yet.
 //
-// batch_invariant is v2: a row has the same bits however many others there are. cuBLASLt may take
+// batch_invariant is v2: a row has the same bits however many others there are. cuBLASLt may use
 // another algorithm for another number of rows and, as the fastest is found by timing, in another
-// process; within one process an algorithm stays, and always gives the same bits.
+// process; within a process the algorithm is kept, and gives the same bits each time.
 #include "export.cuh"
 #include "launch.cuh"
 #include "product.cuh"
 #include "types.cuh"
 
-// Not for cuda-naive, which launches v1 alone.
-#if defined(__CUDACC__) && !defined(PRENORM_CUDA_NAIVE)
-#define PRENORM_CUBLASLT
+#if defined(__CUDACC__)
 #include "cublaslt.cuh"
 #endif
 
 namespace prenorm::cuda {
 namespace {
 
-/// True where there is something to launch.
+/// Whether there is something to launch.
 template <class T>
 bool has_outputs(const Product<T>& p) {
   if (p.rows == 0 || p.d_out == 0) return false;
@@ -34,7 +32,7 @@ bool has_outputs(const Product<T>& p) {
   throw std::invalid_argument(std::string(p.name) + ": d_in is 0, there is nothing to sum over");
 }
 
-// ---- v1: one thread an output -------------------------------------------------------------------
+// ---- v1: one thread per output ------------------------------------------------------------------
 
 template <class T>
 __global__ void __launch_bounds__(256) linear_v1(Product<T> p) {
@@ -58,8 +56,8 @@ constexpr int side = 16;   // a block is side x side threads
 constexpr int each = tile / side;
 
 /// `depth` columns of a tile's rows, widened, and 0 where the matrix ends. Neighbouring threads
-/// take neighbouring columns. The padding by 2 sends a warp's 16 columns of two rows to the 32
-/// banks.
+/// take neighbouring columns. With the padding by 2 a warp's 16 columns of two rows are in 32
+/// different banks.
 template <class T>
 __device__ void load_tile(compute_t<T> (&to)[depth][tile + 2], const T* matrix, std::int64_t rows,
                           std::int64_t columns, std::int64_t first_row, std::int64_t first_column) {
@@ -103,7 +101,7 @@ __global__ void __launch_bounds__(side* side) linear_v2(Product<T> p) {
       }
     }
 
-    __syncthreads();  // all have read the tiles, which the next ones replace
+    __syncthreads();  // all have read the tiles before the next ones replace them
   }
 #pragma unroll
   for (int i = 0; i < each; ++i) {
@@ -140,7 +138,7 @@ void product_v2(const Product<T>& product, Stream stream) {
 template <class T>
 void product_launched(const Product<T>& product, Stream stream) {
   if (!has_outputs(product)) return;
-#if defined(PRENORM_CUBLASLT)
+#if defined(__CUDACC__)
   if (cublaslt_product(product, stream)) return;  // step: widen, sum of products, round once
 #endif
   product_v2(product, stream);
@@ -158,7 +156,7 @@ PRENORM_PRODUCTS(bfloat16)
 
 namespace {
 
-/// linear by one of them.
+/// linear by one of these versions.
 template <auto multiply, class T>
 void linear_by(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
   multiply(

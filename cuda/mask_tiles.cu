@@ -1,4 +1,4 @@
-// Packing a boolean mask for attention (mask_tiles.cuh): one pass over it, a block a tile.
+// Packing a boolean mask for attention (mask_tiles.cuh): one pass over it, one block per tile.
 #include "mask_tiles.cuh"
 
 #include "launch.cuh"
@@ -10,8 +10,8 @@ namespace {
 Workspace kinds_memory("attention: the kinds of the mask's tiles");
 Workspace bits_memory("attention: the packed mask");
 
-/// A warp takes 16 of a tile's rows, one after the other; its lanes are 32 keys, and a vote of
-/// theirs is half a word.
+/// A warp takes 16 rows of a tile, one after the other; its lanes are 32 keys, and their vote is
+/// half of a row's word.
 __global__ void __launch_bounds__(128)
     pack_mask_tiles(const bool* mask, std::int64_t n, std::int64_t m, std::int64_t first,
                     std::int64_t count, TileKind* kinds, unsigned long long* bits,

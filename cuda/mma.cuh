@@ -109,7 +109,7 @@ __device__ inline void copy_async(void* to, const void* from, int bytes) {
 #endif
 }
 
-/// The copies that this thread has begun since the last time are a group.
+/// Makes a group of the copies that this thread has begun since the last call.
 __device__ inline void commit_copies() {
 #if defined(__CUDACC__)
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -118,8 +118,8 @@ __device__ inline void commit_copies() {
 #endif
 }
 
-/// Waits until all but the newest `groups_left` groups of this thread's copies are there. For it
-/// alone: others see them after a barrier.
+/// Waits until all but the newest `groups_left` groups of this thread's copies are complete. Only
+/// this thread then sees them; others do after a barrier.
 template <int groups_left>
 __device__ void wait_for_copies() {
 #if defined(__CUDACC__)
@@ -140,8 +140,8 @@ __device__ inline float exp2_fast(float x) {
 #endif
 }
 
-/// 2 to this is the largest probability, before it is divided by the sum: small ones, rounded to
-/// float16, are not lost so soon. bfloat16 has the exponents of float32.
+/// The largest probability, before the division by the sum, is 2 to this: so smaller ones still
+/// have bits when rounded to float16. bfloat16 has the exponents of float32.
 template <class T>
 constexpr float headroom = std::is_same_v<T, float16> ? 12 : 0;
 

@@ -7,14 +7,13 @@
 //   v2               one product for q, k and v, which reads x once; one rotation for all heads of
 //                    q and k, in place; each step's launched version      <- launched
 //   batch_invariant  v2 with product v2 of linear.cu: a sequence has the same bits alone and inside
-//                    a batch. cuBLASLt may choose another algorithm for another number of rows; by
-//                    how much it is faster says what this costs. Where kernels are emulated v2
-//                    gives just this
+//                    a batch, which cuBLASLt, whose algorithm depends on the number of rows, does
+//                    not promise. In the emulator v2 computes the same
 //
-// What each step gives is not yet measured on a device.
+// The gain of each step has not been measured on a device yet.
 //
-// The kernels of v2, in this order and no others; where attention.cu says so, attention is more
-// than one, and a product is two where cuBLASLt splits its sums, whose parts the second adds:
+// The kernels of v2, in this order and no others. Attention may be more than one (attention.cu),
+// and a product is two where cuBLASLt splits its sums, whose parts the second kernel adds:
 //
 //   multihead_self_attention              stack_weights, product, attention, product
 //   multihead_self_attention_with_rope    check_positions (where positions are given),
@@ -22,35 +21,34 @@
 //   multihead_self_attention_fused_qkv    product, attention, product
 //
 // q, k and v are ranges of columns of one [rows, 3 d_model] matrix, and a head of each is a range
-// of those: a pointer and strides say so, nothing is copied. Stacking the weights moves 6 d_model²
-// elements, little beside a product that has many rows; a caller that keeps w_qkv saves it.
+// of those, given by a pointer and strides: nothing is copied. Stacking the weights moves 6
+// d_model² elements, little compared with a product of many rows; a caller that keeps w_qkv saves
+// it.
 //
-// Nothing waits for the device, but at the end of a call to which positions are given: for the
-// kernel that looked at them, which was the first of all. The device has then all of its work, and
-// does not idle. While a graph is captured there is no such kernel, for nobody can wait for it: a
-// wrong position makes its row NaN, and with it what attends to that.
-// Positions that are not given are 0, 1, ...: the kernel counts, no tensor holds them.
+// Only a call with given positions waits for the device, at its end: for the kernel that checked
+// them, which was the first. By then the device has all of the call's work, and does not idle.
+// While a graph is captured there is no such kernel, as nothing can wait for it: an out-of-range
+// position makes its row NaN, and the rows that attend to it. Positions that are not given are 0,
+// 1, ...: the kernel counts, no tensor holds them.
 #include "multihead_self_attention.cuh"
 
-#include "attention.cuh"
 #include "export.cuh"
 #include "launch.cuh"
-#include "product.cuh"
-#include "rope.cuh"
 #include "types.cuh"
+#include "versions.cuh"
 #include "workspace.cuh"
 
 namespace prenorm::cuda {
 namespace {
 
-Workspace stacked_weights("multihead_self_attention: w_qkv");   // [3 d_model, d_model]
-Workspace projections("multihead_self_attention: q, k and v");  // [rows, 3 d_model]
-Workspace turned("multihead_self_attention: rotated q and k");  // [rows of y, 2 d_model]
-Workspace all_heads("multihead_self_attention: heads");         // [rows of y, d_model]
+Workspace stacked_weights("multihead_self_attention: w_qkv");    // [3 d_model, d_model]
+Workspace projections("multihead_self_attention: q, k and v");   // [rows, 3 d_model]
+Workspace rotated("multihead_self_attention: rotated q and k");  // [rows of y, 2 d_model]
+Workspace all_heads("multihead_self_attention: heads");          // [rows of y, d_model]
 
 struct Sizes {
   std::int64_t seq, d_model, num_heads, d_k, x_rows, y_rows;
-  std::span<const std::int64_t> x_batch, y_batch;  // y's are more where positions bring some
+  std::span<const std::int64_t> x_batch, y_batch;  // y also has those of the positions
 
   template <class T>
   explicit Sizes(const MultiheadSelfAttention<T>& m)
@@ -76,50 +74,9 @@ struct Projections {
   Heads<T> q, k, v;
 };
 
-// ---- what the versions are made of --------------------------------------------------------------
-
-struct V1 {
-  static constexpr bool apart = true;  // q, k and v one after the other
-  template <class T>
-  static void multiply(const Product<T>& product, Stream stream) {
-    product_v1(product, stream);
-  }
-  template <class T>
-  static void rotate(const RopeHeads<T>& heads, Stream stream) {
-    rope_heads_v1(heads, stream);
-  }
-  template <class T>
-  static void attend(const Attention<T>& attention, Stream stream) {
-    attention_v1(attention, stream);
-  }
-};
-
-struct V2 {
-  static constexpr bool apart = false;
-  template <class T>
-  static void multiply(const Product<T>& product, Stream stream) {
-    product_launched(product, stream);
-  }
-  template <class T>
-  static void rotate(const RopeHeads<T>& heads, Stream stream) {
-    rope_heads_launched(heads, stream);
-  }
-  template <class T>
-  static void attend(const Attention<T>& attention, Stream stream) {
-    attention_launched(attention, stream);
-  }
-};
-
-struct BatchInvariant : V2 {
-  template <class T>
-  static void multiply(const Product<T>& product, Stream stream) {
-    product_v2(product, stream);
-  }
-};
-
 // ---- the projections ----------------------------------------------------------------------------
 
-/// v1: q = x w_qᵀ, and so on, one behind the other.
+/// v1: q = x w_qᵀ, and so on, one after the other.
 template <class V, class T>
 Projections<T> project_apart(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
   // step: projections
@@ -159,7 +116,7 @@ __global__ void __launch_bounds__(256)
   if (i < size) store_vector(stacked + blockIdx.y * size + i, load_vector<N>(from + i));
 }
 
-/// All lie aligned: a tensor of the interface, as a Workspace's, begins at a multiple of 256 bytes.
+/// All are aligned: a tensor of the interface or of a Workspace begins at a multiple of 256 bytes.
 template <class T>
 const T* stack(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
   // step: projections
@@ -185,7 +142,7 @@ const T* stack(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream
 template <class V, class T>
 Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
   if (m.w_qkv != nullptr) return project_at_once<V>(m, m.w_qkv, s, stream);
-  if constexpr (V::apart) {
+  if constexpr (V::step_by_step) {
     return project_apart<V>(m, s, stream);
   } else {
     return project_at_once<V>(m, stack(m, s, stream), s, stream);
@@ -194,7 +151,7 @@ Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Strea
 
 // ---- RoPE ---------------------------------------------------------------------------------------
 
-/// Turns `count` heads side by side.
+/// Rotates `count` heads side by side.
 template <class V, class T>
 void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>& to,
                   std::int64_t count, const Sizes& s, Stream stream) {
@@ -219,18 +176,18 @@ void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>
   V::rotate(heads, stream);
 }
 
-/// q and k, turned where they are, or in memory of their own where positions bring batch axes that
-/// they have not.
+/// Rotates q and k in place, or into other memory where the positions have batch axes that q and k
+/// do not have.
 template <class V, class T>
 void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, Stream stream) {
   // step: rotation
   Projections<T> to = p;
   if (s.x_rows != s.y_rows) {
-    T* q = turned.get<T>(s.y_rows * 2 * s.d_model, stream);
+    T* q = rotated.get<T>(s.y_rows * 2 * s.d_model, stream);
     to.q = {q, 2 * s.d_model, s.y_batch};
     to.k = {q + s.d_model, 2 * s.d_model, s.y_batch};
   }
-  if constexpr (V::apart) {
+  if constexpr (V::step_by_step) {
     rotate_heads<V>(rope, p.q, to.q, s.num_heads, s, stream);
     rotate_heads<V>(rope, p.k, to.k, s.num_heads, s, stream);
   } else {  // the heads of k follow those of q
@@ -274,6 +231,20 @@ void attend(const Projections<T>& p, T* y, const Sizes& s, Stream stream) {
   V::attend(a, stream);
 }
 
+}  // namespace
+
+template <class T>
+void check_heads(const MultiheadSelfAttention<T>& m) {
+  const std::int64_t d_model = m.x.shape().back();
+  if (m.num_heads <= 0 || d_model % m.num_heads != 0) {
+    throw std::invalid_argument("multihead_self_attention: d_model = " + std::to_string(d_model) +
+                                " is not divisible by num_heads = " + std::to_string(m.num_heads));
+  }
+  if (!m.rope) return;
+  check_rope(d_model / m.num_heads, m.rope->token_positions.has_value(),
+             m.x.shape(m.x.dimension() - 2), m.rope->max_seq_len);
+}
+
 template <class V, class T>
 void multihead(const MultiheadSelfAttention<T>& m, Stream stream) {
   check_heads(m);
@@ -296,38 +267,11 @@ void multihead(const MultiheadSelfAttention<T>& m, Stream stream) {
   check.throw_if_wrong();
 }
 
-}  // namespace
-
-template <class T>
-void check_heads(const MultiheadSelfAttention<T>& m) {
-  const std::int64_t d_model = m.x.shape().back();
-  if (m.num_heads <= 0 || d_model % m.num_heads != 0) {
-    throw std::invalid_argument("multihead_self_attention: d_model = " + std::to_string(d_model) +
-                                " is not divisible by num_heads = " + std::to_string(m.num_heads));
-  }
-  if (!m.rope) return;
-  check_rope(d_model / m.num_heads, m.rope->token_positions.has_value(),
-             m.x.shape(m.x.dimension() - 2), m.rope->max_seq_len);
-}
-
-template <class T>
-void multihead_v1(const MultiheadSelfAttention<T>& m, Stream stream) {
-  multihead<V1>(m, stream);
-}
-template <class T>
-void multihead_launched(const MultiheadSelfAttention<T>& m, Stream stream) {
-  multihead<V2>(m, stream);
-}
-template <class T>
-void multihead_batch_invariant(const MultiheadSelfAttention<T>& m, Stream stream) {
-  multihead<BatchInvariant>(m, stream);
-}
-
-#define PRENORM_MULTIHEADS(T)                                                    \
-  template void check_heads<T>(const MultiheadSelfAttention<T>&);                \
-  template void multihead_v1<T>(const MultiheadSelfAttention<T>&, Stream);       \
-  template void multihead_launched<T>(const MultiheadSelfAttention<T>&, Stream); \
-  template void multihead_batch_invariant<T>(const MultiheadSelfAttention<T>&, Stream);
+#define PRENORM_MULTIHEADS(T)                                                  \
+  template void check_heads<T>(const MultiheadSelfAttention<T>&);              \
+  template void multihead<V1>(const MultiheadSelfAttention<T>&, Stream);       \
+  template void multihead<Launched>(const MultiheadSelfAttention<T>&, Stream); \
+  template void multihead<BatchInvariant>(const MultiheadSelfAttention<T>&, Stream);
 PRENORM_MULTIHEADS(double)
 PRENORM_MULTIHEADS(float)
 PRENORM_MULTIHEADS(float16)
@@ -372,14 +316,14 @@ struct Multihead {
 
 }  // namespace
 
-PRENORM_CUDA_EXPORT(multihead_self_attention, Multihead<V1>::plain, Multihead<V2>::plain)
+PRENORM_CUDA_EXPORT(multihead_self_attention, Multihead<V1>::plain, Multihead<Launched>::plain)
 PRENORM_CUDA_VARIANT(multihead_self_attention, batch_invariant, Multihead<BatchInvariant>::plain)
 PRENORM_CUDA_EXPORT(multihead_self_attention_with_rope, Multihead<V1>::with_rope,
-                    Multihead<V2>::with_rope)
+                    Multihead<Launched>::with_rope)
 PRENORM_CUDA_VARIANT(multihead_self_attention_with_rope, batch_invariant,
                      Multihead<BatchInvariant>::with_rope)
 PRENORM_CUDA_EXPORT(multihead_self_attention_fused_qkv, Multihead<V1>::fused_qkv,
-                    Multihead<V2>::fused_qkv)
+                    Multihead<Launched>::fused_qkv)
 PRENORM_CUDA_VARIANT(multihead_self_attention_fused_qkv, batch_invariant,
                      Multihead<BatchInvariant>::fused_qkv)
 

@@ -19,7 +19,7 @@ struct Product {
   const T* residual = nullptr;  // [rows, d_out]; may be y
 };
 
-/// One thread an output.
+/// One thread per output.
 ///
 /// This and the others: d_in = 0 with an output that is not empty is std::invalid_argument; an
 /// empty output is no launch. For T: double, float, float16, bfloat16.
@@ -30,7 +30,7 @@ void product_v1(const Product<T>& product, Stream stream);
 template <class T>
 void product_v2(const Product<T>& product, Stream stream);
 
-/// The launched one: cuBLASLt on a device, product_v2 where kernels are emulated.
+/// The launched version: cuBLASLt on a device, product_v2 where kernels are emulated.
 template <class T>
 void product_launched(const Product<T>& product, Stream stream);
 

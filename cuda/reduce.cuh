@@ -1,5 +1,5 @@
-// Sums and maxima over the threads of a warp or a block. All threads get the result, and always the
-// same one: the order of additions depends on the number of threads alone.
+// Sums and maxima over the threads of a warp or a block. All threads get the result, with the same
+// bits each time: the order of additions depends only on the number of threads.
 #pragma once
 
 #include "device.cuh"
@@ -21,7 +21,7 @@ struct Maximum {
   }
 };
 
-/// Over the `lanes` threads (a power of two, at most 32) of a warp that are neighbours.
+/// Over `lanes` neighbouring threads of a warp: a power of two, at most 32.
 template <class Combine, class C>
 __device__ C warp_reduce(C value, Combine combine, int lanes = 32) {
   for (int distance = lanes / 2; distance > 0; distance /= 2) {

@@ -1,10 +1,10 @@
 // RMSNorm on the GPU. Equation, shapes and errors: reference/rmsnorm.hpp.
 //
-//   v1  one thread a row          the reference's loop, moved unchanged
-//   v2  one block a row           neighbours read neighbours; one sum over the block
+//   v1  one thread per row        the reference's loop, moved unchanged
+//   v2  one block per row         coalesced loads; one sum over the block
 //   v3  row kept in registers     16-byte loads, one read and one write of x   <- launched
 //
-// What each step gives is not yet measured on a device.
+// The gain of each step has not been measured on a device yet.
 #include "export.cuh"
 #include "launch.cuh"
 #include "reduce.cuh"
@@ -14,7 +14,7 @@
 namespace prenorm::cuda {
 namespace {
 
-// ---- v1: one thread a row -----------------------------------------------------------------------
+// ---- v1: one thread per row ---------------------------------------------------------------------
 
 template <class T>
 __global__ void rmsnorm_v1(const T* x, const T* weight, T* y, std::int64_t rows,
@@ -34,7 +34,7 @@ __global__ void rmsnorm_v1(const T* x, const T* weight, T* y, std::int64_t rows,
   }
 }
 
-// ---- v2: one block a row ------------------------------------------------------------------------
+// ---- v2: one block per row ----------------------------------------------------------------------
 
 template <class T>
 __global__ void __launch_bounds__(256)
@@ -61,15 +61,16 @@ void norm_v2(const Norm<T>& n, Stream stream) {
 // ---- v3: row kept in registers ------------------------------------------------------------------
 
 /// A block is threads (x, y): x share a row, y rows lie side by side. A thread keeps `vectors`
-/// vectors of N elements of its row, and as many of the gain, which do not wait for the sum.
+/// vectors of N elements of its row, and as many of the gain, whose loads do not wait for the sum.
 template <class T, int N, int vectors>
 __global__ void __launch_bounds__(512)
     rmsnorm_v3(const T* __restrict__ x, const T* __restrict__ weight, T* __restrict__ y,
                std::int64_t rows, int d_model, compute_t<T> eps) {
   using C = compute_t<T>;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  const bool there = row < rows;  // a row that is not there takes part in the sums all the same
-  Vector<T, N> a[vectors] = {}, gain[vectors] = {};  // 0 beyond the row's end adds nothing
+  const bool there = row < rows;  // out-of-range rows are loaded as zeros
+  // Elements beyond the row's end are zeros too, which do not change the sum.
+  Vector<T, N> a[vectors] = {}, gain[vectors] = {};
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
     const int i = (v * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(512)
 #pragma unroll
     for (int k = 0; k < N; ++k) sum += widen(a[v].element[k]) * widen(a[v].element[k]);
   }
-  // One warp a row, or one row a block: try_norm_v3 sees to it.
+  // One warp per row or one block per row, as try_norm_v3 chose.
   sum = blockDim.y > 1 ? warp_reduce(sum, Sum()) : block_reduce(sum, Sum());
   // step: root
   const C scale = 1 / sqrt(sum / static_cast<C>(d_model) + eps);
@@ -146,7 +147,7 @@ PRENORM_NORMS(bfloat16)
 
 namespace {
 
-/// rmsnorm by one of them.
+/// rmsnorm by one of these versions.
 template <auto normalize, class T>
 void rmsnorm_by(View<const T> x, View<const T> weight, double eps, Stream stream, View<T> y) {
   if (x.size() == 0) return;

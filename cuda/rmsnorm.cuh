@@ -18,13 +18,13 @@ struct Norm {
   double eps;
 };
 
-/// One thread a row.
+/// One thread per row.
 ///
 /// This and the other: an empty output is no launch. For T: double, float, float16, bfloat16.
 template <class T>
 void norm_v1(const Norm<T>& norm, Stream stream);
 
-/// The launched one: v3 where a row fits the registers, else v2.
+/// The launched version: v3 where a row fits the registers, else v2.
 template <class T>
 void norm_launched(const Norm<T>& norm, Stream stream);
 

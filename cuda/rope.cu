@@ -1,25 +1,24 @@
 // Rotary position embedding on the GPU. Equation, shapes and errors: reference/rope.hpp.
 //
-//   v1  one pair a thread            angle, sine and cosine in each thread, in float64
-//   v2  one block some positions     a table of their cosines and sines in shared memory, for all
-//                                    heads and sequences that have these positions; x moves 16
-//                                    bytes at a time, four of those in flight a thread
+//   v1  one thread per pair           angle, sine and cosine in each thread, in float64
+//   v2  one block per few positions   a table of their cosines and sines in shared memory, for all
+//                                     heads and sequences that have these positions; x moves 16
+//                                     bytes at a time, four in flight per thread
 //                                                                                   <- launched
 //
-// What each step gives is not yet measured on a device.
+// The gain of each step has not been measured on a device yet.
 //
-// Angles are float64 whatever T is; the table has the type that computes. It lies in shared memory,
-// made by the block that uses it: a table of all positions, made by a kernel of its own, would be
-// as much work, but takes a second launch and is written to memory and read back, by every head
-// anew. Where no two rows share a position such a table would only be read once; the block's is
-// then what each thread's own sine and cosine would be, but for the frequencies, which the block
-// still shares.
+// Angles are float64 whatever T is; the table has the compute type. It is in shared memory, made by
+// the block that uses it: a table of all positions, made by a separate kernel, would be as much
+// work, but would take a second launch, and would be written to memory and read back by every head.
+// Where no two rows share a position the block's table saves no sines and cosines; its rows still
+// share the frequencies.
 //
 // The stack that the compiler reports for these kernels is CUDA's own, for the sine of a very large
 // angle; nothing is spilled.
 //
-// Positions lie on the device, so it is the kernel that finds one out of range. Its rows are NaN,
-// for a launch in a graph can report nothing else.
+// Positions are in device memory, so the kernel finds those out of range. Their rows become NaN, as
+// a launch in a graph cannot report errors.
 #include "export.cuh"
 #include "launch.cuh"
 #include "rope.cuh"
@@ -43,7 +42,7 @@ __device__ Rotation<C> rotation_by(double angle) {
   return {static_cast<C>(cosine), static_cast<C>(sine)};
 }
 
-/// Turns a pair counter-clockwise.
+/// Rotates a pair counter-clockwise.
 template <class T>
 __device__ void rotate(T& even, T& odd, Rotation<compute_t<T>> r) {
   const compute_t<T> a = widen(even), b = widen(odd);
@@ -58,7 +57,7 @@ __device__ inline double divisor(double theta, std::int64_t pair, std::int64_t d
   return pow(theta, 2 * static_cast<double>(pair) / static_cast<double>(d_k));
 }
 
-/// Position i as a number; NaN, and recorded, where it is out of range.
+/// Position i as a number; where it is out of range NaN, and recorded.
 __device__ inline double checked_position(const std::int64_t* token_positions, std::int64_t i,
                                           std::int64_t max_seq_len, WrongIndex* wrong) {
   const std::int64_t position = token_positions != nullptr ? token_positions[i] : i;
@@ -68,7 +67,7 @@ __device__ inline double checked_position(const std::int64_t* token_positions, s
   return NAN;
 }
 
-/// Waits, and throws if a kernel found a position wrong.
+/// Waits, and throws if a kernel found a position out of range.
 void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_positions,
                     std::int64_t max_seq_len) {
   // step: check
@@ -85,9 +84,9 @@ __global__ void check_positions(const std::int64_t* token_positions, std::int64_
   if (i < positions) checked_position(token_positions, i, max_seq_len, wrong);  // step: check
 }
 
-// ---- v1: one pair a thread ----------------------------------------------------------------------
+// ---- v1: one thread per pair --------------------------------------------------------------------
 
-/// Thread i turns pair i. Batch axes are counted as own axes and, within them, shared ones.
+/// Thread i rotates pair i. Batch axes are counted as own axes and, within them, shared ones.
 template <class T>
 __global__ void rope_v1(RopeHeads<T> h) {
   using C = compute_t<T>;
@@ -203,17 +202,17 @@ RopeTiles rope_tiles(const RopeHeads<T>& h) {
   tiles.y_stride = shares ? h.shared.stride[h.of_y][inner] : 0;
   tiles.outer = shares ? h.shared.size / tiles.all_heads : 1;
 
-  // Where nothing is to be turned, one block a tile still looks at the positions.
+  // Where nothing is to be rotated, one block per tile still checks the positions.
   tiles.pairs = static_cast<int>(std::clamp<std::int64_t>(h.d_k / 2, 1, v2_pairs));
   tiles.positions = v2_rotations / tiles.pairs;
   tiles.across = std::max(one, ceil_div(h.d_k / 2, tiles.pairs));
   tiles.along = ceil_div(h.positions(), tiles.positions);
-  // Few positions: their heads are spread over blocks until these fill a device. Each of them has
-  // the table to make, so none has fewer than 8.
+  // Few positions: their heads are spread over blocks until these fill a device. Each block has to
+  // make the table, so none has fewer than 8 heads.
   constexpr std::int64_t enough_blocks = 512;
   const std::int64_t blocks = std::max(one, tiles.across * tiles.along * tiles.outer);
   tiles.parts = std::clamp(enough_blocks / blocks, one, std::max(one, tiles.all_heads / 8));
-  // Heads of a block are counted by an int.
+  // The heads of a block are counted by an int.
   tiles.parts = std::max(tiles.parts, ceil_div(tiles.all_heads, 1 << 30));
   tiles.heads = ceil_div(tiles.all_heads, tiles.parts);
   return tiles;
@@ -270,7 +269,7 @@ PositionCheck::PositionCheck(std::optional<View<const std::int64_t>> token_posit
     : token_positions_(token_positions), max_seq_len_(max_seq_len) {
   if (!token_positions) return;
   wrong_.emplace(stream);
-  if (wrong_->first() == nullptr) return;  // nobody will wait for it
+  if (wrong_->first() == nullptr) return;  // nothing will wait for it
   launch({"rope check", ceil_div(token_positions->size(), 256), 256, stream}, check_positions,
          token_positions->data(), token_positions->size(), max_seq_len, wrong_->first());
   wrong_->mark();

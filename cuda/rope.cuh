@@ -11,8 +11,8 @@ namespace prenorm::cuda {
 
 /// y = rope(x) for every index of the batch axes, among which heads are one.
 ///
-/// Rows may lie any stride apart and batch axes any strides, all of them in elements and multiples
-/// of d_k, from addresses that are aligned as d_k elements are: so a head is a range of columns.
+/// Rows and batch axes may have any strides, in elements and multiples of d_k, from addresses that
+/// are aligned like d_k elements: so a head is a range of columns.
 template <class T>
 struct RopeHeads {
   const T* x;  // [seq, d_k], d_k even
@@ -43,24 +43,24 @@ struct RopeHeads {
   }
 };
 
-/// One pair a thread.
+/// One thread per pair.
 ///
 /// This and the other: for T: double, float, float16, bfloat16.
 template <class T>
 void rope_heads_v1(const RopeHeads<T>& heads, Stream stream);
 
-/// The launched one: a block's table of rotations serves the innermost shared axis.
+/// The launched version: a block's table of rotations serves the innermost shared axis.
 template <class T>
 void rope_heads_launched(const RopeHeads<T>& heads, Stream stream);
 
-/// What can be said of a call's d_k and positions on the host: std::invalid_argument where d_k is
-/// odd, or no positions are given and those of a sequence of `seq` go beyond max_seq_len.
+/// Checks on the host: std::invalid_argument where d_k is odd, or where no positions are given and
+/// a sequence of `seq` exceeds max_seq_len.
 void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, std::int64_t max_seq_len);
 
-/// Looks for a position out of range on the device, where the positions are: made before all else
-/// that a call enqueues, it launches a small kernel; asked at the call's end, it waits for that
-/// kernel alone. So the device has all of the call's work before the host waits. While a graph is
-/// captured, or without positions, nothing is launched and nothing waited for.
+/// Checks positions on the device, where they are. The constructor, called before anything else is
+/// enqueued, launches a small kernel; throw_if_wrong, called last, waits for that kernel only. So
+/// the device has all of the call's work before the host waits. While a graph is captured, or
+/// without positions, nothing is launched and nothing is waited for.
 class PositionCheck {
  public:
   PositionCheck(std::optional<View<const std::int64_t>> token_positions, std::int64_t max_seq_len,

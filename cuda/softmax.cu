@@ -1,22 +1,22 @@
 // Softmax along any axis on the GPU. Equation, shapes and errors: reference/softmax.hpp.
 //
-//   v1  one slice a thread          the reference's passes, moved unchanged: x is read three times
-//   v2  one block a slice           on the last axis neighbours read neighbours
+//   v1  one thread per slice        the reference's passes, moved unchanged: x is read three times
+//   v2  one block per slice         coalesced on the last axis
 //   v3  slice kept in registers     one read and one write, 16 bytes at a time   <- launched
-//         last axis                 threads side by side share a row
-//         another axis              threads on top of each other share columns, neighbours of
-//                                   which are read together; nothing is transposed
+//         last axis                 neighbouring threads share a row
+//         another axis              threads along y share a column, and neighbouring columns
+//                                   are read together; nothing is transposed
 //       slice longer than that      maximum and sum in one pass, the result in a second, which
-//                                   goes backwards: it begins with what the cache still holds
+//                                   goes backwards: it starts with what is still cached
 //
-// The second read of a long slice costs nothing on the device's memory where the slices in flight
-// fit its second-level cache, half as much again as one read and one write where they do not.
+// The second read of a long slice is free where the slices in flight fit the second-level cache;
+// where they do not, it adds half of the memory traffic of one read and one write.
 //
-// What each step gives is not yet measured on a device.
+// The gain of each step has not been measured on a device yet.
 //
 // Hard values. The search for the maximum begins at the lowest finite number. So a slice that is
 // all -infinity has exp(-infinity) = 0 everywhere and gives 0/0, and one with +infinity or NaN has
-// a NaN in its sum. What lies beyond a slice's end is taken as -infinity, which adds nothing.
+// a NaN in its sum. Elements beyond a slice's end are taken as -infinity, which adds nothing.
 #include "export.cuh"
 #include "launch.cuh"
 #include "reduce.cuh"
@@ -60,7 +60,7 @@ __device__ C lowest() {
   }
 }
 
-// ---- v1: one slice a thread ---------------------------------------------------------------------
+// ---- v1: one thread per slice -------------------------------------------------------------------
 
 template <class T>
 __global__ void softmax_v1(const T* x, T* y, std::int64_t slices, std::int64_t n,
@@ -89,7 +89,7 @@ void launch_softmax_v1(View<const T> x, std::int64_t dim, Stream stream, View<T>
          s.count(), s.n, s.inner);
 }
 
-// ---- v2: one block a slice ----------------------------------------------------------------------
+// ---- v2: one block per slice --------------------------------------------------------------------
 
 template <class T>
 __global__ void __launch_bounds__(256)
@@ -123,12 +123,12 @@ void launch_softmax_v2(View<const T> x, std::int64_t dim, Stream stream, View<T>
 
 // ---- v3: what all its kernels share -------------------------------------------------------------
 
-/// Threads of a block at most, so that each has the registers that it needs: 64, or 128.
+/// The most threads of a block, so that each has the registers that it needs: 64, or 128.
 template <class T>
 constexpr int most_threads = sizeof(T) == 8 ? 512 : 1024;
 
 /// Vectors of N elements that a thread keeps, widened: 128 bytes of them, 32 registers. Half as
-/// many where each element is an access, with an address, of its own.
+/// many where each element is a separate access with its own address.
 template <class T, int N>
 constexpr int most_vectors = (N == 1 ? 64 : 128) / static_cast<int>(sizeof(compute_t<T>)) / N;
 
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
     softmax_rows(const T* __restrict__ x, T* __restrict__ y, std::int64_t rows, std::int64_t n) {
   using C = compute_t<T>;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  // A row that is not there takes part in the reductions all the same, as one of no elements.
+  // Out-of-range rows take part in the reductions as rows without elements.
   const std::int64_t length = row < rows ? n : 0;
   const int first = static_cast<int>(threadIdx.x) * N, step = static_cast<int>(blockDim.x) * N;
 
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
   x += blockIdx.x * n;
   y += blockIdx.x * n;
 
-  // The sum is of exp(x - largest), with the largest so far: one that is larger scales it down.
+  // The sum is of exp(x - largest), with the largest so far; a larger one rescales it.
   C largest = lowest<C>(), sum = 0;
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     C e[vectors][N];

@@ -1,5 +1,5 @@
 // Tiles in shared memory as Hopper's copy engine (TMA) writes them and its tensor cores (wgmma)
-// read them, and where in a tensor they lie. Arithmetic alone, so that the host can test it
+// read them, and where they are in a tensor. Only arithmetic, so that the host can test it
 // (tests/test_tensor_tiles.cpp). For elements of 16 bits.
 #pragma once
 
@@ -10,20 +10,20 @@
 
 namespace prenorm::cuda {
 
-/// A tile is made of panels side by side, each 64 columns wide: its rows of 128 bytes lie one after
-/// the other, from a multiple of 1024 bytes on. That is what TMA writes for a box of 64 columns.
+/// A tile is made of panels side by side, each 64 columns wide: rows of 128 bytes, one after the
+/// other, from a multiple of 1024 bytes on. That is what TMA writes for a box of 64 columns.
 constexpr int panel_columns = 64;
 constexpr int panel_row_bytes = 128;
 
-/// Where element (row, column) of a panel is, in elements from its begin. By the swizzle of 128
-/// bytes the 16-byte chunk c of row r takes the place of chunk c ^ (r % 8), so that the same chunk
-/// of eight rows lies in all 32 banks.
+/// Where element (row, column) of a panel is, in elements from its start. In the swizzle of 128
+/// bytes the 16-byte chunk c of row r is at the place of chunk c ^ (r % 8), so that the same chunk
+/// of eight rows covers all 32 banks.
 __host__ __device__ constexpr int swizzled(int row, int column) {
   const int chunk = column / 8 ^ row % 8;
   return row * panel_columns + chunk * 8 + column % 8;
 }
 
-/// What wgmma is told of an operand in shared memory. PTX ISA, "Matrix Descriptor Format":
+/// Describes an operand in shared memory to wgmma. PTX ISA, "Matrix Descriptor Format":
 ///
 ///     bits 0-13   address / 16
 ///     bits 16-29  leading dimension byte offset / 16
@@ -53,8 +53,8 @@ __host__ __device__ constexpr std::uint64_t along_rows(std::uint32_t address,
   return matrix_descriptor(address, panel_bytes, 8 * panel_row_bytes);
 }
 
-/// The matrices of a batch as one tensor [parts, rows, columns] that TMA can walk through: matrix i
-/// is a range of the columns of a part. So heads, side by side, need no copy.
+/// The matrices of a batch as one tensor [parts, rows, columns] for TMA: each matrix is a range of
+/// the columns of a part. So heads, which are side by side, need no copy.
 struct TensorRows {
   std::int64_t parts, rows, columns;
   std::int64_t stride;  // from a row to the next, in elements; a part is rows * stride
@@ -71,8 +71,8 @@ struct TensorRows {
 };
 
 /// Tensor number `tensor` of a batch as such a tensor: matrices of `rows` rows, `width` wide.
-/// Nothing where an axis goes neither over whole parts nor over columns of a row, where TMA's
-/// steps of 16 bytes do not meet each row, or where 32 bits do not count the rows or parts.
+/// Nothing where an axis steps neither over whole parts nor over columns of a row, where rows are
+/// not multiples of TMA's 16 bytes, or where rows or parts do not fit 32 bits.
 template <int tensors>
 std::optional<TensorRows> tensor_rows(const BatchAxes<tensors>& batch, int tensor,
                                       std::int64_t rows, std::int64_t width, std::int64_t stride) {

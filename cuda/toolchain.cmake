@@ -1,14 +1,17 @@
-# Shall kernels be compiled for devices, and for which? Sets PRENORM_CUDA_WHY_NOT where not, and
-# PRENORM_CUDA_DEVICE where this machine has one. For the top level, as languages must be.
+# Whether kernels are compiled for devices, and for which. Sets PRENORM_CUDA_WHY_NOT if they are not,
+# and PRENORM_CUDA_DEVICE if this machine has a device. Included at the top level, where languages
+# must be enabled.
 
 set(PRENORM_CUDA AUTO CACHE STRING "Compile the kernels for CUDA devices: AUTO (where nvcc is), ON, OFF")
 set_property(CACHE PRENORM_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PRENORM_CUDA_ARCHITECTURES "" CACHE STRING
-    "For which devices, as CMAKE_CUDA_ARCHITECTURES; empty: this machine's where it has one and no \
-tests are built, else all")
-set(all_architectures 80-real 86-real 89-real 90)  # the last with PTX, for what comes later
+    "For which devices, as CMAKE_CUDA_ARCHITECTURES; empty: this machine's; without a device 9.0 for \
+the tests, and all otherwise")
+set(all_architectures 80-real 86-real 89-real 90)  # the last with PTX, for later devices
+# What the quick tests look at; the slow tier builds the preset `cuda`, for all architectures.
+set(tested_architectures 90-real)
 
-# Is there a device? Nobody shall wait for what cannot run.
+# Without a device the solutions for devices are not built by default: they could not run.
 find_program(PRENORM_NVIDIA_SMI nvidia-smi)
 mark_as_advanced(PRENORM_NVIDIA_SMI)
 set(PRENORM_CUDA_DEVICE FALSE)
@@ -39,8 +42,10 @@ if(PRENORM_CUDA_WHY_NOT)
 else()
   if(PRENORM_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES ${PRENORM_CUDA_ARCHITECTURES})
-  elseif(PRENORM_CUDA_DEVICE AND NOT BUILD_TESTING)
+  elseif(PRENORM_CUDA_DEVICE)
     set(CMAKE_CUDA_ARCHITECTURES native)
+  elseif(BUILD_TESTING)
+    set(CMAKE_CUDA_ARCHITECTURES ${tested_architectures})
   else()
     set(CMAKE_CUDA_ARCHITECTURES ${all_architectures})
   endif()

@@ -1,5 +1,5 @@
-// Element types in kernels. float16 and bfloat16 are types to store: what computes widens them to
-// float first (compute_t) and rounds once, to nearest even, when a result is stored.
+// Element types in kernels. float16 and bfloat16 are storage types: they are widened to float
+// (compute_t), and a result is rounded once, to nearest even, when it is stored.
 #pragma once
 
 #include "device.cuh"
@@ -9,7 +9,7 @@
 
 namespace prenorm::cuda {
 
-/// The type that computes for elements of type T: float for the 16-bit types, else T itself.
+/// The compute type for elements of type T: float for the 16-bit types, else T itself.
 template <class T>
 using compute_t = std::conditional_t<sizeof(T) == 2, float, T>;
 
@@ -50,7 +50,7 @@ __device__ inline T narrow(compute_t<T> x) {
 #endif
 }
 
-/// N elements side by side, which move in one access: of 16 bytes where N is vector_width<T>.
+/// N neighbouring elements, which move in one access, of 16 bytes if N is vector_width<T>.
 template <class T, int N>
 struct alignas(sizeof(T) * N) Vector {
   T element[N];

@@ -1,18 +1,18 @@
 // Hopper's own instructions, for attention_wgmma.cu: the tensor cores that work for a warpgroup
 // (wgmma), copies of tiles by the copy engine (TMA), barriers in shared memory that count arrivals
-// and bytes (mbarrier), registers moved between warpgroups. For compute_90a, and so for no
+// and bytes (mbarrier), registers moved between warpgroups. For compute_90a, so not in the
 // emulator.
 //
-// A warpgroup is 4 warps from a multiple of 4 on. Row and column of what its threads hold of a
-// matrix of 64 rows (PTX ISA, "Register Fragments"), `w` being the warp, `g` = lane / 4 and
-// `t` = lane % 4:
+// A warpgroup is 4 warps from a multiple of 4 on. Row and column of the elements that its threads
+// hold of a matrix of 64 rows (PTX ISA, "Register Fragments"), `w` being the warp, `g` = lane / 4
+// and `t` = lane % 4:
 //
 //     accumulator element i     row 16 w + g + 8 (i / 2 % 2)    column 8 (i / 4) + 2 t + i % 2
 //     A, of 16 columns:
 //       word j, of 2 elements   row 16 w + g + 8 (j % 2)        columns 8 (j / 2) + 2 t + {0, 1}
 //
-// So accumulator elements 8 s ... 8 s + 7, in pairs, are words 0 ... 3 of A for columns 16 s and
-// on: the product of one product needs no exchange.
+// So accumulator elements 8 s ... 8 s + 7, in pairs, are words 0 ... 3 of A for the columns from 16
+// s on: the result of one product is the operand of the next without an exchange.
 #pragma once
 
 #include "mma.cuh"
@@ -24,8 +24,8 @@ namespace prenorm::cuda {
 
 // ---- the compiler -------------------------------------------------------------------------------
 
-/// What computes these registers stays before this point, and what reads them stays behind it: the
-/// compiler does not know that wgmma reads and writes registers later than where it stands.
+/// Code that computes these registers stays before this point, and code that reads them after it:
+/// the compiler does not know that wgmma accesses its registers asynchronously.
 template <int n>
 __device__ __forceinline__ void hold(float (&registers)[n]) {
 #pragma unroll
@@ -39,7 +39,7 @@ __device__ __forceinline__ void hold(unsigned (&registers)[n]) {
 
 // ---- wgmma --------------------------------------------------------------------------------------
 
-/// To stand between other accesses to registers that wgmma reads or writes and the wgmma.
+/// Goes between other accesses to the registers of a wgmma and that wgmma.
 __device__ __forceinline__ void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -49,7 +49,7 @@ __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/// Waits until no more than the last `pending` groups are under way.
+/// Waits until at most the last `pending` groups are incomplete.
 template <int pending>
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
@@ -120,9 +120,8 @@ __device__ __forceinline__ void wgmma_columns(float (&d)[n], const unsigned* a, 
 
 // ---- registers and barriers ---------------------------------------------------------------------
 
-/// Every warp of a warpgroup sets how many registers its threads have from here on: fewer than
-/// before, or more, for which it waits until others have given them back. A multiple of 8 from 24
-/// to 256.
+/// Called by every warp of a warpgroup: sets the registers per thread from here on, a multiple of 8
+/// from 24 to 256. For more it waits until others have given registers back.
 template <int count>
 __device__ __forceinline__ void fewer_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -140,8 +139,8 @@ __device__ __forceinline__ void barrier_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/// Waits until the phase of this parity is over: phases are numbered from 0 on, and of a fresh
-/// barrier the phase before, of parity 1, counts as over.
+/// Waits until the phase of this parity is over. Phases are numbered from 0; of a new barrier the
+/// phase before, of parity 1, counts as over.
 __device__ __forceinline__ void wait(std::uint64_t& mbarrier, unsigned parity) {
   while (!::cuda::ptx::mbarrier_try_wait_parity(&mbarrier, parity)) {
   }
@@ -151,7 +150,7 @@ __device__ __forceinline__ void arrive(std::uint64_t& mbarrier) {
   ::cuda::ptx::mbarrier_arrive(&mbarrier);
 }
 
-/// Arrives, and lets the phase end only when so many bytes were copied as well.
+/// Arrives, and makes the phase wait for this many copied bytes too.
 __device__ __forceinline__ void arrive_expecting(std::uint64_t& mbarrier, std::size_t bytes) {
   ::cuda::ptx::mbarrier_arrive_expect_tx(::cuda::ptx::sem_release, ::cuda::ptx::scope_cta,
                                          ::cuda::ptx::space_shared, &mbarrier,

@@ -1,5 +1,4 @@
-// Memory for what a problem computes on its way, on the device or, where kernels are emulated, on
-// the host.
+// Memory for intermediate results: on the device or, for emulated kernels, on the host.
 #pragma once
 
 #include "launch.cuh"
@@ -12,32 +11,32 @@
 
 namespace prenorm::cuda {
 
-/// Device memory that is asked for once and kept as long as the process lives: a call that needs no
-/// more than an earlier one on its stream allocates nothing. One static Workspace for each tensor:
+/// Device memory that is kept as long as the process lives: a call that needs no more than an
+/// earlier one on its stream allocates nothing. One static Workspace for each tensor:
 ///
 ///     static Workspace workspace("ffn_relu: hidden");
 ///     T* hidden = workspace.get<T>(rows * d_ff, stream);
 ///
 /// Calls of one library come one at a time, so nothing here is locked. Work of different streams
-/// may overlap on the device: each stream has memory of its own.
+/// may overlap on the device, so each stream has its own memory.
 class Workspace {
  public:
   /// `what` begins the messages of errors.
   explicit Workspace(const char* what) : what_(what) {}
 
-  /// Uninitialized memory for `count` elements, aligned to 256 bytes; what the last get for this
-  /// stream gave is then no more. 0 elements: nullptr.
+  /// Uninitialized memory for `count` elements, aligned to 256 bytes. It replaces the result of the
+  /// last get for this stream. 0 elements: nullptr.
   ///
-  /// Where the memory must grow the stream is waited for. A stream that a graph is captured from
-  /// cannot wait: std::runtime_error; make the call once before the capture. A graph holds the
-  /// memory of its capture: after a larger call it must be captured anew.
+  /// Where the memory must grow this waits for the stream, which is std::runtime_error while a
+  /// graph is captured: make the call once before the capture. A graph uses the memory of its
+  /// capture: after a larger call it must be captured again.
   template <class T>
   T* get(std::int64_t count, Stream stream) {
     return static_cast<T*>(bytes(static_cast<std::size_t>(count) * sizeof(T), stream));
   }
 
 #if !defined(__CUDACC__)
-  /// For tests: the bytes that all of them have given so far.
+  /// For tests: the bytes that all Workspaces have returned so far.
   static std::size_t bytes_given() { return bytes_given_; }
 #endif
 
@@ -73,8 +72,8 @@ class Workspace {
 
   std::map<std::pair<int, void*>, Memory> of_stream_;
 #else
-  /// Fresh at every call, of just the size and filled with NaN: what is read without having been
-  /// written shows in the result, and AddressSanitizer sees where it ends.
+  /// Allocated at every call, of exactly this size and filled with NaN: reads of unwritten memory
+  /// show in the result, and AddressSanitizer sees reads beyond the end.
   void* bytes(std::size_t wanted, Stream) {
     memory_.reset();
     if (wanted == 0) return nullptr;

@@ -1,13 +1,11 @@
-// Attention on tensor cores, by the emulator, against a plain double loop: sizes, strides,
+// Attention on tensor cores in the emulator, compared with a plain loop in double: sizes, strides,
 // alignments, masks and values that the fixtures do not have.
-#include "attention.cuh"
+#include "attention_testing.hpp"
 #include "mask_tiles.cuh"
 
 #include <boost/test/unit_test.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -53,7 +51,7 @@ template <class T>
 struct Call {
   Shape s;
   std::vector<T> inputs, y;
-  std::vector<char> mask;
+  std::unique_ptr<bool[]> mask;
   Attention<T> a;
 
   Call(const Shape& shape, float spread = 1) : s(shape) {
@@ -86,12 +84,9 @@ struct Call {
     fill(a.k, a.of_k, s.m, s.d_k, spread);
     fill(a.v, a.of_v, s.m, s.d_v, spread);
     if (s.mask == Mask::none) return;
-    mask.resize(static_cast<std::size_t>(s.batch * s.n * s.m));
-    for (std::size_t i = 0; i < mask.size(); ++i) {
-      const auto at = static_cast<std::int64_t>(i);
-      mask[i] = draw(at / s.m / s.n, at / s.m % s.n, at % s.m);
-    }
-    a.mask = reinterpret_cast<const bool*>(mask.data());
+    mask = make_mask(s.batch, s.n, s.m,
+                     [this](auto b, auto query, auto key) { return draw(b, query, key); });
+    a.mask = mask.get();
     a.masks = s.batch;
   }
   Call(const Call&) = delete;
@@ -124,63 +119,28 @@ struct Call {
     }
   }
 
-  /// q[b, query, column] and so on.
-  double at(const T* tensor, int which, std::int64_t b, std::int64_t row,
-            std::int64_t column) const {
-    return static_cast<double>(tensor[a.batch.part(which, b) + row * a.q_stride + column]);
-  }
-
-  /// One row of y as it should be.
-  std::vector<double> truth(std::int64_t b, std::int64_t query) const {
-    std::vector<double> weight(static_cast<std::size_t>(s.m)), row(static_cast<std::size_t>(s.d_v));
-    double largest = -INFINITY, sum = 0;
-    for (std::int64_t j = 0; j < s.m; ++j) {
-      double score = 0;
-      for (std::int64_t c = 0; c < s.d_k; ++c) {
-        score += at(a.q, a.of_q, b, query, c) * at(a.k, a.of_k, b, j, c);
-      }
-      const bool attends =
-          (!s.causal || j <= query) && (mask.empty() || a.mask[(b * s.n + query) * s.m + j]);
-      score = attends ? score / std::sqrt(static_cast<double>(s.d_k)) : -INFINITY;
-      largest = std::max(largest, score);
-      weight[static_cast<std::size_t>(j)] = score;
-    }
-    if (largest == -INFINITY) return row;
-    for (double& w : weight) sum += w = std::exp(w - largest);
-    for (std::int64_t j = 0; j < s.m; ++j) {
-      for (std::int64_t c = 0; c < s.d_v; ++c) {
-        row[static_cast<std::size_t>(c)] +=
-            weight[static_cast<std::size_t>(j)] / sum * at(a.v, a.of_v, b, j, c);
-      }
-    }
-    return row;
+  /// Element i of all of y, in the order of its axes.
+  const T& element_of_y(std::int64_t i) const {
+    const std::int64_t row = i / s.d_v;
+    return a.y[a.batch.part(a.of_y, row / s.n) + row % s.n * a.y_stride + i % s.d_v];
   }
 
   void run() { BOOST_REQUIRE(prenorm::cuda::attention_mma(a, {})); }
 
-  /// The largest error of y, in units of the rounding of 1; infinite where an element that is none
-  /// was written.
+  /// The largest error of y, in units of the rounding of 1; infinite where anything but its
+  /// elements was written.
   double error() const {
     const double unit = std::is_same_v<T, float16> ? 0x1p-11 : 0x1p-8;
-    double largest = 0;
     std::vector<T> untouched = y;
-    for (std::int64_t b = 0; b < s.batch; ++b) {
-      for (std::int64_t query = 0; query < s.n; ++query) {
-        const std::vector<double> row = truth(b, query);
-        for (std::int64_t c = 0; c < s.d_v; ++c) {
-          const double wanted = row[static_cast<std::size_t>(c)];
-          const double off =
-              std::fabs(at(a.y, a.of_y, b, query, c) - wanted) / unit / (1 + std::fabs(wanted));
-          largest = std::isnan(off) ? INFINITY : std::max(largest, off);
-          untouched[static_cast<std::size_t>(
-              &a.y[a.batch.part(a.of_y, b) + query * a.q_stride + c] - y.data())] = T(not_a_number);
-        }
-      }
+    for (std::int64_t i = 0; i < s.batch * s.n * s.d_v; ++i) {
+      untouched[static_cast<std::size_t>(&element_of_y(i) - y.data())] = T(not_a_number);
     }
     for (const T& element : untouched) {
       if (!std::isnan(static_cast<float>(element))) return INFINITY;
     }
-    return largest;
+    return largest_error(a, [unit](double got, double wanted) {
+      return std::fabs(got - wanted) / unit / (1 + std::fabs(wanted));
+    });
   }
 };
 
@@ -249,12 +209,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_however_the_rows_lie, T, Types) {
     call.run();
     most_packed_bytes = usual;
     std::vector<std::uint16_t> bits;
-    for (std::int64_t i = 0; i < 2 * 300 * 72; ++i) {
-      bits.push_back(call.a
-                         .y[call.a.batch.part(call.a.of_y, i / 72 / 300) +
-                            i / 72 % 300 * call.a.y_stride + i % 72]
-                         .bits);
-    }
+    for (std::int64_t i = 0; i < 2 * 300 * 72; ++i) bits.push_back(call.element_of_y(i).bits);
     return bits;
   };
   const auto usual = bits(0, 0, most_packed_bytes);

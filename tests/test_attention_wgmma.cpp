@@ -1,7 +1,7 @@
 // v4 of attention, cuda/attention_wgmma.cu, on the CPU: the kernel's own source, with a model of
 // Hopper's instructions in place of cuda/wgmma.cuh (tests/hopper). It shows that tiles, barriers,
 // masks and layouts fit together as the PTX ISA has them; not that a device has them so.
-#include "attention.cuh"
+#include "attention_testing.hpp"
 #include "mask_tiles.cuh"
 #include "model.hpp"
 
@@ -67,10 +67,7 @@ struct Problem {
 
   template <class Attends>
   void set_mask(Attends attends) {
-    mask = std::make_unique<bool[]>(static_cast<std::size_t>(sequences * n * m));
-    for (std::int64_t i = 0; i < sequences * n * m; ++i) {
-      mask[static_cast<std::size_t>(i)] = attends(i / m / n, i / m % n, i % m);
-    }
+    mask = make_mask(sequences, n, m, attends);
   }
 
   Attention<T> call() {
@@ -90,42 +87,10 @@ struct Problem {
 
   /// The largest error of y; infinity where that is NaN, or was written beside its heads.
   double error() {
-    double largest = 0;
-    const auto widened = [](T x) { return static_cast<double>(static_cast<float>(x)); };
-    for (std::int64_t s = 0; s < sequences; ++s) {
-      for (std::int64_t h = 0; h < heads; ++h) {
-        for (std::int64_t i = 0; i < n; ++i) {
-          std::vector<double> p(static_cast<std::size_t>(m)), out(static_cast<std::size_t>(d));
-          double most = -INFINITY, sum = 0;
-          for (std::int64_t j = 0; j < m; ++j) {
-            double score = 0;
-            for (std::int64_t c = 0; c < d; ++c) {
-              score += widened(q.at(s, h, i, c)) * widened(k.at(s, h, j, c));
-            }
-            const bool attends = (!causal || j <= i) &&
-                                 (!mask || mask[static_cast<std::size_t>((s * n + i) * m + j)]);
-            p[static_cast<std::size_t>(j)] =
-                attends ? score / std::sqrt(static_cast<double>(d)) : -INFINITY;
-            most = std::max(most, p[static_cast<std::size_t>(j)]);
-          }
-          for (double& x : p) sum += x = most == -INFINITY ? 0 : std::exp(x - most);
-          for (std::int64_t j = 0; j < m; ++j) {
-            const double share = sum == 0 ? 0 : p[static_cast<std::size_t>(j)] / sum;
-            for (std::int64_t c = 0; c < d && share != 0; ++c) {
-              out[static_cast<std::size_t>(c)] += share * widened(v.at(s, h, j, c));
-            }
-          }
-          for (std::int64_t c = 0; c < d; ++c) {
-            const double difference =
-                std::abs(widened(y.at(s, h, i, c)) - out[static_cast<std::size_t>(c)]);
-            largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
-          }
-        }
-      }
-    }
+    double largest = largest_error(call());
     for (std::size_t i = 0; i < y.values.size(); ++i) {
       const bool beside = static_cast<std::int64_t>(i) % y.stride >= heads * d;
-      if (beside && widened(y.values[i]) != widened(static_cast<T>(777.0f))) largest = INFINITY;
+      if (beside && y.values[i].bits != static_cast<T>(777.0f).bits) largest = INFINITY;
     }
     return largest;
   }

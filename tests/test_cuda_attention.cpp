@@ -1,6 +1,6 @@
 // Attention's kernels by the emulator: what the fixtures do not see. Masks by tiles, memory, and
 // the same bits alone and in a batch.
-#include "attention.cuh"
+#include "attention_testing.hpp"
 #include "mask_tiles.cuh"
 #include "workspace.cuh"
 
@@ -51,10 +51,7 @@ struct Problem {
   /// attends(sequence, query, key)
   template <class Attends>
   void set_mask(Attends attends) {
-    mask = std::make_unique<bool[]>(static_cast<std::size_t>(batch * n * m));
-    for (std::int64_t i = 0; i < batch * n * m; ++i) {
-      mask[static_cast<std::size_t>(i)] = attends(i / m / n, i / m % n, i % m);
-    }
+    mask = make_mask(batch, n, m, attends);
   }
 
   /// Sequences first ... first + count - 1.
@@ -98,49 +95,10 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// softmax(q kᵀ / sqrt(d_k)) v in double, for one query.
-template <class T>
-std::vector<double> truth(const Problem<T>& p, std::int64_t b, std::int64_t query) {
-  std::vector<double> weight(static_cast<std::size_t>(p.m)), y(static_cast<std::size_t>(p.d_v));
-  const auto at = [](const std::vector<T>& t, std::int64_t i) {
-    return static_cast<double>(t[static_cast<std::size_t>(i)]);
-  };
-  double largest = -INFINITY, sum = 0;
-  for (std::int64_t j = 0; j < p.m; ++j) {
-    double score = 0;
-    for (std::int64_t c = 0; c < p.d_k; ++c) {
-      score += at(p.q, (b * p.n + query) * p.d_k + c) * at(p.k, (b * p.m + j) * p.d_k + c);
-    }
-    const bool hidden = (p.causal && j > query) ||
-                        (p.mask && !p.mask[static_cast<std::size_t>((b * p.n + query) * p.m + j)]);
-    score = hidden ? -INFINITY : score / std::sqrt(static_cast<double>(p.d_k));
-    weight[static_cast<std::size_t>(j)] = score;
-    largest = std::max(largest, score);
-  }
-  if (largest == -INFINITY) return y;
-  for (double& w : weight) sum += w = std::exp(w - largest);
-  for (std::int64_t j = 0; j < p.m; ++j) {
-    for (std::int64_t c = 0; c < p.d_v; ++c) {
-      y[static_cast<std::size_t>(c)] +=
-          weight[static_cast<std::size_t>(j)] / sum * at(p.v, (b * p.m + j) * p.d_v + c);
-    }
-  }
-  return y;
-}
-
 /// The largest error, over all queries.
 template <class T>
-double error(const Problem<T>& p, const std::vector<T>& y) {
-  double largest = 0;
-  for (std::int64_t row = 0; row < p.batch * p.n; ++row) {
-    const std::vector<double> wanted = truth(p, row / p.n, row % p.n);
-    for (std::int64_t c = 0; c < p.d_v; ++c) {
-      const double got = static_cast<double>(y[static_cast<std::size_t>(row * p.d_v + c)]);
-      const double off = std::abs(got - wanted[static_cast<std::size_t>(c)]);
-      largest = std::isnan(off) ? INFINITY : std::max(largest, off);
-    }
-  }
-  return largest;
+double error(const Problem<T>& p, std::vector<T> y) {
+  return largest_error(p.call(0, p.batch, y.data()));
 }
 
 template <class T>

@@ -129,11 +129,11 @@ LINEAR = mistakes_of(
                 "sum[i][j] = widen(narrow<T>(sum[i][j] + a[i] * b[j]));", 1)],
 )
 
-FFN = ("feed_forward.cu", "linear.cu")
-AFTER_W2 = [("    V::template activate<Activation>(hidden, f.rows * f.d_ff, stream);\n", "", 1),
+FFN = ("feed_forward.cu", "activations.cu", "linear.cu")
+AFTER_W2 = [("    activate<V, Activation>(hidden, f.rows * f.d_ff, stream);\n", "", 1),
             ("{names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);",
              """{names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);
-    V::template activate<Activation>(f.y, f.rows * f.d_model, stream);""", 1)]
+    activate<V, Activation>(f.y, f.rows * f.d_model, stream);""", 1)]
 SUM_FOR_PRODUCT = [("widen(a[i]) * widen(b[i])", "widen(a[i]) + widen(b[i])", 1),
                    ("Activation()(widen(left)) * widen(right)",
                     "Activation()(widen(left)) + widen(right)", 1)]
@@ -143,8 +143,8 @@ FEED_FORWARD = [
                              "hidden, rows, d_ff, d_in", 1),
                             ("x.data(), w2.data(), y.data(), rows, d_ff, d_in", "x.data(), "
                              "w1.data(), y.data(), rows, d_ff, d_in", 1)],
-                 silu_gate=[("gate<Sigmoid>", "gate<Silu>", 1)],
-                 relu_gate=[("gate<Sigmoid>", "gate<Relu>", 1)],
+                 silu_gate=[("gate<V, Sigmoid>", "gate<V, Silu>", 1)],
+                 relu_gate=[("gate<V, Sigmoid>", "gate<V, Relu>", 1)],
                  sum_for_product=SUM_FOR_PRODUCT),
     *mistakes_of("ffn_relu", FFN, gelu_instead=[("network<Relu>", "network<Gelu>", 1)],
                  activation_after_w2=AFTER_W2),
@@ -153,7 +153,7 @@ FEED_FORWARD = [
     *mistakes_of("ffn_gelu", FFN, silu_instead=[("network<Gelu>", "network<Silu>", 1)],
                  activation_after_w2=AFTER_W2),
     *mistakes_of("ffn_swiglu", FFN,
-                 sigmoid_gate=[("gate<Silu>", "gate<Sigmoid>", 1)],
+                 sigmoid_gate=[("gate<V, Silu>", "gate<V, Sigmoid>", 1)],
                  exchanged=[('with w1", f.x, f.w1,', 'with w1", f.x, f.w3,', 1),
                             ('with w3", f.x, f.w3,', 'with w3", f.x, f.w1,', 1)],
                  sum_for_product=SUM_FOR_PRODUCT),
@@ -323,10 +323,11 @@ MULTIHEAD_SELF_ATTENTION = [
                       "{3 * s.d_k, 3 * s.d_k, 3 * s.d_k, s.d_k, 0}", 1)]),
 ]
 
-BLOCK = ("transformer_block.cu", *MULTIHEAD, "feed_forward.cu", "rmsnorm.cu")
+BLOCK = ("transformer_block.cu", *MULTIHEAD, "feed_forward.cu", "activations.cu",
+         "rmsnorm.cu")
 ZEROS = "[] { static T zeros[1 << 16]; return zeros; }()"
 PRE_NORM = dict(
-    post_norm=[("pre_norm<V, T>(", "post_norm<V, T>(", 2)],
+    post_norm=[("Block<PreNorm<", "Block<PostNorm<", 6)],
     no_first_residual=[("call.attention(normed, y, x)", f"call.attention(normed, y, {ZEROS})", 1)],
     no_second_residual=[("call.network(normed, y, y)", f"call.network(normed, y, {ZEROS})", 1)],
     residual_from_normed=[("call.attention(normed, y, x)", "call.attention(normed, y, normed)", 1)],
@@ -341,7 +342,7 @@ TRANSFORMER_BLOCK = [
                  silu_instead=[("network<Gelu>", "network<Silu>", 1)]),
     *mistakes_of(
         "transformer_block_post_norm", BLOCK,
-        pre_norm=[("post_norm<V, T>(", "pre_norm<V, T>(", 1)],
+        pre_norm=[("Block<PostNorm<", "Block<PreNorm<", 3)],
         no_first_residual=[("call.attention(x, sum, x)", f"call.attention(x, sum, {ZEROS})", 1)],
         no_second_residual=[("call.network(normed, sum, normed)",
                              f"call.network(normed, sum, {ZEROS})", 1)],
@@ -378,8 +379,8 @@ class Workshop:
         export = (copy / "export.cuh").read_text()
         export = replaced(export, "run<double, float, ::prenorm::float16, ::prenorm::bfloat16>",
                           f"run<{element}>", 1)
-        export = replaced(export, "PRENORM_CUDA_FUNCTION(problem, launched)",
-                          "PRENORM_CUDA_FUNCTION(problem, launched) "
+        export = replaced(export, "#define PRENORM_CUDA_EXPORT(problem, naive, launched)",
+                          "#define PRENORM_CUDA_EXPORT(problem, naive, launched) "
                           "PRENORM_CUDA_FUNCTION(problem##__v1, naive)", 1)
         (copy / "export.cuh").write_text(export)
         return copy

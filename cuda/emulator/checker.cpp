@@ -1,5 +1,5 @@
-// The functions that -fsanitize=thread calls before loads and stores, with a meaning of our own:
-// one byte of shadow for each byte of shared memory says whether it has been written.
+// The functions that -fsanitize=thread calls before loads and stores, redefined: for each byte of
+// shared memory a flag says whether it has been written.
 #include "checker.hpp"
 
 #include "emulator.hpp"
@@ -13,7 +13,7 @@
 namespace prenorm::emulator::checker {
 namespace {
 
-/// A stretch of shared memory and which of its bytes are written.
+/// A range of shared memory, and which of its bytes have been written.
 struct Region {
   const std::byte* begin = nullptr;
   std::vector<bool> written;
@@ -40,7 +40,7 @@ struct Region {
   }
 };
 
-// Static shared arrays are thread_local variables, and lie in this library's thread-local segment.
+// Static shared arrays are thread_local variables, in this library's thread-local segment.
 thread_local Region static_shared, dynamic_shared;
 thread_local bool active = false;
 
@@ -82,7 +82,7 @@ void on_read(const void* address, std::size_t bytes) {
     const std::string which = region == &dynamic_shared
                                   ? "byte " + std::to_string(at) + " of dynamic shared memory"
                                   : "static shared memory";
-    // Not thrown: the compiler takes these calls for ones that throw nothing.
+    // Not thrown: the compiler assumes that these calls do not throw.
     record_error("reads " + std::to_string(bytes) + " bytes that no thread has written, " + which);
   }
 }
@@ -94,7 +94,7 @@ void begin_block(const std::byte* dynamic, std::size_t bytes) {
   ::dl_iterate_phdr(find_segment, &segment);
   static_shared.reset(segment.begin, segment.bytes);
   dynamic_shared.reset(dynamic, bytes);
-  // These lie there too, and are the emulator's to write.
+  // These are there too, written by the emulator.
   static_shared.write(&threadIdx, sizeof threadIdx);
   static_shared.write(&blockIdx, sizeof blockIdx);
   static_shared.write(&blockDim, sizeof blockDim);
@@ -139,8 +139,7 @@ PRENORM_ON_ACCESS(8)
 PRENORM_ON_ACCESS(16)
 #undef PRENORM_ON_ACCESS
 
-// Atomic operations: as they would be, and seen. One that kernels come to use and that is not here
-// is an error when they are linked.
+// Atomic operations: checked, then done. One that is missing here is a link error.
 #define PRENORM_ATOMIC(bits)                                                                     \
   using integer##bits = std::uint##bits##_t;                                                     \
   integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {              \

@@ -1,6 +1,6 @@
-// CUDA's words for the host compiler: what a kernel's source may say, so that it compiles unchanged
-// as C++ and runs on the CPU (emulator.hpp). Few of CUDA's are there; a word that is missing is a
-// compile error, never another meaning.
+// CUDA's language for the host compiler, so that a kernel's source compiles unchanged as C++ and
+// runs on the CPU (emulator.hpp). Only a part of CUDA is here; what is missing is a compile error,
+// and nothing has another meaning.
 #pragma once
 
 #include "emulator.hpp"
@@ -18,7 +18,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __grid_constant__
-// A block runs on one thread of the machine, so what is the block's own is that thread's own.
+// A block runs on one thread of the machine, so block-local is thread-local.
 #define __shared__ static thread_local
 
 struct alignas(8) float2 {
@@ -46,7 +46,7 @@ inline constexpr int warpSize = 32;
 // --- barriers ------------------------------------------------------------------------------------
 
 inline void __syncthreads() { prenorm::emulator::barrier(false); }
-/// How many threads of the block gave a predicate that is not 0.
+/// How many threads of the block gave a nonzero predicate.
 inline int __syncthreads_count(int predicate) {
   return prenorm::emulator::barrier(predicate != 0).count;
 }
@@ -117,7 +117,7 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
   return prenorm::emulator::take("__shfl_up_sync", mask, value, before ? lane : source);
 }
 
-// --- atomics: blocks run side by side, so these are real ones ------------------------------------
+// --- atomics: blocks run in parallel, so these are real ones ------------------------------------
 
 template <class T>
 T atomicAdd(T* address, std::type_identity_t<T> value) {
@@ -163,7 +163,7 @@ template <std::integral T>
 T max(T a, T b) {
   return a < b ? b : a;
 }
-/// The place of the lowest bit that is set, from 1 on; 0 where none is.
+/// The position of the lowest set bit, from 1 on; 0 if there is none.
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 /// a - b, rounded up.
 inline float __fsub_ru(float a, float b) {

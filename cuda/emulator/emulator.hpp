@@ -1,11 +1,12 @@
 // Runs CUDA kernels on the CPU. A CUDA thread is a fiber; the threads of a block take turns on one
 // thread of the machine, and blocks are spread over its cores. Turns change only where threads wait
-// for each other, so a kernel without barriers runs as fast as the loop that it stands for.
+// for each other, so a kernel without barriers is as fast as a loop over its threads.
 //
-// What a device hides is an error here, which names kernel, block and thread: a barrier that not
-// all threads reach, a shuffle from a lane that takes no part. Builds with sanitizers, and the
-// checker (checker.hpp), find the rest: accesses out of bounds (AddressSanitizer), races between
-// barriers (ThreadSanitizer), reads of shared memory that nothing wrote (the checker).
+// What is undefined on a device is an error here that names kernel, block and thread: a barrier
+// that not all threads reach, a shuffle from a lane that does not take part. Builds with
+// sanitizers, and the checker (checker.hpp), find the rest: accesses out of bounds
+// (AddressSanitizer), races between barriers (ThreadSanitizer), reads of shared memory that nothing
+// wrote (the checker).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ extern constinit thread_local dim3 blockDim, gridDim;
 
 namespace prenorm::emulator {
 
-/// A kernel did what no kernel may. The message begins with kernel, block and thread.
+/// A kernel did something undefined. The message begins with kernel, block and thread.
 struct KernelError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -43,39 +44,40 @@ struct Launch {
 
 /// Runs body once for each thread of each block, and returns when all are done.
 ///
-/// Throws KernelError, std::invalid_argument for a launch that no device takes, and what body
+/// Throws KernelError, std::invalid_argument for a launch that every device refuses, and what body
 /// throws.
 void run(const Launch& launch, const std::function<void()>& body);
 
-/// Called with each launch before it runs, where it is set: for tests that ask what is launched.
+/// If set, called with each launch before it runs: for tests of what is launched.
 extern void (*observe_launch)(const Launch& launch);
 
 /// The block's dynamic shared memory, of Launch::shared_bytes, aligned to 16 bytes.
 std::byte* dynamic_shared_memory();
 
-/// Waits for all threads of the block; what their predicates came to.
+/// Waits for all threads of the block; counts their predicates.
 struct Votes {
   int count;    // of threads whose predicate is true
   int threads;  // of the block
 };
 Votes barrier(bool predicate);
 
-/// Waits for the lanes of the mask; the lanes whose predicate is true. `word` is for messages.
+/// Waits for the lanes of the mask; returns the lanes whose predicate is true. `word` is the
+/// operation's name, for messages.
 unsigned vote(const char* word, unsigned mask, bool predicate);
 
-/// Waits for the lanes of the mask; the bits that lane `source` gave.
+/// Waits for the lanes of the mask; returns the bits that lane `source` gave.
 std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source);
 
-/// Waits for all lanes of the warp. The last to come calls `combine` with what the lanes gave, in
-/// their order; it must be in code that no sanitizer watches (warp_matrix.cpp). Unlike a shuffle
-/// this brings nothing into order that lanes did to memory.
+/// Waits for all lanes of the warp. The last to arrive calls `combine` with the operands of the
+/// lanes, in their order; it must be in code that no sanitizer watches (warp_matrix.cpp). Unlike a
+/// shuffle this does not synchronize what lanes did to memory.
 using Combine = void (*)(void* const* operands);
 void collective(const char* word, void* operand, Combine combine);
 
-/// A copy of up to 16 bytes to shared memory, the rest of which becomes 0. It is kept for its
-/// thread to make when it waits: a thread begins copies, commits those begun since the last time as
-/// a group, and takes back with next_copy, until that is false, those of all but the newest groups.
-/// One that returns with copies not made is an error.
+/// A copy of up to 16 bytes to shared memory; the rest of the 16 becomes 0. The copy is made when
+/// its thread waits: a thread begins copies, commits those since the last commit as a group, and
+/// when it waits takes back, by next_copy until that is false, those of all but the newest groups.
+/// A thread that returns with pending copies is an error.
 struct AsyncCopy {
   using Bytes = unsigned __attribute__((vector_size(16), may_alias));  // which go in one access
   Bytes* to;
@@ -90,12 +92,12 @@ bool next_copy(int groups_left, AsyncCopy* copy);
 int lane();
 unsigned running_lanes();
 
-/// For what is found where nothing may be thrown: the launch fails with this once the running
-/// thread waits or returns.
+/// For errors found where nothing may be thrown: the launch fails with this once the running thread
+/// waits or returns.
 void record_error(const std::string& what);
 
-/// "kernel rmsnorm v2, block (0, 0, 0), thread (3, 0, 0)"; empty where no kernel runs. Safe to call
-/// when the process is about to die.
+/// "kernel rmsnorm v2, block (0, 0, 0), thread (3, 0, 0)"; empty if no kernel runs. Safe to call
+/// while the process dies.
 std::string where();
 
 }  // namespace prenorm::emulator

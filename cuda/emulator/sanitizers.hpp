@@ -1,8 +1,8 @@
-// What AddressSanitizer and ThreadSanitizer must be told of fibers; nothing in other builds.
+// What AddressSanitizer and ThreadSanitizer must be told about fibers; nothing in other builds.
 //
-// To ThreadSanitizer every CUDA thread is a thread of its own that no switch synchronizes with
-// another: only barriers and warp operations do, which release and acquire. So it sees the races
-// that a device could have, although here the threads take turns.
+// To ThreadSanitizer every CUDA thread is a separate thread. A switch of fibers synchronizes
+// nothing; only barriers and warp operations do, which release and acquire. So it finds the races
+// that a device could have, although the threads take turns here.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 #endif
 
 #if defined(PRENORM_EMULATOR_TSAN)
-// The emulator itself is compiled without instrumentation; these are in ThreadSanitizer's library.
+// The emulator is compiled without instrumentation; these are in ThreadSanitizer's library.
 extern "C" {
 void* __tsan_create_fiber(unsigned flags);
 void* __tsan_get_current_fiber();
@@ -30,7 +30,7 @@ void __tsan_release(void* address);
 
 namespace prenorm::emulator {
 
-/// ThreadSanitizer's idea of a CUDA thread.
+/// A CUDA thread as ThreadSanitizer sees it.
 class RaceFiber {
  public:
 #if defined(PRENORM_EMULATOR_TSAN)
@@ -45,7 +45,7 @@ class RaceFiber {
   static constexpr bool used = true;
 
  private:
-  void* fiber_ = nullptr;  // kept for the next block: there may be few thousand of them
+  void* fiber_ = nullptr;  // kept for the next block: there can only be a few thousand
 #else
   void name(const char*) {}
   void remember_this() {}
@@ -56,8 +56,8 @@ class RaceFiber {
 #endif
 };
 
-/// Has every sanitizer in the process call a function before it ends the process. Each has a list
-/// of its own: AddressSanitizer and UndefinedBehaviorSanitizer together are two libraries.
+/// Has every sanitizer in the process call a function before it ends the process. AddressSanitizer
+/// and UndefinedBehaviorSanitizer together are two libraries, each with its own callback.
 inline void say_at_death(void (*say)()) {
 #if defined(PRENORM_EMULATOR_SANITIZED)
   std::vector<std::string> libraries;

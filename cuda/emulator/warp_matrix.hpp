@@ -1,9 +1,8 @@
-// What feeds tensor cores, and what they compute, as mma.cuh has it for kernels: ldmatrix, mma.sync
-// and cp.async for the warps of the emulator.
+// Tensor cores and their loads in the emulator, as mma.cuh offers them to kernels: ldmatrix,
+// mma.sync and cp.async.
 //
-// Memory is read and written here, by the thread that does it on a device, so that sanitizers and
-// the checker see it. What goes from lane to lane is in warp_matrix.cpp, which none of them
-// watches.
+// Memory is read and written here, by the thread that does so on a device, so that sanitizers and
+// the checker see it. Exchanges between lanes are in warp_matrix.cpp, which none of them watches.
 #pragma once
 
 #include "emulator.hpp"
@@ -37,8 +36,8 @@ inline void ldmatrix(unsigned (&registers)[4], const void* row, bool transposed)
 void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], float16);
 void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], bfloat16);
 
-/// cp.async.cg.shared.global, 16 bytes of which `bytes` are read. What was there is no more at
-/// once, what comes is there when the thread has waited: in between it is NaN, and counts as
+/// cp.async.cg.shared.global, 16 bytes of which `bytes` are read. The old content is lost at once,
+/// the new one is there when the thread has waited: in between the bytes are NaN, and count as
 /// unwritten.
 inline void cp_async(void* to, const void* from, unsigned bytes) {
   require_aligned(to, "where a cp.async writes");

@@ -1,0 +1,256 @@
+// The threads of a block: their turns, their barriers, and the error when none can go on.
+#include "block.hpp"
+
+#include "checker.hpp"
+
+#include <algorithm>
+#include <boost/context/preallocated.hpp>
+#include <new>
+
+constinit thread_local uint3 threadIdx{}, blockIdx{};
+constinit thread_local dim3 blockDim{}, gridDim{};
+
+namespace prenorm::emulator {
+
+constinit thread_local Block* current_block = nullptr;
+
+void Block::prepare(const Launch& launch, uint3 index) {
+  launch_ = &launch;
+  blockIdx = index;
+  blockDim = launch.block;
+  gridDim = launch.grid;
+  const dim3 shape = launch.block;
+  if (shape.x != shape_.x || shape.y != shape_.y || shape.z != shape_.z) {
+    shape_ = shape;
+    size_ = std::size_t{shape.x} * shape.y * shape.z;
+    for (unsigned i = 0; i < size_; ++i) {
+      threads_[i].index = {i % shape.x, i / shape.x % shape.y, i / shape.x / shape.y};
+    }
+  }
+  warps_.assign((size_ + warp_size - 1) / warp_size, Warp{});
+  for (std::size_t i = 0; i < size_; ++i) {
+    threads_[i].state = State::fresh;
+    threads_[i].copies.clear();
+    threads_[i].copies_made = 0;
+    threads_[i].groups = 0;
+    warps_[i / warp_size].running |= 1u << i % warp_size;
+    if constexpr (RaceFiber::used) {
+      // ThreadSanitizer keeps 63 characters.
+      const std::string name = "thread " + to_text(threads_[i].index) + ", block " +
+                               to_text(blockIdx) + ", kernel " + launch.kernel;
+      threads_[i].race.name(name.c_str());
+    }
+  }
+  fresh_ = returned_ = at_barrier_ = 0;
+  votes_ = 0;
+  ready_.resize(size_);
+  ready_first_ = ready_count_ = 0;
+  abandoned_ = false;
+  failure_ = nullptr;
+  if (!shared_ || shared_bytes_ != launch.shared_bytes) {
+    shared_bytes_ = launch.shared_bytes;
+    const std::size_t bytes = std::max<std::size_t>(16, shared_bytes_);
+    void* memory = nullptr;
+    if (::posix_memalign(&memory, 256, bytes) != 0) throw std::bad_alloc();
+    shared_.reset(static_cast<std::byte*>(memory));
+  }
+  checker::begin_block(shared_.get(), shared_bytes_);
+}
+
+void Block::run(const Launch& launch, uint3 index, const std::function<void()>& body) {
+  prepare(launch, index);
+  current_block = this;
+  scheduler_race_.remember_this();
+  RaceFiber::release(&begin_);
+  try {
+    turns(body);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  abandoned_ = true;
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (threads_[i].context) give_turn(i);
+  }
+  RaceFiber::acquire(&end_);
+  current_block = nullptr;
+  checker::end_block();
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+/// The scheduler: starts threads, and gives turns until all have returned. Waiting threads pass
+/// their turn on directly as long as one is ready, so it seldom runs.
+void Block::turns(const std::function<void()>& body) {
+  while (returned_ < size_ && !failure_) {
+    if (ready_count_ > 0) {
+      give_turn(next_ready());
+    } else if (fresh_ < size_) {
+      Stacks& stacks = RaceFiber::used ? threads_[fresh_].own_stacks : stacks_;
+      const stack_context stack = stacks.allocate();
+      const Stack extent{static_cast<std::byte*>(stack.sp) - stack.size, stack.size};
+      leaving_ = &scheduler_;
+      go_to(fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
+                  StackReturn{&stacks},
+                  [this, &body](fiber&& left) {
+                    arrive_on_stack(nullptr, &scheduler_stack_);
+                    *leaving_ = std::move(left);
+                    return run_fresh_threads(body);
+                  }),
+            extent);
+      scheduler_race_.enter();
+    } else {
+      report_stuck();
+    }
+  }
+}
+
+std::size_t Block::next_ready() {
+  const std::size_t thread = ready_[ready_first_];
+  if (++ready_first_ == size_) ready_first_ = 0;
+  --ready_count_;
+  return thread;
+}
+
+/// Called by the scheduler: resumes a thread that has waited.
+void Block::give_turn(std::size_t thread) {
+  leaving_ = &scheduler_;
+  become(thread);
+  go_to(std::move(threads_[thread].context), threads_[thread].stack);
+  scheduler_race_.enter();
+}
+
+/// Switches to another context; returns when some context switches back.
+void Block::go_to(fiber&& context, const Stack& stack) {
+  running_stack_ = stack;
+  void* kept = nullptr;
+  leave_stack(&kept, stack);
+  fiber left = std::move(context).resume();
+  arrive_on_stack(kept, nullptr);
+  if (left) *leaving_ = std::move(left);  // one that has ended leaves nothing
+}
+
+void Block::become(std::size_t thread) {
+  current_ = thread;
+  threadIdx = threads_[thread].index;
+  threads_[thread].state = State::running;
+  threads_[thread].race.enter();
+}
+
+/// A fiber runs one thread after the other as long as none of them waits.
+fiber Block::run_fresh_threads(const std::function<void()>& body) {
+  do {
+    run_to_its_end(fresh_++, body);
+    RaceFiber::release(&end_);
+  } while (fresh_ < size_ && !failure_ && !RaceFiber::used);
+  leave_stack(nullptr, scheduler_stack_);
+  return std::move(scheduler_);
+}
+
+void Block::run_to_its_end(std::size_t thread, const std::function<void()>& body) {
+  become(thread);
+  RaceFiber::acquire(&begin_);
+  try {
+    body();
+    check_copies();
+  } catch (const Abandoned&) {
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  if (failure_) return;
+  threads_[thread].state = State::returned;
+  ++returned_;
+  Warp& warp = warps_[thread / warp_size];
+  warp.running &= ~(1u << thread % warp_size);
+  try {
+    // Others of its warp may have waited only for this thread.
+    for (unsigned lanes = warp.waiting; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::size_t>(__builtin_ctz(lanes));
+      const Thread& waiting = threads_[thread / warp_size * warp_size + lane];
+      if (waiting.state == State::in_warp) complete_warp_operation(thread / warp_size, waiting);
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+/// Lets others have their turns until this thread is ready again.
+void Block::wait() {
+  Thread& self = threads_[current_];
+  self.stack = running_stack_;
+  leaving_ = &self.context;
+  if (ready_count_ > 0 && !failure_) {
+    Thread& next = threads_[next_ready()];
+    become(static_cast<std::size_t>(&next - threads_.data()));
+    go_to(std::move(next.context), next.stack);
+  } else {
+    go_to(std::move(scheduler_), scheduler_stack_);
+  }
+  if (abandoned_) throw Abandoned();
+}
+
+Votes Block::barrier(bool predicate) {
+  Thread& self = threads_[current_];
+  self.state = State::at_barrier;
+  votes_ += predicate ? 1 : 0;
+  if (++at_barrier_ == size_) {
+    const auto each = [this](auto visit) {
+      for (std::size_t i = 0; i < size_; ++i) visit(i);
+    };
+    synchronize(each, &barrier_);
+    each([this](std::size_t i) {
+      threads_[i].bits = votes_;
+      make_ready(i);
+    });
+    votes_ = 0;
+    at_barrier_ = 0;
+  } else {
+    wait();
+  }
+  return {static_cast<int>(self.bits), static_cast<int>(size_)};
+}
+
+/// The thread may go on. The one whose turn it is just continues.
+void Block::make_ready(std::size_t thread) {
+  const bool has_its_turn = thread == current_;
+  threads_[thread].state = has_its_turn ? State::running : State::ready;
+  if (has_its_turn) return;
+  ready_[(ready_first_ + ready_count_) % size_] = thread;
+  ++ready_count_;
+}
+
+std::string Block::what_it_does(const Thread& thread) const {
+  switch (thread.state) {
+    case State::returned: return "has returned";
+    case State::at_barrier: return "waits at __syncthreads";
+    case State::in_warp: return std::string("waits in ") + thread.word;
+    default: return "runs";
+  }
+}
+
+/// No thread can go on: reports who waits for whom.
+void Block::report_stuck() const {
+  const auto begin = threads_.begin(), end = begin + static_cast<std::ptrdiff_t>(size_);
+  const auto in_state = [](State state) {
+    return [state](const Thread& thread) { return thread.state == state; };
+  };
+  // A warp operation first: threads at a barrier may wait for those in it.
+  const auto stuck = std::find_if(begin, end, in_state(State::in_warp));
+  if (stuck != end) {
+    const auto i = static_cast<std::size_t>(stuck - begin);
+    const std::size_t first = i / warp_size * warp_size;
+    for (std::size_t other = first; other < std::min(size_, first + warp_size); ++other) {
+      const Thread& absent = threads_[other];
+      const bool named = (stuck->mask >> (other - first) & 1u) != 0;
+      if (!named || (absent.state == State::in_warp && absent.mask == stuck->mask)) continue;
+      fail(i, std::string(stuck->word) + " names lane " + std::to_string(other - first) +
+                  ", which never takes part: it " + what_it_does(absent));
+    }
+  }
+  const auto waiting = std::find_if(begin, end, in_state(State::at_barrier));
+  const auto absent = std::find_if_not(begin, end, in_state(State::at_barrier));
+  fail(static_cast<std::size_t>((waiting == end ? begin : waiting) - begin),
+       "__syncthreads is reached by " + std::to_string(at_barrier_) + " of " +
+           std::to_string(size_) + " threads: thread " + to_text(absent->index) + " " +
+           what_it_does(*absent));
+}
+
+}  // namespace prenorm::emulator

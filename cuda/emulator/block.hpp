@@ -1,0 +1,194 @@
+// A block of a kernel and its threads, as the emulator runs them: block.cpp has the turns and the
+// barriers, warp.cpp the operations of warps and the asynchronous copies, launch.cpp the launches.
+#pragma once
+
+#include "emulator.hpp"
+#include "sanitizers.hpp"
+
+#include <boost/context/fiber.hpp>
+#include <boost/context/protected_fixedsize_stack.hpp>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace prenorm::emulator {
+
+using boost::context::fiber;
+using boost::context::stack_context;
+
+// AddressSanitizer's frames are several times larger.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t stack_bytes = 512 << 10;
+#else
+constexpr std::size_t stack_bytes = 128 << 10;
+#endif
+constexpr int warp_size = 32;
+constexpr unsigned most_threads = 1024;
+
+/// Stacks with a guard page below, kept for the next fiber: mapping one takes longer than running a
+/// block.
+class Stacks {
+ public:
+  /// Reserved now: memory that one CUDA thread allocates and another frees looks like a race.
+  Stacks() { free_.reserve(1); }
+  Stacks(const Stacks&) = delete;
+  Stacks& operator=(const Stacks&) = delete;
+  stack_context allocate() {
+    if (free_.empty()) return boost::context::protected_fixedsize_stack(stack_bytes).allocate();
+    const stack_context stack = free_.back();
+    free_.pop_back();
+    return stack;
+  }
+  void deallocate(stack_context& stack) { free_.push_back(stack); }
+  ~Stacks() {
+    for (stack_context& stack : free_) {
+      boost::context::protected_fixedsize_stack(stack_bytes).deallocate(stack);
+    }
+  }
+
+ private:
+  std::vector<stack_context> free_;
+};
+
+/// Where a fiber returns its stack.
+struct StackReturn {
+  Stacks* stacks;
+  void deallocate(stack_context& stack) { stacks->deallocate(stack); }
+};
+
+/// Thrown in waiting threads when their block has failed, so that their objects are destroyed.
+struct Abandoned {};
+
+/// "(3, 0, 0)", for messages.
+std::string to_text(const auto& v) {
+  return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+}
+
+enum class State { fresh, ready, running, at_barrier, in_warp, returned };
+
+/// One CUDA thread.
+struct Thread {
+  uint3 index{};
+  State state = State::fresh;
+  fiber context;  // while it waits
+  Stack stack;    // of that
+  RaceFiber race;
+  Stacks own_stacks;  // for ThreadSanitizer: a stack shared by threads would be a race
+  // The warp operation that it waits in.
+  const char* word = "";
+  unsigned mask = 0;
+  int source = 0;
+  std::uint64_t bits = 0;  // its operand, then its result
+  Combine combine = nullptr;
+  void* operand = nullptr;
+  // Copies that it has begun, in order; the first of those not yet made; groups it has committed.
+  std::vector<std::pair<AsyncCopy, int>> copies;  // with their groups
+  std::size_t copies_made = 0;
+  int groups = 0;
+};
+
+struct Warp {
+  unsigned waiting = 0;  // lanes in a warp operation
+  unsigned running = 0;  // lanes that have not returned
+};
+
+/// Runs the blocks of a launch, one after the other, on one thread of the machine.
+class Block {
+ public:
+  void run(const Launch& launch, uint3 index, const std::function<void()>& body);
+
+  // Called by the running thread.
+  Votes barrier(bool predicate);
+  std::uint64_t warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source);
+  void collective(const char* word, void* operand, Combine combine);
+  void begin_copy(const AsyncCopy& copy);
+  void commit_copies() { ++threads_[current_].groups; }
+  bool next_copy(int groups_left, AsyncCopy* copy);
+  int lane() const { return static_cast<int>(current_ % warp_size); }
+  unsigned running_lanes() const { return warps_[current_ / warp_size].running; }
+  std::byte* shared() const { return shared_.get(); }
+  std::string where() const { return where(current_); }
+  void record(const std::string& what) {
+    if (!failure_) failure_ = std::make_exception_ptr(KernelError(where() + ": " + what));
+  }
+
+ private:
+  std::string where(std::size_t thread) const {
+    return "kernel " + std::string(launch_->kernel) + ", block " + to_text(blockIdx) + ", thread " +
+           to_text(threads_[thread].index);
+  }
+  [[noreturn]] void fail(std::size_t thread, const std::string& what) const {
+    throw KernelError(where(thread) + ": " + what);
+  }
+
+  void prepare(const Launch& launch, uint3 index);
+  void turns(const std::function<void()>& body);
+  fiber run_fresh_threads(const std::function<void()>& body);
+  void run_to_its_end(std::size_t thread, const std::function<void()>& body);
+  void become(std::size_t thread);
+  std::size_t next_ready();
+  void give_turn(std::size_t thread);
+  void go_to(fiber&& context, const Stack& stack);
+  void wait();
+  void make_ready(std::size_t thread);
+  void synchronize(auto each, void* at);
+  void complete_warp_operation(std::size_t warp, const Thread& example);
+  void check_operation(std::size_t thread, unsigned lanes) const;
+  void enter_warp_operation(const char* word, unsigned mask);
+  void check_copies() const;
+  [[noreturn]] void report_stuck() const;
+  std::string what_it_does(const Thread& thread) const;
+
+  const Launch* launch_ = nullptr;
+  std::vector<Thread> threads_ = std::vector<Thread>(most_threads);
+  std::vector<Warp> warps_;
+  dim3 shape_{0, 0, 0};      // of the block that threads_ are numbered for
+  std::size_t size_ = 0;     // threads of a block
+  std::size_t current_ = 0;  // the thread whose turn it is
+  std::size_t fresh_ = 0;    // the first thread that has not begun
+  std::size_t returned_ = 0;
+  // A ring buffer of the threads that may go on. It does not grow while threads run, as freed
+  // memory would look like a race.
+  std::vector<std::size_t> ready_;
+  std::size_t ready_first_ = 0, ready_count_ = 0;
+  std::size_t at_barrier_ = 0;
+  unsigned votes_ = 0;
+  char begin_ = 0, barrier_ = 0, end_ = 0;  // their addresses for ThreadSanitizer
+
+  Stacks stacks_;
+  fiber scheduler_;  // while a thread runs
+  RaceFiber scheduler_race_;
+  Stack scheduler_stack_, running_stack_;
+  fiber* leaving_ = nullptr;  // where the context that is left is stored
+  bool abandoned_ = false;
+  std::exception_ptr failure_;
+
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> shared_;  // of exactly the size asked for, so that a step beyond
+  std::size_t shared_bytes_ = 0;             // it is one that AddressSanitizer sees
+};
+
+/// Tells ThreadSanitizer that all of these threads now see what any of them did before. Called when
+/// the last has arrived and none has gone on: a thread that runs ahead must not seem synchronized
+/// with those that have not arrived.
+void Block::synchronize(auto each, void* at) {
+  if constexpr (!RaceFiber::used) return;
+  each([&](std::size_t i) {
+    threads_[i].race.enter();
+    RaceFiber::release(at);
+  });
+  each([&](std::size_t i) {
+    threads_[i].race.enter();
+    RaceFiber::acquire(at);
+  });
+  threads_[current_].race.enter();
+}
+
+/// The block that this thread of the machine runs; null outside of a launch.
+extern constinit thread_local Block* current_block;
+
+}  // namespace prenorm::emulator

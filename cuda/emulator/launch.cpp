@@ -1,0 +1,168 @@
+// Launches: blocks are spread over the cores. And what emulator.hpp offers to the running thread.
+#include "block.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+namespace prenorm::emulator {
+namespace {
+
+// As on sm_86 and sm_89, the smallest of our targets; sm_80 has 163 KiB, sm_90 227.
+constexpr std::size_t most_shared_bytes = 99 << 10;
+
+Block& running_block(const char* word) {
+  if (current_block == nullptr) throw KernelError(std::string(word) + " outside of a kernel");
+  return *current_block;
+}
+
+/// Block objects, kept from launch to launch with their stacks.
+class Pool {
+ public:
+  std::unique_ptr<Block> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<Block>();
+    std::unique_ptr<Block> taken = std::move(free_.back());
+    free_.pop_back();
+    return taken;
+  }
+  void give_back(std::unique_ptr<Block> taken) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(taken));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Block>> free_;
+};
+
+Pool& pool() {
+  static Pool one;
+  return one;
+}
+
+/// Cores to use: as many as OpenMP would, so that one setting serves the reference and the
+/// emulator.
+unsigned cores() {
+  if (const char* text = std::getenv("OMP_NUM_THREADS")) {
+    const int wanted = std::atoi(text);
+    if (wanted > 0) return static_cast<unsigned>(wanted);
+  }
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// Called by a sanitizer before it ends the process.
+void print_where() {
+  if (current_block == nullptr) return;
+  const std::string text = "prenorm: in " + where() + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
+void check(const Launch& launch) {
+  const auto refuse = [&launch](const std::string& why) {
+    throw std::invalid_argument("kernel " + std::string(launch.kernel) + ": " + why);
+  };
+  const dim3 b = launch.block, g = launch.grid;
+  const std::uint64_t threads = std::uint64_t{b.x} * b.y * b.z;
+  if (threads == 0 || threads > most_threads || b.z > 64) {
+    refuse("a block of " + to_text(b) + " threads; there may be 1024, 64 of them along z");
+  }
+  if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535) {
+    refuse("a grid of " + to_text(g) + " blocks; there may be (2147483647, 65535, 65535)");
+  }
+  if (launch.shared_bytes > most_shared_bytes) {
+    refuse(std::to_string(launch.shared_bytes) + " bytes of shared memory; there are " +
+           std::to_string(most_shared_bytes));
+  }
+}
+
+}  // namespace
+
+void (*observe_launch)(const Launch& launch) = nullptr;
+
+void run(const Launch& launch, const std::function<void()>& body) {
+  if (current_block != nullptr) {
+    throw KernelError(where() + ": launches kernel " + launch.kernel +
+                      ", which no kernel may here");
+  }
+  check(launch);
+  if (observe_launch != nullptr) observe_launch(launch);
+  say_at_death(&print_where);
+  const dim3 grid = launch.grid;
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const std::uint64_t threads = blocks * launch.block.x * launch.block.y * launch.block.z;
+  std::atomic<std::uint64_t> next = 0;
+  std::mutex failed;
+  std::exception_ptr failure;  // of the first block that fails
+  std::uint64_t failing = blocks;
+
+  const auto work = [&](Block& runner, std::uint64_t share, std::uint64_t shares) {
+    // With ThreadSanitizer blocks are dealt out, so that neighbours never run one after the other
+    // on one thread, which would make them ordered.
+    auto take = [&, i = share]() mutable {
+      return RaceFiber::used && next < blocks ? std::exchange(i, i + shares) : next++;
+    };
+    for (std::uint64_t i = take(); i < blocks; i = take()) {
+      const uint3 index{static_cast<unsigned>(i % grid.x),
+                        static_cast<unsigned>(i / grid.x % grid.y),
+                        static_cast<unsigned>(i / grid.x / grid.y)};
+      try {
+        runner.run(launch, index, body);
+      } catch (...) {
+        next = blocks;
+        const std::lock_guard lock(failed);
+        if (i < failing) failure = std::current_exception();
+        failing = std::min(failing, i);
+      }
+    }
+  };
+
+  constexpr std::uint64_t worth_a_thread = 1u << 12;
+  // Three with ThreadSanitizer: blocks that are a power of two apart are then on different threads.
+  const std::uint64_t shares =
+      RaceFiber::used ? std::min<std::uint64_t>(3, blocks)
+                      : std::min<std::uint64_t>({cores(), blocks, threads / worth_a_thread + 1});
+  std::vector<std::unique_ptr<Block>> runners;
+  for (std::uint64_t i = 0; i < shares; ++i) runners.push_back(pool().take());
+  {
+    std::vector<std::jthread> others;
+    for (std::uint64_t i = 1; i < shares; ++i) {
+      others.emplace_back([&, i] { work(*runners[i], i, shares); });
+    }
+    work(*runners[0], 0, shares);
+  }
+  for (auto& runner : runners) pool().give_back(std::move(runner));
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::byte* dynamic_shared_memory() { return running_block("dynamic shared memory").shared(); }
+
+Votes barrier(bool predicate) { return running_block("__syncthreads").barrier(predicate); }
+
+unsigned vote(const char* word, unsigned mask, bool predicate) {
+  const std::uint64_t bits = predicate ? 1 : 0;
+  return static_cast<unsigned>(running_block(word).warp_operation(word, mask, bits, -1));
+}
+
+std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source) {
+  return running_block(word).warp_operation(word, mask, bits, source);
+}
+
+void collective(const char* word, void* operand, Combine combine) {
+  running_block(word).collective(word, operand, combine);
+}
+
+void begin_copy(const AsyncCopy& copy) { running_block("cp.async").begin_copy(copy); }
+void commit_copies() { running_block("cp.async.commit_group").commit_copies(); }
+bool next_copy(int groups_left, AsyncCopy* copy) {
+  return running_block("cp.async.wait_group").next_copy(groups_left, copy);
+}
+
+int lane() { return running_block("lane").lane(); }
+unsigned running_lanes() { return running_block("__activemask").running_lanes(); }
+void record_error(const std::string& what) { running_block("an error").record(what); }
+std::string where() { return current_block == nullptr ? "" : current_block->where(); }
+
+}  // namespace prenorm::emulator

@@ -1,0 +1,130 @@
+// Operations of warps, and the asynchronous copies of threads.
+#include "block.hpp"
+
+#include "checker.hpp"
+
+#include <string_view>
+
+namespace prenorm::emulator {
+
+std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64_t bits,
+                                    int source) {
+  Thread& self = threads_[current_];
+  self.bits = bits;
+  self.source = source;
+  self.combine = nullptr;
+  enter_warp_operation(word, mask);
+  return self.bits;
+}
+
+void Block::collective(const char* word, void* operand, Combine combine) {
+  Thread& self = threads_[current_];
+  self.operand = operand;
+  self.combine = combine;
+  enter_warp_operation(word, 0xffffffffu);
+}
+
+void Block::enter_warp_operation(const char* word, unsigned mask) {
+  Thread& self = threads_[current_];
+  const unsigned own = 1u << lane();
+  if ((mask & own) == 0) {
+    fail(current_, std::string(word) + ": the thread is lane " + std::to_string(lane()) +
+                       ", which its mask leaves out");
+  }
+  self.word = word;
+  self.mask = mask;
+  self.state = State::in_warp;
+  warps_[current_ / warp_size].waiting |= own;
+  complete_warp_operation(current_ / warp_size, self);
+  if (self.state == State::in_warp) wait();
+}
+
+/// Completes the operation that `example` waits in, if all lanes that it needs have arrived.
+void Block::complete_warp_operation(std::size_t warp_index, const Thread& example) {
+  Warp& warp = warps_[warp_index];
+  const unsigned lanes = example.mask & warp.running;  // a returned lane is not waited for
+  if ((warp.waiting & lanes) != lanes) return;
+  const std::size_t first = warp_index * warp_size;
+  const auto each = [lanes, first](auto visit) {
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+      visit(first + static_cast<std::size_t>(__builtin_ctz(rest)));
+    }
+  };
+  bool together = true;
+  each([&](std::size_t i) { together = together && threads_[i].mask == example.mask; });
+  if (!together) return;  // another group of lanes, which may still arrive
+  const char* word = example.word;
+  each([&](std::size_t i) {
+    if (threads_[i].word != word && std::string_view(threads_[i].word) != word) {
+      fail(i, std::string(threads_[i].word) + " meets " + word + " of another lane of its mask");
+    }
+    check_operation(i, lanes);
+  });
+  if (example.combine != nullptr) {
+    void* operands[warp_size] = {};
+    each([&](std::size_t i) { operands[i % warp_size] = threads_[i].operand; });
+    example.combine(operands);
+    each([this](std::size_t i) { make_ready(i); });
+    warp.waiting &= ~lanes;
+    return;
+  }
+  // Diverged groups of a warp have different lowest lanes.
+  synchronize(each, &threads_[first + static_cast<std::size_t>(__builtin_ctz(lanes))]);
+  unsigned votes = 0;
+  std::uint64_t given[warp_size];
+  each([&](std::size_t i) {
+    given[i % warp_size] = threads_[i].bits;
+    if (threads_[i].bits != 0) votes |= 1u << i % warp_size;
+  });
+  each([&](std::size_t i) {
+    Thread& thread = threads_[i];
+    thread.bits = thread.source < 0 ? votes : given[thread.source];
+    make_ready(i);
+  });
+  warp.waiting &= ~lanes;
+}
+
+/// A lane that does not take part has no value to give.
+void Block::check_operation(std::size_t i, unsigned lanes) const {
+  const Thread& thread = threads_[i];
+  int source = thread.source;
+  if (thread.combine != nullptr) source = ~lanes == 0 ? -1 : __builtin_ctz(~lanes);
+  if (source < 0 || (lanes >> source & 1u) != 0) return;
+  const std::size_t other = i / warp_size * warp_size + static_cast<std::size_t>(source);
+  std::string why = "is not in its mask";
+  if (other >= size_) why = "does not exist";
+  if (other < size_ && threads_[other].state == State::returned) why = "has returned";
+  fail(i, std::string(thread.word) + (thread.combine != nullptr ? " needs" : " reads") + " lane " +
+              std::to_string(source) + ", which " + why);
+}
+
+void Block::begin_copy(const AsyncCopy& copy) {
+  Thread& self = threads_[current_];
+  self.copies.emplace_back(copy, self.groups);
+  checker::forget(copy.to, sizeof(AsyncCopy::Bytes));
+}
+
+bool Block::next_copy(int groups_left, AsyncCopy* copy) {
+  Thread& self = threads_[current_];
+  if (self.copies_made == self.copies.size()) return false;
+  const auto& [next, group] = self.copies[self.copies_made];
+  if (group + groups_left >= self.groups) return false;
+  *copy = next;
+  if (++self.copies_made == self.copies.size()) {
+    self.copies.clear();
+    self.copies_made = 0;
+  }
+  return true;
+}
+
+/// Called by a thread that returns.
+void Block::check_copies() const {
+  const Thread& self = threads_[current_];
+  const std::size_t left = self.copies.size() - self.copies_made;
+  if (left > 0) {
+    fail(current_, "returns with " + std::to_string(left) +
+                       " copies by cp.async under way, for which it has not waited");
+  }
+}
+
+}  // namespace prenorm::emulator

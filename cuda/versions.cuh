@@ -1,0 +1,63 @@
+// Which version of each part a composed problem is made of: feed_forward.cu,
+// multihead_self_attention.cu and transformer_block.cu are written once, for a V of these.
+#pragma once
+
+#include "attention.cuh"
+#include "product.cuh"
+#include "rmsnorm.cuh"
+#include "rope.cuh"
+
+namespace prenorm::cuda {
+
+/// The first version of each part.
+struct V1 {
+  static constexpr bool step_by_step = true;  // a kernel for each step of the reference
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_v1(product, stream);
+  }
+  template <class T>
+  static void normalize(const Norm<T>& norm, Stream stream) {
+    norm_v1(norm, stream);
+  }
+  template <class T>
+  static void rotate(const RopeHeads<T>& heads, Stream stream) {
+    rope_heads_v1(heads, stream);
+  }
+  template <class T>
+  static void attend(const Attention<T>& attention, Stream stream) {
+    attention_v1(attention, stream);
+  }
+};
+
+/// The launched version of each part.
+struct Launched {
+  static constexpr bool step_by_step = false;
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_launched(product, stream);
+  }
+  template <class T>
+  static void normalize(const Norm<T>& norm, Stream stream) {
+    norm_launched(norm, stream);
+  }
+  template <class T>
+  static void rotate(const RopeHeads<T>& heads, Stream stream) {
+    rope_heads_launched(heads, stream);
+  }
+  template <class T>
+  static void attend(const Attention<T>& attention, Stream stream) {
+    attention_launched(attention, stream);
+  }
+};
+
+/// The launched version of each part, except that products are product_v2: a row has the same bits
+/// however many others there are.
+struct BatchInvariant : Launched {
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_v2(product, stream);
+  }
+};
+
+}  // namespace prenorm::cuda

@@ -1,0 +1,80 @@
+// What the tests of attention's kernels share: masks, and the results in double by a plain loop.
+#pragma once
+
+#include "attention.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace prenorm::cuda {
+
+/// A mask [masks, n, m]: attends(mask, query, key), called in the order of its entries.
+template <class Attends>
+std::unique_ptr<bool[]> make_mask(std::int64_t masks, std::int64_t n, std::int64_t m,
+                                  Attends attends) {
+  auto mask = std::make_unique<bool[]>(static_cast<std::size_t>(masks * n * m));
+  for (std::int64_t i = 0; i < masks * n * m; ++i) {
+    mask[static_cast<std::size_t>(i)] = attends(i / m / n, i / m % n, i % m);
+  }
+  return mask;
+}
+
+/// Row `query` of softmax(q kᵀ / sqrt(d_k)) v in double, for index b of the batch. Zeros where the
+/// query attends to no key.
+template <class T>
+std::vector<double> true_row(const Attention<T>& a, std::int64_t b, std::int64_t query) {
+  const T* const q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
+  const T* const k = a.k + a.batch.part(a.of_k, b);
+  const T* const v = a.v + a.batch.part(a.of_v, b);
+  std::vector<double> weight(static_cast<std::size_t>(a.m)), row(static_cast<std::size_t>(a.d_v));
+  double largest = -INFINITY, sum = 0;
+  for (std::int64_t j = 0; j < a.m; ++j) {
+    double score = 0;
+    for (std::int64_t c = 0; c < a.d_k; ++c) {
+      score += static_cast<double>(q[c]) * static_cast<double>(k[j * a.k_stride + c]);
+    }
+    const bool attends =
+        (!a.causal || j <= query) &&
+        (a.mask == nullptr || a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + j]);
+    score = attends ? score / std::sqrt(static_cast<double>(a.d_k)) : -INFINITY;
+    largest = std::max(largest, score);
+    weight[static_cast<std::size_t>(j)] = score;
+  }
+  if (largest == -INFINITY) return row;
+  for (double& w : weight) sum += w = std::exp(w - largest);
+  for (std::int64_t j = 0; j < a.m; ++j) {
+    const double share = weight[static_cast<std::size_t>(j)] / sum;
+    for (std::int64_t c = 0; c < a.d_v && share != 0; ++c) {
+      row[static_cast<std::size_t>(c)] += share * static_cast<double>(v[j * a.v_stride + c]);
+    }
+  }
+  return row;
+}
+
+/// The largest off(y, wanted) of all elements of y; infinite where one is NaN.
+template <class T, class Off>
+double largest_error(const Attention<T>& a, Off off) {
+  double largest = 0;
+  for (std::int64_t b = 0; b < a.batch.size; ++b) {
+    for (std::int64_t query = 0; query < a.n; ++query) {
+      const std::vector<double> wanted = true_row(a, b, query);
+      const T* const y = a.y + a.batch.part(a.of_y, b) + query * a.y_stride;
+      for (std::int64_t c = 0; c < a.d_v; ++c) {
+        const double here = off(static_cast<double>(y[c]), wanted[static_cast<std::size_t>(c)]);
+        largest = std::isnan(here) ? INFINITY : std::max(largest, here);
+      }
+    }
+  }
+  return largest;
+}
+
+/// The largest difference, in the same way.
+template <class T>
+double largest_error(const Attention<T>& a) {
+  return largest_error(a, [](double y, double wanted) { return std::abs(y - wanted); });
+}
+
+}  // namespace prenorm::cuda
