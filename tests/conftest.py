@@ -1,4 +1,4 @@
-"""What the tests of the built program share: where it is."""
+"""What all tests share: the built program, the `slow` mark, and a list of what was skipped."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def folder(variable):
 
 
 def small_cases(path, limit):
-    """The names of a fixture's cases that have at most so many elements in all."""
+    """The names of a fixture's cases that have at most `limit` elements in all."""
     with h5py.File(path) as file:
         return [name for name, case in file["cases"].items()
                 if sum(tensor.size for tensor in (*case["inputs"].values(),
@@ -45,3 +45,41 @@ def chromium(tmp_path_factory):
     opened.ask("Emulation.setFocusEmulationEnabled", enabled=True)  # else nothing has the focus
     yield opened
     opened.close()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: of the slow tier (tests/CMakeLists.txt)")
+
+
+def pytest_collection_modifyitems(items):
+    """A parametrized test without parameters is no test, where pytest would call it skipped."""
+    items[:] = [item for item in items
+                if not any("empty parameter set" in mark.kwargs.get("reason", "")
+                           for mark in item.iter_markers("skip"))]
+
+
+# A skipped test is a line `<test>: <reason>` in the file named by PRENORM_SKIPS, and a failure where
+# PRENORM_REQUIRE_ALL is set.
+
+
+def note_skip(report, name):
+    if not report.skipped:
+        return
+    reason = report.longrepr[2].removeprefix("Skipped: ")
+    if path := os.environ.get("PRENORM_SKIPS"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(f"{name}: {' '.join(reason.split())}\n")
+    if os.environ.get("PRENORM_REQUIRE_ALL"):
+        report.outcome, report.longrepr = "failed", f"skipped: {reason}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    note_skip(report, f"{item.path.stem}::{item.name}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    report = (yield).get_result()
+    note_skip(report, collector.name)

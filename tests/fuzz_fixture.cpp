@@ -1,4 +1,6 @@
 // libFuzzer: any bytes as the catalogue that the HDF5 child sends.
+// sources: fixture_check fixture_object catalogue draw printable signature tensor dtype
+// corpus: catalogue
 #include "fixture_check.hpp"
 
 #include <cstdlib>

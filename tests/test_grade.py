@@ -1,3 +1,6 @@
+# labels: unit grading
+# processors: 2
+# slow labels: fixtures grading
 """`prenorm grade`: scores, hidden cases, known mistakes.
 
 Work that is right keeps its points and is accused of nothing; work that is wrong gets none for what

@@ -1,3 +1,5 @@
+# labels: unit grading
+# processors: 2
 """`prenorm grade ... --gradebook`: what is graded again and what not, and that nothing is lost,
 whatever dies.
 

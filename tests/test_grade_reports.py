@@ -1,3 +1,5 @@
+# labels: unit grading
+# needs: grade_pages
 """Where people already look: GitHub's job summary and annotations, Gradescope's autograder.
 
 Markdown is rendered by GitHub's own library, annotations are read by the rules of its runner,

@@ -1,3 +1,4 @@
+# labels: unit grading
 """`prenorm gradebook`: what a teacher sees of a class, and hands out.
 
 A few submissions are graded once, by a rubric of two items; each test has a copy of that gradebook.

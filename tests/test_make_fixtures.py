@@ -1,3 +1,4 @@
+# labels: fixtures
 """The shipped fixture files: made again they come out the same, and they cover what they should."""
 
 import json
