@@ -8,6 +8,8 @@ import pytest
 
 import browser
 
+pytest_plugins = ["centred"]
+
 
 def folder(variable):
     value = os.environ.get(variable)

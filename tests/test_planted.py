@@ -9,7 +9,6 @@ sanitizers have.
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 

@@ -162,7 +162,7 @@ def test_a_record_has_what_the_device_said(prenorm, recorded):
     cases = record["problems"]["twice"]
     assert {name: case["status"] for name, case in cases.items()} == {
         "one": "PASSED", "two": "PASSED", "wide": "NOT_IMPLEMENTED"}
-    assert cases["two"]["max_abs_error"] == 0 and 0 < cases["two"]["seconds"] < 1
+    assert cases["two"]["max_abs_error"] == 0 and cases["two"]["seconds"] > 0
     assert [path.name for path in recorded.parent.parent.rglob("*.json")] == ["device.json"]
 
 
