@@ -5,15 +5,12 @@ Its fixtures are those of all tests of commands (conftest.py).
 """
 
 import json
-import os
-import shutil
-import subprocess
 
 import h5py
 import numpy as np
 import pytest
 
-from conftest import folder
+from conftest import folder, make_home
 
 SIGNATURE = "x[..., n], bias[n]; scale: float = 1.5 -> y[..., n]"
 GOOD = {
@@ -32,30 +29,22 @@ def libraries():
 
 @pytest.fixture(scope="session")
 def own_home(home, libraries, tmp_path_factory):
-    """A home whose shipped solutions are ours, with the real helper programs."""
-    folder = tmp_path_factory.mktemp("home")
-    (folder / "libexec").mkdir()
-    (folder / "libexec/prenorm").symlink_to(home / "libexec/prenorm")
-    (folder / "lib/prenorm").mkdir(parents=True)
-    for name in ("reference", "plain", "mistakes", "honest"):
-        shutil.copy(libraries[name], folder / f"lib/prenorm/libprenorm_{name}.so")
+    shipped = {name: libraries[name] for name in ("reference", "plain", "mistakes", "honest")}
     # The same code under a name that says that it is slow.
-    shutil.copy(libraries["plain"], folder / "lib/prenorm/libprenorm_cuda-emulated.so")
-    (folder / "share/prenorm/fixtures").mkdir(parents=True)
-    return folder
+    shipped["cuda-emulated"] = libraries["plain"]
+    made = make_home(tmp_path_factory.mktemp("home"), home, **shipped)
+    (made / "share/prenorm/fixtures").mkdir()
+    return made
 
 
 @pytest.fixture
-def prenorm(program, own_home, tmp_path):
-    """Calls the program in an empty folder: prenorm("verify", ..., code=1) -> standard output."""
+def prenorm(run, own_home):
+    """prenorm("verify", ..., code=1) -> standard output, in an empty folder."""
 
     def call(*words, code=0, both=False, **variables):
-        environment = {**os.environ, "PRENORM_HOME": str(own_home), "PRENORM_LAUNCHER": "",
-                       **variables}
-        done = subprocess.run([program, *map(str, words)], capture_output=True, cwd=tmp_path,
-                              env=environment, timeout=120)
-        out, error = done.stdout.decode(), done.stderr.decode()
-        assert done.returncode == code, f"{words}: {done.returncode}\n{out}\n{error}"
+        done = run(*words, code=code, **{"PRENORM_HOME": own_home, "PRENORM_LAUNCHER": "",
+                                         **variables})
+        out, error = done.stdout, done.stderr
         if code == 2 and not both and not out:
             assert error.startswith("prenorm: ") and error.count("\n") == 1, error
         return (out, error) if both else out or error

@@ -1,6 +1,8 @@
 """What all tests share: the built program, the `slow` mark, and a list of what was skipped."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import h5py
@@ -36,6 +38,36 @@ def program():
 def home():
     """The build tree, laid out like an installation."""
     return folder("PRENORM_HOME")
+
+
+@pytest.fixture
+def run(program, tmp_path):
+    """run(words..., code=None, NAME=value...): the finished program, in a folder of its own.
+
+    `code` is checked where it is given; environment variables that are None are removed.
+    """
+
+    def call(*words, code=None, **variables):
+        environment = {name: str(value) for name, value in {**os.environ, **variables}.items()
+                       if value is not None}
+        done = subprocess.run([str(word) for word in (program, *words)], capture_output=True,
+                              text=True, cwd=tmp_path, env=environment, timeout=600)
+        assert code in (None, done.returncode), f"{words}: {done.returncode}\n{done.stdout}" \
+                                                f"{done.stderr}"
+        return done
+
+    return call
+
+
+def make_home(folder, home, **libraries):
+    """A home whose shipped solutions are these libraries, with the real helper programs."""
+    (folder / "libexec").mkdir(parents=True)
+    (folder / "libexec/prenorm").symlink_to(home / "libexec/prenorm")
+    (folder / "lib/prenorm").mkdir(parents=True)
+    (folder / "share/prenorm").mkdir(parents=True)
+    for name, library in libraries.items():
+        shutil.copy(library, folder / f"lib/prenorm/libprenorm_{name}.so")
+    return folder
 
 
 @pytest.fixture(scope="module")

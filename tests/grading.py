@@ -81,6 +81,15 @@ def state(*folders):
     return found
 
 
+def rubric(title, groups, items, more=""):
+    """A rubric's text: groups {name: its other lines}, items {name: (problem, points)}."""
+    parts = [f'title = "{title}"\n{more}']
+    parts += [f'[[groups]]\nname = "{name}"\n{lines}\n' for name, lines in groups.items()]
+    parts += [f'[[items]]\nname = "{name}"\nproblems = ["{problem}"]\npoints = {points}\n'
+              for name, (problem, points) in items.items()]
+    return "\n".join(parts)
+
+
 def items(report):
     return {item["name"]: item for item in report["items"]}
 

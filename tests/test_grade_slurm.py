@@ -14,27 +14,13 @@ from pathlib import Path
 import pytest
 
 from gradebooks import difference, dump
-from grading import built, home, program
+from grading import built, home, program, rubric
 from grading import unavailable as sandbox_unavailable
 from slurm_cluster import Cluster, unavailable
 
-RUBRIC = """\
-title = "One small function"
-
-[[groups]]
-name = "float32"
-dtypes = ["float32"]
-
-[[groups]]
-name = "hidden"
-hidden = true
-dtypes = ["float32"]
-
-[[items]]
-name = "relu"
-problems = ["relu"]
-points = 2
-"""
+RUBRIC = rubric("One small function", {
+    "float32": 'dtypes = ["float32"]', "hidden": 'hidden = true\ndtypes = ["float32"]'},
+    {"relu": ("relu", 2)})
 # Its calls last until a file is there; without a sandbox, as it could not see that otherwise.
 WAITING = """\
 #include <prenorm/prenorm.h>
