@@ -138,6 +138,15 @@ class Class:
         self.runs.append(run)
         return run
 
+    def job_without_grader(self):
+        """The running job of a command that was killed: a.so and b.so wait in it."""
+        self.waiting("a", "b")
+        run = self.start()
+        job = run.job()
+        self.wait_until_running(job, 2)
+        run.kill()
+        return job
+
     def close(self):
         for run in self.runs:
             if run.process.poll() is None:
@@ -448,11 +457,7 @@ def test_there_is_no_slurm(students):
 
 
 def test_another_executor_ends_the_job(students):
-    students.waiting("a", "b")
-    run = students.start()
-    job = run.job()
-    students.wait_until_running(job, 2)
-    run.kill()
+    job = students.job_without_grader()
     here = students.start(executor="local")
     here.wait_for(f"ends Slurm's job {job}")
     wait(lambda: all(state == "CANCELLED" for state, _ in students.tasks(job).values()), here.said)
@@ -462,11 +467,7 @@ def test_another_executor_ends_the_job(students):
 
 
 def test_another_rubric_ends_the_job(students):
-    students.waiting("a", "b")
-    run = students.start()
-    job = run.job()
-    students.wait_until_running(job, 2)
-    run.kill()
+    job = students.job_without_grader()
     rubric = students.folder / "small.toml"
     rubric.write_text(rubric.read_text().replace('dtypes = ["float32"]', 'dtypes = ["float64"]'))
     again = students.start()
@@ -480,11 +481,7 @@ def test_another_rubric_ends_the_job(students):
 
 def test_what_nobody_waits_for_is_ended(students):
     """Of a class that is graded one is asked for alone: the job of the others has no end."""
-    students.waiting("a", "b")
-    run = students.start()
-    job = run.job()
-    students.wait_until_running(job, 2)
-    run.kill()
+    job = students.job_without_grader()
     (students.folder / "b.so").rename(students.folder / "b")
     alone = students.start()
     alone.wait_for(f"takes Slurm's job {job} up again: 1 submission left")
