@@ -345,101 +345,49 @@ def _(file, case):
     del case["inputs/mask"].attrs["REFERENCE_LIST"]
 
 
-@edit("no_cases", "/", "cases")
-def _(file, case):
-    del file["cases"]
+def changed(name, changes, *words):
+    """A good file with other members, {path: value}; None: without it, {}: a group."""
+    def write(path):
+        with good(path) as file:
+            for where, value in changes.items():
+                file.pop(where, None)
+                if isinstance(value, dict):
+                    file.create_group(where)
+                elif value is not None:
+                    file[where] = value
+    BROKEN[name] = (write, words)
 
 
-@edit("cases_dataset", "/cases", "wanted a group")
-def _(file, case):
-    del file["cases"]
-    file["cases"] = 1.0
+def moved(name, old, new, *words):
+    edit(name, *words)(lambda file, case: file.move(old, new))
 
 
-@edit("case_dataset", "/cases/flat", "wanted a group")
-def _(file, case):
-    file["cases/flat"] = 1.0
-
-
-@edit("case_capital", "/cases/Tiny", "[a-z0-9_]+")
-def _(file, case):
-    file.move("cases/tiny", "cases/Tiny")
-
-
-@edit("case_space", "/cases/tiny case", "[a-z0-9_]+")
-def _(file, case):
-    file.move("cases/tiny", "cases/tiny case")
-
-
-@edit("case_escape", "/cases/", "[a-z0-9_]+")
-def _(file, case):
-    file.move("cases/tiny", "cases/\x1b[2Jtiny")
-
-
-@edit("no_inputs", CASE, "inputs")
-def _(file, case):
-    del case["inputs"]
-
-
-@edit("no_outputs", CASE, "outputs")
-def _(file, case):
-    del case["outputs"]
+changed("no_cases", {"cases": None}, "/", "cases")
+changed("cases_dataset", {"cases": 1.0}, "/cases", "wanted a group")
+changed("case_dataset", {"cases/flat": 1.0}, "/cases/flat", "wanted a group")
+moved("case_capital", "cases/tiny", "cases/Tiny", "/cases/Tiny", "[a-z0-9_]+")
+moved("case_space", "cases/tiny", "cases/tiny case", "/cases/tiny case", "[a-z0-9_]+")
+moved("case_escape", "cases/tiny", "cases/\x1b[2Jtiny", "/cases/", "[a-z0-9_]+")
+changed("no_inputs", {INPUTS: None}, CASE, "inputs")
+changed("no_outputs", {OUTPUTS: None}, CASE, "outputs")
+changed("input_missing", {IN_X: None}, INPUTS, "x", "is missing")
+moved("input_misspelt", INPUTS + "/ids", INPUTS + "/X", INPUTS, "X", "unknown dataset")
+changed("input_group", {IN_X: {}}, IN_X, "is a group")
+changed("output_missing", {OUT_Y: None}, OUTPUTS, "y", "is missing")
+changed("output_unknown", {OUTPUTS + "/z": np.zeros(3)}, OUTPUTS + "/z", "unknown dataset")
+changed("unknown_in_root", {"notes": np.zeros(3)}, "/notes", "unknown dataset")
+changed("unknown_group", {"extra": {}}, "/extra", "unknown group")
+changed("unknown_in_case", {CASE + "/expected": {}}, CASE + "/expected", "unknown group")
+changed("named_type", {"mine": np.dtype("f8")}, "/mine", "neither a group nor a dataset")
+changed("deep", {CASE + "/a/b/c/d/e/f/g/h/i/j": {}}, "deeper")
+changed("link_soft_dangling", {CASE + "/nowhere": h5py.SoftLink("/nowhere")},
+        CASE + "/nowhere", "soft link")
+changed("link_external", {OUT_Y: h5py.ExternalLink("answers.h5", OUT_Y)}, OUT_Y, "external link")
 
 
 @edit("error_with_outputs", OUTPUTS, "error")
 def _(file, case):
     case.attrs["error"] = "d is odd"
-
-
-@edit("input_missing", INPUTS, "x", "is missing")
-def _(file, case):
-    del case["inputs/x"]
-
-
-@edit("input_misspelt", INPUTS, "X", "unknown dataset")
-def _(file, case):
-    case["inputs"].move("ids", "X")
-
-
-@edit("input_group", IN_X, "is a group")
-def _(file, case):
-    del case["inputs/x"]
-    case["inputs"].create_group("x")
-
-
-@edit("output_missing", OUTPUTS, "y", "is missing")
-def _(file, case):
-    del case["outputs/y"]
-
-
-@edit("output_unknown", OUTPUTS + "/z", "unknown dataset")
-def _(file, case):
-    case["outputs/z"] = np.zeros(3)
-
-
-@edit("unknown_in_root", "/notes", "unknown dataset")
-def _(file, case):
-    file["notes"] = np.zeros(3)
-
-
-@edit("unknown_group", "/extra", "unknown group")
-def _(file, case):
-    file.create_group("extra")
-
-
-@edit("unknown_in_case", CASE + "/expected", "unknown group")
-def _(file, case):
-    case.create_group("expected")
-
-
-@edit("named_type", "/mine", "neither a group nor a dataset")
-def _(file, case):
-    file["mine"] = np.dtype("f8")
-
-
-@edit("deep", "deeper")
-def _(file, case):
-    case.create_group("a/b/c/d/e/f/g/h/i/j")
 
 
 def replaced(name, where, *words, at=None, **options):
@@ -509,31 +457,16 @@ def far_output(file, case, size):
     case.attrs["error"] = "the output is far too large"
 
 
-@edit("size_of_an_output", CASE, "[1048576, 1048576]", "memory limit")
-def _(file, case):
-    far_output(file, case, 2**20)
-
-
-@edit("size_of_an_output_overflows", CASE, "memory limit")
-def _(file, case):
-    far_output(file, case, 2**40)
+edit("size_of_an_output", CASE, "[1048576, 1048576]", "memory limit")(
+    lambda file, case: far_output(file, case, 2**20))
+edit("size_of_an_output_overflows", CASE, "memory limit")(
+    lambda file, case: far_output(file, case, 2**40))
 
 
 @edit("link_soft", IN_X, "soft link")
 def _(file, case):
     case["inputs"].move("x", "ids2")
     case["inputs/x"] = h5py.SoftLink("/cases/tiny/inputs/ids2")
-
-
-@edit("link_soft_dangling", CASE + "/nowhere", "soft link")
-def _(file, case):
-    case["nowhere"] = h5py.SoftLink("/nowhere")
-
-
-@edit("link_external", OUT_Y, "external link")
-def _(file, case):
-    del case["outputs/y"]
-    case["outputs/y"] = h5py.ExternalLink("answers.h5", "/cases/tiny/outputs/y")
 
 
 @edit("link_cycle", INPUTS + "/loop", "link back")

@@ -1,12 +1,16 @@
-"""What the tests of the built program share: where it is."""
+"""What all tests share: the built program, the `slow` mark, and a list of what was skipped."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import h5py
 import pytest
 
 import browser
+
+pytest_plugins = ["centred"]
 
 
 def folder(variable):
@@ -17,7 +21,7 @@ def folder(variable):
 
 
 def small_cases(path, limit):
-    """The names of a fixture's cases that have at most so many elements in all."""
+    """The names of a fixture's cases that have at most `limit` elements in all."""
     with h5py.File(path) as file:
         return [name for name, case in file["cases"].items()
                 if sum(tensor.size for tensor in (*case["inputs"].values(),
@@ -36,6 +40,36 @@ def home():
     return folder("PRENORM_HOME")
 
 
+@pytest.fixture
+def run(program, tmp_path):
+    """run(words..., code=None, NAME=value...): the finished program, in a folder of its own.
+
+    `code` is checked where it is given; environment variables that are None are removed.
+    """
+
+    def call(*words, code=None, **variables):
+        environment = {name: str(value) for name, value in {**os.environ, **variables}.items()
+                       if value is not None}
+        done = subprocess.run([str(word) for word in (program, *words)], capture_output=True,
+                              text=True, cwd=tmp_path, env=environment, timeout=600)
+        assert code in (None, done.returncode), f"{words}: {done.returncode}\n{done.stdout}" \
+                                                f"{done.stderr}"
+        return done
+
+    return call
+
+
+def make_home(folder, home, **libraries):
+    """A home whose shipped solutions are these libraries, with the real helper programs."""
+    (folder / "libexec").mkdir(parents=True)
+    (folder / "libexec/prenorm").symlink_to(home / "libexec/prenorm")
+    (folder / "lib/prenorm").mkdir(parents=True)
+    (folder / "share/prenorm").mkdir(parents=True)
+    for name, library in libraries.items():
+        shutil.copy(library, folder / f"lib/prenorm/libprenorm_{name}.so")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory):
     """A page of a headless browser."""
@@ -45,3 +79,41 @@ def chromium(tmp_path_factory):
     opened.ask("Emulation.setFocusEmulationEnabled", enabled=True)  # else nothing has the focus
     yield opened
     opened.close()
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: of the slow tier (tests/CMakeLists.txt)")
+
+
+def pytest_collection_modifyitems(items):
+    """A parametrized test without parameters is no test, where pytest would call it skipped."""
+    items[:] = [item for item in items
+                if not any("empty parameter set" in mark.kwargs.get("reason", "")
+                           for mark in item.iter_markers("skip"))]
+
+
+# A skipped test is a line `<test>: <reason>` in the file named by PRENORM_SKIPS, and a failure where
+# PRENORM_REQUIRE_ALL is set.
+
+
+def note_skip(report, name):
+    if not report.skipped:
+        return
+    reason = report.longrepr[2].removeprefix("Skipped: ")
+    if path := os.environ.get("PRENORM_SKIPS"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(f"{name}: {' '.join(reason.split())}\n")
+    if os.environ.get("PRENORM_REQUIRE_ALL"):
+        report.outcome, report.longrepr = "failed", f"skipped: {reason}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    note_skip(report, f"{item.path.stem}::{item.name}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    report = (yield).get_result()
+    note_skip(report, collector.name)

@@ -1,32 +1,33 @@
 #!/bin/sh
-# Fuzzes one target for a minute, starting from its corpus:  fuzz.sh signature|fixture FOLDER [SECONDS]
+# Fuzzes one target for a minute, starting from its corpus:  fuzz.sh fuzz_signature FOLDER [SECONDS]
 #
-# Builds it in FOLDER with clang++ (libFuzzer, AddressSanitizer, UBSan). Without clang++ nothing is
-# done, and that is said. An input that fails is left in FOLDER as crash-*, and its path is printed.
+# Builds NAME.cpp in FOLDER with clang++ (libFuzzer, AddressSanitizer, UBSan); the lines `// sources:`
+# and `// corpus:` in it name files of the harness and a folder of corpus/. Skipped without clang++.
+# An input that fails is left in FOLDER as crash-*, and its path is printed.
 set -eu
 
-target=$1 folder=$2 seconds=${3:-60}
+name=$1 folder=$2 seconds=${3:-60}
 tests=$(cd "$(dirname "$0")" && pwd)
 harness=$tests/../harness
-
-case $target in
-  signature) corpus=signature sources="signature tensor dtype" ;;
-  fixture) corpus=catalogue
-    sources="fixture_check fixture_object catalogue draw printable signature tensor dtype" ;;
-  *) echo "fuzz.sh: unknown target $target, wanted signature or fixture" >&2; exit 2 ;;
-esac
+corpus=$(sed -n 's|^// corpus: ||p' "$tests/$name.cpp")
+sources=$(sed -n 's|^// sources: ||p' "$tests/$name.cpp")
 
 if ! command -v clang++ >/dev/null; then
-  echo "fuzz.sh: skipped, there is no clang++ (Debian: clang, libclang-rt-14-dev)"
-  exit 0
+  reason="there is no clang++ (Debian: clang, libclang-rt-14-dev)"
+  echo "$name: skipped: $reason"
+  [ -z "${PRENORM_SKIPS:-}" ] || echo "$name: $reason" >>"$PRENORM_SKIPS"
+  [ -z "${PRENORM_REQUIRE_ALL:-}" ] || exit 1
+  exit 77
 fi
 
-mkdir -p "$folder/$target-found"
-set -- "$tests/fuzz_$target.cpp"
-for source in $sources; do set -- "$@" "$harness/$source.cpp"; done
+mkdir -p "$folder/$name-found"
+set -- "$tests/$name.cpp"
+for source in $sources; do
+  set -- "$@" "$harness/$source.cpp"
+done
 clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-  -I"$harness" -I"$harness/include" "$@" -o "$folder/fuzz_$target"
+  -I"$harness" -I"$harness/include" "$@" -o "$folder/$name"
 
-exec "$folder/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+exec "$folder/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
   -max_len=16384 -print_final_stats=1 -verbosity=0 -artifact_prefix="$folder/" \
-  "$folder/$target-found" "$tests/corpus/$corpus"
+  "$folder/$name-found" "$tests/corpus/$corpus"

@@ -1,4 +1,6 @@
-// libFuzzer: any text as a signature, held against tensors of shapes that it might want.
+// libFuzzer: any text as a signature, bound to tensors of matching shapes.
+// sources: fixture/signature fixture/tensor fixture/dtype
+// corpus: signature
 #include "fixture/signature.hpp"
 
 #include <cstdlib>

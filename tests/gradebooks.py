@@ -10,33 +10,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from grading import home, program
+from grading import home, program, rubric
 
-RUBRIC = """\
-title = "A course of two problems"
-
-[[groups]]
-name = "float32"
-share = 3
-dtypes = ["float32"]
-except = ["width_*"]
-
-[[groups]]
-name = "widths"
-share = 1
-dtypes = ["float32"]
-cases = ["width_*"]
-
-[[items]]
-name = "silu"
-problems = ["silu"]
-points = 2
-
-[[items]]
-name = "gelu"
-problems = ["gelu"]
-points = 1
-"""
+RUBRIC = rubric("A course of two problems", {
+    "float32": 'share = 3\ndtypes = ["float32"]\nexcept = ["width_*"]',
+    "widths": 'share = 1\ndtypes = ["float32"]\ncases = ["width_*"]'},
+    {"silu": ("silu", 2), "gelu": ("gelu", 1)})
 FIXTURES = ("silu", "gelu")
 TIMES = {"seconds", "graded_at", "set_at"}
 

@@ -44,7 +44,7 @@ def grade(submission, *words, tmp, json_report=True, seconds=300, environment=No
 
 @cache
 def unavailable(sandbox):
-    """Why that sandbox does not work here; empty: it does."""
+    """Why that sandbox does not work here; empty if it does."""
     done = subprocess.run([program(), "grade", "/nowhere.so", "--sandbox", sandbox],
                           capture_output=True, text=True)
     return done.stderr.strip() if "does not work here" in done.stderr else ""
@@ -55,19 +55,19 @@ def best_sandbox():
     return next(sandbox for sandbox in SANDBOXES if not unavailable(sandbox))
 
 
-def quick():
-    """Whether this is the quick tier: one sandbox, the best that works here."""
-    return os.environ.get("PRENORM_TIER", "quick") == "quick"
+def in_sandboxes(names, slow=(), left_out=()):
+    """Parametrizes a test by (name, sandbox): slow in all sandboxes but the best that works here, and
+    for the names in `slow`; without the pairs in `left_out`."""
+    return pytest.mark.parametrize("name, sandbox", [
+        pytest.param(name, sandbox, marks=[pytest.mark.slow] * (name in slow
+                                                               or sandbox != best_sandbox()))
+        for name in names for sandbox in SANDBOXES if (name, sandbox) not in left_out])
 
 
-def need(sandbox, slow=False):
-    """Skips a test of a sandbox that does not work here, or belongs to the other tier: the best
-    sandbox is for the quick one, unless the test is slow; all else is for the slow one."""
+def need(sandbox):
+    """Skips a test of a sandbox that does not work here."""
     if why := unavailable(sandbox):
-        # Where the system has namespaces, nothing of this may be left out unseen.
         (pytest.fail if os.environ.get("PRENORM_REQUIRE_SANDBOX") else pytest.skip)(why)
-    if quick() != (sandbox == best_sandbox() and not slow):
-        pytest.skip("in the other tier")
 
 
 def state(*folders):
@@ -79,6 +79,15 @@ def state(*folders):
             info = path.lstat()
             found[str(path)] = (info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns)
     return found
+
+
+def rubric(title, groups, items, more=""):
+    """A rubric's text: groups {name: its other lines}, items {name: (problem, points)}."""
+    parts = [f'title = "{title}"\n{more}']
+    parts += [f'[[groups]]\nname = "{name}"\n{lines}\n' for name, lines in groups.items()]
+    parts += [f'[[items]]\nname = "{name}"\nproblems = ["{problem}"]\npoints = {points}\n'
+              for name, (problem, points) in items.items()]
+    return "\n".join(parts)
 
 
 def items(report):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -11,7 +10,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-from conftest import folder
+from conftest import folder, make_home
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / "harness/bench/peers/pytorch.py"
@@ -45,13 +44,10 @@ def shapes(tmp_path):
 
 
 @pytest.fixture
-def bench(program, home):
-    def run(*words, code=0):
-        done = subprocess.run([program, "bench", "--fixtures", ROOT / "fixtures", "--samples", "2",
-                               *map(str, words)], capture_output=True, text=True, timeout=600)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done
-    return run
+def bench(run):
+    def call(*words, code=0):
+        return run("bench", "--fixtures", ROOT / "fixtures", "--samples", "2", *words, code=code)
+    return call
 
 
 def rows_of(path):
@@ -190,7 +186,7 @@ def test_list_times_nothing(bench):
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/cpuinfo").exists(),
-                                reason="PyTorch counts its threads in /proc/cpuinfo")
+                                reason="there is no /proc here, by which peers find tensors")
 
 
 @needs_proc
@@ -237,6 +233,7 @@ while length := connection.recv(4):
 '''
 
 
+@needs_proc
 def test_what_a_peer_says_is_shown(bench, shapes, tmp_path):
     peer, out = tmp_path / "peer", tmp_path / "out.json"
     peer.write_text(FAKE_PEER.format(python=sys.executable))
@@ -304,15 +301,12 @@ def test_a_peers_own_run_is_read_and_must_fit(bench, shapes, tmp_path):
 
 
 @pytest.fixture
-def on_device(program, home, tmp_path):
+def on_device(run, home, tmp_path):
     """bench with y = 2 x on the driver of fake_cuda_driver.cpp; the reference is on the host."""
     solutions = folder("PRENORM_TEST_SOLUTIONS")
-    own, library = tmp_path / "home", solutions / "libon_device.so"
-    (own / "lib/prenorm").mkdir(parents=True)
-    (own / "libexec").mkdir()
-    (own / "libexec/prenorm").symlink_to(home / "libexec/prenorm")
-    shutil.copy(solutions / "libmisbehaving.so", own / "lib/prenorm/libprenorm_reference.so")
-    shutil.copy(library, own / "lib/prenorm/libprenorm_device.so")
+    library = solutions / "libon_device.so"
+    own = make_home(tmp_path / "home", home, reference=solutions / "libmisbehaving.so",
+                    device=library)
     with h5py.File(tmp_path / "twice.h5", "w") as file:
         file.attrs.update({"format": "prenorm-fixture", "version": 1, "problem": "twice",
                            "signature": "x[...] -> y[...]"})
@@ -329,17 +323,13 @@ def on_device(program, home, tmp_path):
     file.write_text(json.dumps({"format": "prenorm-shapes", "version": 1, "shapes": [
         twice("here"), twice("there", set="device")]}))
 
-    def run(*words, code=0, driver="libfake_cuda.so"):
-        done = subprocess.run(
-            [program, "bench", "--fixtures", tmp_path / "twice.h5", "--shapes", file, "--samples",
-             "2", "--threads", "1", "--json", tmp_path / "out.json", *map(str, words)],
-            capture_output=True, text=True, timeout=600,
-            env={**os.environ, "PRENORM_HOME": str(own),
-                 "PRENORM_CUDA_DRIVER": str(solutions / driver)})
-        assert done.returncode == code, done.stdout + done.stderr
+    def call(*words, code=0, driver="libfake_cuda.so"):
+        done = run("bench", "--fixtures", tmp_path / "twice.h5", "--shapes", file, "--samples", "2",
+                   "--threads", "1", "--json", tmp_path / "out.json", *words, code=code,
+                   PRENORM_HOME=own, PRENORM_CUDA_DRIVER=solutions / driver)
         return done.stdout + done.stderr, json.loads((tmp_path / "out.json").read_text() or "{}")
-    run.library = library
-    return run
+    call.library = library
+    return call
 
 
 def test_a_solution_of_a_device_is_timed_there(on_device):

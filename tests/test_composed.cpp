@@ -144,7 +144,7 @@ const Kernels product{"linear v1"},
 #else
 const Kernels product{"linear v2"}, attention{"attention v2"}, rotation{"rope v2"},
     norm{"rmsnorm v3"}, stacking{"stack_weights"}, add{}, project{"linear v2"}, gate{"gate v3"},
-    activation{"activation v3"};
+    activation{"activation v2"};
 #endif
 
 Kernels all(std::initializer_list<Kernels> parts) {

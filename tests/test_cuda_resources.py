@@ -1,3 +1,4 @@
+# labels: unit cuda
 """What the compiled CUDA kernels need: no register spills, and no more registers and shared memory
 than cuda/ceilings.json allows. Reads what ptxas reported when the solutions were built: in the quick
 tier those of this build, which are for one architecture, in the slow tier a build for all of them."""

@@ -1,7 +1,10 @@
-"""The fixtures through watched kernels: cuda-emulated and cuda-naive-emulated built with sanitizers,
+# labels: fixtures emulated tsan
+# processors: 2
+# slow labels: fixtures emulated asan tsan
+"""The fixtures through checked kernels: cuda-emulated and cuda-naive-emulated built with sanitizers,
 or, in a build without, the same kernels under the checker.
 
-Small cases, of at most PRENORM_EMULATED_ELEMENTS elements: watching takes its time.
+Only small cases, since the checks take time.
 """
 
 import json
@@ -18,7 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = "".join(path.read_text() for path in sorted((ROOT / "cuda").glob("*.cu")))
 PROBLEMS = re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", SOURCES, re.MULTILINE)
 VARIANTS = re.findall(r"^PRENORM_CUDA_VARIANT\((\w+), (\w+),", SOURCES, re.MULTILINE)
-LIMIT = int(os.environ.get("PRENORM_EMULATED_ELEMENTS", "65536"))
+SANITIZE = os.environ.get("PRENORM_SANITIZE", "")
+QUICK, SLOW = 1024, 5000 if "thread" in SANITIZE else 65536  # elements of a case
 
 
 def test_all_problems_are_found():
@@ -26,13 +30,14 @@ def test_all_problems_are_found():
     assert {problem for problem, _ in VARIANTS} <= set(PROBLEMS)
 
 
+@pytest.mark.parametrize("limit", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_every_small_case_passes(program, home, problem):
+def test_every_small_case_passes(program, home, problem, limit):
     fixture = ROOT / "fixtures" / f"{problem}.h5"
-    cases = small_cases(fixture, LIMIT)
+    cases = small_cases(fixture, limit)
     assert len(cases) >= 4
-    libraries = home / ("lib/prenorm" if os.environ.get("PRENORM_SANITIZE") else "tests/checked")
-    kind = "emulated" if os.environ.get("PRENORM_SANITIZE") else "checked"
+    libraries = home / ("lib/prenorm" if SANITIZE else "tests/checked")
+    kind = "emulated" if SANITIZE else "checked"
     launched = f"{libraries}/libprenorm_cuda-{kind}.so"
     # Where kernels are emulated the launched version is batch-invariant: the same kernels.
     variants = [v for name, v in VARIANTS if name == problem and v != "batch_invariant"]

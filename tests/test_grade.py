@@ -1,3 +1,6 @@
+# labels: unit grading
+# processors: 2
+# slow labels: fixtures grading
 """`prenorm grade`: scores, hidden cases, known mistakes.
 
 Work that is right keeps its points and is accused of nothing; work that is wrong gets none for what
@@ -94,16 +97,23 @@ def test_the_course_s_points_can_be_earned(grade, library, rubric):
     assert report["earned"] == report["points"] == {"cs336-2024": 17, "cs336-2025": 21}[rubric]
 
 
-def test_honest_variants_keep_their_points(grade, library):
-    """Other orders of summation, rsqrt, exp2, float64 inside: never accused."""
+@pytest.mark.parametrize("seed", [None, *(pytest.param(seed, marks=pytest.mark.slow)
+                                          for seed in (1, 20250, 2**64 - 1))])
+def test_honest_variants_keep_their_points(grade, library, seed):
+    """Other orders of summation, rsqrt, exp2, float64 inside: never accused, and with a seed they
+    pass the hidden cases that it draws."""
     names = variants(library("honest"))
     assert len(names) >= 11
+    words = ["--no-hidden"] if seed is None else ["--seed", seed]
 
     def check(name):
-        return name, grade(f"{library('honest')}/{name}", "--rubric", "all", "--no-hidden",
+        return name, grade(f"{library('honest')}/{name}", "--rubric", "all", *words,
                            *of_problems(names[name]), jobs=1)
 
+    hidden = 0
     for name, report in side_by_side(check, names):
+        hidden += sum(r["hidden"] for r in report["results"])
+        assert not [note for note in report["notes"] if "could not be drawn" in note]
         for item in report["items"]:
             assert item["diagnoses"] == item["undiagnosed"] == [], name
             results = [r for r in report["results"] if r["item"] == item["name"]
@@ -115,6 +125,7 @@ def test_honest_variants_keep_their_points(grade, library):
                             and r["item"] == item["name"]]
                 assert group["passed"] == sum(r["status"] == "PASSED" for r in of_group)
                 assert group["earned"] == all(r["status"] == "PASSED" for r in of_group)
+    assert hidden == 0 if seed is None else hidden > 6000
 
 
 def test_the_handout_s_code_loses_only_what_it_does_not_do(grade):

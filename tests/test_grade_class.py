@@ -1,3 +1,5 @@
+# labels: unit grading
+# processors: 2
 """`prenorm grade ... --gradebook`: what is graded again and what not, and that nothing is lost,
 whatever dies.
 
@@ -145,9 +147,7 @@ def test_an_interrupted_regrade_goes_on(course, graded_once, tmp_path):
     course.environment = gate.environment
     process = course.start("--regrade", jobs=1)
     wait_for(lambda: len(gate.begun()) == 3, process)
-    process.kill()
-    process.communicate()
-    none_left()
+    kill(process)
     assert course.graded_again() == {"ann", "ben"}
     course.environment = {}
     # The same command grades what is left, and no other.
@@ -369,12 +369,17 @@ def test_two_graders(gated, graded_once):
     same(gated, graded_once)
 
 
-def test_a_rubric_that_changes_meanwhile(gated):
+def grade_while(gated, change):
     process = gated.start()
-    wait_for(lambda: gated.gate.begun(), process)
-    (gated.folder / "rubric.toml").write_text(RUBRIC.replace('["width_*"]', '["width_2*"]'))
+    wait_for(gated.gate.begun, process)
+    change()
     gated.gate.open()
-    code, printed = gated.finish(process)
+    return gated.finish(process)
+
+
+def test_a_rubric_that_changes_meanwhile(gated):
+    text = RUBRIC.replace('["width_*"]', '["width_2*"]')
+    code, printed = grade_while(gated, lambda: (gated.folder / "rubric.toml").write_text(text))
     assert code == 2
     assert "4 submissions: 0 graded, 0 unchanged, 4 not graded" in printed
     assert printed.count("the rubric or the fixtures changed while it was graded") >= 4
@@ -383,12 +388,8 @@ def test_a_rubric_that_changes_meanwhile(gated):
 
 
 def test_a_submission_that_changes_meanwhile(gated, graded_once):
-    process = gated.start()
-    wait_for(lambda: gated.gate.begun(), process)
     late = gated.folder / "subs/ben/late.txt"
-    late.write_text("just in time\n")
-    gated.gate.open()
-    code, printed = gated.finish(process)
+    code, printed = grade_while(gated, lambda: late.write_text("just in time\n"))
     assert code == 2 and "3 graded, 0 unchanged, 1 not graded" in printed
     assert "not graded: ben: was changed while it was graded" in printed
     assert gated.ask("SELECT name FROM submissions WHERE failure != ''") == [("ben",)]
@@ -396,6 +397,13 @@ def test_a_submission_that_changes_meanwhile(gated, graded_once):
     code, printed = gated.grade()
     assert code == 1 and "1 graded, 3 unchanged, 0 not graded" in printed
     same(gated, graded_once)
+
+
+def kill(process):
+    """Kills a grader with all that came from it."""
+    process.kill()
+    process.communicate()
+    none_left()
 
 
 def kill_first(course, *words, times=1):
@@ -472,9 +480,7 @@ def test_killed_at_any_moment(fresh, graded_once):
     for _ in range(6):
         process = fresh.start(jobs=1)
         time.sleep(draw.uniform(0, 0.4))
-        process.kill()
-        process.communicate()
-        none_left()
+        kill(process)
     code, printed = fresh.grade()
     assert code == 1 and "0 not graded" in printed
     same(fresh, graded_once)
@@ -488,9 +494,7 @@ def test_results_that_nobody_took(gated, graded_once):
     gated.gate.open()
     results = gated.work / "results"
     wait_for(lambda: {path.name for path in results.iterdir()} == {"0", "1"}, process)
-    process.kill()
-    process.communicate()
-    none_left()
+    kill(process)
     assert gated.ask("SELECT count(*) FROM submissions") == [(0,)]
     # Whose files changed since then is graded again all the same.
     (gated.folder / "subs/ann/late.txt").write_text("")

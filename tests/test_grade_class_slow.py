@@ -1,3 +1,6 @@
+# labels: grading slow
+# timeout: 3600
+# processors: 2
 """A class of 40 whose grader is killed 20 times, and one of 200 with everything in it."""
 
 import os

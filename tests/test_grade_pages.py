@@ -1,3 +1,5 @@
+# labels: unit
+# needs: grade_pages
 """Reports from outside: pages in a browser, JUnit's XML against its schema.
 
 test_grade_report.cpp leaves the pages and documents of hand-made gradings in PRENORM_PAGE_DIR, and

@@ -1,68 +1,31 @@
-"""Where people already look: GitHub's job summary and annotations, Gradescope's autograder.
+# labels: unit grading
+# needs: grade_pages
+"""Reports for other programs: GitHub's job summary and annotations, Gradescope's results.json.
 
-Markdown is rendered by GitHub's own library, annotations are read by the rules of its runner,
-results.json is held against Gradescope's documented fields, and the autograder is run in the
-folders that it documents. test_grade_report.cpp leaves reports of hand-made gradings in
-PRENORM_PAGE_DIR.
+Markdown is rendered by GitHub's own library, and annotations are read by the rules of its runner.
+test_grade_report.cpp leaves reports of hand-made gradings in PRENORM_PAGE_DIR.
 """
 
 import json
-import os
 import re
 import shutil
-import stat
 import subprocess
-import zipfile
-from pathlib import Path
 
 import jsonschema
 import pytest
 from lxml import html
 
 from conftest import folder
-from grading import SUBMISSIONS, built, unavailable
+from grading import SUBMISSIONS, built
+from results_json import TWO_PROBLEMS, check_results
 
-ROOT = Path(__file__).resolve().parent.parent
 HONEST = SUBMISSIONS / "honest"
-RUBRIC = """
-title = "Two of them"
-adapters = "names.toml"
-
-[[groups]]
-name = "float32"
-share = 2
-dtypes = ["float32"]
-except = ["*empty*"]
-
-[[groups]]
-name = "hidden"
-hidden = true
-dtypes = ["float32"]
-except = ["*empty*"]
-
-[[items]]
-name = "silu"
-problems = ["silu"]
-points = 1
-
-[[items]]
-name = "softmax"
-problems = ["softmax"]
-points = 2
-"""
 
 
 @pytest.fixture
-def run(program, tmp_path):
-    """run(words..., actions=False): the finished program, in a folder of its own."""
-
-    def call(*words, actions=False):
-        environment = {key: value for key, value in os.environ.items() if key != "GITHUB_ACTIONS"}
-        environment |= {"GITHUB_ACTIONS": "true"} if actions else {}
-        return subprocess.run([str(word) for word in (program, *words)], capture_output=True,
-                              text=True, cwd=tmp_path, env=environment, timeout=300)
-
-    return call
+def run(run):
+    """run(words..., actions=False): whether GitHub's runner reads it."""
+    return lambda *words, actions=False: run(*words, GITHUB_ACTIONS="true" if actions else None)
 
 
 @pytest.fixture
@@ -272,53 +235,6 @@ def test_words_of_a_submission_are_no_commands(run, tmp_path):
 
 # results.json
 
-FORMATS = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
-VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
-NUMBER = {"type": "number", "minimum": 0}
-# Gradescope's documented fields and no others, in words of our own:
-# https://gradescope-autograders.readthedocs.io/en/latest/specs/
-RESULTS = {
-    "type": "object",
-    "additionalProperties": False,
-    "anyOf": [{"required": ["score"]}, {"required": ["tests"]}],
-    "properties": {
-        "score": NUMBER, "execution_time": NUMBER, "output": {"type": "string"},
-        "output_format": FORMATS, "test_output_format": FORMATS, "test_name_format": FORMATS,
-        "visibility": VISIBILITY, "stdout_visibility": VISIBILITY,
-        "extra_data": {"type": "object"},
-        "tests": {"type": "array", "items": {
-            "type": "object",
-            "additionalProperties": False,
-            "dependentRequired": {"max_score": ["score"]},
-            "properties": {
-                "score": NUMBER, "max_score": NUMBER, "status": {"enum": ["passed", "failed"]},
-                "name": {"type": "string", "minLength": 1}, "name_format": FORMATS,
-                "number": {"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)*$"},
-                "output": {"type": "string"}, "output_format": FORMATS,
-                "tags": {"type": "array", "items": {"type": "string"}},
-                "visibility": VISIBILITY, "extra_data": {"type": "object"},
-            }}},
-        "leaderboard": {"type": "array", "items": {
-            "type": "object", "required": ["name", "value"], "additionalProperties": False,
-            "properties": {"name": {"type": "string"}, "value": {"type": ["number", "string"]},
-                           "order": {"enum": ["asc", "desc"]}}}},
-    },
-}
-
-
-def check_results(text):
-    """The object, which has the documented fields, and sums that are right."""
-    results = json.loads(text)
-    jsonschema.Draft202012Validator(RESULTS).validate(results)
-    assert "\x1b" not in text and "\u202e" not in text
-    assert results["stdout_visibility"] == "hidden" and results["output_format"] == "text"
-    if results["tests"]:
-        assert results["test_output_format"] == results["test_name_format"] == "text"
-    assert results["score"] == pytest.approx(sum(t["score"] for t in results["tests"]), abs=1e-9)
-    for test in results["tests"]:
-        assert test["score"] == (test["max_score"] if test["status"] == "passed" else 0)
-    return results
-
 
 def test_results_json(run, mistake, tmp_path):
     for report in ("results.json", "report.json"):
@@ -364,7 +280,7 @@ def test_results_json(run, mistake, tmp_path):
 def test_points_that_are_no_round_numbers_have_their_sum(run, home, tmp_path):
     third = '[[groups]]\nname = "float64"\ndtypes = ["float64"]\n\n[[items]]'
     (tmp_path / "odd.toml").write_text(
-        RUBRIC.replace('adapters = "names.toml"\n', "").replace("points = 2", "points = 0.7")
+        TWO_PROBLEMS.replace('adapters = "names.toml"\n', "").replace("points = 2", "points = 0.7")
         .replace("share = 2", "share = 1").replace("[[items]]", third, 1))
     for library, score in (("plain", 1.7), ("mistakes", 0)):
         run("grade", home / f"lib/prenorm/libprenorm_{library}.so", "--rubric", "odd.toml",
@@ -414,239 +330,3 @@ def test_options_that_say_nothing_here_are_refused(run, mistake, tmp_path):
         assert done.returncode == 2 and f"{words[0]} is for one submission" in done.stderr
     assert run("grade", mistake, "--hidden-visibility", "hidden").returncode == 2
     assert not list(tmp_path.iterdir())
-
-
-# The autograder
-
-
-@pytest.fixture
-def autograder(run, tmp_path):
-    """autograder(words...): the folder that `prenorm gradescope` writes."""
-    made = []
-
-    def make(*words):
-        target = tmp_path / f"autograder{len(made)}"
-        made.append(target)
-        done = run("gradescope", target, *words)
-        assert done.returncode == 0, done.stderr
-        assert str(target / "autograder.zip") in done.stdout
-        return target
-
-    return make
-
-
-@pytest.fixture
-def rubric(tmp_path):
-    """A rubric of somebody's own, with adapters beside it."""
-    shelf = tmp_path / "rubrics"
-    shelf.mkdir()
-    (shelf / "mine.toml").write_text(RUBRIC)
-    (shelf / "secrets.json").write_text("{}")
-    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", shelf / "names.toml")
-    return shelf / "mine.toml"
-
-
-def test_the_archive_has_what_builds_and_nothing_else(autograder, rubric):
-    target = autograder("--rubric", rubric)
-    archive = zipfile.ZipFile(target / "autograder.zip")
-    assert archive.testzip() is None
-    names = archive.namelist()
-    assert names == sorted(set(names))
-    # At the root: what Gradescope looks for, and the launcher, executable.
-    for name in ("setup.sh", "run_autograder", "prenorm"):
-        assert (archive.getinfo(name).external_attr >> 16) & 0o777 == 0o755
-    assert (archive.getinfo("CMakeLists.txt").external_attr >> 16) & 0o777 == 0o644
-    assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-    # The same files lie beside it.
-    beside = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
-    assert beside == {*names, "autograder.zip"}
-    for name in names:
-        assert (target / name).read_bytes() == archive.read(name)
-        assert os.access(target / name, os.X_OK) == bool(archive.getinfo(name).external_attr >> 16
-                                                         & stat.S_IXUSR)
-    # All sources, and of the fixtures those that are graded by.
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "harness", "reference"],
-                            capture_output=True, text=True)
-    if listed.returncode == 0:
-        assert set(listed.stdout.split()) <= set(names)
-    assert {f"fixtures/{path.name}" for path in (ROOT / "fixtures").glob("*.h5")} <= set(names)
-    tops = {name.split("/")[0] for name in names}
-    assert tops == {"harness", "reference", "fixtures", "prenorm", "CMakeLists.txt",
-                    "CMakePresets.json", "LICENSE", "setup.sh", "run_autograder", "settings.sh"}
-    assert [name for name in names if name.startswith("fixtures/rubrics")] == [
-        "fixtures/rubrics/mine.toml", "fixtures/rubrics/names.toml"]
-    for name in names:
-        assert not re.search(r"secret|instructor|oracle|make_fixtures|\.pyc$|/\.", name), name
-
-
-def test_nothing_that_is_hidden_lies_in_it(autograder):
-    plain, same, seeded = autograder(), autograder(), autograder("--seed", "987654321")
-    archives = [(each / "autograder.zip").read_bytes() for each in (plain, same)]
-    assert archives[0] == archives[1], "the same files make the same archive"
-    assert "--seed" not in (plain / "settings.sh").read_text()
-    assert "--seed 987654321" in (seeded / "settings.sh").read_text()
-    for path in plain.rglob("*"):
-        assert path.is_dir() or path.suffix == ".zip" or b"987654321" not in path.read_bytes()
-    archive = zipfile.ZipFile(seeded / "autograder.zip")
-    assert [name for name in archive.namelist() if b"987654321" in archive.read(name)] == [
-        "settings.sh"]
-    for name in ("settings.sh", "autograder.zip"):
-        assert (seeded / name).stat().st_mode & 0o777 == 0o600, name
-    # Hidden cases are none of the stored ones: those of the fixtures are the checkout's own.
-    for path in (plain / "fixtures").glob("*.h5"):
-        assert path.read_bytes() == (ROOT / "fixtures" / path.name).read_bytes()
-
-
-def test_the_scripts_are_clean(autograder):
-    if not shutil.which("shellcheck"):
-        pytest.skip("there is no shellcheck")
-    target = autograder()
-    for name in ("setup.sh", "run_autograder", "settings.sh"):
-        done = subprocess.run(["shellcheck", target / name], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout
-
-
-def test_words_that_cannot_be_used(run, program, tmp_path, rubric):
-    assert run("gradescope", "x", "--rubric", "cs336-2052").returncode == 2
-    assert "did you mean" in run("gradescope", "x", "--rubric", "cs336-2052").stderr
-    rubric.write_text(RUBRIC.replace('["silu"]', '["silly"]'))
-    done = run("gradescope", "x", "--rubric", rubric)
-    assert done.returncode == 2 and "silly" in done.stderr
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full/file").write_text("")
-    done = run("gradescope", "full")
-    assert done.returncode == 2 and "not empty" in done.stderr
-    # An installation has no sources.
-    done = subprocess.run([program, "gradescope", "x"], cwd=tmp_path, capture_output=True,
-                          text=True, env=os.environ | {"PRENORM_LAUNCHER": "/nowhere/prenorm"})
-    assert done.returncode == 2
-    assert "/nowhere: no CMakeLists.txt there; an autograder is built of the sources" in done.stderr
-    assert not (tmp_path / "x").exists()
-    help_text = run("gradescope", "--help").stdout
-    assert "Examples:" in help_text
-    assert all(len(line) <= 110 for line in help_text.splitlines())
-    assert all(len(line) <= 110 for line in run("grade", "--help").stdout.splitlines())
-
-
-@pytest.fixture
-def gradescope(autograder, home, program, tmp_path):
-    """gradescope(submission, words..., without=()): results.json and what was printed, in
-    Gradescope's folders, with the program of this build in place of one that setup.sh builds."""
-    if unavailable("bubblewrap"):
-        pytest.skip(unavailable("bubblewrap"))
-
-    def call(submission, *words, change=None):
-        target = tmp_path / "container"
-        source = target / "source"
-        source.mkdir(parents=True)
-        zipfile.ZipFile(autograder(*words) / "autograder.zip").extractall(source)
-        shutil.copy(source / "run_autograder", target)
-        (target / "run_autograder").chmod(0o755)
-        (target / "results").mkdir()
-        if submission.is_dir():
-            shutil.copytree(submission, target / "submission")
-        else:
-            (target / "submission").mkdir()
-            shutil.copy(submission, target / "submission")
-        release = source / "build/release"
-        (release / "share/prenorm").mkdir(parents=True)
-        (release / "share/prenorm/fixtures").symlink_to("../../../../fixtures")
-        binds = {home / part: Path("/autograder/source/build/release") / part
-                 for part in ("lib", "libexec", "include", "share/cmake")}
-        binds[program.resolve()] = "/autograder/source/build/release/bin/prenorm"
-        worker = (home / "libexec/prenorm/prenorm_worker.py").resolve().parent
-        binds[worker] = worker
-        if change:
-            change(target, binds)
-        command = ["bwrap", "--tmpfs", "/", "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc",
-                   "/etc", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--bind", target,
-                   "/autograder"]
-        for link in ("bin", "sbin", "lib", "lib64"):
-            command += ["--symlink", f"usr/{link}", f"/{link}"]
-        for what, where in binds.items():
-            command += ["--ro-bind", what.resolve(), where]
-        command += ["--chdir", "/autograder", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin",
-                    "/autograder/run_autograder"]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                              timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert [path.name for path in (target / "results").iterdir()] == ["results.json"]
-        text = (target / "results/results.json").read_text()
-        return check_results(text), done.stdout
-
-    return call
-
-
-def test_a_submission_in_gradescope_s_folders(gradescope, rubric):
-    results, printed = gradescope(HONEST / "python_partial", "--rubric", rubric,
-                                  "--hidden-visibility", "after_due_date")
-    assert [test["name"] for test in results["tests"]] == [
-        "silu: float32", "silu: hidden", "softmax: float32", "softmax: hidden",
-        "the whole submission"]
-    assert [test["visibility"] for test in results["tests"]] == [
-        *["visible", "after_due_date"] * 2, "after_due_date"]
-    assert "points" not in results["output"]
-    assert 0 < results["score"] <= 3 and sum(t["max_score"] for t in results["tests"]) == 3
-    assert results["extra_data"]["rubric"] == "mine"
-    assert "of 3 points" in printed
-
-
-def test_a_submission_is_not_graded_by_its_own_fixtures(gradescope, rubric, tmp_path):
-    def bring_fixtures(target, binds):
-        shutil.copytree(ROOT / "fixtures", target / "submission/fixtures",
-                        ignore=lambda folder, names: [name for name in names
-                                                      if name not in ("silu.h5", "softmax.h5")])
-        for path in (target / "submission/fixtures").glob("*.h5"):
-            path.write_bytes(b"no fixture")
-
-    (tmp_path / "adapters.py").write_text(
-        "def run_silu(in_features):\n    return in_features / 2\n")
-    results, _ = gradescope(tmp_path / "adapters.py", "--rubric", rubric, change=bring_fixtures)
-    wrong = results["tests"][0]
-    assert wrong["name"] == "silu: float32" and "elements wrong" in wrong["output"]
-    repeats = re.findall("repeat: (.*)", wrong["output"])
-    start = "./prenorm grade submission --rubric mine --problem silu --case "
-    assert len(repeats) == 3 and all(line.startswith(start) for line in repeats)
-
-
-def test_a_project_in_gradescope_s_folders(gradescope, rubric):
-    rubric.write_text(RUBRIC.replace('adapters = "names.toml"\n', ""))
-    results, _ = gradescope(HONEST / "cpp_orders", "--rubric", rubric)
-    assert results["score"] == 3, results["output"]
-
-
-def no_program(target, binds):
-    binds.popitem()
-    for what in [what for what, where in binds.items() if str(where).endswith("bin/prenorm")]:
-        del binds[what]
-
-
-def broken_settings(target, binds):
-    (target / "source/settings.sh").write_text("set -- --rubric 'no\"such\\'\n")
-
-
-def unreadable_settings(target, binds):
-    (target / "source/settings.sh").write_text("set -- 'no end\n")
-
-
-def no_submission(target, binds):
-    shutil.rmtree(target / "submission")
-
-
-@pytest.mark.parametrize("change, says", [
-    (no_program, "not found"),
-    (broken_settings, "no rubric 'no\"such\\'"),
-    (unreadable_settings, "run_autograder could not read settings.sh"),
-    (no_submission, "there is no /autograder/submission"),
-])
-def test_a_results_json_there_is_always(gradescope, change, says):
-    results, _ = gradescope(HONEST / "python_partial", change=change)
-    assert results["score"] == 0 and results["tests"] == []
-    assert results["output"].startswith("This submission was not graded.")
-    assert says in results["output"]
-
-
-def test_nothing_to_grade_says_so(gradescope, tmp_path):
-    (tmp_path / "essay.txt").write_text("")
-    results, _ = gradescope(tmp_path / "essay.txt")
-    assert "nothing in it that can be graded: no CMakeLists.txt" in results["output"]

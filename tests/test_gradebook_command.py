@@ -1,3 +1,4 @@
+# labels: unit grading
 """`prenorm gradebook`: what a teacher sees of a class, and hands out.
 
 A few submissions are graded once, by a rubric of two items; each test has a copy of that gradebook.
@@ -13,7 +14,7 @@ import subprocess
 
 import pytest
 
-from grading import program
+from grading import program, rubric
 from synthetic_class import content, shipped, with_names
 
 FORMULA = "=cmd|'-C calc'!A1"
@@ -22,30 +23,9 @@ SHOWN_LINES = r"two\nlines <b>"
 LONG = "a" * 250 + "é2"
 SEED = "7316273498716253"
 
-RUBRIC = """
-title = "A small one"
-
-[[groups]]
-name = "float32"
-dtypes = ["float32"]
-except = ["*empty*", "nan_*"]
-
-[[groups]]
-name = "hidden"
-hidden = true
-dtypes = ["float32"]
-except = ["*empty*", "nan_*"]
-
-[[items]]
-name = "norms"
-problems = ["rmsnorm"]
-points = 2
-
-[[items]]
-name = "softmax"
-problems = ["softmax"]
-points = 3
-"""
+SELECTED = 'dtypes = ["float32"]\nexcept = ["*empty*", "nan_*"]'
+RUBRIC = rubric("A small one", {"float32": SELECTED, "hidden": "hidden = true\n" + SELECTED},
+                {"norms": ("rmsnorm", 2), "softmax": ("softmax", 3)})
 
 
 def run(*words, folder, expect=0, environment=None):

@@ -1,3 +1,6 @@
+# labels: grading
+# processors: 2
+# slow labels: grading
 """A right answer keeps its points, however it was come by."""
 
 import os
@@ -6,7 +9,7 @@ import sys
 
 import pytest
 
-from grading import SANDBOXES, SUBMISSIONS, best_sandbox, built, grade, items, need
+from grading import SUBMISSIONS, best_sandbox, built, grade, in_sandboxes, items, need
 
 HONEST = SUBMISSIONS / "honest"
 
@@ -42,8 +45,7 @@ def check(name, report):
     assert not any(item["diagnoses"] or item["undiagnosed"] for item in everything.values())
 
 
-@pytest.mark.parametrize("sandbox", SANDBOXES)
-@pytest.mark.parametrize("name", SOLVED)
+@in_sandboxes(SOLVED)
 def test_library_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
     code, report, printed = grade(built("honest") / f"{name}.so", "--rubric", "all", "--sandbox",
@@ -63,12 +65,6 @@ def test_folder_is_built_and_keeps_its_points(name, tmp_path):
     for problem in few:
         item = items(report)[problem]
         assert item["earned"] == item["points"], printed
-
-
-def test_the_course_rubric_gives_full_points(tmp_path):
-    code, report, printed = grade(built("honest") / "cpp_complete.so", "--rubric", "cs336-2025",
-                                  "--sandbox", best_sandbox(), tmp=tmp_path)
-    assert code == 0 and report["earned"] == report["points"], printed
 
 
 # Python: which rubric, and what of it is not done.
@@ -92,8 +88,7 @@ def without_torch(folder):
     return folder / "bin" / "python"
 
 
-@pytest.mark.parametrize("sandbox", SANDBOXES)
-@pytest.mark.parametrize("name", PYTHON)
+@in_sandboxes(PYTHON)
 def test_python_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
     python = sys.executable

@@ -1,3 +1,4 @@
+# labels: unit emulated asan tsan
 """Bugs planted in kernels (planted.cpp) and in a solution (planted_solution.cpp).
 
 What can be found depends on the build: out-of-bounds accesses by AddressSanitizer, races by
@@ -8,7 +9,6 @@ sanitizers have.
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -84,9 +84,8 @@ def test_step_beyond_a_tensor_of_the_call(program, variant, what, thread):
     assert f"prenorm: in kernel planted relu, {thread or 'block'}" in done.stderr
 
 
-def test_the_same_solution_within_its_tensors(program):
-    if MODE != "asan":
-        pytest.skip("built with AddressSanitizer only")
+@pytest.mark.parametrize("mode", only_in("asan", ["asan"]))
+def test_the_same_solution_within_its_tensors(program, mode):
     library = folder("PRENORM_TEST_SOLUTIONS") / "libplanted.so"
     done = subprocess.run([program, "verify", "--in-process", "--fixtures",
                            folder("PRENORM_SOURCE") / "fixtures/relu.h5", "--dtype", "float32",

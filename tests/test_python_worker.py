@@ -12,10 +12,22 @@ import pytest
 from python_worker import DTYPES, SOURCE, Array, Worker
 
 MODES = {"torch": (), "numpy": ("torch", "ml_dtypes")}
-X = {"name": "x", "value": {"input": 0}}
-TAKES_X = {"problem": {"function": "run", "arguments": [X]}}
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2
 RETURNED, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE = 0, 2, 3, 5, 6
+
+
+def argument(name, **value):
+    return {"name": name, "value": value}
+
+
+def takes(*arguments, function="run", **more):
+    """Adapters whose only problem calls a function with these arguments after x."""
+    return {"problem": {"function": function, "arguments": [X, *arguments], **more}}
+
+
+X = argument("x", input=0)
+TAKES_X = takes()
+ONE, ONE_OUT = Array("float32", [1.0]), [("float32", [1])]
 
 
 @pytest.fixture(params=MODES)
@@ -74,14 +86,8 @@ def test_what_a_function_is_given(tmp_path, mode):
             kinds = [type(v).__name__ for v in (count, rate, flag, absent, constant)]
             raise ValueError(f"{type(x).__module__} {x.dtype} {kinds} {count} {rate} {flag}")
         """
-    scalars = [
-        {"name": name, "value": {"scalar": i}} for i, name in enumerate(("count", "rate", "flag"))
-    ]
-    rest = [
-        {"name": "absent", "value": {"input": 1}},
-        {"name": "constant", "value": {"constant": 0.5}},
-    ]
-    adapters = {"problem": {"function": "run", "arguments": [X] + scalars + rest}}
+    adapters = takes(*(argument(name, scalar=i) for i, name in enumerate(("count", "rate", "flag"))),
+                     argument("absent", input=1), argument("constant", constant=0.5))
     with start(tmp_path, source, adapters, mode) as worker:
         x = Array("bfloat16", [1.0])
         answer = run(worker, [x, None], [("float32", [1])], [-3, 0.25, True])
@@ -97,19 +103,9 @@ def test_dimensions_dictionaries_blocks_and_inverted_masks(tmp_path, mode):
             assert mask.tolist() == [True, False]
             return (weights["head.1"] - weights["head.0"]) * d
         """
-    arguments = [
-        {"name": "d", "value": {"dimension": [0, -1]}},
-        {
-            "name": "weights",
-            "value": {
-                "dict": [
-                    {"name": "all", "value": {"input": 0}},
-                    {"name": "head.{N}", "value": {"input": 0, "blocks": {"scalar": 0}}},
-                ]
-            },
-        },
-        {"name": "mask", "value": {"input": 1, "not": True}},
-    ]
+    weights = [argument("all", input=0), argument("head.{N}", input=0, blocks={"scalar": 0})]
+    arguments = [argument("d", dimension=[0, -1]), argument("weights", dict=weights),
+                 argument("mask", input=1, **{"not": True})]
     adapters = {"problem": {"function": "run", "arguments": arguments}}
     inputs = [Array("float64", np.arange(12).reshape(4, 3)), Array("bool", [False, True])]
     with start(tmp_path, source, adapters, mode) as worker:
@@ -129,8 +125,7 @@ def test_batch_axes_are_folded_into_one(tmp_path, mode):
             if length == 7: return x[:, :3]
             return x * 2
         """
-    adapters = {"problem": {"function": "run", "arguments": [X], "fold": {"input": 0, "dims": 2}}}
-    with start(tmp_path, source, adapters, mode) as worker:
+    with start(tmp_path, source, takes(fold={"input": 0, "dims": 2}), mode) as worker:
         for batch in ([], [4], [2, 1, 3], [0], [0, 2]):
             x = Array("float32", np.arange(int(np.prod(batch)) * 15).reshape(batch + [5, 3]))
             answer = run(worker, x, [("float32", batch + [5, 3])])
@@ -141,25 +136,16 @@ def test_batch_axes_are_folded_into_one(tmp_path, mode):
 
 
 def test_a_scalar_that_the_function_cannot_be_told(tmp_path):
-    adapters = {
-        "problem": {
-            "function": "run",
-            "arguments": [X],
-            "only": [{"scalar": 0, "name": "eps", "value": 1e-5}],
-        }
-    }
+    adapters = takes(only=[{"scalar": 0, "name": "eps", "value": 1e-5}])
     with start(tmp_path, "def run(x): return x", adapters) as worker:
-        x = Array("float32", [1.0])
-        assert run(worker, x, [("float32", [1])], [1e-5]).code == OK
-        answer = run(worker, x, [("float32", [1])], [0.1])
+        assert run(worker, ONE, ONE_OUT, [1e-5]).code == OK
+        answer = run(worker, ONE, ONE_OUT, [0.1])
         assert answer.code == ERROR
         assert answer.message == "run has no argument for eps, which is 0.1 here and not 1e-05"
 
 
 def test_other_names_are_given_by_order(tmp_path, mode):
-    adapters = {
-        "problem": {"function": "run", "arguments": [X, {"name": "dim", "value": {"scalar": 0}}]}
-    }
+    adapters = takes(argument("dim", scalar=0))
     sources = ["def run(features, axis): return features + axis", f"from {mode} import add as run"]
     for number, source in enumerate(sources):
         with start(tmp_path / str(number), source, adapters, mode) as worker:
@@ -203,10 +189,7 @@ RESULTS = """
 
 def test_results_of_many_kinds(tmp_path):
     pytest.importorskip("torch")
-    adapters = {
-        "problem": {"function": "run", "arguments": [X, {"name": "kind", "value": {"scalar": 0}}]}
-    }
-    with start(tmp_path, RESULTS, adapters, "torch") as worker:
+    with start(tmp_path, RESULTS, takes(argument("kind", scalar=0)), "torch") as worker:
         for kind in range(9):
             x = Array("float32", np.arange(6).reshape(2, 3))
             answer = run(worker, x, [("float32", [3, 2])], [kind])
@@ -224,9 +207,7 @@ def test_numbers_where_there_are_no_axes(tmp_path, mode):
         assert (answer.how, answer.outputs[0].values()) == (RETURNED, 1.5)
         answer = run(worker, Array("float32", 0.0), [("float32", [1])])
         assert (answer.how, answer.what) == (
-            OTHER_SHAPE,
-            "returned an object of type float, wanted a tensor [1]",
-        )
+            OTHER_SHAPE, "returned an object of type float, wanted a tensor [1]")
 
 
 def test_wrong_shapes_and_types(tmp_path, mode):
@@ -289,9 +270,7 @@ RAISED = {
     "raise NotImplementedError('next week')": (NOT_IMPLEMENTED, "NotImplementedError: next week"),
     "run(x)": (ERROR, "RecursionError: maximum recursion depth exceeded"),
     "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})": (
-        ERROR,
-        "Odd (adapters.py:2)",
-    ),
+        ERROR, "Odd (adapters.py:2)"),
 }
 
 
@@ -312,14 +291,14 @@ def test_the_line_is_that_of_the_submission(tmp_path):
         "tests/adapters.py": "from parts.deep import fail\n\ndef run(x):\n    return fail(x)\n",
     }
     with start(tmp_path, files) as worker:
-        answer = run(worker, Array("float32", [1.0]), [("float32", [1])])
+        answer = run(worker, ONE, ONE_OUT)
         assert answer.message.startswith("JSONDecodeError: ")
         assert answer.message.endswith(" (parts/deep.py:4)")
 
 
 def test_long_messages_are_cut(tmp_path):
     with start(tmp_path, "def run(x): raise ValueError('ä' * 100000)") as worker:
-        answer = run(worker, Array("float32", [1.0]), [("float32", [1])])
+        answer = run(worker, ONE, ONE_OUT)
         assert answer.message.startswith("ValueError: äää")
         assert len(answer.message.encode()) <= 1023
 
@@ -334,21 +313,18 @@ def test_memory_that_runs_out(tmp_path, mode):
             return x
         """
     with start(tmp_path, source, mode=mode, memory=1 << 30) as worker:
-        assert run(worker, Array("float32", [1.0]), [("float32", [1])]).how == OUT_OF_MEMORY
+        assert run(worker, ONE, ONE_OUT).how == OUT_OF_MEMORY
         answer = run(worker, Array("float32", [2.0]), [("float32", [1])])
         assert answer.how == OUT_OF_MEMORY, answer.message
         assert answers(worker, Array("float32", [3.0, 1.0]))
 
 
 def test_functions_that_are_not_there(tmp_path):
-    adapters = {
-        "problem": TAKES_X["problem"],
-        "other": {"function": "missing", "arguments": [X]},
-        "third": {"function": "constant", "arguments": [X]},
-    }
+    adapters = {**TAKES_X, "other": takes(function="missing")["problem"],
+                "third": takes(function="constant")["problem"]}
     with start(tmp_path, "constant = 3\ndef run(x): return x", adapters) as worker:
         assert worker.functions == ["problem"]
-        assert worker.call("other", [Array("float32", [1.0])], [], [("float32", [1])]).how == ABSENT
+        assert worker.call("other", [ONE], [], ONE_OUT).how == ABSENT
         assert worker.call("fourth", [], [], []).how == ABSENT
 
 
@@ -357,56 +333,27 @@ def test_functions_that_are_not_there(tmp_path):
 LAYOUTS = {
     "a file": {"adapters.py": "def run(x): return x"},
     "a sibling": {"adapters.py": "from mine import run", "mine.py": "def run(x): return x"},
-    "tests": {
-        "pyproject.toml": "",
-        "model/__init__.py": "",
+    "tests": {"pyproject.toml": "", "model/__init__.py": "",
         "model/parts.py": "def run(x): return x",
-        "tests/adapters.py": "from model.parts import run",
-    },
-    "a package of tests": {
-        "setup.py": "",
-        "model.py": "def f(x): return x",
-        "tests/__init__.py": "",
-        "tests/common.py": "from model import f",
-        "tests/adapters.py": "from .common import f as run",
-    },
-    "a src layout": {
-        "pyproject.toml": "",
-        "src/model/__init__.py": "from .parts import run",
-        "src/model/parts.py": "def run(x): return x",
-        "tests/adapters.py": "from model import run",
-    },
-    "inside of the package": {
-        "pyproject.toml": "",
-        "model/__init__.py": "",
+        "tests/adapters.py": "from model.parts import run"},
+    "a package of tests": {"setup.py": "", "model.py": "def f(x): return x",
+        "tests/__init__.py": "", "tests/common.py": "from model import f",
+        "tests/adapters.py": "from .common import f as run"},
+    "a src layout": {"pyproject.toml": "", "src/model/__init__.py": "from .parts import run",
+        "src/model/parts.py": "def run(x): return x", "tests/adapters.py": "from model import run"},
+    "inside of the package": {"pyproject.toml": "", "model/__init__.py": "",
         "model/parts.py": "def run(x): return x",
-        "model/adapters.py": "from .parts import run\nfrom model.parts import run as same",
-    },
-    "a repository below": {
-        "hw1/pyproject.toml": "",
-        "hw1/model.py": "def run(x): return x",
-        "hw1/tests/adapters.py": "from model import run",
-    },
-    "others are passed by": {
-        "tests/adapters.py": "def run(x): return x",
-        ".old/adapters.py": "1 / 0",
-        "env/pyvenv.cfg": "",
-        "env/lib/adapters.py": "1 / 0",
-        "build/adapters.py": "1 / 0",
-    },
-    "the only one left": {
-        "part/adapters.py": "def run(x): return x",
-        ".venv/adapters.py": "",
-        "env/pyvenv.cfg": "",
-        "env/adapters.py": "",
-        "x/site-packages/adapters.py": "",
-        "node_modules/adapters.py": "",
-    },
-    "imported when called": {
-        "pyproject.toml": "",
-        "late.py": "def f(x): return x",
-        "tests/adapters.py": "def run(x):\n    from late import f\n    return f(x)",
-    },
+        "model/adapters.py": "from .parts import run\nfrom model.parts import run as same"},
+    "a repository below": {"hw1/pyproject.toml": "", "hw1/model.py": "def run(x): return x",
+        "hw1/tests/adapters.py": "from model import run"},
+    "others are passed by": {"tests/adapters.py": "def run(x): return x",
+        ".old/adapters.py": "1 / 0", "env/pyvenv.cfg": "", "env/lib/adapters.py": "1 / 0",
+        "build/adapters.py": "1 / 0"},
+    "the only one left": {"part/adapters.py": "def run(x): return x", ".venv/adapters.py": "",
+        "env/pyvenv.cfg": "", "env/adapters.py": "", "x/site-packages/adapters.py": "",
+        "node_modules/adapters.py": ""},
+    "imported when called": {"pyproject.toml": "", "late.py": "def f(x): return x",
+        "tests/adapters.py": "def run(x):\n    from late import f\n    return f(x)"},
     "its own version": {
         "pyproject.toml": """
             [build-system]
@@ -428,20 +375,13 @@ LAYOUTS = {
             """,
         "tests/adapters.py": "from model import run",
     },
-    "broken project files": {
-        "pyproject.toml": "[project\nname = 3",
-        "adapters.py": "def run(x): return x",
-    },
-    "files beside it": {
-        "pyproject.toml": "",
-        "factor.txt": "1",
-        "tests/adapters.py": "def run(x): return x * int(open('factor.txt').read())",
-    },
+    "broken project files": {"pyproject.toml": "[project\nname = 3",
+        "adapters.py": "def run(x): return x"},
+    "files beside it": {"pyproject.toml": "", "factor.txt": "1",
+        "tests/adapters.py": "def run(x): return x * int(open('factor.txt').read())"},
     "modules of the interpreter's name": {
         "adapters.py": "import numpy\ndef run(x): return numpy.array(x)",
-        "numpy.py": "raise SystemExit",
-        "torch.py": "raise SystemExit",
-    },
+        "numpy.py": "raise SystemExit", "torch.py": "raise SystemExit"},
     "dataclasses and annotations": {"adapters.py": """
             from __future__ import annotations
             import dataclasses
@@ -468,16 +408,12 @@ def test_any_file_may_be_handed_in(tmp_path):
 
 FAILURES = {
     "none": ({"readme.txt": ""}, "there is no adapters.py"),
-    "several": (
-        {"a/adapters.py": "", "b/adapters.py": ""},
-        "there are several adapters.py (a/adapters.py, b/adapters.py): "
-        "wanted one, or one at the top or in tests/",
-    ),
+    "several": ({"a/adapters.py": "", "b/adapters.py": ""},
+                "there are several adapters.py (a/adapters.py, b/adapters.py): "
+                "wanted one, or one at the top or in tests/"),
     "syntax": ("x = 1\ndef run(x) return x", "SyntaxError: expected ':' (adapters.py, line 2)"),
-    "missing module": (
-        {"adapters.py": "import parts", "parts.py": "\n\nimport no_such_thing"},
-        "ModuleNotFoundError: No module named 'no_such_thing' (parts.py:3)",
-    ),
+    "missing module": ({"adapters.py": "import parts", "parts.py": "\n\nimport no_such_thing"},
+                       "ModuleNotFoundError: No module named 'no_such_thing' (parts.py:3)"),
     "exit": ("import sys\nsys.exit('bye')", "SystemExit: bye (adapters.py:2)"),
     "unfinished": ("raise NotImplementedError", "NotImplementedError (adapters.py:1)"),
     "parent": ("from .common import x", "ImportError: attempted relative import"),
@@ -566,7 +502,7 @@ def test_a_low_recursion_limit_does_not_reach_the_worker(tmp_path):
         """
     with start(tmp_path, source) as worker:
         for _ in range(3):
-            answer = run(worker, Array("float32", [1.0]), [("float32", [1])])
+            answer = run(worker, ONE, ONE_OUT)
             assert answer.message == "ValueError: deep enough (adapters.py:9)"
 
 
@@ -609,7 +545,7 @@ def test_a_process_that_ends_itself(tmp_path):
 
 def test_timed_calls_and_bandwidth(tmp_path):
     with start(tmp_path, "def run(x): return x") as worker:
-        answer = run(worker, Array("float32", [1.0]), [("float32", [1])], timed=True)
+        answer = run(worker, ONE, ONE_OUT, timed=True)
         assert (answer.how, answer.code) == (RETURNED, OK)
         assert worker.ask(3, b"") == (105, struct.pack("<d", 0))
 
@@ -639,10 +575,8 @@ def test_no_descriptor_is_left_open(tmp_path):
             return x
         """
     with start(tmp_path, source) as worker:
-        counts = [
-            run(worker, Array("float32", [0.0]), [("float32", [1])]).outputs[0].values()[0]
-            for _ in range(5)
-        ]
+        counts = [run(worker, Array("float32", [0.0]), ONE_OUT).outputs[0].values()[0]
+                  for _ in range(5)]
         assert len(set(counts)) == 1
 
 
@@ -651,12 +585,7 @@ def test_the_virtual_environment(tmp_path):
     python = os.environ.get("PRENORM_TEST_VENV")
     if not python:
         pytest.skip("PRENORM_TEST_VENV names no python with torch, einops and jaxtyping")
-    adapters = {
-        "problem": {
-            "function": "run_silu",
-            "arguments": [{"name": "in_features", "value": {"input": 0}}],
-        }
-    }
+    adapters = {"problem": {"function": "run_silu", "arguments": [argument("in_features", input=0)]}}
     repository = SOURCE / "tests/submissions/honest/python_repository"
     with Worker(adapters, python=python).load(repository) as worker:
         assert worker.failure is None

@@ -85,11 +85,11 @@ def _cuda(problem, solution, variant):
 
 def _mistake(problem, name):
     """A known mistake's file and the arguments of its export."""
-    folder = _folder("reference") / "mistakes"
-    words = _exports(folder / "solution.cpp", "EXPORT_MISTAKE").get(f"{problem}__{name}")
-    if words is None:
-        raise ValueError(f"no mistakes/{name} for {problem}")
-    return folder / f"{words[0].split('::')[0]}.hpp", " ".join(words)
+    for path in sorted((_folder("reference") / "mistakes").glob("*.cpp")):
+        words = _exports(path, "EXPORT_MISTAKE").get(f"{problem}__{name}")
+        if words is not None:
+            return path.with_suffix(".hpp"), " ".join(words)
+    raise ValueError(f"no mistakes/{name} for {problem}")
 
 
 # a solution's code -------------------------------------------------------------------------------

@@ -1,0 +1,343 @@
+"""`prenorm verify`: what it runs, how it says it, and its reports."""
+
+import os
+import pty
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree
+
+import h5py
+import numpy as np
+import pytest
+
+from centred import GOOD, make_file, results_of
+
+
+def test_verify_shows_a_row_a_problem_and_a_column_a_solution(prenorm, good):
+    out = prenorm("verify", "--fixtures", good)
+    head, rule, row = out.splitlines()[:3]
+    assert head.split() == ["problem", "reference", "cuda-emulated", "plain"]
+    assert set(rule) == {"-", " "}
+    assert re.fullmatch(r"centred +PASSED 4/4 +PASSED 4/4 +PASSED 4/4", row)
+    # The columns stand under their titles.
+    assert row.index("PASSED") == head.index("reference")
+    assert re.search(r"^12 passed, 0 failed, 0 skipped in ", out, re.M)
+    assert "\x1b" not in out
+
+
+def test_a_wrong_element_fails_with_its_index(prenorm, wrong):
+    out = prenorm("verify", "--fixtures", wrong, "--solution", "reference", code=1)
+    assert "FAILED 4/5" in out
+    assert "INCORRECT_NUMERICAL  centred / off (float64)  by reference" in out
+    assert "1 of 24 elements" in out and "[1, 2, 3]" in out
+    repeat = re.search(r"repeat: (.*)", out).group(1)
+    assert repeat == f"prenorm verify --fixtures {wrong} --case off --solution reference"
+    again = prenorm(*repeat.split()[1:], code=1)
+    assert "FAILED 0/1" in again and "[1, 2, 3]" in again
+
+
+def test_the_repeat_line_names_the_launcher(prenorm, wrong):
+    words = ["verify", "--fixtures", wrong, "--solution", "reference"]
+    assert "repeat: prenorm verify" in prenorm(*words, code=1)
+    assert "repeat: ./prenorm verify" in prenorm(*words, code=1, PRENORM_LAUNCHER="./prenorm")
+
+
+def test_the_repeat_line_is_quoted_for_a_shell(prenorm, tmp_path):
+    path = make_file(tmp_path / "it's a file.h5", {"off": dict(
+        dtype="float64", shape=(3,), wrong=(0,))})
+    out = prenorm("verify", "--fixtures", path, "--solution", "reference", code=1)
+    quoted = str(path).replace("'", "'\\''")
+    assert f"--fixtures '{quoted}' --case off" in out
+
+
+def test_a_bad_file_costs_only_itself(prenorm, good, bad):
+    out = prenorm("verify", "--fixtures", bad, "--fixtures", good, "--json", "-", code=2)
+    results = results_of(out)
+    assert [r["status"] for r in results].count("BAD_FIXTURE") == 1
+    damaged = results[0]
+    assert damaged["fixture"] == str(bad) and damaged["case"] is None
+    assert damaged["problem"] is None and damaged["solution"] is None
+    assert str(bad) in damaged["message"]
+    assert {r["status"] for r in results[1:]} == {"PASSED"} and len(results) == 1 + 3 * 4
+    table = prenorm("verify", "--fixtures", bad, "--fixtures", good, code=2)
+    assert re.search(r"bad\.h5 +BAD_FIXTURE", table) and "PASSED 4/4" in table
+
+
+def later_version(path, problem):
+    """A file that says whose it is, and cannot be used."""
+    make_file(path, GOOD, problem=problem)
+    with h5py.File(path, "a") as file:
+        file.attrs["version"] = 2
+    return path
+
+
+def test_a_bad_file_of_another_problem_is_left_out(prenorm, good, bad, tmp_path):
+    other = later_version(tmp_path / "other.h5", "other")
+    files = ("--fixtures", good, "--fixtures", other)
+    assert "other.h5" in prenorm("verify", *files, code=2)
+    assert "other.h5" not in prenorm("verify", *files, "--problem", "centred")
+    assert "version is 2" in prenorm("verify", *files, "--problem", "other", code=2)
+    assert "did you mean 'other'" in prenorm("verify", *files, "--problem", "othr", code=2)
+    # What does not say its problem may be the one that is meant.
+    assert "bad.h5" in prenorm("verify", *files, "--fixtures", bad, "--problem", "other", code=2)
+    assert "version is 2" in prenorm("show", "other", *files, code=2)
+    assert str(bad) in prenorm("show", "missing", "--fixtures", bad, code=2)
+
+
+def test_many_files(program, own_home, tmp_path):
+    """More than the usual limit of open files allows at two descriptors each."""
+    make_file(tmp_path / "f0.h5", {"a": dict(dtype="float32", shape=(2,))})
+    for i in range(1, 60):
+        shutil.copy(tmp_path / "f0.h5", tmp_path / f"f{i}.h5")
+    words = ["sh", "-c", 'ulimit -S -n 64 && exec "$@"', "sh", program, "verify", "--fixtures",
+             tmp_path, "--solution", "reference"]
+    done = subprocess.run(words, capture_output=True, text=True,
+                          env={**os.environ, "PRENORM_HOME": str(own_home)})
+    assert done.returncode == 0 and "60 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_work(prenorm, good, libraries):
+    """With a solution that never returns, in more time than the fixture `prenorm` waits."""
+    assert "cannot write" in prenorm("verify", "--fixtures", good, "--solution", libraries["slow"],
+                                     "--timeout", "1000", "--json", "no/such/r", code=2)
+
+
+def test_the_repeat_line_repeats_the_options_that_matter(prenorm, good, libraries):
+    out = prenorm("verify", "--fixtures", good, "--case", "single64", "--solution",
+                  libraries["slow"], "--timeout", "0.25", "--seed", "7", code=1)
+    assert re.search(r"repeat: .*--case single64 .* --seed 7 --timeout 0.25\n", out)
+
+
+def test_a_library_given_by_its_path(prenorm, good, libraries):
+    out = prenorm("verify", "--fixtures", good, "--solution", libraries["mine"], code=1)
+    assert "FAILED 3/4" in out and "batch32" in out and "[0, 5]" in out
+    assert prenorm("verify", "--fixtures", good, "--solution", libraries["mine"],
+                   "--dtype", "float64").count("PASSED 1/1") == 1
+
+
+def test_a_variant_of_a_collection(prenorm, good):
+    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bias", code=1)
+    assert "FAILED 1/4" in out  # the case that must be refused
+    # A type that the variant is not written for is skipped, and said to be.
+    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/sum_for_mean",
+                  "--dtype", "float16", code=3)
+    assert "NOT_IMPLEMENTED" in out and "nothing ran" in out
+    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bais", code=3)
+    assert "no function prenorm_centred__no_bais; there are the variants no_bias, no_scale" in out
+    assert "no case is selected" in prenorm(
+        "verify", "--fixtures", good, "--case", "single64", "--dtype", "float16", code=3)
+
+
+def test_what_is_not_there_is_not_implemented(prenorm, tmp_path):
+    path = make_file(tmp_path / "other.h5", GOOD, problem="unheard_of")
+    out = prenorm("verify", "--fixtures", path, "--solution", "reference", code=3)
+    assert "NOT_IMPLEMENTED" in out and "0 passed, 0 failed, 4 skipped" in out
+
+
+def test_a_library_that_cannot_be_loaded(prenorm, good, tmp_path):
+    broken = tmp_path / "libbroken.so"
+    broken.write_text("no library")
+    out = prenorm("verify", "--fixtures", good, "--solution", broken, "--solution", "reference",
+                  code=1)
+    assert re.search(r"centred +LOAD_ERROR +PASSED 4/4", out)
+    assert out.count("LOAD_ERROR") == 2, "the table, and once below it for all four cases"
+    assert "4 passed, 4 failed" in out
+
+
+def test_large_cases_are_not_for_the_emulator(prenorm, tmp_path):
+    path = make_file(tmp_path / "large.h5", {
+        "large": dict(dtype="float32", shape=(256, 257), atol=1e-5),
+        "small": dict(dtype="float32", shape=(7,))})
+    results = results_of(prenorm("verify", "--fixtures", path, "--json", "-"))
+    emulated = {r["case"]: r for r in results if r["solution"] == "cuda-emulated"}
+    assert emulated["large"]["status"] == "SKIPPED"
+    assert emulated["large"]["message"] == "large for the emulator"
+    assert emulated["small"]["status"] == "PASSED"
+    assert "cuda-emulated: 1 case SKIPPED: large for the emulator" in prenorm(
+        "verify", "--fixtures", path)
+    named = results_of(prenorm("verify", "--fixtures", path, "--solution", "cuda-emulated",
+                               "--json", "-"))
+    assert {r["status"] for r in named} == {"PASSED"}
+
+
+def test_json_has_the_promised_fields(prenorm, wrong):
+    results = results_of(prenorm("verify", "--fixtures", wrong, "--solution", "reference",
+                                 "--json", "-", code=1))
+    assert [r["case"] for r in results] == ["batch16", "batch32", "off", "refused", "single64"]
+    for result in results:
+        assert set(result) == {"fixture", "problem", "case", "solution", "status", "message",
+                               "dtype", "seconds", "repeat", "outputs", "batch_invariant"}
+        for output in result["outputs"]:
+            assert set(output) == {
+                "name", "max_abs_error", "max_rel_error", "max_ulp_error", "relative_l2_error",
+                "mismatches", "elements", "worst_index", "worst_actual", "worst_expected", "atol",
+                "rtol"}
+    off = results[2]
+    assert off["status"] == "INCORRECT_NUMERICAL" and off["solution"] == "reference"
+    output = off["outputs"][0]
+    assert output["worst_index"] == [1, 2, 3] and output["mismatches"] == 1
+    assert output["elements"] == 24 and output["name"] == "y"
+    assert output["max_abs_error"] == pytest.approx(1)
+    assert output["worst_expected"] - output["worst_actual"] == pytest.approx(1)
+
+
+def test_json_writes_what_is_not_finite_as_text(prenorm, tmp_path):
+    path = make_file(tmp_path / "nan.h5", {"nan": dict(dtype="float64", shape=(2, 3), draw=False)})
+    with h5py.File(path, "r+") as file:
+        file["cases/nan/inputs/x"][0, 1] = np.nan
+        expected = file["cases/nan/outputs/y"]
+        expected[0] = [np.nan, np.inf, np.nan]
+    results = results_of(prenorm("verify", "--fixtures", path, "--solution", "reference",
+                                 "--json", "-", code=1))
+    output = results[0]["outputs"][0]
+    assert output["worst_expected"] == "Infinity" and output["worst_actual"] == "NaN"
+    assert output["mismatches"] == 1 and output["worst_index"] == [0, 1]
+
+
+def test_json_into_a_file_leaves_the_table(prenorm, good, tmp_path):
+    out = prenorm("verify", "--fixtures", good, "--json", tmp_path / "report.json")
+    assert "PASSED 4/4" in out
+    assert len(results_of((tmp_path / "report.json").read_text())) == 12
+
+
+def test_a_message_from_a_solution_does_no_harm(prenorm, good, libraries, tmp_path):
+    words = ["verify", "--fixtures", good, "--solution", libraries["hostile"],
+             "--junit", tmp_path / "junit.xml", "--html", tmp_path / "page.html",
+             "--json", tmp_path / "report.json"]
+    out = prenorm(*words, code=1)
+    assert "\x1b" not in out and "\x07" not in out and "RUNTIME_ERROR" in out
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>&\"bold\"" not in page and "&lt;b&gt;&amp;" in page
+    suites = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert suites.tag == "testsuites" and suites.get("failures") == "3"
+    assert len(suites.findall("./testsuite/testcase")) == 4
+    assert all("RUNTIME_ERROR" in failure.get("message") for failure in suites.iter("failure"))
+    results_of((tmp_path / "report.json").read_text())
+
+
+def test_html_needs_nothing_beside_itself(prenorm, wrong, tmp_path):
+    prenorm("verify", "--fixtures", wrong, "--html", tmp_path / "page.html", code=1)
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and "FAILED 4/5" in page and "[1, 2, 3]" in page
+    assert not re.search(r"(src|href)=(?!\"(data:,|#))", page)
+
+
+def test_a_time_limit(prenorm, good, libraries):
+    out = prenorm("verify", "--fixtures", good, "--case", "single64", "--solution",
+                  libraries["slow"], "--timeout", "0.3", code=1)
+    assert "TIMEOUT" in out
+
+
+def test_in_process(prenorm, good):
+    assert "PASSED 4/4" in prenorm("verify", "--fixtures", good, "--in-process",
+                                   "--solution", "reference")
+
+
+def test_verbose_has_a_line_for_every_case(prenorm, good):
+    out = prenorm("verify", "--fixtures", good, "--verbose", "--solution", "reference")
+    for name in GOOD:
+        assert re.search(rf"^PASSED +centred / {name} +float", out, re.M)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_results_stand_in_the_same_order_however_many_jobs(prenorm, tmp_path, jobs):
+    for number in range(6):
+        make_file(tmp_path / f"part{number}.h5", GOOD, problem="centred")
+    results = results_of(prenorm("verify", "--fixtures", tmp_path, "--jobs", jobs, "--json", "-"))
+    keys = [(r["fixture"], r["case"]) for r in results]
+    assert keys == sorted(keys) and len(keys) == 6 * 4 * 3
+
+
+def test_the_same_problem_in_two_files_has_two_rows(prenorm, tmp_path):
+    for name in "ab":
+        make_file(tmp_path / f"{name}.h5", GOOD)
+    out = prenorm("verify", "--fixtures", tmp_path)
+    assert re.search(r"centred \(.*a\.h5\) +PASSED", out)
+    assert re.search(r"centred \(.*b\.h5\) +PASSED", out)
+
+
+def test_default_fixtures_are_those_of_the_folder(prenorm, tmp_path):
+    (tmp_path / "fixtures").mkdir()
+    make_file(tmp_path / "fixtures/centred.h5", GOOD)
+    out = prenorm("verify")
+    assert "PASSED 4/4" in out
+    results = results_of(prenorm("verify", "--json", "-"))
+    assert results[0]["fixture"] == "fixtures/centred.h5"
+
+
+def test_problems_and_cases_by_globs(prenorm, tmp_path):
+    make_file(tmp_path / "a.h5", GOOD)
+    make_file(tmp_path / "b.h5", GOOD, problem="unheard_of")
+    found = results_of(prenorm("verify", "--fixtures", tmp_path, "--problem", "cent*",
+                               "--case", "batch*", "--solution", "reference", "--json", "-"))
+    assert [(r["problem"], r["case"]) for r in found] == [("centred", "batch16"),
+                                                          ("centred", "batch32")]
+
+
+def test_fresh_values_by_seed(prenorm, good):
+    out = prenorm("verify", "--fixtures", good, "--seed", "3")
+    assert "PASSED 4/4" in out
+    # A mistake is still one with fresh values, and the repeat line keeps the seed.
+    out = prenorm("verify", "--fixtures", good, "--seed", "3", "--solution", "mistakes/no_bias",
+                  code=1)
+    assert "--solution mistakes/no_bias --seed 3" in out
+
+
+# terminal ----------------------------------------------------------------------------------------
+
+
+def on_a_terminal(program, home, words, cwd, **variables):
+    """What the program writes where standard output and error are one terminal."""
+    try:
+        leader, follower = pty.openpty()
+    except OSError as error:
+        pytest.skip(f"no terminal can be made here: {error}")
+    environment = {**os.environ, "PRENORM_HOME": str(home), "TERM": "xterm", **variables}
+    environment = {k: v for k, v in environment.items() if k != "NO_COLOR" or k in variables}
+    process = subprocess.Popen([program, *map(str, words)], stdout=follower, stderr=follower,
+                               stdin=subprocess.DEVNULL, cwd=cwd, env=environment)
+    os.close(follower)
+    text = b""
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    process.wait(timeout=60)
+    os.close(leader)
+    return text.decode()
+
+
+def test_colour_and_progress_on_a_terminal_only(program, own_home, prenorm, good, tmp_path):
+    words = ["verify", "--fixtures", good]
+    shown = on_a_terminal(program, own_home, words, tmp_path)
+    assert "\x1b[32mPASSED 4/4\x1b[0m" in shown and "[0/1]" in shown
+    assert "\x1b[32m" not in on_a_terminal(program, own_home, words + ["--no-color"], tmp_path)
+    assert "\x1b[32m" not in on_a_terminal(program, own_home, words, tmp_path, NO_COLOR="1")
+    out, error = prenorm(*words, both=True)
+    assert error == "" and "\x1b" not in out and "\r" not in out
+
+
+# --save
+
+
+def test_save_only_what_fails(prenorm, good, libraries, tmp_path):
+    prenorm("verify", "--fixtures", good, "--solution", libraries["mine"], "--save", "out",
+            "--only-failing", code=1)
+    with h5py.File(tmp_path / "out/good.libmine.h5") as file:
+        assert set(file["cases"]) == {"batch32"}
+
+
+def test_saved_files_never_overwrite_each_other(prenorm, libraries, tmp_path):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        make_file(tmp_path / folder / "same.h5", GOOD)
+        shutil.copy(libraries["plain"], tmp_path / folder / "libsame.so")
+    prenorm("verify", "--fixtures", "a", "--fixtures", "b", "--solution", "a/libsame.so",
+            "--solution", "b/libsame.so", "--save", "out")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "same-2.libsame-2.h5", "same-2.libsame.h5", "same.libsame-2.h5", "same.libsame.h5"]
