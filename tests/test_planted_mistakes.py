@@ -467,13 +467,20 @@ def verify(program, library, problem, dtype):
     return versions
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+def slow_but(quick, values):
+    """All of the values as parameters; those not named in `quick` belong to the slow tier."""
+    assert quick <= {str(value) for value in values}
+    return [pytest.param(value, id=str(value), marks=[] if str(value) in quick else [pytest.mark.slow])
+            for value in values]
+
+
+@pytest.mark.parametrize("problem", slow_but({"rmsnorm"}, PROBLEMS))
 def test_unplanted_kernels_pass(program, libraries, problem):
     for version, cases in verify(program, libraries[problem].result(), problem, "float32").items():
         assert set(cases.values()) == {"PASSED"}, (version, cases)
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+@pytest.mark.parametrize("mistake", slow_but({"rmsnorm-no_eps", "silu-sigmoid_only"}, MISTAKES))
 def test_planted_mistake_is_caught(program, libraries, mistake):
     versions = verify(program, libraries[mistake].result(), mistake.problem, mistake.dtype)
     for version, cases in versions.items():
