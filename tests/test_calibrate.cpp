@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_case_that_must_be_refused_has_no_tolerance) {
   info.error = "must be refused";
   Solution nobody("nobody", "nowhere.so", "", {});
   BOOST_TEST(
-      prenorm::harness::calibrate("made_up", signature, {&info, {}, {}}, {nobody, nobody}).empty());
+      prenorm::harness::calibrate("made_up", signature, {info, {}, {}}, {nobody, nobody}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
   info.name = "some_case";
   info.inputs = {InputInfo{{DType::float32, {2}}, ""}};
   info.outputs = {OutputInfo{{2}, DType::float32, {}, {}, ""}};
-  const LoadedCase loaded{&info, {row(DType::float32, {1, 2})}, {row(DType::float64, {1, 2})}};
+  const LoadedCase loaded{info, {row(DType::float32, {1, 2})}, {row(DType::float64, {1, 2})}};
   Solution nobody("nobody", "nowhere.so", "", {});
   BOOST_CHECK_EXCEPTION(prenorm::harness::calibrate("made_up", signature, loaded, {nobody, nobody}),
                         std::runtime_error, [](const std::runtime_error& error) {

@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(redraw_draws_keeps_and_perturbs) {
   info.inputs[0].emplace().type = {DType::float16, {4}};
   info.inputs[1].emplace().type = {DType::int64, {4}};
   info.inputs[1]->draw = "integer(0,9)";
-  LoadedCase stored{&info, {Tensor(DType::float16, {4}), Tensor(DType::int64, {4}), {}}, {}};
+  LoadedCase stored{info, {Tensor(DType::float16, {4}), Tensor(DType::int64, {4}), {}}, {}};
   const double kept[] = {65504, -infinity, 0, -2};
   for (std::int64_t i = 0; i < 4; ++i) stored.inputs[0]->set(i, kept[i]);
 

@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(errors) {
   BOOST_CHECK_EXCEPTION(ffn_gelu(of({1, 3}), of({5, 3}), of({3, 4})), std::invalid_argument,
                         says("linear: x must be [..., 4], is [1, 5]"));
   // A w3 of one row would broadcast over the gate, were it not checked.
-  BOOST_CHECK_EXCEPTION(ffn_swiglu(of({1, 3}), of({5, 3}), of({3, 5}), of({1, 3})),
-                        std::invalid_argument,
-                        says("ffn_swiglu: w1 and w3 must have the same shape, have [5, 3] and [1, 3]"));
+  BOOST_CHECK_EXCEPTION(
+      ffn_swiglu(of({1, 3}), of({5, 3}), of({3, 5}), of({1, 3})), std::invalid_argument,
+      says("ffn_swiglu: w1 and w3 must have the same shape, have [5, 3] and [1, 3]"));
   BOOST_CHECK_EXCEPTION(glu(of({1, 3}), of({5, 3}), of({1, 3})), std::invalid_argument,
                         says("glu: w1 and w2 must have the same shape, have [5, 3] and [1, 3]"));
 }

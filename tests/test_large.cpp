@@ -1,5 +1,7 @@
 // Tensors of more than 2^31 elements: indices of 64 bits, on the way from the interface to the
 // kernel. By the emulator, which counts as a device does; about 8.6 GB of memory.
+#include "skip.hpp"
+
 #include <prenorm/prenorm.hpp>
 
 #include <array>
@@ -29,7 +31,7 @@ int main() {
   const auto available =
       static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(::getpagesize());
   if (available < 12e9) {
-    std::puts("skipped, there is not enough memory");
+    prenorm::testing::skip("large", "there is not enough memory");
     return 77;
   }
   prenorm::float16 *x = pages(), *y = pages();

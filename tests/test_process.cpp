@@ -1,5 +1,6 @@
 // Child processes: how they end, what they inherit, and that they cannot hold up the parent.
 #include "base/process.hpp"
+#include "skip.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_closes_its_socket_is_ended) {
 
 BOOST_AUTO_TEST_CASE(no_descriptor_is_inherited) {
   if (!std::filesystem::exists("/proc/self/fd")) {
-    BOOST_TEST_MESSAGE("skipped: there is no /proc here (a chroot without it)");
+    BOOST_TEST(prenorm::testing::skip("process", "there is no /proc here"));
     return;
   }
   // One without close-on-exec, as a careless library leaves it.

@@ -3,6 +3,7 @@
 #include "fixture_testing.hpp"
 #include "grade/adapters.hpp"
 #include "replay/replay.hpp"
+#include "skip.hpp"
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::testing;
@@ -129,7 +130,8 @@ BOOST_AUTO_TEST_CASE(half_done) {
 BOOST_AUTO_TEST_CASE(a_repository_in_a_virtual_environment) {
   const char* python = std::getenv("PRENORM_TEST_VENV");
   if (python == nullptr || *python == '\0') {
-    BOOST_TEST_MESSAGE("skipped: PRENORM_TEST_VENV names no python with torch, einops, jaxtyping");
+    BOOST_TEST(prenorm::testing::skip(
+        "python_submissions", "PRENORM_TEST_VENV names no python with torch, einops, jaxtyping"));
     return;
   }
   all_pass(replay_all("python_repository", "adapters-2025.toml", {python, ""}), 400);

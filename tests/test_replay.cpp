@@ -54,12 +54,13 @@ struct Example {
       output.dtype = types[i].dtype;
       output.tolerance = Tolerance{1e-6, 0};
     }
-    loaded = {nullptr, std::move(inputs), std::move(expected)};
+    loaded.inputs = std::move(inputs);
+    loaded.expected = std::move(expected);
   }
 
   Result replay(const std::string& problem, Solution solution, const ReplayOptions& options = {},
                 std::vector<Tensor>* outputs = nullptr) {
-    loaded.info = &info;
+    loaded.info = info;
     return prenorm::harness::replay(problem, signature, loaded, solution, options, outputs);
   }
 };
@@ -281,7 +282,7 @@ BOOST_AUTO_TEST_CASE(an_absent_input_and_scalars_arrive) {
 BOOST_AUTO_TEST_CASE(one_solution_serves_many_cases_after_crashes) {
   Solution solution = open("misbehaving");
   Example example = twice();
-  example.loaded.info = &example.info;
+  example.loaded.info = example.info;
   for (int i = 0; i < 3; ++i) {
     const Result result =
         prenorm::harness::replay("twice", example.signature, example.loaded, solution);

@@ -1,9 +1,9 @@
 // The sandbox: what runs in it sees nothing, reaches nothing and leaves nothing. Each case runs a
 // script in every kind that there is here; tests/test_exploits.py attacks it from real submissions.
-#include "base/terminal.hpp"
 #include "base/files.hpp"
 #include "grade/snapshot.hpp"
 #include "sandbox/sandbox.hpp"
+#include "skip.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -64,25 +64,23 @@ struct Box {
 
 namespace {
 
-/// Skips where that kind is not to be had; an error where the environment says that it must be.
+/// Skips where that kind does not work; an error where the environment says that it must.
 bool is_here(SandboxKind kind) {
   const auto why = unavailable(kind);
   if (!why) return true;
   if (std::getenv("PRENORM_REQUIRE_SANDBOX") != nullptr) {
     BOOST_ERROR("no sandbox " << name(kind) << ": " << *why);
   }
-  BOOST_TEST_MESSAGE("skipped, no sandbox " << name(kind) << ": " << *why);
+  BOOST_TEST(prenorm::testing::skip("sandbox", std::string(name(kind)) + ": " + *why));
   return false;
 }
 
 const auto kinds = data::make({SandboxKind::bubblewrap, SandboxKind::process});
 
-std::ostream& print(std::ostream& out, SandboxKind kind) { return out << name(kind); }
-
 }  // namespace
 
 namespace prenorm::harness {
-std::ostream& operator<<(std::ostream& out, SandboxKind kind) { return print(out, kind); }
+std::ostream& operator<<(std::ostream& out, SandboxKind kind) { return out << name(kind); }
 }  // namespace prenorm::harness
 
 BOOST_AUTO_TEST_SUITE(sandbox)

@@ -1,7 +1,6 @@
 // The error of a person at the command line.
 #pragma once
 
-
 #include <stdexcept>
 
 namespace prenorm::harness {

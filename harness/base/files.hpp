@@ -1,7 +1,6 @@
 // Files and folders: written for a person, written whole for another process, removed again.
 #pragma once
 
-
 #include <filesystem>
 #include <optional>
 #include <string>

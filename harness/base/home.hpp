@@ -1,7 +1,6 @@
 // Where the program and its parts are, and how it was called.
 #pragma once
 
-
 #include <filesystem>
 #include <string>
 

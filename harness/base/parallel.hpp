@@ -1,7 +1,6 @@
 // Independent pieces of work on several threads.
 #pragma once
 
-
 #include <cstddef>
 #include <functional>
 

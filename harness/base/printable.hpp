@@ -1,7 +1,6 @@
 // Text from outside, made fit for one line of a terminal or a report.
 #pragma once
 
-
 #include <cstddef>
 #include <cstdint>
 #include <string>

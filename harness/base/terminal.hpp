@@ -1,7 +1,6 @@
 // The terminal: colour, width, output, progress.
 #pragma once
 
-
 #include <chrono>
 #include <cstddef>
 #include <mutex>

@@ -1,7 +1,6 @@
 // Small things that reports and commands write: numbers, shell words, near names.
 #pragma once
 
-
 #include <cstddef>
 #include <span>
 #include <string>

@@ -77,8 +77,8 @@ std::string digits(const Tensor& tensor, std::int64_t i) {
   return text;
 }
 
-/// The first element whose bits differ; -1 for none. Two NaNs are alike: which of them a vector unit
-/// passes on, and so its sign, is nobody's choice.
+/// The first element whose bits differ; -1 for none. Two NaNs are alike: which of them a vector
+/// unit passes on, and so its sign, is nobody's choice.
 std::int64_t first_difference(const Tensor& a, const Tensor& b) {
   const std::size_t size = size_of(a.dtype);
   for (std::int64_t i = 0; i < a.size(); ++i) {
