@@ -120,7 +120,8 @@ std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
                                 [](const Entrant& entrant) { return !entrant.column.skipped; });
   std::ranges::stable_partition(
       entrants, [](const Entrant& entrant) { return entrant.column.label == "reference"; });
-  if (entrants.empty()) throw UsageError("no solution is shipped; --solution PATH names one");
+  if (entrants.empty())
+    throw UsageError("no shipped solution found; name one with --solution PATH");
   return entrants;
 }
 
@@ -374,10 +375,10 @@ int verify(Options options) {
   make_folder(options.record);
   make_folder(options.save);
   if (!options.record.empty() && options.seed) {
-    throw UsageError("--record is of the stored cases: leave out --seed");
+    throw UsageError("--record needs the stored cases, so it cannot be used with --seed");
   }
   if (options.save.empty() && options.only_failing) {
-    throw UsageError("--only-failing goes with --save DIR");
+    throw UsageError("--only-failing needs --save DIR");
   }
   const auto start = std::chrono::steady_clock::now();
   Pools pools = make_pools(options.jobs, options.solution());
@@ -406,44 +407,46 @@ int verify(Options options) {
 
 void add_verify(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("verify", "Replay fixtures through solutions and compare");
+  CLI::App& command = *app.add_subcommand(
+      "verify", "Run the cases of fixtures through solutions and compare the outputs");
   add_selection_options(command, options->selection);
   add_repeatable(command, "--solution", options->solutions,
-                 "A shipped one or a library (default: all that are shipped)")
+                 "A shipped solution or a library (default: all shipped solutions)")
       ->type_name("NAME|PATH");
   command
-      .add_option("--seed", options->seed, "Fresh values: truth from the reference, own tolerances")
+      .add_option("--seed", options->seed,
+                  "Draw fresh inputs, with expected values from the reference")
       ->check(whole_number())
       ->type_name("N");
-  command.add_option("--save", options->save, "Write what solutions return, a file each")
+  command
+      .add_option("--save", options->save, "Save the outputs, one file per fixture and solution")
       ->type_name("DIR");
-  command.add_flag("--only-failing", options->only_failing, "With --save: only what fails");
+  command.add_flag("--only-failing", options->only_failing, "With --save: only failing cases");
   command
       .add_option("--record", options->record,
-                  "Write what a device says of its solutions: DIR/<device>/<solution>.json")
+                  "Record results on a device in DIR/<device>/<solution>.json")
       ->type_name("DIR");
-  command.add_option("--json", options->json, "Write a report (-: to standard output)")
+  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
-  command.add_option("--junit", options->junit, "The same in JUnit's XML")->type_name("FILE");
-  command.add_option("--html", options->html, "The same as a page")->type_name("FILE");
+  command.add_option("--junit", options->junit, "Write a JUnit XML report")->type_name("FILE");
+  command.add_option("--html", options->html, "Write an HTML report")->type_name("FILE");
   add_jobs_option(command, options->jobs);
-  command.add_option("--timeout", options->timeout, "For one call (default: 60)")
+  command.add_option("--timeout", options->timeout, "Limit for one call (default: 60)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
-  command.add_flag("--in-process", options->in_process, "No worker process, for a debugger");
-  command.add_flag("--verbose", options->verbose, "A line for every case");
-  command.add_flag("--no-color", options->no_color, "No colour, as with NO_COLOR set");
+  command.add_flag("--in-process", options->in_process,
+                   "Load the solution into this process, for a debugger");
+  command.add_flag("--verbose", options->verbose, "Print one line per case");
+  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
-      "A solution is the name of a shipped one, NAME/VARIANT, or the path of a library. Emulated\n"
-      "ones get the small cases, unless named. Where a solution's device is not here, the table\n"
-      "shows what a device record says of it, if there is one.\n\n"
+      "A solution is a shipped one (NAME or NAME/VARIANT) or the path of a library. Emulated\n"
+      "solutions run only the small cases unless they are named. If a solution's device is\n"
+      "missing, the table shows its device record, if there is one.\n\n"
       "Examples:\n"
-      "  prenorm verify                                      everything, side by side\n"
-      "  prenorm verify --problem 'ffn_*' --dtype bfloat16   some of it\n"
+      "  prenorm verify                                      all problems, all solutions\n"
+      "  prenorm verify --problem 'ffn_*' --dtype bfloat16   some cases\n"
       "  prenorm verify --solution ./libmine.so --html report.html\n\n"
-      "Exit code: 0 all that ran passed, 1 something failed, 2 a file or word that cannot be "
-      "used,\n"
+      "Exit code: 0 all that ran passed, 1 something failed, 2 an invalid option or file,\n"
       "3 nothing ran");
   command.callback([options, &chosen] { chosen = [options] { return verify(*options); }; });
 }
