@@ -223,7 +223,7 @@ def test_check_finds_values_near_overflow(prenorm, tmp_path):
     with h5py.File(path, "r+") as file:
         file["cases/edge/outputs/y"][1, 2] = 65510.0
     out = prenorm("fixtures", "check", path, code=1)
-    assert "expected[1, 2] = 6.55e+04 lies within its tolerance of where float16 overflows" in out
+    assert "expected[1, 2] = 6.55e+04 is within its tolerance of the value at which float16 overflows" in out
 
 
 def test_a_file_without_a_case(prenorm, tmp_path):

@@ -84,7 +84,7 @@ def open_folder(folder):
         raise Unusable(f"--output {folder}: {error}") from None
     if not is_ours:
         raise Unusable(f"--output {folder}: the folder holds something else; wanted one that is "
-                       "empty, not yet there, or of an earlier study")
+                       "new, empty, or from an earlier study")
     return {}
 
 
