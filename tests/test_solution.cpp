@@ -477,9 +477,10 @@ BOOST_AUTO_TEST_CASE(shipped_solutions_are_found_by_name) {
     find_solution("bad", {});
     BOOST_ERROR("a solution that is not there was found");
   } catch (const std::invalid_argument& error) {
-    BOOST_TEST(std::string(error.what()) ==
-               "no solution bad: shipped are good, good-emulated; or give the path of a library "
-               "(lib.so, lib.so/variant)");
+    BOOST_TEST(
+        std::string(error.what()) ==
+        "no solution bad: the shipped ones are good, good-emulated; or give the path of a library "
+        "(lib.so, lib.so/variant)");
   }
 }
 

@@ -38,7 +38,7 @@ struct Options {
     return options;
   }
 
-  /// What a line that repeats a case must say beside file, case and solution.
+  /// Options that the command that repeats a case needs, besides file, case and solution.
   std::vector<std::string> repeat() const {
     std::vector<std::string> words;
     if (seed) words.insert(words.end(), {"--seed", std::to_string(*seed)});
@@ -49,7 +49,7 @@ struct Options {
     return words;
   }
 
-  /// The reports that are asked for: where they go.
+  /// The paths of the requested reports.
   std::vector<std::string> reports() const {
     std::vector<std::string> paths{json, junit, html};
     std::erase(paths, "");
@@ -57,12 +57,12 @@ struct Options {
   }
 };
 
-/// Pools of solutions, one a thread.
+/// Pools of solutions, one per thread.
 using Pools = std::vector<SolutionPool>;
 
 bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
 
-/// What is known of a column once its library has been loaded.
+/// What is known about a column once its library has been loaded.
 struct Entrant {
   Column column;
   bool on_device = false;
@@ -74,7 +74,7 @@ struct Entrant {
   bool runs_on_device() const { return on_device && !column.skipped; }
 };
 
-/// Loads every column once. Those of a device end up in the first pool.
+/// Loads every column once. Solutions that run on a device end up in the first pool.
 std::vector<Entrant> look_at(const std::vector<Column>& columns, Pools& pools, unsigned jobs) {
   std::vector<Entrant> entrants(columns.size());
   std::vector<std::size_t> threads(columns.size());
@@ -82,7 +82,7 @@ std::vector<Entrant> look_at(const std::vector<Column>& columns, Pools& pools, u
     Solution& solution = pools[thread].get(columns[i].solution);
     Entrant& entrant = entrants[i];
     entrant.column = columns[i];
-    // One that cannot be loaded stays in: something is broken.
+    // A solution that fails to load stays in the table: something is broken.
     if (!solution.load() && solution.status() == Status::skipped) {
       entrant.column.skipped = solution.message();
     }
@@ -112,7 +112,7 @@ std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
     columns.push_back({name, name, "", is_emulated(name)});
   }
   std::vector<Entrant> entrants = look_at(columns, pools, jobs);
-  // Neither collections, nor what is on the host only to derive another mode's tolerances.
+  // No collections, and no host solutions that only serve to derive another mode's tolerances.
   std::erase_if(entrants, [](const Entrant& entrant) {
     return entrant.collection || (!entrant.on_device && !entrant.mode.empty());
   });
@@ -130,13 +130,13 @@ std::vector<Entrant> choose_entrants(const Options& options, Pools& pools) {
   std::vector<Column> columns;
   std::set<std::string> seen;
   for (const std::string& name : options.solutions) {
-    pools.front().get(name);  // a name that means nothing is told before any work
+    pools.front().get(name);  // reports an unknown name before any work
     if (seen.insert(name).second) columns.push_back({name, name, "", false});
   }
   return look_at(columns, pools, options.jobs);
 }
 
-/// Adds what records say of the solutions whose device is not here, and of their variants.
+/// Adds the records of solutions whose device is missing, and of their variants.
 void ask_records(const std::vector<Entrant>& entrants, bool of_variants, Report& report) {
   const Records records = read_records(records_folder());
   const auto ask = [&](const Entrant& entrant, const std::string& name) {
@@ -158,7 +158,7 @@ void ask_records(const std::vector<Entrant>& entrants, bool of_variants, Report&
   }
 }
 
-/// Writes a record for each solution that ran on a device; says which, a line each.
+/// Writes a record for each solution that ran on a device; returns one line for each.
 std::string write_records(const std::string& folder, const std::vector<Entrant>& entrants,
                           const std::vector<Result>& results) {
   std::string text;
@@ -186,7 +186,7 @@ std::string file_word(const std::string& solution) {
   return word;
 }
 
-/// The word, or the word with a number behind it that makes it another than those used before.
+/// The word, with a number appended if it has been used before.
 std::string unused(const std::string& word, std::set<std::string>& used) {
   std::string name = word;
   for (int number = 2; !used.insert(name).second; ++number) {
@@ -195,7 +195,7 @@ std::string unused(const std::string& word, std::set<std::string>& used) {
   return name;
 }
 
-/// The names of the files without folder and ending, told apart where they are alike.
+/// The file names without folder and extension, made unique.
 std::vector<std::string> stems_of(const std::vector<File>& files) {
   std::set<std::string> used;
   std::vector<std::string> stems;
@@ -240,7 +240,7 @@ class Saver {
   std::map<std::string, OutputsFile> saved_;
 };
 
-/// Indices of the files, the largest first, so that no thread ends with a large one alone.
+/// Indices of the files, largest first, so that no large one is started last.
 std::vector<std::size_t> largest_first(const std::vector<File>& files) {
   std::vector<std::size_t> order(files.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -252,10 +252,10 @@ std::vector<std::size_t> largest_first(const std::vector<File>& files) {
   return order;
 }
 
-/// What came of each file, and what is to be saved of it.
+/// The results of each file, and the outputs to save.
 struct Found {
   std::vector<std::vector<Result>> results;
-  std::vector<Saver> savers;  // as many where outputs are saved, else none
+  std::vector<Saver> savers;  // one per file if outputs are saved, else empty
 };
 
 /// Adds the columns' results.
@@ -283,7 +283,7 @@ void run(const Options& options, const std::vector<File>& files, const std::vect
 }
 
 /// One file's results in the order of its cases, then of the columns. A case that cannot be read is
-/// told once.
+/// reported once.
 std::vector<Result> in_order(std::vector<Result> results,
                              const std::vector<std::string>& solutions) {
   std::map<std::optional<std::string>, std::size_t> cases;
@@ -310,7 +310,7 @@ std::vector<Result> in_order(std::vector<Result> results,
 
 /// Solutions on the host side by side on all threads, then those of a device, one call at a time:
 /// each thread would need a worker of its own, with a context that takes hundreds of megabytes of
-/// the device's memory, and their times would be those of a crowd.
+/// the device's memory, and their calls would slow each other down.
 std::vector<Result> run_all(const Options& options, const std::vector<File>& files,
                             const std::vector<Entrant>& entrants, Pools& pools) {
   std::vector<Column> on_host, on_device;
@@ -353,7 +353,7 @@ std::string told(const Report& report, const Options& options) {
   return text;
 }
 
-/// Reports that could not be written are told before the work, not after it.
+/// Fails before the work if a report cannot be written.
 void check_reports(const Options& options) {
   const std::vector<std::string> paths = options.reports();
   if (std::ranges::count(paths, "-") > 1) {
