@@ -544,11 +544,9 @@ int bench_command(Options options) {
 void add_bench(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
-      "bench",
-      "Time solutions at the shapes of real models, and compare with the machine's limits");
-  add_repeatable(
-      command, "--solution", options->solutions,
-      "A shipped solution or a library (default: reference, and those that run on a device)")
+      "bench", "Time solutions at the shapes of real models; compare with the machine's limits");
+  add_repeatable(command, "--solution", options->solutions,
+                 "A shipped solution or a library (default: reference, and those for a device)")
       ->type_name("NAME|PATH");
   add_repeatable(command, "--problem", options->selection.problems, "Only these problems (globs)")
       ->type_name("NAME");

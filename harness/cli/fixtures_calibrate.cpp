@@ -134,8 +134,7 @@ int run(const Options& options) {
 void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *fixtures.add_subcommand(
-      "calibrate",
-      "Derive tolerances from the error of a textbook loop, and write them to the file");
+      "calibrate", "Derive tolerances from a textbook loop's error and write them to the file");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();
   add_case_options(command, options->selection);

@@ -81,7 +81,7 @@ int run(const Options& options) {
 void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *fixtures.add_subcommand(
-      "make", "Make fresh cases: new inputs, expected values from the reference, new tolerances");
+      "make", "Make fresh cases, with expected values from the reference and new tolerances");
   command.add_option("PROBLEM|FILE", options->words, "Problems, or fixture files")->required();
   command.add_option("--seed", options->fresh.seed, "The same seed gives the same files")
       ->required()

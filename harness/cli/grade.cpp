@@ -188,9 +188,8 @@ void add_reports(CLI::App& command, Options& options) {
   add("--markdown", options.markdown, "A summary for a job (\"$GITHUB_STEP_SUMMARY\")");
   add("--gradescope", options.gradescope, "Gradescope's results.json");
   add_hidden_visibility(command, options.hidden_visibility);
-  command.add_flag(
-      "--annotations", options.annotations,
-      "Print failing problems as GitHub Actions errors (default: inside GitHub Actions)");
+  command.add_flag("--annotations", options.annotations,
+                   "Print failing problems as GitHub Actions errors (default: in GitHub Actions)");
   add("--instructor", options.instructor,
       "JSON with the seed and the results of hidden cases: not for students");
 }
@@ -210,9 +209,8 @@ void add_grade(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
   command
-      .add_option(
-          "SUBMISSION", options->submissions,
-          "A CMake project's folder, a library, adapters.py or its folder, or saved outputs")
+      .add_option("SUBMISSION", options->submissions,
+                  "A CMake project's folder, a library, adapters.py or its folder, or outputs")
       ->type_name("");
   command
       .add_option("--rubric", options->how.rubric,
@@ -222,7 +220,7 @@ void add_grade(CLI::App& app, Action& chosen) {
   command
       .add_option(
           "--seed", options->how.seed,
-          "Seed of the hidden cases. Random by default. Never reuse one that students may know")
+          "Seed of the hidden cases. Random by default.\nNever reuse a seed that students may know")
       ->check(whole_number())
       ->type_name("N");
   command.add_flag("--no-hidden", options->how.no_hidden, "Skip hidden cases");

@@ -311,13 +311,13 @@ void add_reports(CLI::App& command, Options& options) {
       ->type_name("NAME");
   add("--csv", options.csv, "Write a CSV file, one row per student (-: to standard output)");
   add("--json", options.json,
-      "Write all results, hidden cases too: not for students. With --student: the student's "
+      "Write all results, hidden cases too: not for students.\nWith --student: the student's "
       "report");
   add("--html", options.html,
       "Write the class's results as one page. With --student: the student's page");
   add("--junit", options.junit, "Write the student's cases as JUnit XML");
   add("--instructor", options.instructor,
-      "With --student: JSON with the seed and the results of hidden cases: not for students");
+      "With --student: JSON with the seed and hidden results: not for students");
   command
       .add_option("--feedback", options.feedback,
                   "Write one page per student, with only what the student may see")

@@ -194,8 +194,8 @@ void add_gradescope(CLI::App& app, Action& chosen) {
   add_hidden_visibility(command, options->hidden_visibility);
   command
       .add_option("--seed", options->seed,
-                  "Use the same hidden cases for everybody, drawn by this seed (default: new ones "
-                  "each time)")
+                  "Seed of the hidden cases, the same for everybody\n(default: new hidden cases "
+                  "for each submission)")
       ->check(whole_number())
       ->type_name("N");
   command.footer(
