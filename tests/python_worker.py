@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-WORKER = SOURCE / "harness" / "python" / "prenorm_worker.py"
+WORKER = SOURCE / "harness" / "solution" / "prenorm_worker.py"
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool"]
 SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}
 # Makes a module one that the interpreter has not: `python -c` code, run before the worker.

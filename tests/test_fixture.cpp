@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_failed_is_not_asked_again) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) {
     BOOST_CHECK_EXCEPTION(fixture.inputs(fixture.cases().at(0)), BadFixture, [](const auto& bad) {
-      return contains(bad.what(), "/cases/a/inputs/x: the HDF5 reader gave no answer");
+      return contains(bad.what(), "/cases/a/inputs/x: the HDF5 reader did not answer");
     });
   }
   BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(3)));
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_another_size_is_garbage) {
     write_reply(reader.program().string() + ".reply", minimal_fixture());
     const Fixture fixture(reader.file(), {5, 64u << 20});
     BOOST_CHECK_EXCEPTION(fixture.inputs(fixture.cases().at(0)), BadFixture, [](const auto& bad) {
-      return contains(bad.what(), "/cases/a/inputs/x: the HDF5 reader sent garbage");
+      return contains(bad.what(), "/cases/a/inputs/x: the HDF5 reader sent invalid data");
     });
   }
 }

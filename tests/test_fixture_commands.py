@@ -104,7 +104,7 @@ def test_calibrate_keeps_exact_cases_exact_and_refuses_inexact_ones(prenorm, tmp
     path = make_file(tmp_path / "exact.h5", {"one": dict(
         dtype="float32", shape=(3, 7), atol=0.0, rtol=0.0)})
     out = prenorm("fixtures", "calibrate", path, code=1)
-    assert "case one, output y: stored as exact" in out and "left as it is" in out
+    assert "case one, output y: stored as exact" in out and "unchanged" in out
 
 
 def test_calibrate_names_the_case_whose_infinities_disagree(prenorm, tmp_path):
@@ -223,12 +223,12 @@ def test_check_finds_values_near_overflow(prenorm, tmp_path):
     with h5py.File(path, "r+") as file:
         file["cases/edge/outputs/y"][1, 2] = 65510.0
     out = prenorm("fixtures", "check", path, code=1)
-    assert "expected[1, 2] = 6.55e+04 lies within its tolerance of where float16 overflows" in out
+    assert "expected[1, 2] = 6.55e+04 is within its tolerance of the value at which float16 overflows" in out
 
 
 def test_a_file_without_a_case(prenorm, tmp_path):
     empty = make_file(tmp_path / "empty.h5", {})
-    assert "no file with a case" in prenorm("fixtures", "check", empty, code=3)
+    assert "no file has a case" in prenorm("fixtures", "check", empty, code=3)
     assert "no case is selected" in prenorm("fixtures", "calibrate", empty, code=3)
 
 

@@ -123,7 +123,7 @@ def test_nothing_is_written_over(new, tmp_path):
     assert "not empty" in told
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
     _, told = new("python", folder=tmp_path / "full/mine.txt", code=2)
-    assert "that is a file" in told and (tmp_path / "full/mine.txt").read_text() == "kept"
+    assert "is a file" in told and (tmp_path / "full/mine.txt").read_text() == "kept"
     (tmp_path / "empty").mkdir()
     new("cpp", folder=tmp_path / "empty")
 

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(errors_tell_the_column_and_what_was_wanted) {
 }
 
 BOOST_AUTO_TEST_CASE(names_mean_one_thing) {
-  const std::string taken = ": wanted a name that is not taken, found '";
+  const std::string taken = ": wanted an unused name, found '";
   BOOST_TEST(parse_error("x[d], x[d] -> y[d]") == "signature, column 7" + taken + "x[d]->y[d]'");
   BOOST_TEST(parse_error("x[d]; x: int -> y[d]") == "signature, column 7" + taken + "x:int->y[d]'");
   BOOST_TEST(parse_error("x[d] -> x[d]") == "signature, column 9" + taken + "x[d]'");
@@ -189,13 +189,13 @@ BOOST_AUTO_TEST_CASE(element_types_that_do_not_bind) {
              "input x is int64, wanted float64, float32, float16 or bfloat16");
   BOOST_TEST(bind_error(masked, {f32({2, 3}), i64({2})}) == "input mask is int64, wanted bool");
   BOOST_TEST(bind_error("i[n]: int64, x[n]? -> y[n]", {i64({2}), std::nullopt}) ==
-             "no input is there that gives T, the dtype of output y");
+             "no input determines T, the dtype of output y");
 }
 
 BOOST_AUTO_TEST_CASE(inputs_that_are_missing) {
   BOOST_TEST(bind_error(matrix, {f32({3}), std::nullopt}) ==
              "input weight is missing, wanted [d_out, d_in]");
-  BOOST_TEST(bind_error(matrix, {f32({3})}) == "the call has 1 inputs, the signature wants 2");
+  BOOST_TEST(bind_error(matrix, {f32({3})}) == "the call has 1 inputs, the signature has 2");
   BOOST_TEST((output_shape(masked, {f32({7, 2, 3}), std::nullopt}) == Shape{7, 2, 3}));
 }
 

@@ -201,12 +201,12 @@ def test_options_are_those_of_the_program():
 
 def test_every_verdict_and_flag_is_explained():
     guide = GUIDE.read_text()
-    source = (ROOT / "harness/verdict.cpp").read_text()
+    source = (ROOT / "harness/fixture/verdict.cpp").read_text()
     verdicts = re.findall(r"\"([A-Z_]+)\"", source)
     assert len(verdicts) == 16
     for verdict in verdicts:
         assert re.search(rf"^\|.*`{verdict}`", guide, re.M), verdict
-    source = (ROOT / "harness/grade/class_overview.cpp").read_text()
+    source = (ROOT / "harness/class/class_overview.cpp").read_text()
     flags = re.findall(r'all\.emplace_back\("([^"]+)"\)|"(not graded[a-z ]*): "', source)
     assert len(flags) >= 6
     for flag in (first or second for first, second in flags):

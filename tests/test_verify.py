@@ -124,7 +124,7 @@ def test_a_variant_of_a_collection(prenorm, good):
                   "--dtype", "float16", code=3)
     assert "NOT_IMPLEMENTED" in out and "nothing ran" in out
     out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bais", code=3)
-    assert "no function prenorm_centred__no_bais; there are the variants no_bias, no_scale" in out
+    assert "no function prenorm_centred__no_bais; its variants are no_bias, no_scale" in out
     assert "no case is selected" in prenorm(
         "verify", "--fixtures", good, "--case", "single64", "--dtype", "float16", code=3)
 

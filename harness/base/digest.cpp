@@ -11,7 +11,7 @@ namespace prenorm::harness {
 namespace {
 
 void require(bool good) {
-  if (!good) throw std::runtime_error("SHA-256 does not work here");
+  if (!good) throw std::runtime_error("SHA-256 is not available");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// SHA-256 of texts and files: whether two things are the same.
+// SHA-256 of texts and files, to tell whether they have changed.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ class Digest {
   Digest(const Digest&) = delete;
   Digest& operator=(const Digest&) = delete;
 
-  /// A text with its length: "ab", "c" is not "a", "bc".
+  /// Adds a text with its length, so that "ab", "c" differs from "a", "bc".
   Digest& add(std::string_view text);
-  /// Bytes as they come.
+  /// Adds bytes without their number.
   void add_bytes(std::span<const char> bytes);
-  /// A file's bytes, as one text. Throws std::system_error.
+  /// Adds a file's content as one text. Throws std::system_error.
   Digest& add_file(const std::filesystem::path& file);
 
   /// 64 hexadecimal digits; nothing may be added afterwards.

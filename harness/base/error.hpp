@@ -1,4 +1,4 @@
-// The error of a person at the command line.
+// A user's error on the command line.
 #pragma once
 
 #include <stdexcept>

@@ -28,7 +28,7 @@ struct Processes {
   std::multimap<pid_t, pid_t> children;
 };
 
-/// The beginning of a file of /proc; empty where its process has ended, even while it is read (a
+/// The beginning of a file of /proc; empty if its process has ended, even during the read (a
 /// stream would throw).
 std::string first_page_of(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -47,7 +47,7 @@ Processes read_processes() {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
     const std::string text = first_page_of(entry.path() / "stat");
-    // The second field, a name in parentheses, may hold anything, line breaks too.
+    // The second field, a name in parentheses, may contain anything, even line breaks.
     const std::size_t close = text.rfind(')');
     if (close == text.npos) continue;
     std::istringstream fields(text.substr(close + 1));
@@ -63,7 +63,7 @@ Processes read_processes() {
   return found;
 }
 
-/// The last reading, or a new one where that is too old.
+/// The last reading, or a new one if that is too old.
 std::shared_ptr<const Processes> recent_processes() {
   static std::mutex mutex;
   static std::shared_ptr<const Processes> last;
@@ -80,7 +80,7 @@ std::shared_ptr<const Processes> recent_processes() {
 
 Family Family::of(pid_t ancestor) {
   const std::shared_ptr<const Processes> processes = recent_processes();
-  // Its process group too: a process whose parent has ended is adopted by another.
+  // Its process group too: a process whose parent has ended gets another parent.
   std::vector<pid_t> rest{ancestor};
   for (const auto& [pid, one] : processes->all) {
     if (one.group == ancestor) rest.push_back(pid);

@@ -1,4 +1,4 @@
-// A process and its descendants: how many tasks they are, and how much memory they take.
+// A process and its descendants: their number of tasks, and their memory.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ struct Family {
   std::size_t tasks = 0;     // processes and threads
   std::size_t resident = 0;  // bytes; memory that several of them share counts for each
 
-  /// Of a child process with all that it has started, as /proc tells.
+  /// For a child process and everything it has started, read from /proc.
   ///
   /// All callers share one reading of /proc, which is at most `most_age` old: reading it for each
   /// of many workers would take a processor.

@@ -32,7 +32,7 @@ void require_writable(const std::string& path) {
   const bool is_new = kind == fs::file_type::not_found;
   const bool is_plain =
       is_new || kind == fs::file_type::regular || kind == fs::file_type::directory;
-  if (!is_plain) return;  // a pipe's reader would take the trial for the end
+  if (!is_plain) return;  // opening a pipe to test it would look like its end to the reader
   const bool opened = std::ofstream(path, std::ios::binary | std::ios::app).is_open();
   const int reason = errno;
   if (!opened) throw UsageError("cannot write " + path + ": " + std::strerror(reason));
@@ -44,13 +44,12 @@ void require_empty_folder(const fs::path& folder) {
   const fs::file_status status = fs::status(folder, error);
   if (!fs::exists(status)) return;
   if (!fs::is_directory(status)) {
-    throw UsageError(folder.string() + ": that is a file; wanted a folder, empty or not yet there");
+    throw UsageError(folder.string() + ": is a file; wanted a new or empty folder");
   }
   const bool empty = fs::is_empty(folder, error);
   if (error) throw UsageError(folder.string() + ": " + error.message());
   if (!empty) {
-    throw UsageError(folder.string() +
-                     ": the folder is not empty; wanted one that is, or not yet there");
+    throw UsageError(folder.string() + ": the folder is not empty; wanted a new or empty one");
   }
 }
 
@@ -67,7 +66,7 @@ void write_text(const std::string& path, const std::string& text) {
 
 void make_private(const std::string& path) {
   std::error_code ignored;
-  // Of what is no plain file nothing is changed; a pipe's reader would take this for the end.
+  // Only regular files are changed: opening a pipe would look like its end to the reader.
   if (path == "-" || fs::is_other(path, ignored)) return;
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const bool done = file >= 0 && ::fchmod(file, 0600) == 0;
@@ -81,9 +80,9 @@ void write_private(const std::string& path, const std::string& text) {
   write_text(path, text);
 }
 
-// Under another name first, and on the disk before it has its own.
+// Written and synced under a temporary name, then renamed.
 void write_whole(const fs::path& file, std::string_view text) {
-  // A task that a cluster gave up may still run beside the one in its place.
+  // A cluster's task may still run although the cluster has started its replacement.
   static const unsigned own = std::random_device()();
   const fs::path part = file.string() + "." + std::to_string(own) + ".part";
   const int target = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

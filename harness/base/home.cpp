@@ -15,7 +15,7 @@ fs::path home() {
   const fs::path program = fs::read_symlink("/proc/self/exe", failed);  // <home>/bin/prenorm
   if (failed) {
     throw std::runtime_error(
-        "cannot find the program's own folder, as /proc is not there: set PRENORM_HOME to it");
+        "cannot find the program's own folder without /proc: set PRENORM_HOME to it");
   }
   return program.parent_path().parent_path();
 }

@@ -6,13 +6,13 @@
 namespace prenorm::harness {
 namespace {
 
-/// No control character, line or paragraph separator, or mark of the writing direction.
+/// Not a control character, line or paragraph separator, or mark of the writing direction.
 bool is_harmless(std::uint32_t code) {
   const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
   const bool separator = code == 0x2028 || code == 0x2029;
   const bool direction = code == 0x61c || code == 0x200e || code == 0x200f ||
                          (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  const bool special = code == 0xfeff || code == 0xfffe || code == 0xffff;  // no text, says XML
+  const bool special = code == 0xfeff || code == 0xfffe || code == 0xffff;  // not allowed in XML
   return !control && !separator && !direction && !special;
 }
 

@@ -1,4 +1,4 @@
-// Text from outside, made fit for one line of a terminal or a report.
+// Untrusted text, made safe for one line of a terminal or a report.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@ namespace prenorm::harness {
 /// One character of a text in UTF-8.
 struct Character {
   std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0: what stands there is no UTF-8
+  std::size_t bytes = 0;  // 0: the text is not valid UTF-8 there
 };
 
-/// The character that the text begins with; the text is not empty.
+/// The first character of a text that is not empty.
 Character first_character(std::string_view text);
 
-/// The text on one line: control characters, what is no UTF-8, and the marks that turn the writing
-/// direction become escapes (\n, \t, \x1b, \u202e); cut after `limit` bytes, with "..." at the end.
+/// The text on one line: control characters, invalid UTF-8, and marks that change the writing
+/// direction become escapes (\n, \t, \x1b, \u202e); truncated to `limit` bytes, with "..." at the
+/// end.
 std::string printable(std::string_view text, std::size_t limit = 500);
 
 }  // namespace prenorm::harness

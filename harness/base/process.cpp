@@ -32,9 +32,9 @@ namespace {
 
 constexpr int socket_in_child = 3;
 constexpr std::size_t kept_error_bytes = 4096;
-/// How long a child that closed its socket may take to end by itself.
+/// How long a child that closed its socket may take to end.
 constexpr std::chrono::milliseconds grace{500};
-/// How often a child's memory and processes are looked at.
+/// How often a child's memory and processes are checked.
 constexpr std::chrono::milliseconds between_looks = Family::most_age;
 
 #if defined(__has_feature)
@@ -56,7 +56,7 @@ constexpr bool sanitized = false;
 /// A descriptor that closes itself.
 class Descriptor {
  public:
-  /// Moves it above the numbers that the child's own descriptors will get; -1 where that failed.
+  /// Moves it above the numbers that the child's descriptors will get; -1 if that failed.
   explicit Descriptor(int low) : fd_(::fcntl(low, F_DUPFD_CLOEXEC, 10)) { ::close(low); }
   ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
@@ -72,11 +72,11 @@ class Descriptor {
   int fd_;
 };
 
-/// Both ends of a socket or pipe. Owned from the start, so that none is leaked where one fails.
+/// Both ends of a socket or pipe. Owned from the start, so that no error leaks one.
 struct Pair {
   explicit Pair(const std::array<int, 2>& ends) : first(ends[0]), second(ends[1]) {
     if (first.get() >= 0 && second.get() >= 0) return;
-    errno = EMFILE;  // the only reason that fcntl() has here
+    errno = EMFILE;  // the only possible error of fcntl() here
     fail("cannot duplicate a descriptor");
   }
   Descriptor first, second;
@@ -114,7 +114,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return list;
 }
 
-/// All that the child needs between fork and exec, where it may not allocate.
+/// Everything that the child needs between fork and exec, where it may not allocate.
 struct Start {
   const char* program;
   char* const* arguments;
@@ -140,14 +140,14 @@ void close_from(int first) {
   for (int fd = first; fd < end; ++fd) ::close(fd);
 }
 
-/// Becomes the program. The parent may have threads, whose locks are lost in this copy of it: only
-/// functions that POSIX calls async-signal-safe (and their Linux kin) may be called here.
+/// Executes the program. The parent may have threads, whose locks stay locked in this copy: only
+/// functions that POSIX calls async-signal-safe (and similar Linux ones) may be called here.
 [[noreturn]] void become(const Start& start) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != start.parent) ::_exit(127);  // it died before the line above
+  if (::getppid() != start.parent) ::_exit(127);  // the parent died before the line above
 
-  // What the parent ignores or blocks would stay so through exec.
+  // Signals that the parent ignores or blocks would stay so after exec.
   for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ}) ::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -191,12 +191,12 @@ pid_t fork_and_become(const Start& start) {
 
 /// One thread that starts every child and lives as long as the program.
 ///
-/// The kernel sends PR_SET_PDEATHSIG's signal when the *thread* that forked ends, and our callers'
+/// The kernel sends PR_SET_PDEATHSIG's signal when the *thread* that forked ends, and callers'
 /// threads come and go.
 class Starter {
  public:
   static Starter& instance() {
-    static auto* const starter = new Starter;  // never destroyed: so lives its thread
+    static auto* const starter = new Starter;  // never destroyed, so its thread keeps running
     return *starter;
   }
 
@@ -250,7 +250,7 @@ std::string describe(const siginfo_t& info, bool wrapper) {
          (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
 }
 
-/// Ends what a wrapper has started, and waits until the wrapper has seen it: the first process of a
+/// Ends what a wrapper has started and waits until the wrapper notices: the first process of a
 /// namespace is gone only when all the others in it are.
 void end_namespace(pid_t wrapper) {
   const std::string id = std::to_string(wrapper);
@@ -277,7 +277,7 @@ int milliseconds_until(Process::Deadline deadline) {
 }  // namespace
 
 Process::Deadline deadline_in(double seconds) {
-  constexpr double for_ever = 1e9;  // far from what the clock's 64 bits hold
+  constexpr double for_ever = 1e9;  // well within the clock's 64 bits
   if (!(seconds < for_ever)) return Process::Deadline::max();
   using Clock = std::chrono::steady_clock;
   return Clock::now() +
@@ -300,7 +300,7 @@ Process::Process(const Command& command) : limits_(command.limits), wrapper_(com
 
   Pair sockets = socket_pair();
   Pair errors = pipe_pair();
-  Pair reports = pipe_pair();  // carries errno where exec fails; ends silently where it succeeds
+  Pair reports = pipe_pair();  // carries errno if exec fails; closes silently if it succeeds
   const int opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (opened < 0) fail("cannot open /dev/null");
   const Descriptor null(opened);
@@ -335,8 +335,8 @@ Process::~Process() {
 void Process::kill_and_reap() {
   if (reaped_) return;
   if (wrapper_) end_namespace(pid_);
-  ::kill(-pid_, SIGKILL);  // the group: also what the child has started
-  ::kill(pid_, SIGKILL);   // in case it did not come so far as to make its group
+  ::kill(-pid_, SIGKILL);  // the group: includes what the child has started
+  ::kill(pid_, SIGKILL);   // in case it has not created its group yet
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   reaped_ = true;
@@ -350,7 +350,7 @@ void Process::drain_error() {
     if (error_text_.size() > kept_error_bytes) {
       error_text_.erase(0, error_text_.size() - kept_error_bytes);
     }
-  } else if (got == 0) {  // the child closed it: poll would report that for ever
+  } else if (got == 0) {  // closed by the child: poll would report that forever
     ::close(error_);
     error_ = -1;
   }
@@ -360,7 +360,7 @@ void Process::ended() {
   if (!reaped_) {
     siginfo_t info{};
     const auto end = std::chrono::steady_clock::now() + grace;
-    // WNOWAIT: while the zombie is there, its group's number belongs to nobody else.
+    // WNOWAIT: as long as the zombie exists, its group's number is not reused.
     while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == 0 && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

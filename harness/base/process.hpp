@@ -1,4 +1,4 @@
-// A child process of ours (a worker, the HDF5 child), talked to over one socket.
+// A child process (a worker, the HDF5 child) with one socket to it.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@
 
 namespace prenorm::harness {
 
-/// The child ended in the middle of a talk; the message says how: "killed by SIGSEGV",
+/// The child ended unexpectedly. The message says how: "killed by SIGSEGV",
 /// "exit code 3", with the last lines of its standard error.
 struct ProcessEnded : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The child, with all that it has started, went beyond a limit and has been killed.
+/// The child, with everything it has started, exceeded a limit and has been killed.
 struct ProcessOverLimit : std::runtime_error {
   ProcessOverLimit(const std::string& what, bool of_memory)
       : std::runtime_error(what), memory(of_memory) {}
@@ -38,7 +38,7 @@ class Process {
     std::size_t address_space = 0;  // bytes; 0: none. Not set in a build with a sanitizer
     double cpu_seconds = 0;         // 0: none; rounded up to whole seconds
     std::size_t file_size = 0;      // bytes a written file may have; 0: none
-    // Of the child and all that it has started, looked at while an answer is waited for.
+    // For the child and everything it has started; checked while waiting for an answer.
     std::size_t resident = 0;  // bytes; 0: none
     std::size_t tasks = 0;     // processes and threads; 0: none
   };
@@ -48,9 +48,9 @@ class Process {
     std::filesystem::path program;
     std::vector<std::string> arguments;
     Limits limits;
-    /// NAME=value each; nothing: a part of this process's own (see below).
+    /// NAME=value each; nothing: part of this process's environment (see below).
     std::optional<std::vector<std::string>> environment;
-    /// `program` runs another one and passes its end on as a shell does: 128 + signal.
+    /// `program` runs another program and reports its signal as a shell does: 128 + signal.
     bool wrapper = false;
   };
 
@@ -58,9 +58,9 @@ class Process {
   /// output dropped, standard error kept (the last 4 KiB go into messages), no other descriptor,
   /// an environment of PATH, LANG, library paths, visible devices, the CUDA driver, the OpenBLAS
   /// and OpenMP thread counts and malloc's thresholds, in a process group of its own. The child
-  /// ends with the parent; which of the parent's threads started it does not matter.
+  /// ends with the parent, whichever of the parent's threads started it.
   ///
-  /// Throws std::runtime_error where the program cannot be started.
+  /// Throws std::runtime_error if the program cannot be started.
   explicit Process(const Command& command);
   Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
           const Limits& limits)
@@ -69,16 +69,16 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Sends bytes, with a descriptor beside them unless `descriptor` is -1.
+  /// Sends bytes, together with a descriptor unless `descriptor` is -1.
   ///
-  /// Throws ProcessEnded where the child has ended, ProcessTimeout where it does not read in time.
+  /// Throws ProcessEnded if the child has ended, ProcessTimeout if it does not read in time.
   void send(const void* data, std::size_t bytes, int descriptor = -1,
             Deadline deadline = Deadline::max());
   /// Receives exactly that many bytes, or throws ProcessEnded or ProcessTimeout.
   void receive(void* data, std::size_t bytes, Deadline deadline);
 
   pid_t pid() const { return pid_; }
-  /// Whether bytes of the child lie here that nobody has received yet.
+  /// Whether the child has sent bytes that have not been received yet.
   bool has_spoken() const;
 
  private:
@@ -92,14 +92,14 @@ class Process {
   bool reaped_ = false;
   int socket_ = -1;
   int error_ = -1;          // the reading end of the child's standard error
-  std::string error_text_;  // the last of what it wrote there
+  std::string error_text_;  // the end of what it wrote there
   std::string how_ended_;
   Limits limits_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
   bool wrapper_ = false;
 };
 
-/// That many seconds from now; the end of time where that is centuries away.
+/// That many seconds from now, or the latest time point if that is centuries away.
 Process::Deadline deadline_in(double seconds);
 
 /// "60 s", "0.5 s".

@@ -48,7 +48,7 @@ void Progress::show(const std::string& line) {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(80);
-  // 78 columns fit every terminal: a line that wraps could not be taken away.
+  // 78 columns fit every terminal: a wrapped line could not be erased.
   std::fprintf(stderr, "\r\x1b[K%.78s", printable(line).c_str());
   std::fflush(stderr);
   visible_ = true;

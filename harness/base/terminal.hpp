@@ -8,17 +8,17 @@
 
 namespace prenorm::harness {
 
-/// Colour on standard output: a terminal, neither --no-color nor NO_COLOR, and no TERM=dumb.
+/// Whether to use colour: standard output is a terminal, and no --no-color, NO_COLOR or TERM=dumb.
 bool wants_colour(bool no_color_option);
 
-/// Columns of the terminal that standard output is, or what COLUMNS says; 0 where neither is.
+/// Columns of the terminal on standard output, or $COLUMNS; 0 if there is neither.
 std::size_t terminal_width();
 
 /// Writes to standard output.
 void print(const std::string& text);
 
-/// One line on standard error that is written over again and again, and gone in the end.
-/// Nothing at all where standard error is no terminal. May be called from several threads.
+/// One line on standard error that is overwritten repeatedly and erased at the end.
+/// Prints nothing if standard error is not a terminal. May be called from several threads.
 class Progress {
  public:
   Progress();
@@ -27,7 +27,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void show(const std::string& line);
-  /// Takes the line away, so that other text may follow.
+  /// Erases the line, so that other text may follow.
   void clear();
 
  private:

@@ -9,7 +9,7 @@
 namespace prenorm::harness {
 namespace {
 
-/// Characters to insert, delete, replace or exchange with a neighbour, to turn a into b.
+/// The number of insertions, deletions, replacements and swaps of neighbours that turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
@@ -60,7 +60,7 @@ std::string shell_word(std::string_view word) {
   if (!word.empty() && word.find_first_not_of(harmless) == std::string_view::npos) {
     return std::string(word);
   }
-  // Control characters would act where the line is shown; bash and its kin read them so.
+  // Control characters would act on the terminal; bash and similar shells read this form.
   const auto controls = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
   if (std::ranges::any_of(word, controls)) {
     std::string quoted = "$'";
@@ -116,7 +116,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
     std::size_t distance = edit_distance(word, candidate);
-    // A beginning or a part of a name is near, however much is missing.
+    // A prefix or part of a name is similar, however much is missing.
     if (word.size() >= 3 && candidate.find(word) != std::string::npos) distance = 1;
     if (distance < best) {
       best = distance;
@@ -153,7 +153,7 @@ std::string joined(std::span<const std::string> items, std::string_view between)
 }
 
 bool matches(std::string_view pattern, std::string_view name) {
-  // Greedy, with one step back to the last star: linear but for pathological patterns.
+  // Greedy with backtracking to the last star: linear except for pathological patterns.
   std::size_t p = 0, n = 0, star = std::string_view::npos, mark = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -1,4 +1,4 @@
-// Small things that reports and commands write: numbers, shell words, near names.
+// Text helpers for reports and commands: numbers, shell words, similar names.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,27 @@
 
 namespace prenorm::harness {
 
-/// Columns that valid UTF-8 takes on a terminal, counting one for each character.
+/// Columns of valid UTF-8 on a terminal, one per character.
 std::size_t display_width(std::string_view text);
 
-/// The text filled with blanks to that width.
+/// The text padded with blanks to that width.
 std::string padded(std::string_view text, std::size_t width);
 
-/// The text, with "..." for its middle where it takes more columns: of two alike the ends tell
-/// which.
+/// The text, with "..." for its middle if it is wider: the ends tell similar texts
+/// apart.
 std::string shortened(std::string_view text, std::size_t columns);
 
-/// The word as a shell takes it: quoted only where it must be.
+/// The word for a shell, quoted only if necessary.
 std::string shell_word(std::string_view word);
 
-/// Words in one line, each quoted where it must be.
+/// Words in one line, each quoted if necessary.
 std::string shell_line(const std::vector<std::string>& words);
 
-/// The same for /bin/sh to read rather than for people: every byte stands as it is.
+/// The same for /bin/sh rather than for people: every byte is literal.
 std::string posix_word(std::string_view word);
 std::string posix_line(const std::vector<std::string>& words);
 
-/// " (did you mean 'x'?)" with the candidate nearest to the word, or nothing if none is near.
+/// " (did you mean 'x'?)" with the candidate most similar to the word; empty if none is similar.
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 /// Three digits: "0.00123", "1.5e-07", "NaN", "-Infinity".
@@ -41,10 +41,10 @@ std::string duration(double seconds);
 /// "1 case", "2 cases".
 std::string counted(std::size_t count, std::string_view noun);
 
-/// The items with ", " between them.
+/// The items, separated by ", ".
 std::string joined(std::span<const std::string> items, std::string_view between = ", ");
 
-/// True where the name fits the pattern, in which * is any text and ? any one character.
+/// Whether the name matches the pattern, in which * is any text and ? any single character.
 bool matches(std::string_view pattern, std::string_view name);
 
 }  // namespace prenorm::harness

@@ -13,16 +13,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uLong first_of_1980 = 1u << 21 | 1u << 16;  // as MS-DOS writes it: month, day
-/// Of a Unix system, and so with a mode in the upper half of what an entry's attributes are.
+/// Made on Unix: the upper half of an entry's attributes is its file mode.
 constexpr uLong made_by_unix = 3u << 8 | 20;
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(std::istreambuf_iterator<char>(file), {});
   if (!file) throw std::runtime_error(path.string() + ": cannot be read");
-  // Nothing that is put in comes near; sizes below need no more room.
+  // No file here comes near this limit, so 32-bit sizes suffice below.
   if (bytes.size() > std::numeric_limits<unsigned>::max() / 2) {
-    throw std::runtime_error(path.string() + ": is too large for the archive");
+    throw std::runtime_error(path.string() + ": too large for the archive");
   }
   return bytes;
 }
@@ -37,7 +37,7 @@ void add(zipFile archive, const ZipEntry& entry) {
                               Z_DEFAULT_STRATEGY, nullptr, 0, made_by_unix, 0, 0) != ZIP_OK ||
       zipWriteInFileInZip(archive, bytes.data(), static_cast<unsigned>(bytes.size())) != ZIP_OK ||
       zipCloseFileInZip(archive) != ZIP_OK) {
-    throw std::runtime_error(entry.name + ": cannot be written into the archive");
+    throw std::runtime_error(entry.name + ": cannot be added to the archive");
   }
 }
 

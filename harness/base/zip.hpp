@@ -13,8 +13,8 @@ struct ZipEntry {
   bool executable = false;
 };
 
-/// Writes the archive, in the order of the entries, each of the first of January 1980. Throws
-/// std::runtime_error, which names the file that cannot be read or written.
+/// Writes the archive in the order of the entries, each dated 1 January 1980. Throws
+/// std::runtime_error that names the file that cannot be read or written.
 void write_zip(const std::filesystem::path& archive, const std::vector<ZipEntry>& entries);
 
 }  // namespace prenorm::harness

@@ -544,9 +544,9 @@ int bench_command(Options options) {
 void add_bench(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
-      "bench", "Time solutions at the shapes of real models, against the machine's own limits");
+      "bench", "Time solutions at the shapes of real models; compare with the machine's limits");
   add_repeatable(command, "--solution", options->solutions,
-                 "A shipped one or a library (default: reference, and all that run on a device)")
+                 "A shipped solution or a library (default: reference, and those for a device)")
       ->type_name("NAME|PATH");
   add_repeatable(command, "--problem", options->selection.problems, "Only these problems (globs)")
       ->type_name("NAME");
@@ -556,39 +556,43 @@ void add_bench(CLI::App& app, Action& chosen) {
       ->type_name("DTYPE");
   command
       .add_option("--set", options->set,
-                  "Shapes sized for the CPU or for a device (default: where a solution runs)")
+                  "Shapes for the CPU or for a device (default: where each solution runs)")
       ->check(CLI::IsMember({"cpu", "device"}))
       ->type_name("cpu|device");
-  command.add_flag("--list", options->list, "Show the shapes, and time nothing");
-  command.add_option("--samples", options->samples, "Timed calls each (default: 11)")
+  command.add_flag("--list", options->list, "List the shapes and time nothing");
+  command
+      .add_option("--samples", options->samples, "Timed calls per shape and solution (default: 11)")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
   command.add_flag("--quick", options->quick, "At most 3 samples");
-  command.add_option("--threads", options->threads, "For solutions and peers (default: all cores)")
+  command
+      .add_option("--threads", options->threads,
+                  "Threads of each solution and peer (default: all cores)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   add_repeatable(command, "--pytorch", options->pythons,
-                 "A Python with PyTorch: a rival, timed in turn")
+                 "A Python with PyTorch: a peer, timed in turn with the solutions")
       ->type_name("PYTHON");
-  command.add_flag("--compile", options->compile, "With --pytorch: torch.compile as well");
-  add_repeatable(command, "--peer", options->peers, "What a peer has measured by itself")
+  command.add_flag("--compile", options->compile, "With --pytorch: also time torch.compile");
+  add_repeatable(command, "--peer", options->peers, "Timings that a peer has measured by itself")
       ->type_name("FILE.json");
   command.add_flag("--compare", options->compare,
-                   "With --pytorch: our comparing of outputs beside its numpy's");
-  command.add_option("--shapes", options->file, "Another file of shapes")->type_name("FILE");
+                   "With --pytorch: also time comparing outputs, here and in NumPy");
+  command.add_option("--shapes", options->file, "Read the shapes from this file")
+      ->type_name("FILE");
   add_repeatable(command, "--fixtures", options->selection.fixtures,
-                 "Where signatures come from (default: the shipped ones)")
+                 "Fixture files with the signatures (default: the shipped ones)")
       ->type_name("PATH");
-  command.add_option("--seed", options->seed, "Of the values (default: 0)")
+  command.add_option("--seed", options->seed, "Seed of the random values (default: 0)")
       ->check(whole_number())
       ->type_name("N");
-  command.add_option("--timeout", options->timeout, "For one call (default: 600)")
+  command.add_option("--timeout", options->timeout, "Limit for one call (default: 600)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
-  command.add_option("--json", options->json, "Write all figures (-: to standard output)")
+  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
-  command.add_option("--svg", options->svg, "Draw a roofline")->type_name("FILE");
-  command.add_flag("--no-color", options->no_color, "No colour, as with NO_COLOR set");
+  command.add_option("--svg", options->svg, "Draw a roofline plot")->type_name("FILE");
+  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
       "Every timed call gets fresh random values, and its outputs are checked against the "
       "reference "

@@ -1,4 +1,4 @@
-// The commands of the program. Each stands in a file of its own and adds itself to the parser.
+// The program's commands. Each has its own file and adds itself to the parser.
 #pragma once
 
 #include "base/error.hpp"
@@ -12,7 +12,8 @@ namespace prenorm::harness {
 /// What the parsed command line asks for; returns the exit code.
 using Action = std::function<int()>;
 
-/// Each adds a command to `app`; parsing it puts what it does into `chosen`.
+/// Each adds a command to `app`. When the parser meets that command, it stores its action in
+/// `chosen`.
 void add_list(CLI::App& app, Action& chosen);
 void add_show(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
@@ -27,7 +28,7 @@ void add_new(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_study(CLI::App& app, Action& chosen);
 
-/// --hidden-visibility, of what Gradescope shows.
+/// Adds --hidden-visibility: when Gradescope shows hidden cases.
 void add_hidden_visibility(CLI::App& command, std::string& visibility);
 
 /// The subcommands of `fixtures`.

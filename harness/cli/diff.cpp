@@ -17,14 +17,14 @@ struct Options {
   double atol = 0, rtol = 0;
 };
 
-/// Equal numbers (0 and -0 are), two NaN, or within the tolerance of the second.
+/// Equal numbers (0 equals -0), two NaNs, or a difference within the tolerance around the second.
 bool agree(double a, double b, const Options& options) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == b) return true;
   return std::abs(a - b) <= options.atol + options.rtol * std::abs(b) && std::isfinite(b);
 }
 
-/// Elements exactly as a double shows them, but for large int64, which are compared as such.
+/// Compares elements as double. Large int64 values, which double rounds, are compared as int64.
 std::string describe_values(const Tensor& a, const Tensor& b, const Options& options) {
   std::int64_t different = 0, worst = 0;
   double largest = -1;
@@ -102,12 +102,11 @@ int diff(const Options& options) {
 
 void add_diff(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
-      "diff", "Compare two outputs files; a difference of shape or type is one");
-  command.add_option("A", options->first, "An outputs file, as verify --save writes it")
-      ->required();
-  command.add_option("B", options->second, "Another")->required();
-  command.add_option("--atol", options->atol, "Allow |a - b| <= ATOL + RTOL |b| (default: 0)")
+  CLI::App& command =
+      *app.add_subcommand("diff", "Compare two files of saved outputs: shapes, dtypes and values");
+  command.add_option("A", options->first, "An outputs file, written by verify --save")->required();
+  command.add_option("B", options->second, "The outputs file to compare it with")->required();
+  command.add_option("--atol", options->atol, "Accept |a - b| <= ATOL + RTOL |b| (default: 0)")
       ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
       ->type_name("ATOL");
   command.add_option("--rtol", options->rtol, "See --atol")
@@ -117,7 +116,7 @@ void add_diff(CLI::App& app, Action& chosen) {
       "Example:\n"
       "  prenorm verify --save out --solution reference --solution ./libmine.so\n"
       "  prenorm diff out/PROBLEM.reference.h5 out/PROBLEM.libmine.h5 --rtol 1e-6\n\n"
-      "Exit code: 0 equal, 1 different, 2 a file that cannot be used");
+      "Exit code: 0 equal, 1 different, 2 a file cannot be used");
   command.callback([options, &chosen] { chosen = [options] { return diff(*options); }; });
 }
 

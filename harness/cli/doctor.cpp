@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a command of ours prints, its last line break taken off; nothing where it fails.
+/// The output of a shell command without its final line break; nothing if it fails.
 std::optional<std::string> output_of(const std::string& command) {
   std::FILE* pipe = ::popen(("{ " + command + "; } 2>/dev/null").c_str(), "r");
   if (pipe == nullptr) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<std::string> output_of(const std::string& command) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The first command that works.
+/// The first line of the first command that succeeds.
 std::optional<std::string> first_of(const std::vector<std::string>& commands) {
   for (const std::string& command : commands) {
     if (const auto text = output_of(command)) return first_line(*text);
@@ -69,7 +69,7 @@ std::optional<std::string> blas() {
   return config == nullptr ? "OpenBLAS" : config();
 }
 
-/// Each line: what, whether it is there, what was found.
+/// A table with one row per part: its name, its state, what was found.
 class Findings {
  public:
   void found(const std::string& what, const std::string& value) {
@@ -82,7 +82,7 @@ class Findings {
     table_.rows.push_back({{what}, {"MISSING", Tone::bad}, {consequence}});
     ++missing_;
   }
-  /// Found, or absent with what that means.
+  /// Found, or absent with the consequence.
   void optional(const std::string& what, const std::optional<std::string>& value,
                 const std::string& consequence) {
     value ? found(what, *value) : absent(what, consequence);
@@ -101,7 +101,7 @@ void look_at_machine(Findings& findings) {
     if (what != "cores" && what != "machine") findings.found(what, value);
   }
   findings.found("cores", std::to_string(processors()));
-  findings.optional("memory", memory(), "not known: /proc is not there");
+  findings.optional("memory", memory(), "unknown: /proc is not mounted");
 }
 
 /// "NVIDIA H200, compute capability 9.0, 139.8 GiB, 50.0 MiB of L2, driver 580.65.06, CUDA 13.0".
@@ -112,7 +112,7 @@ std::string describe(const DeviceFacts& device) {
                      static_cast<double>(device.l2) / 0x1p20, device.driver);
 }
 
-/// The device, as a solution's worker finds it, or else as its maker's tool does.
+/// The device as a solution's worker reports it, or else nvidia-smi.
 std::optional<std::string> device(SolutionPool& pool) {
   for (const std::string& name : shipped_solutions()) {
     Solution& solution = pool.get(name);
@@ -130,8 +130,8 @@ void look_at_tools(Findings& findings, SolutionPool& pool) {
                     "CUDA sources are not compiled for a device");
 }
 
-/// "a worker starts in 18 ms": the median of five, until a library has been loaded; just "works"
-/// where there is none to try.
+/// "a worker starts in 18 ms": the median of five starts, each until a library is loaded. Only
+/// "works" if there is no worker or library to try.
 std::string start_up(SandboxKind kind) {
   const fs::path worker = home() / "libexec/prenorm/prenorm-worker";
   const fs::path library = home() / "lib/prenorm/libprenorm_plain.so";
@@ -160,7 +160,7 @@ void look_at_sandboxes(Findings& findings) {
   for (const SandboxKind kind : {SandboxKind::bubblewrap, SandboxKind::process}) {
     const std::string what = "sandbox " + std::string(name(kind));
     if (const auto why = unavailable(kind)) {
-      findings.absent(what, "submissions cannot be kept apart by it: " + printable(*why));
+      findings.absent(what, "submissions cannot be sandboxed with it: " + printable(*why));
     } else {
       findings.found(what, start_up(kind));
     }
@@ -256,9 +256,9 @@ int doctor(bool no_color) {
 void add_doctor(CLI::App& app, Action& chosen) {
   auto no_color = std::make_shared<bool>(false);
   CLI::App& command = *app.add_subcommand(
-      "doctor", "What this machine can do: compiler, BLAS, HDF5, CUDA device, sandbox");
-  command.add_flag("--no-color", *no_color, "No colour");
-  command.footer("Example:\n  prenorm doctor\n\nExit code: 0, or 1 where a needed part is missing");
+      "doctor", "Show what works on this machine: compiler, BLAS, HDF5, CUDA device, sandbox");
+  command.add_flag("--no-color", *no_color, "Disable colours");
+  command.footer("Example:\n  prenorm doctor\n\nExit code: 0, or 1 if a required part is missing");
   command.callback([no_color, &chosen] { chosen = [no_color] { return doctor(*no_color); }; });
 }
 

@@ -4,7 +4,7 @@ namespace prenorm::harness {
 
 void add_fixtures(CLI::App& app, Action& chosen) {
   CLI::App& command =
-      *app.add_subcommand("fixtures", "Make fresh cases, check a file, derive tolerances");
+      *app.add_subcommand("fixtures", "Make fresh cases, check fixture files, derive tolerances");
   command.require_subcommand(1);
   add_fixtures_make(command, chosen);
   add_fixtures_check(command, chosen);

@@ -82,7 +82,7 @@ bool finish(const File& file, const std::vector<Piece>& pieces, const Options& o
   }
   const std::string count = counted(found.size(), "tolerance");
   if (!good) {
-    print(path + ": left as it is\n");
+    print(path + ": unchanged\n");
   } else if (options.dry_run) {
     print(path + ": " + count + " derived, none written\n");
   } else {
@@ -134,27 +134,30 @@ int run(const Options& options) {
 void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *fixtures.add_subcommand(
-      "calibrate", "Derive tolerances from the textbook loop's own error, and write them");
+      "calibrate", "Derive tolerances from a textbook loop's error and write them to the file");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();
   add_case_options(command, options->selection);
   add_yardstick_options(command, options->by);
-  command.add_option("--redraws", options->redraws, "Draws beside the stored values")
+  command
+      .add_option("--redraws", options->redraws,
+                  "Number of random draws, in addition to the stored values")
       ->capture_default_str()
       ->check(CLI::Range(0, 10000).description(""))
       ->type_name("N");
-  command.add_option("--seed", options->seed, "Of the redraws")
+  command.add_option("--seed", options->seed, "Seed of these draws")
       ->capture_default_str()
       ->check(whole_number())
       ->type_name("N");
-  command.add_flag("--dry-run", options->dry_run, "Show the tolerances, write nothing");
+  command.add_flag("--dry-run", options->dry_run, "Show the tolerances but write nothing");
   command.add_flag("--verbose", options->verbose, "Show the tolerances");
-  command.add_flag("--no-color", options->no_color, "No colour");
+  command.add_flag("--no-color", options->no_color, "Disable colours");
   add_jobs_option(command, options->jobs);
   command.footer(
-      "E is the textbook loop's largest error; atol = 2 E, at least 4 units in the last place at\n"
-      "the output's root mean square, rtol = 4 eps. A stored tolerance of zero stays exact.\n"
-      "For float32, atol_tf32 and rtol_tf32 come in the same way from the loop with tf32 "
+      "With E the largest error of the textbook loop: atol = 2 E, but at least 4 units in the "
+      "last\n"
+      "place at the output's root mean square; rtol = 4 eps. A stored tolerance of 0 stays 0.\n"
+      "For float32, atol_tf32 and rtol_tf32 are derived in the same way from a loop with tf32\n"
       "products.\n\n"
       "Example:\n  prenorm fixtures calibrate mine.h5 --dry-run");
   command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });

@@ -66,7 +66,7 @@ void check_mistakes(const File& file, SolutionPool& pool, std::vector<Finding>& 
   if (std::ranges::find(names, "mistakes") == names.end()) return;
   std::vector<Result> damaged;
   const std::vector<Variant> variants = catches(file, "mistakes", pool, damaged);
-  if (variants.empty()) findings.push_back({false, "no known mistakes of this problem to try"});
+  if (variants.empty()) findings.push_back({false, "this problem has no known mistakes to try"});
   for (const Variant& variant : variants) {
     if (variant.tried() == 0) continue;
     if (variant.caught().empty()) {
@@ -155,7 +155,7 @@ int run(const Options& options) {
   if (unusable) return 2;
   if (defective) return 1;
   if (!files.empty()) return 0;
-  print("nothing to check: no file with a case\n");
+  print("nothing to check: no file has a case\n");
   return 3;
 }
 
@@ -163,17 +163,18 @@ int run(const Options& options) {
 
 void add_fixtures_check(CLI::App& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *fixtures.add_subcommand("check", "Say what is wrong with fixture files");
+  CLI::App& command = *fixtures.add_subcommand("check", "Report defects in fixture files");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();
-  command.add_flag("--no-hints", options->no_hints, "Defects only");
-  command.add_flag("--no-color", options->no_color, "No colour");
+  command.add_flag("--no-hints", options->no_hints, "Report defects only");
+  command.add_flag("--no-color", options->no_color, "Disable colours");
   add_jobs_option(command, options->jobs);
   command.footer(
-      "A defect is a rule that is broken, a tolerance under which zeros, an answer in a narrower\n"
-      "type or a known mistake pass, or under which a right solution fails. A hint is advice.\n\n"
+      "A defect is a broken rule of the format, a tolerance so wide that zeros, an answer in a\n"
+      "narrower dtype or a known mistake passes, or one so tight that a correct solution fails.\n"
+      "A hint is advice.\n\n"
       "Example:\n  prenorm fixtures check mine.h5\n\n"
-      "Exit code: 0 no defect, 1 defects, 2 a file that cannot be read");
+      "Exit code: 0 no defect, 1 defects, 2 a file cannot be read");
   command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

@@ -81,24 +81,25 @@ int run(const Options& options) {
 void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *fixtures.add_subcommand(
-      "make", "Fresh cases: new values, truth from the reference in float64, own tolerances");
+      "make", "Make fresh cases, with expected values from the reference and new tolerances");
   command.add_option("PROBLEM|FILE", options->words, "Problems, or fixture files")->required();
   command.add_option("--seed", options->fresh.seed, "The same seed gives the same files")
       ->required()
       ->check(whole_number())
       ->type_name("N");
-  command.add_option("--out", options->out, "Folder of the new files")
+  command.add_option("--out", options->out, "Folder for the new files")
       ->required()
       ->type_name("DIR");
   command.add_flag("--resize", options->fresh.resize,
-                   "Redraw sizes that a case names, or unnamed ones, from 1 to twice the stored");
-  add_repeatable(command, "--fixtures", options->selection.fixtures, "Where problems are found")
+                   "Also draw new sizes, from 1 to twice the stored ones");
+  add_repeatable(command, "--fixtures", options->selection.fixtures,
+                 "Where to look for problems: a fixture file, or a folder of them")
       ->type_name("PATH");
   add_case_options(command, options->selection);
   add_yardstick_options(command, options->by);
   add_jobs_option(command, options->jobs);
   command.footer(
-      "Kept as they are: cases that must be refused, and inputs without a draw text.\n\n"
+      "Cases that must be refused, and inputs without a draw attribute, are copied unchanged.\n\n"
       "Example:\n  prenorm fixtures make PROBLEM --seed 7 --out fresh --resize\n"
       "  prenorm verify --fixtures fresh");
   command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });

@@ -157,21 +157,23 @@ int grade(Options options) {
 void add_limits(CLI::App& command, Options& options) {
   command
       .add_option("--sandbox", options.how.sandbox,
-                  "bubblewrap (default where it works), process, or none")
+                  "bubblewrap (default if it works), process or none")
       ->check(CLI::IsMember({"bubblewrap", "process", "none"}).description(""))
       ->type_name("KIND");
-  command.add_option("--python", options.how.python, "The interpreter for Python submissions")
+  command.add_option("--python", options.how.python, "Interpreter for Python submissions")
       ->capture_default_str()
       ->type_name("PATH");
-  command.add_option("--timeout", options.how.timeout, "For one call (default: 10)")
+  command.add_option("--timeout", options.how.timeout, "Limit for one call (default: 10)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command
-      .add_option("--build-timeout", options.how.build_timeout, "For building it (default: 300)")
+      .add_option("--build-timeout", options.how.build_timeout,
+                  "Limit for the build (default: 300)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command
-      .add_option("--memory", options.how.memory, "For all of its processes together (default: 4)")
+      .add_option("--memory", options.how.memory,
+                  "Memory limit for all processes together (default: 4)")
       ->check(positive_seconds())
       ->type_name("GIB");
 }
@@ -180,16 +182,16 @@ void add_reports(CLI::App& command, Options& options) {
   const auto add = [&command](const char* name, std::string& path, const char* what) {
     command.add_option(name, path, what)->type_name("FILE");
   };
-  add("--json", options.json, "Write a report (-: to standard output)");
-  add("--junit", options.junit, "The same in JUnit's XML");
-  add("--html", options.html, "The same as a page");
+  add("--json", options.json, "Write a JSON report (-: to standard output)");
+  add("--junit", options.junit, "Write a JUnit XML report");
+  add("--html", options.html, "Write an HTML report");
   add("--markdown", options.markdown, "A summary for a job (\"$GITHUB_STEP_SUMMARY\")");
   add("--gradescope", options.gradescope, "Gradescope's results.json");
   add_hidden_visibility(command, options.hidden_visibility);
   command.add_flag("--annotations", options.annotations,
-                   "Failing problems as errors of GitHub Actions (where that runs, by itself)");
+                   "Print failing problems as GitHub Actions errors (default: in GitHub Actions)");
   add("--instructor", options.instructor,
-      "JSON with the seed and what hidden cases gave: not for students");
+      "JSON with the seed and the results of hidden cases: not for students");
 }
 
 }  // namespace
@@ -197,60 +199,62 @@ void add_reports(CLI::App& command, Options& options) {
 void add_hidden_visibility(CLI::App& command, std::string& visibility) {
   command
       .add_option("--hidden-visibility", visibility,
-                  "When Gradescope shows hidden groups: visible (default), after_due_date,\n"
-                  "after_published; its total counts them always")
+                  "When Gradescope shows hidden groups: visible (default), after_due_date or\n"
+                  "after_published; they always count in the total")
       ->check(CLI::IsMember({"visible", "after_due_date", "after_published"}).description(""))
       ->type_name("WHEN");
 }
 
 void add_grade(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("grade", "Run somebody's work, isolated, and score it");
+  CLI::App& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
   command
-      .add_option(
-          "SUBMISSION", options->submissions,
-          "A folder with a CMakeLists.txt, a library, adapters.py or its folder, or outputs")
+      .add_option("SUBMISSION", options->submissions,
+                  "A CMake project's folder, a library, adapters.py or its folder, or outputs")
       ->type_name("");
   command
       .add_option("--rubric", options->how.rubric,
-                  "A shipped one, or a file (x.toml) (default: cs336-2025)")
+                  "A shipped rubric or a .toml file (default: cs336-2025)")
       ->type_name("NAME|FILE");
   add_limits(command, *options);
   command
-      .add_option("--seed", options->how.seed,
-                  "Draws the hidden cases (default: a fresh secret; used twice it is none)")
+      .add_option(
+          "--seed", options->how.seed,
+          "Seed of the hidden cases. Random by default.\nNever reuse a seed that students may know")
       ->check(whole_number())
       ->type_name("N");
-  command.add_flag("--no-hidden", options->how.no_hidden, "Leave hidden cases out");
+  command.add_flag("--no-hidden", options->how.no_hidden, "Skip hidden cases");
   add_selection_options(command, options->how.selection);
   add_jobs_option(command, options->jobs);
   command.get_option("--jobs")->description(
-      "Problems, or submissions of a class, at the same time");
+      "Problems, or a class's submissions, to grade in parallel");
   ClassOptions& many = options->many;
   command
       .add_option("--gradebook", many.gradebook,
-                  "Keep what comes of many submissions in this file (SQLite)")
+                  "Grade a class: keep all results in this SQLite file")
       ->type_name("FILE");
-  command.add_flag("--regrade", many.regrade, "Also what did not change since it was graded");
-  command.add_option("--retries", many.retries, "Of a grader that dies (default: 2)")
+  command.add_flag("--regrade", many.regrade, "Regrade unchanged submissions too");
+  command.add_option("--retries", many.retries, "Attempts after a grader has crashed (default: 2)")
       ->check(whole_number())
       ->type_name("N");
   command
       .add_option("--roster", many.roster,
-                  "CSV of the students: columns submission, name, id, email")
+                  "CSV file of students: columns submission, name, id, email")
       ->type_name("FILE");
   command
-      .add_option("--work", many.work, "For what is not in the gradebook yet (default: beside it)")
+      .add_option("--work", many.work, "Folder for unfinished work (default: beside the gradebook)")
       ->type_name("FOLDER");
   command
-      .add_option("--executor", options->executor, "local (default), or slurm: as array jobs of it")
+      .add_option("--executor", options->executor,
+                  "local (default), or slurm: grade in Slurm array jobs")
       ->check(CLI::IsMember({"local", "slurm"}).description(""))
       ->type_name("KIND");
   add_repeatable(command, "--slurm-option", many.slurm_options,
-                 "Handed to sbatch: --slurm-option=--partition=short")
+                 "Option for sbatch, as in --slurm-option=--partition=short")
       ->type_name("OPTION");
   command
-      .add_option("--batch", many.batch, "Submissions of one of Slurm's tasks (default: by number)")
+      .add_option("--batch", many.batch,
+                  "Submissions per Slurm task (default: depends on their number)")
       ->check(whole_number())
       ->type_name("N");
   // What the graders of a class are started with.
@@ -258,8 +262,8 @@ void add_grade(CLI::App& app, Action& chosen) {
   command.add_option("--number", many.number)->group("");
   command.add_option("--part", many.part)->group("");
   add_reports(command, *options);
-  command.add_flag("--verbose", options->verbose, "Every failing case");
-  command.add_flag("--no-color", options->no_color, "No colour, as with NO_COLOR set");
+  command.add_flag("--verbose", options->verbose, "Print every failing case");
+  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
       "A group of cases earns its share of an item's points where all of them pass. Hidden cases\n"
       "have other values and sizes than those that are shipped; only how they end is told.\n\n"

@@ -305,42 +305,45 @@ void add_reports(CLI::App& command, Options& options) {
   const auto add = [&command](const char* name, std::string& path, const char* what) {
     command.add_option(name, path, what)->type_name("FILE");
   };
-  command.add_flag("--summary", options.summary, "How the problems went, without the table");
-  command.add_option("--student", options.student, "The report of one: see NAME below")
+  command.add_flag("--summary", options.summary,
+                   "Show statistics per problem only, without the table");
+  command.add_option("--student", options.student, "Show one student's report: see NAME below")
       ->type_name("NAME");
-  add("--csv", options.csv, "A row a student, for a spreadsheet (-: to standard output)");
+  add("--csv", options.csv, "Write a CSV file, one row per student (-: to standard output)");
   add("--json", options.json,
-      "All that is known, hidden cases too: not for students. Of --student: the student's report");
-  add("--html", options.html, "The class as one page. Of --student: the student's page");
-  add("--junit", options.junit, "The student's cases in JUnit's XML");
+      "Write all results, hidden cases too: not for students.\nWith --student: the student's "
+      "report");
+  add("--html", options.html,
+      "Write the class's results as one page. With --student: the student's page");
+  add("--junit", options.junit, "Write the student's cases as JUnit XML");
   add("--instructor", options.instructor,
-      "The student's JSON with the seed and what hidden cases gave: not for students");
+      "With --student: JSON with the seed and hidden results: not for students");
   command
       .add_option("--feedback", options.feedback,
-                  "Write a page a student there: what each of them may see")
+                  "Write one page per student, with only what the student may see")
       ->type_name("FOLDER");
-  command.add_flag("--verbose", options.verbose, "Every failing case, of --student");
-  command.add_flag("--no-color", options.no_color, "No colour, as with NO_COLOR set");
+  command.add_flag("--verbose", options.verbose, "With --student: print every failing case");
+  command.add_flag("--no-color", options.no_color, "Disable colours, like NO_COLOR=1");
 }
 
 void add_changes(CLI::App& command, const std::shared_ptr<Options>& options, Action& chosen) {
   const auto add_what = [&options](CLI::App& to) {
-    to.add_option("NAME", options->name, "Whose")->required()->type_name("");
-    to.add_option("PROBLEM", options->problem, "An item of the rubric, or a problem of one")
+    to.add_option("NAME", options->name, "The student")->required()->type_name("");
+    to.add_option("PROBLEM", options->problem, "An item of the rubric, or one of its problems")
         ->required()
         ->type_name("");
   };
   CLI::App& set_command = *command.add_subcommand("set", "Set a student's points by hand");
   add_what(set_command);
   set_command.add_option("POINTS", options->points, "0 or more")->required()->type_name("");
-  set_command.add_option("--why", options->why, "The reason; the student reads it")
+  set_command.add_option("--why", options->why, "The reason, shown to the student")
       ->required()
       ->type_name("TEXT");
   set_command.callback([options, &chosen] { chosen = [options] { return set(*options); }; });
-  CLI::App& unset_command = *command.add_subcommand("unset", "Let the graded points count again");
+  CLI::App& unset_command = *command.add_subcommand("unset", "Restore the graded points");
   add_what(unset_command);
   unset_command.callback([options, &chosen] { chosen = [options] { return unset(*options); }; });
-  CLI::App& roster = *command.add_subcommand("roster", "Keep the names of the course's students");
+  CLI::App& roster = *command.add_subcommand("roster", "Store the names of the course's students");
   roster
       .add_option("ROSTER", options->roster,
                   "CSV with columns submission (the name of a file or folder), name, id, email")
@@ -353,8 +356,9 @@ void add_changes(CLI::App& command, const std::shared_ptr<Options>& options, Act
 
 void add_gradebook(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("gradebook", "What came of a class: table, exports");
-  command.add_option("FILE", options->file, "Made by: prenorm grade ... --gradebook FILE")
+  CLI::App& command = *app.add_subcommand("gradebook", "Show or export a class's results");
+  command
+      .add_option("FILE", options->file, "A gradebook, made by prenorm grade ... --gradebook FILE")
       ->capture_default_str()
       ->type_name("");
   add_reports(command, *options);

@@ -44,7 +44,7 @@ fs::path checkout() {
   const bool launched = launcher != nullptr && *launcher != '\0';
   const fs::path folder =
       launched ? fs::weakly_canonical(launcher, ignored).parent_path() : fs::path(PRENORM_SOURCE);
-  for (const char* part : {"CMakeLists.txt", "harness/gradescope/setup.sh", "fixtures"}) {
+  for (const char* part : {"CMakeLists.txt", "harness/cli/gradescope/setup.sh", "fixtures"}) {
     if (fs::exists(folder / part, ignored)) continue;
     throw UsageError(folder.string() + ": no " + part +
                      " there; an autograder is built of the sources, so this command runs in a "
@@ -153,7 +153,7 @@ int make_autograder(const Options& options) {
                  rubric.path.parent_path() / rubric.adapters);
     }
     for (const std::string_view name : scripts) {
-      bundle.add(std::string(name), sources / "harness/gradescope" / name);
+      bundle.add(std::string(name), sources / "harness/cli/gradescope" / name);
     }
     fs::create_directories(folder);
     const auto write = options.seed ? write_private : write_text;
@@ -186,16 +186,16 @@ int make_autograder(const Options& options) {
 void add_gradescope(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command =
-      *app.add_subcommand("gradescope", "An autograder for Gradescope, as a zip to upload");
-  command.add_option("DIR", options->folder, "A folder that is empty, or not yet there")
-      ->required();
-  command.add_option("--rubric", options->rubric, "A shipped one, or a file (x.toml)")
+      *app.add_subcommand("gradescope", "Make an autograder for Gradescope: a zip file to upload");
+  command.add_option("DIR", options->folder, "A new or empty folder")->required();
+  command.add_option("--rubric", options->rubric, "A shipped rubric or a .toml file")
       ->capture_default_str()
       ->type_name("NAME|FILE");
   add_hidden_visibility(command, options->hidden_visibility);
   command
       .add_option("--seed", options->seed,
-                  "Draws the hidden cases, the same for everybody (default: anew each time)")
+                  "Seed of the hidden cases, the same for everybody\n(default: new hidden cases "
+                  "for each submission)")
       ->check(whole_number())
       ->type_name("N");
   command.footer(

@@ -108,7 +108,7 @@ int list(const Options& options) {
   }
   print(render(table, wants_colour(options.no_color)));
   print("\n" + counted(problems, "problem") + ", " + counted(cases, "case") + "; " +
-        program_name() + " show PROBLEM tells more\n");
+        program_name() + " show PROBLEM: details\n");
   if (unusable) return 2;
   return table.rows.empty() ? 3 : 0;
 }
@@ -117,14 +117,16 @@ int list(const Options& options) {
 
 void add_list(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
-      "list", "The problems, their cases, points and which solutions have them");
+  CLI::App& command =
+      *app.add_subcommand("list", "List the problems with their cases, points and solutions");
   add_selection_options(command, options->selection);
-  command.add_option("--rubric", options->rubric, "Whose points (default: cs336-2025)")
+  command
+      .add_option("--rubric", options->rubric,
+                  "Rubric whose points are shown (default: cs336-2025)")
       ->type_name("NAME|FILE");
-  command.add_flag("--no-color", options->no_color, "No colour");
+  command.add_flag("--no-color", options->no_color, "Disable colours");
   command.footer(
-      "A number behind a solution counts variants, as in a collection of mistakes.\n\n"
+      "A number after a solution is its number of variants, as in the collection of mistakes.\n\n"
       "Example:\n  prenorm list --problem 'ffn_*'");
   command.callback([options, &chosen] { chosen = [options] { return list(*options); }; });
 }

@@ -1,4 +1,4 @@
-// The program: words in, an exit code out. Each command stands in a file of its own.
+// The program: parses the command line and runs one command. Each command has its own file.
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -19,15 +19,15 @@ int complain(const std::string& what) {
   return 2;
 }
 
-/// Commands that the launcher of the checkout knows and the program does not.
+/// Commands that only the checkout's launcher has.
 bool is_launchers(const std::string& word) { return word == "test"; }
 
-/// CLI11's own message for an unknown command does not say what is near. `before` is what the words
-/// follow: "prenorm", "prenorm fixtures".
+/// CLI11's message for an unknown command suggests no similar name; this one does. `before` is the
+/// command line so far: "prenorm", "prenorm fixtures".
 std::optional<std::string> unknown_command(const CLI::App& app, std::span<char*> words,
                                            const std::string& before = "prenorm") {
   if (words.empty() || words[0][0] == '-') return std::nullopt;
-  // A command that takes words of its own is no list of commands.
+  // A command with positional arguments has no subcommands.
   const auto is_word = [](const CLI::Option* option) { return option->get_positional(); };
   if (!app.get_options(is_word).empty()) return std::nullopt;
   const std::string word = words[0];
@@ -45,19 +45,20 @@ std::optional<std::string> unknown_command(const CLI::App& app, std::span<char*>
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Fixtures in, verdicts out: checks solutions of problems against stored cases");
+  CLI::App app("Check, grade and time solutions against the cases stored in fixture files");
   app.name("prenorm");
   app.set_version_flag("--version", "prenorm " + std::string(program_version()));
   app.get_formatter()->column_width(30);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
-      "  prenorm verify                            every fixture through every solution\n"
-      "  prenorm verify --solution ./libmine.so    your own library\n"
-      "  prenorm grade ./mine                      somebody's work, isolated and scored\n"
-      "  prenorm list                              the problems; prenorm show PROBLEM tells one\n"
-      "  prenorm study                             every component explained, as a site\n\n"
-      "prenorm COMMAND --help says more.");
+      "  prenorm verify                            check every solution against every fixture\n"
+      "  prenorm verify --solution ./libmine.so    check your own library\n"
+      "  prenorm grade ./mine                      run a submission in a sandbox and score it\n"
+      "  prenorm list                              list the problems; prenorm show PROBLEM: "
+      "details\n"
+      "  prenorm study                             build a site that explains each component\n\n"
+      "Run prenorm COMMAND --help for the options of a command.");
   Action chosen;
   add_verify(app, chosen);
   add_grade(app, chosen);
@@ -84,7 +85,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return complain(std::string(error.what()) + " (--help says what is wanted)");
+    return complain(std::string(error.what()) + " (see --help)");
   }
   try {
     const int code = chosen();
@@ -109,7 +110,7 @@ void allow_many_files() {
 }  // namespace prenorm::harness
 
 int main(int argc, char** argv) {
-  // Cases run side by side, so each worker gets one thread, unless told otherwise.
+  // Cases run in parallel, so each worker gets one thread unless the environment says otherwise.
   ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   ::setenv("OMP_NUM_THREADS", "1", 0);
   prenorm::harness::allow_many_files();

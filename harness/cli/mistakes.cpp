@@ -166,26 +166,26 @@ int mistakes(Options options) {
 void add_mistakes(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command =
-      *app.add_subcommand("mistakes", "The known mistakes and which cases catch them");
-  command.add_option("PROBLEM", options->problems, "Only these problems; globs");
+      *app.add_subcommand("mistakes", "Show the known mistakes and which cases catch them");
+  command.add_option("PROBLEM", options->problems, "Only these problems (globs)");
   add_selection_options(command, options->selection);
-  command.add_option("--solution", options->solution, "The collection of variants")
+  command.add_option("--solution", options->solution, "Solution whose variants are tried")
       ->capture_default_str()
       ->type_name("NAME|PATH");
   command.add_flag("--expect-pass", options->expect_pass,
-                   "The variants are right and must pass every case");
-  command.add_option("--json", options->json, "Write a report (-: to standard output)")
+                   "The variants are correct and must pass every case");
+  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
-  command.add_flag("--verbose", options->verbose, "Name every case");
-  command.add_flag("--no-color", options->no_color, "No colour");
+  command.add_flag("--verbose", options->verbose, "Name each case");
+  command.add_flag("--no-color", options->no_color, "Disable colours");
   add_jobs_option(command, options->jobs);
   command.footer(
-      "3/10 says that 3 of 10 cases catch the mistake; - that it is not written for that type.\n"
-      "Cases that must be refused are left out.\n\n"
+      "3/10: 3 of 10 cases catch the mistake. -: the mistake is not written for that dtype.\n"
+      "Cases that must be refused are not tried.\n\n"
       "Examples:\n"
       "  prenorm mistakes PROBLEM\n"
       "  prenorm mistakes --solution honest --expect-pass\n\n"
-      "Exit code: 0, or 1 where no case catches a mistake, or a variant that must pass fails");
+      "Exit code: 0, or 1 if no case catches a mistake, or a variant that must pass fails");
   command.callback([options, &chosen] { chosen = [options] { return mistakes(*options); }; });
 }
 

@@ -79,7 +79,7 @@ std::vector<StartProblem> problems_of(const Options& options, const Rubric* rubr
 nlohmann::ordered_json adapters_for(std::vector<StartProblem>& problems, const Rubric& rubric) {
   if (rubric.adapters.empty()) {
     throw UsageError("rubric " + rubric.name +
-                     " has no adapters, which say what Python functions are called");
+                     " has no adapters file, which names the Python functions");
   }
   std::map<std::string, std::string> signatures;
   for (const StartProblem& problem : problems) signatures[problem.name] = problem.signature_text;
@@ -141,7 +141,7 @@ int start(const Options& options) {
           (functions.empty() ? "" : "\n\n") + python_function(problem, adapters.at(problem.name));
     }
   }
-  if (problems.empty()) throw UsageError("there is no problem to start with: none is selected");
+  if (problems.empty()) throw UsageError("no problem selected");
   for (const StartProblem& problem : problems) {
     const bool graded = grades(rubric, problem.name);
     words["LIST"] += "- `" + problem.name + (graded ? "`\n" : "` (no points of its own)\n");
@@ -180,23 +180,21 @@ int start(const Options& options) {
 
 void add_new(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("new", "A submission to start from, which builds and grades at 0 points");
-  command.add_option("DIR", options->folder, "A folder that is empty, or not yet there")
-      ->required();
+  CLI::App& command = *app.add_subcommand(
+      "new", "Create a submission to start from: it builds and scores 0 points");
+  command.add_option("DIR", options->folder, "A new or empty folder")->required();
   command.add_option("--language", options->language, "cpp, cuda or python")
       ->required()
       ->check(CLI::IsMember({"cpp", "cuda", "python"}))
       ->type_name("NAME");
   command
       .add_option("--rubric", options->rubric,
-                  "Only its problems, in Python by its edition's names (default: all problems; in "
-                  "Python cs336-2025)")
+                  "Only this rubric's problems; in Python, by its function names\n"
+                  "(default: all problems; in Python, cs336-2025)")
       ->type_name("NAME|FILE");
-  add_repeatable(command, "--problem", options->problems,
-                 "Only this one, or those that match a glob")
+  add_repeatable(command, "--problem", options->problems, "Only this problem (glob)")
       ->type_name("NAME");
-  add_repeatable(command, "--fixtures", options->fixtures, "A file or a folder of them")
+  add_repeatable(command, "--fixtures", options->fixtures, "Fixture file, or folder of them")
       ->type_name("PATH");
   command.footer(
       "Examples:\n"

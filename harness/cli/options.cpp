@@ -11,7 +11,7 @@ CLI::Validator whole_number() {
   return CLI::Validator(
       [](const std::string& text) {
         const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-        return digits ? "" : "'" + text + "' is no whole number from 0 on";
+        return digits ? "" : "'" + text + "' must be a non-negative integer";
       },
       "");
 }
@@ -21,29 +21,32 @@ CLI::Validator positive_seconds() {
       [](const std::string& text) {
         double seconds = 0;
         const bool number = CLI::detail::lexical_cast(text, seconds);
-        return number && seconds > 0 ? "" : "'" + text + "' is no number above 0";
+        return number && seconds > 0 ? "" : "'" + text + "' must be a positive number";
       },
       "");
 }
 
 void add_jobs_option(CLI::App& command, unsigned& jobs) {
-  command.add_option("--jobs", jobs, "Files at the same time (default: the processors)")
+  command
+      .add_option("--jobs", jobs,
+                  "Files to process in parallel (default: the number of processors)")
       ->check(CLI::Range(1u, 4096u).description(""))
       ->type_name("N");
 }
 
 void add_case_options(CLI::App& command, Selection& selection) {
-  add_repeatable(command, "--case", selection.cases, "Only this case; globs")->type_name("NAME");
+  add_repeatable(command, "--case", selection.cases, "Only this case (glob)")->type_name("NAME");
   add_repeatable(command, "--dtype", selection.dtypes,
-                 "Only cases of float64, float32, float16 or bfloat16")
+                 "Only this dtype: float64, float32, float16 or bfloat16")
       ->type_name("TYPE");
 }
 
 void add_selection_options(CLI::App& command, Selection& selection) {
   add_repeatable(command, "--fixtures", selection.fixtures,
-                 "A fixture file or a folder of them (default: the shipped ones)")
+                 "Fixture file, or folder of them (default: the shipped ones)")
       ->type_name("PATH");
-  add_repeatable(command, "--problem", selection.problems, "Only this problem; globs as in 'ffn_*'")
+  add_repeatable(command, "--problem", selection.problems,
+                 "Only this problem (glob, as in 'ffn_*')")
       ->type_name("NAME");
   add_case_options(command, selection);
 }
@@ -52,10 +55,10 @@ void add_yardstick_options(CLI::App& command, YardstickNames& names) {
   const auto add = [&command](const char* option, std::string& name, const char* what) {
     command.add_option(option, name, what)->capture_default_str()->type_name("SOLUTION");
   };
-  add("--textbook", names.textbook, "Whose error tolerances come from");
+  add("--textbook", names.textbook, "Solution whose error sets the tolerances");
   add("--textbook-tf32", names.textbook_tf32,
-      "The same of tf32 tolerances; problems that it lacks get none");
-  add("--truth", names.truth, "Who gives the answers, in float64");
+      "The same for tf32 tolerances; a problem that it lacks gets none");
+  add("--truth", names.truth, "Solution that computes the expected values, in float64");
 }
 
 }  // namespace prenorm::harness

@@ -1,4 +1,4 @@
-// Options that several commands have.
+// Options shared by several commands.
 #pragma once
 
 #include "cli/command.hpp"
@@ -23,7 +23,7 @@ CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
 /// Adds --jobs.
 void add_jobs_option(CLI::App& command, unsigned& jobs);
 
-/// Checks of options: a whole number that is not negative; a number of seconds above 0.
+/// Validators: a non-negative integer; a positive number of seconds.
 CLI::Validator whole_number();
 CLI::Validator positive_seconds();
 

@@ -201,14 +201,14 @@ int show(const Options& options) {
 void add_show(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
-      "show", "A problem's contract, its cases with their tolerances, and where its code stands");
-  command.add_option("PROBLEM", options->problem, "A problem's name, or a fixture file")
-      ->required();
-  add_repeatable(command, "--fixtures", options->selection.fixtures, "A file or a folder of them")
+      "show", "Show a problem's signature, its cases with tolerances, and where its code is");
+  command.add_option("PROBLEM", options->problem, "A problem, or a fixture file")->required();
+  add_repeatable(command, "--fixtures", options->selection.fixtures,
+                 "Fixture file, or folder of them")
       ->type_name("PATH");
   add_case_options(command, options->selection);
-  command.add_flag("--no-color", options->no_color, "No colour");
-  command.footer("Example:\n  prenorm show PROBLEM        (prenorm list names them)");
+  command.add_flag("--no-color", options->no_color, "Disable colours");
+  command.footer("Example:\n  prenorm show PROBLEM        (prenorm list shows the names)");
   command.callback([options, &chosen] { chosen = [options] { return show(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// Functions to start from, written out of signatures: for `prenorm new`.
+// Function templates generated from signatures, for `prenorm new`.
 #pragma once
 
 #include "fixture/signature.hpp"
@@ -8,7 +8,7 @@
 
 namespace prenorm::harness {
 
-/// What a start knows of a problem.
+/// A problem, as far as the generator needs it.
 struct StartProblem {
   std::string name;
   std::string signature_text;
@@ -24,7 +24,7 @@ std::string cpp_export(const StartProblem& problem);
 
 /// A Python function that raises NotImplementedError, with its arguments in a docstring.
 /// `adapter` is what Adapters::json() says of the problem. Throws std::invalid_argument for a name
-/// that is none in Python.
+/// that is not valid in Python.
 std::string python_function(const StartProblem& problem, const nlohmann::ordered_json& adapter);
 
 }  // namespace prenorm::harness

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t columns = 100;
 
-/// Names that a signature may have and C++ keeps for itself.
+/// C++ keywords that are valid names in a signature.
 constexpr std::array<std::string_view, 60> reserved{
     "and",     "asm",     "auto",     "bool",     "break",   "case",   "catch",    "char",
     "class",   "concept", "const",    "continue", "default", "delete", "do",       "double",
@@ -60,7 +60,7 @@ std::vector<std::string> parameters(const Signature& signature, bool device) {
   return list;
 }
 
-/// The text as lines of a comment. No line ends in a backslash, which would swallow the next one.
+/// The text as comment lines. None ends in a backslash, which would continue the comment.
 std::string comment(const std::string& text, const std::string& indent) {
   std::string lines = "/// " + indent + text;
   std::ranges::replace(lines, '\\', '/');

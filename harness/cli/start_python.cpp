@@ -21,11 +21,12 @@ std::string python_name(const std::string& name) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '_';
       });
-  if (!fits) throw std::invalid_argument(fmt::format("'{}' is no name in Python", printable(name)));
+  if (!fits)
+    throw std::invalid_argument(fmt::format("'{}' is not a valid name in Python", printable(name)));
   return name;
 }
 
-/// Text inside a docstring: nothing in it ends it.
+/// Text inside a docstring, escaped so that it does not end it.
 std::string quoted(const std::string& text) {
   std::string safe;
   for (const char c : printable(text)) {
@@ -55,7 +56,7 @@ std::string_view kind_text(ScalarKind kind) {
   }
 }
 
-/// What an argument is: "tensor [..., d_model]", "int", "always 0.0".
+/// An argument's type: "tensor [..., d_model]", "int", "always 0.0".
 std::string argument_text(const Json& value, const Signature& signature) {
   if (value.contains("constant")) return fmt::format("always {}", value["constant"].dump());
   if (value.contains("dimension")) return "int";

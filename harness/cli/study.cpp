@@ -14,14 +14,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Becomes the builder, which takes all words, --help included. Returns only by a throw.
+/// Replaces this process by the builder, which gets all arguments, --help too. Returns only by
+/// throwing.
 int study(std::vector<std::string> words) {
   const fs::path builder = home() / "share/prenorm/notebooks/study/build.py";
-  if (!fs::exists(builder)) throw UsageError(builder.string() + ": no notebooks there");
+  if (!fs::exists(builder)) throw UsageError(builder.string() + ": not found");
   std::error_code ignored;
   ::setenv("PRENORM_HOME", fs::absolute(home(), ignored).c_str(), 1);
   const std::string python = PRENORM_PYTHON;
-  // -B: an installation is no place for caches.
+  // -B: write no bytecode into an installation.
   words.insert(words.begin(), {python, "-B", builder.string()});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -34,7 +35,7 @@ int study(std::vector<std::string> words) {
 
 void add_study(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
-      "study", "Every component's notebook, with its code side by side, as a site");
+      "study", "Build a site that explains each component, with its code side by side");
   command.set_help_flag();  // the builder has its own
   command.prefix_command();
   command.callback(

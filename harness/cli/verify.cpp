@@ -38,7 +38,7 @@ struct Options {
     return options;
   }
 
-  /// What a line that repeats a case must say beside file, case and solution.
+  /// Options that the command that repeats a case needs, besides file, case and solution.
   std::vector<std::string> repeat() const {
     std::vector<std::string> words;
     if (seed) words.insert(words.end(), {"--seed", std::to_string(*seed)});
@@ -49,7 +49,7 @@ struct Options {
     return words;
   }
 
-  /// The reports that are asked for: where they go.
+  /// The paths of the requested reports.
   std::vector<std::string> reports() const {
     std::vector<std::string> paths{json, junit, html};
     std::erase(paths, "");
@@ -57,12 +57,12 @@ struct Options {
   }
 };
 
-/// Pools of solutions, one a thread.
+/// Pools of solutions, one per thread.
 using Pools = std::vector<SolutionPool>;
 
 bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
 
-/// What is known of a column once its library has been loaded.
+/// What is known about a column once its library has been loaded.
 struct Entrant {
   Column column;
   bool on_device = false;
@@ -74,7 +74,7 @@ struct Entrant {
   bool runs_on_device() const { return on_device && !column.skipped; }
 };
 
-/// Loads every column once. Those of a device end up in the first pool.
+/// Loads every column once. Solutions that run on a device end up in the first pool.
 std::vector<Entrant> look_at(const std::vector<Column>& columns, Pools& pools, unsigned jobs) {
   std::vector<Entrant> entrants(columns.size());
   std::vector<std::size_t> threads(columns.size());
@@ -82,7 +82,7 @@ std::vector<Entrant> look_at(const std::vector<Column>& columns, Pools& pools, u
     Solution& solution = pools[thread].get(columns[i].solution);
     Entrant& entrant = entrants[i];
     entrant.column = columns[i];
-    // One that cannot be loaded stays in: something is broken.
+    // A solution that fails to load stays in the table: something is broken.
     if (!solution.load() && solution.status() == Status::skipped) {
       entrant.column.skipped = solution.message();
     }
@@ -112,7 +112,7 @@ std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
     columns.push_back({name, name, "", is_emulated(name)});
   }
   std::vector<Entrant> entrants = look_at(columns, pools, jobs);
-  // Neither collections, nor what is on the host only to derive another mode's tolerances.
+  // No collections, and no host solutions that only serve to derive another mode's tolerances.
   std::erase_if(entrants, [](const Entrant& entrant) {
     return entrant.collection || (!entrant.on_device && !entrant.mode.empty());
   });
@@ -120,7 +120,8 @@ std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
                                 [](const Entrant& entrant) { return !entrant.column.skipped; });
   std::ranges::stable_partition(
       entrants, [](const Entrant& entrant) { return entrant.column.label == "reference"; });
-  if (entrants.empty()) throw UsageError("no solution is shipped; --solution PATH names one");
+  if (entrants.empty())
+    throw UsageError("no shipped solution found; name one with --solution PATH");
   return entrants;
 }
 
@@ -129,13 +130,13 @@ std::vector<Entrant> choose_entrants(const Options& options, Pools& pools) {
   std::vector<Column> columns;
   std::set<std::string> seen;
   for (const std::string& name : options.solutions) {
-    pools.front().get(name);  // a name that means nothing is told before any work
+    pools.front().get(name);  // reports an unknown name before any work
     if (seen.insert(name).second) columns.push_back({name, name, "", false});
   }
   return look_at(columns, pools, options.jobs);
 }
 
-/// Adds what records say of the solutions whose device is not here, and of their variants.
+/// Adds the records of solutions whose device is missing, and of their variants.
 void ask_records(const std::vector<Entrant>& entrants, bool of_variants, Report& report) {
   const Records records = read_records(records_folder());
   const auto ask = [&](const Entrant& entrant, const std::string& name) {
@@ -157,7 +158,7 @@ void ask_records(const std::vector<Entrant>& entrants, bool of_variants, Report&
   }
 }
 
-/// Writes a record for each solution that ran on a device; says which, a line each.
+/// Writes a record for each solution that ran on a device; returns one line for each.
 std::string write_records(const std::string& folder, const std::vector<Entrant>& entrants,
                           const std::vector<Result>& results) {
   std::string text;
@@ -185,7 +186,7 @@ std::string file_word(const std::string& solution) {
   return word;
 }
 
-/// The word, or the word with a number behind it that makes it another than those used before.
+/// The word, with a number appended if it has been used before.
 std::string unused(const std::string& word, std::set<std::string>& used) {
   std::string name = word;
   for (int number = 2; !used.insert(name).second; ++number) {
@@ -194,7 +195,7 @@ std::string unused(const std::string& word, std::set<std::string>& used) {
   return name;
 }
 
-/// The names of the files without folder and ending, told apart where they are alike.
+/// The file names without folder and extension, made unique.
 std::vector<std::string> stems_of(const std::vector<File>& files) {
   std::set<std::string> used;
   std::vector<std::string> stems;
@@ -239,7 +240,7 @@ class Saver {
   std::map<std::string, OutputsFile> saved_;
 };
 
-/// Indices of the files, the largest first, so that no thread ends with a large one alone.
+/// Indices of the files, largest first, so that no large one is started last.
 std::vector<std::size_t> largest_first(const std::vector<File>& files) {
   std::vector<std::size_t> order(files.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -251,10 +252,10 @@ std::vector<std::size_t> largest_first(const std::vector<File>& files) {
   return order;
 }
 
-/// What came of each file, and what is to be saved of it.
+/// The results of each file, and the outputs to save.
 struct Found {
   std::vector<std::vector<Result>> results;
-  std::vector<Saver> savers;  // as many where outputs are saved, else none
+  std::vector<Saver> savers;  // one per file if outputs are saved, else empty
 };
 
 /// Adds the columns' results.
@@ -282,7 +283,7 @@ void run(const Options& options, const std::vector<File>& files, const std::vect
 }
 
 /// One file's results in the order of its cases, then of the columns. A case that cannot be read is
-/// told once.
+/// reported once.
 std::vector<Result> in_order(std::vector<Result> results,
                              const std::vector<std::string>& solutions) {
   std::map<std::optional<std::string>, std::size_t> cases;
@@ -309,7 +310,7 @@ std::vector<Result> in_order(std::vector<Result> results,
 
 /// Solutions on the host side by side on all threads, then those of a device, one call at a time:
 /// each thread would need a worker of its own, with a context that takes hundreds of megabytes of
-/// the device's memory, and their times would be those of a crowd.
+/// the device's memory, and their calls would slow each other down.
 std::vector<Result> run_all(const Options& options, const std::vector<File>& files,
                             const std::vector<Entrant>& entrants, Pools& pools) {
   std::vector<Column> on_host, on_device;
@@ -352,7 +353,7 @@ std::string told(const Report& report, const Options& options) {
   return text;
 }
 
-/// Reports that could not be written are told before the work, not after it.
+/// Fails before the work if a report cannot be written.
 void check_reports(const Options& options) {
   const std::vector<std::string> paths = options.reports();
   if (std::ranges::count(paths, "-") > 1) {
@@ -374,10 +375,10 @@ int verify(Options options) {
   make_folder(options.record);
   make_folder(options.save);
   if (!options.record.empty() && options.seed) {
-    throw UsageError("--record is of the stored cases: leave out --seed");
+    throw UsageError("--record needs the stored cases, so it cannot be used with --seed");
   }
   if (options.save.empty() && options.only_failing) {
-    throw UsageError("--only-failing goes with --save DIR");
+    throw UsageError("--only-failing needs --save DIR");
   }
   const auto start = std::chrono::steady_clock::now();
   Pools pools = make_pools(options.jobs, options.solution());
@@ -406,44 +407,46 @@ int verify(Options options) {
 
 void add_verify(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("verify", "Replay fixtures through solutions and compare");
+  CLI::App& command = *app.add_subcommand(
+      "verify", "Run the cases of fixtures through solutions and compare the outputs");
   add_selection_options(command, options->selection);
   add_repeatable(command, "--solution", options->solutions,
-                 "A shipped one or a library (default: all that are shipped)")
+                 "A shipped solution or a library (default: all shipped solutions)")
       ->type_name("NAME|PATH");
   command
-      .add_option("--seed", options->seed, "Fresh values: truth from the reference, own tolerances")
+      .add_option("--seed", options->seed,
+                  "Draw fresh inputs, with expected values from the reference")
       ->check(whole_number())
       ->type_name("N");
-  command.add_option("--save", options->save, "Write what solutions return, a file each")
+  command
+      .add_option("--save", options->save, "Save the outputs, one file per fixture and solution")
       ->type_name("DIR");
-  command.add_flag("--only-failing", options->only_failing, "With --save: only what fails");
+  command.add_flag("--only-failing", options->only_failing, "With --save: only failing cases");
   command
       .add_option("--record", options->record,
-                  "Write what a device says of its solutions: DIR/<device>/<solution>.json")
+                  "Record results on a device in DIR/<device>/<solution>.json")
       ->type_name("DIR");
-  command.add_option("--json", options->json, "Write a report (-: to standard output)")
+  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
-  command.add_option("--junit", options->junit, "The same in JUnit's XML")->type_name("FILE");
-  command.add_option("--html", options->html, "The same as a page")->type_name("FILE");
+  command.add_option("--junit", options->junit, "Write a JUnit XML report")->type_name("FILE");
+  command.add_option("--html", options->html, "Write an HTML report")->type_name("FILE");
   add_jobs_option(command, options->jobs);
-  command.add_option("--timeout", options->timeout, "For one call (default: 60)")
+  command.add_option("--timeout", options->timeout, "Limit for one call (default: 60)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
-  command.add_flag("--in-process", options->in_process, "No worker process, for a debugger");
-  command.add_flag("--verbose", options->verbose, "A line for every case");
-  command.add_flag("--no-color", options->no_color, "No colour, as with NO_COLOR set");
+  command.add_flag("--in-process", options->in_process,
+                   "Load the solution into this process, for a debugger");
+  command.add_flag("--verbose", options->verbose, "Print one line per case");
+  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
-      "A solution is the name of a shipped one, NAME/VARIANT, or the path of a library. Emulated\n"
-      "ones get the small cases, unless named. Where a solution's device is not here, the table\n"
-      "shows what a device record says of it, if there is one.\n\n"
+      "A solution is a shipped one (NAME or NAME/VARIANT) or the path of a library. Emulated\n"
+      "solutions run only the small cases unless they are named. If a solution's device is\n"
+      "missing, the table shows its device record, if there is one.\n\n"
       "Examples:\n"
-      "  prenorm verify                                      everything, side by side\n"
-      "  prenorm verify --problem 'ffn_*' --dtype bfloat16   some of it\n"
+      "  prenorm verify                                      all problems, all solutions\n"
+      "  prenorm verify --problem 'ffn_*' --dtype bfloat16   some cases\n"
       "  prenorm verify --solution ./libmine.so --html report.html\n\n"
-      "Exit code: 0 all that ran passed, 1 something failed, 2 a file or word that cannot be "
-      "used,\n"
+      "Exit code: 0 all that ran passed, 1 something failed, 2 an invalid option or file,\n"
       "3 nothing ran");
   command.callback([options, &chosen] { chosen = [options] { return verify(*options); }; });
 }

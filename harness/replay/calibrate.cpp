@@ -70,7 +70,7 @@ double largest_magnitude(const Tensor& tensor) {
   return largest;
 }
 
-/// The stored answer and the truth's own must agree, or E would measure the file's error.
+/// The stored outputs must agree with those of `truth`, or E would measure the file's error.
 void require_agreement(const Tensor& stored, const Tensor& exact, const std::string& truth) {
   constexpr double rounding = 1e-8;  // of two ways to compute in float64, generously
   std::string how;
@@ -84,17 +84,17 @@ void require_agreement(const Tensor& stored, const Tensor& exact, const std::str
   throw std::runtime_error("the stored answer and that of " + truth + " in float64 differ: " + how);
 }
 
-/// Whether a tf32 tolerance can be found: there is a float32 output, and a function to call.
+/// Whether a tf32 tolerance can be derived: there is a float32 output, and a function to call.
 bool has_tf32_products(const std::string& problem, const Case& info, Solution* textbook_tf32) {
   if (textbook_tf32 == nullptr) return false;
   if (std::ranges::find(info.outputs, DType::float32, &OutputInfo::dtype) == info.outputs.end()) {
     return false;
   }
-  // One that cannot be loaded is told of by the call.
+  // If it cannot be loaded, the call reports that.
   return !textbook_tf32->load() || !textbook_tf32->function_for(problem).empty();
 }
 
-/// Whether y may stand for the truth e as far as NaN and infinities go.
+/// Whether y agrees with the expected e in NaN and infinities.
 bool agree(double y, double e, DType dtype) {
   if (std::isnan(y) || std::isnan(e)) return std::isnan(y) && std::isnan(e);
   if (std::isfinite(y) && std::isfinite(e)) {
@@ -123,7 +123,7 @@ double largest_error(const Tensor& actual, const Tensor& truth) {
 double root_mean_square(const Tensor& truth, DType dtype) {
   double sum = 0;
   std::int64_t count = 0;
-  // Scaled by the largest, so that 1e300 or 1e-300 squared stays a number.
+  // Scaled by the largest, so that squares of 1e300 or 1e-300 neither overflow nor vanish.
   double scale = 0;
   const auto finite = [dtype](double e) { return std::isfinite(round_to(dtype, e)); };
   for (std::int64_t i = 0; i < truth.size(); ++i) {

@@ -1,4 +1,4 @@
-// Tolerances, derived: one mechanism for the stored files and for hidden cases.
+// Derives tolerances, for stored files and hidden cases alike.
 #pragma once
 
 #include "fixture/draw.hpp"
@@ -6,7 +6,7 @@
 
 namespace prenorm::harness {
 
-/// Whose errors and answers tolerances come from.
+/// The solutions from whose errors and outputs tolerances are derived.
 struct Yardsticks {
   Solution& textbook;  // the textbook loop
   Solution& truth;     // called in float64

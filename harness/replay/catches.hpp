@@ -1,4 +1,4 @@
-// Which cases catch which variants: the known mistakes, or the honest variants that must pass.
+// Which cases catch which variants: known mistakes, or valid variants that must pass.
 #pragma once
 
 #include "replay/runner.hpp"
@@ -9,7 +9,7 @@
 
 namespace prenorm::harness {
 
-/// One variant of one problem, over the cases that have an answer.
+/// One variant of one problem, over the cases that have expected outputs.
 struct Variant {
   struct Cases {
     std::vector<std::string> tried;
@@ -17,7 +17,7 @@ struct Variant {
   };
   std::string problem;
   std::string name;                     // "no_eps"
-  std::map<std::string, Cases> dtypes;  // not the types that it is not written for
+  std::map<std::string, Cases> dtypes;  // only those that it is written for
   std::vector<Result> results;
 
   std::vector<std::string> caught() const;  // the names of all cases in which it failed
@@ -25,7 +25,7 @@ struct Variant {
 };
 
 /// Replays the file's cases through every variant that the collection has for its problem. Cases
-/// that must be refused are left out: a variant checks no arguments. `unusable` receives results
+/// that must be refused are skipped: a variant checks no arguments. `unusable` receives results
 /// of damaged cases.
 std::vector<Variant> catches(const File& file, const std::string& collection, SolutionPool& pool,
                              std::vector<Result>& unusable);

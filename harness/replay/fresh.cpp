@@ -6,14 +6,14 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr int attempts = 8;  // at sizes that the truth accepts
+constexpr int attempts = 8;  // to find sizes that the reference accepts
 
 bool has_draw(const Case& info) {
   return std::ranges::any_of(info.inputs,
                              [](const auto& input) { return input && !input->draw.empty(); });
 }
 
-/// The sizes that can change: named by the case, and of drawn inputs only.
+/// The sizes that can change: those named by the case that occur in drawn inputs only.
 std::set<std::string> changeable_sizes(const Case& info, const Signature& signature) {
   std::set<std::string> names(info.redrawn_sizes.begin(), info.redrawn_sizes.end());
   for (std::size_t i = 0; i < info.inputs.size(); ++i) {
@@ -23,8 +23,8 @@ std::set<std::string> changeable_sizes(const Case& info, const Signature& signat
   return names;
 }
 
-/// Whether its one input is drawn, and has no axis that a name would tie to another: then every
-/// axis can change.
+/// Whether its only input is drawn and has no named axis, which could be tied to another: then
+/// every axis can change.
 bool has_free_shape(const Case& info, const Signature& signature) {
   return info.inputs.size() == 1 && info.inputs[0] && !info.inputs[0]->draw.empty() &&
          signature.inputs[0].dims.empty();
@@ -75,7 +75,7 @@ LoadedCase fresh_case(const std::string& problem, const Signature& signature,
     fresh.info = stored.info;
     try {
       if (attempt < attempts) resize(fresh.info, signature, random);
-      // A kept value has no fresh one: bit for bit as stored.
+      // A kept value is bit for bit as stored.
       fresh.inputs = redraw({fresh.info, stored.inputs, {}}, signature, false, random);
       fresh.expected =
           exact_outputs(problem, signature, fresh.inputs, fresh.info.scalars, by.truth);

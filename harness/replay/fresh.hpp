@@ -1,4 +1,4 @@
-// Fresh cases: the stored ones with new values, new truth and tolerances of their own.
+// Fresh cases: stored cases with new inputs, new expected values and new tolerances.
 #pragma once
 
 #include "replay/calibrate.hpp"
@@ -11,11 +11,11 @@ struct FreshOptions {
   int redraws = 15;     // for the tolerances
 };
 
-/// The case with fresh values where it has draw texts; truth in float64, tolerances by
-/// calibrate(). A case that must be refused, or that has nothing to draw, stays as it is.
+/// The case with fresh values where it has draw texts; expected values in float64, tolerances by
+/// calibrate(). A case that must be refused, or that has nothing to draw, is unchanged.
 ///
-/// Sizes that the truth refuses (more positions than a table holds) are drawn again, in the end
-/// kept. Throws std::runtime_error, naming the case, where a solution fails.
+/// Sizes that the reference rejects (more positions than a table holds) are drawn again, and
+/// finally kept. Throws std::runtime_error that names the case if a solution fails.
 LoadedCase fresh_case(const std::string& problem, const Signature& signature,
                       const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options);
 

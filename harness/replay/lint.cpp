@@ -27,7 +27,7 @@ bool all_of(const Tensor& expected, const std::function<bool(double)>& test) {
   return true;
 }
 
-/// Types that a solution might compute in although it returns `dtype`.
+/// Dtypes in which a solution might compute although it returns `dtype`.
 std::vector<DType> narrower(DType dtype) {
   if (dtype == DType::float64) return {DType::float32};
   if (dtype == DType::float32) return {DType::float16, DType::bfloat16};
@@ -96,7 +96,7 @@ class OutputLint {
     for (std::int64_t i = 0; i < expected_.size(); ++i) {
       if (!near(expected_.at(i))) continue;
       defect("expected" + to_text(index_of(i, expected_.shape)) + " = " +
-             short_number(expected_.at(i)) + " lies within its tolerance of where " +
+             short_number(expected_.at(i)) + " is within its tolerance of the value at which " +
              std::string(name(info_.dtype)) + " overflows");
       return;
     }
@@ -172,7 +172,7 @@ void hint_sizes(const Fixture& fixture, std::vector<Finding>& findings) {
   for (const std::int64_t size : {1, 31, 32, 33, 255, 256, 257}) {
     if (!sizes.contains(size)) missing.push_back(std::to_string(size));
   }
-  // 31 and 257 are primes too, but a size of their own in this list.
+  // 31 and 257 are primes too, but have their own entries in this list.
   const bool prime = std::ranges::any_of(
       sizes, [](std::int64_t n) { return is_prime(n) && n != 2 && n != 31 && n != 257; });
   if (!prime) missing.emplace_back("another prime");

@@ -35,7 +35,7 @@ std::vector<TensorType> wanted_outputs(const Signature& signature, const Binding
   return types;
 }
 
-/// The tolerance of each output; `missing` says what is not there.
+/// The tolerance of each output; `missing` names the kind that is missing.
 std::vector<Tolerance> tolerances(const Case& info, bool tf32, std::string& missing) {
   std::vector<Tolerance> all;
   for (const OutputInfo& output : info.outputs) {
@@ -77,8 +77,8 @@ std::string digits(const Tensor& tensor, std::int64_t i) {
   return text;
 }
 
-/// The first element whose bits differ; -1 for none. Two NaNs are alike: which of them a vector
-/// unit passes on, and so its sign, is nobody's choice.
+/// The first element whose bits differ; -1 for none. All NaNs count as equal: the sign that a
+/// vector unit propagates is arbitrary.
 std::int64_t first_difference(const Tensor& a, const Tensor& b) {
   const std::size_t size = size_of(a.dtype);
   for (std::int64_t i = 0; i < a.size(); ++i) {
@@ -90,7 +90,7 @@ std::int64_t first_difference(const Tensor& a, const Tensor& b) {
   return -1;
 }
 
-/// Where two equal calls gave different bits: "y at [3]: 1, then 2"; empty for nowhere.
+/// Where two equal calls gave different bits: "y at [3]: 1, then 2"; empty if nowhere.
 std::string difference(const Signature& signature, const std::vector<Tensor>& first,
                        const std::vector<Tensor>& second) {
   for (std::size_t output = 0; output < first.size(); ++output) {

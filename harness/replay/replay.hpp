@@ -11,9 +11,9 @@ struct ReplayOptions {
   bool alone = true;  // is the first row of the batch the same alone? a property, not a failure
 };
 
-/// Runs and judges. `outputs`, if given, receives what the solution returned (empty if nothing).
+/// Runs the case and judges it. `outputs`, if given, receives the solution's outputs, if any.
 ///
-/// Never throws for what a solution does. Fills status, message, seconds, outputs, dtype, problem,
+/// Never throws because of a solution. Fills status, message, seconds, outputs, dtype, problem,
 /// case_name, solution and batch_invariant; fixture and repeat are the caller's.
 Result replay(const std::string& problem, const Signature& signature, const LoadedCase& loaded,
               Solution& solution, const ReplayOptions& options = {},

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t most_elements_emulated = 65536;
 
-/// The command that repeats a file, or one case of it, or that by one solution.
+/// The command that repeats a file, one case of it, or one case with one solution.
 std::string repeat_line(const File& file, const std::optional<std::string>& case_name,
                         const std::string& solution, const RunOptions& options) {
   std::vector<std::string> words{program_name(), "verify", "--fixtures", file.path};
@@ -35,18 +35,18 @@ Result unusable(const File& file, const std::optional<std::string>& case_name,
   return result;
 }
 
-/// "no function prenorm_x; there are the variants a, b".
+/// "no function prenorm_x; its variants are a, b".
 std::string what_is_missing(const std::string& problem, const std::string& function,
                             Solution& solution) {
   const std::string& variant = solution.variant();
   std::string text =
       "no function prenorm_" + (variant.empty() ? function : function + "__" + variant);
   const std::vector<std::string> variants = variants_of(problem, solution);
-  if (!variants.empty()) text += "; there are the variants " + joined(variants);
+  if (!variants.empty()) text += "; its variants are " + joined(variants);
   return text;
 }
 
-/// A case's data, read or drawn when the first solution needs them.
+/// A case's data, read or drawn when a solution first needs them.
 class Data {
  public:
   Data(const File& file, const Case& info, SolutionPool& pool, const RunOptions& options,
@@ -113,7 +113,7 @@ Result replay_case(const File& file, const Case& info, const Column& column, Dat
   return result;
 }
 
-/// Whether a solution is judged by tf32 tolerances.
+/// Whether tf32 tolerances apply to a solution.
 bool needs_tf32(const std::vector<Column>& columns, SolutionPool& pool) {
   return std::ranges::any_of(columns, [&pool](const Column& column) {
     Solution& solution = pool.get(column.solution);
@@ -170,10 +170,10 @@ std::vector<Result> replay_file(const File& file, const std::vector<Column>& col
     } catch (const UsageError&) {
       throw;
     } catch (const std::runtime_error& error) {
-      // Neither the file's damage nor a case that cannot be drawn is any solution's fault.
+      // No solution is to blame for a damaged file or a case that cannot be drawn.
       of_case = {unusable(file, info->name, error.what(), options)};
     } catch (const std::bad_alloc&) {
-      of_case = {unusable(file, info->name, "takes more memory than there is", options)};
+      of_case = {unusable(file, info->name, "needs more memory than is available", options)};
     }
     std::ranges::move(of_case, std::back_inserter(results));
   }

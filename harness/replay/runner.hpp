@@ -17,18 +17,18 @@ struct Column {
   std::string solution;     // what find_solution() takes
   std::string function;     // instead of the problem's own: a variant; empty: the problem's
   bool small_only = false;  // an emulated solution: no large case
-  /// Why it cannot run here, where that is known before: no worker is asked, no data is read.
+  /// Why it cannot run here, if that is known in advance: no worker starts, no data is read.
   std::optional<std::string> skipped = std::nullopt;
 };
 
-/// Solutions by name, each with a worker process of its own. One pool a thread.
+/// Solutions by name, each with its own worker process. One pool per thread.
 class SolutionPool {
  public:
   explicit SolutionPool(const Solution::Options& options = {}) : options_(options) {}
 
   /// Throws UsageError, with the nearest name, for a solution that does not exist.
   Solution& get(const std::string& name);
-  /// Takes a solution, with its worker, out of another pool.
+  /// Moves a solution, with its worker, from another pool into this one.
   void take(const std::string& name, SolutionPool& from);
 
  private:
@@ -36,13 +36,13 @@ class SolutionPool {
   std::map<std::string, std::unique_ptr<Solution>> solutions_;
 };
 
-/// The names of the solutions that tolerances come from.
+/// The names of the solutions from which tolerances are derived.
 struct YardstickNames {
   std::string textbook = "plain", truth = "reference";
   std::string textbook_tf32 = "plain-tf32";  // empty: no tf32 tolerances
 };
 
-/// The solutions of these names. A home may ship no "plain-tf32": then there is none.
+/// The solutions of these names. "plain-tf32" is absent if it was not built.
 Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names);
 
 /// A pool for each of that many threads.
@@ -52,7 +52,7 @@ struct RunOptions {
   ReplayOptions replay;
   std::optional<FreshOptions> fresh;  // replay fresh cases instead of the stored values
   bool error_cases = true;            // also the cases that must be refused
-  std::vector<std::string> repeat;    // options that the line which repeats a case must have too
+  std::vector<std::string> repeat;    // options to add to the command that repeats a case
   /// Called with what a solution returned for a case, if anything.
   std::function<void(const Case&, const Result&, std::vector<Tensor>)> keep_outputs;
 };

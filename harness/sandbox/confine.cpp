@@ -1,17 +1,17 @@
-// prenorm-confine: the last door before somebody's work. It takes away from its own process what
-// can be taken away from inside, and becomes the program.
+// prenorm-confine: the last step before a submission runs. It drops the rights of its own process
+// that can be dropped from inside, and then executes the program.
 //
 //     prenorm-confine [OPTION...] -- PROGRAM [ARGUMENT...]
 //
 //     --cpu SECONDS  --file-size BYTES  --tasks COUNT  --descriptors COUNT      limits
-//     --alone         there are no namespaces around it: no other process may be signalled, no
-//                     group of its own made, no file touched but those named here:
-//     --read PATH     may be read and executed, with all below it
+//     --alone         there are no namespaces: the program may signal no other process, make no
+//                     process group, and use no files except those named here:
+//     --read PATH     may be read and executed, with everything below it
 //     --write PATH    may be written too
 //     --device PATH   a file that may be read and written
-//     --with-device   leave what a device's driver needs: files in memory
+//     --with-device   allow what a device's driver needs: files in memory
 //
-// Exit code 126 where a step fails: better not to run at all.
+// Exit code 126 if a step fails: the program does not run.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -55,7 +55,9 @@ struct Options {
 
 Options parse(std::span<char*> words) {
   Options options;
-  const auto bad = [](const char* word) { fail(std::string("what is ") + word, EINVAL); };
+  const auto bad = [](const char* word) {
+    fail(std::string("invalid option or missing value: ") + word, EINVAL);
+  };
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "--") {
@@ -89,7 +91,7 @@ Options parse(std::span<char*> words) {
   return options;
 }
 
-/// `grace` is how far the process itself may go beyond: time for the signal that says so.
+/// `grace` is how much more the hard limit allows: time to handle the signal.
 void limit(decltype(RLIMIT_CPU) which, rlim_t most, const char* what, rlim_t grace = 0) {
   if (most == 0) return;
   rlimit now{};
@@ -99,10 +101,10 @@ void limit(decltype(RLIMIT_CPU) which, rlim_t most, const char* what, rlim_t gra
   check(::setrlimit(which, &now) == 0, what);
 }
 
-/// Not even root's own: without capabilities in the bounding set exec gives none back.
+/// Root's capabilities too: exec restores none that the bounding set lacks.
 void drop_privileges() {
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
-    // Without the right to do so there is nothing to take away.
+    // A process that may not drop capabilities has none.
     if (::prctl(PR_CAPBSET_DROP, capability) != 0 && errno != EPERM) check(false, "capabilities");
   }
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -112,7 +114,7 @@ void drop_privileges() {
   check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
 }
 
-// Landlock, by its numbers: the system's header may be older than its kernel.
+// Landlock by system call numbers: the system's header may be older than its kernel.
 namespace landlock {
 
 struct Attributes {
@@ -126,7 +128,7 @@ struct PathRule {
 constexpr std::uint64_t execute = 1u << 0, write_file = 1u << 1, read_file = 1u << 2,
                         read_dir = 1u << 3, truncate = 1u << 14, ioctl_device = 1u << 15;
 constexpr std::uint64_t may_read = execute | read_file | read_dir;
-/// Of what the first versions know: everything up to making symbolic links.
+/// All rights of the first version: everything up to creating symbolic links.
 constexpr std::uint64_t first_version = (1u << 13) - 1;
 constexpr std::uint64_t refer = 1u << 13;
 constexpr std::uint64_t of_a_file = execute | write_file | read_file | truncate | ioctl_device;
@@ -138,7 +140,7 @@ std::uint64_t handled_files(long version) {
 
 void allow(int rules, const char* path, std::uint64_t rights) {
   const int file = ::open(path, O_PATH | O_CLOEXEC);
-  if (file < 0 && errno == EACCES) return;  // then the program may not either
+  if (file < 0 && errno == EACCES) return;  // then the program cannot open it either
   check(file >= 0, path);
   struct stat info {};
   check(::fstat(file, &info) == 0, path);
@@ -171,8 +173,8 @@ void restrict_files(const Options& options) {
 
 }  // namespace landlock
 
-// Which system calls may be made. What no computation has a use for ends the process (SIGSYS: a
-// violation); what a library may try in good faith fails with an error.
+// System calls. Those that no computation needs end the process (SIGSYS: a
+// violation); those that a library may try for a good reason fail with an error.
 class Filter {
  public:
   Filter() : filter_(::seccomp_init(SCMP_ACT_ALLOW)) {
@@ -205,7 +207,7 @@ class Filter {
   scmp_filter_ctx filter_;
 };
 
-/// New namespaces would come with all rights in them.
+/// New namespaces would grant all capabilities inside them.
 constexpr std::array<scmp_datum_t, 8> namespaces{CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS,
                                                  CLONE_NEWIPC, CLONE_NEWUSER,   CLONE_NEWPID,
                                                  CLONE_NEWNET, CLONE_NEWTIME};

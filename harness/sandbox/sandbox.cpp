@@ -22,7 +22,7 @@ constexpr double seconds_to_try = 10;
 constexpr int descriptors = 256;
 constexpr std::size_t shared_memory = 64u << 20;
 
-/// Where programs and libraries lie; what of it is not there is left out.
+/// Folders of programs and libraries; missing ones are skipped.
 const std::array<const char*, 13> system_paths{"/usr",
                                                "/bin",
                                                "/sbin",
@@ -37,7 +37,7 @@ const std::array<const char*, 13> system_paths{"/usr",
                                                "/etc/ld.so.conf.d",
                                                "/etc/localtime"};
 
-/// What a process of any language reads of the kernel; for Landlock.
+/// Kernel files that programs of any language read; for Landlock.
 const std::array<const char*, 9> kernel_paths{
     "/dev/zero",     "/dev/random", "/dev/urandom",     "/proc/self",         "/proc/cpuinfo",
     "/proc/meminfo", "/proc/stat",  "/proc/sys/kernel", "/sys/devices/system"};
@@ -47,13 +47,13 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, ignored));
 }
 
-/// Whether `path` is `folder` or lies in it; both as they are written.
+/// Whether `path` is `folder` or is inside it; a comparison of the texts only.
 bool lies_in(const fs::path& path, const fs::path& folder) {
   const auto [end, _] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   return end == folder.end() || (std::next(end) == folder.end() && end->empty());
 }
 
-/// bwrap, from where the system has it.
+/// bwrap from the system's folders.
 std::optional<fs::path> bubblewrap() {
   for (const char* folder : {"/usr/bin", "/usr/local/bin", "/bin"}) {
     const fs::path path = fs::path(folder) / "bwrap";
@@ -74,7 +74,7 @@ std::vector<fs::path> devices() {
   return found;
 }
 
-/// A driver elsewhere than where the system has it: a test's.
+/// A driver outside the system's folders, as tests use.
 std::optional<fs::path> named_driver() {
   const char* path = std::getenv("PRENORM_CUDA_DRIVER");
   if (path == nullptr || !is_there(path)) return std::nullopt;
@@ -87,7 +87,7 @@ std::vector<fs::path> readable_system() {
   return paths;
 }
 
-/// Nothing of the instructor's, and the same on every machine.
+/// A small environment: nothing from the instructor's, and the same on every machine.
 std::vector<std::string> clean_environment(const fs::path& scratch) {
   std::vector<std::string> variables{"PATH=/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
                                      "LANG=C.UTF-8",
@@ -100,7 +100,7 @@ std::vector<std::string> clean_environment(const fs::path& scratch) {
                                      "MKL_NUM_THREADS=1",
                                      "OMP_WAIT_POLICY=passive",
                                      "PYTHONDONTWRITEBYTECODE=1"};
-  // Of tests: a driver without a device behind it, and how a sanitizer takes guard pages.
+  // For tests: a driver without a real device, and how a sanitizer treats guard pages.
   for (const char* name : {"PRENORM_CUDA_DRIVER", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + "=" + value);
   }
@@ -111,7 +111,7 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
   words.insert(words.end(), more);
 }
 
-/// What prenorm-confine is told in both kinds of sandbox.
+/// The options of prenorm-confine that both kinds of sandbox share.
 std::vector<std::string> limit_words(const Sandbox& sandbox) {
   std::vector<std::string> words{"--descriptors", std::to_string(descriptors)};
   const auto add = [&words](const char* option, std::size_t value) {
@@ -161,7 +161,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   readable.push_back(door());
   if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) append(words, {"--ro-bind", path.string(), path.string()});
-  // Only where something that is bound would show them: bwrap would make the folder else.
+  // Only if something bound contains them: otherwise bwrap would create the folder.
   for (const fs::path& path : sandbox.hidden) {
     const auto shows = [&path](const fs::path& bound) { return lies_in(path, bound); };
     if (is_there(path) &&
@@ -176,7 +176,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   return command;
 }
 
-/// The paths that together are `path` without what is hidden in it.
+/// Paths that together make up `path` without its hidden parts.
 void add_readable(const fs::path& path, const std::vector<fs::path>& hidden,
                   std::vector<std::string>& words) {
   const auto is_in = [&path](const fs::path& each) { return lies_in(each, path); };
@@ -188,7 +188,7 @@ void add_readable(const fs::path& path, const std::vector<fs::path>& hidden,
   }
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path, error)) {
-    // A link would be followed, past what is hidden.
+    // A link would be followed, around the hidden paths.
     if (!entry.is_symlink(error)) add_readable(entry.path(), hidden, words);
   }
 }
@@ -222,7 +222,7 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   return command;
 }
 
-/// Starts a program that ends at once in that sandbox.
+/// Starts a program in that sandbox that ends at once.
 std::optional<std::string> try_out(SandboxKind kind) {
   try {
     Sandbox sandbox;

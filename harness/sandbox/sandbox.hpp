@@ -1,9 +1,9 @@
-// How a child process that runs somebody's work is kept from the rest of the machine.
+// Sandboxes for the child processes that run submissions.
 //
 // bubblewrap: user, mount, PID, IPC and network namespaces of its own; it sees the system's
 // programs and libraries, what `readable` names, and an empty /tmp that vanishes with it.
-// process: where user namespaces are not to be had. Landlock keeps it from files, a seccomp filter
-// from the network and from other processes; it has the machine's process numbers.
+// process: for systems without user namespaces. Landlock restricts files, and a seccomp filter
+// network access and signals to other processes; it sees the machine's process numbers.
 // Both: limits, no privileges, no environment, no descriptors. prenorm-confine (confine.cpp) sets
 // what has to be set from inside. Paths are the same inside as outside.
 #pragma once
@@ -28,12 +28,12 @@ std::size_t most_tasks();
 
 struct Sandbox {
   SandboxKind kind = SandboxKind::none;
-  /// Files and folders that may be read and executed, beside the system's.
+  /// Files and folders that may be read and executed, in addition to the system's.
   std::vector<std::filesystem::path> readable;
-  /// What must not be seen even where it lies in a folder that may: the fixtures, the solutions.
+  /// Hidden even inside a readable folder: the fixtures, the solutions.
   std::vector<std::filesystem::path> hidden;
-  /// Without a mount namespace: the folder that may be written to, as $TMPDIR. Nothing may, if
-  /// empty.
+  /// Without a mount namespace: the only writable folder, used as $TMPDIR. If empty, nothing is
+  /// writable.
   std::filesystem::path folder;
   bool devices = false;  // CUDA devices are bound
 
@@ -44,14 +44,14 @@ struct Sandbox {
   double cpu_seconds = 3600;             // of one process
 };
 
-/// Whether that kind works here: nothing, or the reason why not.
+/// Nothing if that kind works here, else the reason why not.
 std::optional<std::string> unavailable(SandboxKind kind);
 
 /// Whether there is a CUDA device's file, or a driver by another name ($PRENORM_CUDA_DRIVER).
 bool has_devices();
 
-/// What to start so that `what` runs in that sandbox: with SandboxKind::none it is `what` itself.
-/// Throws std::runtime_error where a path that must be readable does not exist.
+/// The command that runs `what` in that sandbox; with SandboxKind::none, `what` itself.
+/// Throws std::runtime_error if a path that must be readable does not exist.
 Process::Command confined(const Process::Command& what, const Sandbox& sandbox);
 
 }  // namespace prenorm::harness

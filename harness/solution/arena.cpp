@@ -16,7 +16,7 @@ namespace {
 const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 constexpr std::uint64_t alignment = 256;        // of data, promised by prenorm.h
 constexpr std::uint64_t least_canary = 256;     // before the data
-constexpr std::uint64_t least_guard = 1 << 16;  // between buffers: a stride gone wrong lands there
+constexpr std::uint64_t least_guard = 1 << 16;  // between buffers: catches a wrong stride
 constexpr std::uint64_t margin = 1 << 20;       // before the first buffer and behind the last
 constexpr std::uint64_t guard_pages = 64;       // added to a guard at random
 constexpr std::uint64_t margin_pages = 4096;    // added to the first margin at random
@@ -27,7 +27,7 @@ std::uint64_t random_pages(std::mt19937_64& random, std::uint64_t count) {
   return random() % count * page;
 }
 
-/// A fast generator whose numbers need not be good, only unlike what a program would write.
+/// A fast generator. Its numbers need only differ from what a program would write.
 class Noise {
  public:
   explicit Noise(std::uint64_t seed) : state_(seed) {}
@@ -50,7 +50,7 @@ void fill_with_noise(std::byte* to, std::size_t bytes, std::uint64_t seed) {
   }
 }
 
-/// The canary before the data and that behind it.
+/// The canaries before and after the data.
 struct Canary {
   std::span<std::byte> before, behind;
 };
@@ -63,7 +63,7 @@ std::string distance(std::uint64_t bytes, const char* from) {
   return std::to_string(bytes) + (bytes == 1 ? " byte " : " bytes ") + from;
 }
 
-/// Distances count from 1: the byte right behind the last is 1 byte past the end.
+/// Distances count from 1: the byte right after the last one is 1 byte past the end.
 std::string before_start(std::uint64_t bytes) { return distance(bytes, "before the start"); }
 std::string past_end(std::uint64_t bytes) { return distance(bytes, "past the end"); }
 
@@ -74,8 +74,8 @@ void* map(void* at, std::size_t bytes, int protection, int flags, int descriptor
   return memory;
 }
 
-/// Anonymous shared memory of a size that neither side can change: a file cut short under the
-/// other's feet would be a SIGBUS there.
+/// Anonymous shared memory of a fixed size: if one side could shrink it, accesses by the other
+/// would raise SIGBUS.
 int shared_memory(std::uint64_t bytes) {
   const int descriptor = ::memfd_create("prenorm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) throw std::bad_alloc();
@@ -175,7 +175,7 @@ GuardedMemory::GuardedMemory(const Layout& layout, int descriptor) : span_(layou
       map(nullptr, span_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   try {
     for (const Region& region : layout.regions) {
-      // Populated: page faults are no part of the measured time.
+      // Populated, so that the measured time includes no page faults.
       map(base_ + region.address_offset, region.length, PROT_READ | PROT_WRITE,
           MAP_SHARED | MAP_FIXED | MAP_POPULATE, descriptor, region.file_offset);
     }

@@ -1,13 +1,14 @@
 // The memory of one call: shared by the judging program, which fills and checks it, and the worker,
-// which gives it to the solution. Made anew for each call, so nothing lives from one to the next.
+// which passes it to the solution. It is new for each call, so nothing survives from one to the
+// next.
 //
-// Each buffer (a tensor, the message) has pages of its own. On the worker's side, where the
-// solution is, unmapped pages lie before and behind them:
+// Each buffer (a tensor, the message) has its own pages. On the worker's side, where the
+// solution runs, unmapped pages surround them:
 //
 //     | guard ... | canary | data | canary | guard ... | canary | data | canary | guard ... |
 //                          ^ aligned to 256 bytes   ^ end of a page
 //
-// An access that runs into a guard page is a SIGSEGV at an address which says what was left and by
+// An access to a guard page is a SIGSEGV, whose address tells which buffer was overrun and by
 // how far; a smaller step changes a canary.
 #pragma once
 
@@ -22,7 +23,7 @@
 
 namespace prenorm::harness {
 
-/// Where one buffer lies. Offsets and lengths in bytes; pages are whole.
+/// The location of one buffer: offsets and lengths in bytes; whole pages.
 struct Region {
   std::uint64_t file_offset = 0;     // of its pages in the shared memory
   std::uint64_t address_offset = 0;  // of its pages in the worker's stretch of addresses
@@ -31,14 +32,14 @@ struct Region {
   std::uint64_t bytes = 0;           // of data
 };
 
-/// Where all buffers of a call lie.
+/// The locations of all buffers of a call.
 struct Layout {
   std::vector<Region> regions;   // in the order of the sizes that were asked for
   std::uint64_t file_bytes = 0;  // of the shared memory
   std::uint64_t span = 0;        // of the stretch of addresses, guards included
 };
 
-/// Lays out buffers of those sizes, in random order and at random distances.
+/// Places buffers of those sizes in random order at random distances.
 Layout lay_out(std::span<const std::size_t> sizes, std::mt19937_64& random);
 
 /// The nearest buffer to an address, given as an offset in the stretch: "12 bytes past the end".
@@ -51,18 +52,18 @@ Nearest nearest(const Layout& layout, std::uint64_t offset);
 /// The judging program's side: all pages, without guards between them.
 class Arena {
  public:
-  /// Throws std::bad_alloc where there is no memory.
+  /// Throws std::bad_alloc.
   Arena(Layout layout, std::mt19937_64& random);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   const Layout& layout() const { return layout_; }
-  /// Of the shared memory, whose size nobody can change; belongs to the arena.
+  /// Descriptor of the shared memory, whose size is fixed; owned by the arena.
   int descriptor() const { return descriptor_; }
   std::byte* data(std::size_t region) const;
 
-  /// Which canary was written over: "4 bytes past the end"; empty where they are whole.
+  /// Which canary was overwritten: "4 bytes past the end"; empty if none.
   std::string damage(std::size_t region) const;
 
  private:
@@ -75,7 +76,7 @@ class Arena {
 /// The worker's side: every buffer's pages, guards all around.
 class GuardedMemory {
  public:
-  /// Throws std::bad_alloc where there is no room.
+  /// Throws std::bad_alloc if there is no room.
   GuardedMemory(const Layout& layout, int descriptor);
   ~GuardedMemory();
   GuardedMemory(const GuardedMemory&) = delete;
@@ -91,14 +92,14 @@ class GuardedMemory {
   std::size_t span_ = 0;
 };
 
-/// What unwritten outputs hold: for a floating type a signaling NaN with random digits, which no
-/// arithmetic gives (it makes NaNs quiet); else nothing that could be told from an answer.
+/// The initial content of outputs: for a floating type a signaling NaN with random digits, which no
+/// arithmetic produces (it makes NaNs quiet); for other types, values that look like any answer.
 class Poison {
  public:
   Poison(DType dtype, std::mt19937_64& random);
 
   void fill(std::byte* data, std::size_t bytes, std::mt19937_64& random) const;
-  /// The first element that still holds it; -1 for none.
+  /// The first element that still has it; -1 for none.
   std::int64_t find(const std::byte* data, std::int64_t elements) const;
 
  private:

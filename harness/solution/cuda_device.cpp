@@ -1,4 +1,4 @@
-// An NVIDIA device, by the driver's interface alone. The context is the device's primary one, which
+// An NVIDIA device, through the driver's API only. The context is the device's primary one, which
 // the CUDA runtime inside a solution uses too: pointers, streams and errors are shared with it.
 #include "solution/arena.hpp"
 #include "solution/cuda_driver.hpp"
@@ -14,14 +14,14 @@ namespace {
 
 using namespace cuda;
 
-/// Throws what the result means after the device has been opened.
+/// Throws the error for a result after the device has been opened.
 void check(Result result) {
   if (result == success) return;
   if (result == out_of_memory) throw OutOfDeviceMemory("out of device memory");
   throw DeviceFailed("the device failed: " + driver().text(result));
 }
 
-/// Throws what the result means while the device is being opened.
+/// Throws the error for a result while the device is being opened.
 void check_opening(Result result) {
   if (result == success) return;
   if (result == no_device) throw NoDevice("no CUDA device");
@@ -44,7 +44,7 @@ class Allocation {
 
 class MirroredPages : public Device::Buffers {
  public:
-  /// Each region has an allocation of its own: a tool that checks accesses knows their ends.
+  /// Each region has its own allocation, so that a memory checker knows its bounds.
   MirroredPages(const std::vector<Region>& regions, const GuardedMemory& memory, Stream stream)
       : stream_(stream) {
     for (const Region& region : regions) {
@@ -137,7 +137,7 @@ class Cuda : public Device {
     call();
     check(driver().CtxSetCurrent(context_));
     check(driver().EventRecord(end_, stream_));
-    check(driver().CtxSynchronize());  // all streams: nothing runs on into the next call
+    check(driver().CtxSynchronize());  // all streams: no work continues into the next call
     return elapsed();
   }
 
@@ -148,7 +148,7 @@ class Cuda : public Device {
     const Allocation from(bytes), to(bytes);
     check(driver().MemsetD8Async(from.get(), 1, bytes, stream_));
     std::vector<double> seconds;
-    for (int i = -3; i < 20; ++i) {  // the first are to warm up
+    for (int i = -3; i < 20; ++i) {  // the first ones warm up
       check(driver().EventRecord(start_, stream_));
       check(driver().MemcpyDtoDAsync(to.get(), from.get(), bytes, stream_));
       check(driver().EventRecord(end_, stream_));

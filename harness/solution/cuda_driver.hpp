@@ -1,5 +1,5 @@
-// NVIDIA's driver, loaded where it is needed. Declarations of our own: the harness builds without
-// the CUDA toolkit, and runs where there is no driver.
+// NVIDIA's driver, loaded on demand. The declarations are our own: the harness builds without
+// the CUDA toolkit and runs without a driver.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct Driver {
 
 /// Loads libcuda.so.1, or the library that $PRENORM_CUDA_DRIVER names. Once; never unloaded.
 ///
-/// Throws NoDevice: "no CUDA device" where there is no such library, else what is wrong with it.
+/// Throws NoDevice: "no CUDA device" if there is no such library, else what is wrong with it.
 const Driver& driver();
 
 }  // namespace prenorm::harness::cuda

@@ -19,8 +19,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Bytes of the largest cache that a processor sees. (As the kernel tells it: the C library's
-/// sysconf() was seen to say 384 MiB where each processor has 32.)
+/// Bytes of the largest cache that a processor uses, as the kernel reports it. (The C library's
+/// sysconf() has returned 384 MiB on a machine with 32 MiB per processor.)
 std::size_t last_level_cache() {
   std::size_t largest = 0;
   for (int index = 0;; ++index) {
@@ -33,7 +33,7 @@ std::size_t last_level_cache() {
   return largest > 0 ? largest : std::size_t{32} << 20;
 }
 
-/// So many bytes that the caches hold none of what was there before. Four times the cache, but for
+/// Enough bytes to evict everything from the caches: four times the cache, except for
 /// the largest ones, of hundreds of megabytes: that would take seconds.
 std::size_t beyond_caches() {
   const std::size_t cache = last_level_cache();
@@ -48,7 +48,7 @@ std::size_t processors() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-/// Memory that nobody has touched yet.
+/// Memory that has not been touched yet.
 std::unique_ptr<std::byte[]> untouched(std::size_t bytes) {
   return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
 }
@@ -118,7 +118,7 @@ class Cpu : public Device {
     } catch (const std::bad_alloc&) {
       throw OutOfDeviceMemory("no memory to empty the caches with");
     }
-    // Another value each time: what is not changed need not be written.
+    // A different value each time, because unchanged memory need not be written back.
     std::memset(scratch_.get(), ++turn_, bytes);
     asm volatile("" : : "r"(scratch_.get()) : "memory");
   }

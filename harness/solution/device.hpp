@@ -1,5 +1,5 @@
-// Where a solution's tensors lie, and how the time of a call is taken there. Only a worker asks (or
-// the program itself, in process): a driver that fails takes no more with it than a worker.
+// The memory of a solution's tensors, and how calls are timed there. Used only in a worker (or
+// with --in-process): a failing driver takes down only a worker.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace prenorm::harness {
 class GuardedMemory;
 struct Region;
 
-/// What a device says of itself.
+/// What a device reports about itself.
 struct DeviceFacts {
   std::string name;                // "NVIDIA H200"
   std::string compute_capability;  // "9.0"
@@ -26,7 +26,7 @@ struct DeviceFacts {
   std::uint64_t l2 = 0;            // bytes of the level 2 cache
 };
 
-/// This machine has no such device, or one whose driver fails.
+/// There is no such device, or its driver fails.
 struct NoDevice : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -49,7 +49,7 @@ class Device {
     virtual ~Buffers() = default;
     /// Of the region's data.
     virtual std::byte* data(const Region& region) const = 0;
-    /// Copies all pages back to the host, where they are judged.
+    /// Copies all pages back to the host, where they are checked.
     virtual void copy_back() = 0;
   };
 
@@ -68,18 +68,18 @@ class Device {
   /// Throws OutOfDeviceMemory, DeviceFailed.
   virtual double time(const std::function<void()>& call, bool cold) = 0;
 
-  /// Bytes read and written in a second by a large copy: the median of some.
+  /// Bytes read and written per second by a large copy: the median of several.
   virtual double copy_bandwidth() = 0;
 };
 
-/// Opens the device of a DLDeviceType that this process is to use: the first that is visible.
-/// Throws NoDevice, with the reason for a person.
+/// Opens the first visible device of a DLDeviceType for this process.
+/// Throws NoDevice with a readable reason.
 std::unique_ptr<Device> open_device(std::int32_t type);
 
-/// The one in the middle. `values` is not empty.
+/// The median. `values` is not empty.
 double median(std::vector<double> values);
 
-/// The devices of the two kinds that there are.
+/// The two kinds of devices.
 std::unique_ptr<Device> open_cpu();
 std::unique_ptr<Device> open_cuda();
 

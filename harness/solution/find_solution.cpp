@@ -14,7 +14,7 @@ constexpr std::string_view prefix = "libprenorm_", suffix = ".so", absent = ".ab
 
 fs::path shipped_folder() { return home() / "lib" / "prenorm"; }
 
-/// The library, or the file that says why it was not built; empty where there is neither.
+/// The library, or the file that says why it was not built; empty if there is neither.
 fs::path shipped_file(const std::string& name) {
   std::error_code ignored;
   for (const std::string& file :
@@ -85,7 +85,7 @@ Solution find_solution(const std::string& name, const Solution::Options& options
   if (const fs::path file = plain_name ? shipped_file(shipped) : fs::path(); !file.empty()) {
     return {name, file, variant, options};
   }
-  throw std::invalid_argument("no solution " + name + ": shipped are " + shipped_names() +
+  throw std::invalid_argument("no solution " + name + ": the shipped ones are " + shipped_names() +
                               "; or give the path of a library (lib.so, lib.so/variant)");
 }
 

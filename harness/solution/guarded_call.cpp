@@ -97,7 +97,7 @@ std::string GuardedCall::changed_input() const {
     if (bytes > 0 && std::memcmp(before, after, bytes) != 0) {
       const auto at =
           static_cast<std::size_t>(std::mismatch(before, before + bytes, after).first - before);
-      // The worker still has this memory: what was changed may be changed back.
+      // The worker still has this memory, and may have undone a change.
       if (at == bytes) return names_[region] + " was changed while it was looked at";
       const auto i = static_cast<std::int64_t>(at / size_of(input->dtype));
       return names_[region] + " was changed at " + to_text(index_of(i, input->shape)) + ": " +
@@ -110,7 +110,7 @@ std::string GuardedCall::changed_input() const {
 
 std::string GuardedCall::error_message() const {
   const auto* text = reinterpret_cast<const char*>(arena_->data(names_.size() - 1));
-  // First taken, then looked at, as the outputs are.
+  // Copied before it is examined, like the outputs.
   const std::string taken(text, error_size);
   return printable(taken.substr(0, taken.find('\0')));
 }
@@ -119,7 +119,7 @@ void GuardedCall::take_outputs(Outcome& outcome) const {
   std::size_t region = names_.size() - 1 - message_.outputs.size();
   for (std::size_t i = 0; i < message_.outputs.size(); ++i, ++region) {
     const TensorType& type = message_.outputs[i].type;
-    // First taken, then looked at: the worker still has this memory.
+    // Copied before it is examined: the worker still has this memory.
     Tensor& output = outcome.outputs.emplace_back(type.dtype, type.shape);
     if (output.data.empty()) continue;
     std::memcpy(output.data.data(), arena_->data(region), output.data.size());

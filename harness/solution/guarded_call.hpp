@@ -1,5 +1,5 @@
-// One call's buffers: filled before, judged after. What the function itself did with them is all
-// that is judged here; whether the numbers are right is compare's.
+// The buffers of one call: filled before it, checked after it. Only the function's use of them
+// is judged here; compare judges the numbers.
 #pragma once
 
 #include "solution/solution.hpp"

@@ -15,7 +15,7 @@ namespace prenorm::harness {
 namespace {
 
 constexpr std::string_view prefix = "prenorm_";
-/// What every solution exports beside its problems' functions.
+/// Functions that every solution exports besides those of its problems.
 constexpr std::array<std::string_view, 4> not_problems{"abi", "device", "mode", "sources"};
 
 /// The tables of a loaded object that name its symbols.
@@ -44,7 +44,7 @@ SymbolTables symbol_tables(void* handle) {
   return tables;
 }
 
-/// Calls visit(symbol) for each symbol that the object defines for others.
+/// Calls visit(symbol) for each symbol that the object exports.
 void for_each_symbol(const SymbolTables& tables, auto visit) {
   if (tables.gnu_hash != nullptr) {
     // Header: buckets, number of the first hashed symbol, words of the Bloom filter, its shift;
@@ -97,14 +97,14 @@ Function* require(void* handle, const std::string& name) {
   throw CannotLoad("the library exports no function " + name);
 }
 
-/// What an optional function without parameters says; empty where it is absent.
+/// The result of an optional function without parameters; empty if it is absent.
 std::string text_of(void* handle, const std::string& name) {
   auto* function = find<const char*()>(handle, name);
   const char* text = function == nullptr ? nullptr : function();
   return text == nullptr ? "" : text;
 }
 
-/// A DLTensor together with what it points to.
+/// A DLTensor with the arrays that it points to.
 struct TensorArgument {
   std::vector<std::int64_t> shape, strides;
   DLTensor tensor{};
@@ -181,7 +181,8 @@ class Arguments {
   prenorm_call call_{};
 };
 
-/// Puts the floating-point environment back: a rounding mode that one call sets stays its own.
+/// Restores the floating-point environment, so that a call's rounding mode does not affect the
+/// next.
 class KeptFloatingPoint {
  public:
   KeptFloatingPoint() { std::fegetenv(&environment_); }
@@ -193,7 +194,7 @@ class KeptFloatingPoint {
   std::fenv_t environment_{};
 };
 
-/// Calls, and puts what came of it into the answer.
+/// Calls the function and stores its outcome in the answer.
 void call_function(prenorm_function function, const prenorm_call* call,
                    protocol::Returned& answer) {
   using How = protocol::Returned::How;
@@ -214,11 +215,11 @@ void call_function(prenorm_function function, const prenorm_call* call,
 }  // namespace
 
 Library::Library(const std::filesystem::path& path) {
-  // Absolute: a name without a slash would be looked for in the system's folders.
+  // Absolute: a name without a slash would be searched in the system's folders.
   handle_ = ::dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     missing_ = ::dlerror();
-    // A part of the CUDA toolkit need not be where no device is: open_device() looks for one.
+    // Without a device, the CUDA toolkit's libraries may be missing: open_device() checks for one.
     if (!missing_.starts_with("libcu")) throw CannotLoad(missing_);
     description_.abi = PRENORM_ABI;
     description_.device = kDLCUDA;
@@ -269,7 +270,7 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
     answer.how = Returned::How::out_of_memory;
     answer.what = error.what();
   } catch (const DeviceFailed& error) {
-    // Whatever the function returned: it is no refusal, and no output can be fetched.
+    // Whatever the function returned: this is not a refusal, and no output can be fetched.
     answer.how = Returned::How::device_failed;
     answer.what = error.what();
   }

@@ -1,4 +1,4 @@
-// A solution's library, loaded into this process: the worker's, or the program's own for a
+// A solution's library, loaded into this process: the worker, or the program itself for a
 // debugger.
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace prenorm::harness {
 
-/// A library that is none, that lacks what every solution exports, or has another ABI.
+/// The file is not a library, lacks a function that every solution exports, or has another ABI.
 struct CannotLoad : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Never unloaded: what it has started (threads, handlers) may outlive any use of it.
+/// Never unloaded: threads and handlers that it has started may outlive any use of it.
 class Library {
  public:
-  /// Loads, and asks what every solution must say. Throws CannotLoad.
+  /// Loads the library and calls the functions that describe it. Throws CannotLoad.
   explicit Library(const std::filesystem::path& path);
 
   /// Opens the device that the library asked for; where there is none, the description says why.
@@ -34,12 +34,12 @@ class Library {
   /// answer. Only after open_device() has found one.
   protocol::Returned call(const protocol::CallMessage& message, const GuardedMemory& memory) const;
 
-  /// What the device can copy at best.
+  /// The copy bandwidth of the device.
   protocol::CopyBandwidth copy_bandwidth() const;
 
  private:
   void* handle_ = nullptr;
-  std::string missing_;  // what the loader said where there is no handle
+  std::string missing_;  // the loader's message if there is no handle
   protocol::Loaded description_;
   std::unique_ptr<Device> device_;
 };

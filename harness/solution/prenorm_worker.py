@@ -52,7 +52,7 @@ clock = time.perf_counter
 
 
 class Reader:
-    """Takes numbers and texts from a payload."""
+    """Reads numbers and texts from a payload."""
 
     def __init__(self, payload):
         self.payload, self.at = payload, 0
@@ -75,7 +75,7 @@ class Reader:
 
 
 class Region:
-    """Where a tensor's data, or the error message, lies in the call's file."""
+    """The location of a tensor's data, or of the error message, in the call's file."""
 
     def __init__(self, reader):
         file_offset, _, _, data_offset, self.bytes = reader.numbers("5Q")
@@ -83,7 +83,7 @@ class Region:
 
 
 class Tensor:
-    """An argument or a result: type, shape, and where it lies."""
+    """An argument or a result: type, shape and location."""
 
     def __init__(self, reader):
         self.dtype = reader.number("B")
@@ -116,12 +116,12 @@ def text(value):
 
 
 def cut(value, most):
-    """The text's UTF-8, of at most so many bytes and in whole characters."""
+    """The text as UTF-8, truncated to `most` bytes at a character."""
     return value.encode("utf-8", "replace")[:most].decode("utf-8", "ignore").encode()
 
 
 class Connection:
-    """The socket to the program. When that is gone, the process ends, and runs nothing more."""
+    """The socket to the program. When it is closed, the process exits at once."""
 
     def __init__(self):
         self.socket = socket.socket(fileno=3)
@@ -153,7 +153,7 @@ class Connection:
 
     def send(self, kind, payload):
         if os.getpid() != self.pid:
-            os._exit(1)  # a function forked and returned twice: the child has nothing to say
+            os._exit(1)  # a function forked and returned twice: the child must not answer
         self.socket.sendall(struct.pack("<II", kind, len(payload)) + payload)
 
 
@@ -161,7 +161,7 @@ class Connection:
 
 
 class Unfit(Exception):
-    """A result that is not the output: how it differs, and the words for it."""
+    """A result that does not fit the output: the kind of difference, and a message."""
 
     def __init__(self, how, what):
         super().__init__(what)
@@ -169,7 +169,7 @@ class Unfit(Exception):
 
 
 class CannotAsk(Exception):
-    """A call that the adapter's function has no arguments for."""
+    """The adapter's function has no argument for something in this call."""
 
 
 class Unusable(Exception):
@@ -184,7 +184,7 @@ class TorchTensors:
         torch.set_num_threads(1)
 
     def view(self, memory, tensor):
-        """The tensor that lies in the call's memory."""
+        """The tensor in the call's memory."""
         dtype = self.dtypes[tensor.dtype]
         if tensor.region.bytes == 0:
             return self.torch.empty(tensor.shape, dtype=dtype, device="cpu")
@@ -193,7 +193,7 @@ class TorchTensors:
         return flat.reshape(tensor.shape)
 
     def materialize(self, value):
-        """Of a tensor that may compute when it is looked at: what it then holds."""
+        """The values of a tensor that may compute them on access."""
         if type(value) in self.plain or not isinstance(value, self.torch.Tensor):
             return value
         plain = self.torch.empty(tuple(value.shape), dtype=value.dtype, device="cpu")
@@ -222,7 +222,7 @@ class NumPyTensors:
         self.dtypes.insert(BFLOAT16, bfloat16)
 
     def view(self, memory, tensor):
-        """The tensor that lies in the call's memory; a widened copy of a bfloat16 one."""
+        """The tensor in the call's memory; a widened copy for bfloat16."""
         dtype = self.dtypes[tensor.dtype] or self.numpy.uint16
         if tensor.region.bytes == 0:
             stored = self.numpy.empty(tensor.shape, dtype)
@@ -235,7 +235,7 @@ class NumPyTensors:
         return stored
 
     def materialize(self, value):
-        """Of an array that may compute when it is looked at: what it then holds."""
+        """The values of an array that may compute them on access."""
         if type(value) is self.numpy.ndarray or not isinstance(value, self.numpy.ndarray):
             return value
         return self.numpy.array(value, subok=False)
@@ -291,8 +291,8 @@ def product(numbers):
 
 
 def import_tensors():
-    """torch or NumPy, from the interpreter alone: nothing of the submission can be found yet."""
-    gc.disable()  # what is imported stays: looking through it for garbage only takes time
+    """torch or NumPy, from the interpreter only: the submission is not on the path yet."""
+    gc.disable()  # imported modules stay: collecting garbage there only costs time
     for name, kind in (("torch", TorchTensors), ("numpy", NumPyTensors)):
         try:
             tensors = kind(importlib.import_module(name))
@@ -394,7 +394,7 @@ def same_project(a, b):
 
 
 class Submission:
-    """The module and what it is asked for. `file` is adapters.py, `folder` what was handed in."""
+    """The module and its functions. `file` is adapters.py, `folder` the submission."""
 
     def __init__(self, path, adapters, tensors):
         path = os.path.realpath(path)
@@ -436,7 +436,7 @@ class Submission:
                 self.functions[problem] = function, takes(function, names)
 
     def where(self, error):
-        """The submission's line at which an exception came up: " (adapters.py:12)", or nothing."""
+        """The submission's line that raised the exception: " (adapters.py:12)", or nothing."""
         places = []
         trace = error.__traceback__
         while trace is not None:
@@ -461,7 +461,7 @@ class Submission:
 
 
 def takes(function, names):
-    """Whether a function can be called with arguments of those names."""
+    """Whether a function accepts arguments of those names."""
     try:
         inspect.signature(function).bind(**dict.fromkeys(names))
     except (TypeError, ValueError):
@@ -473,7 +473,7 @@ def takes(function, names):
 
 
 class Arguments:
-    """A function's arguments, made of a call's inputs and scalars as the adapter says."""
+    """A function's arguments, made from a call's inputs and scalars by the adapter's rules."""
 
     def __init__(self, adapter, call, tensors, memory):
         self.call, self.tensors = call, tensors
@@ -493,7 +493,7 @@ class Arguments:
         self.values = {x["name"]: self.value(x["value"]) for x in adapter["arguments"]}
 
     def folded(self, shape):
-        """A shape with one batch axis in place of however many there are."""
+        """The shape with all batch axes folded into one."""
         return [product(self.batch)] + shape[len(self.batch) :] if self.fold else shape
 
     def value(self, rule):
@@ -571,7 +571,7 @@ def answer_call(submission, call, memory, settings):
 
 
 class Settings:
-    """What a submission may change in the interpreter and the worker needs as it was."""
+    """State of the interpreter that a submission may change and the worker needs unchanged."""
 
     def __init__(self):
         self.depth = sys.getrecursionlimit()
@@ -605,7 +605,7 @@ class Worker:
         self.settings = Settings()
         self.adapters = adapters
         self.submission, self.tensors, self.failure = None, None, None
-        # Before a submission's folder can be searched for modules.
+        # Before the submission's folder is on the module path.
         try:
             self.tensors = import_tensors()
         except Unusable as error:
@@ -658,7 +658,7 @@ class Worker:
 
     def call(self, call, descriptor):
         try:
-            # Unmapped when nothing refers to it any more: a submission may have kept its tensors.
+            # Unmapped when nothing refers to it: a submission may have kept its tensors.
             memory = mmap.mmap(descriptor, 0)
         except OSError:
             answer = Answer()
@@ -682,13 +682,13 @@ class Worker:
 
 
 def limit_addresses(more):
-    """A limit on the address space, to stay: what it is now and some more bytes; 0: none."""
+    """Limits the address space for good, to its current size plus some bytes; 0: no limit."""
     if more == 0:
         return
     try:
         with open("/proc/self/statm") as file:
             limit = int(file.read().split()[0]) * mmap.PAGESIZE + more
-    except OSError:  # it may not look: then whoever confined it limits its memory too
+    except OSError:  # not permitted: then the sandbox limits the memory
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     if hard != resource.RLIM_INFINITY:

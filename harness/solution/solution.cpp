@@ -20,21 +20,21 @@
 namespace prenorm::harness {
 namespace {
 
-/// Of a file that stands for a library that was not built.
+/// The extension of a file that stands for a library that was not built.
 constexpr std::string_view absent_suffix = ".absent";
 
-/// What the worker said instead of an answer.
+/// The worker sent a fault message instead of an answer.
 struct Faulted {
   protocol::Fault fault;
 };
 
-/// The talk with a worker: one process, one message out, one in.
+/// The connection to a worker process: one message out, one in.
 class Connection {
  public:
   explicit Connection(const Process::Command& worker) : process_(worker) {}
 
-  /// False where the process has ended since its last answer, or has spoken without being asked:
-  /// what it says next would be taken for an answer to another call.
+  /// False if the process has ended since its last answer, or has sent something unasked, which
+  /// would be taken for the answer to another call.
   bool alive() const {
     if (process_.has_spoken()) return false;
     siginfo_t info{};
@@ -45,7 +45,7 @@ class Connection {
 
   /// Sends and waits for the answer's payload, which must be of one of two kinds.
   ///
-  /// Throws Faulted, protocol::Malformed, and what Process does.
+  /// Throws Faulted, protocol::Malformed, and the exceptions of Process.
   std::pair<protocol::Kind, std::string> ask(const std::string& message, int descriptor,
                                              Process::Deadline deadline) {
     process_.send(message.data(), message.size(), descriptor, deadline);
@@ -76,14 +76,14 @@ Process::Command shipped_worker() {
   return command;
 }
 
-/// What the death of the worker's process means.
+/// The outcome that the death of the worker's process means.
 Outcome judge(const ProcessEnded& end) {
   const std::string_view text = end.what();
   const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
   Outcome outcome;
   outcome.status = Status::runtime_error;
   if (text.starts_with("killed by SIGKILL")) {
-    // Nobody but the kernel has a reason to send it: the worker asks to be the first to go.
+    // Only the kernel has a reason to send it: the worker asks to be killed first.
     outcome.status = Status::out_of_memory;
     outcome.message = "killed by SIGKILL, as the kernel does where memory runs out";
     return outcome;
@@ -121,10 +121,10 @@ bool is_name(const std::string& text) {
 
 }  // namespace
 
-/// The library's side of a Solution: a process, or in this one.
+/// A Solution's library: in a worker process, or in this one.
 struct Solution::Worker {
   bool tried = false, accepted = false;
-  Status status = Status::passed;  // load_error or skipped where it cannot be used
+  Status status = Status::passed;  // load_error or skipped if it cannot be used
   std::string message;
   std::string mode, sources;
   bool on_device = false;
@@ -138,7 +138,7 @@ struct Solution::Worker {
 
   bool running() const { return library || (connection && connection->alive()); }
 
-  /// Loads, or loads again; a failure stays.
+  /// Loads the library, or loads it again. A failure is final.
   bool start(const std::filesystem::path& path, const Options& options) {
     tried = true;
     if (path.extension() == absent_suffix) {
@@ -173,7 +173,7 @@ struct Solution::Worker {
     message = message.empty() ? "not built" : printable(message);
     sources = printable(sources);
     for (std::string function; std::getline(file, function);) functions.insert(printable(function));
-    on_device = true;  // what runs on the host is always built
+    on_device = true;  // solutions for the host are always built
     status = Status::skipped;
   }
 
@@ -251,13 +251,13 @@ struct Solution::Worker {
       }
       const protocol::Returned answer = protocol::decode_returned(payload);
       if (answer.how == protocol::Returned::How::device_failed) {
-        connection.reset();  // with this process the device has done
+        connection.reset();  // this process cannot use the device again
       }
       if (answer.number != guarded.message().number) {
         throw protocol::Malformed("the worker answered another call");
       }
       outcome = guarded.judge(answer);
-      // Whatever clock the worker has: it cannot have taken longer than it was waited for.
+      // Whatever the worker's clock says, the call cannot have taken longer than the wait for it.
       outcome.seconds = std::min(outcome.seconds, waited.count());
       return outcome;
     } catch (const Faulted& faulted) {
@@ -277,14 +277,14 @@ struct Solution::Worker {
       outcome.status = Status::runtime_error;
       outcome.message = printable(error.what());
     }
-    connection.reset();  // the next call has a fresh one
+    connection.reset();  // the next call gets a new one
     return outcome;
   }
 
   std::optional<double> copy_bandwidth(const Options& options);
 };
 
-/// What a large copy reaches; nothing where the worker does not answer with a number.
+/// The bandwidth of a large copy; nothing if the worker does not answer with a number.
 std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
   double measured = 0;
   try {
@@ -299,7 +299,7 @@ std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
   } catch (const Faulted&) {
     connection.reset();
   } catch (const std::exception&) {
-    connection.reset();  // the next call has a fresh one
+    connection.reset();  // the next call gets a new one
   }
   if (std::isfinite(measured) && measured > 0) return measured;
   return std::nullopt;

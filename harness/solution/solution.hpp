@@ -1,4 +1,4 @@
-// Solutions: shared libraries, run in a worker process (worker.cpp) that never sees the truth.
+// Solutions: shared libraries, run in a worker process that never sees the expected outputs.
 #pragma once
 
 #include "base/process.hpp"
@@ -21,16 +21,16 @@ struct Call {
   std::vector<Scalar> scalars;           // in signature order
   std::vector<TensorType> outputs;       // in signature order
   const Signature* signature = nullptr;  // names the tensors in messages; else "input 1"
-  /// For a measurement: the caches hold nothing of the tensors when the call begins, and a device
-  /// is kept busy until the host has come to the call, so that launches cost no time.
+  /// For a measurement: the caches hold no part of the tensors when the call starts, and a device
+  /// is kept busy until the host makes the call, so that launches cost no time.
   bool timed = false;
 };
 
-/// What came of it. `status` is passed where the call returned 0 and broke no rule.
+/// The outcome of a call. `status` is passed if the call returned 0 and broke no rule.
 struct Outcome {
   Status status = Status::passed;
   std::string message;
-  bool refused = false;  // the function itself returned an error, and broke no rule by it
+  bool refused = false;  // the function returned an error and broke no rule
   double seconds = 0;    // of the function alone; on a device between two events of its stream
   std::vector<Tensor> outputs;
 };
@@ -42,16 +42,16 @@ struct RunLimits {
   double loading = 0;              // seconds for loading; 0: as for one call
 };
 
-/// A library in its worker process. The worker starts when it is first needed, and again after a
-/// crash; libraries are loaded nowhere else (unless in_process, for a debugger).
+/// A library in its worker process. The worker starts on first use, and again after a
+/// crash. Libraries are loaded nowhere else (unless in_process, for a debugger).
 class Solution {
  public:
   struct Options {
     bool in_process = false;
     RunLimits limits;
-    /// Starts the worker; nothing: the shipped one for libraries, not confined.
+    /// The command that starts the worker. Nothing: the shipped worker, without a sandbox.
     std::optional<Process::Command> worker = std::nullopt;
-    bool tf32 = true;  // false: a library that says that it computes in tf32 is a LOAD_ERROR
+    bool tf32 = true;  // false: a library that computes in tf32 is a LOAD_ERROR
   };
 
   /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so".
@@ -72,19 +72,19 @@ class Solution {
   const std::string& message() const;
   /// "tf32", or empty.
   const std::string& mode() const;
-  /// What prenorm_sources says: a digest of the sources that were compiled; or empty.
+  /// The result of prenorm_sources: a digest of the compiled sources; or empty.
   const std::string& sources() const;
-  /// The solution takes tensors of a device, or would, had it been built. Known after load(), also
-  /// where that gave false for want of the device.
+  /// The solution takes device tensors (or would, if it had been built). Known after load(), even
+  /// if that returned false because there is no device.
   bool on_device() const;
-  /// Its device, after load(); nothing for the CPU and where there is no device.
+  /// Its device, after load(); nothing for the CPU or without a device.
   const std::optional<DeviceFacts>& device_facts() const;
   /// Bytes read and written in a second by a large copy where the solution's tensors lie: the
   /// device's memory, or the host's by all threads; the median of 20, or fewer. Measured at each
   /// call of this. Nothing where the solution cannot be used, or there is no room.
   std::optional<double> copy_bandwidth();
-  /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps". Known of one that was
-  /// left out as well.
+  /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps". Also known for a
+  /// solution that was not built.
   const std::set<std::string>& functions();
   /// The function for a problem: with the variant where this solution has one; empty if absent.
   std::string function_for(const std::string& problem);

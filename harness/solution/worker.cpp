@@ -1,5 +1,5 @@
 // prenorm-worker: the process that loads a solution's library and calls its functions. It never
-// sees an expected output, and judges nothing. What is said over descriptor 3: worker_protocol.md.
+// sees an expected output, and judges nothing. The protocol on descriptor 3: worker_protocol.md.
 #include "solution/library.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using namespace prenorm::harness;
 
 constexpr int socket_descriptor = 3;
 
-/// What the signal handler tells of the call in progress.
+/// What the signal handler reports about the current call.
 protocol::Fault last_words;
 
 void send_all(const char* data, std::size_t bytes) {
@@ -38,10 +38,10 @@ void send_all(const char* data, std::size_t bytes) {
 
 void send_all(const std::string& message) { send_all(message.data(), message.size()); }
 
-/// Says where the process hit memory that it may not use; the same access, tried again when this
+/// Reports the address of an invalid access. The same access, repeated when this handler
 /// returns, ends the process.
 void on_fault(int number, siginfo_t* info, void*) {
-  if (info->si_code <= 0) {  // sent by a program: there is no access to try again
+  if (info->si_code <= 0) {  // sent by a program: there is no access to repeat
     ::raise(number);
     return;
   }
@@ -51,7 +51,8 @@ void on_fault(int number, siginfo_t* info, void*) {
 }
 
 void catch_faults() {
-  static std::array<std::byte, 1 << 16> stack;  // of its own: the fault may be a stack overflow
+  static std::array<std::byte, 1 << 16>
+      stack;  // a separate stack: the fault may be a stack overflow
   stack_t alternate{};
   alternate.ss_sp = stack.data();
   alternate.ss_size = stack.size();
@@ -62,17 +63,17 @@ void catch_faults() {
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
   for (const int number : {SIGSEGV, SIGBUS}) ::sigaction(number, &action, nullptr);
-  // A sanitizer's handlers would make an exit of these.
+  // A sanitizer's handlers would turn these into an exit.
   for (const int number : {SIGFPE, SIGILL, SIGABRT}) ::signal(number, SIG_DFL);
 }
 
-/// Where memory runs out, the kernel shall end this process first, and not the judging program.
+/// If memory runs out, the kernel shall kill this process rather than the judging program.
 void volunteer_for_the_oom_killer() { std::ofstream("/proc/self/oom_score_adj") << "1000"; }
 
-/// A limit on the address space: what it is now and some more bytes.
+/// Limits the address space to its current size plus some bytes.
 class MemoryLimit {
  public:
-  /// Of this process, from now on; 0: none.
+  /// For this process, from now on; 0: none.
   explicit MemoryLimit(std::uint64_t more) : set_(more > 0) {
     if (!set_) return;
     std::uint64_t pages = 0;
@@ -83,7 +84,7 @@ class MemoryLimit {
     ::setrlimit(RLIMIT_AS, &limit_);
   }
 
-  /// From now on nobody in this process can change it.
+  /// From now on, nothing in this process can change it.
   void keep() {
     if (!set_) return;
     limit_.rlim_max = limit_.rlim_cur;
@@ -119,7 +120,7 @@ void receive_all(void* data, std::size_t bytes, int* descriptor) {
     message.msg_controllen = control.size();
     const ssize_t got = ::recvmsg(socket_descriptor, &message, MSG_CMSG_CLOEXEC);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) ::_exit(0);  // the program has no more work; what the library left is not run
+    if (got <= 0) ::_exit(0);  // no more work; the library's exit handlers do not run
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
     if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
       std::memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
@@ -182,7 +183,7 @@ void call(const Library& library, const std::string& payload, int descriptor) {
     last_words.base = reinterpret_cast<std::uint64_t>(memory->base());
     answer = library.call(request, *memory);
     last_words.number = last_words.base = 0;
-    memory.reset();  // out of the solution's reach before the program looks at it
+    memory.reset();  // inaccessible to the solution before the program checks it
   } else {
     answer.number = request.number;
     answer.how = protocol::Returned::How::out_of_memory;

@@ -51,7 +51,7 @@ class Writer {
   std::string message_;
 };
 
-/// Takes numbers and texts from a payload, and nothing from beyond its end.
+/// Reads numbers and texts from a payload, never past its end.
 class Reader {
  public:
   explicit Reader(std::string_view payload) : left_(payload) {}
@@ -63,7 +63,7 @@ class Reader {
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;
   }
-  /// A count of things that take at least a byte each.
+  /// A count of items of at least one byte each.
   std::size_t count() {
     const auto value = number<std::uint32_t>();
     if (value > left_.size()) throw Malformed("a count in a message is beyond its end");

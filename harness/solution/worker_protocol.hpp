@@ -1,4 +1,4 @@
-// What the judging program and a worker say to each other, byte by byte: worker_protocol.md.
+// The messages between the judging program and a worker; worker_protocol.md specifies the bytes.
 #pragma once
 
 #include "fixture/signature.hpp"
@@ -15,12 +15,12 @@
 
 namespace prenorm::harness::protocol {
 
-/// Of the messages' format; both sides name it when they first speak.
+/// The version of the protocol; each side sends it in its first message.
 constexpr std::uint32_t version = 3;
-/// Bytes that a message's payload may have.
+/// The maximum size of a payload in bytes.
 constexpr std::size_t largest_message = 1 << 20;
 
-/// A message that is cut short, too long, or means nothing.
+/// A message is truncated, too long, or invalid.
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -36,7 +36,7 @@ enum class Kind : std::uint32_t {
   copy_bandwidth = 105
 };
 
-/// What every message begins with.
+/// The start of every message.
 struct Header {
   std::uint32_t kind = 0;
   std::uint32_t bytes = 0;  // of the payload that follows
@@ -63,7 +63,7 @@ struct CallMessage {
   Region error;        // the buffer for an error message
   bool timed = false;  // empty the caches before it
 
-  /// All regions: the inputs' that are there, the outputs', the error message's.
+  /// All regions: of present inputs, of outputs, of the error message.
   Layout layout() const;
 };
 
@@ -98,12 +98,12 @@ struct Returned {
   std::string what;       // of the exception, or of the device's failure
 };
 
-/// Bytes read and written in a second by a large copy where the solution's tensors lie.
+/// Bytes read and written per second by a large copy in the memory of the solution's tensors.
 struct CopyBandwidth {
   double bytes_per_second = 0;  // 0: it could not be measured
 };
 
-/// The last word of a worker whose process hit an address that it may not use. Plain bytes without
+/// The last message of a worker that accessed an invalid address. Plain bytes without
 /// padding: sent from a signal handler.
 struct Fault {
   Header header;

@@ -64,7 +64,7 @@ def find_notebooks(folder, wanted):
     """The notebooks of a folder, {name: path}, and the names of those to execute."""
     found = {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
     if not found:
-        raise Unusable(f"{folder}: no notebooks there")
+        raise Unusable(f"{folder}: not found")
     chosen = [Path(word).name.removesuffix(".ipynb") for word in wanted] or list(found)
     for name in chosen:
         if name not in found:
@@ -84,7 +84,7 @@ def open_folder(folder):
         raise Unusable(f"--output {folder}: {error}") from None
     if not is_ours:
         raise Unusable(f"--output {folder}: the folder holds something else; wanted one that is "
-                       "empty, not yet there, or of an earlier study")
+                       "new, empty, or from an earlier study")
     return {}
 
 
