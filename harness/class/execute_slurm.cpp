@@ -91,7 +91,7 @@ void cancel(Slurm& slurm, const Array& array, const Events& events) {
 
 class Execution {
  public:
-  Execution(const fs::path& folder, const Numbers& numbers, const SlurmOptions& options,
+  Execution(const fs::path& folder, const Numbers& numbers, const ExecuteOptions& options,
             const Events& events)
       : folder_(fs::absolute(folder)),
         options_(options),
@@ -196,7 +196,7 @@ class Execution {
     fs::create_directories(place);
     write_whole(place / "task.sh", script(number));
     std::vector<std::string> options{"--cpus-per-task=" + std::to_string(options_.jobs)};
-    options.insert(options.end(), options_.options.begin(), options_.options.end());
+    options.insert(options.end(), options_.slurm_options.begin(), options_.slurm_options.end());
     try {
       return slurm_.submit(place / "task.sh", array.name, array.tasks.size(), place, options);
     } catch (const UsageError&) {
@@ -339,7 +339,7 @@ class Execution {
   }
 
   fs::path folder_;
-  const SlurmOptions& options_;
+  const ExecuteOptions& options_;
   const Events& events_;
   Slurm slurm_;
   std::vector<Array> arrays_;
@@ -366,7 +366,7 @@ std::optional<Numbers> slurm_part(const fs::path& folder, std::size_t array, std
   return arrays[array].tasks[task];
 }
 
-void execute_on_slurm(const fs::path& folder, const Numbers& numbers, const SlurmOptions& options,
+void execute_on_slurm(const fs::path& folder, const Numbers& numbers, const ExecuteOptions& options,
                       const Events& events) {
   Execution(folder, numbers, options, events).run();
 }
