@@ -241,7 +241,7 @@ class ClassRun {
   void begin(const std::vector<PlannedSubmission>& todo) {
     const Plan plan{planned_settings(), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
-    if (todo.size() > 1 && !settings_.no_hidden) draw_hidden_cases();
+    if (todo.size() > 1 && settings_.exam.hidden) draw_hidden_cases();
     std::vector<std::size_t> numbers(todo.size());
     std::iota(numbers.begin(), numbers.end(), std::size_t{0});
     execute(plan, numbers);
@@ -309,7 +309,7 @@ class ClassRun {
 
 ClassResult grade_class(const std::vector<std::string>& submissions, GradeSettings settings,
                         const ClassOptions& options, ClassEvents events) {
-  const Selection& selection = settings.selection;
+  const Selection& selection = settings.exam.selection;
   if (!selection.problems.empty() || !selection.cases.empty() || !selection.dtypes.empty()) {
     throw UsageError(
         "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "

@@ -173,14 +173,18 @@ void add_limits(CLI::App& command, Options& options) {
                   "bubblewrap (default where it works), process, or none")
       ->check(CLI::IsMember({"bubblewrap", "process", "none"}).description(""))
       ->type_name("KIND");
-  command.add_option("--python", options.how.python, "The interpreter for Python submissions")
+  command
+      .add_option("--python", options.how.submission.python,
+                  "The interpreter for Python submissions")
       ->capture_default_str()
       ->type_name("PATH");
-  command.add_option("--timeout", options.how.timeout, "For one call (default: 10)")
+  command
+      .add_option("--timeout", options.how.submission.limits.seconds, "For one call (default: 10)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command
-      .add_option("--build-timeout", options.how.build_timeout, "For building it (default: 300)")
+      .add_option("--build-timeout", options.how.submission.build_seconds,
+                  "For building it (default: 300)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command
@@ -234,8 +238,9 @@ void add_grade(CLI::App& app, Action& chosen) {
                   "Draws the hidden cases (default: a fresh secret; used twice it is none)")
       ->check(whole_number())
       ->type_name("N");
-  command.add_flag("--no-hidden", options->how.no_hidden, "Leave hidden cases out");
-  add_selection_options(command, options->how.selection);
+  command.add_flag_callback(
+      "--no-hidden", [options] { options->how.exam.hidden = false; }, "Leave hidden cases out");
+  add_selection_options(command, options->how.exam.selection);
   add_jobs_option(command, options->jobs);
   command.get_option("--jobs")->description(
       "Problems, or submissions of a class, at the same time");
