@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "class/execute.hpp"
 #include "class/slurm.hpp"
+#include "report/json.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>
@@ -41,25 +42,17 @@ struct Array {
   std::string job;             // empty: not yet known to be taken
   std::vector<Numbers> tasks;  // the submissions of each
 };
+PRENORM_JSON(Array, name, job, tasks)
 
 std::vector<Array> read_arrays(const fs::path& folder) try {
-  std::vector<Array> arrays;
   const std::optional<std::string> text = read_whole(folder / "slurm.json");
-  if (!text) return arrays;
-  for (const Json& each : Json::parse(*text)) {
-    arrays.push_back({each.at("name"), each.at("job"), each.at("tasks")});
-  }
-  return arrays;
+  return text ? Json::parse(*text).get<std::vector<Array>>() : std::vector<Array>{};
 } catch (const Json::exception&) {
   return {};  // it was written as a whole: the disk is to blame
 }
 
 void write_arrays(const fs::path& folder, const std::vector<Array>& arrays) {
-  Json record = Json::array();
-  for (const Array& array : arrays) {
-    record.push_back({{"name", array.name}, {"job", array.job}, {"tasks", array.tasks}});
-  }
-  write_whole(folder / "slurm.json", record.dump() + "\n");
+  write_whole(folder / "slurm.json", Json(arrays).dump() + "\n");
 }
 
 std::vector<Numbers> cut(const Numbers& numbers, std::size_t size) {
