@@ -6,6 +6,7 @@ whatever dies.
 The course is one of two problems; a submission is graded in a tenth of a second.
 """
 
+import json
 import os
 import random
 import re
@@ -329,6 +330,32 @@ def test_exit_codes(course, tmp_path):
     assert done.returncode == 2 and "no submission" in done.stderr
     assert course.graded_again() == set()
     assert (course.folder / "rubric.toml").read_text() == RUBRIC
+
+
+def test_a_batch_is_for_slurm(course):
+    code, printed = course.grade("--batch", 2)
+    assert code == 2 and "--batch is for --executor slurm" in printed
+    assert course.graded_again() == set()
+
+
+@pytest.mark.parametrize("part, message", [
+    ("0.1", "has no part 0.1"), ("1.0", "has no part 1.0"),
+    ("0.99999999999999999999", "must be ARRAY.TASK"),
+    *((part, "must be ARRAY.TASK") for part in ("0", "0.", ".0", "0.0x", "0.0.0", "0,0", "-1.0",
+                                                 "0.-1", " 0.0", "a.b")),
+    ("0.0", None),
+])
+def test_a_part_of_a_plan(part, message, tmp_path):
+    plan = {"version": 1, "settings": {}, "exam": "", "folder": str(tmp_path), "submissions": []}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "paths").write_text("")
+    (tmp_path / "slurm.json").write_text(json.dumps([{"name": "a", "job": "1", "tasks": [[]]}]))
+    done = subprocess.run([os.environ["PRENORM_PROGRAM"], "grade", "--planned", tmp_path,
+                           f"--part={part}"], capture_output=True, text=True, timeout=60)
+    if message is None:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 2 and message in done.stderr, done.stderr
 
 
 def test_nothing_ran_is_three(fresh):

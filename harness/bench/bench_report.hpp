@@ -42,6 +42,11 @@ std::string rate_text(double rate, bool flops);
 /// One object, indented, with a newline at its end. Its form: README.md beside this file.
 std::string to_json(const BenchReport& report);
 
+/// For a terminal: the ceilings, a table with a row per workload and solution, and what failed.
+std::string bench_text(const BenchReport& report, bool colour);
+/// A table of the workloads, before they are timed.
+std::string list_of(const std::vector<std::shared_ptr<const Workload>>& workloads, bool colour);
+
 /// A roofline: rate over operations a byte, the ceilings, a numbered point a row, and a list of the
 /// numbers. One panel for the CPU, one for the device, where there are rows.
 std::string to_svg(const BenchReport& report);

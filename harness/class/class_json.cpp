@@ -1,16 +1,12 @@
 // A class for programs: what the gradebook holds, and nothing that differs from run to run.
 #include "class/class_overview.hpp"
+#include "grade/grading_record.hpp"
 #include "grade/report_json.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string line(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json items_of(const Overview& overview) {
   Json items = Json::array();
@@ -86,7 +82,7 @@ std::string results_of(const Grading& grading) {
     for (const GradedCase& graded : item.cases) {
       Json object = case_object(item, graded, true);
       for (const char* member : {"seconds", "repeat", "fixture", "solution"}) object.erase(member);
-      text += (text.empty() ? "" : ",\n") + line(object);
+      text += (text.empty() ? "" : ",\n") + to_line(object);
     }
   }
   return text;
@@ -118,7 +114,7 @@ void class_json(const Overview& overview, const Gradebook& book,
       grading = book.grading(row.submission);
       student.update(grading_of(grading, entries.at(row.submission)));
     }
-    std::string object = line(student);
+    std::string object = to_line(student);
     object.pop_back();
     write((first ? "\n" : ",\n") + object + ",\"results\":[\n" + results_of(grading) + "]}");
     first = false;

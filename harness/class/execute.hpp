@@ -19,24 +19,20 @@ struct Events {
 std::vector<std::string> planned_command(const std::filesystem::path& folder,
                                          const std::string& option, std::size_t number);
 
-struct LocalOptions {
-  unsigned jobs = 1;
-  unsigned retries = 2;             // of a process that dies without a result
-  std::filesystem::path temporary;  // for copies and builds
-};
-
-struct SlurmOptions {
-  std::vector<std::string> options;  // for sbatch
-  unsigned jobs = 1;                 // submissions at a time, and processors, of a task
-  unsigned retries = 2;              // of what a task that died has left
-  std::size_t batch = 0;             // submissions of a task; 0: by their number
+struct ExecuteOptions {
+  unsigned jobs = 1;                       // submissions at a time; of Slurm: of a task, which gets
+                                           // as many processors
+  unsigned retries = 2;                    // of a process or task that dies without a result
+  bool slurm = false;                      // else here
+  std::vector<std::string> slurm_options;  // for sbatch
+  std::size_t batch = 0;                   // submissions of a task of Slurm; 0: by their number
 };
 
 /// Grades them as array jobs of Slurm, whose nodes see the folder under the same path. Jobs that
 /// another process has submitted from this folder are taken up; what they would grade besides these
 /// numbers is ended. Throws UsageError where Slurm refuses.
 void execute_on_slurm(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
-                      const SlurmOptions& options, const Events& events);
+                      const ExecuteOptions& options, const Events& events);
 
 /// Whether something of the folder was handed to Slurm; ends all of that, whose nodes may go on for
 /// some seconds. Says what it ends, or how it can be ended where Slurm does not answer.
@@ -46,8 +42,10 @@ void cancel_slurm_jobs(const std::filesystem::path& folder, const Events& events
 std::optional<std::vector<std::size_t>> slurm_part(const std::filesystem::path& folder,
                                                    std::size_t array, std::size_t task);
 
-/// Grades them here, `jobs` at a time, each in a process that ends with this one.
+/// Grades them here, `jobs` at a time, each in a process that ends with this one. `temporary` is
+/// for copies and builds.
 void execute_locally(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
-                     const LocalOptions& options, const Events& events);
+                     const ExecuteOptions& options, const std::filesystem::path& temporary,
+                     const Events& events);
 
 }  // namespace prenorm::harness

@@ -72,13 +72,14 @@ std::vector<std::string> planned_command(const fs::path& folder, const std::stri
 }
 
 void execute_locally(const fs::path& folder, const std::vector<std::size_t>& numbers,
-                     const LocalOptions& options, const Events& events) {
+                     const ExecuteOptions& options, const fs::path& temporary,
+                     const Events& events) {
   std::mutex one;
   in_parallel(numbers.size(), options.jobs, [&](std::size_t i, std::size_t) {
     const std::size_t number = numbers[i];
     Trial trial;
     for (unsigned times = 0; times <= options.retries; ++times) {
-      trial = grade_in_child(folder, number, options.temporary / std::to_string(number));
+      trial = grade_in_child(folder, number, temporary / std::to_string(number));
       // Who took so long would take as long again.
       if (trial.why.empty() || trial.late) break;
     }

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "class/execute.hpp"
 #include "class/slurm.hpp"
+#include "report/json.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>
@@ -41,25 +42,17 @@ struct Array {
   std::string job;             // empty: not yet known to be taken
   std::vector<Numbers> tasks;  // the submissions of each
 };
+PRENORM_JSON(Array, name, job, tasks)
 
 std::vector<Array> read_arrays(const fs::path& folder) try {
-  std::vector<Array> arrays;
   const std::optional<std::string> text = read_whole(folder / "slurm.json");
-  if (!text) return arrays;
-  for (const Json& each : Json::parse(*text)) {
-    arrays.push_back({each.at("name"), each.at("job"), each.at("tasks")});
-  }
-  return arrays;
+  return text ? Json::parse(*text).get<std::vector<Array>>() : std::vector<Array>{};
 } catch (const Json::exception&) {
   return {};  // it was written as a whole: the disk is to blame
 }
 
 void write_arrays(const fs::path& folder, const std::vector<Array>& arrays) {
-  Json record = Json::array();
-  for (const Array& array : arrays) {
-    record.push_back({{"name", array.name}, {"job", array.job}, {"tasks", array.tasks}});
-  }
-  write_whole(folder / "slurm.json", record.dump() + "\n");
+  write_whole(folder / "slurm.json", Json(arrays).dump() + "\n");
 }
 
 std::vector<Numbers> cut(const Numbers& numbers, std::size_t size) {
@@ -91,7 +84,7 @@ void cancel(Slurm& slurm, const Array& array, const Events& events) {
 
 class Execution {
  public:
-  Execution(const fs::path& folder, const Numbers& numbers, const SlurmOptions& options,
+  Execution(const fs::path& folder, const Numbers& numbers, const ExecuteOptions& options,
             const Events& events)
       : folder_(fs::absolute(folder)),
         options_(options),
@@ -196,7 +189,7 @@ class Execution {
     fs::create_directories(place);
     write_whole(place / "task.sh", script(number));
     std::vector<std::string> options{"--cpus-per-task=" + std::to_string(options_.jobs)};
-    options.insert(options.end(), options_.options.begin(), options_.options.end());
+    options.insert(options.end(), options_.slurm_options.begin(), options_.slurm_options.end());
     try {
       return slurm_.submit(place / "task.sh", array.name, array.tasks.size(), place, options);
     } catch (const UsageError&) {
@@ -339,7 +332,7 @@ class Execution {
   }
 
   fs::path folder_;
-  const SlurmOptions& options_;
+  const ExecuteOptions& options_;
   const Events& events_;
   Slurm slurm_;
   std::vector<Array> arrays_;
@@ -366,7 +359,7 @@ std::optional<Numbers> slurm_part(const fs::path& folder, std::size_t array, std
   return arrays[array].tasks[task];
 }
 
-void execute_on_slurm(const fs::path& folder, const Numbers& numbers, const SlurmOptions& options,
+void execute_on_slurm(const fs::path& folder, const Numbers& numbers, const ExecuteOptions& options,
                       const Events& events) {
   Execution(folder, numbers, options, events).run();
 }

@@ -3,6 +3,7 @@
 #include "base/parallel.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "class/grade_planned.hpp"
 #include "cli/grade_class.hpp"
 #include "cli/options.hpp"
 #include "grade/grader.hpp"
@@ -20,6 +21,10 @@ struct Options {
   GradeSettings how;
   ClassOptions many;
   std::string executor;
+  // Of the processes that a grader of a class starts:
+  std::string planned;     // the plan's folder
+  std::size_t number = 0;  // of a submission
+  std::string part;        // "2.7": of Slurm's arrays and tasks
   std::vector<std::string> submissions;
   bool verbose = false, no_color = false;
   std::string json, junit, html, markdown, gradescope, instructor;
@@ -27,7 +32,8 @@ struct Options {
   bool annotations = false;
   unsigned jobs = processors();
   bool jobs_given = false;
-  std::vector<std::string> of_a_class, of_one;  // options that were given and are for these alone
+  // Options that were given and are for these alone:
+  std::vector<std::string> of_a_class, of_one, of_slurm;
 
   std::vector<std::string> reports() const {
     std::vector<std::string> paths{json, junit, html, markdown, gradescope, instructor};
@@ -123,17 +129,24 @@ int grade_one(Options options) {
 int grade(Options options) {
   // No other process of this user reads our memory, where the answers are.
   ::prctl(PR_SET_DUMPABLE, 0);
-  options.many.jobs = options.jobs;
-  if (!options.many.slurm && !options.many.slurm_options.empty()) {
-    throw UsageError("--slurm-option is for --executor slurm");
-  }
-  if (options.many.slurm && options.many.gradebook.empty()) {
+  ExecuteOptions& execute = options.many.execute;
+  execute.jobs = options.jobs;
+  if (execute.slurm && options.many.gradebook.empty()) {
     throw UsageError("--executor slurm needs --gradebook FILE, which keeps what came of a class");
   }
-  if (!options.many.planned.empty()) return grade_planned(options.many);
+  if (!options.planned.empty()) {
+    if (options.part.empty()) return grade_number(options.planned, options.number);
+    return grade_part(options.planned, options.part, execute, [](const std::string& line) {
+      print(line + "\n");
+      std::fflush(stdout);
+    });
+  }
   if (options.many.gradebook.empty() && !options.of_a_class.empty()) {
     throw UsageError(options.of_a_class.front() +
                      " is for a class: --gradebook FILE keeps what comes of it");
+  }
+  if (!execute.slurm && !options.of_slurm.empty()) {
+    throw UsageError(options.of_slurm.front() + " is for --executor slurm");
   }
   if (!options.many.gradebook.empty()) {
     if (!options.of_one.empty()) {
@@ -144,8 +157,8 @@ int grade(Options options) {
                        options.many.gradebook + " --help");
     }
     // The login node's processors say nothing of a task's.
-    if (options.many.slurm && !options.jobs_given) options.many.jobs = 1;
-    return grade_class(options.submissions, options.how, options.many);
+    if (execute.slurm && !options.jobs_given) execute.jobs = 1;
+    return run_class(options.submissions, options.how, options.many);
   }
   if (options.submissions.empty()) throw UsageError("no submission: name its file or folder");
   if (options.submissions.size() > 1) {
@@ -160,14 +173,17 @@ void add_limits(CLI::App& command, Options& options) {
                   "bubblewrap (default if it works), process or none")
       ->check(CLI::IsMember({"bubblewrap", "process", "none"}).description(""))
       ->type_name("KIND");
-  command.add_option("--python", options.how.python, "Interpreter for Python submissions")
+  command
+      .add_option("--python", options.how.submission.python, "Interpreter for Python submissions")
       ->capture_default_str()
       ->type_name("PATH");
-  command.add_option("--timeout", options.how.timeout, "Limit for one call (default: 10)")
+  command
+      .add_option("--timeout", options.how.submission.limits.seconds,
+                  "Limit for one call (default: 10)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command
-      .add_option("--build-timeout", options.how.build_timeout,
+      .add_option("--build-timeout", options.how.submission.build_seconds,
                   "Limit for the build (default: 300)")
       ->check(positive_seconds())
       ->type_name("SECONDS");
@@ -223,8 +239,9 @@ void add_grade(CLI::App& app, Action& chosen) {
           "Seed of the hidden cases. Random by default.\nNever reuse a seed that students may know")
       ->check(whole_number())
       ->type_name("N");
-  command.add_flag("--no-hidden", options->how.no_hidden, "Skip hidden cases");
-  add_selection_options(command, options->how.selection);
+  command.add_flag_callback(
+      "--no-hidden", [options] { options->how.exam.hidden = false; }, "Skip hidden cases");
+  add_selection_options(command, options->how.exam.selection);
   add_jobs_option(command, options->jobs);
   command.get_option("--jobs")->description(
       "Problems, or a class's submissions, to grade in parallel");
@@ -234,7 +251,9 @@ void add_grade(CLI::App& app, Action& chosen) {
                   "Grade a class: keep all results in this SQLite file")
       ->type_name("FILE");
   command.add_flag("--regrade", many.regrade, "Regrade unchanged submissions too");
-  command.add_option("--retries", many.retries, "Attempts after a grader has crashed (default: 2)")
+  command
+      .add_option("--retries", many.execute.retries,
+                  "Attempts after a grader has crashed (default: 2)")
       ->check(whole_number())
       ->type_name("N");
   command
@@ -249,18 +268,18 @@ void add_grade(CLI::App& app, Action& chosen) {
                   "local (default), or slurm: grade in Slurm array jobs")
       ->check(CLI::IsMember({"local", "slurm"}).description(""))
       ->type_name("KIND");
-  add_repeatable(command, "--slurm-option", many.slurm_options,
+  add_repeatable(command, "--slurm-option", many.execute.slurm_options,
                  "Option for sbatch, as in --slurm-option=--partition=short")
       ->type_name("OPTION");
   command
-      .add_option("--batch", many.batch,
+      .add_option("--batch", many.execute.batch,
                   "Submissions per Slurm task (default: depends on their number)")
       ->check(whole_number())
       ->type_name("N");
   // What the graders of a class are started with.
-  command.add_option("--planned", many.planned)->group("");
-  command.add_option("--number", many.number)->group("");
-  command.add_option("--part", many.part)->group("");
+  command.add_option("--planned", options->planned)->group("");
+  command.add_option("--number", options->number)->group("");
+  command.add_option("--part", options->part)->group("");
   add_reports(command, *options);
   command.add_flag("--verbose", options->verbose, "Print every failing case");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
@@ -275,10 +294,13 @@ void add_grade(CLI::App& app, Action& chosen) {
       "Exit code: 0 all passed, 1 something failed, 2 a word or file that cannot be used,\n"
       "3 nothing ran");
   command.callback([options, &command, &chosen] {
-    options->many.slurm = options->executor == "slurm";
+    options->many.execute.slurm = options->executor == "slurm";
     options->jobs_given = command.get_option("--jobs")->count() > 0;
     for (const char* name : {"--regrade", "--roster", "--work", "--batch", "--retries"}) {
       if (command.get_option(name)->count() > 0) options->of_a_class.emplace_back(name);
+    }
+    for (const char* name : {"--batch", "--slurm-option"}) {
+      if (command.get_option(name)->count() > 0) options->of_slurm.emplace_back(name);
     }
     for (const char* name : {"--hidden-visibility", "--annotations"}) {
       if (command.get_option(name)->count() > 0) options->of_one.emplace_back(name);

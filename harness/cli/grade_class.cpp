@@ -1,442 +1,68 @@
 #include "cli/grade_class.hpp"
 
-#include "base/error.hpp"
-#include "base/files.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "class/execute.hpp"
-#include "class/gradebook.hpp"
-#include "class/roster.hpp"
-#include "class/slurm.hpp"
-#include "fixture/selection.hpp"
-#include "grade/grading_record.hpp"
-#include "grade/snapshot.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <numeric>
-#include <sstream>
 #include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-/// What tells a submission from what it was; the reason where it cannot be read.
-std::string files_digest(const std::string& path) {
-  try {
-    return digest_snapshot(submission_file(path));
-  } catch (const std::exception& error) {
-    return std::string("unreadable: ") + printable(error.what());
+std::string progress_line(const ClassState& state) {
+  constexpr std::size_t width = 20;
+  const std::size_t done = state.finished();
+  const std::size_t filled = state.todo == 0 ? width : width * done / state.todo;
+  std::string text = fmt::format("[{:-<{}}] {}/{}, {} with failures", std::string(filled, '#'),
+                                 width, done, state.todo, state.with_failures);
+  if (!state.failures.empty()) text += fmt::format(", {} not graded", state.failures.size());
+  if (done > state.at_begin && done < state.todo) {
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - state.begun;
+    const double left = since.count() / static_cast<double>(done - state.at_begin) *
+                        static_cast<double>(state.todo - done);
+    text += fmt::format(", about {} left", left < 90 ? fmt::format("{:.0f} s", left)
+                                                     : fmt::format("{:.0f} min", left / 60));
   }
+  return text;
 }
 
-/// By name. Throws UsageError where there is none at a path, or two of one name.
-std::map<std::string, PlannedSubmission> look_at(const std::vector<std::string>& paths) {
-  std::map<std::string, PlannedSubmission> all;
-  for (const std::string& path : paths) {
-    std::error_code ignored;
-    if (!fs::exists(fs::symlink_status(submission_file(path), ignored))) {
-      throw UsageError(path + ": no such file or folder");
-    }
-    PlannedSubmission submission{submission_name(path), path, files_digest(path)};
-    const auto [place, is_new] = all.try_emplace(submission.name, submission);
-    if (!is_new && place->second.path != path) {
-      throw UsageError("two submissions are called '" + submission.name +
-                       "': " + place->second.path + " and " + path);
-    }
+int conclude(const ClassResult& result, const std::string& gradebook) {
+  const ClassState& state = result.state;
+  print(fmt::format("{}: {} graded, {} unchanged, {} not graded\n",
+                    counted(state.submissions, "submission"), state.graded,
+                    state.submissions - state.todo, state.failures.size()));
+  for (const auto& [name, why] : state.failures) {
+    print("not graded: " + printable(name + ": " + why) + "\n");
   }
-  if (all.empty()) throw UsageError("no submission: name their files or folders");
-  return all;
-}
-
-/// Whether one path is the other, or lies in it.
-bool is_within(const fs::path& inner, const fs::path& outer) {
-  const fs::path from = fs::weakly_canonical(inner), to = fs::weakly_canonical(outer);
-  return std::mismatch(to.begin(), to.end(), from.begin(), from.end()).first == to.end();
-}
-
-class ClassRun {
- public:
-  ClassRun(const std::vector<std::string>& paths, GradeSettings settings,
-           const ClassOptions& options)
-      : options_(options),
-        roster_(options.roster.empty() ? std::vector<Student>{} : read_roster(options.roster)),
-        book_(options.gradebook, Gradebook::Access::create),
-        settings_(settled(std::move(settings), book_.course())),
-        grader_(settings_, 1, nullptr),
-        exam_(grader_.exam_digest()),
-        class_(look_at(paths)),
-        work_(options.work.empty() ? options.gradebook + ".work" : options.work) {}
-
-  int run() {
-    if (!is_work_folder(work_)) {
-      throw UsageError(work_.string() +
-                       ": has files that no grader of a class made; wanted a new or empty folder "
-                       "for --work, which is removed at the end");
-    }
-    keep_apart();
-    keep_course();
-    if (!options_.roster.empty()) book_.set_roster(roster_);
-    todo_ = ungraded().size();
-    take_up_or_clear();
-    if (options_.regrade) mark_again();
-    std::vector<PlannedSubmission> todo = ungraded();
-    // Those that have just been given up are left to another run.
-    std::erase_if(todo, [this](const auto& each) { return failures_.contains(each.name); });
-    todo_ = finished() + todo.size();
-    if (!todo.empty()) begin(todo);
-    remove_work_folder(work_);
-    progress_.clear();
-    return conclude();
-  }
-
- private:
-  /// What is not said is as it was.
-  static GradeSettings settled(GradeSettings settings, const std::optional<Course>& before) {
-    if (before && settings.rubric.empty()) settings.rubric = before->rubric;
-    if (before && !settings.seed) settings.seed = before->seed;
-    return settings;
-  }
-
-  /// No submission may be, or hold, what holds the hidden cases.
-  void keep_apart() const {
-    for (const auto& [name, submission] : class_) {
-      const fs::path path = submission_file(submission.path);
-      for (const fs::path& ours : {book_.file(), fs::path(book_.file().string() + "-wal"),
-                                   fs::path(book_.file().string() + "-shm"),
-                                   fs::path(book_.file().string() + ".lock"), work_}) {
-        if (!is_within(ours, path)) continue;
-        throw UsageError(submission.path + ": " + (is_within(path, ours) ? "is" : "holds") +
-                         " the gradebook's own " + ours.filename().string() +
-                         "; keep that apart from the submissions");
-      }
-    }
-  }
-
-  void keep_course() {
-    const Rubric& rubric = grader_.exam().rubric;
-    // A name stays a name; a file is found from everywhere.
-    const bool shipped = settings_.rubric == rubric.name;
-    Course course{shipped ? rubric.name : fs::absolute(rubric.path).string(),
-                  rubric.name,
-                  rubric.title,
-                  *settings_.seed,
-                  exam_,
-                  rubric.items};
-    if (const std::size_t changed = book_.set_course(course); changed > 0) {
-      say(counted(changed, "submission") + " scored anew: the rubric's points have changed");
-    }
-    for (const auto& [name, set] : book_.all_set_points()) {
-      for (const SetPoints& points : set) {
-        if (std::ranges::find(rubric.items, points.item, &RubricItem::name) != rubric.items.end()) {
-          continue;
-        }
-        say(name + ": points set by hand for '" + points.item +
-            "' count nowhere, as the rubric has no such item any more");
-      }
-    }
-  }
-
-  /// A regrading that was interrupted goes on; else it begins with all that are named. What an
-  /// earlier run has left is in the gradebook by now, and graded again.
-  void mark_again() {
-    std::vector<std::string> names;
-    for (const auto& [name, entry] : book_.entries()) {
-      if (!class_.contains(name)) continue;
-      if (entry.again) return;
-      names.push_back(name);
-    }
-    book_.put_again(names);
-    graded_ = with_failures_ = 0;
-    failures_.clear();
-  }
-
-  std::vector<PlannedSubmission> ungraded() const {
-    const std::map<std::string, Entry> entries = book_.entries();
-    std::vector<PlannedSubmission> todo;
-    for (const auto& [name, submission] : class_) {
-      const auto found = entries.find(name);
-      const bool graded = found != entries.end() && found->second.failure.empty() &&
-                          !found->second.again && found->second.files == submission.files &&
-                          found->second.exam == exam_;
-      if (!graded) todo.push_back(submission);
-    }
-    return todo;
-  }
-
-  Entry entry_of(const PlannedSubmission& submission, const std::string& limits) const {
-    return {submission.name, submission.path, submission.files, exam_, limits, "", false};
-  }
-
-  /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
-  void take_up_or_clear() {
-    if (const std::optional<Plan> plan = read_plan(work_)) {
-      for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
-      if (has_slurm_jobs(work_)) {
-        if (options_.slurm && plan->exam == exam_ && plan->settings == planned_settings()) {
-          go_on(*plan);
-        } else {
-          cancel_slurm_jobs(work_, events(*plan));
-        }
-      }
-    }
-    remove_work_folder(work_);
-  }
-
-  /// With what is still wanted of an earlier plan.
-  void go_on(const Plan& plan) {
-    std::map<std::string, std::string> wanted;
-    for (const PlannedSubmission& submission : ungraded()) {
-      wanted[submission.name] = submission.files;
-    }
-    std::vector<std::size_t> numbers;
-    for (std::size_t i = 0; i < plan.submissions.size(); ++i) {
-      const auto found = wanted.find(plan.submissions[i].name);
-      const bool same = found != wanted.end() && found->second == plan.submissions[i].files;
-      // One that was taken and is wanted again has no result here any more.
-      if (same && !has_result(work_, i)) numbers.push_back(i);
-    }
-    execute(plan, numbers);
-  }
-
-  /// Puts a result into the gradebook, if there is one that fits; the reason where none does.
-  std::string take(const Plan& plan, std::size_t number) {
-    const std::optional<PlannedResult> result = read_result(work_, number);
-    if (!result) return "left no result";
-    // Others than this command names may have been graded too.
-    const auto found = class_.find(plan.submissions[number].name);
-    const PlannedSubmission& submission =
-        found == class_.end() ? plan.submissions[number] : found->second;
-    if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
-    if (result->files != submission.files) return "was changed while it was graded";
-    Grading grading;
-    try {
-      grading = grading_of(result->grading);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    grading.submission = submission.name;
-    // The points may have changed since; what is asked has not.
-    const std::vector<RubricItem>& items = grader_.exam().rubric.items;
-    for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
-      take_points(grading.items[i], items[i]);
-    }
-    book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
-    if (found != class_.end()) ++graded_;
-    const Summary summary = summarize(grading.results(false), true);
-    with_failures_ += summary.failed > 0 ? 1 : 0;
-    say_done(submission.name + ": " +
-             fmt::format("{:.2f} of {} points", grading.earned(), grading.points()));
-    take_result(work_, number);
-    return "";
-  }
-
-  void fail(const PlannedSubmission& submission, const std::string& why) {
-    Entry entry = entry_of(submission, limits_text(settings_));
-    entry.failure = printable(why);
-    book_.put_failure(entry);
-    failures_[submission.name] = entry.failure;
-    say_done(submission.name + " is NOT graded: " + entry.failure);
-  }
-
-  nlohmann::ordered_json planned_settings() const {
-    GradeSettings settings = settings_;
-    for (const File& file : grader_.exam().files) settings.files.push_back(file.path);
-    return settings_record(settings);
-  }
-
-  void begin(const std::vector<PlannedSubmission>& todo) {
-    const Plan plan{planned_settings(), exam_, fs::current_path().string(), todo};
-    write_plan(work_, plan);
-    if (todo.size() > 1 && !settings_.no_hidden) draw_hidden_cases();
-    std::vector<std::size_t> numbers(todo.size());
-    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-    execute(plan, numbers);
-  }
-
-  void draw_hidden_cases() {
-    const fs::path part = work_ / "hidden.part";
-    fs::create_directories(part);
-    grader_.draw_into(part, options_.jobs);
-    fs::rename(part, work_ / "hidden");
-  }
-
-  /// Of a plan that lives longer.
-  Events events(const Plan& plan) {
-    Events events;
-    events.done = [&](std::size_t number) {
-      const std::string why = take(plan, number);
-      if (!why.empty()) fail(plan.submissions[number], why);
-    };
-    events.failed = [&](std::size_t number, const std::string& why) {
-      fail(plan.submissions[number], why);
-    };
-    events.waiting = [this] { show_progress(); };
-    events.say = [this](const std::string& line) { say(line); };
-    return events;
-  }
-
-  void execute(const Plan& plan, const std::vector<std::size_t>& numbers) {
-    begun_ = Clock::now();
-    at_begin_ = finished();
-    const Events events = this->events(plan);
-    show_progress();
-    if (options_.slurm) {
-      execute_on_slurm(work_, numbers,
-                       {options_.slurm_options, options_.jobs, options_.retries, options_.batch},
-                       events);
-    } else {
-      execute_locally(work_, numbers, {options_.jobs, options_.retries, work_ / "tmp"}, events);
-    }
-  }
-
-  void say(const std::string& text) {
-    progress_.clear();
-    fmt::print(stderr, "prenorm: {}\n", printable(text, 1000));
-  }
-
-  /// A terminal has the line of progress; a log a line for each.
-  void say_done(const std::string& text) {
-    if (::isatty(STDERR_FILENO) == 1) {
-      show_progress();
-    } else {
-      fmt::print(stderr, "[{}/{}] {}\n", finished(), todo_, printable(text, 300));
-    }
-  }
-
-  std::size_t finished() const { return graded_ + failures_.size(); }
-
-  void show_progress() {
-    constexpr std::size_t width = 20;
-    const std::size_t done = finished();
-    const std::size_t filled = todo_ == 0 ? width : width * done / todo_;
-    std::string text = fmt::format("[{:-<{}}] {}/{}, {} with failures", std::string(filled, '#'),
-                                   width, done, todo_, with_failures_);
-    if (!failures_.empty()) text += fmt::format(", {} not graded", failures_.size());
-    if (done > at_begin_ && done < todo_) {
-      const std::chrono::duration<double> since = Clock::now() - begun_;
-      const double left =
-          since.count() / static_cast<double>(done - at_begin_) * static_cast<double>(todo_ - done);
-      text += fmt::format(", about {} left", left < 90 ? fmt::format("{:.0f} s", left)
-                                                       : fmt::format("{:.0f} min", left / 60));
-    }
-    progress_.show(text);
-  }
-
-  int conclude() {
-    print(fmt::format("{}: {} graded, {} unchanged, {} not graded\n",
-                      counted(class_.size(), "submission"), graded_, class_.size() - todo_,
-                      failures_.size()));
-    for (const auto& [name, why] : failures_) {
-      print("not graded: " + printable(name + ": " + why) + "\n");
-    }
-    if (!failures_.empty()) print("the same command tries these again\n");
-    print("table and reports: prenorm gradebook " + shell_word(options_.gradebook) + "\n");
-    if (!failures_.empty()) return 2;
-    bool passed = false, failed = false;
-    for (const auto& [name, statuses] : book_.statuses()) {
-      if (!class_.contains(name)) continue;
-      for (const auto& [status, count] : statuses) {
-        if (status == Status::skipped) continue;
-        (status == Status::passed ? passed : failed) = true;
-      }
-    }
-    return failed ? 1 : passed ? 0 : 3;
-  }
-
-  const ClassOptions& options_;
-  std::vector<Student> roster_;
-  Gradebook book_;
-  GradeSettings settings_;
-  Grader grader_;
-  std::string exam_;
-  std::map<std::string, PlannedSubmission> class_;
-  fs::path work_;
-  Progress progress_;
-  Clock::time_point begun_;
-  std::size_t todo_ = 0, at_begin_ = 0, graded_ = 0, with_failures_ = 0;
-  std::map<std::string, std::string> failures_;  // by name: why it is not graded
-};
-
-int grade_number(const fs::path& folder, const Plan& plan, std::size_t number) {
-  if (number >= plan.submissions.size()) {
-    throw UsageError(folder.string() + ": has no submission " + std::to_string(number));
-  }
-  const std::string& path = plan.submissions[number].path;
-  GradeSettings settings = settings_of(plan.settings);
-  Grader grader(settings, 1, nullptr);
-  if (fs::exists(folder / "hidden")) grader.take_drawn(folder / "hidden");
-  PlannedResult result;
-  result.files = files_digest(path);
-  result.exam = grader.exam_digest();
-  result.grading = grading_record(grader.grade_any(path));
-  require_plan(folder, plan, number);
-  write_result(folder, number, result);
-  // Whoever started this waits for a byte.
-  constexpr int parent = 3;
-  if (::fcntl(parent, F_GETFD) >= 0 && ::write(parent, "", 1) != 1) return 1;
-  return 0;
-}
-
-/// A task of Slurm's. One that is started again leaves alone what has a result.
-int grade_part(const fs::path& folder, const Plan& plan, const ClassOptions& options) {
-  std::size_t array = 0, task = 0;
-  char dot = 0;
-  std::istringstream words(options.part);
-  words >> array >> dot >> task;
-  const auto numbers = slurm_part(folder, array, task);
-  if (!numbers) throw UsageError(folder.string() + ": has no part " + options.part);
-  std::vector<std::size_t> left;
-  for (const std::size_t number : *numbers) {
-    if (!has_result(folder, number)) left.push_back(number);
-  }
-  const TemporaryFolder temporary;
-  int code = 0;
-  Events events;
-  events.done = [&](std::size_t number) {
-    print(plan.submissions.at(number).name + ": graded\n");
-    std::fflush(stdout);
-  };
-  events.failed = [&](std::size_t number, const std::string& why) {
-    print(plan.submissions.at(number).name + ": NOT graded: " + why + "\n");
-    std::fflush(stdout);
-    require_plan(folder, plan, number);
-    write_failure(folder, number, why);
-    code = 1;
-  };
-  execute_locally(folder, left, {options.jobs, options.retries, temporary.path()}, events);
-  return code;
+  if (!state.failures.empty()) print("the same command tries these again\n");
+  print("table and reports: prenorm gradebook " + shell_word(gradebook) + "\n");
+  if (!state.failures.empty()) return 2;
+  return result.failed ? 1 : result.passed ? 0 : 3;
 }
 
 }  // namespace
 
-int grade_class(const std::vector<std::string>& submissions, GradeSettings settings,
-                const ClassOptions& options) {
-  const Selection& selection = settings.selection;
-  if (!selection.problems.empty() || !selection.cases.empty() || !selection.dtypes.empty()) {
-    throw UsageError(
-        "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "
-        "without --gradebook");
-  }
-  if (options.slurm) check_slurm_options(options.slurm_options);
-  return ClassRun(submissions, std::move(settings), options).run();
-}
-
-int grade_planned(const ClassOptions& options) {
-  const fs::path folder = fs::absolute(options.planned);
-  const std::optional<Plan> plan = read_plan(folder);
-  if (!plan) throw UsageError(folder.string() + ": no plan of a class in it");
-  if (::chdir(plan->folder.c_str()) != 0) {
-    throw UsageError(plan->folder + ": cannot be entered here");
-  }
-  return options.part.empty() ? grade_number(folder, *plan, options.number.value_or(0))
-                              : grade_part(folder, *plan, options);
+int run_class(const std::vector<std::string>& submissions, const GradeSettings& settings,
+              const ClassOptions& options) {
+  Progress progress;
+  ClassEvents events;
+  events.progress = [&](const ClassState& state) { progress.show(progress_line(state)); };
+  // A terminal has the line of progress; a log a line for each.
+  events.done = [&](const ClassState& state, const std::string& line) {
+    if (::isatty(STDERR_FILENO) == 1) {
+      events.progress(state);
+    } else {
+      fmt::print(stderr, "[{}/{}] {}\n", state.finished(), state.todo, printable(line, 300));
+    }
+  };
+  events.say = [&](const std::string& line) {
+    progress.clear();
+    fmt::print(stderr, "prenorm: {}\n", printable(line, 1000));
+  };
+  const ClassResult result = grade_class(submissions, settings, options, events);
+  progress.clear();
+  return conclude(result, options.gradebook);
 }
 
 }  // namespace prenorm::harness

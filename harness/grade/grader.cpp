@@ -89,12 +89,9 @@ Adapters adapters_of(const Exam& exam) {
 /// Fixtures and solutions lie where a submission does not look.
 SubmissionOptions submission_options(const GradeSettings& settings, const Exam& exam,
                                      SandboxKind kind) {
-  SubmissionOptions result;
+  SubmissionOptions result = settings.submission;
   result.sandbox = kind;
-  result.limits.seconds = settings.timeout;
-  result.build_seconds = settings.build_timeout;
   result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
-  result.python = settings.python;
   for (const File& file : exam.files)
     result.hidden.push_back(fs::absolute(file.path).parent_path());
   if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));
@@ -107,31 +104,32 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
 /// What a line that repeats a case begins with.
 std::string repeat(const GradeSettings& settings, const fs::path& submission) {
   const GradeSettings usual;
+  const SubmissionOptions& how = settings.submission;
+  const double timeout = how.limits.seconds;
   std::vector<std::string> words{program_name(), "grade", submission.string()};
   const auto add = [&words](const std::string& option, const std::string& value) {
     words.insert(words.end(), {option, value});
   };
   if (settings.rubric != usual_rubric) add("--rubric", settings.rubric);
   if (!settings.sandbox.empty()) add("--sandbox", settings.sandbox);
-  if (settings.python != usual.python) add("--python", settings.python.string());
-  if (settings.timeout != usual.timeout) add("--timeout", fmt::format("{}", settings.timeout));
+  if (how.python != usual.submission.python) add("--python", how.python.string());
+  if (timeout != usual.submission.limits.seconds) add("--timeout", fmt::format("{}", timeout));
   if (settings.memory != usual.memory) add("--memory", fmt::format("{}", settings.memory));
-  for (const std::string& path : settings.selection.fixtures) add("--fixtures", path);
+  for (const std::string& path : settings.exam.selection.fixtures) add("--fixtures", path);
   return shell_line(words);
 }
 
 GradeSettings& completed(GradeSettings& settings) {
   if (settings.rubric.empty()) settings.rubric = usual_rubric;
-  if (settings.python != GradeSettings{}.python) settings.python = find_program(settings.python);
+  std::filesystem::path& python = settings.submission.python;
+  if (python != SubmissionOptions{}.python) python = find_program(python);
   if (!settings.seed) settings.seed = fresh_seed();
   return settings;
 }
 
 Exam exam_of(const GradeSettings& settings, unsigned jobs, Grader::Progress progress) {
-  GradeOptions how;
+  GradeOptions how = settings.exam;
   how.seed = *settings.seed;
-  how.hidden = !settings.no_hidden;
-  how.selection = settings.selection;
   if (!settings.files.empty()) how.selection.fixtures = settings.files;
   how.jobs = jobs;
   how.progress = std::move(progress);
@@ -151,16 +149,16 @@ std::uint64_t fresh_seed() {
 }
 
 Json settings_record(const GradeSettings& settings) {
-  const Selection& selection = settings.selection;
+  const SubmissionOptions& how = settings.submission;
   return {{"rubric", settings.rubric},
           {"sandbox", settings.sandbox},
-          {"python", settings.python.string()},
+          {"python", how.python.string()},
           {"seed", *settings.seed},
-          {"no_hidden", settings.no_hidden},
-          {"fixtures", selection.fixtures},
+          {"no_hidden", !settings.exam.hidden},
+          {"fixtures", settings.exam.selection.fixtures},
           {"files", settings.files},
-          {"timeout", settings.timeout},
-          {"build_timeout", settings.build_timeout},
+          {"timeout", how.limits.seconds},
+          {"build_timeout", how.build_seconds},
           {"memory", settings.memory}};
 }
 
@@ -168,22 +166,23 @@ GradeSettings settings_of(const Json& record) {
   GradeSettings settings;
   record.at("rubric").get_to(settings.rubric);
   record.at("sandbox").get_to(settings.sandbox);
-  settings.python = record.at("python").get<std::string>();
+  settings.submission.python = record.at("python").get<std::string>();
   settings.seed = record.at("seed").get<std::uint64_t>();
-  record.at("no_hidden").get_to(settings.no_hidden);
-  record.at("fixtures").get_to(settings.selection.fixtures);
+  settings.exam.hidden = !record.at("no_hidden").get<bool>();
+  record.at("fixtures").get_to(settings.exam.selection.fixtures);
   record.at("files").get_to(settings.files);
-  record.at("timeout").get_to(settings.timeout);
-  record.at("build_timeout").get_to(settings.build_timeout);
+  record.at("timeout").get_to(settings.submission.limits.seconds);
+  record.at("build_timeout").get_to(settings.submission.build_seconds);
   record.at("memory").get_to(settings.memory);
   return settings;
 }
 
 std::string limits_text(const GradeSettings& settings) {
-  return fmt::format("{} s a call, {} s to build, {} GiB; sandbox {}; {}", settings.timeout,
-                     settings.build_timeout, settings.memory,
+  const SubmissionOptions& how = settings.submission;
+  return fmt::format("{} s a call, {} s to build, {} GiB; sandbox {}; {}", how.limits.seconds,
+                     how.build_seconds, settings.memory,
                      settings.sandbox.empty() ? "as it works" : settings.sandbox,
-                     settings.python.string());
+                     how.python.string());
 }
 
 Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)

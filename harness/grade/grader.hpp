@@ -13,14 +13,11 @@ namespace prenorm::harness {
 /// As the command line says it.
 struct GradeSettings {
   std::string rubric, sandbox;  // empty: the usual ones
-  std::filesystem::path python = SubmissionOptions{}.python;
   std::optional<std::uint64_t> seed;
-  bool no_hidden = false;
-  Selection selection;
+  double memory = 4;               // GiB
   std::vector<std::string> files;  // that the rubric needs, where another grader has found them
-  double timeout = SubmissionOptions{}.limits.seconds;
-  double build_timeout = SubmissionOptions{}.build_seconds;
-  double memory = 4;  // GiB
+  GradeOptions exam;               // but for the seed, the jobs and the progress
+  SubmissionOptions submission;    // but for the sandbox, the memory and what is hidden
 };
 
 /// The rubric that is meant where none is named.

@@ -1,20 +1,21 @@
-// A grading as text that can be read back: what a grader of a class hands to its gradebook.
+// A grading as JSON that can be read back: what the gradebook holds, and what a grading process
+// hands to it. The members' order and names are those of files that were written before.
 #pragma once
 
 #include "grade/grading.hpp"
-
-#include <nlohmann/json.hpp>
-#include <string>
+#include "report/json.hpp"
 
 namespace prenorm::harness {
 
-/// One case with all that is known of it; secret where it is hidden.
-nlohmann::ordered_json case_record(const GradedCase& graded);
-/// The same case. Throws nlohmann::json::exception or std::invalid_argument for another text.
-GradedCase case_of(const nlohmann::ordered_json& record);
+PRENORM_JSON(GradedGroup, name, hidden, share, passed, total, earned)
+PRENORM_JSON(GradedCase::Secret, result, from, shapes)
 
-nlohmann::ordered_json group_record(const GradedGroup& group);
-GradedGroup group_of(const nlohmann::ordered_json& record);
+/// A case with all that is known of it; secret where it is hidden.
+void to_json(nlohmann::ordered_json& record, const GradedCase& graded);
+void from_json(const nlohmann::ordered_json& record, GradedCase& graded);
+
+/// On one line; bytes that are not UTF-8 become U+FFFD.
+std::string to_line(const nlohmann::ordered_json& record);
 
 /// The whole, on one line.
 std::string grading_record(const Grading& grading);

@@ -1,5 +1,5 @@
 #include "grade/report_json.hpp"
-#include "report/json.hpp"
+#include "grade/grading_record.hpp"
 
 namespace prenorm::harness {
 
@@ -7,7 +7,7 @@ using Json = nlohmann::ordered_json;
 
 Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) {
   const bool told = !graded.hidden || secret;
-  Json object = to_object(secret && graded.secret ? graded.secret->result : graded.result);
+  Json object = secret && graded.secret ? graded.secret->result : graded.result;
   if (!told) object["seconds"] = nullptr;
   object["item"] = item.name;
   object["groups"] = graded.groups;
@@ -22,15 +22,7 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
 }
 
 Json item_object(const GradedItem& item) {
-  Json groups = Json::array(), diagnoses = Json::array();
-  for (const GradedGroup& group : item.groups) {
-    groups.push_back({{"name", group.name},
-                      {"hidden", group.hidden},
-                      {"share", group.share},
-                      {"passed", group.passed},
-                      {"total", group.total},
-                      {"earned", group.earned}});
-  }
+  Json diagnoses = Json::array();
   for (const Diagnosis& diagnosis : item.diagnoses) {
     diagnoses.push_back({{"problem", diagnosis.problem},
                          {"mistake", diagnosis.mistake},
@@ -41,7 +33,7 @@ Json item_object(const GradedItem& item) {
           {"problems", item.problems},
           {"points", item.points},
           {"earned", item.earned},
-          {"groups", std::move(groups)},
+          {"groups", item.groups},
           {"diagnoses", std::move(diagnoses)},
           {"undiagnosed", item.undiagnosed},
           {"by_heart", item.by_heart}};
@@ -71,7 +63,7 @@ std::string grade_json(const Grading& grading, bool secret) {
   }
   object["items"] = std::move(items);
   object["results"] = std::move(results);
-  object["summary"] = to_object(summarize(grading.results(secret), true));
+  object["summary"] = summarize(grading.results(secret), true);
   return to_text(object);
 }
 

@@ -78,31 +78,33 @@ double number_of(const Json& value) {
   return value.get<double>();
 }
 
-Json to_object(const Result& result) {
+void to_json(Json& value, Status status) { value = name(status); }
+
+void from_json(const Json& value, Status& status) { status = status_of(value.get<std::string>()); }
+
+void to_json(Json& object, const Result& result) {
   Json outputs = Json::array();
   for (const OutputReport& output : result.outputs) outputs.push_back(to_object(output));
-  Json object{{"fixture", result.fixture},
-              {"problem", text(result.problem)},
-              {"case", result.case_name ? Json(*result.case_name) : Json(nullptr)},
-              {"solution", text(result.solution)},
-              {"status", name(result.status)},
-              {"message", result.message},
-              {"dtype", text(result.dtype)},
-              {"seconds", number(result.seconds)},
-              {"repeat", text(result.repeat)},
-              {"outputs", std::move(outputs)},
-              {"batch_invariant", nullptr}};
+  object = {{"fixture", result.fixture},
+            {"problem", text(result.problem)},
+            {"case", result.case_name ? Json(*result.case_name) : Json(nullptr)},
+            {"solution", text(result.solution)},
+            {"status", result.status},
+            {"message", result.message},
+            {"dtype", text(result.dtype)},
+            {"seconds", number(result.seconds)},
+            {"repeat", text(result.repeat)},
+            {"outputs", std::move(outputs)},
+            {"batch_invariant", nullptr}};
   if (result.batch_invariant) object["batch_invariant"] = *result.batch_invariant;
-  return object;
 }
 
-Result result_of(const Json& object) {
-  Result result;
+void from_json(const Json& object, Result& result) {
   object.at("fixture").get_to(result.fixture);
   result.problem = text_of(object.at("problem"));
   if (!object.at("case").is_null()) result.case_name = object.at("case").get<std::string>();
   result.solution = text_of(object.at("solution"));
-  result.status = status_of(object.at("status").get<std::string>());
+  object.at("status").get_to(result.status);
   object.at("message").get_to(result.message);
   result.dtype = text_of(object.at("dtype"));
   result.seconds = number_of(object.at("seconds"));
@@ -111,17 +113,12 @@ Result result_of(const Json& object) {
   if (const Json& told = object.at("batch_invariant"); !told.is_null()) {
     result.batch_invariant = told.get<bool>();
   }
-  return result;
 }
 
 Json report_head(const std::string& command) {
   Json environment = Json::object();
   for (const auto& [what, value] : describe_environment()) environment[what] = value;
   return {{"version", 1}, {"command", command}, {"environment", std::move(environment)}};
-}
-
-Json to_object(const Summary& summary) {
-  return {{"passed", summary.passed}, {"failed", summary.failed}, {"skipped", summary.skipped}};
 }
 
 std::string to_text(const Json& object) {
@@ -131,9 +128,8 @@ std::string to_text(const Json& object) {
 
 std::string to_json(const Report& report) {
   Json object = report_head(report.command);
-  Json& results = object["results"] = Json::array();
-  for (const Result& result : report.results) results.push_back(to_object(result));
-  object["summary"] = to_object(summarize(report.results));
+  object["results"] = report.results;
+  object["summary"] = summarize(report.results);
   return to_text(object);
 }
 

@@ -1,0 +1,170 @@
+#include "bench/bench_run.hpp"
+
+#include "base/error.hpp"
+#include "base/terminal.hpp"
+#include "fixture/compare.hpp"
+#include "fixture/draw.hpp"
+#include "report/report.hpp"
+
+#include <chrono>
+#include <fmt/format.h>
+
+namespace prenorm::harness::bench {
+namespace {
+
+/// The whole measurement.
+class Bench {
+ public:
+  Bench(const BenchOptions& options, Workloads workloads, Field& field)
+      : options_(options),
+        workloads_(std::move(workloads)),
+        field_(field),
+        values_(options.seed),
+        checker_(options.seed),
+        truth_(find_solution("reference", {.in_process = false,
+                                           .limits = {.seconds = options.timeout, .bytes = 0}})) {
+    settings_.samples = options.samples;
+    report_.environment = describe_environment();
+    report_.threads = options_.threads;
+    report_.file = options_.file;
+    if (!truth_.load()) throw UsageError("reference: " + truth_.message());
+    const std::set<std::string> sets = field_.sets();
+    for (const auto& workload : workloads_) {
+      const bool in_set = !options_.set.empty() || sets.contains(workload->entry.set);
+      if (in_set && is_selected(*workload, options_)) selected_.push_back(workload);
+    }
+    read_peers();
+  }
+
+  BenchReport run() {
+    if (selected_.empty()) return std::move(report_);
+    measure_copies();
+    measure_products();
+    for (std::size_t i = 0; i < selected_.size(); ++i) {
+      if (selected_[i]->entry.product_ceiling) continue;  // done
+      what_ = fmt::format("[{}/{}] {}", i + 1, selected_.size(), selected_[i]->key());
+      std::ranges::move(measure_one(selected_[i]), std::back_inserter(report_.rows));
+    }
+    std::ranges::move(peers_, std::back_inserter(report_.rows));
+    // Noise may have kept a ceiling low: who seems to be beyond it has it measured again.
+    for (int again = 0; again < 2 && anybody_beyond(); ++again) {
+      measure_copies();
+      measure_products();
+    }
+    for (Row& row : report_.rows) judge_floor(row, report_.ceilings(row));
+    return std::move(report_);
+  }
+
+ private:
+  /// A file that cannot be used is told before the work.
+  void read_peers() {
+    Plan plan;
+    for (const auto& workload : selected_) {
+      plan.emplace_back(workload, field_.has_device_peers(*workload));
+    }
+    std::string processor;
+    for (const auto& [what, value] : report_.environment) {
+      if (what == "processor") processor = value;
+    }
+    for (const std::string& path : options_.peers) {
+      try {
+        std::ranges::move(read_peer(path, plan, options_.threads, processor),
+                          std::back_inserter(peers_));
+      } catch (const std::runtime_error& error) {
+        throw UsageError(error.what());
+      }
+    }
+  }
+
+  std::vector<Row> measure_one(const std::shared_ptr<const Workload>& workload) {
+    return measure(
+        workload, field_.at(*workload), values_, checker_, truth_, settings_, [this](int turn) {
+          progress_.show(turn < 0
+                             ? what_ + ", warming up"
+                             : fmt::format("{}, {} of {}", what_, turn + 1, settings_.samples));
+        });
+  }
+
+  void measure_copies() {
+    progress_.show("copying, for the ceiling");
+    report_.cpu.measure_cpu_copies(options_.threads);
+    if (const auto bandwidth = field_.device_copy()) {
+      report_.device.copy = std::max(report_.device.copy, *bandwidth);
+    }
+  }
+
+  /// Times the ceilings' workloads for the dtypes and places that are selected. Their rows stay in
+  /// the report where they are selected themselves.
+  void measure_products() {
+    for (const auto& ceiling : workloads_) {
+      if (!ceiling->entry.product_ceiling) continue;
+      const bool wanted = std::ranges::any_of(selected_, [&](const auto& workload) {
+        return workload->dtype == ceiling->dtype && workload->entry.set == ceiling->entry.set;
+      });
+      if (!wanted) continue;
+      what_ = "ceiling, " + ceiling->key();
+      std::vector<Row> rows = measure_one(ceiling);
+      for (const Row& row : rows) {
+        raise_product_ceiling(row, row.on_device ? report_.device : report_.cpu);
+      }
+      const bool is_new = std::ranges::none_of(
+          report_.rows, [&](const Row& row) { return row.workload->key() == ceiling->key(); });
+      const bool shown = std::ranges::find(selected_, ceiling) != selected_.end();
+      if (is_new && shown) std::ranges::move(rows, std::back_inserter(report_.rows));
+    }
+  }
+
+  bool anybody_beyond() const {
+    return std::ranges::any_of(report_.rows, [this](const Row& row) {
+      return is_below_floor(row, report_.ceilings(row));
+    });
+  }
+
+  const BenchOptions& options_;
+  Workloads workloads_, selected_;
+  std::vector<Row> peers_;  // measured elsewhere
+  Field& field_;
+  Values values_;
+  Checker checker_;
+  Solution truth_;
+  Settings settings_;
+  BenchReport report_;
+  Progress progress_;
+  std::string what_;
+};
+
+}  // namespace
+
+BenchReport run_bench(const BenchOptions& options, Workloads workloads, Field& field) {
+  return Bench(options, std::move(workloads), field).run();
+}
+
+CompareTimes time_comparing(PeerProcess& peer, const BenchOptions& options) {
+  constexpr std::int64_t elements = 10'000'000;
+  CompareTimes times;
+  times.elements = elements;
+  std::vector<double> ours, numpy;
+  auto random = generator(options.seed, "bench/compare");
+  Tensor actual(DType::float32, {elements}), expected(DType::float64, {elements});
+  for (int turn = -1; turn < options.samples; ++turn) {
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const double value = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
+      expected.set(i, value);
+      actual.set(i, value);
+    }
+    const Tolerance tolerance{1e-6, 1e-6};
+    const auto start = std::chrono::steady_clock::now();
+    const OutputReport report = compare("y", actual, expected, tolerance);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (report.mismatches > 0) throw std::logic_error("equal arrays were found to differ");
+    const double theirs = peer.compare_seconds(actual, expected, tolerance);
+    if (turn < 0) continue;
+    ours.push_back(seconds.count());
+    numpy.push_back(theirs);
+  }
+  times.ours = summarize_times(ours);
+  times.numpy = summarize_times(numpy);
+  return times;
+}
+
+}  // namespace prenorm::harness::bench

@@ -1,0 +1,322 @@
+#include "class/class_run.hpp"
+
+#include "base/error.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "class/grade_planned.hpp"
+#include "class/gradebook.hpp"
+#include "class/roster.hpp"
+#include "class/slurm.hpp"
+#include "grade/grading_record.hpp"
+#include "grade/snapshot.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// By name. Throws UsageError where there is none at a path, or two of one name.
+std::map<std::string, PlannedSubmission> look_at(const std::vector<std::string>& paths) {
+  std::map<std::string, PlannedSubmission> all;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!fs::exists(fs::symlink_status(submission_file(path), ignored))) {
+      throw UsageError(path + ": no such file or folder");
+    }
+    PlannedSubmission submission{submission_name(path), path, files_digest(path)};
+    const auto [place, is_new] = all.try_emplace(submission.name, submission);
+    if (!is_new && place->second.path != path) {
+      throw UsageError("two submissions are called '" + submission.name +
+                       "': " + place->second.path + " and " + path);
+    }
+  }
+  if (all.empty()) throw UsageError("no submission: name their files or folders");
+  return all;
+}
+
+/// Whether one path is the other, or lies in it.
+bool is_within(const fs::path& inner, const fs::path& outer) {
+  const fs::path from = fs::weakly_canonical(inner), to = fs::weakly_canonical(outer);
+  return std::mismatch(to.begin(), to.end(), from.begin(), from.end()).first == to.end();
+}
+
+class ClassRun {
+ public:
+  ClassRun(const std::vector<std::string>& paths, GradeSettings settings,
+           const ClassOptions& options, ClassEvents events)
+      : options_(options),
+        events_(std::move(events)),
+        roster_(options.roster.empty() ? std::vector<Student>{} : read_roster(options.roster)),
+        book_(options.gradebook, Gradebook::Access::create),
+        settings_(settled(std::move(settings), book_.course())),
+        grader_(settings_, 1, nullptr),
+        exam_(grader_.exam_digest()),
+        class_(look_at(paths)),
+        work_(options.work.empty() ? options.gradebook + ".work" : options.work) {
+    state_.submissions = class_.size();
+  }
+
+  ClassResult run() {
+    if (!is_work_folder(work_)) {
+      throw UsageError(work_.string() +
+                       ": has files that no grader of a class made; wanted a new or empty folder "
+                       "for --work, which is removed at the end");
+    }
+    keep_apart();
+    keep_course();
+    if (!options_.roster.empty()) book_.set_roster(roster_);
+    state_.todo = ungraded().size();
+    take_up_or_clear();
+    if (options_.regrade) mark_again();
+    std::vector<PlannedSubmission> todo = ungraded();
+    // Those that have just been given up are left to another run.
+    std::erase_if(todo, [this](const auto& each) { return state_.failures.contains(each.name); });
+    state_.todo = state_.finished() + todo.size();
+    if (!todo.empty()) begin(todo);
+    remove_work_folder(work_);
+    return conclude();
+  }
+
+ private:
+  /// What is not said is as it was.
+  static GradeSettings settled(GradeSettings settings, const std::optional<Course>& before) {
+    if (before && settings.rubric.empty()) settings.rubric = before->rubric;
+    if (before && !settings.seed) settings.seed = before->seed;
+    return settings;
+  }
+
+  /// No submission may be, or hold, what holds the hidden cases.
+  void keep_apart() const {
+    for (const auto& [name, submission] : class_) {
+      const fs::path path = submission_file(submission.path);
+      for (const fs::path& ours : {book_.file(), fs::path(book_.file().string() + "-wal"),
+                                   fs::path(book_.file().string() + "-shm"),
+                                   fs::path(book_.file().string() + ".lock"), work_}) {
+        if (!is_within(ours, path)) continue;
+        throw UsageError(submission.path + ": " + (is_within(path, ours) ? "is" : "holds") +
+                         " the gradebook's own " + ours.filename().string() +
+                         "; keep that apart from the submissions");
+      }
+    }
+  }
+
+  void keep_course() {
+    const Rubric& rubric = grader_.exam().rubric;
+    // A name stays a name; a file is found from everywhere.
+    const bool shipped = settings_.rubric == rubric.name;
+    Course course{shipped ? rubric.name : fs::absolute(rubric.path).string(),
+                  rubric.name,
+                  rubric.title,
+                  *settings_.seed,
+                  exam_,
+                  rubric.items};
+    if (const std::size_t changed = book_.set_course(course); changed > 0) {
+      events_.say(counted(changed, "submission") +
+                  " scored anew: the rubric's points have changed");
+    }
+    for (const auto& [name, set] : book_.all_set_points()) {
+      for (const SetPoints& points : set) {
+        if (std::ranges::find(rubric.items, points.item, &RubricItem::name) != rubric.items.end()) {
+          continue;
+        }
+        events_.say(name + ": points set by hand for '" + points.item +
+                    "' count nowhere, as the rubric has no such item any more");
+      }
+    }
+  }
+
+  /// A regrading that was interrupted goes on; else it begins with all that are named. What an
+  /// earlier run has left is in the gradebook by now, and graded again.
+  void mark_again() {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : book_.entries()) {
+      if (!class_.contains(name)) continue;
+      if (entry.again) return;
+      names.push_back(name);
+    }
+    book_.put_again(names);
+    state_.graded = state_.with_failures = 0;
+    state_.failures.clear();
+  }
+
+  std::vector<PlannedSubmission> ungraded() const {
+    const std::map<std::string, Entry> entries = book_.entries();
+    std::vector<PlannedSubmission> todo;
+    for (const auto& [name, submission] : class_) {
+      const auto found = entries.find(name);
+      const bool graded = found != entries.end() && found->second.failure.empty() &&
+                          !found->second.again && found->second.files == submission.files &&
+                          found->second.exam == exam_;
+      if (!graded) todo.push_back(submission);
+    }
+    return todo;
+  }
+
+  Entry entry_of(const PlannedSubmission& submission, const std::string& limits) const {
+    return {submission.name, submission.path, submission.files, exam_, limits, "", false};
+  }
+
+  /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
+  void take_up_or_clear() {
+    if (const std::optional<Plan> plan = read_plan(work_)) {
+      for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
+      if (has_slurm_jobs(work_)) {
+        if (options_.execute.slurm && plan->exam == exam_ && plan->settings == planned_settings()) {
+          go_on(*plan);
+        } else {
+          cancel_slurm_jobs(work_, events(*plan));
+        }
+      }
+    }
+    remove_work_folder(work_);
+  }
+
+  /// With what is still wanted of an earlier plan.
+  void go_on(const Plan& plan) {
+    std::map<std::string, std::string> wanted;
+    for (const PlannedSubmission& submission : ungraded()) {
+      wanted[submission.name] = submission.files;
+    }
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < plan.submissions.size(); ++i) {
+      const auto found = wanted.find(plan.submissions[i].name);
+      const bool same = found != wanted.end() && found->second == plan.submissions[i].files;
+      // One that was taken and is wanted again has no result here any more.
+      if (same && !has_result(work_, i)) numbers.push_back(i);
+    }
+    execute(plan, numbers);
+  }
+
+  /// Puts a result into the gradebook, if there is one that fits; the reason where none does.
+  std::string take(const Plan& plan, std::size_t number) {
+    const std::optional<PlannedResult> result = read_result(work_, number);
+    if (!result) return "left no result";
+    // Others than this command names may have been graded too.
+    const auto found = class_.find(plan.submissions[number].name);
+    const PlannedSubmission& submission =
+        found == class_.end() ? plan.submissions[number] : found->second;
+    if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
+    if (result->files != submission.files) return "was changed while it was graded";
+    Grading grading;
+    try {
+      grading = grading_of(result->grading);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    grading.submission = submission.name;
+    // The points may have changed since; what is asked has not.
+    const std::vector<RubricItem>& items = grader_.exam().rubric.items;
+    for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
+      take_points(grading.items[i], items[i]);
+    }
+    book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
+    if (found != class_.end()) ++state_.graded;
+    const Summary summary = summarize(grading.results(false), true);
+    state_.with_failures += summary.failed > 0 ? 1 : 0;
+    events_.done(state_,
+                 submission.name + ": " +
+                     fmt::format("{:.2f} of {} points", grading.earned(), grading.points()));
+    take_result(work_, number);
+    return "";
+  }
+
+  void fail(const PlannedSubmission& submission, const std::string& why) {
+    Entry entry = entry_of(submission, limits_text(settings_));
+    entry.failure = printable(why);
+    book_.put_failure(entry);
+    state_.failures[submission.name] = entry.failure;
+    events_.done(state_, submission.name + " is NOT graded: " + entry.failure);
+  }
+
+  nlohmann::ordered_json planned_settings() const {
+    GradeSettings settings = settings_;
+    for (const File& file : grader_.exam().files) settings.files.push_back(file.path);
+    return settings_record(settings);
+  }
+
+  void begin(const std::vector<PlannedSubmission>& todo) {
+    const Plan plan{planned_settings(), exam_, fs::current_path().string(), todo};
+    write_plan(work_, plan);
+    if (todo.size() > 1 && settings_.exam.hidden) draw_hidden_cases();
+    std::vector<std::size_t> numbers(todo.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    execute(plan, numbers);
+  }
+
+  void draw_hidden_cases() {
+    const fs::path part = work_ / "hidden.part";
+    fs::create_directories(part);
+    grader_.draw_into(part, options_.execute.jobs);
+    fs::rename(part, work_ / "hidden");
+  }
+
+  /// Of a plan that lives longer.
+  Events events(const Plan& plan) {
+    Events events;
+    events.done = [&](std::size_t number) {
+      const std::string why = take(plan, number);
+      if (!why.empty()) fail(plan.submissions[number], why);
+    };
+    events.failed = [&](std::size_t number, const std::string& why) {
+      fail(plan.submissions[number], why);
+    };
+    events.waiting = [this] { events_.progress(state_); };
+    events.say = events_.say;
+    return events;
+  }
+
+  void execute(const Plan& plan, const std::vector<std::size_t>& numbers) {
+    state_.begun = std::chrono::steady_clock::now();
+    state_.at_begin = state_.finished();
+    const Events events = this->events(plan);
+    events_.progress(state_);
+    if (options_.execute.slurm) {
+      execute_on_slurm(work_, numbers, options_.execute, events);
+    } else {
+      execute_locally(work_, numbers, options_.execute, work_ / "tmp", events);
+    }
+  }
+
+  ClassResult conclude() const {
+    ClassResult result{state_};
+    for (const auto& [name, statuses] : book_.statuses()) {
+      if (!class_.contains(name)) continue;
+      for (const auto& [status, count] : statuses) {
+        if (status == Status::skipped) continue;
+        (status == Status::passed ? result.passed : result.failed) = true;
+      }
+    }
+    return result;
+  }
+
+  const ClassOptions& options_;
+  const ClassEvents events_;
+  std::vector<Student> roster_;
+  Gradebook book_;
+  GradeSettings settings_;
+  Grader grader_;
+  std::string exam_;
+  std::map<std::string, PlannedSubmission> class_;
+  fs::path work_;
+  ClassState state_;
+};
+
+}  // namespace
+
+ClassResult grade_class(const std::vector<std::string>& submissions, GradeSettings settings,
+                        const ClassOptions& options, ClassEvents events) {
+  const Selection& selection = settings.exam.selection;
+  if (!selection.problems.empty() || !selection.cases.empty() || !selection.dtypes.empty()) {
+    throw UsageError(
+        "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "
+        "without --gradebook");
+  }
+  if (options.execute.slurm) check_slurm_options(options.execute.slurm_options);
+  return ClassRun(submissions, std::move(settings), options, std::move(events)).run();
+}
+
+}  // namespace prenorm::harness

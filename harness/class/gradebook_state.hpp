@@ -1,0 +1,55 @@
+// What the sources of the gradebook share.
+#pragma once
+
+#include "class/gradebook.hpp"
+#include "grade/grading_record.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <SQLiteCpp/VariadicBind.h>
+
+namespace prenorm::harness {
+
+PRENORM_JSON(RubricGroup, name, hidden, share)
+PRENORM_JSON(RubricItem, name, problems, points, groups)
+
+/// The lock that a process holds as long as it may change the gradebook. A file of its own:
+/// SQLite's locks come and go with each transaction.
+class GradebookLock {
+ public:
+  explicit GradebookLock(const std::filesystem::path& book);
+  ~GradebookLock();
+  GradebookLock(const GradebookLock&) = delete;
+  GradebookLock& operator=(const GradebookLock&) = delete;
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
+struct Gradebook::State {
+  std::filesystem::path file;
+  std::optional<GradebookLock> lock;
+  std::optional<SQLite::Database> database;
+
+  /// A statement with values for its question marks.
+  template <class... Values>
+  SQLite::Statement prepare(const char* sql, const Values&... values) {
+    SQLite::Statement statement(*database, sql);
+    if constexpr (sizeof...(values) > 0) SQLite::bind(statement, values...);
+    return statement;
+  }
+  /// Rethrows what was caught as a UsageError that names the file.
+  [[noreturn]] void refuse();
+  std::vector<GradedItem> items(const std::string& name);
+};
+
+/// Executes a statement that may be executed again. Returns how many rows it changed.
+template <class... Values>
+int execute(SQLite::Statement& statement, const Values&... values) {
+  SQLite::bind(statement, values...);
+  const int changed = statement.exec();
+  statement.reset();
+  return changed;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,156 @@
+// Writing to the gradebook.
+#include "class/gradebook_state.hpp"
+#include "report/report.hpp"
+
+#include <ctime>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using SQLite::Statement;
+
+std::string now() {
+  std::string text(20, '\0');
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  text.resize(std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", &parts));
+  return text;
+}
+
+}  // namespace
+
+std::size_t Gradebook::set_course(const Course& course) try {
+  SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  Statement put = state_->prepare("INSERT OR REPLACE INTO course VALUES (1, ?, ?, ?, ?, ?, ?)");
+  execute(put, course.rubric, course.name, course.title, std::to_string(course.seed), course.exam,
+          to_line(course.items));
+  std::size_t changed = 0;
+  Statement update = state_->prepare(
+      "UPDATE items SET points = ?, earned = ?, groups = ? WHERE submission = ? AND number = ?");
+  for (const auto& [name, entry] : entries()) {
+    if (entry.exam != course.exam) continue;
+    bool any = false;
+    std::vector<GradedItem> graded = state_->items(name);
+    for (std::size_t i = 0; i < graded.size() && i < course.items.size(); ++i) {
+      const std::string before = to_line(graded[i].groups) + fmt::format("{}", graded[i].points);
+      take_points(graded[i], course.items[i]);
+      const std::string groups = to_line(graded[i].groups);
+      if (groups + fmt::format("{}", graded[i].points) == before) continue;
+      any = true;
+      execute(update, graded[i].points, graded[i].earned, groups, name,
+              static_cast<std::int64_t>(i));
+    }
+    changed += any ? 1 : 0;
+  }
+  transaction.commit();
+  return changed;
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::put(const Entry& entry, const Grading& grading) try {
+  SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  remove(entry.name);
+  Statement put = state_->prepare(
+      "INSERT INTO submissions VALUES (?, CAST(? AS BLOB), ?, ?, ?, '', 0, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, ?, ?, ?)");
+  execute(put, entry.name, entry.path, entry.files, entry.exam, entry.limits, grading.kind,
+          std::string(harness::name(grading.status)), grading.message, grading.rubric,
+          grading.title, grading.sandbox, to_line(grading.notes), to_line(grading.imports),
+          std::to_string(grading.seed), std::string(program_version()), grading.seconds, now());
+  Statement put_item = state_->prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement put_case = state_->prepare("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement put_diagnosis = state_->prepare("INSERT INTO diagnoses VALUES (?, ?, ?, ?, ?, ?, ?)");
+  std::int64_t items = 0, cases = 0, diagnoses = 0;
+  std::map<std::pair<std::string, std::string>, std::int64_t> tallies;
+  for (const GradedItem& item : grading.items) {
+    execute(put_item, entry.name, items++, item.name, to_line(item.problems), item.points,
+            item.earned, to_line(item.groups), to_line(item.undiagnosed), to_line(item.by_heart));
+    std::map<std::string, std::size_t> pictured;
+    for (const GradedCase& graded : item.cases) {
+      Json record = graded;
+      if (!graded.errors.empty() && ++pictured[graded.result.problem] > most_pictured) {
+        record["errors"] = Json::array();
+      }
+      ++tallies[{graded.result.problem, std::string(harness::name(graded.result.status))}];
+      record["result"].erase("seconds");
+      double seconds = graded.result.seconds;
+      if (graded.secret) {
+        seconds = graded.secret->result.seconds;
+        record["secret"]["result"].erase("seconds");
+      }
+      execute(put_case, entry.name, cases++, item.name, graded.result.problem,
+              graded.result.case_name.value_or(""), graded.hidden ? 1 : 0,
+              std::string(harness::name(graded.result.status)), seconds, to_line(record));
+    }
+    for (const Diagnosis& diagnosis : item.diagnoses) {
+      execute(put_diagnosis, entry.name, diagnoses++, item.name, diagnosis.problem,
+              diagnosis.mistake, diagnosis.agrees, diagnosis.of);
+    }
+  }
+  Statement put_tally = state_->prepare("INSERT INTO tallies VALUES (?, ?, ?, ?)");
+  for (const auto& [what, count] : tallies) {
+    execute(put_tally, entry.name, what.first, what.second, count);
+  }
+  transaction.commit();
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::put_failure(const Entry& entry) try {
+  Statement put = state_->prepare(
+      "INSERT INTO submissions(name, path, files, exam, limits, failure, again) "
+      "VALUES (?, CAST(? AS BLOB), '', '', ?, ?, 0) ON CONFLICT (name) DO UPDATE SET failure = "
+      "excluded.failure, "
+      "again = 0");
+  execute(put, entry.name, entry.path, entry.limits, entry.failure);
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::put_again(const std::vector<std::string>& names) try {
+  SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  Statement put = state_->prepare("UPDATE submissions SET again = 1 WHERE name = ?");
+  for (const std::string& name : names) execute(put, name);
+  transaction.commit();
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::remove(const std::string& name) try {
+  state_->prepare("DELETE FROM submissions WHERE name = ?", name).exec();
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::set_points(const std::string& name, const SetPoints& points) try {
+  Statement put = state_->prepare("INSERT OR REPLACE INTO set_points VALUES (?, ?, ?, ?, ?)");
+  execute(put, name, points.item, points.points, points.why, now());
+} catch (...) {
+  state_->refuse();
+}
+
+bool Gradebook::unset_points(const std::string& name, const std::string& item) try {
+  return state_->prepare("DELETE FROM set_points WHERE submission = ? AND item = ?", name, item)
+             .exec() > 0;
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::set_roster(const std::vector<Student>& students) try {
+  SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  state_->database->exec("DELETE FROM students");
+  Statement put = state_->prepare("INSERT INTO students VALUES (?, ?, ?, ?, ?)");
+  std::int64_t number = 0;
+  for (const Student& student : students) {
+    execute(put, number++, student.submission, student.name, student.id, student.email);
+  }
+  transaction.commit();
+} catch (...) {
+  state_->refuse();
+}
+
+}  // namespace prenorm::harness
