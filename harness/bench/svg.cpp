@@ -1,10 +1,9 @@
 #include "bench/bench_report.hpp"
+#include "report/svg.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <pugixml.hpp>
-#include <sstream>
 
 namespace prenorm::harness::bench {
 namespace {
@@ -30,27 +29,14 @@ Axis axis_over(double least, double most, double from, double to) {
   return {first, std::max(last, first + 1), from, to};
 }
 
-pugi::xml_node line(pugi::xml_node& parent, double x1, double y1, double x2, double y2,
-                    const char* colour, double width) {
-  pugi::xml_node node = parent.append_child("line");
-  node.append_attribute("x1") = fmt::format("{:.1f}", x1).c_str();
-  node.append_attribute("y1") = fmt::format("{:.1f}", y1).c_str();
-  node.append_attribute("x2") = fmt::format("{:.1f}", x2).c_str();
-  node.append_attribute("y2") = fmt::format("{:.1f}", y2).c_str();
-  node.append_attribute("stroke") = colour;
-  node.append_attribute("stroke-width") = width;
-  return node;
-}
-
-pugi::xml_node label(pugi::xml_node& parent, double x, double y, const std::string& text,
-                     const char* anchor = "start", const char* colour = "#222222") {
-  pugi::xml_node node = parent.append_child("text");
-  node.append_attribute("x") = fmt::format("{:.1f}", x).c_str();
-  node.append_attribute("y") = fmt::format("{:.1f}", y).c_str();
-  node.append_attribute("text-anchor") = anchor;
-  node.append_attribute("fill") = colour;
-  node.text() = text.c_str();
-  return node;
+void line(Svg& svg, double x1, double y1, double x2, double y2, std::string_view colour,
+          double width) {
+  svg.add("line", {{"x1", x1},
+                   {"y1", y1},
+                   {"x2", x2},
+                   {"y2", y2},
+                   {"stroke", colour},
+                   {"stroke-width", width}});
 }
 
 /// "1", "100", "10k", "1M": a power of ten.
@@ -79,22 +65,20 @@ double free_place(double x, double y, std::vector<std::pair<double, double>>& ta
 
 class Panel {
  public:
-  Panel(pugi::xml_node parent, const BenchReport& report, bool on_device, double offset)
-      : ceilings_(on_device ? report.device : report.cpu), node_(parent.append_child("g")) {
-    node_.append_attribute("transform") = fmt::format("translate(0 {:.0f})", offset).c_str();
+  Panel(Svg& svg, const BenchReport& report, bool on_device, double offset)
+      : ceilings_(on_device ? report.device : report.cpu), svg_(svg) {
     for (const Row& row : report.rows) {
       if (row.on_device == on_device && row.has_time() && row.workload->flops > 0) {
         rows_.push_back(&row);
       }
     }
-    if (rows_.empty()) {
-      node_.parent().remove_child(node_);
-      return;
-    }
+    if (rows_.empty()) return;
+    svg_.open("g", {{"transform", fmt::format("translate(0 {:.0f})", offset)}});
     choose_axes();
     draw_grid(on_device ? "device" : fmt::format("CPU, {} threads", report.threads));
     draw_ceilings();
     draw_points();
+    svg_.close();
   }
 
   double height() const {
@@ -117,20 +101,21 @@ class Panel {
   }
 
   void draw_grid(const std::string& place) {
-    label(node_, left, 28, "Roofline: " + place).append_attribute("font-size") = 16;
+    svg_.label(left, 28, "Roofline: " + place, {ink_, {"font-size", 16}});
     for (int power = x_.first; power <= x_.last; ++power) {
       const double x = x_(std::pow(10, power));
-      line(node_, x, y_.to, x, y_.from, "#dddddd", 1);
-      label(node_, x, y_.from + 18, power_text(power), "middle");
+      line(svg_, x, y_.to, x, y_.from, "#dddddd", 1);
+      svg_.label(x, y_.from + 18, power_text(power), {middle_, ink_});
     }
     for (int power = y_.first; power <= y_.last; ++power) {
       const double y = y_(std::pow(10, power));
-      line(node_, x_.from, y, x_.to, y, "#dddddd", 1);
-      label(node_, x_.from - 8, y + 4, power_text(power), "end");
+      line(svg_, x_.from, y, x_.to, y, "#dddddd", 1);
+      svg_.label(x_.from - 8, y + 4, power_text(power), {at_end_, ink_});
     }
-    label(node_, (x_.from + x_.to) / 2, y_.from + 40, "operations a byte", "middle");
-    label(node_, 20, (y_.from + y_.to) / 2, "FLOP/s", "middle").append_attribute("transform") =
-        fmt::format("rotate(-90 20 {:.0f})", (y_.from + y_.to) / 2).c_str();
+    svg_.label((x_.from + x_.to) / 2, y_.from + 40, "operations a byte", {middle_, ink_});
+    const double y = (y_.from + y_.to) / 2;
+    svg_.label(20, y, "FLOP/s",
+               {middle_, ink_, {"transform", fmt::format("rotate(-90 20 {:.0f})", y)}});
   }
 
   void draw_ceilings() {
@@ -143,9 +128,9 @@ class Panel {
     for (const auto& [arithmetic, rate] : ceilings_.products) {
       const double begin =
           ceilings_.copy > 0 ? std::max(rate / ceilings_.copy, std::pow(10, x_.first)) : 1;
-      if (begin < end_x) line(node_, x_(begin), y_(rate), x_.to, y_(rate), "#444444", 1.5);
-      label(node_, x_.to - 4, y_(rate) - 6, arithmetic + " product " + rate_text(rate, true), "end",
-            "#444444");
+      if (begin < end_x) line(svg_, x_(begin), y_(rate), x_.to, y_(rate), "#444444", 1.5);
+      svg_.label(x_.to - 4, y_(rate) - 6, arithmetic + " product " + rate_text(rate, true),
+                 {at_end_, {"fill", "#444444"}});
     }
     if (!(ceilings_.copy > 0)) return;
     const double from = std::max(std::pow(10, x_.first), least_y / ceilings_.copy);
@@ -153,12 +138,13 @@ class Panel {
     if (from >= to) return;
     const double x1 = x_(from), y1 = y_(from * ceilings_.copy);
     const double x2 = x_(to), y2 = y_(to * ceilings_.copy);
-    line(node_, x1, y1, x2, y2, "#444444", 1.5);
+    line(svg_, x1, y1, x2, y2, "#444444", 1.5);
     const double angle = std::atan2(y2 - y1, x2 - x1) * 180 / 3.14159265358979;
     const double x = x1 + 0.55 * (x2 - x1), y = y1 + 0.55 * (y2 - y1);
-    label(node_, x, y - 7, "copy " + rate_text(ceilings_.copy, false), "middle", "#444444")
-        .append_attribute("transform") =
-        fmt::format("rotate({:.1f} {:.1f} {:.1f})", angle, x, y).c_str();
+    svg_.label(x, y - 7, "copy " + rate_text(ceilings_.copy, false),
+               {middle_,
+                {"fill", "#444444"},
+                {"transform", fmt::format("rotate({:.1f} {:.1f} {:.1f})", angle, x, y)}});
   }
 
   void draw_points() {
@@ -173,27 +159,29 @@ class Panel {
       const char* colour = row->is_peer ? theirs : ours;
       const double true_x = x_(intensity(*row)), y = y_(flops_rate(*row));
       const double x = free_place(true_x, y, taken);
-      if (x != true_x) line(node_, true_x, y, x, y, colour, 1);
-      pugi::xml_node circle = node_.append_child("circle");
-      circle.append_attribute("class") = row->is_peer ? "peer" : "solution";
-      circle.append_attribute("cx") = fmt::format("{:.1f}", x).c_str();
-      circle.append_attribute("cy") = fmt::format("{:.1f}", y).c_str();
-      circle.append_attribute("r") = radius;
-      circle.append_attribute("fill") = row->is_peer ? "#ffffff" : colour;
-      circle.append_attribute("stroke") = colour;
+      if (x != true_x) line(svg_, true_x, y, x, y, colour, 1);
       const std::string text = fmt::format("{} {}, {}: {:.0f}% of its ceiling", number, key,
                                            row->contestant, 100 * share(*row, ceilings_));
-      circle.append_child("title").text() = text.c_str();
-      label(node_, x, y + 3.5, std::to_string(number), "middle", row->is_peer ? colour : "#ffffff")
-          .append_attribute("font-size") = 10;
-      label(node_, list_left, list_y, text, "start", colour).append_attribute("font-size") = 11;
+      svg_.open("circle", {{"class", row->is_peer ? "peer" : "solution"},
+                           {"cx", x},
+                           {"cy", y},
+                           {"r", radius},
+                           {"fill", row->is_peer ? "#ffffff" : colour},
+                           {"stroke", colour}});
+      svg_.add("title", {}, text);
+      svg_.close();
+      svg_.label(x, y + 3.5, std::to_string(number),
+                 {middle_, {"fill", row->is_peer ? colour : "#ffffff"}, {"font-size", 10}});
+      svg_.label(list_left, list_y, text, {{"fill", colour}, {"font-size", 11}});
       list_y += line_height;
     }
     list_end_ = list_y;
   }
 
   const Ceilings& ceilings_;
-  pugi::xml_node node_;
+  Svg& svg_;
+  const Svg::Attribute ink_{"fill", "#222222"}, middle_{"text-anchor", "middle"},
+      at_end_{"text-anchor", "end"};
   std::vector<const Row*> rows_;
   Axis x_{}, y_{};
   double list_end_ = 0;
@@ -202,26 +190,16 @@ class Panel {
 }  // namespace
 
 std::string to_svg(const BenchReport& report) {
-  pugi::xml_document document;
-  pugi::xml_node svg = document.append_child("svg");
-  svg.append_attribute("xmlns") = "http://www.w3.org/2000/svg";
-  svg.append_attribute("font-family") = "sans-serif";
-  svg.append_attribute("font-size") = 12;
-  pugi::xml_node background = svg.append_child("rect");
-  background.append_attribute("width") = "100%";
-  background.append_attribute("height") = "100%";
-  background.append_attribute("fill") = "#ffffff";
+  Svg svg;
+  svg.add("rect", {{"width", "100%"}, {"height", "100%"}, {"fill", "#ffffff"}});
   double height = 0;
   for (const bool on_device : {false, true}) {
     height += Panel(svg, report, on_device, height).height();
   }
-  svg.append_attribute("viewBox") =
-      fmt::format("0 0 {:.0f} {:.0f}", panel_width, std::max(height, 40.0)).c_str();
-  svg.append_attribute("width") = panel_width;
-  svg.append_attribute("height") = std::max(height, 40.0);
-  std::ostringstream text;
-  document.save(text, "  ");
-  return text.str();
+  return "<?xml version=\"1.0\"?>\n" + svg.picture(panel_width, std::max(height, 40.0),
+                                                   {{"xmlns", "http://www.w3.org/2000/svg"},
+                                                    {"font-family", "sans-serif"},
+                                                    {"font-size", 12}});
 }
 
 }  // namespace prenorm::harness::bench

@@ -2,91 +2,27 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
-#include "grade/page_parts.hpp"
-#include "grade/words.hpp"
+#include "grade/report_parts.hpp"
 #include "report/page.hpp"
+#include "report/svg.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace prenorm::harness {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr std::size_t most_upright = 6;   // items whose names stand level above their columns
 constexpr std::size_t few_mistakes = 6;   // in all: they stand below the histogram
 constexpr std::size_t most_mistakes = 5;  // of a problem that are told; the others are counted
 
-constexpr std::string_view style = R"(
-:root { --bars: #5495c8; --zebra: #f3f4f6; --touched: #e3ecf5; --mark: #8a5a00; }
-@media (prefers-color-scheme: dark) {
-  :root { --bars: #4a90c8; --zebra: #1f2023; --touched: #26323f; --mark: #e5b455; }
-}
-body { max-width: 90rem; } h1 small { display: block; font-size: 1rem; }
-.facts { display: flex; flex-wrap: wrap; gap: .6rem 2.4rem; margin: 1.2rem 0; }
-.facts dt { font-size: .9rem; opacity: .75; }
-.facts dd { margin: 0; font-size: 1.9rem; line-height: 1.2; font-weight: 700; }
-.facts small { font-size: 1rem; font-weight: 400; }
-.summary { display: grid; grid-template: "points passed" auto "mistakes passed" 1fr / 1fr 1fr;
-  gap: 0 3rem; } .summary > * { min-width: 0; } .summary h2 { margin-top: 1.6rem; }
-.summary.long { grid-template: "points mistakes" auto "passed mistakes" 1fr / 1fr 1fr; }
-.points-area { grid-area: points; } .passed-area { grid-area: passed; }
-.mistakes-area { grid-area: mistakes; }
-.whole { break-inside: avoid; }
-.points rect { fill: var(--bars); } .points text { font-size: 13px; }
-.points .mean, .points .median { stroke: currentColor; stroke-width: 2; }
-.points .median { stroke-dasharray: 5 4; }
-.shares { width: 100%; } .shares tr > * { border: 0; padding-top: .15rem; padding-bottom: .15rem; }
-.shares th { font-weight: 400; width: 40%; } .shares td:last-child { padding-right: 0; width: 1%; }
-.mistakes { width: 100%; } .mistakes thead th { font-weight: 400; opacity: .7; }
-.mistakes tr > :last-child { padding-right: 0; }
-.mistakes tbody tr > * { border: 0; padding-top: .1rem; padding-bottom: .1rem; }
-.mistakes tbody th { padding-top: .6rem; font-weight: 600; }
-.mistakes td:first-child { padding-left: 1rem; }
-.students { overflow: auto; max-height: 90vh; width: fit-content; max-width: 100%;
-  box-sizing: border-box; border: 1px solid var(--line); border-radius: .4rem; }
-.students table { border-collapse: separate; border-spacing: 0; font-size: .9rem;
-  line-height: 1.35; }
-.students tr > * { padding: .3rem .6rem; background: Canvas; vertical-align: top; }
-.students tbody tr:last-child > * { border-bottom: 0; }
-.students tbody tr:nth-child(even) > * { background: var(--zebra); }
-.students tbody tr:hover > * { background: var(--touched); }
-.students thead th { position: sticky; top: 0; z-index: 1; vertical-align: bottom;
-  border-bottom: 2px solid var(--line); }
-.students th:first-child { position: sticky; left: 0; z-index: 1; text-align: left;
-  border-right: 1px solid var(--line); }
-.students thead th:first-child { z-index: 2; white-space: nowrap; }
-.students tbody th { font-weight: 600; } .students small { display: block; font-weight: 400; }
-.who, .flags, .item { width: max-content; max-width: 14rem; }
-.students .number .item { margin-left: auto; white-space: normal; max-width: 8rem; }
-.students .many .number { padding: .3rem .35rem; }
-.students .many .item { writing-mode: vertical-rl; transform: rotate(180deg); max-width: none;
-  max-height: 13rem; text-align: left; margin-bottom: .3rem; }
-.students .total { font-weight: 700; }
-.flags { list-style: none; margin: 0; padding: 0; max-width: 18rem; }
-.many .who { max-width: 12rem; } .many .flags { max-width: 10rem; }
-.hand { color: var(--mark); font-weight: 700; border-bottom: 2px dotted; cursor: help; }
-.by-hand li { margin: .2rem 0; }
-@media (max-width: 60rem) { .summary, .summary.long { display: block; } }
-@media (max-width: 40rem) {
-  body { margin: 1rem auto; } .who, .many .who { max-width: 8rem; } .facts dd { font-size: 1.5rem; }
-  .students tr > * { padding: .3rem .45rem; }
-  .shares tr { display: grid; grid-template-columns: 1fr auto; align-items: center; }
-  .shares th { grid-column: 1 / 3; width: auto; padding-bottom: 0; } .shares td { width: auto; }
-}
-@page wide { size: landscape; margin: 10mm; }
-@media print {
-  body { margin: 0; max-width: none; font-size: 10pt; } .by-students { page: wide; }
-  .students { overflow: visible; max-height: none; border: 0; } .students table { font-size: 7pt; }
-  .students thead th, .students th:first-child { position: static; }
-  .students tr > *, .students .many .number { padding: .15rem .3rem; print-color-adjust: exact;
-    -webkit-print-color-adjust: exact; }
-}
-)";
-
-/// A name of the rubric or of a file, which may break where an underscore stands.
+/// A name of the rubric or of a file as HTML; it may break where an underscore stands.
 std::string breakable(std::string_view text, std::size_t limit = 100) {
   std::string broken;
   for (const char c : escaped(text, limit)) {
@@ -115,37 +51,24 @@ const std::string& called(const OverviewRow& row) {
 
 // ---- How it went
 
-std::string fact(std::string_view what, const std::string& figure) {
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", what, figure);
-}
-
-std::string head(const Overview& overview) {
+Json figure_values(const Overview& overview) {
   const bool roster = std::ranges::any_of(overview.rows, from_roster);
   const auto total = std::ssize(overview.rows);
   const auto graded = std::ranges::count_if(overview.rows, &OverviewRow::graded);
   const auto nothing = std::ranges::count_if(overview.rows, handed_nothing_in);
-  std::string text = fmt::format(
-      "<header>\n<h1>{} <small class=\"quiet\">rubric {}, gradebook {}</small></h1>\n"
-      "<dl class=\"facts\">\n",
-      outside(overview.title.empty() ? overview.rubric : overview.title, 300),
-      outside(overview.rubric, 200), outside(overview.gradebook, 200));
-  if (roster) text += fact("students", std::to_string(total));
-  text += fact("submissions", std::to_string(total - nothing));
-  text += fact("graded", std::to_string(graded));
-  text += fact("not graded", std::to_string(total - nothing - graded));
+  Json figures = Json::array();
+  const auto add = [&](std::string_view what, const Json& figure, const std::string& of = "") {
+    figures.push_back({{"what", what}, {"figure", figure}, {"of", of}});
+  };
+  if (roster) add("students", total);
+  add("submissions", total - nothing);
+  add("graded", graded);
+  add("not graded", total - nothing - graded);
   if (graded > 0) {
-    const std::string of = " <small>of " + of_points(overview.points) + "</small>";
-    text += fact("mean", points_text(overview.mean) + of);
-    text += fact("median", points_text(overview.median) + of);
+    add("mean", points_text(overview.mean), of_points(overview.points));
+    add("median", points_text(overview.median), of_points(overview.points));
   }
-  text += "</dl>\n";
-  const auto others = std::ranges::count_if(overview.rows, std::not_fn(from_roster));
-  if (roster && others > 0) {
-    text += fmt::format("<p>{} in no roster: {} at the end of the table.</p>\n",
-                        others == 1 ? "1 submission is" : fmt::format("{} submissions are", others),
-                        others == 1 ? "it stands" : "they stand");
-  }
-  return text + "</header>\n";
+  return figures;
 }
 
 // ---- The histogram of points
@@ -190,45 +113,42 @@ struct Scales {
   std::int64_t step = 1, highest = 1;
 };
 
-std::string axes(const Overview& overview, const Scales& scales) {
-  constexpr std::string_view middle = "text-anchor=\"middle\"", end = "text-anchor=\"end\"";
-  std::string text;
+void draw_axes(Svg& svg, const Overview& overview, const Scales& scales) {
+  const Svg::Attribute middle{"text-anchor", "middle"}, axis{"class", "axis"};
   for (std::int64_t count = scales.step; count <= scales.highest; count += scales.step) {
     const double y = scales.y(count);
-    text += fmt::format("<path class=\"grid\" d=\"M{:g} {:g}h{:g}\"/>", left, y, width);
-    text += svg_label(left - 6, y + 4, std::to_string(count), end);
+    svg.add("path", {{"class", "grid"}, {"d", fmt::format("M{:g} {:g}h{:g}", left, y, width)}});
+    svg.label(left - 6, y + 4, std::to_string(count), {{"text-anchor", "end"}});
   }
-  text += fmt::format("<path class=\"axis\" d=\"M{:g} {:g}h{:g}\"/>", left, base, width);
+  svg.add("path", {axis, {"d", fmt::format("M{:g} {:g}h{:g}", left, base, width)}});
   std::size_t longest = 0;
   for (std::size_t k = 0; k <= scales.bins; ++k) {
     longest = std::max(longest, scales.edge(k).size());
   }
   for (std::size_t k = 0; k <= scales.bins; k += longest > 3 ? 2 : 1) {
     const double x = scales.x_of_bin(k);
-    text += fmt::format("<path class=\"axis\" d=\"M{:g} {:g}v4\"/>", x, base);
-    text += svg_label(x, base + 18, scales.edge(k), middle);
+    svg.add("path", {axis, {"d", fmt::format("M{:g} {:g}v4", x, base)}});
+    svg.label(x, base + 18, scales.edge(k), {middle});
   }
-  text += svg_label(left + width / 2, base + 37, "points", middle);
-  return text + svg_label(0, 0, fmt::format("{}s", noun(overview)),
-                          fmt::format("{} transform=\"translate(13 {:g}) rotate(-90)\"", middle,
-                                      top + height / 2));
+  svg.label(left + width / 2, base + 37, "points", {middle});
+  const double y = top + height / 2;
+  svg.label(0, 0, fmt::format("{}s", noun(overview)),
+            {middle, {"transform", fmt::format("translate(13 {:g}) rotate(-90)", y)}});
 }
 
 /// With the count above each, and in words where the mouse is.
-std::string bars(const Overview& overview, const Scales& scales) {
-  std::string text;
+void draw_bars(Svg& svg, const Overview& overview, const Scales& scales) {
   for (std::size_t k = 0; k < scales.bins; ++k) {
     const std::int64_t count = overview.histogram[k];
     if (count < 1) continue;
     const double x = scales.x_of_bin(k), y = scales.y(count);
-    text += fmt::format(
-        "<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\"><title>{}: {} {} {} points"
-        "</title></rect>\n",
-        x + 1.5, y, scales.bin - 3, base - y, counted_rows(count, overview), scales.edge(k),
-        k + 1 == scales.bins ? "to" : "to under", scales.edge(k + 1));
-    text += svg_label(x + scales.bin / 2, y - 4, std::to_string(count), "text-anchor=\"middle\"");
+    svg.open("rect", {{"x", x + 1.5}, {"y", y}, {"width", scales.bin - 3}, {"height", base - y}});
+    svg.add("title", {},
+            fmt::format("{}: {} {} {} points", counted_rows(count, overview), scales.edge(k),
+                        k + 1 == scales.bins ? "to" : "to under", scales.edge(k + 1)));
+    svg.close();
+    svg.label(x + scales.bin / 2, y - 4, std::to_string(count), {{"text-anchor", "middle"}});
   }
-  return text;
 }
 
 /// A mean or a median in the histogram.
@@ -261,101 +181,86 @@ std::vector<Landmark> landmarks(const Overview& overview, const Scales& scales) 
 }
 
 /// Lines from their texts down to the axis, with a gap where a bar's count stands.
-std::string landmark_lines(const Overview& overview, const Scales& scales) {
-  std::string text;
+void draw_landmarks(Svg& svg, const Overview& overview, const Scales& scales) {
   for (const Landmark& mark : landmarks(overview, scales)) {
     const double y = mark.upper ? 12 : 28;
-    text += fmt::format("<path class=\"{}\" d=\"M{:g} {:g}", mark.kind, mark.x, y - 10);
+    std::string path = fmt::format("M{:g} {:g}", mark.x, y - 10);
     for (std::size_t k = 0; k < scales.bins; ++k) {
       const std::int64_t count = overview.histogram[k];
       const double middle = scales.x_of_bin(k) + scales.bin / 2;
       const double half = 3 + 4 * static_cast<double>(std::to_string(count).size());
       if (count < 1 || std::abs(mark.x - middle) > half) continue;
-      text += fmt::format("V{:g}M{:g} {:g}", scales.y(count) - 17, mark.x, scales.y(count));
+      path += fmt::format("V{:g}M{:g} {:g}", scales.y(count) - 17, mark.x, scales.y(count));
     }
-    text += fmt::format("V{:g}\"/>", base);
-    text += svg_label(mark.x + (mark.left ? -6 : 6), y, mark.text,
-                      mark.left ? "text-anchor=\"end\"" : "");
+    svg.add("path", {{"class", mark.kind}, {"d", path + fmt::format("V{:g}", base)}});
+    svg.label(mark.x + (mark.left ? -6 : 6), y, mark.text,
+              {{"text-anchor", mark.left ? "end" : "start"}});
   }
-  return text;
 }
 
 std::string histogram(const Overview& overview) {
   const Scales scales(overview);
-  return fmt::format(
-             "<svg class=\"points\" role=\"img\" aria-label=\"Histogram: how many {}s got how many "
-             "points\" width=\"{:g}\" height=\"{:g}\" viewBox=\"0 0 {:g} {:g}\">\n",
-             noun(overview), left + width + 22, base + 44, left + width + 22, base + 44) +
-         axes(overview, scales) + bars(overview, scales) + landmark_lines(overview, scales) +
-         "</svg>\n";
-}
-
-std::string points_section(const Overview& overview) {
-  std::string text = "<section class=\"points-area whole\">\n<h2>Points</h2>\n";
-  const bool any = std::ranges::any_of(overview.histogram, [](auto count) { return count > 0; });
-  if (!any) return text + "<p>Nothing is graded yet.</p>\n</section>\n";
-  if (!(overview.points > 0)) return text + "<p>The rubric has no points.</p>\n</section>\n";
-  return text + "<figure>" + histogram(overview) +
-         "<figcaption class=\"quiet\">Full marks are in the last bar.</figcaption></figure>\n"
-         "</section>\n";
+  Svg svg;
+  draw_axes(svg, overview, scales);
+  draw_bars(svg, overview, scales);
+  draw_landmarks(svg, overview, scales);
+  return svg.picture(
+      left + width + 22, base + 44,
+      {{"class", "points"},
+       {"role", "img"},
+       {"aria-label", fmt::format("Histogram: how many {}s got how many points", noun(overview))}});
 }
 
 // ---- Problems and mistakes
 
-std::string problems_section(const Overview& overview) {
+Json problem_values(const Overview& overview) {
   const auto is_graded = [](const OverviewProblem& problem) { return problem.total > 0; };
   if (std::ranges::none_of(overview.problems, is_graded)) return {};
-  std::string text =
-      "<section class=\"passed-area\">\n<h2>Passed</h2>\n<p class=\"quiet\">Submissions with every "
-      "case of a problem "
-      "right, of all that were graded.</p>\n<table class=\"shares\">\n<tbody>\n";
+  Json problems = Json::array();
   for (const OverviewProblem& problem : overview.problems) {
     const bool any = is_graded(problem);
     const double share =
         any ? 100 * static_cast<double>(problem.passed) / static_cast<double>(problem.total) : 0;
-    text += fmt::format(
-        "<tr class=\"whole\"><th scope=\"row\">{}</th><td><div class=\"bar\" aria-hidden=\"true\">"
-        "<i style=\"width:{:.1f}%\"></i></div></td><td class=\"number\">{}</td></tr>\n",
-        breakable(problem.problem), std::clamp(share, 0.0, 100.0),
-        any ? fmt::format("{} of {}, <b>{}</b>", problem.passed, problem.total,
-                          per_cent(problem.passed, problem.total))
-            : "none graded");
+    problems.push_back({{"problem", breakable(problem.problem)},
+                        {"share", fmt::format("{:.1f}", std::clamp(share, 0.0, 100.0))},
+                        {"passed", problem.passed},
+                        {"total", problem.total},
+                        {"per_cent", any ? per_cent(problem.passed, problem.total) : ""}});
   }
-  return text + "</tbody>\n</table>\n</section>\n";
+  return listed(problems);
 }
 
-/// A group of rows for each problem, the one with the commonest mistake first.
-std::string mistakes_section(const Overview& overview) {
-  if (overview.mistakes.empty()) return {};
-  std::string text =
-      "<section class=\"mistakes-area\">\n<h2>Known mistakes</h2>\n<p class=\"quiet\">Submissions "
-      "whose wrong numbers are "
-      "those of a known mistake. Several count where they give the same numbers.</p>\n"
-      "<table class=\"mistakes\">\n<thead><tr>"
-      "<th scope=\"col\">mistake</th><th scope=\"col\" class=\"number\">submissions</th></tr>"
-      "</thead>\n";
+/// A group of rows per problem, the one with the commonest mistake first.
+Json mistake_values(const Overview& overview) {
+  Json problems = Json::array();
   std::set<std::string> told;
   for (const OverviewMistake& first : overview.mistakes) {
-    const std::string& problem = first.problem;
-    if (!told.insert(problem).second) continue;
-    std::vector<std::string> rows;
+    if (!told.insert(first.problem).second) continue;
+    Json rows = Json::array(), more;
     for (const OverviewMistake& mistake : overview.mistakes) {
-      if (mistake.problem != problem) continue;
-      rows.push_back(fmt::format("<tr><td>{}</td><td class=\"number\">{}</td></tr>\n",
-                                 outside(as_words(mistake.mistake), 200), mistake.submissions));
+      if (mistake.problem != first.problem) continue;
+      rows.push_back({{"mistake", printable(as_words(mistake.mistake), 200)},
+                      {"submissions", mistake.submissions}});
     }
     if (rows.size() > most_mistakes + 1) {
-      const std::size_t others = rows.size() - most_mistakes;
-      rows.resize(most_mistakes);
-      rows.push_back(
-          fmt::format("<tr><td class=\"quiet\" colspan=\"2\">and {} others</td></tr>\n", others));
+      more = rows.size() - most_mistakes;
+      rows.erase(rows.begin() + most_mistakes, rows.end());
     }
-    text += "<tbody class=\"whole\">\n<tr><th scope=\"rowgroup\" colspan=\"2\">" +
-            breakable(problem) + "</th></tr>\n";
-    for (const std::string& row : rows) text += row;
-    text += "</tbody>\n";
+    problems.push_back({{"problem", breakable(first.problem)}, {"rows", rows}, {"more", more}});
   }
-  return text + "</table>\n</section>\n";
+  return listed(problems);
+}
+
+Json summary_values(const Overview& overview) {
+  const bool any = std::ranges::any_of(overview.histogram, [](auto count) { return count > 0; });
+  const bool drawn = any && overview.points > 0;
+  return {{"long", overview.mistakes.size() > few_mistakes},
+          {"picture", drawn ? histogram(overview) : ""},
+          {"no_picture", drawn ? ""
+                         : any ? "The rubric has no points."
+                               : "Nothing is graded yet."},
+          {"problems", problem_values(overview)},
+          {"mistakes", mistake_values(overview)}};
 }
 
 // ---- Everybody's points
@@ -365,108 +270,88 @@ std::string hand_text(const OverviewPoints& points) {
                      points_text(points.graded));
 }
 
-std::string points_cell(const OverviewRow& row, const OverviewItem& item, std::size_t number) {
-  const OverviewPoints none;
-  const OverviewPoints& points = number < row.points.size() ? row.points[number] : none;
-  if (points.set_by_hand) {
-    return fmt::format("<td class=\"number\"><span class=\"hand\" title=\"{}: {}\">{}*</span></td>",
-                       hand_text(points), escaped(points.why, 500), points_text(points.earned));
-  }
-  if (!row.graded) return "<td class=\"number\"><span class=\"quiet\">–</span></td>";
-  return fmt::format("<td class=\"number {}\">{}</td>",
-                     points.earned >= item.points ? "good"
-                     : points.earned > 0          ? ""
-                                                  : "bad",
-                     points_text(points.earned));
+Json points_cell(const OverviewRow& row, const OverviewItem& item, std::size_t number) {
+  const OverviewPoints points = number < row.points.size() ? row.points[number] : OverviewPoints();
+  const bool counts = row.graded || points.set_by_hand;
+  const bool toned = row.graded && !points.set_by_hand;
+  return {{"points", counts ? points_text(points.earned) : ""},
+          {"tone", toned ? css_class(tone_of(points.earned, item.points)) : ""},
+          {"hand", points.set_by_hand ? hand_text(points) : ""},
+          {"why", printable(points.why)}};
 }
 
-std::string flags_cell(const OverviewRow& row) {
-  if (row.flags.empty()) return "<td></td>";
-  std::string text = "<td><ul class=\"flags\">";
-  for (const std::string& flag : row.flags) text += "<li>" + outside(flag, 200) + "</li>";
-  return text + "</ul></td>";
-}
-
-/// The name, and below it what else tells who it is.
-std::string who(const OverviewRow& row) {
-  std::string text = "<div class=\"who\">" + outside(called(row), 100);
-  std::string more;
-  const auto add = [&](const std::string& each) {
-    if (!each.empty() && each != called(row)) {
-      more += (more.empty() ? "" : " · ") + outside(each, 60);
-    }
-  };
-  add(row.id);
-  add(row.submission);
-  if (!more.empty()) text += "<small class=\"quiet\">" + more + "</small>";
-  return text + "</div>";
-}
-
-std::string student_row(const Overview& overview, const OverviewRow& row) {
-  std::string text = "<tr><th scope=\"row\">" + who(row) + "</th>";
+Json student_row(const Overview& overview, const OverviewRow& row) {
+  Json cells = Json::array(), ids = Json::array(), flags = Json::array();
   for (std::size_t i = 0; i < overview.items.size(); ++i) {
-    text += points_cell(row, overview.items[i], i);
+    cells.push_back(points_cell(row, overview.items[i], i));
   }
+  for (const std::string& id : {row.id, row.submission}) {  // what else tells who it is
+    if (id.empty() || id == called(row)) continue;
+    ids.push_back({{"before", ids.empty() ? "" : " · "}, {"id", printable(id, 60)}});
+  }
+  for (const std::string& flag : row.flags) flags.push_back(printable(flag, 200));
   const bool counts = row.graded || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
-  text += fmt::format(
-      "<td class=\"number total\" title=\"cases: {} passed, {} failed, {} skipped\">{}</td>",
-      row.passed, row.failed, row.skipped, counts ? points_text(row.total) : "–");
-  return text + flags_cell(row) + "</tr>\n";
+  return {{"called", printable(called(row), 100)},
+          {"ids", listed(ids)},
+          {"cells", cells},
+          {"passed", row.passed},
+          {"failed", row.failed},
+          {"skipped", row.skipped},
+          {"total", counts ? points_text(row.total) : "–"},
+          {"flags", listed(flags)}};
 }
 
 /// The same reasons that the table has, to be read on paper and without a mouse.
-std::string hand_list(const Overview& overview) {
-  std::string text;
+Json hand_list(const Overview& overview) {
+  Json list = Json::array();
   for (const OverviewRow& row : overview.rows) {
     for (std::size_t i = 0; i < std::min(row.points.size(), overview.items.size()); ++i) {
       if (!row.points[i].set_by_hand) continue;
-      text += fmt::format("<li><b>{}</b>, {}: {}: {}</li>\n", outside(called(row), 100),
-                          breakable(overview.items[i].name), hand_text(row.points[i]),
-                          outside(row.points[i].why, 500));
+      list.push_back({{"called", printable(called(row), 100)},
+                      {"item", breakable(overview.items[i].name)},
+                      {"hand", hand_text(row.points[i])},
+                      {"why", printable(row.points[i].why)}});
     }
   }
-  if (text.empty()) return {};
-  return "<h3><span class=\"hand\">*</span> Set by hand</h3>\n<ul class=\"by-hand\">\n" + text +
-         "</ul>\n";
+  return listed(list);
 }
 
-std::string students_section(const Overview& overview) {
-  if (overview.rows.empty()) return "<p>There is no submission in the gradebook.</p>\n";
-  const bool many = overview.items.size() > most_upright;
-  std::string text = fmt::format(
-      "<section class=\"by-students\">\n<h2 id=\"students\">{0}</h2>\n<div class=\"students\" "
-      "role=\"region\" aria-labelledby=\"students\" tabindex=\"0\">\n<table{1}>\n<thead><tr>"
-      "<th scope=\"col\">{2}</th>",
-      counted_rows(std::ssize(overview.rows), overview), many ? " class=\"many\"" : "",
-      noun(overview));
+Json student_values(const Overview& overview) {
+  Json items = Json::array(), rows = Json::array();
   for (const OverviewItem& item : overview.items) {
-    text += fmt::format(
-        "<th scope=\"col\" class=\"number\"><div class=\"item\">{}</div><small class=\"quiet\">of "
-        "{}</small></th>",
-        breakable(item.name), points_text(item.points));
+    items.push_back({{"item", breakable(item.name)}, {"points", points_text(item.points)}});
   }
-  text += fmt::format(
-      "<th scope=\"col\" class=\"number total\">total<small class=\"quiet\">of {}</small></th>"
-      "<th scope=\"col\">flags</th></tr></thead>\n<tbody>\n",
-      points_text(overview.points));
-  for (const OverviewRow& row : overview.rows) text += student_row(overview, row);
-  return text + "</tbody>\n</table>\n</div>\n" + hand_list(overview) + "</section>\n";
+  for (const OverviewRow& row : overview.rows) rows.push_back(student_row(overview, row));
+  return {{"counted", counted_rows(std::ssize(overview.rows), overview)},
+          {"many", overview.items.size() > most_upright},
+          {"noun", noun(overview)},
+          {"items", items},
+          {"points", points_text(overview.points)},
+          {"rows", rows},
+          {"by_hand", hand_list(overview)}};
 }
 
 }  // namespace
 
 std::string class_html(const Overview& overview) {
-  const std::string title = overview.title.empty() ? overview.rubric : overview.title;
-  std::string body = head(overview) + "<main>\n";
-  if (!overview.rows.empty()) {
-    const bool is_long = overview.mistakes.size() > few_mistakes;
-    body += fmt::format("<div class=\"summary{}\">\n", is_long ? " long" : "") +
-            points_section(overview) + problems_section(overview) + mistakes_section(overview) +
-            "</div>\n";
-  }
-  body += students_section(overview) + "</main>\n";
-  return html_page(printable(title, 100) + ": " + counted_rows(std::ssize(overview.rows), overview),
-                   std::string(grade_style()).append(style), body);
+  const std::string& title = overview.title.empty() ? overview.rubric : overview.title;
+  const bool any = !overview.rows.empty();
+  const auto others = std::ranges::any_of(overview.rows, from_roster)
+                          ? std::ranges::count_if(overview.rows, std::not_fn(from_roster))
+                          : 0;
+  return render_page(
+      "class", {{"page_title",
+                 printable(title, 100) + ": " + counted_rows(std::ssize(overview.rows), overview)},
+                {"title", printable(title, 300)},
+                {"rubric", printable(overview.rubric, 200)},
+                {"gradebook", printable(overview.gradebook, 200)},
+                {"figures", figure_values(overview)},
+                {"others", others == 0   ? ""
+                           : others == 1 ? "1 submission is"
+                                         : fmt::format("{} submissions are", others)},
+                {"stand", others == 1 ? "it stands" : "they stand"},
+                {"summary", any ? summary_values(overview) : Json()},
+                {"students", any ? student_values(overview) : Json()}});
 }
 
 }  // namespace prenorm::harness

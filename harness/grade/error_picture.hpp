@@ -1,4 +1,5 @@
-// Pictures of where an output is wrong, and by how much: inline SVG, on one scale of colours.
+// Pictures of where an output is wrong, and by how much: inline SVG. The colours
+// are those of templates/errors.css; templates/patterns.mustache belongs in the page before them.
 #pragma once
 
 #include "grade/grading.hpp"
@@ -6,13 +7,6 @@
 #include <string>
 
 namespace prenorm::harness {
-
-/// The colours, for light and dark pages: blue within the bound, orange to red beyond it, which
-/// colour-blind people tell apart by hue and by lightness.
-std::string picture_style();
-
-/// What the pictures refer to; once in a page, before the first of them.
-std::string picture_definitions();
 
 /// Rows and columns of the output, each cell by its largest error over the bound; a ring marks the
 /// worst element. `report` is of the same output, or nullptr.

@@ -2,20 +2,43 @@
 
 #include "base/printable.hpp"
 
+#include <fmt/format.h>
+#include <kainjow/mustache.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
 namespace prenorm::harness {
+
+/// The templates by their files' names; the build writes the source.
+extern const std::map<std::string_view, std::string_view> page_templates;
+
 namespace {
 
-constexpr std::string_view common_style = R"(
-:root { color-scheme: light dark; --good: #1a7f37; --bad: #b42318; --line: #8885; --plate: #8881; }
-@media (prefers-color-scheme: dark) { :root { --good: #4cc26a; --bad: #ff8a7a; } }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem;
-  overflow-wrap: anywhere; }
-table { border-collapse: collapse; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .9rem .3rem 0; text-align: left; }
-code { background: var(--plate); padding: .1rem .3rem; border-radius: .2rem; }
-.good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; } .quiet { opacity: .7; }
-.scroll { overflow-x: auto; }
-)";
+using Json = nlohmann::json;
+namespace mustache = kainjow::mustache;
+
+mustache::data data_of(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::object: {
+      mustache::data made;
+      for (const auto& [name, each] : value.items()) made.set(name, data_of(each));
+      return made;
+    }
+    case Json::value_t::array: {
+      mustache::data made(mustache::data::type::list);
+      for (const Json& each : value) made.push_back(data_of(each));
+      return made;
+    }
+    case Json::value_t::string: {
+      const auto& text = value.get_ref<const std::string&>();
+      return text.empty() ? mustache::data(false) : mustache::data(text);
+    }
+    case Json::value_t::null: return mustache::data(false);
+    case Json::value_t::boolean: return mustache::data(value.get<bool>());
+    default: return mustache::data(value.dump());
+  }
+}
 
 }  // namespace
 
@@ -34,18 +57,27 @@ std::string escaped(std::string_view text, std::size_t limit) {
   return safe;
 }
 
-std::string html_page(std::string_view title, std::string_view style, std::string_view body) {
-  // What is escaped cannot load or run anything; the policy says so to the browser as well.
-  std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" "
-      "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<title>";
-  page += escaped(title, 200);
-  page.append("</title>\n<style>").append(common_style).append(style).append("</style>\n");
-  page.append("</head>\n<body>\n").append(body).append("</body>\n</html>\n");
-  return page;
+std::string_view css_class(Tone tone) {
+  switch (tone) {
+    case Tone::good: return "good";
+    case Tone::bad: return "bad";
+    case Tone::quiet: return "quiet";
+    default: return "";
+  }
 }
+
+std::string render_page(std::string_view name, const Json& values) {
+  mustache::data data = data_of(values);
+  for (const auto& [file, text] : page_templates) {
+    data.set(std::string(file), mustache::partial([text = text] { return std::string(text); }));
+  }
+  mustache::mustache page(std::string(page_templates.at(fmt::format("{}.mustache", name))));
+  page.set_custom_escape([](const std::string& text) { return escaped(text); });
+  std::string text = page.render(data);
+  if (!page.is_valid()) throw std::logic_error(page.error_message());
+  return text;
+}
+
+Json listed(Json items) { return items.empty() ? Json() : Json{{"each", std::move(items)}}; }
 
 }  // namespace prenorm::harness

@@ -1,18 +1,31 @@
-// A page that needs nothing beside itself, and text from outside made fit for it.
+// Pages that need nothing beside themselves, from templates; text from outside made safe for them.
 #pragma once
 
+#include "report/table.hpp"
+
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 namespace prenorm::harness {
 
-/// Text for the page: safe on one line, and with the characters that HTML keeps for itself escaped;
-/// cut after `limit` bytes, with "..." at the end.
+/// Text for a page: safe on one line, and with the characters that HTML reserves escaped; cut after
+/// `limit` bytes, with "..." at the end.
 std::string escaped(std::string_view text, std::size_t limit = 4000);
 
-/// The whole page. `title` is text, `style` adds to what all pages have (.good, .bad, .quiet,
-/// .scroll), `body` is HTML. The page is not allowed to load or run anything.
-std::string html_page(std::string_view title, std::string_view style, std::string_view body);
+/// "good", "bad", "quiet" or "": rules for them are in page.css.
+std::string_view css_class(Tone tone);
+
+/// The page of a mustache template, "NAME.mustache". The files of all folders harness/*/templates
+/// are compiled in; each is a partial by its file's name.
+///
+/// {{x}} is escaped() as it is written; only what is already HTML belongs in {{{x}}}. Null, false,
+/// an empty text and an empty array are false in sections. A section also sees what is around it,
+/// so every object of an array has the same keys.
+std::string render_page(std::string_view name, const nlohmann::json& values);
+
+/// {"each": items}, or null where there are none: for what surrounds a list that is not empty.
+nlohmann::json listed(nlohmann::json items);
 
 }  // namespace prenorm::harness
