@@ -71,9 +71,9 @@ int bench_command(Options options) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Action& chosen) {
+void add_bench(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  Arguments& command = *app.add_subcommand(
       "bench", "Time solutions at the shapes of real models; compare with the machine's limits");
   add_repeatable(command, "--solution", options->solutions,
                  "A shipped solution or a library (default: reference, and those for a device)")
@@ -87,18 +87,18 @@ void add_bench(CLI::App& app, Action& chosen) {
   command
       .add_option("--set", options->set,
                   "Shapes for the CPU or for a device (default: where each solution runs)")
-      ->check(CLI::IsMember({"cpu", "device"}))
+      ->check(is_member({"cpu", "device"}))
       ->type_name("cpu|device");
   command.add_flag("--list", options->list, "List the shapes and time nothing");
   command
       .add_option("--samples", options->samples, "Timed calls per shape and solution (default: 11)")
-      ->check(CLI::Range(1, 100000))
+      ->check(in_range(1, 100000))
       ->type_name("N");
   command.add_flag("--quick", options->quick, "At most 3 samples");
   command
       .add_option("--threads", options->threads,
                   "Threads of each solution and peer (default: all cores)")
-      ->check(CLI::Range(1, 4096))
+      ->check(in_range(1, 4096))
       ->type_name("N");
   add_repeatable(command, "--pytorch", options->pythons,
                  "A Python with PyTorch: a peer, timed in turn with the solutions")

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "cli/arguments.hpp"
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 
@@ -14,26 +14,26 @@ using Action = std::function<int()>;
 
 /// Each adds a command to `app`. When the parser meets that command, it stores its action in
 /// `chosen`.
-void add_list(CLI::App& app, Action& chosen);
-void add_show(CLI::App& app, Action& chosen);
-void add_verify(CLI::App& app, Action& chosen);
-void add_grade(CLI::App& app, Action& chosen);
-void add_gradescope(CLI::App& app, Action& chosen);
-void add_gradebook(CLI::App& app, Action& chosen);
-void add_bench(CLI::App& app, Action& chosen);
-void add_fixtures(CLI::App& app, Action& chosen);
-void add_mistakes(CLI::App& app, Action& chosen);
-void add_diff(CLI::App& app, Action& chosen);
-void add_new(CLI::App& app, Action& chosen);
-void add_doctor(CLI::App& app, Action& chosen);
-void add_study(CLI::App& app, Action& chosen);
+void add_list(Arguments& app, Action& chosen);
+void add_show(Arguments& app, Action& chosen);
+void add_verify(Arguments& app, Action& chosen);
+void add_grade(Arguments& app, Action& chosen);
+void add_gradescope(Arguments& app, Action& chosen);
+void add_gradebook(Arguments& app, Action& chosen);
+void add_bench(Arguments& app, Action& chosen);
+void add_fixtures(Arguments& app, Action& chosen);
+void add_mistakes(Arguments& app, Action& chosen);
+void add_diff(Arguments& app, Action& chosen);
+void add_new(Arguments& app, Action& chosen);
+void add_doctor(Arguments& app, Action& chosen);
+void add_study(Arguments& app, Action& chosen);
 
 /// Adds --hidden-visibility: when Gradescope shows hidden cases.
-void add_hidden_visibility(CLI::App& command, std::string& visibility);
+void add_hidden_visibility(Arguments& command, std::string& visibility);
 
 /// The subcommands of `fixtures`.
-void add_fixtures_make(CLI::App& fixtures, Action& chosen);
-void add_fixtures_check(CLI::App& fixtures, Action& chosen);
-void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen);
+void add_fixtures_make(Arguments& fixtures, Action& chosen);
+void add_fixtures_check(Arguments& fixtures, Action& chosen);
+void add_fixtures_calibrate(Arguments& fixtures, Action& chosen);
 
 }  // namespace prenorm::harness

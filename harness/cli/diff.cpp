@@ -100,17 +100,17 @@ int diff(const Options& options) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Action& chosen) {
+void add_diff(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
+  Arguments& command =
       *app.add_subcommand("diff", "Compare two files of saved outputs: shapes, dtypes and values");
   command.add_option("A", options->first, "An outputs file, written by verify --save")->required();
   command.add_option("B", options->second, "The outputs file to compare it with")->required();
   command.add_option("--atol", options->atol, "Accept |a - b| <= ATOL + RTOL |b| (default: 0)")
-      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->check(non_negative())
       ->type_name("ATOL");
   command.add_option("--rtol", options->rtol, "See --atol")
-      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->check(non_negative())
       ->type_name("RTOL");
   command.footer(
       "Example:\n"

@@ -253,9 +253,9 @@ int doctor(bool no_color) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& chosen) {
+void add_doctor(Arguments& app, Action& chosen) {
   auto no_color = std::make_shared<bool>(false);
-  CLI::App& command = *app.add_subcommand(
+  Arguments& command = *app.add_subcommand(
       "doctor", "Show what works on this machine: compiler, BLAS, HDF5, CUDA device, sandbox");
   command.add_flag("--no-color", *no_color, "Disable colours");
   command.footer("Example:\n  prenorm doctor\n\nExit code: 0, or 1 if a required part is missing");

@@ -2,10 +2,10 @@
 
 namespace prenorm::harness {
 
-void add_fixtures(CLI::App& app, Action& chosen) {
-  CLI::App& command =
+void add_fixtures(Arguments& app, Action& chosen) {
+  Arguments& command =
       *app.add_subcommand("fixtures", "Make fresh cases, check fixture files, derive tolerances");
-  command.require_subcommand(1);
+  command.require_subcommand(1, 1);
   add_fixtures_make(command, chosen);
   add_fixtures_check(command, chosen);
   add_fixtures_calibrate(command, chosen);

@@ -131,9 +131,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
+void add_fixtures_calibrate(Arguments& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *fixtures.add_subcommand(
+  Arguments& command = *fixtures.add_subcommand(
       "calibrate", "Derive tolerances from a textbook loop's error and write them to the file");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();
@@ -143,7 +143,7 @@ void add_fixtures_calibrate(CLI::App& fixtures, Action& chosen) {
       .add_option("--redraws", options->redraws,
                   "Number of random draws, in addition to the stored values")
       ->capture_default_str()
-      ->check(CLI::Range(0, 10000).description(""))
+      ->check(in_range(0, 10000))
       ->type_name("N");
   command.add_option("--seed", options->seed, "Seed of these draws")
       ->capture_default_str()

@@ -161,9 +161,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_fixtures_check(CLI::App& fixtures, Action& chosen) {
+void add_fixtures_check(Arguments& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *fixtures.add_subcommand("check", "Report defects in fixture files");
+  Arguments& command = *fixtures.add_subcommand("check", "Report defects in fixture files");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();
   command.add_flag("--no-hints", options->no_hints, "Report defects only");

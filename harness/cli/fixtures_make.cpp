@@ -78,9 +78,9 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_fixtures_make(CLI::App& fixtures, Action& chosen) {
+void add_fixtures_make(Arguments& fixtures, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *fixtures.add_subcommand(
+  Arguments& command = *fixtures.add_subcommand(
       "make", "Make fresh cases, with expected values from the reference and new tolerances");
   command.add_option("PROBLEM|FILE", options->words, "Problems, or fixture files")->required();
   command.add_option("--seed", options->fresh.seed, "The same seed gives the same files")

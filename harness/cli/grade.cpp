@@ -167,11 +167,11 @@ int grade(Options options) {
   return grade_one(std::move(options));
 }
 
-void add_limits(CLI::App& command, Options& options) {
+void add_limits(Arguments& command, Options& options) {
   command
       .add_option("--sandbox", options.how.sandbox,
                   "bubblewrap (default if it works), process or none")
-      ->check(CLI::IsMember({"bubblewrap", "process", "none"}).description(""))
+      ->check(is_member({"bubblewrap", "process", "none"}))
       ->type_name("KIND");
   command
       .add_option("--python", options.how.submission.python, "Interpreter for Python submissions")
@@ -194,7 +194,7 @@ void add_limits(CLI::App& command, Options& options) {
       ->type_name("GIB");
 }
 
-void add_reports(CLI::App& command, Options& options) {
+void add_reports(Arguments& command, Options& options) {
   const auto add = [&command](const char* name, std::string& path, const char* what) {
     command.add_option(name, path, what)->type_name("FILE");
   };
@@ -212,18 +212,18 @@ void add_reports(CLI::App& command, Options& options) {
 
 }  // namespace
 
-void add_hidden_visibility(CLI::App& command, std::string& visibility) {
+void add_hidden_visibility(Arguments& command, std::string& visibility) {
   command
       .add_option("--hidden-visibility", visibility,
                   "When Gradescope shows hidden groups: visible (default), after_due_date or\n"
                   "after_published; they always count in the total")
-      ->check(CLI::IsMember({"visible", "after_due_date", "after_published"}).description(""))
+      ->check(is_member({"visible", "after_due_date", "after_published"}))
       ->type_name("WHEN");
 }
 
-void add_grade(CLI::App& app, Action& chosen) {
+void add_grade(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
+  Arguments& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
   command
       .add_option("SUBMISSION", options->submissions,
                   "A CMake project's folder, a library, adapters.py or its folder, or outputs")
@@ -266,7 +266,7 @@ void add_grade(CLI::App& app, Action& chosen) {
   command
       .add_option("--executor", options->executor,
                   "local (default), or slurm: grade in Slurm array jobs")
-      ->check(CLI::IsMember({"local", "slurm"}).description(""))
+      ->check(is_member({"local", "slurm"}))
       ->type_name("KIND");
   add_repeatable(command, "--slurm-option", many.execute.slurm_options,
                  "Option for sbatch, as in --slurm-option=--partition=short")
@@ -277,9 +277,9 @@ void add_grade(CLI::App& app, Action& chosen) {
       ->check(whole_number())
       ->type_name("N");
   // What the graders of a class are started with.
-  command.add_option("--planned", options->planned)->group("");
-  command.add_option("--number", options->number)->group("");
-  command.add_option("--part", options->part)->group("");
+  command.add_option("--planned", options->planned)->hidden();
+  command.add_option("--number", options->number)->hidden();
+  command.add_option("--part", options->part)->hidden();
   add_reports(command, *options);
   command.add_flag("--verbose", options->verbose, "Print every failing case");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");

@@ -301,7 +301,7 @@ int show(const Options& options) {
   return show_student(book, options);
 }
 
-void add_reports(CLI::App& command, Options& options) {
+void add_reports(Arguments& command, Options& options) {
   const auto add = [&command](const char* name, std::string& path, const char* what) {
     command.add_option(name, path, what)->type_name("FILE");
   };
@@ -326,24 +326,24 @@ void add_reports(CLI::App& command, Options& options) {
   command.add_flag("--no-color", options.no_color, "Disable colours, like NO_COLOR=1");
 }
 
-void add_changes(CLI::App& command, const std::shared_ptr<Options>& options, Action& chosen) {
-  const auto add_what = [&options](CLI::App& to) {
+void add_changes(Arguments& command, const std::shared_ptr<Options>& options, Action& chosen) {
+  const auto add_what = [&options](Arguments& to) {
     to.add_option("NAME", options->name, "The student")->required()->type_name("");
     to.add_option("PROBLEM", options->problem, "An item of the rubric, or one of its problems")
         ->required()
         ->type_name("");
   };
-  CLI::App& set_command = *command.add_subcommand("set", "Set a student's points by hand");
+  Arguments& set_command = *command.add_subcommand("set", "Set a student's points by hand");
   add_what(set_command);
   set_command.add_option("POINTS", options->points, "0 or more")->required()->type_name("");
   set_command.add_option("--why", options->why, "The reason, shown to the student")
       ->required()
       ->type_name("TEXT");
   set_command.callback([options, &chosen] { chosen = [options] { return set(*options); }; });
-  CLI::App& unset_command = *command.add_subcommand("unset", "Restore the graded points");
+  Arguments& unset_command = *command.add_subcommand("unset", "Restore the graded points");
   add_what(unset_command);
   unset_command.callback([options, &chosen] { chosen = [options] { return unset(*options); }; });
-  CLI::App& roster = *command.add_subcommand("roster", "Store the names of the course's students");
+  Arguments& roster = *command.add_subcommand("roster", "Store the names of the course's students");
   roster
       .add_option("ROSTER", options->roster,
                   "CSV with columns submission (the name of a file or folder), name, id, email")
@@ -354,9 +354,9 @@ void add_changes(CLI::App& command, const std::shared_ptr<Options>& options, Act
 
 }  // namespace
 
-void add_gradebook(CLI::App& app, Action& chosen) {
+void add_gradebook(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("gradebook", "Show or export a class's results");
+  Arguments& command = *app.add_subcommand("gradebook", "Show or export a class's results");
   command
       .add_option("FILE", options->file, "A gradebook, made by prenorm grade ... --gradebook FILE")
       ->capture_default_str()
@@ -376,7 +376,7 @@ void add_gradebook(CLI::App& app, Action& chosen) {
       "Exit code: 0, or 2 for a word or file that cannot be used");
   add_changes(command, options, chosen);
   command.callback([&command, options, &chosen] {
-    if (!command.get_subcommands().empty()) return;  // set, unset, roster
+    if (!!command.subcommand_given()) return;  // set, unset, roster
     chosen = [options] { return show(*options); };
   });
 }

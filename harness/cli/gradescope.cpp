@@ -184,9 +184,9 @@ int make_autograder(const Options& options) {
 
 }  // namespace
 
-void add_gradescope(CLI::App& app, Action& chosen) {
+void add_gradescope(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
+  Arguments& command =
       *app.add_subcommand("gradescope", "Make an autograder for Gradescope: a zip file to upload");
   command.add_option("DIR", options->folder, "A new or empty folder")->required();
   command.add_option("--rubric", options->rubric, "A shipped rubric or a .toml file")

@@ -115,9 +115,9 @@ int list(const Options& options) {
 
 }  // namespace
 
-void add_list(CLI::App& app, Action& chosen) {
+void add_list(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
+  Arguments& command =
       *app.add_subcommand("list", "List the problems with their cases, points and solutions");
   add_selection_options(command, options->selection);
   command

@@ -24,19 +24,14 @@ bool is_launchers(const std::string& word) { return word == "test"; }
 
 /// CLI11's message for an unknown command suggests no similar name; this one does. `before` is the
 /// command line so far: "prenorm", "prenorm fixtures".
-std::optional<std::string> unknown_command(const CLI::App& app, std::span<char*> words,
+std::optional<std::string> unknown_command(const Arguments& app, std::span<char*> words,
                                            const std::string& before = "prenorm") {
   if (words.empty() || words[0][0] == '-') return std::nullopt;
-  // A command with positional arguments has no subcommands.
-  const auto is_word = [](const CLI::Option* option) { return option->get_positional(); };
-  if (!app.get_options(is_word).empty()) return std::nullopt;
+  if (app.takes_words()) return std::nullopt;
   const std::string word = words[0];
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-    if (names.back() == word) {
-      return unknown_command(*command, words.subspan(1), before + " " + word);
-    }
+  const std::vector<std::string> names = app.commands();
+  if (std::ranges::find(names, word) != names.end()) {
+    return unknown_command(app.command(word), words.subspan(1), before + " " + word);
   }
   if (names.empty()) return std::nullopt;  // a command without commands of its own
   if (is_launchers(word)) return "'test' is a command of ./prenorm in the checkout";
@@ -45,11 +40,10 @@ std::optional<std::string> unknown_command(const CLI::App& app, std::span<char*>
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Check, grade and time solutions against the cases stored in fixture files");
-  app.name("prenorm");
-  app.set_version_flag("--version", "prenorm " + std::string(program_version()));
-  app.get_formatter()->column_width(30);
-  app.require_subcommand(1);
+  Arguments app("Check, grade and time solutions against the cases stored in fixture files",
+                "prenorm");
+  app.set_version("prenorm " + std::string(program_version()));
+  app.require_subcommand(1, 1);
   app.footer(
       "Examples:\n"
       "  prenorm verify                            check every solution against every fixture\n"
@@ -81,13 +75,7 @@ int run(int argc, char** argv) {
   }
   if (const auto complaint = unknown_command(app, words.subspan(1))) return complain(*complaint);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
-  } catch (const CLI::ParseError& error) {
-    return complain(std::string(error.what()) + " (see --help)");
-  }
-  try {
+    if (const auto code = app.parse(argc, argv)) return *code;  // --help, --version
     const int code = chosen();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       return complain("cannot write to standard output");

@@ -163,9 +163,9 @@ int mistakes(Options options) {
 
 }  // namespace
 
-void add_mistakes(CLI::App& app, Action& chosen) {
+void add_mistakes(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
+  Arguments& command =
       *app.add_subcommand("mistakes", "Show the known mistakes and which cases catch them");
   command.add_option("PROBLEM", options->problems, "Only these problems (globs)");
   add_selection_options(command, options->selection);

@@ -178,14 +178,14 @@ int start(const Options& options) {
 
 }  // namespace
 
-void add_new(CLI::App& app, Action& chosen) {
+void add_new(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  Arguments& command = *app.add_subcommand(
       "new", "Create a submission to start from: it builds and scores 0 points");
   command.add_option("DIR", options->folder, "A new or empty folder")->required();
   command.add_option("--language", options->language, "cpp, cuda or python")
       ->required()
-      ->check(CLI::IsMember({"cpp", "cuda", "python"}))
+      ->check(is_member({"cpp", "cuda", "python"}))
       ->type_name("NAME");
   command
       .add_option("--rubric", options->rubric,

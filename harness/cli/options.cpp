@@ -2,46 +2,27 @@
 
 namespace prenorm::harness {
 
-CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
-                            std::vector<std::string>& values, const std::string& description) {
-  return command.add_option(name, values, description)->allow_extra_args(false);
+Option* add_repeatable(Arguments& command, const std::string& name,
+                       std::vector<std::string>& values, const std::string& description) {
+  return command.add_option(name, values, description)->one_at_a_time();
 }
 
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-        return digits ? "" : "'" + text + "' must be a non-negative integer";
-      },
-      "");
-}
-
-CLI::Validator positive_seconds() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        double seconds = 0;
-        const bool number = CLI::detail::lexical_cast(text, seconds);
-        return number && seconds > 0 ? "" : "'" + text + "' must be a positive number";
-      },
-      "");
-}
-
-void add_jobs_option(CLI::App& command, unsigned& jobs) {
+void add_jobs_option(Arguments& command, unsigned& jobs) {
   command
       .add_option("--jobs", jobs,
                   "Files to process in parallel (default: the number of processors)")
-      ->check(CLI::Range(1u, 4096u).description(""))
+      ->check(in_range(1, 4096))
       ->type_name("N");
 }
 
-void add_case_options(CLI::App& command, Selection& selection) {
+void add_case_options(Arguments& command, Selection& selection) {
   add_repeatable(command, "--case", selection.cases, "Only this case (glob)")->type_name("NAME");
   add_repeatable(command, "--dtype", selection.dtypes,
                  "Only this dtype: float64, float32, float16 or bfloat16")
       ->type_name("TYPE");
 }
 
-void add_selection_options(CLI::App& command, Selection& selection) {
+void add_selection_options(Arguments& command, Selection& selection) {
   add_repeatable(command, "--fixtures", selection.fixtures,
                  "Fixture file, or folder of them (default: the shipped ones)")
       ->type_name("PATH");
@@ -51,7 +32,7 @@ void add_selection_options(CLI::App& command, Selection& selection) {
   add_case_options(command, selection);
 }
 
-void add_yardstick_options(CLI::App& command, YardstickNames& names) {
+void add_yardstick_options(Arguments& command, YardstickNames& names) {
   const auto add = [&command](const char* option, std::string& name, const char* what) {
     command.add_option(option, name, what)->capture_default_str()->type_name("SOLUTION");
   };

@@ -11,23 +11,19 @@
 namespace prenorm::harness {
 
 /// Adds --case and --dtype.
-void add_case_options(CLI::App& command, Selection& selection);
+void add_case_options(Arguments& command, Selection& selection);
 
 /// Adds --fixtures, --problem, --case and --dtype.
-void add_selection_options(CLI::App& command, Selection& selection);
+void add_selection_options(Arguments& command, Selection& selection);
 
 /// An option that may be repeated and takes one value each time.
-CLI::Option* add_repeatable(CLI::App& command, const std::string& name,
-                            std::vector<std::string>& values, const std::string& description);
+Option* add_repeatable(Arguments& command, const std::string& name,
+                       std::vector<std::string>& values, const std::string& description);
 
 /// Adds --jobs.
-void add_jobs_option(CLI::App& command, unsigned& jobs);
-
-/// Validators: a non-negative integer; a positive number of seconds.
-CLI::Validator whole_number();
-CLI::Validator positive_seconds();
+void add_jobs_option(Arguments& command, unsigned& jobs);
 
 /// Adds --textbook, --textbook-tf32 and --truth.
-void add_yardstick_options(CLI::App& command, YardstickNames& names);
+void add_yardstick_options(Arguments& command, YardstickNames& names);
 
 }  // namespace prenorm::harness

@@ -198,9 +198,9 @@ int show(const Options& options) {
 
 }  // namespace
 
-void add_show(CLI::App& app, Action& chosen) {
+void add_show(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  Arguments& command = *app.add_subcommand(
       "show", "Show a problem's signature, its cases with tolerances, and where its code is");
   command.add_option("PROBLEM", options->problem, "A problem, or a fixture file")->required();
   add_repeatable(command, "--fixtures", options->selection.fixtures,

@@ -33,11 +33,10 @@ int study(std::vector<std::string> words) {
 
 }  // namespace
 
-void add_study(CLI::App& app, Action& chosen) {
-  CLI::App& command = *app.add_subcommand(
+void add_study(Arguments& app, Action& chosen) {
+  Arguments& command = *app.add_subcommand(
       "study", "Build a site that explains each component, with its code side by side");
-  command.set_help_flag();  // the builder has its own
-  command.prefix_command();
+  command.take_all_words();  // the builder has a --help of its own
   command.callback(
       [&command, &chosen] { chosen = [words = command.remaining()] { return study(words); }; });
 }

@@ -405,9 +405,9 @@ int verify(Options options) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Action& chosen) {
+void add_verify(Arguments& app, Action& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  Arguments& command = *app.add_subcommand(
       "verify", "Run the cases of fixtures through solutions and compare the outputs");
   add_selection_options(command, options->selection);
   add_repeatable(command, "--solution", options->solutions,
