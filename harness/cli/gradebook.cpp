@@ -376,7 +376,7 @@ void add_gradebook(Arguments& app, Action& chosen) {
       "Exit code: 0, or 2 for a word or file that cannot be used");
   add_changes(command, options, chosen);
   command.callback([&command, options, &chosen] {
-    if (!!command.subcommand_given()) return;  // set, unset, roster
+    if (command.subcommand_given()) return;  // set, unset, roster
     chosen = [options] { return show(*options); };
   });
 }
