@@ -201,8 +201,8 @@ void add_reports(Arguments& command, Options& options) {
   add("--json", options.json, "Write a JSON report (-: to standard output)");
   add("--junit", options.junit, "Write a JUnit XML report");
   add("--html", options.html, "Write an HTML report");
-  add("--markdown", options.markdown, "A summary for a job (\"$GITHUB_STEP_SUMMARY\")");
-  add("--gradescope", options.gradescope, "Gradescope's results.json");
+  add("--markdown", options.markdown, "Write a Markdown summary (\"$GITHUB_STEP_SUMMARY\")");
+  add("--gradescope", options.gradescope, "Write Gradescope's results.json");
   add_hidden_visibility(command, options.hidden_visibility);
   command.add_flag("--annotations", options.annotations,
                    "Print failing problems as GitHub Actions errors (default: in GitHub Actions)");
