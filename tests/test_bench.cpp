@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_shapes_that_is_wrong_is_refused) {
   BOOST_TEST(contains(changed({{"set", "moon"}}), "wanted 'cpu' or 'device'"));
   BOOST_TEST(contains(changed({{"dtypes", {"int64"}}}), "no floating dtype"));
   BOOST_TEST(contains(changed({{"dtypes", Json::array()}}), "at least one dtype"));
-  BOOST_TEST(contains(changed({{"dims", {{"rows", -1}}}}), "rows is no whole number"));
+  BOOST_TEST(contains(changed({{"dims", {{"rows", -1}}}}), "rows is not a whole number"));
   BOOST_TEST(contains(changed({{"inputs", {{"x", "rows ~ normal(0, 1)"}}}}), "wanted '[extents]"));
   BOOST_TEST(contains(changed({{"inputs", {{"x", "[depth] ~ normal(0, 1)"}}}}), "'depth' is no"));
   BOOST_TEST(
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_shapes_that_is_wrong_is_refused) {
                "does not have"));
   BOOST_TEST(contains(changed({{"inputs", {{"x", "[1e11] ~ normal(0, 1)"}}}}), "too large"));
   BOOST_TEST(contains(changed({{"scalars", {{"eps", 1}}}}), "no scalar eps"));
-  BOOST_TEST(contains(changed({{"flops", "rows*depth"}}), "'depth' is no dimension"));
+  BOOST_TEST(contains(changed({{"flops", "rows*depth"}}), "'depth' is not a dimension"));
   BOOST_TEST(contains(changed({{"bytes", "0"}}), "must be positive"));
   BOOST_TEST(contains(complaint([] {
                         read(Json::array({twice_entry(), twice_entry()}));

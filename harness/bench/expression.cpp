@@ -85,7 +85,7 @@ class Parser {
     const std::string word(rest_.substr(0, length));
     rest_.remove_prefix(length);
     const auto found = names_.find(word);
-    if (found == names_.end()) fail("'" + word + "' is no dimension");
+    if (found == names_.end()) fail("'" + word + "' is not a dimension");
     return found->second;
   }
 

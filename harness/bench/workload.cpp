@@ -88,7 +88,7 @@ Entry parse_entry(const Json& object) {
   }
   if (entry.dtypes.empty()) fail("wanted at least one dtype");
   for (const auto& [name, value] : object_at(object, "dims").items()) {
-    if (!value.is_number_unsigned()) fail("dims: " + name + " is no whole number from 0 on");
+    if (!value.is_number_unsigned()) fail("dims: " + name + " must be a non-negative integer");
     entry.dims[name] = value.get<std::int64_t>();
   }
   for (const auto& [name, value] : object_at(object, "inputs").items()) {
@@ -117,7 +117,7 @@ Shape resolve(const Entry::Input& input, const std::map<std::string, double>& di
   for (const std::string& extent : input.extents) {
     const double value = evaluate(extent, dims);
     if (!(value >= 0 && value <= most_bytes) || value != std::floor(value)) {
-      fail("the extent '" + extent + "' is no whole number");
+      fail("the extent '" + extent + "' is not a whole number");
     }
     shape.push_back(static_cast<std::int64_t>(value));
   }

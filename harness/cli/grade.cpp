@@ -285,13 +285,13 @@ void add_grade(Arguments& app, Action& chosen) {
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
       "A group of cases earns its share of an item's points where all of them pass. Hidden cases\n"
-      "have other values and sizes than those that are shipped; only how they end is told.\n\n"
+      "have other values and sizes than those that are shipped; reports show only their status.\n\n"
       "Examples:\n"
       "  prenorm grade ./alice                                    by the course's points\n"
       "  prenorm grade ./alice/build/libalice.so --rubric all     every problem and element type\n"
       "  prenorm grade ./alice --html report.html --instructor secret.json\n"
       "  prenorm grade ./alice --problem 'ffn_*' --no-hidden      some of it, quickly\n\n"
-      "Exit code: 0 all passed, 1 something failed, 2 a word or file that cannot be used,\n"
+      "Exit code: 0 all passed, 1 something failed, 2 an invalid option or file,\n"
       "3 nothing ran");
   command.callback([options, &command, &chosen] {
     options->many.execute.slurm = options->executor == "slurm";

@@ -370,10 +370,10 @@ void add_gradebook(Arguments& app, Action& chosen) {
       "  prenorm gradebook grades.sqlite                       the table, and how problems went\n"
       "  prenorm gradebook grades.sqlite --csv grades.csv      for a spreadsheet\n"
       "  prenorm gradebook grades.sqlite --student alice --html alice.html\n"
-      "  prenorm gradebook grades.sqlite --feedback pages      a page a student\n"
+      "  prenorm gradebook grades.sqlite --feedback pages      one page per student\n"
       "  prenorm gradebook grades.sqlite set alice PROBLEM 2 --why 'appeal'\n"
       "  prenorm gradebook grades.sqlite roster students.csv\n\n"
-      "Exit code: 0, or 2 for a word or file that cannot be used");
+      "Exit code: 0, or 2 for an invalid option or file");
   add_changes(command, options, chosen);
   command.callback([&command, options, &chosen] {
     if (command.subcommand_given()) return;  // set, unset, roster
