@@ -1,5 +1,7 @@
 // Reports: the table's layout, JSON's fields, JUnit and HTML that nothing in a message can break.
+#include "report/page.hpp"
 #include "report/report.hpp"
+#include "report/svg.hpp"
 #include "report/table.hpp"
 #include "base/text.hpp"
 
@@ -380,6 +382,24 @@ BOOST_AUTO_TEST_CASE(numbers_in_words) {
   BOOST_TEST(duration(3.1e-7) == "310 ns");
   BOOST_TEST(counted(1, "case") == "1 case");
   BOOST_TEST(counted(0, "case") == "0 cases");
+}
+
+BOOST_AUTO_TEST_CASE(pictures_escape_texts_and_attributes) {
+  Svg svg;
+  svg.open("g", {{"class", "\"><b>"}, {"x", .5}});
+  svg.label(1, 2.5, "<\x1b>", {{"fill", "red"}});
+  svg.add("rect", {{"x", 0}});
+  svg.close();
+  BOOST_TEST(svg.picture(10, 20, {{"class", "c"}}) ==
+             "<svg class=\"c\" width=\"10\" height=\"20\" viewBox=\"0 0 10 20\">\n"
+             "<g class=\"&quot;&gt;&lt;b&gt;\" x=\"0.5\"><text x=\"1\" y=\"2.5\" fill=\"red\">"
+             "&lt;\\x1b&gt;</text><rect x=\"0\"/></g>\n</svg>\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_list_without_items_has_nothing_around_it) {
+  BOOST_TEST(listed(nlohmann::json::array()).is_null());
+  BOOST_TEST(listed({1, 2}).dump() == R"({"each":[1,2]})");
+  BOOST_CHECK_THROW(render_page("no_such_page", {}), std::out_of_range);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
