@@ -1,7 +1,7 @@
 // What the tests of pages share: what stands in them, and where they are left to be looked at.
 //
 // Where PRENORM_PAGE_DIR names a folder, pages and documents are left there, for
-// test_grade_pages.py to open in a browser and to hold against the schema.
+// test_grade_pages.py to open in a browser and to compare with the schema.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
