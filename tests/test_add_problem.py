@@ -149,6 +149,8 @@ def test_five_touches_add_a_problem(program, home, tmp_path):
     (own / "lib").mkdir(parents=True)
     (own / "share" / "prenorm").mkdir(parents=True)
     (own / "lib" / "prenorm").symlink_to(libraries)
+    mistakes = "lib/prenorm/libprenorm_mistakes.so"  # of the other problems: the new one has none
+    (own / mistakes).symlink_to(home / mistakes)
     (own / "libexec").symlink_to(home / "libexec")
     (own / "share" / "prenorm" / "fixtures").symlink_to(tree / "fixtures")
     environment = {**os.environ, "PRENORM_HOME": str(own)}
