@@ -213,7 +213,7 @@ def test_a_record_of_some_cases_keeps_the_others(prenorm, recorded):
 def test_nothing_is_recorded_without_a_device(prenorm, tmp_path):
     assert "nothing recorded" in prenorm.verify("--record", "out", device=False)
     assert not list((tmp_path / "out").iterdir())
-    assert "leave out --seed" in prenorm.verify("--record", "out", "--seed", "1", code=2)
+    assert "cannot be used with --seed" in prenorm.verify("--record", "out", "--seed", "1", code=2)
     assert "recorded in out/fake-device-1/device.json" in prenorm.verify("--record", "out")
 
 
