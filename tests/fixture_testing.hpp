@@ -171,9 +171,9 @@ inline LoadedCase new_case(const std::string& name, DType dtype, Shape shape) {
 
 inline void write_some(const fs::path& path) {
   std::vector<LoadedCase> cases = {new_case("small_bfloat16", DType::bfloat16, {3}),
-                                new_case("large_float16", DType::float16, {70, 3, 33}),
-                                new_case("float32", DType::float32, {2, 3}),
-                                new_case("float64", DType::float64, {2, 0, 3})};
+                                   new_case("large_float16", DType::float16, {70, 3, 33}),
+                                   new_case("float32", DType::float32, {2, 3}),
+                                   new_case("float64", DType::float64, {2, 0, 3})};
   cases[2].inputs[1].reset();
   cases[2].info.inputs[1].reset();
   cases.push_back(new_case("refused", DType::float32, {3}));
