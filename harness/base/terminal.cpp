@@ -1,6 +1,7 @@
 #include "base/terminal.hpp"
 
 #include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -49,7 +50,7 @@ void Progress::show(const std::string& line) {
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(80);
   // 78 columns fit every terminal: a wrapped line could not be erased.
-  std::fprintf(stderr, "\r\x1b[K%.78s", printable(line).c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", shortened(printable(line), 78).c_str());
   std::fflush(stderr);
   visible_ = true;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 namespace prenorm::harness {
 namespace {
@@ -152,25 +153,8 @@ std::string joined(std::span<const std::string> items, std::string_view between)
   return text;
 }
 
-bool matches(std::string_view pattern, std::string_view name) {
-  // Greedy with backtracking to the last star: linear except for pathological patterns.
-  std::size_t p = 0, n = 0, star = std::string_view::npos, mark = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      mark = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++mark;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+bool matches(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
 }
 
 }  // namespace prenorm::harness

@@ -44,7 +44,8 @@ std::string counted(std::size_t count, std::string_view noun);
 /// The items, separated by ", ".
 std::string joined(std::span<const std::string> items, std::string_view between = ", ");
 
-/// Whether the name matches the pattern, in which * is any text and ? any single character.
-bool matches(std::string_view pattern, std::string_view name);
+/// Whether the name matches the pattern, as a shell does: * is any text, ? any single character,
+/// [abc] one of these.
+bool matches(const std::string& pattern, const std::string& name);
 
 }  // namespace prenorm::harness
