@@ -1,3 +1,4 @@
+# labels: fixtures slow
 """README, "Add a problem": the five touches that it lists are enough, and a missing one is named."""
 
 import os
