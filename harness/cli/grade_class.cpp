@@ -48,7 +48,7 @@ int run_class(const std::vector<std::string>& submissions, const GradeSettings& 
   Progress progress;
   ClassEvents events;
   events.progress = [&](const ClassState& state) { progress.show(progress_line(state)); };
-  // A terminal has the line of progress; a log a line for each.
+  // A terminal shows the progress line; a log gets one line for each.
   events.done = [&](const ClassState& state, const std::string& line) {
     if (::isatty(STDERR_FILENO) == 1) {
       events.progress(state);
