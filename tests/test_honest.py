@@ -29,6 +29,11 @@ PARTLY = {
 }
 
 
+# One of each language is enough for the quick tier; python_partial misses problems besides.
+QUICK = {"c_plain", "python_partial", "python_numpy"}
+QUICK_TO_BUILD = {"c_plain", "cpp_partial"}
+
+
 def check(name, report):
     everything = items(report)
     solved = list(everything) if SOLVED[name] is None else SOLVED[name]
@@ -45,7 +50,7 @@ def check(name, report):
     assert not any(item["diagnoses"] or item["undiagnosed"] for item in everything.values())
 
 
-@in_sandboxes(SOLVED)
+@in_sandboxes(SOLVED, slow=SOLVED.keys() - QUICK)
 def test_library_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
     code, report, printed = grade(built("honest") / f"{name}.so", "--rubric", "all", "--sandbox",
@@ -54,7 +59,8 @@ def test_library_keeps_its_points(name, sandbox, tmp_path):
     assert code == (0 if SOLVED[name] is None else 1), printed
 
 
-@pytest.mark.parametrize("name", SOLVED)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK_TO_BUILD)) for name in SOLVED])
 def test_folder_is_built_and_keeps_its_points(name, tmp_path):
     """From source; a few problems, for the libraries above are the same."""
     few = (SOLVED[name] or ["rope", "softmax"])[:2]
@@ -88,7 +94,7 @@ def without_torch(folder):
     return folder / "bin" / "python"
 
 
-@in_sandboxes(PYTHON)
+@in_sandboxes(PYTHON, slow=PYTHON.keys() - QUICK)
 def test_python_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
     python = sys.executable
