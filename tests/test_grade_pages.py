@@ -1,4 +1,5 @@
 # labels: unit
+# slow labels: unit
 # needs: grade_pages
 """Reports from outside: pages in a browser, JUnit's XML against its schema.
 
@@ -35,8 +36,11 @@ def pages():
     return made
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("page", PAGES + CLASSES)
+# The quick tier looks at every page once, and at one of either kind in every way.
+@pytest.mark.parametrize("page, look", [
+    pytest.param(page, look, marks=[pytest.mark.slow] * (
+        look != "light" and page not in ("hostile", "class_hostile")))
+    for page in PAGES + CLASSES for look in LOOKS])
 def test_a_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, page, look):
     chromium.look(**LOOKS[look])
     address = (pages / f"{page}.html").resolve().as_uri()
