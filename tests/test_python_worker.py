@@ -1,3 +1,4 @@
+# slow labels: unit
 """The worker for Python submissions, spoken to by its protocol: no program, no sandbox."""
 
 import json
@@ -30,7 +31,8 @@ TAKES_X = takes()
 ONE, ONE_OUT = Array("float32", [1.0]), [("float32", [1])]
 
 
-@pytest.fixture(params=MODES)
+# To start a worker with PyTorch takes seconds: the quick tier does so in one test.
+@pytest.fixture(params=[pytest.param("torch", marks=pytest.mark.slow), "numpy"])
 def mode(request):
     pytest.importorskip("torch" if request.param == "torch" else "numpy")
     return request.param
@@ -67,6 +69,7 @@ def answers(worker, x=Array("float32", [1.0, 2.0]), outputs=(("float32", [2]),))
 # Tensors, in and out.
 
 
+@pytest.mark.parametrize("mode", MODES, indirect=True)
 def test_every_type_and_shape_goes_through(tmp_path, mode):
     with start(tmp_path, "def run(x): return x", mode=mode) as worker:
         shapes = [[[-3, 0, 1.5], [2, 7, 9]], np.ones(()), np.ones((0,)), np.ones((2, 0, 3))]
