@@ -1,6 +1,8 @@
 # labels: fixtures
+# slow labels: fixtures
 """The shipped fixture files: made again they come out the same, and they cover what they should."""
 
+import functools
 import json
 import shutil
 import subprocess
@@ -27,6 +29,10 @@ PROBLEMS = list(oracle.PROBLEMS)
 # What calibrate adds, and what another PyTorch may change.
 NOT_COMPARED = {"atol", "rtol", "atol_tf32", "rtol_tf32", "reason", "oracle"}
 all_problems = pytest.mark.parametrize("problem", PROBLEMS)
+# Whose files the quick tier makes again: small ones, with draws of each kind and with errors.
+QUICK = {"relu", "rmsnorm", "rope"}
+made_again = pytest.mark.parametrize("problem", [
+    pytest.param(problem, marks=[pytest.mark.slow] * (problem not in QUICK)) for problem in PROBLEMS])
 
 
 class StoredCase:
@@ -58,7 +64,13 @@ class StoredCase:
         return self.contract.sizes({name: value.shape for name, value in self.inputs.items()})
 
 
-def stored(problem, folder=FIXTURES):
+@functools.cache
+def stored(problem):
+    """The cases of a shipped file, which is read once."""
+    return cases_of(FIXTURES, problem)
+
+
+def cases_of(folder, problem):
     with h5py.File(folder / f"{problem}.h5") as file:
         return [StoredCase(problem, group) for group in file["cases"].values()]
 
@@ -70,10 +82,14 @@ def run(*words):
 
 
 @pytest.fixture(scope="session")
-def again(tmp_path_factory):
-    """A folder with all files made anew, without tolerances."""
+def again(tmp_path_factory, request):
+    """A folder with files made anew, without tolerances: those that the chosen tests ask for."""
     folder = tmp_path_factory.mktemp("again")
-    made = run("--out", folder, "--no-tolerances")
+    wanted = {item.callspec.params["problem"] for item in request.session.items
+              if "again" in item.fixturenames and hasattr(item, "callspec")}
+    # The slow tier makes all at once, by no word about which.
+    words = [word for problem in sorted(wanted | {"rope"}) for word in ("--problem", problem)]
+    made = run("--out", folder, "--no-tolerances", *(words if wanted <= QUICK else ()))
     assert made.returncode == 0, made.stderr
     # No progress where nobody watches. (PyTorch complains where there is no /proc.)
     said = [line for line in made.stderr.splitlines() if "/proc/cpuinfo" not in line]
@@ -106,7 +122,7 @@ def compare(old, new):
     np.testing.assert_allclose(b, a, rtol=0, atol=1e-12 * rms, err_msg=old.name)
 
 
-@all_problems
+@made_again
 def test_made_again_the_file_is_the_same(problem, again):
     with h5py.File(FIXTURES / f"{problem}.h5") as old, h5py.File(again / f"{problem}.h5") as new:
         compare(old, new)
@@ -118,12 +134,12 @@ def test_the_same_cases_give_the_same_bytes(again, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["rope.h5"]
 
 
-@all_problems
+@made_again
 def test_tolerances_come_out_the_same(problem, again, program, tmp_path):
     committed = [case for case in stored(problem) if case.error is None]
     copy = shutil.copy(again / f"{problem}.h5", tmp_path)
     subprocess.run([program, "fixtures", "calibrate", copy], check=True, capture_output=True)
-    found = {case.name: case for case in stored(problem, tmp_path) if not case.error}
+    found = {case.name: case for case in cases_of(tmp_path, problem) if not case.error}
     for case in committed:
         for old, new in zip(case.tolerance, found[case.name].tolerance):
             assert old / 2 <= new <= old * 2, case.name
