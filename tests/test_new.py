@@ -1,3 +1,4 @@
+# slow labels: unit
 """prenorm new: what it writes builds, and solves nothing yet."""
 
 import ast
@@ -55,7 +56,9 @@ def verdicts(program, library, *options):
     return done.returncode, json.loads(done.stdout)["results"]
 
 
-@pytest.mark.parametrize("from_where", ["installation", "build tree"])
+# Every function is compiled, which takes its time; below an installation builds smaller ones.
+@pytest.mark.parametrize("from_where", [
+    pytest.param("installation", marks=pytest.mark.slow), "build tree"])
 def test_a_start_in_cpp_builds_and_solves_nothing(new, program, home, prefix, from_where):
     folder, told = new("cpp")
     library = build(folder, prefix if from_where == "installation" else home,
@@ -69,7 +72,7 @@ def test_a_start_in_cpp_builds_and_solves_nothing(new, program, home, prefix, fr
     assert "verify --solution" in told and "grade" in told and str(home) in told
 
 
-@pytest.mark.parametrize("language", ["cpp", "python"])
+@pytest.mark.parametrize("language", [pytest.param("cpp", marks=pytest.mark.slow), "python"])
 def test_a_start_grades_at_0_points(new, program, language):
     rubric = ROOT / "fixtures/rubrics/cs336-2025.toml"
     folder, _ = new(language, "--rubric", rubric)
