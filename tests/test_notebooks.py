@@ -1,4 +1,5 @@
 # labels: unit notebooks
+# slow labels: unit notebooks
 """The notebooks' modules, from the C interface to the colours of the sources, and the notebooks."""
 
 import functools
@@ -28,12 +29,16 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 pytestmark = pytest.mark.usefixtures("home")  # a built program
 each_problem = pytest.mark.parametrize("problem", PROBLEMS)
+# The quick tier calls one problem of each kind of argument; each call reads all fixtures.
+CALLED = {"embedding", "linear", "rmsnorm", "rope", "softmax", "multihead_self_attention_with_rope"}
+each_call = pytest.mark.parametrize("problem", [
+    pytest.param(problem, marks=[pytest.mark.slow] * (problem not in CALLED)) for problem in PROBLEMS])
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
 # ---- calls
 
-@each_problem
+@each_call
 def test_every_case_is_called_as_the_harness_calls_it(problem):
     function = getattr(prenorm.load("reference"), problem)
     told = prenorm.verify(problem, "reference").set_index("case")
@@ -53,7 +58,7 @@ def test_every_case_is_called_as_the_harness_calls_it(problem):
             np.testing.assert_array_equal(array, before[name])
 
 
-@each_problem
+@each_call
 def test_a_mistake_is_as_wrong_as_verify_says(problem):
     mistake = prenorm.names_of_mistakes(problem)[0]
     function = getattr(prenorm.load(mistake), problem)
@@ -423,7 +428,7 @@ def test_a_notebook_shows_every_problem_of_its_component(component):
         assert word in text, word
 
 
-@pytest.mark.parametrize("name", ["00_start_here", "rmsnorm"])
+@pytest.mark.parametrize("name", [pytest.param("00_start_here", marks=pytest.mark.slow), "rmsnorm"])
 def test_a_notebook_runs_from_top_to_bottom(name, tmp_path):
     """Two of them; test_study.py runs all."""
     pytest.importorskip("nbconvert", reason="there is no nbconvert (Debian: jupyter-nbconvert)")
