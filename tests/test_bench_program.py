@@ -45,8 +45,14 @@ def shapes(tmp_path):
 
 @pytest.fixture
 def bench(run):
-    def call(*words, code=0):
-        return run("bench", "--fixtures", ROOT / "fixtures", "--samples", "2", *words, code=code)
+    """bench(words..., code=0, problems=...): with the fixtures of these problems, None: of all. To
+    read all of them takes longer than to time a small shape."""
+    def call(*words, code=0, problems=("relu", "rmsnorm")):
+        chosen = [ROOT / "fixtures"]
+        if problems is not None:
+            chosen = [ROOT / "fixtures" / f"{problem}.h5" for problem in problems]
+        fixtures = [word for path in chosen for word in ("--fixtures", path)]
+        return run("bench", *fixtures, "--samples", "2", *words, code=code)
     return call
 
 
@@ -176,12 +182,12 @@ def test_what_cannot_be_used_is_told_in_a_line(bench, shapes, tmp_path):
 
 
 def test_list_times_nothing(bench):
-    done = bench("--list", "--problem", "rope")
+    done = bench("--list", "--problem", "rope", problems=None)
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["shape", "problem", "dtype", "set", "inputs", "model"]
     assert len(lines) == 2 + 5 and "token_positions[256]" in done.stdout
     shipped = json.loads(SHIPPED.read_text())["shapes"]
-    every = bench("--list").stdout.splitlines()
+    every = bench("--list", problems=None).stdout.splitlines()
     assert len(every) == 2 + sum(len(each["dtypes"]) for each in shipped)
 
 
@@ -194,7 +200,8 @@ def test_pytorch_computes_what_the_reference_does(bench, shapes, tmp_path):
     # Also the check of the peer: its outputs are held against the reference as anybody's are.
     out = tmp_path / "out.json"
     file = shapes(*small_entries(), *multihead_entries())
-    done = bench("--shapes", file, "--pytorch", sys.executable, "--compare", "--json", out)
+    done = bench("--shapes", file, "--pytorch", sys.executable, "--compare", "--json", out,
+                 problems=None)
     report = json.loads(out.read_text())
     peers = [row for row in report["rows"] if row["peer"]]
     assert len(peers) * 2 == len(report["rows"])
@@ -287,16 +294,17 @@ def test_a_peers_own_run_is_read_and_must_fit(bench, shapes, tmp_path):
     peer, out = tmp_path / "peer.json", tmp_path / "out.json"
     file = shapes(*small_entries())
     run_peer("--shapes", file, "--threads", 1, "--samples", 2, "--out", peer)
-    bench("--shapes", file, "--threads", 1, "--peer", peer, "--json", out)
+    bench("--shapes", file, "--threads", 1, "--peer", peer, "--json", out, problems=None)
     rows = rows_of(out)
     assert all(row["status"] == "OK" for row in rows)
     assert all(len(row["ratios"]) == 1 for row in rows if not row["peer"])
 
-    done = bench("--shapes", file, "--threads", 2, "--peer", peer, code=2)
+    done = bench("--shapes", file, "--threads", 2, "--peer", peer, code=2, problems=None)
     assert "was measured with 1 threads, this run has 2" in done.stderr
     others = small_entries()
     others[0]["dims"]["rows"] += 1
-    done = bench("--shapes", shapes(*others), "--threads", 1, "--peer", peer, code=2)
+    done = bench("--shapes", shapes(*others), "--threads", 1, "--peer", peer, code=2,
+                 problems=None)
     assert f"{others[0]['name']} was measured with other inputs" in done.stderr
 
 
