@@ -32,7 +32,7 @@ LOOKS = {
 @pytest.fixture(scope="module")
 def pages():
     made = folder("PRENORM_PAGE_DIR")
-    assert made.is_dir(), "test_harness --run_test=grade_report,class_page makes it"
+    assert made.is_dir(), "test_grading --run_test=grade_report,class_page makes it"
     return made
 
 

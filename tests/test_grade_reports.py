@@ -37,7 +37,7 @@ def mistake(home):
 @pytest.fixture(scope="module")
 def pages():
     made = folder("PRENORM_PAGE_DIR")
-    assert made.is_dir(), "test_harness --run_test=grade_report makes it"
+    assert made.is_dir(), "test_grading --run_test=grade_report makes it"
     return made
 
 

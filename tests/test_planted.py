@@ -1,4 +1,5 @@
 # labels: unit emulated asan tsan
+# slow labels: unit emulated asan
 """Bugs planted in kernels (planted.cpp) and in a solution (planted_solution.cpp).
 
 What can be found depends on the build: out-of-bounds accesses by AddressSanitizer, races by
@@ -69,6 +70,8 @@ def test_access_out_of_bounds(name):
     assert f"prenorm: in kernel {name}, block (1, 0, 0), thread (63, 0, 0)\n" in done.stderr
 
 
+# Of the whole program under the sanitizer, which takes minutes to build.
+@pytest.mark.slow
 @pytest.mark.parametrize("variant, what, thread", only_in("asan", [
     ("reads_beyond", "use-after-poison.*READ of size 4", None),
     ("reads_before", "use-after-poison.*READ of size 4", "block (0, 0, 0), thread (0, 0, 0)"),

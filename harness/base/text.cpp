@@ -157,4 +157,9 @@ bool matches(const std::string& pattern, const std::string& name) {
   return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
 }
 
+bool selects(const std::vector<std::string>& patterns, const std::string& name) {
+  return patterns.empty() ||
+         std::ranges::any_of(patterns, [&](const auto& pattern) { return matches(pattern, name); });
+}
+
 }  // namespace prenorm::harness

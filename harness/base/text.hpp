@@ -47,5 +47,7 @@ std::string joined(std::span<const std::string> items, std::string_view between 
 /// Whether the name matches the pattern, as a shell does: * is any text, ? any single character,
 /// [abc] one of these.
 bool matches(const std::string& pattern, const std::string& name);
+/// Whether it matches one of the patterns. Without patterns, every name is selected.
+bool selects(const std::vector<std::string>& patterns, const std::string& name);
 
 }  // namespace prenorm::harness

@@ -1,16 +1,14 @@
 #include "bench/bench_report.hpp"
 
 #include "base/printable.hpp"
+#include "base/files.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 namespace prenorm::harness::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_object(const Ceilings& ceilings) {
   Json products = Json::object();
@@ -133,7 +131,7 @@ std::string to_json(const BenchReport& report) {
                          {"harness", to_object(report.compare->ours)},
                          {"numpy.testing.assert_allclose", to_object(report.compare->numpy)}};
   }
-  return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return to_text(object);
 }
 
 std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned threads,
@@ -143,9 +141,9 @@ std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned t
   };
   std::vector<Row> rows;
   try {
-    std::ifstream file(path);
-    require(file.is_open(), "cannot be read");
-    const Json object = Json::parse(file);
+    const std::optional<std::string> text = read_whole(path);
+    require(text.has_value(), "cannot be read");
+    const Json object = parse_json(*text);
     require(object.at("command") == "bench" && object.at("version") == 1,
             "is no result of a bench of version 1");
     const auto theirs = object.at("threads").get<unsigned>();

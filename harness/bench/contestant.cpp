@@ -1,11 +1,11 @@
 #include "bench/contestant.hpp"
 
 #include "base/printable.hpp"
+#include "report/json.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,6 @@
 namespace prenorm::harness::bench {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr double patience = 600;              // seconds: a compiling peer takes its time
@@ -118,7 +117,7 @@ Json PeerProcess::receive() {
   if (length > longest) throw std::runtime_error("the peer's answer is too long");
   std::string text(length, '\0');
   process_->receive(text.data(), text.size(), deadline);
-  return Json::parse(text);
+  return parse_json(text);
 }
 
 Json PeerProcess::ask(const Json& request) {

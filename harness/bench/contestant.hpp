@@ -5,6 +5,7 @@
 #include "base/process.hpp"
 #include "bench/workload.hpp"
 #include "solution/solution.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <map>
@@ -105,9 +106,9 @@ class PeerProcess {
   double compare_seconds(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance);
 
  private:
-  nlohmann::ordered_json ask(const nlohmann::ordered_json& request);
-  nlohmann::ordered_json receive();
-  nlohmann::ordered_json stored(const Tensor& tensor, const std::string& name);
+  Json ask(const Json& request);
+  Json receive();
+  Json stored(const Tensor& tensor, const std::string& name);
 
   std::map<std::string, MemoryFile> files_;
   std::unique_ptr<Process> process_;

@@ -2,32 +2,31 @@
 
 #include "bench/expression.hpp"
 #include "bench/values.hpp"
+#include "base/files.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace prenorm::harness::bench {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// The largest tensor that is believed: a slip in the file must not take all memory.
 constexpr double most_bytes = 0x1p37;
 
-[[noreturn]] void fail(const std::string& why) { throw BadShapes(why); }
+[[noreturn]] void bad_shape(const std::string& why) { throw BadShapes(why); }
 
 std::string text_at(const Json& object, const char* key) {
   const auto at = object.find(key);
-  if (at == object.end() || !at->is_string()) fail(std::string("wanted a text '") + key + "'");
+  if (at == object.end() || !at->is_string()) bad_shape(std::string("wanted a text '") + key + "'");
   return at->get<std::string>();
 }
 
 const Json& object_at(const Json& object, const char* key) {
   const auto at = object.find(key);
-  if (at == object.end() || !at->is_object()) fail(std::string("wanted an object '") + key + "'");
+  if (at == object.end() || !at->is_object())
+    bad_shape(std::string("wanted an object '") + key + "'");
   return *at;
 }
 
@@ -42,7 +41,7 @@ Entry::Input parse_input(const std::string& name, const std::string& text) {
   const std::size_t tilde = text.find('~');
   const std::string shape = trimmed(text.substr(0, tilde));
   if (tilde == std::string::npos || !shape.starts_with('[') || !shape.ends_with(']')) {
-    fail("input " + name + " is '" + text + "', wanted '[extents] ~ draw'");
+    bad_shape("input " + name + " is '" + text + "', wanted '[extents] ~ draw'");
   }
   Entry::Input input;
   input.draw = trimmed(text.substr(tilde + 1));
@@ -59,7 +58,7 @@ Scalar parse_scalar(const std::string& name, const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number_float()) return value.get<double>();
-  fail("scalar " + name + " is neither a number nor true or false");
+  bad_shape("scalar " + name + " is neither a number nor true or false");
 }
 
 void check_keys(const Json& object) {
@@ -67,7 +66,7 @@ void check_keys(const Json& object) {
                                            "dtypes", "dims",    "inputs",         "scalars",
                                            "bytes",  "flops",   "product_ceiling"};
   for (const auto& [key, value] : object.items()) {
-    if (!known.contains(key)) fail("unknown key '" + key + "'");
+    if (!known.contains(key)) bad_shape("unknown key '" + key + "'");
   }
 }
 
@@ -79,16 +78,16 @@ Entry parse_entry(const Json& object) {
   entry.model = text_at(object, "model");
   entry.set = text_at(object, "set");
   if (entry.set != "cpu" && entry.set != "device") {
-    fail("set is '" + entry.set + "', wanted 'cpu' or 'device'");
+    bad_shape("set is '" + entry.set + "', wanted 'cpu' or 'device'");
   }
   for (const Json& name : object.at("dtypes")) {
     const auto dtype = parse_dtype(name.get<std::string>());
-    if (!dtype || !is_floating(*dtype)) fail("no floating dtype " + name.dump());
+    if (!dtype || !is_floating(*dtype)) bad_shape("no floating dtype " + name.dump());
     entry.dtypes.push_back(*dtype);
   }
-  if (entry.dtypes.empty()) fail("wanted at least one dtype");
+  if (entry.dtypes.empty()) bad_shape("wanted at least one dtype");
   for (const auto& [name, value] : object_at(object, "dims").items()) {
-    if (!value.is_number_unsigned()) fail("dims: " + name + " must be a non-negative integer");
+    if (!value.is_number_unsigned()) bad_shape("dims: " + name + " must be a non-negative integer");
     entry.dims[name] = value.get<std::int64_t>();
   }
   for (const auto& [name, value] : object_at(object, "inputs").items()) {
@@ -108,7 +107,7 @@ Entry parse_entry(const Json& object) {
 double bytes_of(const TensorType& type) {
   double bytes = static_cast<double>(size_of(type.dtype));
   for (const std::int64_t extent : type.shape) bytes *= static_cast<double>(extent);
-  if (bytes > most_bytes) fail("a tensor of " + to_text(type.shape) + " is too large");
+  if (bytes > most_bytes) bad_shape("a tensor of " + to_text(type.shape) + " is too large");
   return bytes;
 }
 
@@ -117,7 +116,7 @@ Shape resolve(const Entry::Input& input, const std::map<std::string, double>& di
   for (const std::string& extent : input.extents) {
     const double value = evaluate(extent, dims);
     if (!(value >= 0 && value <= most_bytes) || value != std::floor(value)) {
-      fail("the extent '" + extent + "' is not a whole number");
+      bad_shape("the extent '" + extent + "' is not a whole number");
     }
     shape.push_back(static_cast<std::int64_t>(value));
   }
@@ -130,7 +129,7 @@ std::vector<Scalar> scalars_of(const Entry& entry, const Signature& signature) {
   for (const ScalarSpec& spec : signature.scalars) {
     const auto given = entry.scalars.find(spec.name);
     if (given == entry.scalars.end()) {
-      if (!spec.default_value) fail("scalar " + spec.name + " is missing");
+      if (!spec.default_value) bad_shape("scalar " + spec.name + " is missing");
       scalars.push_back(*spec.default_value);
       continue;
     }
@@ -139,14 +138,14 @@ std::vector<Scalar> scalars_of(const Entry& entry, const Signature& signature) {
       value = static_cast<double>(std::get<std::int64_t>(value));
     }
     if (value.index() != static_cast<std::size_t>(spec.kind)) {
-      fail("scalar " + spec.name + " is of another kind than in the signature");
+      bad_shape("scalar " + spec.name + " is of another kind than in the signature");
     }
     scalars.push_back(value);
   }
   for (const auto& [name, value] : entry.scalars) {
     const bool known =
         std::ranges::any_of(signature.scalars, [&](const auto& spec) { return spec.name == name; });
-    if (!known) fail("the signature has no scalar " + name);
+    if (!known) bad_shape("the signature has no scalar " + name);
   }
   return scalars;
 }
@@ -165,7 +164,7 @@ void bind_inputs(Workload& workload, const std::map<std::string, double>& dims) 
     info = InputInfo{*type, given->second.draw};
     workload.bytes_read += bytes_of(*type);
   }
-  if (used < entry.inputs.size()) fail("an input that the signature does not have");
+  if (used < entry.inputs.size()) bad_shape("an input that the signature does not have");
   workload.info.binding = harness::bind(workload.signature, types);
   for (const TensorType& type : output_types(workload.signature, workload.info.binding)) {
     workload.info.outputs.push_back({type.shape, type.dtype, {}, {}, {}});
@@ -179,7 +178,8 @@ void count(Workload& workload, std::map<std::string, double> names) {
   workload.flops = evaluate(entry.flops, names);
   workload.bytes = entry.bytes == "io" ? workload.bytes_read + workload.bytes_written
                                        : evaluate(entry.bytes, names);
-  if (!(workload.bytes > 0) || !(workload.flops >= 0)) fail("bytes and flops must be positive");
+  if (!(workload.bytes > 0) || !(workload.flops >= 0))
+    bad_shape("bytes and flops must be positive");
 }
 
 Json to_json(const Scalar& scalar) {
@@ -189,26 +189,26 @@ Json to_json(const Scalar& scalar) {
 }  // namespace
 
 std::vector<Entry> read_entries(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) throw BadShapes(path.string() + ": cannot be read");
+  const std::optional<std::string> text = read_whole(path);
+  if (!text) throw BadShapes(path.string() + ": cannot be read");
   std::string where = path.string();
   try {
-    const Json root = Json::parse(file);
+    const Json root = parse_json(*text);
     if (!root.is_object() || root.value("format", "") != "prenorm-shapes" ||
         root.value("version", 0) != 1) {
-      fail("wanted the format prenorm-shapes, version 1");
+      bad_shape("wanted the format prenorm-shapes, version 1");
     }
     std::vector<Entry> entries;
     std::set<std::string> names;
     for (const Json& object : root.at("shapes")) {
       where = path.string() + ": entry " + std::to_string(entries.size() + 1);
-      if (!object.is_object()) fail("wanted an object");
+      if (!object.is_object()) bad_shape("wanted an object");
       where = path.string() + ": " + object.value("name", "entry without a name");
       entries.push_back(parse_entry(object));
-      if (!names.insert(entries.back().name).second) fail("the name stands twice");
+      if (!names.insert(entries.back().name).second) bad_shape("the name stands twice");
     }
     return entries;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     throw BadShapes(where + ": " + error.what());
   } catch (const BadShapes& error) {
     throw BadShapes(where + ": " + error.what());

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "fixture/fixture.hpp"
+#include "report/json.hpp"
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -61,6 +61,6 @@ Workload bind_entry(const Entry& entry, DType dtype, const Signature& signature)
 
 /// What two runs must agree on to be compared: problem, dtype, shapes and draws of the inputs,
 /// scalars.
-nlohmann::ordered_json identity(const Workload& workload);
+Json identity(const Workload& workload);
 
 }  // namespace prenorm::harness::bench

@@ -5,18 +5,16 @@
 #include "grade/report_parts.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace prenorm::harness {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t most_upright = 6;   // items whose names stand level above their columns
 constexpr std::size_t few_mistakes = 6;   // in all: they stand below the histogram

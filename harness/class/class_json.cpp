@@ -2,11 +2,10 @@
 #include "class/class_overview.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/report_json.hpp"
+#include "report/json.hpp"
 
 namespace prenorm::harness {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json items_of(const Overview& overview) {
   Json items = Json::array();
@@ -65,7 +64,7 @@ Json row_of(const Overview& overview, const OverviewRow& row) {
 }
 
 /// What grading gave, without the cases.
-Json grading_of(const Grading& grading, const Entry& entry) {
+Json grading_object(const Grading& grading, const Entry& entry) {
   Json items = Json::array();
   for (const GradedItem& item : grading.items) items.push_back(item_object(item));
   return {{"files", entry.files},       {"exam", entry.exam},
@@ -112,7 +111,7 @@ void class_json(const Overview& overview, const Gradebook& book,
     Grading grading;
     if (row.graded) {
       grading = book.grading(row.submission);
-      student.update(grading_of(grading, entries.at(row.submission)));
+      student.update(grading_object(grading, entries.at(row.submission)));
     }
     std::string object = to_line(student);
     object.pop_back();

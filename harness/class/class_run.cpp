@@ -9,6 +9,7 @@
 #include "class/slurm.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/snapshot.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -232,7 +233,7 @@ class ClassRun {
     events_.done(state_, submission.name + " is NOT graded: " + entry.failure);
   }
 
-  nlohmann::ordered_json planned_settings() const {
+  Json planned_settings() const {
     GradeSettings settings = settings_;
     for (const File& file : grader_.exam().files) settings.files.push_back(file.path);
     return settings_record(settings);

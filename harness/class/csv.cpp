@@ -41,10 +41,6 @@ std::string without_formulas(std::string_view text) {
   return made;
 }
 
-[[noreturn]] void refuse(std::size_t line, const std::string& what) {
-  throw std::invalid_argument(fmt::format("line {}: {}", line, what));
-}
-
 /// Up to the end of a line, with it.
 std::string_view first_line(std::string_view text) {
   const std::size_t end = text.find_first_of("\r\n");
@@ -56,7 +52,7 @@ std::string_view first_line(std::string_view text) {
 void require_utf8(std::string_view line, std::size_t number) {
   while (!line.empty()) {
     const Character next = first_character(line);
-    if (next.bytes == 0 || next.code == 0) refuse(number, "is no text in UTF-8");
+    if (next.bytes == 0 || next.code == 0) refuse_line(number, "is no text in UTF-8");
     line.remove_prefix(next.bytes);
   }
 }
@@ -90,6 +86,10 @@ struct Parser {
 };
 
 }  // namespace
+
+void refuse_line(std::size_t line, const std::string& what) {
+  throw std::invalid_argument(fmt::format("line {}: {}", line, what));
+}
 
 CsvRows& CsvRows::cell(std::string_view written) {
   if (begun_) rows_ += ',';
@@ -132,13 +132,14 @@ std::vector<CsvRow> csv_rows(std::string_view text) {
     require_utf8(line, number);
     if (!in_quotes) row_begins = number;
     const std::size_t before = parser.rows.size();
-    if (!parser.read(line)) refuse(number, "a quote stands where none may, or lacks its second");
+    if (!parser.read(line))
+      refuse_line(number, "a quote stands where none may, or lacks its second");
     in_quotes = parser.rows.size() == before &&
                 (in_quotes || line.find_first_not_of(" \t\r\n") != std::string_view::npos);
     if (parser.rows.size() > before) parser.rows.back().line = row_begins;
   }
   const std::size_t before = parser.rows.size();
-  if (!parser.finish()) refuse(row_begins, "a quote that begins here has no end");
+  if (!parser.finish()) refuse_line(row_begins, "a quote that begins here has no end");
   if (parser.rows.size() > before) parser.rows.back().line = row_begins;
   return std::move(parser.rows);
 }

@@ -35,4 +35,7 @@ struct CsvRow {
 /// is no UTF-8 and for wrong quotes.
 std::vector<CsvRow> csv_rows(std::string_view text);
 
+/// Throws std::invalid_argument: "line LINE: WHAT".
+[[noreturn]] void refuse_line(std::size_t line, const std::string& what);
+
 }  // namespace prenorm::harness

@@ -26,7 +26,6 @@ namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 using Numbers = std::vector<std::size_t>;
 
@@ -46,7 +45,7 @@ PRENORM_JSON(Array, name, job, tasks)
 
 std::vector<Array> read_arrays(const fs::path& folder) try {
   const std::optional<std::string> text = read_whole(folder / "slurm.json");
-  return text ? Json::parse(*text).get<std::vector<Array>>() : std::vector<Array>{};
+  return text ? parse_json(*text).get<std::vector<Array>>() : std::vector<Array>{};
 } catch (const Json::exception&) {
   return {};  // it was written as a whole: the disk is to blame
 }

@@ -3,18 +3,18 @@
 #include "base/printable.hpp"
 #include "class/gradebook_state.hpp"
 #include "grade/report_parts.hpp"
+#include "report/json.hpp"
 
 #include <fmt/format.h>
 
 namespace prenorm::harness {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using SQLite::Statement;
 
 template <class Value>
 Value parsed(const SQLite::Column& column) {
-  return Json::parse(column.getString()).get<Value>();
+  return parse_json(column.getString()).get<Value>();
 }
 
 using Words = std::vector<std::string>;

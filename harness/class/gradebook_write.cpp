@@ -1,6 +1,7 @@
 // Writing to the gradebook.
 #include "class/gradebook_state.hpp"
 #include "report/report.hpp"
+#include "report/json.hpp"
 
 #include <ctime>
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 namespace prenorm::harness {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using SQLite::Statement;
 
 std::string now() {

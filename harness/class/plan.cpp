@@ -2,6 +2,7 @@
 
 #include "base/files.hpp"
 #include "grade/snapshot.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -11,12 +12,11 @@ namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 /// The first file of a work folder, and the last.
 constexpr const char* marker = "prenorm-work";
 /// Of plans: a grader of another version's is not gone on with.
-constexpr int version = 1;
+constexpr int plan_version = 1;
 
 fs::path taken_file(const fs::path& result) { return result.string() + ".taken"; }
 
@@ -63,7 +63,7 @@ void write_plan(const fs::path& folder, const Plan& plan) {
     names.push_back({submission.name, submission.files});
   }
   write_whole(folder / "paths", paths);
-  const Json object{{"version", version},
+  const Json object{{"version", plan_version},
                     {"settings", plan.settings},
                     {"exam", plan.exam},
                     {"folder", plan.folder},
@@ -74,8 +74,8 @@ void write_plan(const fs::path& folder, const Plan& plan) {
 std::optional<Plan> read_plan(const fs::path& folder) try {
   const auto text = read_whole(folder / "plan.json"), paths = read_whole(folder / "paths");
   if (!text || !paths) return std::nullopt;
-  const Json object = Json::parse(*text);
-  if (object.at("version") != version) return std::nullopt;
+  const Json object = parse_json(*text);
+  if (object.at("version") != plan_version) return std::nullopt;
   Plan plan;
   plan.settings = object.at("settings");
   object.at("exam").get_to(plan.exam);

@@ -12,8 +12,9 @@
 //   tmp/          for copies and builds
 #pragma once
 
+#include "report/json.hpp"
+
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +29,9 @@ struct PlannedSubmission {
 };
 
 struct Plan {
-  nlohmann::ordered_json settings;  // cli/grade.hpp
-  std::string exam;                 // digest of what is asked
-  std::string folder;               // that the paths start from
+  Json settings;       // cli/grade.hpp
+  std::string exam;    // digest of what is asked
+  std::string folder;  // that the paths start from
   std::vector<PlannedSubmission> submissions;
 };
 

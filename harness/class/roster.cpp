@@ -55,10 +55,6 @@ std::string plain(const std::string& head) {
   return word;
 }
 
-[[noreturn]] void refuse(std::size_t line, const std::string& what) {
-  throw std::invalid_argument(fmt::format("line {}: {}", line, what));
-}
-
 Columns columns_of(const CsvRow& head) {
   Columns columns;
   for (std::size_t i = 0; i < head.cells.size(); ++i) {
@@ -68,8 +64,8 @@ Columns columns_of(const CsvRow& head) {
     if (known == spellings.end()) continue;
     std::optional<std::size_t>& column = columns[known->meaning];
     if (column) {
-      refuse(head.line, "the columns '" + printable(head.cells[*column]) + "' and '" +
-                            printable(head.cells[i]) + "' say the same");
+      refuse_line(head.line, "the columns '" + printable(head.cells[*column]) + "' and '" +
+                                 printable(head.cells[i]) + "' say the same");
     }
     column = i;
   }
@@ -77,9 +73,10 @@ Columns columns_of(const CsvRow& head) {
   if (!columns[submission]) {
     std::vector<std::string> found;
     for (const std::string& cell : head.cells) found.push_back(printable(cell, 40));
-    refuse(head.line,
-           "no column 'submission' (the names of files or folders), and no 'id'; the columns are " +
-               joined(found));
+    refuse_line(
+        head.line,
+        "no column 'submission' (the names of files or folders), and no 'id'; the columns are " +
+            joined(found));
   }
   return columns;
 }
@@ -99,30 +96,32 @@ Student student_of(const CsvRow& row, const Columns& columns) {
     if (!student.name.empty() && !last.empty()) student.name += ' ';
     student.name += last;
   }
-  if (student.submission.empty()) refuse(row.line, "the field of the submission's name is empty");
+  if (student.submission.empty())
+    refuse_line(row.line, "the field of the submission's name is empty");
   return student;
 }
 
 std::vector<Student> students_of(const std::string& text) {
   const std::vector<CsvRow> rows = csv_rows(text);
-  if (rows.empty()) refuse(1, "is empty; wanted a head that names the columns");
+  if (rows.empty()) refuse_line(1, "is empty; wanted a head that names the columns");
   const Columns columns = columns_of(rows.front());
   std::vector<Student> students;
   std::map<std::string, std::size_t> lines;  // by submission
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const CsvRow& row = rows[i];
     if (row.cells.size() != rows.front().cells.size()) {
-      refuse(row.line, fmt::format("has {}, and the head names {}",
-                                   counted(row.cells.size(), "field"), rows.front().cells.size()));
+      refuse_line(row.line,
+                  fmt::format("has {}, and the head names {}", counted(row.cells.size(), "field"),
+                              rows.front().cells.size()));
     }
     const Student& student = students.emplace_back(student_of(row, columns));
     const auto [place, is_new] = lines.try_emplace(student.submission, row.line);
     if (!is_new) {
-      refuse(row.line, fmt::format("the submission '{}' is that of line {} already",
-                                   student.submission, place->second));
+      refuse_line(row.line, fmt::format("the submission '{}' is that of line {} already",
+                                        student.submission, place->second));
     }
   }
-  if (students.empty()) refuse(rows.front().line, "no student follows the head");
+  if (students.empty()) refuse_line(rows.front().line, "no student follows the head");
   return students;
 }
 

@@ -10,9 +10,8 @@
 #include <cstdlib>
 
 namespace prenorm::harness {
+namespace bench {
 namespace {
-
-using namespace bench;
 
 struct Options : BenchOptions {
   std::string json, svg;
@@ -70,8 +69,10 @@ int bench_command(Options options) {
 }
 
 }  // namespace
+}  // namespace bench
 
 void add_bench(Arguments& app, Action& chosen) {
+  using namespace bench;
   auto options = std::make_shared<Options>();
   Arguments& command = *app.add_subcommand(
       "bench", "Time solutions at the shapes of real models; compare with the machine's limits");

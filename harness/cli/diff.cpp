@@ -12,20 +12,20 @@
 namespace prenorm::harness {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string first, second;
   double atol = 0, rtol = 0;
 };
 
 /// Equal numbers (0 equals -0), two NaNs, or a difference within the tolerance around the second.
-bool agree(double a, double b, const Options& options) {
+bool agree(double a, double b, const DiffOptions& options) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == b) return true;
   return std::abs(a - b) <= options.atol + options.rtol * std::abs(b) && std::isfinite(b);
 }
 
 /// Compares elements as double. Large int64 values, which double rounds, are compared as int64.
-std::string describe_values(const Tensor& a, const Tensor& b, const Options& options) {
+std::string describe_values(const Tensor& a, const Tensor& b, const DiffOptions& options) {
   std::int64_t different = 0, worst = 0;
   double largest = -1;
   const auto* left = reinterpret_cast<const std::int64_t*>(a.data.data());
@@ -46,7 +46,7 @@ std::string describe_values(const Tensor& a, const Tensor& b, const Options& opt
                      to_text(index_of(worst, a.shape)), a.at(worst), b.at(worst));
 }
 
-std::string describe_difference(const Tensor& a, const Tensor& b, const Options& options) {
+std::string describe_difference(const Tensor& a, const Tensor& b, const DiffOptions& options) {
   if (a.dtype != b.dtype) {
     return fmt::format("type {} and {}", name(a.dtype), name(b.dtype));
   }
@@ -64,7 +64,7 @@ OutputsFile read(const std::string& path) {
   }
 }
 
-int diff(const Options& options) {
+int diff(const DiffOptions& options) {
   const OutputsFile first = read(options.first);
   const OutputsFile second = read(options.second);
   std::string text;
@@ -101,7 +101,7 @@ int diff(const Options& options) {
 }  // namespace
 
 void add_diff(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   Arguments& command =
       *app.add_subcommand("diff", "Compare two files of saved outputs: shapes, dtypes and values");
   command.add_option("A", options->first, "An outputs file, written by verify --save")->required();

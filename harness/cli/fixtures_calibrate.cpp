@@ -16,7 +16,7 @@
 namespace prenorm::harness {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   Selection selection;
   YardstickNames by;
   int redraws = 15;
@@ -33,7 +33,7 @@ struct Piece {
   std::string error;
 };
 
-void calibrate_piece(Piece& piece, const Options& options, SolutionPool& pool) {
+void calibrate_piece(Piece& piece, const CalibrateOptions& options, SolutionPool& pool) {
   const Fixture& fixture = *piece.file->fixture;
   try {
     piece.found = calibrate(fixture.problem(), fixture.signature(), load_case(fixture, *piece.info),
@@ -69,7 +69,7 @@ void print_tolerances(const std::vector<Piece>& pieces, bool colour) {
 }
 
 /// Writes one file's tolerances, or says why not. True where all went well.
-bool finish(const File& file, const std::vector<Piece>& pieces, const Options& options) {
+bool finish(const File& file, const std::vector<Piece>& pieces, const CalibrateOptions& options) {
   const std::string path = printable(file.path);
   std::vector<NewTolerance> found;
   bool good = true;
@@ -92,7 +92,7 @@ bool finish(const File& file, const std::vector<Piece>& pieces, const Options& o
   return good;
 }
 
-int run(const Options& options) {
+int run(const CalibrateOptions& options) {
   const std::vector<File> files =
       open_files(options.selection, options.jobs, Requirements{.tolerances = false});
   std::vector<Piece> pieces;
@@ -132,7 +132,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_fixtures_calibrate(Arguments& fixtures, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   Arguments& command = *fixtures.add_subcommand(
       "calibrate", "Derive tolerances from a textbook loop's error and write them to the file");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")

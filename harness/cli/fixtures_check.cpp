@@ -18,7 +18,7 @@
 namespace prenorm::harness {
 namespace {
 
-struct Options {
+struct CheckOptions {
   Selection selection;
   bool no_hints = false, no_color = false;
   unsigned jobs = processors();
@@ -114,7 +114,7 @@ std::vector<Finding> check(File& file, SolutionPool& pool) {
 }
 
 std::string told(const std::string& path, std::size_t cases, const std::vector<Finding>& findings,
-                 const Options& options) {
+                 const CheckOptions& options) {
   const bool colour = wants_colour(options.no_color);
   const auto defects = static_cast<std::size_t>(std::ranges::count_if(findings, &Finding::defect));
   std::string text = toned(printable(path), Tone::strong, colour) + "  " + counted(cases, "case") +
@@ -128,7 +128,7 @@ std::string told(const std::string& path, std::size_t cases, const std::vector<F
   return text;
 }
 
-int run(const Options& options) {
+int run(const CheckOptions& options) {
   std::vector<File> files =
       open_files(options.selection, options.jobs, Requirements{.tolerances = false});
   std::vector<SolutionPool> pools = make_pools(options.jobs);
@@ -162,7 +162,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_fixtures_check(Arguments& fixtures, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   Arguments& command = *fixtures.add_subcommand("check", "Report defects in fixture files");
   command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
       ->required();

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct MakeOptions {
   std::vector<std::string> words;  // problems or files
   Selection selection;
   std::string out;
@@ -23,7 +23,8 @@ struct Options {
 };
 
 /// The fresh cases of one file, written to the folder. Returns the new file's path.
-std::string make(const File& file, const Options& options, SolutionPool& pool, Progress& progress) {
+std::string make(const File& file, const MakeOptions& options, SolutionPool& pool,
+                 Progress& progress) {
   const Fixture& fixture = *file.fixture;
   std::vector<LoadedCase> cases;
   for (const Case* info : file.cases) {
@@ -43,7 +44,7 @@ std::string make(const File& file, const Options& options, SolutionPool& pool, P
   return path.string();
 }
 
-int run(const Options& options) {
+int run(const MakeOptions& options) {
   std::error_code error;
   fs::create_directories(options.out, error);
   if (error) throw UsageError("cannot make folder " + options.out + ": " + error.message());
@@ -79,7 +80,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_fixtures_make(Arguments& fixtures, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MakeOptions>();
   Arguments& command = *fixtures.add_subcommand(
       "make", "Make fresh cases, with expected values from the reference and new tolerances");
   command.add_option("PROBLEM|FILE", options->words, "Problems, or fixture files")->required();

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct GradeCommand {
   GradeSettings how;
   ClassOptions many;
   std::string executor;
@@ -32,7 +32,7 @@ struct Options {
   bool annotations = false;
   unsigned jobs = processors();
   bool jobs_given = false;
-  // Options that were given and are for these alone:
+  // GradeCommand that were given and are for these alone:
   std::vector<std::string> of_a_class, of_one, of_slurm;
 
   std::vector<std::string> reports() const {
@@ -50,7 +50,7 @@ bool runs_in_actions() {
   return actions != nullptr && std::string_view(actions) == "true";
 }
 
-void check_reports(const Options& options) {
+void check_reports(const GradeCommand& options) {
   const std::vector<std::string> paths = options.reports();
   if (std::ranges::count(paths, "-") > 1) {
     throw UsageError("standard output (-) holds one report only");
@@ -72,7 +72,7 @@ void check_reports(const Options& options) {
 }
 
 /// As asked for; or where GitHub Actions reads standard output, and no report goes there.
-bool wants_annotations(const Options& options) {
+bool wants_annotations(const GradeCommand& options) {
   if (options.annotations || !runs_in_actions()) return options.annotations;
   if (!options.report_on_output()) return true;
   std::fputs("prenorm: no annotations, as standard output holds a report\n", stderr);
@@ -86,7 +86,7 @@ std::string without_commands(const std::string& text) {
   return "::stop-commands::" + word + "\n" + text + "::" + word + "::\n";
 }
 
-void write_reports(const Options& options, const Grading& grading) {
+void write_reports(const GradeCommand& options, const Grading& grading) {
   const auto write = [](const std::string& path, const auto& text) {
     if (!path.empty()) write_text(path, text());
   };
@@ -98,14 +98,14 @@ void write_reports(const Options& options, const Grading& grading) {
   write(options.gradescope, [&] { return grade_gradescope(grading, options.hidden_visibility); });
 }
 
-void print_table(const Options& options, const Grading& grading, bool annotations) {
+void print_table(const GradeCommand& options, const Grading& grading, bool annotations) {
   const std::string table =
       grade_table(grading, wants_colour(options.no_color), terminal_width(), options.verbose);
   print(annotations || runs_in_actions() ? without_commands(table) : table);
   if (annotations) print(grade_annotations(grading));
 }
 
-int grade_one(Options options) {
+int grade_one(GradeCommand options) {
   check_reports(options);
   Progress progress;
   Grader grader(options.how, options.jobs,
@@ -126,7 +126,7 @@ int grade_one(Options options) {
   return exit_code(grading.results(true), true);
 }
 
-int grade(Options options) {
+int grade(GradeCommand options) {
   // No other process of this user reads our memory, where the answers are.
   ::prctl(PR_SET_DUMPABLE, 0);
   ExecuteOptions& execute = options.many.execute;
@@ -167,7 +167,7 @@ int grade(Options options) {
   return grade_one(std::move(options));
 }
 
-void add_limits(Arguments& command, Options& options) {
+void add_limits(Arguments& command, GradeCommand& options) {
   command
       .add_option("--sandbox", options.how.sandbox,
                   "bubblewrap (default if it works), process or none")
@@ -194,7 +194,7 @@ void add_limits(Arguments& command, Options& options) {
       ->type_name("GIB");
 }
 
-void add_reports(Arguments& command, Options& options) {
+void add_reports(Arguments& command, GradeCommand& options) {
   const auto add = [&command](const char* name, std::string& path, const char* what) {
     command.add_option(name, path, what)->type_name("FILE");
   };
@@ -222,7 +222,7 @@ void add_hidden_visibility(Arguments& command, std::string& visibility) {
 }
 
 void add_grade(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GradeCommand>();
   Arguments& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
   command
       .add_option("SUBMISSION", options->submissions,

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct GradebookOptions {
   std::string file = "grades.sqlite";
   bool summary = false, no_color = false, verbose = false;
   std::string student, csv, json, junit, html, instructor, feedback;
@@ -114,7 +114,7 @@ double graded_points(const Gradebook& book, const std::string& name, const std::
   return 0;
 }
 
-int set(const Options& options) {
+int set(const GradebookOptions& options) {
   Gradebook book(options.file, Gradebook::Access::change);
   const Course course = course_of(book);
   const std::string name = find_student(book, options.name);
@@ -132,7 +132,7 @@ int set(const Options& options) {
   return 0;
 }
 
-int unset(const Options& options) {
+int unset(const GradebookOptions& options) {
   Gradebook book(options.file, Gradebook::Access::change);
   const std::string name = find_student(book, options.name);
   const Course course = course_of(book);
@@ -145,7 +145,7 @@ int unset(const Options& options) {
   return 0;
 }
 
-int keep_roster(const Options& options) {
+int keep_roster(const GradebookOptions& options) {
   const std::vector<Student> students = read_roster(options.roster);
   Gradebook book(options.file, Gradebook::Access::change);
   book.set_roster(students);
@@ -167,7 +167,7 @@ Grading seen(const Gradebook& book, const std::string& name) {
   return with_set_points(book.grading(name), book.set_points(name));
 }
 
-int show_student(const Gradebook& book, const Options& options) {
+int show_student(const Gradebook& book, const GradebookOptions& options) {
   const std::string name = find_student(book, options.student);
   const auto entries = book.entries();
   const auto entry = entries.find(name);
@@ -218,7 +218,7 @@ std::string file_stem(const std::string& name) {
   return stem + "-" + Digest().add(name).hex().substr(0, 8);
 }
 
-int hand_out(const Gradebook& book, const Options& options) {
+int hand_out(const Gradebook& book, const GradebookOptions& options) {
   const fs::path folder = options.feedback;
   std::error_code error;
   fs::create_directories(folder, error);
@@ -254,7 +254,7 @@ void write_json(const Overview& class_, const Gradebook& book, const std::string
   if (!file) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
 }
 
-int show_class(const Gradebook& book, const Options& options) {
+int show_class(const Gradebook& book, const GradebookOptions& options) {
   if (!options.junit.empty() || !options.instructor.empty()) {
     throw UsageError("--junit and --instructor are of one student: --student NAME");
   }
@@ -270,7 +270,7 @@ int show_class(const Gradebook& book, const Options& options) {
 }
 
 /// Throws UsageError for what is given beside --feedback.
-void require_feedback_alone(const Options& options) {
+void require_feedback_alone(const GradebookOptions& options) {
   std::vector<std::string> others;
   for (const auto& [name, value] : {std::pair<std::string, std::string>{"--csv", options.csv},
                                     {"--json", options.json},
@@ -286,7 +286,7 @@ void require_feedback_alone(const Options& options) {
                    joined(others));
 }
 
-int show(const Options& options) {
+int show(const GradebookOptions& options) {
   if (std::ranges::count(options.reports(), "-") > 1) {
     throw UsageError("standard output (-) holds one report only");
   }
@@ -301,7 +301,7 @@ int show(const Options& options) {
   return show_student(book, options);
 }
 
-void add_reports(Arguments& command, Options& options) {
+void add_reports(Arguments& command, GradebookOptions& options) {
   const auto add = [&command](const char* name, std::string& path, const char* what) {
     command.add_option(name, path, what)->type_name("FILE");
   };
@@ -326,7 +326,8 @@ void add_reports(Arguments& command, Options& options) {
   command.add_flag("--no-color", options.no_color, "Disable colours, like NO_COLOR=1");
 }
 
-void add_changes(Arguments& command, const std::shared_ptr<Options>& options, Action& chosen) {
+void add_changes(Arguments& command, const std::shared_ptr<GradebookOptions>& options,
+                 Action& chosen) {
   const auto add_what = [&options](Arguments& to) {
     to.add_option("NAME", options->name, "The student")->required()->type_name("");
     to.add_option("PROBLEM", options->problem, "An item of the rubric, or one of its problems")
@@ -355,7 +356,7 @@ void add_changes(Arguments& command, const std::shared_ptr<Options>& options, Ac
 }  // namespace
 
 void add_gradebook(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GradebookOptions>();
   Arguments& command = *app.add_subcommand("gradebook", "Show or export a class's results");
   command
       .add_option("FILE", options->file, "A gradebook, made by prenorm grade ... --gradebook FILE")

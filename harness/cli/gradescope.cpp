@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct GradescopeOptions {
   std::string folder, rubric = "cs336-2025", hidden_visibility = "visible";
   std::optional<std::uint64_t> seed;
 };
@@ -102,7 +102,7 @@ bool is_source(const fs::path& path) {
 }
 
 /// What setup.sh and run_autograder read, and an instructor may change.
-std::string settings(const Options& options, const Rubric& rubric) {
+std::string settings(const GradescopeOptions& options, const Rubric& rubric) {
   std::vector<std::string> words{
       "set", "--", "--rubric", rubric.name, "--hidden-visibility", options.hidden_visibility};
   if (options.seed) words.insert(words.end(), {"--seed", std::to_string(*options.seed)});
@@ -116,7 +116,7 @@ std::string settings(const Options& options, const Rubric& rubric) {
 }
 
 /// The rubric, checked against the checkout's fixtures: not first when somebody is graded.
-Rubric checked_rubric(const Options& options, const fs::path& sources) {
+Rubric checked_rubric(const GradescopeOptions& options, const fs::path& sources) {
   try {
     const Rubric rubric = read_rubric(options.rubric);
     GradeOptions how;
@@ -132,7 +132,7 @@ Rubric checked_rubric(const Options& options, const fs::path& sources) {
   }
 }
 
-int make_autograder(const Options& options) {
+int make_autograder(const GradescopeOptions& options) {
   const fs::path folder = options.folder, sources = checkout();
   require_empty_folder(folder);
   const Rubric rubric = checked_rubric(options, sources);
@@ -185,7 +185,7 @@ int make_autograder(const Options& options) {
 }  // namespace
 
 void add_gradescope(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GradescopeOptions>();
   Arguments& command =
       *app.add_subcommand("gradescope", "Make an autograder for Gradescope: a zip file to upload");
   command.add_option("DIR", options->folder, "A new or empty folder")->required();

@@ -18,14 +18,14 @@
 namespace prenorm::harness {
 namespace {
 
-struct Options {
+struct ListOptions {
   Selection selection;
   std::string rubric;
   bool no_color = false;
 };
 
 /// The one that was typed; else the course's, where it is shipped.
-Rubric rubric_of(const Options& options) {
+Rubric rubric_of(const ListOptions& options) {
   const std::string usual = "cs336-2025";
   const std::vector<std::string> shipped = shipped_rubrics();
   if (options.rubric.empty() && std::ranges::find(shipped, usual) == shipped.end()) return {};
@@ -78,7 +78,7 @@ std::string dtypes_of(const File& file) {
   return text;
 }
 
-int list(const Options& options) {
+int list(const ListOptions& options) {
   SolutionPool pool;
   std::vector<std::string> names = shipped_solutions();
   std::ranges::stable_partition(names, [](const auto& name) { return name == "reference"; });
@@ -116,7 +116,7 @@ int list(const Options& options) {
 }  // namespace
 
 void add_list(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListOptions>();
   Arguments& command =
       *app.add_subcommand("list", "List the problems with their cases, points and solutions");
   add_selection_options(command, options->selection);

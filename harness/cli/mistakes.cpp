@@ -9,17 +9,17 @@
 #include "replay/catches.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace prenorm::harness {
 namespace {
 
-struct Options {
+struct MistakesOptions {
   std::vector<std::string> problems;  // beside those of --problem
   Selection selection;
   std::string solution = "mistakes", json;
@@ -46,7 +46,7 @@ std::string some_names(const std::vector<std::string>& names, bool all) {
   return names.front() + fmt::format(" and {} more", names.size() - 1);
 }
 
-Table table_of(const std::vector<Variant>& variants, const Options& options) {
+Table table_of(const std::vector<Variant>& variants, const MistakesOptions& options) {
   static const std::vector<std::string> dtypes{"float64", "float32", "float16", "bfloat16"};
   Table table;
   table.head = {options.expect_pass ? "variant" : "mistake"};
@@ -71,7 +71,7 @@ Table table_of(const std::vector<Variant>& variants, const Options& options) {
   return table;
 }
 
-std::string conclusion(const std::vector<Variant>& variants, const Options& options) {
+std::string conclusion(const std::vector<Variant>& variants, const MistakesOptions& options) {
   const auto good = std::ranges::count_if(
       variants, [&](const Variant& variant) { return is_as_wanted(variant, options.expect_pass); });
   if (options.expect_pass) {
@@ -84,10 +84,10 @@ std::string conclusion(const std::vector<Variant>& variants, const Options& opti
 
 /// The common report, with a list of the variants beside the results.
 std::string json_of(const Report& report, const std::vector<Variant>& variants) {
-  auto object = nlohmann::ordered_json::parse(to_json(report));
-  auto& list = object["variants"] = nlohmann::ordered_json::array();
+  auto object = parse_json(to_json(report));
+  auto& list = object["variants"] = Json::array();
   for (const Variant& variant : variants) {
-    nlohmann::ordered_json dtypes = nlohmann::ordered_json::object();
+    Json dtypes = Json::object();
     for (const auto& [dtype, cases] : variant.dtypes) {
       dtypes[dtype] = {{"tried", cases.tried}, {"caught", cases.caught}};
     }
@@ -96,17 +96,17 @@ std::string json_of(const Report& report, const std::vector<Variant>& variants) 
   return object.dump(1) + "\n";
 }
 
-struct Found {
+struct FoundVariants {
   std::vector<Variant> variants;
   std::vector<Result> unusable;
 };
 
-Found find(const std::vector<File>& files, const Options& options) {
+FoundVariants find(const std::vector<File>& files, const MistakesOptions& options) {
   std::vector<SolutionPool> pools = make_pools(options.jobs);
   for (SolutionPool& pool : pools) pool.get(options.solution);  // a wrong name is told at once
   Solution& first = pools.front().get(options.solution);
   if (!first.load()) throw UsageError(options.solution + ": " + first.message());
-  std::vector<Found> parts(files.size());
+  std::vector<FoundVariants> parts(files.size());
   Progress progress;
   std::atomic<std::size_t> done = 0;
   in_parallel(files.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
@@ -117,20 +117,20 @@ Found find(const std::vector<File>& files, const Options& options) {
       parts[i].unusable = replay_file(files[i], {}, pools[thread], {});
     }
   });
-  Found all;
-  for (Found& part : parts) {
+  FoundVariants all;
+  for (FoundVariants& part : parts) {
     std::ranges::move(part.variants, std::back_inserter(all.variants));
     std::ranges::move(part.unusable, std::back_inserter(all.unusable));
   }
   return all;
 }
 
-int mistakes(Options options) {
+int mistakes(MistakesOptions options) {
   const auto start = std::chrono::steady_clock::now();
   if (!options.json.empty()) require_writable(options.json);
   std::ranges::move(options.problems, std::back_inserter(options.selection.problems));
   const std::vector<File> files = open_files(options.selection, options.jobs);
-  const Found found = find(files, options);
+  const FoundVariants found = find(files, options);
   Report report;
   report.command = "mistakes";
   for (const Variant& variant : found.variants) {
@@ -164,7 +164,7 @@ int mistakes(Options options) {
 }  // namespace
 
 void add_mistakes(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MistakesOptions>();
   Arguments& command =
       *app.add_subcommand("mistakes", "Show the known mistakes and which cases catch them");
   command.add_option("PROBLEM", options->problems, "Only these problems (globs)");

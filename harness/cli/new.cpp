@@ -13,19 +13,19 @@
 #include "grade/adapters.hpp"
 #include "grade/rubric.hpp"
 #include "solution/solution.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct NewOptions {
   std::string folder, language, rubric;
   std::vector<std::string> fixtures, problems;
 };
@@ -57,7 +57,7 @@ bool grades(const Rubric& rubric, const std::string& problem) {
 }
 
 /// The problems of the fixtures, those with the fewest arguments first: one is built of another.
-std::vector<StartProblem> problems_of(const Options& options, const Rubric* rubric) {
+std::vector<StartProblem> problems_of(const NewOptions& options, const Rubric* rubric) {
   Selection selection;
   selection.fixtures = options.fixtures;
   selection.problems = options.problems;
@@ -76,7 +76,7 @@ std::vector<StartProblem> problems_of(const Options& options, const Rubric* rubr
 }
 
 /// What Adapters::json() says, for those of the problems that have a function; the others go.
-nlohmann::ordered_json adapters_for(std::vector<StartProblem>& problems, const Rubric& rubric) {
+Json adapters_for(std::vector<StartProblem>& problems, const Rubric& rubric) {
   if (rubric.adapters.empty()) {
     throw UsageError("rubric " + rubric.name +
                      " has no adapters file, which names the Python functions");
@@ -84,8 +84,7 @@ nlohmann::ordered_json adapters_for(std::vector<StartProblem>& problems, const R
   std::map<std::string, std::string> signatures;
   for (const StartProblem& problem : problems) signatures[problem.name] = problem.signature_text;
   const Adapters adapters(rubric.path.parent_path() / rubric.adapters, signatures);
-  auto json = adapters.empty() ? nlohmann::ordered_json::object()
-                               : nlohmann::ordered_json::parse(adapters.json());
+  auto json = adapters.empty() ? Json::object() : parse_json(adapters.json());
   std::erase_if(problems,
                 [&](const StartProblem& problem) { return !json.contains(problem.name); });
   return json;
@@ -123,7 +122,7 @@ std::vector<std::string> write_files(const fs::path& folder, const std::string& 
   return names;
 }
 
-int start(const Options& options) {
+int start(const NewOptions& options) {
   const fs::path folder = options.folder;
   require_empty_folder(folder);
   const bool python = options.language == "python", device = options.language == "cuda";
@@ -179,7 +178,7 @@ int start(const Options& options) {
 }  // namespace
 
 void add_new(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NewOptions>();
   Arguments& command = *app.add_subcommand(
       "new", "Create a submission to start from: it builds and scores 0 points");
   command.add_option("DIR", options->folder, "A new or empty folder")->required();

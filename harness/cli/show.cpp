@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ShowOptions {
   std::string problem;
   Selection selection;
   bool no_color = false;
@@ -167,7 +167,7 @@ std::string case_paragraph(const Case& info, const Signature& signature, bool co
   return text;
 }
 
-int show(const Options& options) {
+int show(const ShowOptions& options) {
   const File file = open_problem(options.problem, options.selection);
   const Fixture& fixture = *file.fixture;
   const bool colour = wants_colour(options.no_color);
@@ -199,7 +199,7 @@ int show(const Options& options) {
 }  // namespace
 
 void add_show(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   Arguments& command = *app.add_subcommand(
       "show", "Show a problem's signature, its cases with tolerances, and where its code is");
   command.add_option("PROBLEM", options->problem, "A problem, or a fixture file")->required();

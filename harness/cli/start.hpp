@@ -2,11 +2,14 @@
 #pragma once
 
 #include "fixture/signature.hpp"
+#include "report/json.hpp"
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace prenorm::harness {
+
+/// How wide generated code may be.
+constexpr std::size_t code_columns = 100;
 
 /// A problem, as far as the generator needs it.
 struct StartProblem {
@@ -25,6 +28,6 @@ std::string cpp_export(const StartProblem& problem);
 /// A Python function that raises NotImplementedError, with its arguments in a docstring.
 /// `adapter` is what Adapters::json() says of the problem. Throws std::invalid_argument for a name
 /// that is not valid in Python.
-std::string python_function(const StartProblem& problem, const nlohmann::ordered_json& adapter);
+std::string python_function(const StartProblem& problem, const Json& adapter);
 
 }  // namespace prenorm::harness

@@ -10,8 +10,6 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr std::size_t columns = 100;
-
 /// C++ keywords that are valid names in a signature.
 constexpr std::array<std::string_view, 60> reserved{
     "and",     "asm",     "auto",     "bool",     "break",   "case",   "catch",    "char",
@@ -75,9 +73,9 @@ std::string comment(const std::string& text, const std::string& indent) {
 std::string cpp_function(const StartProblem& problem, bool device) {
   std::string text = comment(problem.name, "");
   text += "///\n";
-  text += comment(wrapped_signature(problem.signature_text, 4, columns - 4), "    ");
+  text += comment(wrapped_signature(problem.signature_text, 4, code_columns - 4), "    ");
   if (!problem.source.empty()) {
-    text += "///\n" + comment(wrapped(printable(problem.source), 0, columns - 4), "");
+    text += "///\n" + comment(wrapped(printable(problem.source), 0, code_columns - 4), "");
   }
   text += "template <class T>\n";
   std::string line = "void " + cpp_name(problem.name) + "(";
@@ -85,7 +83,7 @@ std::string cpp_function(const StartProblem& problem, bool device) {
   const std::vector<std::string> list = parameters(problem.signature, device);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string piece = list[i] + (i + 1 < list.size() ? "," : ") {");
-    if (i > 0 && line.size() + 1 + piece.size() > columns) {
+    if (i > 0 && line.size() + 1 + piece.size() > code_columns) {
       text += line + "\n";
       line = indent + piece;
     } else {

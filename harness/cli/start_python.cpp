@@ -2,18 +2,14 @@
 #include "base/text.hpp"
 #include "cli/start.hpp"
 #include "fixture/describe.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace prenorm::harness {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr std::size_t columns = 100;
 
 std::string python_name(const std::string& name) {
   const bool fits =
@@ -94,11 +90,11 @@ std::string python_function(const StartProblem& problem, const Json& adapter) {
     }
   }
   std::string head = "def " + python_name(adapter.at("function")) + "(";
-  std::string text = head + wrapped(parameters, head.size(), columns - 2) + "):\n";
+  std::string text = head + wrapped(parameters, head.size(), code_columns - 2) + "):\n";
   text += fmt::format("    \"\"\"{}\n\n        {}\n\n", problem.name,
-                      wrapped_signature(problem.signature_text, 8, columns));
+                      wrapped_signature(problem.signature_text, 8, code_columns));
   if (!problem.source.empty()) {
-    text += fmt::format("    {}\n\n", wrapped(quoted(problem.source), 4, columns));
+    text += fmt::format("    {}\n\n", wrapped(quoted(problem.source), 4, code_columns));
   }
   text += arguments;
   std::vector<std::string> remarks;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct VerifyOptions {
   Selection selection;
   std::vector<std::string> solutions;
   std::string save, record, json, junit, html;
@@ -38,7 +38,7 @@ struct Options {
     return options;
   }
 
-  /// Options that the command that repeats a case needs, besides file, case and solution.
+  /// VerifyOptions that the command that repeats a case needs, besides file, case and solution.
   std::vector<std::string> repeat() const {
     std::vector<std::string> words;
     if (seed) words.insert(words.end(), {"--seed", std::to_string(*seed)});
@@ -125,7 +125,7 @@ std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
   return entrants;
 }
 
-std::vector<Entrant> choose_entrants(const Options& options, Pools& pools) {
+std::vector<Entrant> choose_entrants(const VerifyOptions& options, Pools& pools) {
   if (options.solutions.empty()) return default_entrants(pools, options.jobs);
   std::vector<Column> columns;
   std::set<std::string> seen;
@@ -207,7 +207,7 @@ std::vector<std::string> stems_of(const std::vector<File>& files) {
 /// <stem>.<solution>.h5.
 class Saver {
  public:
-  Saver(const File& file, std::string stem, const Options& options)
+  Saver(const File& file, std::string stem, const VerifyOptions& options)
       : file_(file), stem_(std::move(stem)), options_(options) {}
 
   void keep(const Case& info, const Result& result, std::vector<Tensor> outputs) {
@@ -236,7 +236,7 @@ class Saver {
  private:
   const File& file_;
   std::string stem_;
-  const Options& options_;
+  const VerifyOptions& options_;
   std::map<std::string, OutputsFile> saved_;
 };
 
@@ -259,8 +259,8 @@ struct Found {
 };
 
 /// Adds the columns' results.
-void run(const Options& options, const std::vector<File>& files, const std::vector<Column>& columns,
-         Pools& pools, unsigned jobs, Found& found) {
+void run(const VerifyOptions& options, const std::vector<File>& files,
+         const std::vector<Column>& columns, Pools& pools, unsigned jobs, Found& found) {
   Progress progress;
   std::atomic<std::size_t> done = 0;
   const std::vector<std::size_t> order = largest_first(files);
@@ -311,7 +311,7 @@ std::vector<Result> in_order(std::vector<Result> results,
 /// Solutions on the host side by side on all threads, then those of a device, one call at a time:
 /// each thread would need a worker of its own, with a context that takes hundreds of megabytes of
 /// the device's memory, and their calls would slow each other down.
-std::vector<Result> run_all(const Options& options, const std::vector<File>& files,
+std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File>& files,
                             const std::vector<Entrant>& entrants, Pools& pools) {
   std::vector<Column> on_host, on_device;
   std::vector<std::string> columns;
@@ -335,7 +335,7 @@ std::vector<Result> run_all(const Options& options, const std::vector<File>& fil
   return all;
 }
 
-std::string told(const Report& report, const Options& options) {
+std::string told(const Report& report, const VerifyOptions& options) {
   const bool colour = wants_colour(options.no_color);
   std::string text;
   if (options.verbose) text += every_case(report, colour) + "\n";
@@ -354,7 +354,7 @@ std::string told(const Report& report, const Options& options) {
 }
 
 /// Fails before the work if a report cannot be written.
-void check_reports(const Options& options) {
+void check_reports(const VerifyOptions& options) {
   const std::vector<std::string> paths = options.reports();
   if (std::ranges::count(paths, "-") > 1) {
     throw UsageError("standard output (-) holds one report only");
@@ -369,7 +369,7 @@ void make_folder(const std::string& folder) {
   if (error) throw UsageError("cannot make folder " + folder + ": " + error.message());
 }
 
-int verify(Options options) {
+int verify(VerifyOptions options) {
   check_reports(options);
   if (options.in_process) options.jobs = 1;  // one address space, and a debugger in it
   make_folder(options.record);
@@ -406,7 +406,7 @@ int verify(Options options) {
 }  // namespace
 
 void add_verify(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   Arguments& command = *app.add_subcommand(
       "verify", "Run the cases of fixtures through solutions and compare the outputs");
   add_selection_options(command, options->selection);

@@ -1,18 +1,16 @@
 #include "grade/adapters.hpp"
 
 #include "base/text.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <toml++/toml.h>
 
 namespace prenorm::harness {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string text_of(const Scalar& scalar) {
   return std::visit([](auto value) { return fmt::format("{}", value); }, scalar);

@@ -14,16 +14,16 @@ namespace {
 
 // Errors over their bound by powers of two, as ErrorMap counts them: up to 2^-8, ..., up to 1 (the
 // last that passes), ..., up to 2^20, beyond. Not-finite ones have a pattern of their own.
-constexpr int least_power = -8;
+constexpr int first_power = -8;
 constexpr int colours = 30;
-constexpr int within = -least_power + 1;  // how many of them are within the bound
+constexpr int within = -first_power + 1;  // how many of them are within the bound
 constexpr int not_finite = colours;
 
 int colour_of(double ratio) {
   if (!std::isfinite(ratio)) return not_finite;
-  if (ratio <= std::ldexp(1.0, least_power)) return 0;
+  if (ratio <= std::ldexp(1.0, first_power)) return 0;
   const int power = static_cast<int>(std::min(std::ceil(std::log2(ratio)), 1e3));
-  return std::min(power - least_power, colours - 1);
+  return std::min(power - first_power, colours - 1);
 }
 
 /// The class of the colour in errors.css.
@@ -73,7 +73,7 @@ std::string range_text(int colour, bool exact) {
   if (colour == 0) return exact ? "right" : "up to 1/256 of the bound";
   if (colour == colours - 1) return exact ? "wrong: must be exact" : "beyond, or not finite";
   const auto plain = [](int power) { return short_number(std::ldexp(1.0, power)); };
-  return "more than " + plain(least_power + colour - 1) + ", up to " + plain(least_power + colour) +
+  return "more than " + plain(first_power + colour - 1) + ", up to " + plain(first_power + colour) +
          " times the bound";
 }
 
@@ -185,7 +185,7 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
   svg.label(bound + 5, top + 4, exact ? "must be exact" : "bound");
   if (!exact) {
     for (const int power : {-8, -4, 0, 4, 8, 12, 16}) {
-      label_power(svg, left + bar * (power - least_power + 1), base + key + 13, power);
+      label_power(svg, left + bar * (power - first_power + 1), base + key + 13, power);
     }
     svg.label(left + width - bar / 2, base + key + 13, "∞", {{"text-anchor", "middle"}});
   }

@@ -14,12 +14,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool any_matches(const Words& patterns, const std::string& name) {
-  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
-           return matches(pattern, name);
-         });
-}
-
 [[noreturn]] void refuse(const Rubric& rubric, const RubricItem& item, const std::string& what) {
   throw UsageError(rubric.path.string() + ": item '" + item.name + "': " + what);
 }
@@ -40,12 +34,12 @@ void restrict_to_problems(Exam& exam) {
   }
   for (RubricItem& item : exam.rubric.items) {
     std::erase_if(item.problems,
-                  [&](const std::string& problem) { return !any_matches(wanted, problem); });
+                  [&](const std::string& problem) { return !selects(wanted, problem); });
     // What is asked of problems that are left out is not asked.
     std::erase_if(item.groups, [&](const RubricGroup& group) {
       return !group.problems.empty() &&
              std::ranges::none_of(item.problems, [&](const std::string& problem) {
-               return any_matches(group.problems, problem);
+               return selects(group.problems, problem);
              });
     });
   }

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "grade/drawn.hpp"
 #include "replay/runner.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,6 @@ namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 /// The sandbox that was typed, or the best that works here; `note` says where that is not the best
 /// there is.

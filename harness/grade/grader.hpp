@@ -4,8 +4,8 @@
 #include "base/terminal.hpp"
 #include "fixture/selection.hpp"
 #include "grade/exam.hpp"
+#include "report/json.hpp"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace prenorm::harness {
@@ -27,8 +27,8 @@ inline constexpr const char* usual_rubric = "cs336-2025";
 std::uint64_t fresh_seed();
 
 /// For a grader in another process, and back.
-nlohmann::ordered_json settings_record(const GradeSettings& settings);
-GradeSettings settings_of(const nlohmann::ordered_json& record);
+Json settings_record(const GradeSettings& settings);
+GradeSettings settings_of(const Json& record);
 
 /// The limits in words.
 std::string limits_text(const GradeSettings& settings);

@@ -1,8 +1,7 @@
 #include "grade/grading_record.hpp"
+#include "report/json.hpp"
 
 namespace prenorm::harness {
-
-using Json = nlohmann::ordered_json;
 
 // In JSON there are no infinite numbers, of which a map has some.
 void to_json(Json& record, const ErrorMap& map) {
@@ -50,15 +49,11 @@ PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnose
 PRENORM_JSON(Grading, submission, kind, rubric, title, sandbox, notes, imports, seed, status,
              message, items, seconds)
 
-std::string to_line(const Json& record) {
-  return record.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string grading_record(const Grading& grading) { return to_line(grading); }
 
 Grading grading_of(const std::string& text) try {
-  return Json::parse(text).get<Grading>();
-} catch (const nlohmann::json::exception& error) {
+  return parse_json(text).get<Grading>();
+} catch (const Json::exception& error) {
   throw std::invalid_argument(std::string("no record of a grading: ") + error.what());
 }
 

@@ -11,11 +11,8 @@ PRENORM_JSON(GradedGroup, name, hidden, share, passed, total, earned)
 PRENORM_JSON(GradedCase::Secret, result, from, shapes)
 
 /// A case with all that is known of it; secret where it is hidden.
-void to_json(nlohmann::ordered_json& record, const GradedCase& graded);
-void from_json(const nlohmann::ordered_json& record, GradedCase& graded);
-
-/// On one line; bytes that are not UTF-8 become U+FFFD.
-std::string to_line(const nlohmann::ordered_json& record);
+void to_json(Json& record, const GradedCase& graded);
+void from_json(const Json& record, GradedCase& graded);
 
 /// The whole, on one line.
 std::string grading_record(const Grading& grading);

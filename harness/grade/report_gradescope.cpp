@@ -15,8 +15,6 @@
 namespace prenorm::harness {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* visible = "visible";
 
 /// Failing cases of a group that are told.

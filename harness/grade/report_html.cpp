@@ -5,18 +5,16 @@
 #include "grade/report_parts.hpp"
 #include "grade/words.hpp"
 #include "report/page.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 
 namespace prenorm::harness {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t most_text = 1000;  // bytes of a text from outside
 constexpr std::size_t most_lines = 60;   // of a compiler's message

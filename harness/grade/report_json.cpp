@@ -1,9 +1,8 @@
 #include "grade/report_json.hpp"
 #include "grade/grading_record.hpp"
+#include "report/json.hpp"
 
 namespace prenorm::harness {
-
-using Json = nlohmann::ordered_json;
 
 Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) {
   const bool told = !graded.hidden || secret;

@@ -2,15 +2,14 @@
 #pragma once
 
 #include "grade/grading.hpp"
-
-#include <nlohmann/json.hpp>
+#include "report/json.hpp"
 
 namespace prenorm::harness {
 
 /// `secret`: with what a hidden case gave.
-nlohmann::ordered_json case_object(const GradedItem& item, const GradedCase& graded, bool secret);
+Json case_object(const GradedItem& item, const GradedCase& graded, bool secret);
 
 /// Points, groups and diagnoses, without the cases.
-nlohmann::ordered_json item_object(const GradedItem& item);
+Json item_object(const GradedItem& item);
 
 }  // namespace prenorm::harness

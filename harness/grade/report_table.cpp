@@ -9,7 +9,7 @@ namespace prenorm::harness {
 namespace {
 
 /// Failing cases of one problem that are told, unless all are asked for.
-constexpr std::size_t most_told = 5;
+constexpr std::size_t most_failures = 5;
 
 std::string failing_case(const GradedCase& graded, bool colour) {
   const Result& result = graded.result;
@@ -35,7 +35,7 @@ std::string problem_lines(const GradedItem& item, const std::string& problem, bo
            "  in all: " + printable(result.message) + "\n";
   }
   const std::size_t all = failed.visible.size();
-  const std::size_t told = verbose ? all : std::min(all, most_told);
+  const std::size_t told = verbose ? all : std::min(all, most_failures);
   for (std::size_t i = 0; i < told; ++i) {
     text += failing_case(*failed.visible[i], colour);
   }

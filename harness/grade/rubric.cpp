@@ -24,11 +24,6 @@ fs::path shipped_folder() { return home() / "share" / "prenorm" / "fixtures" / "
 
 bool is_adapters(const std::string& stem) { return stem.starts_with("adapters"); }
 
-bool any_matches(const Words& patterns, const std::string& name) {
-  return std::ranges::any_of(patterns,
-                             [&](const std::string& pattern) { return matches(pattern, name); });
-}
-
 /// One table of the file, with what a complaint about it says: "item 'rmsnorm'".
 class Reader {
  public:
@@ -223,10 +218,10 @@ fs::path find_rubric(const std::string& word) {
 
 bool RubricGroup::has(const std::string& problem, const Case& info) const {
   if (info.error && !errors) return false;
-  if (!problems.empty() && !any_matches(problems, problem)) return false;
+  if (!selects(problems, problem)) return false;
   const std::string dtype(harness::name(info.dtype()));
   if (!dtypes.empty() && std::ranges::find(dtypes, dtype) == dtypes.end()) return false;
-  return (cases.empty() || any_matches(cases, info.name)) && !any_matches(except, info.name);
+  return selects(cases, info.name) && (except.empty() || !selects(except, info.name));
 }
 
 double Rubric::points() const {

@@ -4,19 +4,19 @@
 #include "base/printable.hpp"
 #include "report/report.hpp"
 #include "solution/solution.hpp"
+#include "base/files.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <ctime>
 #include <fmt/format.h>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 /// "NVIDIA H200 NVL" becomes "nvidia-h200-nvl": the name of a folder or file.
 std::string slug(const std::string& name) {
@@ -121,8 +121,7 @@ Record record_from(const Json& json) {
 
 /// Throws std::exception.
 Record read_record(const fs::path& path) {
-  std::ifstream file(path);
-  return record_from(Json::parse(file));
+  return record_from(parse_json(read_whole(path).value_or("")));
 }
 
 /// What an earlier record says of cases that this one has not.
@@ -175,7 +174,7 @@ fs::path write_record(const fs::path& folder, Record record) {
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << to_json(record).dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  file << to_text(to_json(record));
   file.close();
   if (!file) throw std::runtime_error("cannot write " + path.string());
   return path;

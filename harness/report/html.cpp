@@ -1,13 +1,11 @@
 #include "report/page.hpp"
 #include "report/report.hpp"
+#include "report/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace prenorm::harness {
-
-using Json = nlohmann::json;
 
 std::string to_html(const Report& report) {
   const Table table = overview(report);

@@ -8,8 +8,6 @@
 namespace prenorm::harness {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json number_or_null(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);
 }
@@ -125,6 +123,12 @@ std::string to_text(const Json& object) {
   // Bytes of a message that are no UTF-8 become U+FFFD, so that the report is always valid.
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
+
+std::string to_line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json parse_json(std::string_view text) { return Json::parse(text); }
 
 std::string to_json(const Report& report) {
   Json object = report_head(report.command);

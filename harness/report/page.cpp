@@ -1,11 +1,11 @@
 #include "report/page.hpp"
 
 #include "base/printable.hpp"
+#include "report/json.hpp"
 
 #include <fmt/format.h>
 #include <kainjow/mustache.hpp>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace prenorm::harness {
@@ -15,7 +15,6 @@ extern const std::map<std::string_view, std::string_view> page_templates;
 
 namespace {
 
-using Json = nlohmann::json;
 namespace mustache = kainjow::mustache;
 
 mustache::data data_of(const Json& value) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "report/table.hpp"
+#include "report/json.hpp"
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -23,9 +23,9 @@ std::string_view css_class(Tone tone);
 /// {{x}} is escaped() as it is written; only what is already HTML belongs in {{{x}}}. Null, false,
 /// an empty text and an empty array are false in sections. A section also sees what is around it,
 /// so every object of an array has the same keys.
-std::string render_page(std::string_view name, const nlohmann::json& values);
+std::string render_page(std::string_view name, const Json& values);
 
 /// {"each": items}, or null where there are none: for what surrounds a list that is not empty.
-nlohmann::json listed(nlohmann::json items);
+Json listed(Json items);
 
 }  // namespace prenorm::harness

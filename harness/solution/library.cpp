@@ -14,7 +14,7 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr std::string_view prefix = "prenorm_";
+constexpr std::string_view function_prefix = "prenorm_";
 /// Functions that every solution exports besides those of its problems.
 constexpr std::array<std::string_view, 4> not_problems{"abi", "device", "mode", "sources"};
 
@@ -78,8 +78,8 @@ std::vector<std::string> problem_functions(void* handle) {
   const SymbolTables tables = symbol_tables(handle);
   for_each_symbol(tables, [&](const ElfW(Sym) & symbol) {
     const std::string_view name = tables.strings + symbol.st_name;
-    if (!is_exported_function(symbol) || !name.starts_with(prefix)) return;
-    const std::string_view problem = name.substr(prefix.size());
+    if (!is_exported_function(symbol) || !name.starts_with(function_prefix)) return;
+    const std::string_view problem = name.substr(function_prefix.size());
     if (std::ranges::find(not_problems, problem) == not_problems.end()) names.emplace_back(problem);
   });
   std::ranges::sort(names);
@@ -252,7 +252,8 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
   using protocol::Returned;
   Returned answer;
   answer.number = message.number;
-  auto* function = find<int(const prenorm_call*)>(handle_, std::string(prefix) + message.function);
+  auto* function =
+      find<int(const prenorm_call*)>(handle_, std::string(function_prefix) + message.function);
   if (function == nullptr) {
     answer.how = Returned::How::absent;
     return answer;

@@ -28,10 +28,12 @@ struct Faulted {
   protocol::Fault fault;
 };
 
+}  // namespace
+
 /// The connection to a worker process: one message out, one in.
-class Connection {
+class WorkerConnection {
  public:
-  explicit Connection(const Process::Command& worker) : process_(worker) {}
+  explicit WorkerConnection(const Process::Command& worker) : process_(worker) {}
 
   /// False if the process has ended since its last answer, or has sent something unasked, which
   /// would be taken for the answer to another call.
@@ -64,6 +66,8 @@ class Connection {
  private:
   Process process_;
 };
+
+namespace {
 
 double seconds_to_load(const RunLimits& limits) {
   return limits.loading > 0 ? limits.loading : limits.seconds;
@@ -131,8 +135,8 @@ struct Solution::Worker {
   std::optional<DeviceFacts> facts;
   std::set<std::string> functions;
 
-  std::unique_ptr<Connection> connection;  // none before the first load and after a crash
-  std::unique_ptr<Library> library;        // where in_process
+  std::unique_ptr<WorkerConnection> connection;  // none before the first load and after a crash
+  std::unique_ptr<Library> library;              // where in_process
   std::uint64_t calls = 0;
   std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
 
@@ -193,7 +197,7 @@ struct Solution::Worker {
 
   protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
     const RunLimits& limits = options.limits;
-    connection = std::make_unique<Connection>(options.worker.value_or(shipped_worker()));
+    connection = std::make_unique<WorkerConnection>(options.worker.value_or(shipped_worker()));
     const protocol::Load request{limits.bytes, std::filesystem::absolute(path).string()};
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_in(seconds_to_load(limits)));
