@@ -1,3 +1,4 @@
+# slow labels: unit
 """`prenorm bench` from outside, at shapes of a few hundred elements. No test asserts on a time."""
 
 import json
@@ -196,6 +197,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/cpuinfo").exists(),
 
 
 @needs_proc
+@pytest.mark.slow  # it starts PyTorch several times
 def test_pytorch_computes_what_the_reference_does(bench, shapes, tmp_path):
     # Also the check of the peer: its outputs are held against the reference as anybody's are.
     out = tmp_path / "out.json"
@@ -290,6 +292,7 @@ def run_peer(*words, code=0):
 
 
 @needs_proc
+@pytest.mark.slow  # it starts PyTorch several times
 def test_a_peers_own_run_is_read_and_must_fit(bench, shapes, tmp_path):
     peer, out = tmp_path / "peer.json", tmp_path / "out.json"
     file = shapes(*small_entries())

@@ -149,6 +149,7 @@ def walk(shell, until=None):
                     f"line {block.line}: the guide shows {line!r}; what came is\n{said}")
 
 
+@pytest.mark.slow
 def test_every_command_runs_and_says_what_is_shown(tmp_path):
     walk(terminal(tmp_path))
     with open(tmp_path / "course/grades.csv", newline="") as file:
