@@ -87,6 +87,7 @@ def test_step_beyond_a_tensor_of_the_call(program, variant, what, thread):
     assert f"prenorm: in kernel planted relu, {thread or 'block'}" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", only_in("asan", ["asan"]))
 def test_the_same_solution_within_its_tensors(program, mode):
     library = folder("PRENORM_TEST_SOLUTIONS") / "libplanted.so"

@@ -55,18 +55,22 @@ int run(int argc, char** argv) {
       "Run prenorm COMMAND --help for the options of a command.");
   Action chosen;
   add_verify(app, chosen);
+#if !defined(PRENORM_ONLY_CHECKS)  // bin/prenorm-check is built without these
   add_grade(app, chosen);
   add_gradescope(app, chosen);
   add_gradebook(app, chosen);
   add_bench(app, chosen);
   add_list(app, chosen);
   add_show(app, chosen);
+#endif
   add_fixtures(app, chosen);
   add_mistakes(app, chosen);
   add_diff(app, chosen);
+#if !defined(PRENORM_ONLY_CHECKS)
   add_new(app, chosen);
   add_doctor(app, chosen);
   add_study(app, chosen);
+#endif
 
   const std::span words(argv, static_cast<std::size_t>(argc));
   if (words.size() < 2) {
