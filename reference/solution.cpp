@@ -1,5 +1,6 @@
 // What the reference exports beside its problems, which are in exports/, one file per component.
 // The same files compiled with PRENORM_TEXTBOOK_SUMS are the solution `plain`.
-#include <prenorm/prenorm.hpp>
+#include "exports/export.hpp"
 
 PRENORM_SOLUTION(kDLCPU)
+PRENORM_ALL_TENSORS(template)

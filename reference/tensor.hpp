@@ -317,20 +317,38 @@ class Batch {
 
 namespace prenorm {
 
-// PRENORM_EXPORT passes the tensors of a call to the reference as copies.
+// PRENORM_EXPORT passes the tensors of a call to the reference as copies. (The members are defined
+// outside, so that a solution can compile them once: exports/export.hpp.)
 template <class T>
 struct argument<reference::Tensor<T>> {
-  static reference::Tensor<T> read(Arguments& arguments) {
-    return reference::copy_of(arguments.input<T>());
-  }
+  static reference::Tensor<T> read(Arguments& arguments);
 };
 template <class T>
+reference::Tensor<T> argument<reference::Tensor<T>>::read(Arguments& arguments) {
+  return reference::copy_of(arguments.input<T>());
+}
+
+template <class T>
 struct argument<std::optional<reference::Tensor<T>>> {
-  static std::optional<reference::Tensor<T>> read(Arguments& arguments) {
-    const auto view = arguments.optional_input<T>();
-    if (!view) return std::nullopt;
-    return reference::copy_of(*view);
-  }
+  static std::optional<reference::Tensor<T>> read(Arguments& arguments);
 };
+template <class T>
+std::optional<reference::Tensor<T>> argument<std::optional<reference::Tensor<T>>>::read(
+    Arguments& arguments) {
+  const auto view = arguments.optional_input<T>();
+  if (!view) return std::nullopt;
+  return reference::copy_of(*view);
+}
+
+template <class T>
+struct result<reference::Tensor<T>> {
+  static void write(const reference::Tensor<T>& value, const prenorm_call& call);
+};
+template <class T>
+void result<reference::Tensor<T>>::write(const reference::Tensor<T>& value,
+                                         const prenorm_call& call) {
+  detail::require_shape(value.shape(), *call.outputs[0]);
+  std::copy_n(value.data(), value.size(), Arguments(call).output<T>().data());
+}
 
 }  // namespace prenorm

@@ -21,6 +21,20 @@
   prefix decltype(function<bfloat16>) function<bfloat16>;
 #define PRENORM_COMPILED_ELSEWHERE(function) PRENORM_INSTANCES(extern template, function)
 
+// How tensors come and go is the same for all problems: solution.cpp compiles it.
+#define PRENORM_TENSORS(prefix, T)                                \
+  prefix struct prenorm::argument<prenorm::reference::Tensor<T>>; \
+  prefix struct prenorm::result<prenorm::reference::Tensor<T>>;
+#define PRENORM_ALL_TENSORS(prefix)                                                         \
+  PRENORM_TENSORS(prefix, double)                                                           \
+  PRENORM_TENSORS(prefix, float)                                                            \
+  PRENORM_TENSORS(prefix, prenorm::float16)                                                 \
+  PRENORM_TENSORS(prefix, prenorm::bfloat16)                                                \
+  prefix struct prenorm::argument<prenorm::reference::Tensor<std::int64_t>>;                \
+  prefix struct prenorm::argument<std::optional<prenorm::reference::Tensor<std::int64_t>>>; \
+  prefix struct prenorm::argument<std::optional<prenorm::reference::Tensor<bool>>>;
+PRENORM_ALL_TENSORS(extern template)
+
 #if defined(PRENORM_HONEST_VARIANTS)
 #include "../honest/variants_of_every_problem.hpp"
 #else
