@@ -84,7 +84,7 @@ std::string conclusion(const std::vector<Variant>& variants, const MistakesOptio
 
 /// The common report, with a list of the variants beside the results.
 std::string json_of(const Report& report, const std::vector<Variant>& variants) {
-  auto object = parse_json(to_json(report));
+  Json object = parse_json(to_json(report));
   auto& list = object["variants"] = Json::array();
   for (const Variant& variant : variants) {
     Json dtypes = Json::object();
@@ -93,7 +93,7 @@ std::string json_of(const Report& report, const std::vector<Variant>& variants) 
     }
     list.push_back({{"problem", variant.problem}, {"name", variant.name}, {"dtypes", dtypes}});
   }
-  return object.dump(1) + "\n";
+  return to_text(object);
 }
 
 struct FoundVariants {
