@@ -1,6 +1,10 @@
 // libFuzzer: any bytes as the catalogue that the HDF5 child sends.
+//
 // sources: fixture/check fixture/object fixture/catalogue fixture/draw base/printable
-// fixture/signature fixture/tensor fixture/dtype corpus: catalogue
+//
+// sources: fixture/signature fixture/tensor fixture/dtype
+//
+// corpus: catalogue
 #include "fixture/check.hpp"
 
 #include <cstdlib>

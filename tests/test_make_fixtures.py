@@ -4,6 +4,8 @@
 
 import functools
 import json
+import math
+import re
 import shutil
 import subprocess
 import sys
@@ -485,6 +487,42 @@ def test_tolerances_are_written(tmp_path):
             "reason": "a reason"}
 
 
+def test_scalars_are_stored_exactly(tmp_path):
+    scalars = {"a": np.float32(0.1), "b": np.int32(-3), "c": True, "d": 0.1, "e": 2**62,
+               "f": np.array([0.5]), "g": math.nan}
+    with h5.create(tmp_path / "some.h5", "some", "x[...] -> y[...]") as file:
+        attributes = h5.add_case(file, "some", scalars).attrs
+        stored = {key: attributes[key] for key in scalars}
+    assert {key: value.dtype.name for key, value in stored.items()} == {
+        "a": "float64", "b": "int64", "c": "int64", "d": "float64", "e": "int64", "f": "float64",
+        "g": "float64"}
+    assert math.isnan(stored.pop("g"))
+    assert stored == {key: scalars[key] for key in stored}
+
+
+@pytest.mark.parametrize("value", [2**63, np.uint64(2**63), "0.5", [1, 2], None,
+                                   np.longdouble(1) / 3])
+def test_a_scalar_that_would_change_is_an_error_that_names_it(tmp_path, value):
+    with h5.create(tmp_path / "some.h5", "some", "x[...] -> y[...]") as file:
+        with pytest.raises(ValueError, match="attribute num_heads"):
+            h5.add_case(file, "some", {"num_heads": value})
+
+
+def test_a_tolerance_that_would_change_is_an_error_that_names_it(tmp_path):
+    with h5.create(tmp_path / "some.h5", "some", "x[...] -> y[...]") as file:
+        with pytest.raises(ValueError, match="attribute atol"):
+            h5.add_output(h5.add_case(file, "some"), "y", [1.0], "float32", atol=2**53 + 1)
+
+
+@pytest.mark.parametrize("values, dtype", [
+    ([1, 1.7], "int64"), (math.nan, "int64"), (2.0**63, "int64"), (np.uint64(2**63), "int64"),
+    ([2], "bool"), ([0.5], "bool"), (["1"], "int64")])
+def test_a_tensor_that_would_change_is_an_error_that_names_it(tmp_path, values, dtype):
+    with h5.create(tmp_path / "some.h5", "some", "x[...] -> y[...]") as file:
+        with pytest.raises(ValueError, match="tensor token_ids"):
+            h5.add_input(h5.add_case(file, "some"), "token_ids", values, dtype)
+
+
 @pytest.mark.parametrize("text, low, high", [
     ("uniform(-2, 3)", -2, 3), ("integer(0,n)", 0, 4), ("integer(-1.5, most)", -1, 8),
     ("permutation", 0, 4), ("boolean(1)", 1, 1), ("boolean(0)", 0, 0), ("normal(5,0)", 5, 5)])
@@ -500,10 +538,16 @@ def test_draw(text, low, high):
 
 
 @pytest.mark.parametrize("text", ["normal(0)", "uniform(0,wrong)", "poisson(1)", "normal", "x y",
-                                  "permutation(3)"])
+                                  "permutation(3)", "normal(0,-1)", "integer(3,3)",
+                                  "integer(0,1e300)", "uniform(0,inf)", "normal(nan,1)"])
 def test_draw_refuses(text):
-    with pytest.raises(ValueError, match="draw"):
+    with pytest.raises(ValueError, match=re.escape(f"draw '{text}'")):
         draw(text, (3,), {}, {}, np.random.default_rng(0))
+
+
+def test_a_permutation_needs_an_axis():
+    with pytest.raises(ValueError, match="draw 'permutation'.*an axis"):
+        draw("permutation", (), {}, {}, np.random.default_rng(0))
 
 
 def test_the_program_s_errors(tmp_path):

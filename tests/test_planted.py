@@ -1,5 +1,6 @@
 # labels: unit emulated asan tsan
 # slow labels: unit emulated asan
+# slow only in: address
 """Bugs planted in kernels (planted.cpp) and in a solution (planted_solution.cpp).
 
 What can be found depends on the build: out-of-bounds accesses by AddressSanitizer, races by
