@@ -1,5 +1,5 @@
 # labels: grading slow
-# processors: 2
+# lock: slurm
 """`prenorm grade --executor slurm` on a real slurmctld and slurmd, whatever dies in between."""
 
 import json

@@ -1,5 +1,5 @@
 # labels: grading slow
-# processors: 2
+# lock: slurm
 """A real Slurm: what the rig of slurm_cluster.py promises, and what Slurm tells of jobs."""
 
 import contextlib

@@ -1,6 +1,5 @@
 # labels: notebooks slow
 # timeout: 2400
-# processors: 2
 """The site that `prenorm study` builds: every notebook runs, and every page works in a browser.
 
 Screenshots of all pages are left in PRENORM_PAGE_DIR.

@@ -64,7 +64,7 @@ def find_notebooks(folder, wanted):
     """The notebooks of a folder, {name: path}, and the names of those to execute."""
     found = {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
     if not found:
-        raise Unusable(f"{folder}: not found")
+        raise Unusable(f"{folder}: no notebooks there")
     chosen = [Path(word).name.removesuffix(".ipynb") for word in wanted] or list(found)
     for name in chosen:
         if name not in found:
