@@ -71,6 +71,8 @@ def test_the_archive_has_what_builds_and_nothing_else(autograder, rubric):
         assert os.access(target / name, os.X_OK) == bool(archive.getinfo(name).external_attr >> 16
                                                          & stat.S_IXUSR)
     # All sources, and of the fixtures those that are graded by.
+    if not shutil.which("git"):
+        pytest.skip("there is no git, which would list the sources")
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "harness", "reference"],
                             capture_output=True, text=True)
     if listed.returncode == 0:
