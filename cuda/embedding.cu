@@ -8,7 +8,7 @@
 //
 // Ids are in device memory, so the kernel finds those out of range. Their rows become NaN, as a
 // launch in a graph cannot report errors.
-#include "device_error.cuh"
+#include "embedding.cuh"
 #include "export.cuh"
 #include "launch.cuh"
 #include "types.cuh"
@@ -17,47 +17,35 @@
 #include <bit>
 
 namespace prenorm::cuda {
-namespace {
-
-/// Waits, and throws if a kernel found an id out of range.
-void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_ids,
-                    std::int64_t vocab_size) {
-  // step: check the id
-  if (const auto id = wrong.wait(token_ids)) {
-    throw std::invalid_argument("embedding: token id " + std::to_string(*id) + " is not in [0, " +
-                                std::to_string(vocab_size) + ")");
-  }
-}
-
 // ---- v1: one thread per id ----------------------------------------------------------------------
 
+namespace {
+
 template <class T>
-__global__ void embedding_v1(const std::int64_t* token_ids, const T* weight, T* y, std::int64_t ids,
-                             std::int64_t vocab_size, std::int64_t d_model, WrongIndex* wrong) {
+__global__ void embedding_v1(Lookup<T> l) {
   const std::int64_t i = global_thread();
-  if (i >= ids) return;
+  if (i >= l.ids) return;
   // step: read the id
-  const std::int64_t id = token_ids[i];
+  const std::int64_t id = l.token_ids[i];
   // step: check the id
-  const bool good = id >= 0 && id < vocab_size;
-  if (!good) record_wrong(wrong, i);
+  const bool good = id >= 0 && id < l.vocab_size;
+  if (!good) record_wrong(l.wrong, i);
   // step: copy the row
-  for (std::int64_t k = 0; k < d_model; ++k) {
-    y[i * d_model + k] = good ? weight[id * d_model + k] : narrow<T>(NAN);
+  for (std::int64_t k = 0; k < l.d_model; ++k) {
+    l.y[i * l.d_model + k] = good ? l.weight[id * l.d_model + k] : narrow<T>(NAN);
   }
 }
 
+}  // namespace
+
 template <class T>
-void launch_embedding_v1(View<const std::int64_t> token_ids, View<const T> weight, Stream stream,
-                         View<T> y) {
-  const std::int64_t ids = token_ids.size(), vocab_size = weight.shape(0);
-  const WrongValue wrong(stream);
-  launch({"embedding v1", ceil_div(ids, 128), 128, stream}, embedding_v1<T>, token_ids.data(),
-         weight.data(), y.data(), ids, vocab_size, weight.shape(1), wrong.first());
-  throw_if_wrong(wrong, token_ids.data(), vocab_size);  // step: check the id
+void lookup_v1(const Lookup<T>& lookup, Stream stream) {
+  launch({"embedding v1", ceil_div(lookup.ids, 128), 128, stream}, embedding_v1<T>, lookup);
 }
 
 // ---- v2: threads side by side copy a row --------------------------------------------------------
+
+namespace {
 
 /// A block is threads (x, y): x share a row of `width` vectors of N elements, y rows lie side by
 /// side.
@@ -96,27 +84,68 @@ __global__ void __launch_bounds__(256)
 }
 
 template <int N, class T>
-void launch_embedding_v2(View<const std::int64_t> token_ids, View<const T> weight, Stream stream,
-                         View<T> y) {
-  const std::int64_t ids = token_ids.size(), vocab_size = weight.shape(0);
-  const std::int64_t width = weight.shape(1) / N;
+void lookup_v2(const Lookup<T>& l, Stream stream) {
+  const std::int64_t width = l.d_model / N;
   const unsigned x = std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(width, 1, 256)));
   const dim3 block(x, 256 / x);
+  launch({"embedding v2", ceil_div(l.ids, block.y), block, stream}, embedding_v2<T, N>, l.token_ids,
+         l.weight, l.y, l.ids, l.vocab_size, width, l.wrong);
+}
+
+}  // namespace
+
+template <class T>
+void lookup_launched(const Lookup<T>& lookup, Stream stream) {
+  constexpr int wide = vector_width<T>;
+  if (lookup.d_model % wide == 0) {
+    lookup_v2<wide>(lookup, stream);
+  } else {
+    lookup_v2<1>(lookup, stream);
+  }
+}
+
+#define PRENORM_LOOKUPS(T)                              \
+  template void lookup_v1<T>(const Lookup<T>&, Stream); \
+  template void lookup_launched<T>(const Lookup<T>&, Stream);
+PRENORM_LOOKUPS(double)
+PRENORM_LOOKUPS(float)
+PRENORM_LOOKUPS(float16)
+PRENORM_LOOKUPS(bfloat16)
+#undef PRENORM_LOOKUPS
+
+// ---- the problem --------------------------------------------------------------------------------
+
+void throw_if_wrong_id(const WrongValue& wrong, const std::int64_t* token_ids,
+                       std::int64_t vocab_size) {
+  // step: check the id
+  if (const auto id = wrong.wait(token_ids)) {
+    throw std::invalid_argument("embedding: token id " + std::to_string(*id) + " is not in [0, " +
+                                std::to_string(vocab_size) + ")");
+  }
+}
+
+namespace {
+
+/// The embedding by one of these versions.
+template <auto look_up, class T>
+void embedding_by(View<const std::int64_t> token_ids, View<const T> weight, Stream stream,
+                  View<T> y) {
   const WrongValue wrong(stream);
-  launch({"embedding v2", ceil_div(ids, block.y), block, stream}, embedding_v2<T, N>,
-         token_ids.data(), weight.data(), y.data(), ids, vocab_size, width, wrong.first());
-  throw_if_wrong(wrong, token_ids.data(), vocab_size);  // step: check the id
+  look_up({token_ids.data(), weight.data(), y.data(), token_ids.size(), weight.shape(0),
+           weight.shape(1), wrong.first()},
+          stream);
+  throw_if_wrong_id(wrong, token_ids.data(), weight.shape(0));
 }
 
 template <class T>
+void launch_embedding_v1(View<const std::int64_t> token_ids, View<const T> weight, Stream stream,
+                         View<T> y) {
+  embedding_by<lookup_v1<T>>(token_ids, weight, stream, y);
+}
+template <class T>
 void launch_embedding(View<const std::int64_t> token_ids, View<const T> weight, Stream stream,
                       View<T> y) {
-  constexpr int wide = vector_width<T>;
-  if (weight.shape(1) % wide == 0) {
-    launch_embedding_v2<wide>(token_ids, weight, stream, y);
-  } else {
-    launch_embedding_v2<1>(token_ids, weight, stream, y);
-  }
+  embedding_by<lookup_launched<T>>(token_ids, weight, stream, y);
 }
 
 }  // namespace

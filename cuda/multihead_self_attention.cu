@@ -242,7 +242,7 @@ void check_heads(const MultiheadSelfAttention<T>& m) {
   }
   if (!m.rope) return;
   check_rope(d_model / m.num_heads, m.rope->token_positions.has_value(),
-             m.x.shape(m.x.dimension() - 2), m.rope->max_seq_len);
+             m.x.shape(m.x.dimension() - 2), m.rope->theta, m.rope->max_seq_len);
 }
 
 template <class V, class T>

@@ -252,8 +252,12 @@ PRENORM_ROPES(float16)
 PRENORM_ROPES(bfloat16)
 #undef PRENORM_ROPES
 
-void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, std::int64_t max_seq_len) {
+void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, double theta,
+                std::int64_t max_seq_len) {
   // step: check
+  if (!(theta > 0)) {
+    throw std::invalid_argument("rope: theta must be positive, is " + std::to_string(theta));
+  }
   if (d_k % 2 != 0) {
     throw std::invalid_argument("rope: d_k must be even, is " + std::to_string(d_k));
   }
@@ -288,7 +292,7 @@ RopeHeads<T> one_head(View<const T> x, View<const std::int64_t> token_positions,
                       std::int64_t max_seq_len, View<T> y) {
   const std::size_t axes = y.dimension() - 2;
   const std::int64_t seq = y.shape(axes), d_k = x.shape().back(), part = seq * d_k;
-  check_rope(d_k, true, seq, max_seq_len);
+  check_rope(d_k, true, seq, theta, max_seq_len);
   RopeHeads<T> heads{.x = x.data(),
                      .y = y.data(),
                      .seq = seq,

@@ -53,9 +53,10 @@ void rope_heads_v1(const RopeHeads<T>& heads, Stream stream);
 template <class T>
 void rope_heads_launched(const RopeHeads<T>& heads, Stream stream);
 
-/// Checks on the host: std::invalid_argument where d_k is odd, or where no positions are given and
-/// a sequence of `seq` exceeds max_seq_len.
-void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, std::int64_t max_seq_len);
+/// Checks on the host: std::invalid_argument if theta is not positive, d_k is odd, or no positions
+/// are given and a sequence of `seq` exceeds max_seq_len.
+void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, double theta,
+                std::int64_t max_seq_len);
 
 /// Checks positions on the device, where they are. The constructor, called before anything else is
 /// enqueued, launches a small kernel; throw_if_wrong, called last, waits for that kernel only. So

@@ -24,9 +24,8 @@
 //
 // The positions are 0, 1, ..., so none can be out of range, and nothing waits for the device.
 #include "export.cuh"
-#include "feed_forward.cuh"
 #include "launch.cuh"
-#include "multihead_self_attention.cuh"
+#include "transformer_block.cuh"
 #include "types.cuh"
 #include "versions.cuh"
 #include "workspace.cuh"
@@ -84,60 +83,52 @@ void network(FeedForward<T> f, Stream stream) {
   if constexpr (V::step_by_step) add(residual, f.y, y, size, stream);
 }
 
+}  // namespace
+
 // ---- the blocks ---------------------------------------------------------------------------------
 
-/// What a block is called with.
 template <class T>
-struct Call {
-  View<const T> x;  // [..., seq, d_model]
-  const T *ln1, *w_q, *w_k, *w_v, *w_o, *ln2, *w1, *w2;
-  const T* w3;  // null: GELU
-  View<T> y;
-  std::int64_t d_ff, num_heads;
-  std::optional<HeadRotation> rope;
-  double eps;
-
-  std::int64_t rows() const { return rows_of(x); }
-  std::int64_t d_model() const { return x.shape().back(); }
-
-  // What the parts take: `to` gets what they make of `of`.
-  MultiheadSelfAttention<T> attention(const T* of, T* to, const T* residual) const {
-    return {View<const T>(of, x.shape()), w_q,       w_k,  w_v,     nullptr, w_o,
-            View<T>(to, x.shape()),       num_heads, rope, residual};  // step: residual sum
+void BlockCall<T>::check() const {
+  check_heads(attention(nullptr, nullptr, nullptr));
+  if (x.size() > 0 && d_ff == 0) {
+    throw std::invalid_argument("transformer_block: d_ff is 0, there is nothing to sum over");
   }
-  Norm<T> norm(const T* of, const T* gain, T* to) const {
-    return {of, gain, to, rows(), d_model(), eps};
-  }
-  FeedForward<T> network(const T* of, T* to, const T* residual) const {
-    return {of, w1, w2, w3, to, rows(), d_model(), d_ff, residual};  // step: residual sum
-  }
+}
 
-  /// Throws what a part would throw later, before anything is launched.
-  void check() const {
-    check_heads(attention(nullptr, nullptr, nullptr));
-    if (x.size() > 0 && d_ff == 0) {
-      throw std::invalid_argument("transformer_block: d_ff is 0, there is nothing to sum over");
-    }
-  }
-};
+template <class V, class T>
+void pre_norm_block(const BlockCall<T>& call, Stream stream) {
+  call.check();
+  const T* x = call.x.data();
+  T* y = call.y.data();
+  T* normed = normed_rows.get<T>(call.x.size(), stream);
+  // step: first norm
+  V::normalize(call.norm(x, call.ln1, normed), stream);
+  // step: attention
+  attend<V>(call.attention(normed, y, x), stream);
+  // step: second norm
+  V::normalize(call.norm(y, call.ln2, normed), stream);
+  // step: feed-forward
+  network<V>(call.network(normed, y, y), stream);
+}
 
-/// y = x + attention(norm(x)); y = y + network(norm(y))
+#define PRENORM_BLOCKS(T)                                                 \
+  template struct BlockCall<T>;                                           \
+  template void pre_norm_block<V1, T>(const BlockCall<T>&, Stream);       \
+  template void pre_norm_block<Launched, T>(const BlockCall<T>&, Stream); \
+  template void pre_norm_block<BatchInvariant, T>(const BlockCall<T>&, Stream);
+PRENORM_BLOCKS(double)
+PRENORM_BLOCKS(float)
+PRENORM_BLOCKS(float16)
+PRENORM_BLOCKS(bfloat16)
+#undef PRENORM_BLOCKS
+
+namespace {
+
 template <class V>
 struct PreNorm {
   template <class T>
-  static void run(const Call<T>& call, Stream stream) {
-    call.check();
-    const T* x = call.x.data();
-    T* y = call.y.data();
-    T* normed = normed_rows.get<T>(call.x.size(), stream);
-    // step: first norm
-    V::normalize(call.norm(x, call.ln1, normed), stream);
-    // step: attention
-    attend<V>(call.attention(normed, y, x), stream);
-    // step: second norm
-    V::normalize(call.norm(y, call.ln2, normed), stream);
-    // step: feed-forward
-    network<V>(call.network(normed, y, y), stream);
+  static void run(const BlockCall<T>& call, Stream stream) {
+    pre_norm_block<V>(call, stream);
   }
 };
 
@@ -145,7 +136,7 @@ struct PreNorm {
 template <class V>
 struct PostNorm {
   template <class T>
-  static void run(const Call<T>& call, Stream stream) {
+  static void run(const BlockCall<T>& call, Stream stream) {
     call.check();
     const T* x = call.x.data();
     T* normed = normed_rows.get<T>(call.x.size(), stream);
@@ -172,18 +163,20 @@ struct Block {
                      View<const T> w2, View<const T> w3, std::int64_t num_heads, double theta,
                      std::int64_t max_seq_len, double eps, Stream stream, View<T> y) {
     const HeadRotation rope{std::nullopt, theta, max_seq_len};
-    Order::run(Call<T>{x, ln1.data(), w_q.data(), w_k.data(), w_v.data(), w_o.data(), ln2.data(),
-                       w1.data(), w2.data(), w3.data(), y, w1.shape(0), num_heads, rope, eps},
-               stream);
+    Order::run(
+        BlockCall<T>{x, ln1.data(), w_q.data(), w_k.data(), w_v.data(), w_o.data(), ln2.data(),
+                     w1.data(), w2.data(), w3.data(), y, w1.shape(0), num_heads, rope, eps},
+        stream);
   }
 
   template <class T>
   static void gelu(View<const T> x, View<const T> ln1, View<const T> w_q, View<const T> w_k,
                    View<const T> w_v, View<const T> w_o, View<const T> ln2, View<const T> w1,
                    View<const T> w2, std::int64_t num_heads, double eps, Stream stream, View<T> y) {
-    Order::run(Call<T>{x, ln1.data(), w_q.data(), w_k.data(), w_v.data(), w_o.data(), ln2.data(),
-                       w1.data(), w2.data(), nullptr, y, w1.shape(0), num_heads, std::nullopt, eps},
-               stream);
+    Order::run(
+        BlockCall<T>{x, ln1.data(), w_q.data(), w_k.data(), w_v.data(), w_o.data(), ln2.data(),
+                     w1.data(), w2.data(), nullptr, y, w1.shape(0), num_heads, std::nullopt, eps},
+        stream);
   }
 };
 

@@ -1,8 +1,10 @@
 // Which version of each part a composed problem is made of: feed_forward.cu,
-// multihead_self_attention.cu and transformer_block.cu are written once, for a V of these.
+// multihead_self_attention.cu, transformer_block.cu and transformer_lm.cu are written once, for a V
+// of these.
 #pragma once
 
 #include "attention.cuh"
+#include "embedding.cuh"
 #include "product.cuh"
 #include "rmsnorm.cuh"
 #include "rope.cuh"
@@ -12,6 +14,10 @@ namespace prenorm::cuda {
 /// The first version of each part.
 struct V1 {
   static constexpr bool step_by_step = true;  // a kernel for each step of the reference
+  template <class T>
+  static void look_up(const Lookup<T>& lookup, Stream stream) {
+    lookup_v1(lookup, stream);
+  }
   template <class T>
   static void multiply(const Product<T>& product, Stream stream) {
     product_v1(product, stream);
@@ -33,6 +39,10 @@ struct V1 {
 /// The launched version of each part.
 struct Launched {
   static constexpr bool step_by_step = false;
+  template <class T>
+  static void look_up(const Lookup<T>& lookup, Stream stream) {
+    lookup_launched(lookup, stream);
+  }
   template <class T>
   static void multiply(const Product<T>& product, Stream stream) {
     product_launched(product, stream);

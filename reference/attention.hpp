@@ -83,14 +83,12 @@ template <class T>
 Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
                                        const std::optional<Tensor<bool>>& mask = std::nullopt) {
   const std::string what = "scaled_dot_product_attention: ";
-  require(q.dimension() >= 2 && k.dimension() >= 2 && v.dimension() >= 2,
-          what + "q, k and v must have two axes and may have batch axes before them");
+  require(q.dimension() >= 2 && k.dimension() >= 2 && v.dimension() >= 2, what,
+          "q, k and v must have two axes and may have batch axes before them");
   const std::size_t n = q.shape(q.dimension() - 2), d_k = q.shape().back();
   const std::size_t m = k.shape(k.dimension() - 2), d_v = v.shape().back();
-  require(k.shape().back() == d_k,
-          what + "k must be [..., m, " + std::to_string(d_k) + "], is " + to_text(k.shape()));
-  require(v.shape(v.dimension() - 2) == m,
-          what + "v must be [..., " + std::to_string(m) + ", d_v], is " + to_text(v.shape()));
+  require(k.shape().back() == d_k, what, "k must be [..., m, ", d_k, "], is ", k.shape());
+  require(v.shape(v.dimension() - 2) == m, what, "v must be [..., ", m, ", d_v], is ", v.shape());
   Batch batch("scaled_dot_product_attention");
   batch.join(q, 2, "q");
   batch.join(k, 2, "k");
@@ -98,14 +96,13 @@ Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, c
   if (mask) {
     require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
                 mask->shape().back() == m,
-            what + "mask must be [..., " + std::to_string(n) + ", " + std::to_string(m) + "], is " +
-                to_text(mask->shape()));
+            what, "mask must be [..., ", n, ", ", m, "], is ", mask->shape());
     batch.join(*mask, 2, "mask");
   }
   using C = compute_t<T>;
   auto y = empty<C>(batch.with({n, d_v}));
   if (y.size() == 0) return narrow<T>(std::move(y));
-  require(d_k > 0 && m > 0, what + (m > 0 ? "d_k" : "m") + " is 0, there is nothing to sum over");
+  require(d_k > 0 && m > 0, what, (m > 0 ? "d_k" : "m"), " is 0, there is nothing to sum over");
 
   const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
   attend_all(batch.size(), n, [&](std::size_t b) {

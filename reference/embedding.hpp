@@ -17,8 +17,8 @@ namespace prenorm::reference {
 ///          notebooks/embedding.ipynb
 template <class T>
 Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weight) {
-  require(weight.dimension() == 2,
-          "embedding: weight must be [vocab_size, d_model], is " + to_text(weight.shape()));
+  require(weight.dimension() == 2, "embedding: weight must be [vocab_size, d_model], is ",
+          weight.shape());
   const std::size_t vocab_size = weight.shape(0), d_model = weight.shape(1);
   Shape shape = shape_of(token_ids);
   shape.push_back(d_model);
@@ -27,9 +27,8 @@ Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weig
     // step: read the id
     const std::int64_t id = token_ids.data()[i];
     // step: check the id
-    require(id >= 0 && std::cmp_less(id, vocab_size), "embedding: token id " + std::to_string(id) +
-                                                          " is not in [0, " +
-                                                          std::to_string(vocab_size) + ")");
+    require(id >= 0 && std::cmp_less(id, vocab_size), "embedding: token id ", id, " is not in [0, ",
+            vocab_size, ")");
     // step: copy the row
     std::copy_n(weight.data() + static_cast<std::size_t>(id) * d_model, d_model,
                 y.data() + i * d_model);
@@ -44,10 +43,10 @@ class Embedding {
  public:
   Tensor<T> weight;
 
-  Embedding(std::int64_t vocab_size, std::int64_t d_model)
+  Embedding(std::int64_t vocab_size, std::int64_t d_model, std::uint64_t seed = 0)
       : weight(empty<T>({positive(vocab_size, "Embedding: vocab_size"),
                          positive(d_model, "Embedding: d_model")})) {
-    reset_parameters(0);
+    reset_parameters(seed);
   }
 
   void reset_parameters(std::uint64_t seed) {

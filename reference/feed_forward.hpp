@@ -92,21 +92,64 @@ Tensor<T> ffn_swiglu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w
 ///
 /// Ties go up; 512 gives 1344. Source: CS336 2025, section 3.5.2.
 inline std::int64_t swiglu_d_ff(std::int64_t d_model) {
-  require(d_model > 0, "swiglu_d_ff: d_model must be positive, is " + std::to_string(d_model));
+  require(d_model > 0, "swiglu_d_ff: d_model must be positive, is ", d_model);
   // 8 d / 3 to the nearest 64: floor((8 d / 3 + 32) / 64), in integers.
   return std::max<std::int64_t>(64, (8 * d_model + 96) / 192 * 64);
 }
 
-/// The module: ffn_swiglu with its own three Linear modules.
+enum class Activation { relu, silu, gelu };
+
+/// The module: ffn_relu, ffn_silu or ffn_gelu with its own two Linear modules; by default, d_ff is
+/// 4 d_model.
+template <class T>
+class FeedForward {
+ public:
+  Linear<T> w1, w2;
+  Activation activation;
+
+  explicit FeedForward(std::int64_t d_model, Activation function = Activation::gelu)
+      : FeedForward(d_model, 4 * d_model, function) {}
+  FeedForward(std::int64_t d_model, std::int64_t d_ff, Activation function = Activation::gelu,
+              std::uint64_t seed = 0)
+      : w1(d_model, d_ff), w2(d_ff, d_model), activation(function) {
+    reset_parameters(seed);
+  }
+
+  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
+
+  /// x[..., d_model] -> y[..., d_model]
+  Tensor<T> operator()(const Tensor<T>& x) const {
+    switch (activation) {
+      case Activation::relu: return ffn_relu(x, w1.weight, w2.weight);
+      case Activation::silu: return ffn_silu(x, w1.weight, w2.weight);
+      default: return ffn_gelu(x, w1.weight, w2.weight);
+    }
+  }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    visit("w1", self.w1);
+    visit("w2", self.w2);
+  }
+
+  std::string description() const {
+    const char* names[] = {"relu", "silu", "gelu"};
+    return describe_parts(*this, "FeedForward",
+                          std::string("activation=") + names[static_cast<int>(activation)]);
+  }
+};
+
+/// The module: ffn_swiglu with its own three Linear modules; by default, d_ff is
+/// swiglu_d_ff(d_model).
 template <class T>
 class SwiGLU {
  public:
   Linear<T> w1, w2, w3;
 
   explicit SwiGLU(std::int64_t d_model) : SwiGLU(d_model, swiglu_d_ff(d_model)) {}
-  SwiGLU(std::int64_t d_model, std::int64_t d_ff)
+  SwiGLU(std::int64_t d_model, std::int64_t d_ff, std::uint64_t seed = 0)
       : w1(d_model, d_ff), w2(d_ff, d_model), w3(d_model, d_ff) {
-    reset_parameters(0);
+    reset_parameters(seed);
   }
 
   void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }

@@ -16,12 +16,10 @@ namespace prenorm::reference {
 ///          notebooks/linear.ipynb
 template <class T>
 Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {
-  require(weight.dimension() == 2,
-          "linear: weight must be [d_out, d_in], is " + to_text(weight.shape()));
+  require(weight.dimension() == 2, "linear: weight must be [d_out, d_in], is ", weight.shape());
   require(x.dimension() >= 1, "linear: x must have an axis d_in");
   const std::size_t d_out = weight.shape(0), d_in = weight.shape(1);
-  require(x.shape().back() == d_in,
-          "linear: x must be [..., " + std::to_string(d_in) + "], is " + to_text(x.shape()));
+  require(x.shape().back() == d_in, "linear: x must be [..., ", d_in, "], is ", x.shape());
   using C = compute_t<T>;
   auto y = empty<C>(with_last(shape_of(x), d_out));
   require(d_in > 0 || y.size() == 0, "linear: d_in is 0, there is nothing to sum over");
@@ -44,9 +42,9 @@ class Linear {
  public:
   Tensor<T> weight;
 
-  Linear(std::int64_t d_in, std::int64_t d_out)
+  Linear(std::int64_t d_in, std::int64_t d_out, std::uint64_t seed = 0)
       : weight(empty<T>({positive(d_out, "Linear: d_out"), positive(d_in, "Linear: d_in")})) {
-    reset_parameters(0);
+    reset_parameters(seed);
   }
 
   void reset_parameters(std::uint64_t seed) {

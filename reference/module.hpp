@@ -81,7 +81,7 @@ void fill_truncated_normal(Tensor<T>& x, double sigma, std::uint64_t seed) {
 
 /// A size as std::size_t; throws unless it is positive.
 inline std::size_t positive(std::int64_t size, const std::string& what) {
-  require(size > 0, what + " must be positive, is " + std::to_string(size));
+  require(size > 0, what, " must be positive, is ", size);
   return static_cast<std::size_t>(size);
 }
 

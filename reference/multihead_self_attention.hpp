@@ -10,8 +10,8 @@ namespace prenorm::reference {
 /// d_k, the width of a head.
 inline std::size_t head_width(std::size_t d_model, std::int64_t num_heads) {
   require(num_heads > 0 && d_model % static_cast<std::size_t>(num_heads) == 0,
-          "multihead_self_attention: d_model = " + std::to_string(d_model) +
-              " is not divisible by num_heads = " + std::to_string(num_heads));
+          "multihead_self_attention: d_model = ", d_model,
+          " is not divisible by num_heads = ", num_heads);
   return d_model / static_cast<std::size_t>(num_heads);
 }
 
@@ -52,13 +52,13 @@ template <class T>
 void check_heads(const Tensor<T>& x, std::int64_t num_heads,
                  std::initializer_list<const Tensor<T>*> weights) {
   const std::string what = "multihead_self_attention: ";
-  require(x.dimension() >= 2, what + "x must be [..., seq, d_model], is " + to_text(x.shape()));
+  require(x.dimension() >= 2, what, "x must be [..., seq, d_model], is ", x.shape());
   const std::size_t d_model = x.shape().back();
   head_width(d_model, num_heads);
   for (const Tensor<T>* weight : weights) {
     const Shape square{d_model, d_model};
-    require(shape_of(*weight) == square, what + "every weight must be " + to_text(square) +
-                                             ", one is " + to_text(weight->shape()));
+    require(shape_of(*weight) == square, what, "every weight must be ", square, ", one is ",
+            weight->shape());
   }
 }
 
@@ -124,6 +124,20 @@ Tensor<T> multihead_self_attention_with_rope(
       });
 }
 
+/// q, k and v of x[..., seq, d_model], [..., seq, d_model] each, by one product with the stacked
+/// weight w_qkv[3 d_model, d_model].
+template <class T>
+std::array<Tensor<T>, 3> fused_projections(const Tensor<T>& x, const Tensor<T>& w_qkv) {
+  const std::size_t d_model = x.shape().back();
+  // step: projections
+  const Tensor<T> qkv = linear(x, w_qkv);
+  const auto part = [&](std::size_t i) {
+    return Tensor<T>(
+        xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)}));
+  };
+  return {part(0), part(1), part(2)};
+}
+
 /// Causal multi-head self-attention, q, k and v by one product:  [q k v] = x w_qkvᵀ
 ///
 /// Source   as multihead_self_attention; CS336 2025, section 3.5.5, the footnote
@@ -139,62 +153,86 @@ Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>
   check_heads(x, num_heads, {&w_o});
   const std::size_t d_model = x.shape().back();
   require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
-          "multihead_self_attention_fused_qkv: w_qkv must be [" + std::to_string(3 * d_model) +
-              ", " + std::to_string(d_model) + "], is " + to_text(w_qkv.shape()));
-  // step: projections
-  const Tensor<T> qkv = linear(x, w_qkv);
-  const auto part = [&](std::size_t i) {
-    return Tensor<T>(
-        xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)}));
-  };
+          "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
+          "], is ", w_qkv.shape());
+  const auto [q, k, v] = fused_projections(x, w_qkv);
   // step: output projection
-  return linear(causal_heads(part(0), part(1), part(2), num_heads), w_o);
+  return linear(causal_heads(q, k, v, num_heads), w_o);
 }
 
-/// The module: causal multi-head self-attention with its own four Linear modules, with or without
-/// RoPE. Modules that get copies of one RotaryPositionalEmbedding share its table.
+/// How a module holds the weights of q, k and v: in three Linear modules, or stacked in one.
+enum class Projections { separate, fused };
+
+/// The module: causal multi-head self-attention with its own Linear modules, with or without RoPE,
+/// q, k and v by three products or by one. Modules that get copies of one RotaryPositionalEmbedding
+/// share its table.
 template <class T>
 class CausalMultiHeadSelfAttention {
  public:
-  Linear<T> q_proj, k_proj, v_proj, output_proj;
+  std::optional<Linear<T>> q_proj, k_proj, v_proj;  // if separate
+  std::optional<Linear<T>> qkv_proj;                // if fused: q_proj, k_proj, v_proj stacked
+  Linear<T> output_proj;
   std::int64_t num_heads;
   std::optional<RotaryPositionalEmbedding> rope;
 
   CausalMultiHeadSelfAttention(std::int64_t d_model, std::int64_t heads,
-                               std::optional<RotaryPositionalEmbedding> rotations = std::nullopt)
-      : q_proj(d_model, d_model),
-        k_proj(d_model, d_model),
-        v_proj(d_model, d_model),
-        output_proj(d_model, d_model),
-        num_heads(heads),
-        rope(std::move(rotations)) {
+                               std::optional<RotaryPositionalEmbedding> rotations = std::nullopt,
+                               Projections projections = Projections::separate,
+                               std::uint64_t seed = 0)
+      : output_proj(d_model, d_model), num_heads(heads), rope(std::move(rotations)) {
     const std::size_t d_k = head_width(static_cast<std::size_t>(d_model), heads);
     require(!rope || std::cmp_equal(rope->d_k(), d_k),
-            "CausalMultiHeadSelfAttention: the d_k of rope must be " + std::to_string(d_k) +
-                ", is " + (rope ? std::to_string(rope->d_k()) : "absent"));
-    reset_parameters(0);
+            "CausalMultiHeadSelfAttention: the d_k of rope must be ", d_k, ", is ",
+            rope ? rope->d_k() : 0);
+    if (projections == Projections::fused) {
+      qkv_proj.emplace(d_model, 3 * d_model);
+    } else {
+      for (auto* part : {&q_proj, &k_proj, &v_proj}) part->emplace(d_model, d_model);
+    }
+    reset_parameters(seed);
   }
 
-  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
+  void reset_parameters(std::uint64_t seed) {
+    reset_parts(*this, seed);
+    // Three stacked weights begin as three separate ones do: their deviation is that of a square.
+    if (qkv_proj) {
+      const double d_model = static_cast<double>(qkv_proj->weight.shape(1));
+      fill_truncated_normal(qkv_proj->weight, std::sqrt(1 / d_model),
+                            seed_of_part(seed, "qkv_proj"));
+    }
+  }
 
   /// x[..., seq, d_model], token_positions[..., seq], by default 0, 1, ... -> y[..., seq, d_model]
   Tensor<T> operator()(
       const Tensor<T>& x,
       const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
-    if (!rope) {
-      require(!token_positions, "CausalMultiHeadSelfAttention: token_positions, but no rope");
-      return multihead_self_attention(x, q_proj.weight, k_proj.weight, v_proj.weight,
-                                      output_proj.weight, num_heads);
+    require(rope || !token_positions, "CausalMultiHeadSelfAttention: token_positions, but no rope");
+    const auto turn = [&](const Tensor<T>& q, const Tensor<std::int64_t>& positions) {
+      return rope->rotate_heads(q, positions);
+    };
+    const Tensor<T>& w_o = output_proj.weight;
+    if (!qkv_proj) {
+      const Tensor<T>&w_q = q_proj->weight, &w_k = k_proj->weight, &w_v = v_proj->weight;
+      return rope ? rotated_multihead_self_attention(x, w_q, w_k, w_v, w_o, token_positions,
+                                                     num_heads, turn)
+                  : multihead_self_attention(x, w_q, w_k, w_v, w_o, num_heads);
     }
-    return rotated_multihead_self_attention(x, q_proj.weight, k_proj.weight, v_proj.weight,
-                                            output_proj.weight, token_positions, num_heads, *rope);
+    if (!rope) return multihead_self_attention_fused_qkv(x, qkv_proj->weight, w_o, num_heads);
+    check_heads(x, num_heads, {&w_o});
+    const auto [q, k, v] = fused_projections(x, qkv_proj->weight);
+    const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
+    return linear(causal_heads(turn(q, at), turn(k, at), v, num_heads), w_o);
   }
 
   template <class Self, class Visit>
   static void visit_parts(Self& self, const Visit& visit) {
-    visit("q_proj", self.q_proj);
-    visit("k_proj", self.k_proj);
-    visit("v_proj", self.v_proj);
+    if (self.qkv_proj) {
+      visit("qkv_proj", *self.qkv_proj);
+    } else {
+      visit("q_proj", *self.q_proj);
+      visit("k_proj", *self.k_proj);
+      visit("v_proj", *self.v_proj);
+    }
     visit("output_proj", self.output_proj);
     if (self.rope) visit("rope", *self.rope);
   }

@@ -18,9 +18,8 @@ template <class T>
 Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5) {
   require(x.dimension() >= 1, "rmsnorm: x must have an axis d_model");
   const std::size_t d_model = x.shape().back();
-  require(
-      weight.dimension() == 1 && weight.shape(0) == d_model,
-      "rmsnorm: weight must be [" + std::to_string(d_model) + "], is " + to_text(weight.shape()));
+  require(weight.dimension() == 1 && weight.shape(0) == d_model, "rmsnorm: weight must be [",
+          d_model, "], is ", weight.shape());
   using C = compute_t<T>;
   const Tensor<C>& wide_weight = widen(weight);
   const auto gain = row_view(wide_weight.data(), d_model);

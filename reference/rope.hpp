@@ -47,15 +47,19 @@ void rotate(const T* a, const double* cos, const double* sin, std::size_t pairs,
   }
 }
 
+/// Throws unless theta is positive.
+inline void check_theta(double theta) {
+  require(theta > 0, "rope: theta must be positive, is ", theta);
+}
+
 /// Throws unless d_k is even and the positions are in [0, max_seq_len).
 inline void check_rope(std::size_t d_k, const Tensor<std::int64_t>& token_positions,
                        std::int64_t max_seq_len) {
   // step: check
-  require(d_k % 2 == 0, "rope: d_k must be even, is " + std::to_string(d_k));
+  require(d_k % 2 == 0, "rope: d_k must be even, is ", d_k);
   for (const std::int64_t position : token_positions) {
-    require(position >= 0 && position < max_seq_len,
-            "rope: position " + std::to_string(position) +
-                " is not in [0, max_seq_len = " + std::to_string(max_seq_len) + ")");
+    require(position >= 0 && position < max_seq_len, "rope: position ", position,
+            " is not in [0, max_seq_len = ", max_seq_len, ")");
   }
 }
 
@@ -66,8 +70,7 @@ Tensor<T> rotate_rows(const Tensor<T>& x, const Tensor<std::int64_t>& token_posi
                       std::size_t heads, const Rotations& rotations, RowOf row_of) {
   const std::size_t seq = x.shape(x.dimension() - 2), width = x.shape().back();
   require(token_positions.dimension() >= 1 && token_positions.shape().back() == seq,
-          "rope: token_positions must be [..., " + std::to_string(seq) + "], is " +
-              to_text(token_positions.shape()));
+          "rope: token_positions must be [..., ", seq, "], is ", token_positions.shape());
   Batch batch("rope");
   batch.join(x, 2, "x");
   batch.join(token_positions, 1, "token_positions");
@@ -91,8 +94,9 @@ Tensor<T> rotate_rows(const Tensor<T>& x, const Tensor<std::int64_t>& token_posi
 template <class T>
 Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions,
                      std::size_t heads, double theta, std::int64_t max_seq_len) {
-  require(x.dimension() >= 2, "rope: x must be [..., seq, d_k], is " + to_text(x.shape()));
+  require(x.dimension() >= 2, "rope: x must be [..., seq, d_k], is ", x.shape());
   const std::size_t d_k = x.shape().back() / heads;
+  check_theta(theta);
   check_rope(d_k, token_positions, max_seq_len);
   const Rotations rotations({token_positions.begin(), token_positions.end()}, d_k, theta);
   return rotate_rows(x, token_positions, heads, rotations, [](std::size_t i) { return i; });
@@ -103,7 +107,8 @@ Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_posit
 /// Source   Su et al. 2021, arXiv:2104.09864, eq. 15; CS336 2025, eq. 8, with k from 0
 /// Shapes   x[..., seq, d_k], token_positions[..., seq]: int64 -> y[..., seq, d_k]
 /// Types    any T; angles, sines and cosines in float64; 16-bit types rotate in float32
-/// Errors   std::invalid_argument if d_k is odd, or a position is not in [0, max_seq_len)
+/// Errors   std::invalid_argument if theta is not positive, d_k is odd, or a position is not in
+///          [0, max_seq_len)
 /// Twins    cuda/rope.cu  fixtures/rope.h5  tests/test_rope.cpp  notebooks/rope.ipynb
 template <class T>
 Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, double theta,
@@ -118,19 +123,28 @@ class RotaryPositionalEmbedding {
       : theta_(theta), d_k_(d_k), max_seq_len_(max_seq_len) {
     require(d_k > 0 && d_k % 2 == 0, "RotaryPositionalEmbedding: d_k must be even and positive");
     require(max_seq_len > 0, "RotaryPositionalEmbedding: max_seq_len must be positive");
+    check_theta(theta);
     std::vector<std::int64_t> positions(static_cast<std::size_t>(max_seq_len));
     for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
     table_ = std::make_shared<const Rotations>(std::move(positions), static_cast<std::size_t>(d_k),
                                                theta);
   }
 
-  /// x[..., seq, d_k] or [..., seq, heads * d_k], token_positions[..., seq] -> y of the shape of x.
+  /// x[..., seq, d_k], token_positions[..., seq] -> y of the shape of x. Heads are batch axes here:
+  /// [..., heads, seq, d_k].
   template <class T>
   Tensor<T> operator()(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions) const {
+    require(x.dimension() >= 2 && std::cmp_equal(x.shape().back(), d_k_),
+            "RotaryPositionalEmbedding: x must be [..., seq, ", d_k_, "], is ", x.shape());
+    return rotate_heads(x, token_positions);
+  }
+
+  /// The same for heads side by side, x[..., seq, heads * d_k], each rotated in the same way.
+  template <class T>
+  Tensor<T> rotate_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions) const {
     const auto d_k = static_cast<std::size_t>(d_k_);
     require(x.dimension() >= 2 && x.shape().back() % d_k == 0,
-            "RotaryPositionalEmbedding: x must be [..., seq, " + std::to_string(d_k_) + "], is " +
-                to_text(x.shape()));
+            "RotaryPositionalEmbedding: x must be [..., seq, heads * ", d_k_, "], is ", x.shape());
     check_rope(d_k, token_positions, max_seq_len_);
     return rotate_rows(x, token_positions, x.shape().back() / d_k, *table_, [&](std::size_t i) {
       return static_cast<std::size_t>(token_positions.data()[i]);

@@ -17,8 +17,8 @@ namespace prenorm::reference {
 template <class T>
 Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
-  require(dim >= -axes && dim < axes, "softmax: dim " + std::to_string(dim) +
-                                          " is no axis of x, which is " + to_text(x.shape()));
+  require(dim >= -axes && dim < axes, "softmax: dim ", dim, " is no axis of x, which is ",
+          x.shape());
   const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
   return map_slices(x, axis, [](const auto& a, auto& y) {
     // step: maximum

@@ -37,7 +37,7 @@ struct Matrix {
 /// The textbook loop: one accumulator.
 namespace textbook {
 
-enum class SumOrder { ascending, reversed, pairwise, kahan, fma };
+enum class SumOrder { ascending, reversed, pairwise, kahan, fma, tensor_cores };
 /// Set between calls only: the threads of a running call read it.
 inline SumOrder sum_order = SumOrder::ascending;
 
@@ -49,12 +49,21 @@ C pairwise_sum_of_products(std::size_t first, std::size_t last, A a, B b) {
          pairwise_sum_of_products<C>(middle, last, a, b);
 }
 
+/// `value` rounded towards 0; an overflow becomes an infinity.
+template <class C>
+C truncated(double value) {
+  const C nearest = static_cast<C>(value);
+  const bool grew = std::abs(static_cast<double>(nearest)) > std::abs(value);
+  return grew && std::isfinite(nearest) ? std::nextafter(nearest, C(0)) : nearest;
+}
+
 /// sum_i a(i) b(i) for i in [0, n), in the order of sum_order.
 template <class C, class A, class B>
 C sum_of_products(std::size_t n, A a, B b) {
   C sum = 0;
   switch (sum_order) {
     case SumOrder::ascending:
+    case SumOrder::tensor_cores:  // which take matrix products only: see dot()
       for (std::size_t i = 0; i < n; ++i) sum += a(i) * b(i);
       break;
     case SumOrder::reversed:
@@ -76,6 +85,22 @@ C sum_of_products(std::size_t n, A a, B b) {
     case SumOrder::fma:
       for (std::size_t i = 0; i < n; ++i) sum = std::fma(a(i), b(i), sum);
       break;
+  }
+  return sum;
+}
+
+/// The same for an element of a matrix product.
+template <class C, class A, class B>
+C dot(std::size_t n, A a, B b) {
+  if (sum_order != SumOrder::tensor_cores) return sum_of_products<C>(n, a, b);
+  // 16 products at once, added exactly to the sum so far, and truncated.
+  C sum = 0;
+  for (std::size_t first = 0; first < n; first += 16) {
+    double exact = sum;
+    for (std::size_t i = first; i < std::min(n, first + 16); ++i) {
+      exact += static_cast<double>(a(i)) * static_cast<double>(b(i));
+    }
+    sum = truncated<C>(exact);
   }
   return sum;
 }
@@ -104,7 +129,7 @@ void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
     for (std::size_t j = 0; j < c.columns; ++j) {
       const C* v = b.row(j);
       // step: sum of products
-      c.row(i)[j] = sum_of_products<C>(
+      c.row(i)[j] = dot<C>(
           a.columns, [=](std::size_t l) { return operand(u[l]); },
           [=](std::size_t l) { return operand(v[l]); });
     }
@@ -117,7 +142,7 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
   parallel_for(c.rows, c.rows * c.columns * a.columns, [=](std::size_t i) {
     const C* u = a.row(i);
     for (std::size_t j = 0; j < c.columns; ++j) {
-      c.row(i)[j] = sum_of_products<C>(
+      c.row(i)[j] = dot<C>(
           a.columns, [=](std::size_t l) { return operand(u[l]); },
           [=](std::size_t l) { return operand(b.row(l)[j]); });
     }

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -39,25 +40,40 @@ using Shape = std::vector<std::size_t>;
 template <class T>
 using compute_t = std::conditional_t<sizeof(T) == 2, float, T>;
 
-/// Throws std::invalid_argument unless the condition holds.
-inline void require(bool condition, const std::string& message) {
-  if (!condition) throw std::invalid_argument(message);
-}
-
 /// "[2, 3]".
 template <class S>
+requires requires(const S& shape) { shape.begin(); }
 std::string to_text(const S& shape) {
   std::string text = "[";
   for (const auto extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
   return text + "]";
+}
+inline std::string to_text(const char* text) { return text; }
+inline std::string to_text(const std::string& text) { return text; }
+template <std::integral I>
+std::string to_text(I number) {
+  return std::to_string(number);
+}
+/// "10000" or "1e-05": a number to six digits.
+inline std::string to_text(double value) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%g", value);
+  return text.data();
+}
+
+/// Throws std::invalid_argument unless the condition holds. The message is made of these parts,
+/// and only then.
+template <class... Parts>
+void require(bool condition, const Parts&... message) {
+  if (!condition) throw std::invalid_argument((to_text(message) + ...));
 }
 
 /// Throws std::invalid_argument unless two tensors have the same shape: nothing is broadcast
 /// silently.
 template <class T>
 void require_same_shape(const Tensor<T>& a, const Tensor<T>& b, const std::string& what) {
-  require(a.shape() == b.shape(), what + " must have the same shape, have " + to_text(a.shape()) +
-                                      " and " + to_text(b.shape()));
+  require(a.shape() == b.shape(), what, " must have the same shape, have ", a.shape(), " and ",
+          b.shape());
 }
 
 template <class T>
@@ -107,13 +123,6 @@ Tensor<T> narrow(Tensor<compute_t<T>> x) {
     for (std::size_t i = 0; i < x.size(); ++i) y.data()[i] = static_cast<T>(x.data()[i]);
     return y;
   }
-}
-
-/// "10000" or "1e-05": a number to six digits.
-inline std::string to_text(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%g", value);
-  return text.data();
 }
 
 /// n elements at `data`, not copied, as an xtensor expression of one axis.
@@ -275,8 +284,8 @@ class Batch {
     if (other.size() > shape_.size()) std::swap(other, shape_);
     for (std::size_t i = 0; i < other.size(); ++i) {
       std::size_t& extent = shape_[shape_.size() - other.size() + i];
-      require(extent == other[i] || extent == 1 || other[i] == 1,
-              problem_ + ": batch axes do not broadcast: " + name + " is " + to_text(x.shape()));
+      require(extent == other[i] || extent == 1 || other[i] == 1, problem_,
+              ": batch axes do not broadcast: ", name, " is ", x.shape());
       if (extent == 1) extent = other[i];
     }
   }

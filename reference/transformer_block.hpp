@@ -5,6 +5,8 @@
 #include "multihead_self_attention.hpp"
 #include "rmsnorm.hpp"
 
+#include <variant>
+
 namespace prenorm::reference {
 
 /// The residual sum of two tensors of the same shape.
@@ -13,6 +15,22 @@ Tensor<T> plus(const Tensor<T>& a, const Tensor<T>& b) {
   require_same_shape(a, b, "the terms of a residual sum");
   // step: residual sum
   return narrow<T>(widen(a) + widen(b));
+}
+
+/// The order of a pre-norm block:  y = x + attention(norm1(x)), then y + network(norm2(y)).
+template <class T, class Norm1, class Attention, class Norm2, class Network>
+Tensor<T> pre_norm(const Tensor<T>& x, const Norm1& norm1, const Attention& attention,
+                   const Norm2& norm2, const Network& network) {
+  const Tensor<T> y = plus(x, attention(norm1(x)));  // step: first norm, attention
+  return plus(y, network(norm2(y)));                 // step: second norm, feed-forward
+}
+
+/// The order of a post-norm block:  y = norm1(x + attention(x)), then norm2(y + network(y)).
+template <class T, class Norm1, class Attention, class Norm2, class Network>
+Tensor<T> post_norm(const Tensor<T>& x, const Norm1& norm1, const Attention& attention,
+                    const Norm2& norm2, const Network& network) {
+  const Tensor<T> y = norm1(plus(x, attention(x)));  // step: attention, first norm
+  return norm2(plus(y, network(y)));                 // step: feed-forward, second norm
 }
 
 /// Pre-norm Transformer block:
@@ -32,12 +50,14 @@ Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tens
                             const Tensor<T>& ln2, const Tensor<T>& w1, const Tensor<T>& w2,
                             const Tensor<T>& w3, std::int64_t num_heads, double theta,
                             std::int64_t max_seq_len, double eps = 1e-5) {
-  // step: first norm, attention
-  const Tensor<T> y =
-      plus(x, multihead_self_attention_with_rope(rmsnorm(x, ln1, eps), w_q, w_k, w_v, w_o, {},
-                                                 num_heads, theta, max_seq_len));
-  // step: second norm, feed-forward
-  return plus(y, ffn_swiglu(rmsnorm(y, ln2, eps), w1, w2, w3));
+  return pre_norm(
+      x, [&](const Tensor<T>& a) { return rmsnorm(a, ln1, eps); },
+      [&](const Tensor<T>& a) {
+        return multihead_self_attention_with_rope(a, w_q, w_k, w_v, w_o, {}, num_heads, theta,
+                                                  max_seq_len);
+      },
+      [&](const Tensor<T>& a) { return rmsnorm(a, ln2, eps); },
+      [&](const Tensor<T>& a) { return ffn_swiglu(a, w1, w2, w3); });
 }
 
 /// Post-norm Transformer block, for contrast:
@@ -56,13 +76,14 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& w2, const Tensor<T>& w3,
                                       std::int64_t num_heads, double theta,
                                       std::int64_t max_seq_len, double eps = 1e-5) {
-  // step: attention, first norm
-  const Tensor<T> y =
-      rmsnorm(plus(x, multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o, {}, num_heads,
-                                                         theta, max_seq_len)),
-              ln1, eps);
-  // step: feed-forward, second norm
-  return rmsnorm(plus(y, ffn_swiglu(y, w1, w2, w3)), ln2, eps);
+  return post_norm(
+      x, [&](const Tensor<T>& a) { return rmsnorm(a, ln1, eps); },
+      [&](const Tensor<T>& a) {
+        return multihead_self_attention_with_rope(a, w_q, w_k, w_v, w_o, {}, num_heads, theta,
+                                                  max_seq_len);
+      },
+      [&](const Tensor<T>& a) { return rmsnorm(a, ln2, eps); },
+      [&](const Tensor<T>& a) { return ffn_swiglu(a, w1, w2, w3); });
 }
 
 /// Pre-norm Transformer block of the 2024 edition, without RoPE and with GELU:
@@ -79,30 +100,42 @@ Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const
                                  const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
                                  const Tensor<T>& ln2, const Tensor<T>& w1, const Tensor<T>& w2,
                                  std::int64_t num_heads, double eps = 1e-5) {
-  // step: first norm, attention
-  const Tensor<T> y =
-      plus(x, multihead_self_attention(rmsnorm(x, ln1, eps), w_q, w_k, w_v, w_o, num_heads));
-  // step: second norm, feed-forward
-  return plus(y, ffn_gelu(rmsnorm(y, ln2, eps), w1, w2));
+  return pre_norm(
+      x, [&](const Tensor<T>& a) { return rmsnorm(a, ln1, eps); },
+      [&](const Tensor<T>& a) {
+        return multihead_self_attention(a, w_q, w_k, w_v, w_o, num_heads);
+      },
+      [&](const Tensor<T>& a) { return rmsnorm(a, ln2, eps); },
+      [&](const Tensor<T>& a) { return ffn_gelu(a, w1, w2); });
 }
 
-/// The module: transformer_block, the pre-norm block, with its own modules. Blocks that get copies
-/// of one RotaryPositionalEmbedding share its table.
+/// Which block a module is: transformer_block, transformer_block_post_norm, or the 2024 edition,
+/// transformer_block_gelu.
+enum class Edition { pre_norm, post_norm, gelu };
+
+/// The module: a Transformer block with its own modules. Blocks that get copies of one
+/// RotaryPositionalEmbedding share its table; the 2024 edition takes none.
 template <class T>
 class TransformerBlock {
  public:
   RMSNorm<T> ln1;
   CausalMultiHeadSelfAttention<T> attn;
   RMSNorm<T> ln2;
-  SwiGLU<T> ffn;
+  std::variant<SwiGLU<T>, FeedForward<T>> ffn;
+  Edition edition;
 
   TransformerBlock(std::int64_t d_model, std::int64_t num_heads, std::int64_t d_ff,
-                   RotaryPositionalEmbedding rope, double eps = 1e-5)
+                   std::optional<RotaryPositionalEmbedding> rope, double eps = 1e-5,
+                   Edition which = Edition::pre_norm, std::uint64_t seed = 0)
       : ln1(d_model, eps),
         attn(d_model, num_heads, std::move(rope)),
         ln2(d_model, eps),
-        ffn(d_model, d_ff) {
-    reset_parameters(0);
+        ffn(SwiGLU<T>(d_model, d_ff)),
+        edition(which) {
+    require(attn.rope.has_value() == (edition != Edition::gelu), "TransformerBlock: ",
+            edition == Edition::gelu ? "the 2024 edition takes no rope" : "rope is missing");
+    if (edition == Edition::gelu) ffn = FeedForward<T>(d_model, d_ff);
+    reset_parameters(seed);
   }
 
   void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
@@ -111,8 +144,12 @@ class TransformerBlock {
   Tensor<T> operator()(
       const Tensor<T>& x,
       const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
-    const Tensor<T> y = plus(x, attn(ln1(x), token_positions));
-    return plus(y, ffn(ln2(y)));
+    const auto attention = [&](const Tensor<T>& a) { return attn(a, token_positions); };
+    const auto network = [&](const Tensor<T>& a) {
+      return std::visit([&](const auto& part) { return part(a); }, ffn);
+    };
+    return edition == Edition::post_norm ? post_norm(x, ln1, attention, ln2, network)
+                                         : pre_norm(x, ln1, attention, ln2, network);
   }
 
   template <class Self, class Visit>
@@ -120,10 +157,13 @@ class TransformerBlock {
     visit("ln1", self.ln1);
     visit("attn", self.attn);
     visit("ln2", self.ln2);
-    visit("ffn", self.ffn);
+    std::visit([&](auto& part) { visit("ffn", part); }, self.ffn);
   }
 
-  std::string description() const { return describe_parts(*this, "TransformerBlock"); }
+  std::string description() const {
+    const char* names[] = {"", "post-norm", "2024 edition"};
+    return describe_parts(*this, "TransformerBlock", names[static_cast<int>(edition)]);
+  }
 };
 
 }  // namespace prenorm::reference

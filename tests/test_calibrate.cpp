@@ -1,6 +1,8 @@
 // Tolerances: the parts of the rule. The whole, through real solutions, is tested in test_cli.py.
 #include "replay/calibrate.hpp"
 
+#include "fixture/compare.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
@@ -96,6 +98,29 @@ BOOST_AUTO_TEST_CASE(or_four_units_in_the_last_place) {
   BOOST_TEST(derive_tolerance(0, 1e-40, DType::float32, 1).tolerance.atol ==
              4 * std::ldexp(1.0, -149));
   BOOST_TEST(derive_tolerance(0, 0, DType::float16, 1).tolerance.atol == 4 * std::ldexp(1.0, -24));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_rounded_once_is_allowed_that_rounding) {
+  for (const DType dtype : {DType::float16, DType::bfloat16}) {
+    const DerivedTolerance derived = derive_rounded_tolerance(1e-6, dtype, 16);
+    BOOST_TEST(derived.tolerance.atol == 2e-6 + spacing(dtype, 0) / 2);
+    BOOST_TEST(derived.tolerance.rtol == 0.75 * epsilon(dtype));
+    BOOST_TEST(allows_one_rounding(derived.tolerance, dtype));
+    BOOST_TEST(!allows_one_rounding(derive_tolerance(1e-6, 1, dtype, 16).tolerance, dtype));
+    // The exact answer rounded passes, at every scale; two units in the last place do not.
+    for (const double value : {1.0, 1.0 / 3, 1e-3, 1e3, spacing(dtype, 0) / 2, 0.0}) {
+      const Tensor truth = row(DType::float64, {value});
+      const double rounded = round_to(dtype, value), unit = spacing(dtype, rounded);
+      const auto passes = [&](double y) {
+        return compare("y", row(dtype, {y}), truth, derived.tolerance).mismatches == 0;
+      };
+      BOOST_TEST(passes(rounded));
+      if (unit > 4e-6) BOOST_TEST(!passes(rounded + 2 * unit));
+    }
+  }
+  BOOST_TEST(derive_rounded_tolerance(0.25, DType::float16, 1).reason ==
+             "rounded once: E = 0.25, the largest error of the textbook loop before rounding in 1 "
+             "draw; atol = 2 E + half the smallest spacing, rtol = 0.75 eps");
 }
 
 BOOST_AUTO_TEST_CASE(tf32_has_a_tolerance_of_its_own_where_it_shows) {

@@ -1,12 +1,18 @@
 """`prenorm fixtures`: calibrate, make, check."""
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
 from centred import GOOD, centred, make_file
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_calibrate_writes_tolerances(prenorm, tmp_path):
@@ -172,6 +178,7 @@ def test_check_finds_nothing_wrong_with_a_good_file(prenorm, good):
     out = prenorm("fixtures", "check", good)
     assert "no defect" in out and "  defect  " not in out
     assert "no case in bfloat16" in out and "no axis of size 1, 32, 33" in out
+    assert "no two cases differ in x, bias and scale alone, each for itself" in out
     # Hints cost nothing and can be left out.
     assert "hint" not in prenorm("fixtures", "check", good, "--no-hints")
 
@@ -235,3 +242,46 @@ def test_a_file_without_a_case(prenorm, tmp_path):
 def test_check_of_a_bad_file(prenorm, good, bad):
     out, _ = prenorm("fixtures", "check", bad, good, code=2, both=True)
     assert "bad.h5" in out and "no defect" in out
+
+
+def test_an_input_or_scalar_that_changes_alone_is_seen(prenorm, tmp_path):
+    """Two cases are the same but for what `other` changes in the second."""
+    for other, left in ((dict(scale=2.0), "x and bias"), (dict(x=1.0), "bias and scale"),
+                        ({}, "x, bias and scale")):
+        path = make_file(tmp_path / "two.h5", {
+            name: dict(dtype="float32", shape=(2, 3), scale=4.0) for name in ("one", "two")})
+        with h5py.File(path, "r+") as file:
+            for name in ("x", "bias"):
+                file["cases/two/inputs"][name][...] = file["cases/one/inputs"][name][...]
+            if "scale" in other:
+                file["cases/two"].attrs["scale"] = other["scale"]
+            if "x" in other:
+                file["cases/two/inputs/x"][...] += other["x"]
+        out = prenorm("fixtures", "check", path, code=None)
+        assert f"no two cases differ in {left} alone, each for itself" in out, out
+
+
+@pytest.fixture
+def readme():
+    """The section of fixtures/README.md on a file of one's own: (its Python, its commands)."""
+    text = (ROOT / "fixtures/README.md").read_text()
+    section = text.split("## Write a fixture file of your own")[1].split("\n## ")[0]
+    return (re.search("```python\n(.*?)```", section, re.S)[1],
+            re.search("```sh\n(.*?)```", section, re.S)[1])
+
+
+def test_the_walk_of_the_readme(run, readme, tmp_path):
+    python, commands = readme
+    done = subprocess.run([sys.executable, "-c", python], cwd=tmp_path, capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": ROOT / "fixtures",
+                                          "PYTHONDONTWRITEBYTECODE": "1"})
+    assert done.returncode == 0, done.stderr
+    done = [run(*line.split("#")[0].split()[1:]) for line in commands.strip().splitlines()]
+    said = [command.stdout for command in done]
+    # The last one: not_widened is a mistake in float16 only, which the file does not have.
+    assert [command.returncode for command in done] == [0, 0, 0, 0, 1]
+    assert "2 tolerances written" in said[0]
+    assert "no defect" in said[1]
+    for of_verify in said[2:4]:
+        assert "rmsnorm" in of_verify and "0 failed" in of_verify
+    assert "12 of 13 mistakes caught" in said[4]

@@ -154,25 +154,83 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(calls_are_those_of_the_functions, T, AllTypes) {
   const auto module = block<T>(3);
   const auto x = random<T>({2, 5, 8}, 1);
   const auto& a = module.attn;
-  const auto& f = module.ffn;
-  BOOST_TEST(
-      same(module(x), transformer_block(x, module.ln1.weight, a.q_proj.weight, a.k_proj.weight,
-                                        a.v_proj.weight, a.output_proj.weight, module.ln2.weight,
-                                        f.w1.weight, f.w2.weight, f.w3.weight, 2, 10000, 16)));
+  const auto& f = std::get<SwiGLU<T>>(module.ffn);
+  const Tensor<T>&ln1 = module.ln1.weight, &ln2 = module.ln2.weight;
+  const Tensor<T>&w_q = a.q_proj->weight, &w_k = a.k_proj->weight, &w_v = a.v_proj->weight;
+  const Tensor<T>& w_o = a.output_proj.weight;
+  BOOST_TEST(same(module(x), transformer_block(x, ln1, w_q, w_k, w_v, w_o, ln2, f.w1.weight,
+                                               f.w2.weight, f.w3.weight, 2, 10000, 16)));
   const auto at = tensor<std::int64_t>({5}, {15, 1, 1, 0, 7});
-  BOOST_TEST(same(a(x, at), multihead_self_attention_with_rope(
-                                x, a.q_proj.weight, a.k_proj.weight, a.v_proj.weight,
-                                a.output_proj.weight, std::optional(at), 2, 10000, 16)));
-  const CausalMultiHeadSelfAttention<T> plain(8, 2);
+  BOOST_TEST(same(a(x, at), multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o,
+                                                               std::optional(at), 2, 10000, 16)));
+  CausalMultiHeadSelfAttention<T> plain(8, 2);
+  plain.reset_parameters(3);
   BOOST_TEST(
-      same(plain(x), multihead_self_attention(x, plain.q_proj.weight, plain.k_proj.weight,
-                                              plain.v_proj.weight, plain.output_proj.weight, 2)));
+      same(plain(x), multihead_self_attention(x, plain.q_proj->weight, plain.k_proj->weight,
+                                              plain.v_proj->weight, plain.output_proj.weight, 2)));
   BOOST_TEST(same(f(x), ffn_swiglu(x, f.w1.weight, f.w2.weight, f.w3.weight)));
   BOOST_TEST(same(f.w1(x), linear(x, f.w1.weight)));
   BOOST_TEST(same(RMSNorm<T>(8, 0.5)(x), rmsnorm(x, filled<T>({8}, 1), 0.5)));
   const Embedding<T> words(4, 3);
   const auto ids = tensor<std::int64_t>({2}, {3, 0});
   BOOST_TEST(same(words(ids), embedding(ids, words.weight)));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_other_editions_of_the_block, T, AllTypes) {
+  const auto x = random<T>({2, 5, 8}, 1);
+  const RotaryPositionalEmbedding rope(10000, 4, 16);
+  const TransformerBlock<T> post(8, 2, 12, rope, 1e-5, Edition::post_norm, 4);
+  const auto& f = std::get<SwiGLU<T>>(post.ffn);
+  BOOST_TEST(same(
+      post(x), transformer_block_post_norm(x, post.ln1.weight, post.attn.q_proj->weight,
+                                           post.attn.k_proj->weight, post.attn.v_proj->weight,
+                                           post.attn.output_proj.weight, post.ln2.weight,
+                                           f.w1.weight, f.w2.weight, f.w3.weight, 2, 10000, 16)));
+  const TransformerBlock<T> gelu(8, 2, 12, std::nullopt, 1e-5, Edition::gelu, 5);
+  const auto& g = std::get<FeedForward<T>>(gelu.ffn);
+  BOOST_TEST(same(
+      gelu(x),
+      transformer_block_gelu(x, gelu.ln1.weight, gelu.attn.q_proj->weight, gelu.attn.k_proj->weight,
+                             gelu.attn.v_proj->weight, gelu.attn.output_proj.weight,
+                             gelu.ln2.weight, g.w1.weight, g.w2.weight, 2)));
+  BOOST_TEST(names(gelu).back() == "ffn.w2.weight");
+  BOOST_CHECK_EXCEPTION(TransformerBlock<T>(8, 2, 12, rope, 1e-5, Edition::gelu),
+                        std::invalid_argument, says("the 2024 edition takes no rope"));
+  BOOST_CHECK_EXCEPTION(TransformerBlock<T>(8, 2, 12, std::nullopt), std::invalid_argument,
+                        says("TransformerBlock: rope is missing"));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(networks_without_a_gate, T, AllTypes) {
+  const auto x = random<T>({3, 8}, 1);
+  const FeedForward<T> relu(8, Activation::relu), silu(8, 12, Activation::silu, 2), gelu(8);
+  BOOST_TEST(same(relu(x), ffn_relu(x, relu.w1.weight, relu.w2.weight)));
+  BOOST_TEST(same(silu(x), ffn_silu(x, silu.w1.weight, silu.w2.weight)));
+  BOOST_TEST(same(gelu(x), ffn_gelu(x, gelu.w1.weight, gelu.w2.weight)));
+  BOOST_TEST(shape_of(gelu.w1.weight) == (Shape{32, 8}));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(fused_projections_are_the_separate_ones_stacked, T, AllTypes) {
+  const auto x = random<T>({2, 5, 8}, 1);
+  const auto at = tensor<std::int64_t>({5}, {15, 1, 1, 0, 7});
+  const RotaryPositionalEmbedding rope(10000, 4, 16);
+  for (const bool turns : {false, true}) {
+    const auto rotations = turns ? std::optional(rope) : std::nullopt;
+    const CausalMultiHeadSelfAttention<T> fused(8, 2, rotations, Projections::fused, 6);
+    CausalMultiHeadSelfAttention<T> separate(8, 2, rotations);
+    T* from = const_cast<T*>(fused.qkv_proj->weight.data());
+    for (auto* part : {&separate.q_proj, &separate.k_proj, &separate.v_proj}) {
+      std::copy_n(from, 64, (*part)->weight.data());
+      from += 64;
+    }
+    separate.output_proj = fused.output_proj;
+    BOOST_TEST(names(fused) == (std::vector<std::string>{"qkv_proj.weight", "output_proj.weight"}));
+    BOOST_TEST(close(fused(x), separate(x), 16 * epsilon<T>()));
+    if (turns) BOOST_TEST(close(fused(x, at), separate(x, at), 16 * epsilon<T>()));
+  }
+  // The deviation is that of a square weight.
+  const CausalMultiHeadSelfAttention<double> wide(128, 2, std::nullopt, Projections::fused);
+  const Moments moments(values(wide.qkv_proj->weight));
+  BOOST_TEST(std::abs(moments.deviation * std::sqrt(128.0) / cut_deviation - 1) < 0.02);
 }
 
 BOOST_AUTO_TEST_CASE(layers_share_one_table) {

@@ -60,7 +60,8 @@ def test_every_case_is_called_as_the_harness_calls_it(problem):
 
 @each_call
 def test_a_mistake_is_as_wrong_as_verify_says(problem):
-    mistake = prenorm.names_of_mistakes(problem)[0]
+    mistake = next(name for name in prenorm.names_of_mistakes(problem)
+                   if not name.endswith("_in_t"))  # which float32 shows
     function = getattr(prenorm.load(mistake), problem)
     told = prenorm.verify(problem, mistake).set_index("case")
     wrong = 0

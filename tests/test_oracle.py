@@ -349,3 +349,28 @@ def test_a_block_without_output_weights_is_its_residual():
     near(oracle.transformer_block_post_norm(x, ones, *w, 2 * ones, random(8, 8), zero,
                                             random(8, 8), num_heads=2, max_seq_len=3, eps=0.0),
          2 * x / x.square().mean(-1, keepdim=True).sqrt())
+
+
+# transformer_lm ----------------------------------------------------------------------------------
+
+
+def test_a_model_without_layers_is_embedding_norm_and_head():
+    table, head, gain = random(5, 4), random(5, 4), random(4)
+    square, wide, back, gains = (torch.zeros(0, *shape, dtype=torch.float64)
+                                 for shape in ((4, 4), (6, 4), (4, 6), (4,)))
+    ids = torch.tensor([[4, 0], [2, 2]])
+    y = oracle.transformer_lm(ids, table, gains, square, square, square, square, gains, wide, back,
+                              wide, gain, head, num_heads=2, max_seq_len=2)
+    near(y, oracle.linear(oracle.rmsnorm(table[ids], gain), head))
+
+
+def test_a_model_is_its_blocks_in_order():
+    table, head, gain = random(5, 4), random(5, 4), random(4)
+    layers = [random(3, *shape) for shape in ((4,), (4, 4), (4, 4), (4, 4), (4, 4), (4,), (6, 4),
+                                              (4, 6), (6, 4))]
+    ids = torch.tensor([1, 3, 3])
+    x = table[ids]
+    for layer in range(3):
+        x = oracle.transformer_block(x, *(each[layer] for each in layers), 2, max_seq_len=3)
+    near(oracle.transformer_lm(ids, table, *layers, gain, head, num_heads=2, max_seq_len=3),
+         oracle.linear(oracle.rmsnorm(x, gain), head))

@@ -85,11 +85,12 @@ ACTIVATIONS = [
                  no_sqrt2=[("x * C(-0.70710678118654752440)", "-x", 1)]),
 ]
 
-ID = "const std::int64_t id = token_ids[i];"
 EMBEDDING = mistakes_of(
     "embedding", ("embedding.cu",),
-    id_plus_one=[(ID, "const std::int64_t id = (token_ids[i] + 1) % vocab_size;", 2)],
-    ids_ignored=[(ID, "const std::int64_t id = i % vocab_size;", 2)],
+    id_plus_one=[("id = l.token_ids[i];", "id = (l.token_ids[i] + 1) % l.vocab_size;", 1),
+                 ("id = token_ids[i];", "id = (token_ids[i] + 1) % vocab_size;", 1)],
+    ids_ignored=[("id = l.token_ids[i];", "id = i % l.vocab_size;", 1),
+                 ("id = token_ids[i];", "id = i % vocab_size;", 1)],
 )
 
 ROPE = mistakes_of(
@@ -338,7 +339,8 @@ PRE_NORM = dict(
     ffn_of_x=[("call.norm(y, call.ln2, normed)", "call.norm(x, call.ln2, normed)", 1)],
 )
 TRANSFORMER_BLOCK = [
-    *mistakes_of("transformer_block", BLOCK, **PRE_NORM,
+    *mistakes_of("transformer_block", BLOCK, **PRE_NORM),
+    *mistakes_of("transformer_block", BLOCK, "transformer_block.cuh",
                  exchanged=[("w1, w2, w3, to, rows()", "w3, w2, w1, to, rows()", 1)]),
     *mistakes_of("transformer_block_gelu", BLOCK, **PRE_NORM),
     *mistakes_of("transformer_block_gelu", BLOCK, "feed_forward.cu",
@@ -353,8 +355,17 @@ TRANSFORMER_BLOCK = [
         ffn_of_x=[("call.network(normed, sum, normed)", "call.network(x, sum, normed)", 1)]),
 ]
 
+TRANSFORMER_LM = mistakes_of(
+    "transformer_lm", ("transformer_lm.cu", "embedding.cu", *BLOCK),
+    no_final_norm=[("normed, lm_head.data()", "x, lm_head.data()", 1)],
+    tied_head=[("normed, lm_head.data()", "normed, token_embeddings.data()", 1)],
+    first_layer_for_all=[("pre_norm_block<V>(layer(i), stream)",
+                          "pre_norm_block<V>(layer(0), stream)", 1)],
+    last_layer_left_out=[("i < num_layers; ++i", "i < num_layers - 1; ++i", 1)],
+)
+
 MISTAKES = [*RMSNORM, *ACTIVATIONS, *EMBEDDING, *ROPE, *SOFTMAX, *LINEAR, *FEED_FORWARD,
-            *ATTENTION, *MULTIHEAD_SELF_ATTENTION, *TRANSFORMER_BLOCK]
+            *ATTENTION, *MULTIHEAD_SELF_ATTENTION, *TRANSFORMER_BLOCK, *TRANSFORMER_LM]
 PROBLEMS = {mistake.problem: mistake.sources for mistake in MISTAKES}
 
 

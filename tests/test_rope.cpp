@@ -157,6 +157,8 @@ BOOST_AUTO_TEST_CASE(errors) {
                         says("rope: token_positions must be [..., 2], is []"));
   BOOST_CHECK_EXCEPTION(reference::rope(filled<double>({4}, 1), positions({0}), 10000, 2),
                         std::invalid_argument, says("rope: x must be [..., seq, d_k], is [4]"));
+  BOOST_CHECK_EXCEPTION(reference::rope(filled<double>({2, 4}, 1), positions({0, 1}), -10000, 2),
+                        std::invalid_argument, says("rope: theta must be positive, is -10000"));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_module_says_the_same_from_its_table, T, AllTypes) {
@@ -166,7 +168,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_module_says_the_same_from_its_table, T, AllTyp
   BOOST_TEST(same(module(x, at), reference::rope(x, at, 500000, 100)));
   // Two heads beside each other are each turned over their own d_k.
   const auto two = random<T>({3, 16}, 2);
-  BOOST_TEST(same(slice(module(two, at), 1, 8, 16),
+  BOOST_TEST(same(slice(module.rotate_heads(two, at), 1, 8, 16),
                   reference::rope(slice(two, 1, 8, 16), at, 500000, 100)));
 }
 
@@ -184,9 +186,18 @@ BOOST_AUTO_TEST_CASE(errors_of_the_module) {
                         says("d_k must be even and positive"));
   BOOST_CHECK_EXCEPTION(RotaryPositionalEmbedding(10000, 8, 0), std::invalid_argument,
                         says("max_seq_len must be positive"));
+  for (const double theta : {0.0, -1.0, NaN}) {
+    BOOST_CHECK_EXCEPTION(RotaryPositionalEmbedding(theta, 8, 10), std::invalid_argument,
+                          says("rope: theta must be positive"));
+  }
   const RotaryPositionalEmbedding module(10000, 8, 10);
   BOOST_CHECK_EXCEPTION(module(filled<double>({1, 12}, 1), positions({0})), std::invalid_argument,
                         says("x must be [..., seq, 8], is [1, 12]"));
+  // Heads that were not split are no d_k.
+  BOOST_CHECK_EXCEPTION(module(filled<double>({1, 16}, 1), positions({0})), std::invalid_argument,
+                        says("x must be [..., seq, 8], is [1, 16]"));
+  BOOST_CHECK_EXCEPTION(module.rotate_heads(filled<double>({1, 12}, 1), positions({0})),
+                        std::invalid_argument, says("x must be [..., seq, heads * 8], is [1, 12]"));
   BOOST_CHECK_EXCEPTION(module(filled<double>({1, 8}, 1), positions({10})), std::invalid_argument,
                         says("position 10 is not in [0, max_seq_len = 10)"));
 }

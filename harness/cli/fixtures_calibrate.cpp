@@ -157,6 +157,8 @@ void add_fixtures_calibrate(Arguments& fixtures, Action& chosen) {
       "With E the largest error of the textbook loop: atol = 2 E, but at least 4 units in the "
       "last\n"
       "place at the output's root mean square; rtol = 4 eps. A stored tolerance of 0 stays 0.\n"
+      "A 16-bit output that is rounded only once, at the end, and is no product: E is the error\n"
+      "before that rounding, atol = 2 E and half the smallest spacing, rtol = 0.75 eps.\n"
       "For float32, atol_tf32 and rtol_tf32 are derived in the same way from a loop with tf32\n"
       "products.\n\n"
       "Example:\n  prenorm fixtures calibrate mine.h5 --dry-run");

@@ -39,7 +39,7 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
   // The large ones first, so that no thread is left alone with one at the end.
   std::ranges::stable_sort(places, std::greater<>(), &Place::elements);
   YardstickNames names;
-  if (!tf32) names.textbook_tf32.clear();
+  names.tf32_tolerances = tf32;
   DrawnCases drawn = none_drawn(exam);
   std::atomic<std::size_t> done = 0;
   in_parallel(places.size(), exam.options.jobs, [&](std::size_t i, std::size_t thread) {

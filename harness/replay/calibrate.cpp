@@ -40,10 +40,36 @@ std::vector<Tensor> outputs_of(const std::string& problem, const Signature& sign
   return std::move(outcome.outputs);
 }
 
-Tensor widened(const Tensor& narrow) {
-  Tensor wide(DType::float64, narrow.shape);
+Tensor widened(const Tensor& narrow, DType dtype) {
+  Tensor wide(dtype, narrow.shape);
   for (std::int64_t i = 0; i < narrow.size(); ++i) wide.set(i, narrow.at(i));
   return wide;
+}
+
+/// Floating inputs as `dtype`, which holds their values; others as they are.
+std::vector<std::optional<Tensor>> widened(const std::vector<std::optional<Tensor>>& inputs,
+                                           DType dtype) {
+  std::vector<std::optional<Tensor>> wide = inputs;
+  for (auto& input : wide) {
+    if (input && is_floating(input->dtype)) input = widened(*input, dtype);
+  }
+  return wide;
+}
+
+std::vector<TensorType> with_dtype(std::vector<TensorType> types, DType dtype) {
+  for (TensorType& type : types) type.dtype = dtype;
+  return types;
+}
+
+bool has_16_bits(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+/// Whether `narrow` is `wide`, rounded, bit for bit but for the payload of NaN.
+bool is_rounded(const Tensor& narrow, const Tensor& wide) {
+  for (std::int64_t i = 0; i < narrow.size(); ++i) {
+    const double y = narrow.at(i), rounded = round_to(narrow.dtype, wide.at(i));
+    if (y != rounded && !(std::isnan(y) && std::isnan(rounded))) return false;
+  }
+  return true;
 }
 
 /// Float scalars changed by a relative 2^-50 at most.
@@ -84,14 +110,37 @@ void require_agreement(const Tensor& stored, const Tensor& exact, const std::str
   throw std::runtime_error("the stored answer and that of " + truth + " in float64 differ: " + how);
 }
 
-/// Whether a tf32 tolerance can be derived: there is a float32 output, and a function to call.
-bool has_tf32_products(const std::string& problem, const Case& info, Solution* textbook_tf32) {
-  if (textbook_tf32 == nullptr) return false;
-  if (std::ranges::find(info.outputs, DType::float32, &OutputInfo::dtype) == info.outputs.end()) {
-    return false;
-  }
+/// Whether there is a tf32 loop for the problem.
+bool has_tf32_loop(const std::string& problem, const Yardsticks& by) {
+  if (by.textbook_tf32 == nullptr) return false;
   // If it cannot be loaded, the call reports that.
-  return !textbook_tf32->load() || !textbook_tf32->function_for(problem).empty();
+  return !by.textbook_tf32->load() || !by.textbook_tf32->function_for(problem).empty();
+}
+
+/// Whether the problem takes products of its inputs: then the tf32 loop, which reads their factors
+/// cut to 10 bits, gives other float32 outputs for values that have more.
+bool takes_products(const std::string& problem, const Signature& signature,
+                    const LoadedCase& stored, const Yardsticks& by, std::mt19937_64& random) {
+  std::vector<std::optional<Tensor>> inputs = widened(stored.inputs, DType::float32);
+  for (auto& input : inputs) {
+    if (!input || !is_floating(input->dtype)) continue;
+    for (std::int64_t i = 0; i < input->size(); ++i) {
+      const double step = static_cast<double>(random() >> 11) * 0x1p-53;  // [0, 1)
+      input->set(i, input->at(i) * (1 - step * 0x1p-9));
+    }
+  }
+  std::vector<TensorType> types;
+  for (const OutputInfo& output : stored.info.outputs) {
+    types.push_back({DType::float32, output.shape});
+  }
+  const auto outputs = [&](Solution& solution) {
+    return outputs_of(problem, signature, solution, inputs, stored.info.scalars, types);
+  };
+  const std::vector<Tensor> ordinary = outputs(by.textbook), tf32 = outputs(*by.textbook_tf32);
+  for (std::size_t i = 0; i < ordinary.size(); ++i) {
+    if (!is_rounded(tf32[i], ordinary[i])) return true;
+  }
+  return false;
 }
 
 /// Whether y agrees with the expected e in NaN and infinities.
@@ -143,11 +192,23 @@ DerivedTolerance derive_tolerance(double error, double rms, DType dtype, int dra
   const double floor = 4 * spacing(dtype, rms);
   const bool by_error = 2 * error > floor;
   const std::string found = "E = " + short_number(error) +
-                            ", the largest error of the textbook loop in " + std::to_string(draws) +
-                            (draws == 1 ? " draw" : " draws");
+                            ", the largest error of the textbook loop in " +
+                            counted(static_cast<std::size_t>(draws), "draw");
   return {{by_error ? 2 * error : floor, 4 * epsilon(dtype)},
           found + (by_error ? "; atol = 2 E"
                             : "; atol = 4 ulp at rms " + short_number(rms) + ", more than 2 E")};
+}
+
+DerivedTolerance derive_rounded_tolerance(double error, DType dtype, int draws) {
+  return {{2 * error + spacing(dtype, 0) / 2, 0.75 * epsilon(dtype)},
+          "rounded once: E = " + short_number(error) +
+              ", the largest error of the textbook loop before rounding in " +
+              counted(static_cast<std::size_t>(draws), "draw") +
+              "; atol = 2 E + half the smallest spacing, rtol = 0.75 eps"};
+}
+
+bool allows_one_rounding(const Tolerance& tolerance, DType dtype) {
+  return has_16_bits(dtype) && tolerance.rtol == 0.75 * epsilon(dtype);
 }
 
 DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const Tolerance& ordinary) {
@@ -161,18 +222,16 @@ DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const To
 std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
                                   const std::vector<std::optional<Tensor>>& inputs,
                                   const std::vector<Scalar>& scalars, Solution& truth) {
-  std::vector<std::optional<Tensor>> wide(inputs.size());
+  const std::vector<std::optional<Tensor>> wide = widened(inputs, DType::float64);
   std::vector<std::optional<TensorType>> types(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) continue;
-    wide[i] = is_floating(inputs[i]->dtype) ? widened(*inputs[i]) : *inputs[i];
-    types[i] = TensorType{wide[i]->dtype, wide[i]->shape};
+    if (wide[i]) types[i] = TensorType{wide[i]->dtype, wide[i]->shape};
   }
   const Binding binding = harness::bind(signature, types);
   std::vector<Tensor> outputs =
       outputs_of(problem, signature, truth, wide, scalars, output_types(signature, binding));
   for (Tensor& output : outputs) {
-    if (output.dtype != DType::float64) output = widened(output);
+    if (output.dtype != DType::float64) output = widened(output, DType::float64);
   }
   return outputs;
 }
@@ -185,19 +244,36 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
   const bool perturb = std::ranges::none_of(info.outputs, is_exact);
   std::vector<TensorType> types;
   for (const OutputInfo& output : info.outputs) types.push_back({output.dtype, output.shape});
-  const bool tf32 = has_tf32_products(problem, info, by.textbook_tf32);
-  std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors;
+  const auto some = [&](auto property) {
+    return std::ranges::any_of(types, property, &TensorType::dtype);
+  };
+  const bool tf32_loop = has_tf32_loop(problem, by);
+  const bool tf32 =
+      tf32_loop && by.tf32_tolerances && some([](DType dtype) { return dtype == DType::float32; });
+  // Whether the 16-bit outputs may be such as are rounded once: so far nothing speaks against it.
+  bool rounded_once = tf32_loop && perturb && some(has_16_bits);
+  std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors, unrounded = errors;
 
   const auto measure = [&](const auto& inputs, const auto& scalars, const auto& exact) {
-    const auto raise = [&](std::vector<double>& largest, Solution& textbook) {
-      const std::vector<Tensor> actual =
-          outputs_of(problem, signature, textbook, inputs, scalars, types);
+    const auto raise = [&](std::vector<double>& largest, const std::vector<Tensor>& actual) {
       for (std::size_t i = 0; i < largest.size(); ++i) {
         largest[i] = std::max(largest[i], largest_error(actual[i], exact[i]));
       }
     };
-    raise(errors, by.textbook);
-    if (tf32) raise(errors_tf32, *by.textbook_tf32);
+    const std::vector<Tensor> actual =
+        outputs_of(problem, signature, by.textbook, inputs, scalars, types);
+    raise(errors, actual);
+    if (tf32) {
+      raise(errors_tf32, outputs_of(problem, signature, *by.textbook_tf32, inputs, scalars, types));
+    }
+    if (!rounded_once) return;
+    const std::vector<Tensor> wide =
+        outputs_of(problem, signature, by.textbook, widened(inputs, DType::float32), scalars,
+                   with_dtype(types, DType::float32));
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      rounded_once = rounded_once && is_rounded(actual[i], wide[i]);
+    }
+    if (rounded_once) raise(unrounded, wide);
   };
   int number = 0;
   try {
@@ -206,6 +282,10 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       require_agreement(stored.expected[i], exact[i], by.truth.label());
     }
     measure(stored.inputs, info.scalars, stored.expected);
+    if (rounded_once) {
+      auto random = generator(seed, problem + "/" + info.name + "/products");
+      rounded_once = !takes_products(problem, signature, stored, by, random);
+    }
     for (number = 1; number <= redraws; ++number) {
       auto random = generator(seed, problem + "/" + info.name + "/" + std::to_string(number));
       const auto inputs = redraw(stored, signature, perturb, random);
@@ -229,7 +309,9 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
                                ": stored as exact, but the textbook loop errs by " +
                                short_number(errors[i]));
     }
-    if (!is_exact(output)) {
+    if (rounded_once && has_16_bits(output.dtype)) {
+      derived = derive_rounded_tolerance(unrounded[i], output.dtype, redraws + 1);
+    } else if (!is_exact(output)) {
       const double rms = root_mean_square(stored.expected[i], output.dtype);
       derived = derive_tolerance(errors[i], rms, output.dtype, redraws + 1);
     }

@@ -8,10 +8,10 @@ namespace prenorm::harness {
 
 /// The solutions from whose errors and outputs tolerances are derived.
 struct Yardsticks {
-  Solution& textbook;  // the textbook loop
-  Solution& truth;     // called in float64
-  Solution* textbook_tf32 =
-      nullptr;  // the textbook loop with tf32 products; nullptr: there is none
+  Solution& textbook;                 // the textbook loop
+  Solution& truth;                    // called in float64
+  Solution* textbook_tf32 = nullptr;  // the textbook loop with tf32 products, if there is one
+  bool tf32_tolerances = true;        // derive them, if textbook_tf32 is there
 };
 
 /// E is the largest error of the textbook loop (`textbook`, in the case's type) against float64,
@@ -21,6 +21,12 @@ struct Yardsticks {
 /// Then atol = 2 E, but at least 4 units in the last place of T at the output's root mean square,
 /// and rtol = 4 eps(T). A case whose stored tolerance is zero stays exact: atol = rtol = 0, and
 /// E > 0 is an error. E and the root mean square are over finite elements.
+///
+/// Where the textbook loop takes no products and rounds a 16-bit output once, at its end, E is the
+/// error before that rounding, and the tolerance leaves room for this one rounding only:
+/// derive_rounded_tolerance(). Both conditions are measured: float32 outputs for the same inputs,
+/// rounded, must be the 16-bit outputs bit for bit, and `textbook_tf32`, without which there is no
+/// telling, must give the same as `textbook` where tf32 would show in a product.
 ///
 /// An output of float32 also gets a tf32 tolerance where `textbook_tf32` has a function for the
 /// problem: from its largest error over the same inputs, by derive_tf32_tolerance().
@@ -55,6 +61,13 @@ struct DerivedTolerance {
 
 /// The rule above: `error` is E, found in `draws` draws, `rms` the output's root mean square.
 DerivedTolerance derive_tolerance(double error, double rms, DType dtype, int draws);
+
+/// The same for a 16-bit output that is rounded once, where `error` is E before the rounding:
+/// atol = 2 E plus half the spacing of subnormals, rtol = 0.75 eps (rounding itself needs 0.5).
+DerivedTolerance derive_rounded_tolerance(double error, DType dtype, int draws);
+
+/// Whether a tolerance is one of derive_rounded_tolerance().
+bool allows_one_rounding(const Tolerance& tolerance, DType dtype);
 
 /// The tf32 tolerance that goes with an ordinary one; `error_tf32` is the largest error of the loop
 /// with tf32 products, `error` is E. atol = 2 error_tf32, but at least the ordinary atol. Where

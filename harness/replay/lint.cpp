@@ -1,10 +1,13 @@
 #include "replay/lint.hpp"
 
+#include "base/digest.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <functional>
+#include <map>
 #include <set>
 
 namespace prenorm::harness {
@@ -179,6 +182,56 @@ void hint_sizes(const Fixture& fixture, std::vector<Finding>& findings) {
   if (!missing.empty()) findings.push_back({false, "no axis of size " + listed(missing)});
 }
 
+std::string digest_of(const std::optional<Tensor>& input) {
+  if (!input) return "absent";
+  Digest digest;
+  digest.add(to_text(input->shape));
+  digest.add_bytes({reinterpret_cast<const char*>(input->data.data()), input->data.size()});
+  return digest.hex();
+}
+
+std::string text_of(const Scalar& scalar) {
+  return std::visit([](auto value) { return fmt::format("{}", value); }, scalar);
+}
+
+/// A solution that ignores an argument, or takes it from an earlier call, shows for certain only
+/// where two cases differ in that argument and in nothing else.
+void hint_alone(const Fixture& fixture, std::vector<Finding>& findings) {
+  const Signature& signature = fixture.signature();
+  std::vector<std::string> names;
+  for (const TensorSpec& input : signature.inputs) names.push_back(input.name);
+  for (const ScalarSpec& scalar : signature.scalars) names.push_back(scalar.name);
+  // For each argument: its values in the cases where the rest is the same.
+  std::vector<std::map<std::string, std::set<std::string>>> values(names.size());
+  for (const Case& info : fixture.cases()) {
+    if (info.error) continue;
+    std::vector<std::string> arguments;
+    try {
+      for (const auto& input : fixture.inputs(info)) arguments.push_back(digest_of(input));
+    } catch (const BadFixture&) {  // a defect that is found where the case is loaded
+      continue;
+    }
+    for (const Scalar& scalar : info.scalars) arguments.push_back(text_of(scalar));
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      std::string rest(name(info.dtype()));
+      for (std::size_t j = 0; j < arguments.size(); ++j) rest += j == i ? " -" : " " + arguments[j];
+      if (i < info.inputs.size() && info.inputs[i] && !signature.inputs[i].optional) {
+        rest += to_text(info.inputs[i]->type.shape);
+      }
+      values[i][rest].insert(arguments[i]);
+    }
+  }
+  std::vector<std::string> never;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool alone = std::ranges::any_of(
+        values[i], [](const auto& rest_and_values) { return rest_and_values.second.size() > 1; });
+    if (!alone) never.push_back(names[i]);
+  }
+  if (never.empty()) return;
+  findings.push_back({false, "no two cases differ in " + listed(never) + " alone" +
+                                 (never.size() > 1 ? ", each for itself" : "")});
+}
+
 void hint_texts(const Fixture& fixture, std::vector<Finding>& findings) {
   std::size_t undescribed = 0, kept = 0;
   for (const Case& info : fixture.cases()) {
@@ -225,6 +278,7 @@ std::vector<Finding> lint_coverage(const Fixture& fixture) {
   hint_types(fixture, findings);
   hint_batches(fixture, findings);
   hint_sizes(fixture, findings);
+  hint_alone(fixture, findings);
   hint_texts(fixture, findings);
   const bool refuses =
       std::ranges::any_of(fixture.cases(), [](const Case& info) { return info.error.has_value(); });

@@ -25,7 +25,7 @@ struct Finding {
 std::vector<Finding> lint_case(const Signature& signature, const LoadedCase& loaded);
 
 /// Hints about what the cases as a whole lack: dtypes, batch axes, sizes, empty batches, errors,
-/// descriptions, draw texts.
+/// descriptions, draw texts, pairs of cases that differ in one input or scalar alone.
 std::vector<Finding> lint_coverage(const Fixture& fixture);
 
 }  // namespace prenorm::harness

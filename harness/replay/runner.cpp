@@ -144,7 +144,8 @@ Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names) {
   const std::string& tf32 = names.textbook_tf32;
   const bool none = tf32.empty() || (tf32 == YardstickNames{}.textbook_tf32 &&
                                      std::ranges::find(shipped, tf32) == shipped.end());
-  return {pool.get(names.textbook), pool.get(names.truth), none ? nullptr : &pool.get(tf32)};
+  return {pool.get(names.textbook), pool.get(names.truth), none ? nullptr : &pool.get(tf32),
+          names.tf32_tolerances};
 }
 
 std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options) {
@@ -157,7 +158,7 @@ std::vector<Result> replay_file(const File& file, const std::vector<Column>& col
                                 SolutionPool& pool, const RunOptions& options) {
   if (!file.fixture) return {unusable(file, std::nullopt, file.error, options)};
   YardstickNames by;
-  if (!options.fresh || !needs_tf32(columns, pool)) by.textbook_tf32.clear();
+  if (!options.fresh || !needs_tf32(columns, pool)) by.tf32_tolerances = false;
   std::vector<Result> results;
   for (const Case* info : file.cases) {
     if (info->error && !options.error_cases) continue;

@@ -39,7 +39,8 @@ class SolutionPool {
 /// The names of the solutions from which tolerances are derived.
 struct YardstickNames {
   std::string textbook = "plain", truth = "reference";
-  std::string textbook_tf32 = "plain-tf32";  // empty: no tf32 tolerances
+  std::string textbook_tf32 = "plain-tf32";
+  bool tf32_tolerances = true;
 };
 
 /// The solutions of these names. "plain-tf32" is absent if it was not built.

@@ -35,5 +35,6 @@ inline int with_order(reference::textbook::SumOrder order, prenorm_function func
   HONEST_ORDER(problem, pairwise)                                                                 \
   HONEST_ORDER(problem, kahan)                                                                    \
   HONEST_ORDER(problem, fma)                                                                      \
+  HONEST_ORDER(problem, tensor_cores)                                                             \
   PRENORM_EXPORT_FUNCTION(problem##__float32_inside, reference::Widening<&function<float>>::call) \
   PRENORM_EXPORT_FUNCTION(problem##__float64_inside, reference::Widening<&function<double>>::call)

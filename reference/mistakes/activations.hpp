@@ -55,4 +55,28 @@ inline Wide gelu_no_sqrt2(const Wide& x) {
   return each(x, [](double a) { return a / 2 * (1 + std::erf(a)); });
 }
 
+/// NaN where an approximation of erf is used outside the range that it is made for.
+inline Wide gelu_nan_far_below(const Wide& x) {
+  const Tensor<double> y = reference::gelu<double>(x);
+  return xt::where(x < -5.6, std::numeric_limits<double>::quiet_NaN(), y);
+}
+
+/// x itself there.
+inline Wide gelu_x_far_below(const Wide& x) {
+  const Tensor<double> y = reference::gelu<double>(x);
+  return xt::where(x < -5.6, x, y);
+}
+
+/// The sigmoid rounded to T before the product with x.
+inline Wide silu_sigmoid_in_t(const Element& t, const Wide& x) {
+  t.require_16_bit();
+  return each(x, [&](double a) { return a * t.round(sigmoid(a)); });
+}
+
+/// Phi(x) rounded to T before the product with x.
+inline Wide gelu_phi_in_t(const Element& t, const Wide& x) {
+  t.require_16_bit();
+  return each(x, [&](double a) { return a * t.round(std::erfc(-a / std::sqrt(2.0)) / 2); });
+}
+
 }  // namespace prenorm::mistakes::activations

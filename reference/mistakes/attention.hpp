@@ -102,11 +102,61 @@ inline Wide empty_rows_averaged(const Wide& q, const Wide& k, const Wide& v, con
   });
 }
 
+/// Attention where hide(score) stands for the score of a key that a query must not attend to. All
+/// else is right: a query that attends to nothing gives zeros.
+template <class Hide>
+Wide hidden_by(const Wide& q, const Wide& k, const Wide& v, const Mask& mask, Hide hide) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return attend(q, k, v, mask, [&](double* s, const bool* allowed, std::size_t n, std::size_t m) {
+    for (std::size_t i = 0; i < n; ++i, s += m, allowed += m) {
+      const auto counts = [&](std::size_t j) { return allowed[j] && s[j] != -infinity; };
+      bool any = false;
+      for (std::size_t j = 0; j < m; ++j) any = any || counts(j);
+      for (std::size_t j = 0; j < m; ++j) s[j] = !any ? 0 : allowed[j] ? s[j] : hide(s[j]);
+      if (any) softmax_in_place(s, m, 1);
+    }
+  });
+}
+
+// Finite numbers for -infinity: they show where the scores that count are lower still.
+
+inline Wide sentinel_minus_50(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  return hidden_by(q, k, v, mask, [](double) { return -50; });
+}
+inline Wide sentinel_minus_1e4(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  return hidden_by(q, k, v, mask, [](double) { return -1e4; });
+}
+inline Wide sentinel_minus_1e9(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  return hidden_by(q, k, v, mask, [](double) { return -1e9; });
+}
+
+/// A large negative number added to a score, which it should replace.
+inline Wide minus_1e4_added(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  return hidden_by(q, k, v, mask, [](double score) { return score - 1e4; });
+}
+
 /// -inf minus a maximum of -inf: a query that attends to nothing gives NaN.
 inline Wide empty_rows_nan(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
   return attend(q, k, v, mask, [](double* s, const bool* allowed, std::size_t n, std::size_t m) {
     mask_out(s, allowed, n * m);
     for (std::size_t i = 0; i < n; ++i) softmax_in_place(s + i * m, m, 1);
+  });
+}
+
+/// Attention whose scores are rounded to T.
+inline Wide scores_in_t(const Element& t, const Wide& q, const Wide& k, const Wide& v,
+                        const Mask& mask) {
+  t.require_16_bit();
+  return attend(q, k, v, mask, [&](double* s, const bool* allowed, std::size_t n, std::size_t m) {
+    for (std::size_t i = 0; i < n * m; ++i) s[i] = t.round(s[i]);
+    mask_out(s, allowed, n * m);
+    for (double* row = s; row < s + n * m; row += m) {
+      if (*std::max_element(row, row + m) == -std::numeric_limits<double>::infinity()) {
+        std::fill_n(row, m, 0.0);
+      } else {
+        softmax_in_place(row, m, 1);
+      }
+    }
   });
 }
 

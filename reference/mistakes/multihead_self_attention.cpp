@@ -13,6 +13,8 @@ EXPORT_MISTAKE(multihead_self_attention__heads_without_transpose, plain<heads_wi
 EXPORT_MISTAKE(multihead_self_attention__weights_not_transposed, plain<weights_not_transposed>)
 EXPORT_MISTAKE(multihead_self_attention__no_output_projection, plain<no_output_projection>)
 EXPORT_MISTAKE(multihead_self_attention__scale_by_sqrt_d_model, plain<scale_by_sqrt_d_model>)
+EXPORT_MISTAKE(multihead_self_attention__sentinel_minus_1e4, plain<sentinel_minus_1e4>)
+EXPORT_MISTAKE(multihead_self_attention__sentinel_minus_1e9, plain<sentinel_minus_1e9>)
 EXPORT_MISTAKE(multihead_self_attention__sums_in_t, plain_sums_in_t)
 
 EXPORT_MISTAKE(multihead_self_attention_with_rope__not_causal, with_rope<not_causal>)
@@ -32,6 +34,14 @@ EXPORT_MISTAKE(multihead_self_attention_with_rope__positions_ignored, with_rope<
 EXPORT_MISTAKE(multihead_self_attention_with_rope__rope_on_v, with_rope<rope_on_v>)
 EXPORT_MISTAKE(multihead_self_attention_with_rope__rope_across_d_model,
                with_rope<rope_across_d_model>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__no_rope, with_rope<no_rope>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__no_rope_without_positions,
+               with_rope<no_rope_without_positions>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__rope_on_q_alone, with_rope<rope_on_q_alone>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__sentinel_minus_1e4,
+               with_rope<sentinel_minus_1e4>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__sentinel_minus_1e9,
+               with_rope<sentinel_minus_1e9>)
 EXPORT_MISTAKE(multihead_self_attention_with_rope__sums_in_t, with_rope_sums_in_t)
 
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__not_causal, fused<not_causal>)
@@ -47,4 +57,6 @@ EXPORT_MISTAKE(multihead_self_attention_fused_qkv__scale_by_sqrt_d_model,
                fused<scale_by_sqrt_d_model>)
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__order_kqv, fused_order_kqv)
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__interleaved_by_head, fused_interleaved_by_head)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sentinel_minus_1e4, fused<sentinel_minus_1e4>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sentinel_minus_1e9, fused<sentinel_minus_1e9>)
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sums_in_t, fused_sums_in_t)

@@ -25,10 +25,14 @@ struct Steps {
   bool heads_transposed = true;    // [seq, heads, d_k] -> [heads, seq, d_k], not just reshaped
   bool weights_transposed = true;  // y = x Wᵀ
   bool output_projection = true;
+  bool turns = true;                    // RoPE at all
+  bool turns_without_positions = true;  // RoPE where no token_positions are given
+  bool turns_k = true;
   bool turns_v = false;
   bool turns_across_d_model = false;
   bool ignores_positions = false;
   bool scales_by_sqrt_d_model = false;
+  std::optional<double> sentinel;    // for -infinity
   const Element* sums_in = nullptr;  // T, where sums are rounded to it
 };
 
@@ -66,8 +70,9 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
       x = Tensor<double>(xt::transpose(x, {0, 2, 1, 3}));
     }
   };
+  const bool turns = rope && steps.turns && (token_positions || steps.turns_without_positions);
   const auto turn = [&](Tensor<double>& x) {
-    if (rope) x = reference::rope<double>(x, positions, rope->theta, rope->max_seq_len);
+    if (turns) x = reference::rope<double>(x, positions, rope->theta, rope->max_seq_len);
   };
   const auto turn_across = [&](Tensor<double>& x) {
     x.reshape({batch, std::size_t{1}, seq, d_model});
@@ -79,7 +84,10 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
     turn_across(k);
   }
   split(q), split(k), split(v);
-  if (!steps.turns_across_d_model) turn(q), turn(k);
+  if (!steps.turns_across_d_model) {
+    turn(q);
+    if (steps.turns_k) turn(k);
+  }
   if (steps.turns_v) turn(v);
   if (steps.scales_by_sqrt_d_model) q /= std::sqrt(static_cast<double>(heads));
 
@@ -93,9 +101,14 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
       }
     }
   }
-  Tensor<double> y = steps.sums_in != nullptr
-                         ? attention::sums_in_t(*steps.sums_in, q, k, v, mask)
-                         : reference::scaled_dot_product_attention<double>(q, k, v, mask);
+  Tensor<double> y;
+  if (steps.sums_in != nullptr) {
+    y = attention::sums_in_t(*steps.sums_in, q, k, v, mask);
+  } else if (steps.sentinel) {
+    y = attention::hidden_by(q, k, v, mask, [&](double) { return *steps.sentinel; });
+  } else {
+    y = reference::scaled_dot_product_attention<double>(q, k, v, mask);
+  }
   if (steps.heads_transposed) y = Tensor<double>(xt::transpose(y, {0, 2, 1, 3}));
   y.reshape(shape);
   return steps.output_projection ? project(y, w_o, steps) : y;
@@ -117,6 +130,11 @@ inline constexpr Steps rope_on_v{.turns_v = true};
 inline constexpr Steps rope_across_d_model{.turns_across_d_model = true};
 inline constexpr Steps positions_ignored{.ignores_positions = true};
 inline constexpr Steps scale_by_sqrt_d_model{.scales_by_sqrt_d_model = true};
+inline constexpr Steps no_rope{.turns = false};
+inline constexpr Steps no_rope_without_positions{.turns_without_positions = false};
+inline constexpr Steps rope_on_q_alone{.turns_k = false};
+inline constexpr Steps sentinel_minus_1e4{.sentinel = -1e4};
+inline constexpr Steps sentinel_minus_1e9{.sentinel = -1e9};
 
 template <const Steps& steps>
 Wide plain(const Wide& x, const Wide& w_q, const Wide& w_k, const Wide& w_v, const Wide& w_o,

@@ -41,6 +41,11 @@ inline Wide eps_outside_root(const Wide& x, const Wide& weight, double eps) {
   return scaled_rows(x, weight, [&](double sum) { return 1 / (std::sqrt(sum / d) + eps); });
 }
 
+/// An eps of the author's own instead of the caller's.
+inline Wide eps_fixed(const Wide& x, const Wide& weight, double) {
+  return scaled_rows(x, weight, right_factor(weight, 1e-5));
+}
+
 inline Wide sum_for_mean(const Wide& x, const Wide& weight, double eps) {
   return scaled_rows(x, weight, [&](double sum) { return 1 / std::sqrt(sum + eps); });
 }
@@ -99,6 +104,23 @@ inline Wide not_widened(const Element& t, const Wide& x, const Wide& weight, dou
     return std::accumulate(a, a + n, 0.0, [&](double s, double v) { return s + t.round(v * v); });
   };
   return scaled_rows(x, weight, sum, right_factor(weight, eps));
+}
+
+/// x / rms rounded to T, and then multiplied by the gain, as Llama's code does.
+inline Wide rounded_before_gain(const Element& t, const Wide& x, const Wide& weight, double eps) {
+  t.require_16_bit();
+  Wide y = no_gain(x, weight, eps);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y.data()[i] = t.round(y.data()[i]) * weight.data()[i % weight.size()];
+  }
+  return y;
+}
+
+/// 1 / rms rounded to T.
+inline Wide root_in_t(const Element& t, const Wide& x, const Wide& weight, double eps) {
+  t.require_16_bit();
+  const auto factor = right_factor(weight, eps);
+  return scaled_rows(x, weight, [&](double sum) { return t.round(factor(sum)); });
 }
 
 /// The sum of squares rounded to T at each step.

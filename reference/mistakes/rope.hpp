@@ -4,13 +4,17 @@
 #include "../rope.hpp"
 #include "mistakes.hpp"
 
+#include <functional>
+
 namespace prenorm::mistakes::rope {
 
 using Positions = Tensor<std::int64_t>;
 
-/// Rotates pair (first(k), second(k)) of each row by angle(position, k).
-template <class Pair, class Angle>
-Wide turn(const Wide& one, const Positions& token_positions, Pair pair, Angle angle) {
+/// Rotates pair (first(k), second(k)) of each row by angle(position, k). `table` is what is made of
+/// a cosine or sine, `product` of a product.
+template <class Pair, class Angle, class Table = std::identity, class Product = std::identity>
+Wide turn(const Wide& one, const Positions& token_positions, Pair pair, Angle angle,
+          Table table = {}, Product product = {}) {
   const Wide x = reference::with_batch_of<double>(one, token_positions);
   const std::size_t d_k = x.shape().back(), seq = x.shape(x.dimension() - 2);
   auto leading = x.shape();
@@ -23,8 +27,9 @@ Wide turn(const Wide& one, const Positions& token_positions, Pair pair, Angle an
     for (std::size_t k = 0; k < d_k / 2; ++k) {
       const auto [i, j] = pair(k, d_k);
       const double phi = angle(positions.data()[row], k, d_k, row % seq);
-      b[i] = a[i] * std::cos(phi) - a[j] * std::sin(phi);
-      b[j] = a[i] * std::sin(phi) + a[j] * std::cos(phi);
+      const double cos = table(std::cos(phi)), sin = table(std::sin(phi));
+      b[i] = product(a[i] * cos) - product(a[j] * sin);
+      b[j] = product(a[i] * sin) + product(a[j] * cos);
     }
   }
   return y;
@@ -67,6 +72,32 @@ inline Wide positions_ignored(const Wide& x, const Positions& token_positions, d
   return turn(x, token_positions, neighbours, [&](auto, auto k, auto d_k, auto index) {
     return double(index) * frequency(theta, k, d_k);
   });
+}
+
+/// Cosines and sines rounded to T, as in a table that is cast with the model.
+inline Wide table_in_t(const Element& t, const Wide& x, const Positions& token_positions,
+                       double theta, std::int64_t) {
+  t.require_16_bit();
+  return turn(
+      x, token_positions, neighbours,
+      [&](auto i, auto k, auto d_k, auto) { return double(i) * frequency(theta, k, d_k); },
+      [&](double value) { return t.round(value); });
+}
+
+/// Products with cosines and sines rounded to T before they are added.
+inline Wide products_in_t(const Element& t, const Wide& x, const Positions& token_positions,
+                          double theta, std::int64_t) {
+  t.require_16_bit();
+  return turn(
+      x, token_positions, neighbours,
+      [&](auto i, auto k, auto d_k, auto) { return double(i) * frequency(theta, k, d_k); },
+      std::identity(), [&](double value) { return t.round(value); });
+}
+
+/// Always the usual theta.
+inline Wide theta_fixed(const Wide& x, const Positions& token_positions, double,
+                        std::int64_t max_seq_len) {
+  return reference::rope<double>(x, token_positions, 10000, max_seq_len);
 }
 
 /// Angles computed in float32, good to 1e-2 at position 131071. 16-bit results hide that.

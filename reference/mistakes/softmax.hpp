@@ -58,6 +58,37 @@ inline Wide logarithm(const Wide& x, std::int64_t dim) {
   return xt::log(reference::softmax<double>(x, dim));
 }
 
+/// Softmax with what round(x - maximum) and weigh(exponential) make of the differences and the
+/// exponentials, the sum in float64.
+template <class Round, class Weigh>
+Wide rounded(const Wide& x, std::int64_t dim, Round round, Weigh weigh) {
+  Tensor<double> y = x;
+  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
+    double* a = y.data() + first;
+    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::size_t i = 0; i < n; ++i) maximum = std::max(maximum, a[i * stride]);
+    for (std::size_t i = 0; i < n; ++i) {
+      sum += a[i * stride] = weigh(std::exp(round(a[i * stride] - maximum)));
+    }
+    for (std::size_t i = 0; i < n; ++i) a[i * stride] /= sum;
+  });
+  return y;
+}
+
+/// The exponentials rounded to T before they are summed and divided.
+inline Wide exponentials_in_t(const Element& t, const Wide& x, std::int64_t dim) {
+  t.require_16_bit();
+  return rounded(
+      x, dim, [](double a) { return a; }, [&](double e) { return t.round(e); });
+}
+
+/// The differences from the maximum rounded to T.
+inline Wide differences_in_t(const Element& t, const Wide& x, std::int64_t dim) {
+  t.require_16_bit();
+  return rounded(
+      x, dim, [&](double a) { return t.round(a); }, [](double e) { return e; });
+}
+
 /// The sum of exponentials rounded to T at each step.
 inline Wide sums_in_t(const Element& t, const Wide& x, std::int64_t dim) {
   t.require_16_bit();

@@ -17,6 +17,8 @@ EXPORT_MISTAKE(transformer_block__no_second_residual, swiglu_block<no_second_res
 EXPORT_MISTAKE(transformer_block__residual_from_normed, swiglu_block<residual_from_normed>)
 EXPORT_MISTAKE(transformer_block__one_norm_for_both, swiglu_block<one_norm_for_both>)
 EXPORT_MISTAKE(transformer_block__ffn_of_x, swiglu_block<ffn_of_x>)
+EXPORT_MISTAKE(transformer_block__no_rope, block_without_rope<pre_norm>)
+EXPORT_MISTAKE(transformer_block__eps_fixed, block_eps_fixed<pre_norm>)
 EXPORT_MISTAKE(transformer_block__sums_in_t, swiglu_sums_in_t<pre_norm>)
 
 EXPORT_MISTAKE(transformer_block_gelu__post_norm, gelu_block<post_norm>)
@@ -33,4 +35,5 @@ EXPORT_MISTAKE(transformer_block_post_norm__no_second_residual,
                swiglu_block<post_no_second_residual>)
 EXPORT_MISTAKE(transformer_block_post_norm__one_norm_for_both, swiglu_block<post_one_norm_for_both>)
 EXPORT_MISTAKE(transformer_block_post_norm__ffn_of_x, swiglu_block<post_ffn_of_x>)
+EXPORT_MISTAKE(transformer_block_post_norm__no_rope, block_without_rope<post_norm>)
 EXPORT_MISTAKE(transformer_block_post_norm__sums_in_t, swiglu_sums_in_t<post_norm>)

@@ -87,6 +87,34 @@ Wide swiglu_block(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w
        .norm2 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln2, eps); }});
 }
 
+/// The block without RoPE.
+template <Assembly assemble>
+Wide block_without_rope(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w_k,
+                        const Wide& w_v, const Wide& w_o, const Wide& ln2, const Wide& w1,
+                        const Wide& w2, const Wide& w3, std::int64_t num_heads, double,
+                        std::int64_t, double eps) {
+  return assemble(
+      x,
+      {.attention =
+           [&](const Tensor<double>& a) {
+             return reference::multihead_self_attention<double>(a, w_q, w_k, w_v, w_o, num_heads);
+           },
+       .feed_forward =
+           [&](const Tensor<double>& a) { return reference::ffn_swiglu<double>(a, w1, w2, w3); },
+       .norm1 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln1, eps); },
+       .norm2 = [&](const Tensor<double>& a) { return reference::rmsnorm<double>(a, ln2, eps); }});
+}
+
+/// An eps of the author's own instead of the caller's.
+template <Assembly assemble>
+Wide block_eps_fixed(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w_k,
+                     const Wide& w_v, const Wide& w_o, const Wide& ln2, const Wide& w1,
+                     const Wide& w2, const Wide& w3, std::int64_t num_heads, double theta,
+                     std::int64_t max_seq_len, double) {
+  return swiglu_block<assemble>(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, num_heads, theta,
+                                max_seq_len, 1e-5);
+}
+
 /// The same for the signature of transformer_block_gelu.
 template <Assembly assemble>
 Wide gelu_block(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w_k, const Wide& w_v,

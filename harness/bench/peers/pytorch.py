@@ -169,6 +169,22 @@ def make_block_gelu(i, s):
     return block
 
 
+def make_lm(i, s):
+    ids = i["token_ids"]
+    along = torch.arange(ids.shape[-1], device=ids.device)
+    table = rope_table(s, i["ln1"].shape[-1] // s["num_heads"], ids.device)
+
+    def lm(token_ids, token_embeddings, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, ln_final,
+           lm_head):
+        x = F.embedding(token_ids, token_embeddings)
+        for n1, q, k, v, o, n2, up, down, gate in zip(ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3):
+            x = x + self_attention(rmsnorm(x, n1, s["eps"]), q, k, v, o, s["num_heads"], along,
+                                   table)
+            x = x + swiglu(rmsnorm(x, n2, s["eps"]), up, down, gate)
+        return F.linear(rmsnorm(x, ln_final, s["eps"]), lm_head)
+    return lm
+
+
 def make_rope(i, s):
     table = rope_table(s, i["x"].shape[-1], i["x"].device)
     return lambda x, token_positions: rope(x, token_positions, table)
@@ -201,8 +217,9 @@ PROBLEMS = {
     "transformer_block": make_block,
     "transformer_block_post_norm": make_block_post_norm,
     "transformer_block_gelu": make_block_gelu,
+    "transformer_lm": make_lm,
 }
-WITH_ATTENTION = [name for name in PROBLEMS if "attention" in name or "transformer_block" in name]
+WITH_ATTENTION = [name for name in PROBLEMS if "attention" in name or "transformer" in name]
 
 
 def variants(device, compiles):
@@ -453,7 +470,8 @@ DEFAULTS = {"rmsnorm": {"eps": 1e-5}, "rope": {"theta": 10000.0},
             "multihead_self_attention_with_rope": {"theta": 10000.0},
             "transformer_block": {"theta": 10000.0, "eps": 1e-5},
             "transformer_block_post_norm": {"theta": 10000.0, "eps": 1e-5},
-            "transformer_block_gelu": {"eps": 1e-5}}
+            "transformer_block_gelu": {"eps": 1e-5},
+            "transformer_lm": {"theta": 10000.0, "eps": 1e-5}}
 
 
 def processor():

@@ -84,6 +84,7 @@ Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_posit
                      double theta, Size max_seq_len) {
   const Size seq = x.last(2), width = x.last(1), d_k = width / heads;
   require(d_k % 2 == 0, "rope: d_k must be even");
+  require(theta > 0, "rope: theta must be positive");
   for (Size i = 0; i < token_positions.size(); ++i) {
     require(token_positions[i] >= 0 && token_positions[i] < max_seq_len,
             "rope: a position is outside [0, max_seq_len)");

@@ -37,6 +37,30 @@ Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const
   return sum(y, ffn_gelu(rmsnorm(y, ln2, eps), w1, w2));
 }
 
+/// Layer i of parameters that are stacked.
+template <class T>
+Tensor<T> layer(const Tensor<T>& stacked, Size i) {
+  Tensor<T> one(std::vector<Size>(stacked.shape().begin() + 1, stacked.shape().end()));
+  std::copy_n(stacked.data() + i * one.size(), one.size(), one.data());
+  return one;
+}
+
+template <class T>
+Tensor<T> transformer_lm(const Tensor<std::int64_t>& token_ids, const Tensor<T>& token_embeddings,
+                         const Tensor<T>& ln1, const Tensor<T>& w_q, const Tensor<T>& w_k,
+                         const Tensor<T>& w_v, const Tensor<T>& w_o, const Tensor<T>& ln2,
+                         const Tensor<T>& w1, const Tensor<T>& w2, const Tensor<T>& w3,
+                         const Tensor<T>& ln_final, const Tensor<T>& lm_head, Size num_heads,
+                         double theta, Size max_seq_len, double eps) {
+  Tensor<T> x = embedding(token_ids, token_embeddings);
+  for (Size i = 0; i < ln1.last(2); ++i) {
+    x = transformer_block(x, layer(ln1, i), layer(w_q, i), layer(w_k, i), layer(w_v, i),
+                          layer(w_o, i), layer(ln2, i), layer(w1, i), layer(w2, i), layer(w3, i),
+                          num_heads, theta, max_seq_len, eps);
+  }
+  return linear(rmsnorm(x, ln_final, eps), lm_head);
+}
+
 PRENORM_SOLUTION(kDLCPU)
 PRENORM_EXPORT(linear, linear)
 PRENORM_EXPORT(embedding, embedding)
@@ -58,3 +82,4 @@ PRENORM_EXPORT(multihead_self_attention_fused_qkv, multihead_self_attention_fuse
 PRENORM_EXPORT(transformer_block, transformer_block)
 PRENORM_EXPORT(transformer_block_gelu, transformer_block_gelu)
 PRENORM_EXPORT(transformer_block_post_norm, transformer_block_post_norm)
+PRENORM_EXPORT(transformer_lm, transformer_lm)

@@ -56,6 +56,8 @@ def run_softmax(in_features, dim):
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     if d_k % 2:
         raise ValueError("d_k is odd")
+    if theta <= 0:
+        raise ValueError("theta must be positive")
     if np.any((token_positions < 0) | (token_positions >= max_seq_len)):
         raise ValueError("position out of range")
     x = wide(in_query_or_key)

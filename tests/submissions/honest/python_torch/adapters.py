@@ -61,6 +61,8 @@ def run_softmax(in_features, dim):
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     if d_k % 2 != 0:
         raise ValueError(f"d_k must be even, and is {d_k}")
+    if theta <= 0:
+        raise ValueError(f"theta must be positive, and is {theta}")
     if token_positions.numel() > 0:
         if token_positions.min() < 0 or token_positions.max() >= max_seq_len:
             raise ValueError(f"token positions must be in [0, {max_seq_len})")

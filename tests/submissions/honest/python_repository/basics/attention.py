@@ -46,6 +46,8 @@ class RoPE(nn.Module):
         super().__init__()
         if d_k % 2:
             raise ValueError(f"{d_k} numbers are no pairs")
+        if theta <= 0:
+            raise ValueError(f"theta is {theta}, wanted a positive number")
         rates = theta ** -(torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
         angles = einsum(torch.arange(max_seq_len).double(), rates, "seq, pair -> seq pair")
         self.register_buffer("cos", angles.cos(), persistent=False)

@@ -1,0 +1,89 @@
+// The Transformer language model on the GPU. Equation, shapes and errors:
+// reference/transformer_lm.hpp. Its parts: embedding.cu, transformer_block.cu, rmsnorm.cu,
+// linear.cu.
+//
+//   v1               the reference's steps, each by its first version
+//   v2               each part's launched version; the stream stays in one place, to which every
+//                    block adds                                          <- launched
+//   batch_invariant  v2 with product v2 of linear.cu, as in transformer_block.cu
+//
+// The gain of each step has not been measured on a device yet.
+//
+// The kernels of v2, in this order: embedding, for each layer those of transformer_block, rmsnorm,
+// product. They are enqueued as one chain. Only then does the host wait, for the first kernel
+// alone, which may have found an id out of range.
+#include "export.cuh"
+#include "transformer_block.cuh"
+#include "versions.cuh"
+#include "workspace.cuh"
+
+#include <vector>
+
+namespace prenorm::cuda {
+namespace {
+
+Workspace residual_stream("transformer_lm: the residual stream");  // [rows, d_model]
+Workspace final_rows("transformer_lm: the final norm");            // [rows, d_model]
+
+template <class V>
+struct Model {
+  template <class T>
+  static void run(View<const std::int64_t> token_ids, View<const T> token_embeddings,
+                  View<const T> ln1, View<const T> w_q, View<const T> w_k, View<const T> w_v,
+                  View<const T> w_o, View<const T> ln2, View<const T> w1, View<const T> w2,
+                  View<const T> w3, View<const T> ln_final, View<const T> lm_head,
+                  std::int64_t num_heads, double theta, std::int64_t max_seq_len, double eps,
+                  Stream stream, View<T> y) {
+    const std::int64_t rows = token_ids.size(), vocab_size = token_embeddings.shape(0);
+    const std::int64_t d_model = token_embeddings.shape(1), num_layers = ln1.shape(0);
+    T* x = residual_stream.get<T>(rows * d_model, stream);
+    std::vector<std::int64_t> shape(token_ids.shape().begin(), token_ids.shape().end());
+    shape.push_back(d_model);
+    const HeadRotation rope{std::nullopt, theta, max_seq_len};
+    const auto layer = [&](std::int64_t i) {
+      const auto of = [i](View<const T> stacked) {
+        return stacked.data() + i * (stacked.size() / stacked.shape(0));
+      };
+      return BlockCall<T>{View<const T>(x, shape),
+                          of(ln1),
+                          of(w_q),
+                          of(w_k),
+                          of(w_v),
+                          of(w_o),
+                          of(ln2),
+                          of(w1),
+                          of(w2),
+                          of(w3),
+                          View<T>(x, shape),
+                          w1.shape(1),
+                          num_heads,
+                          rope,
+                          eps};
+    };
+    if (num_layers > 0) layer(0).check();  // before anything is enqueued
+
+    WrongValue wrong(stream);
+    // step: embedding
+    V::look_up(Lookup<T>{token_ids.data(), token_embeddings.data(), x, rows, vocab_size, d_model,
+                         wrong.first()},
+               stream);
+    wrong.mark();
+    // step: blocks
+    for (std::int64_t i = 0; i < num_layers; ++i) pre_norm_block<V>(layer(i), stream);
+    // step: final norm
+    T* normed = final_rows.get<T>(rows * d_model, stream);
+    V::normalize(Norm<T>{x, ln_final.data(), normed, rows, d_model, eps}, stream);
+    // step: head
+    V::multiply(Product<T>{"transformer_lm, head", normed, lm_head.data(), y.data(), rows,
+                           vocab_size, d_model},
+                stream);
+    throw_if_wrong_id(wrong, token_ids.data(), vocab_size);
+  }
+};
+
+}  // namespace
+
+PRENORM_CUDA_EXPORT(transformer_lm, Model<V1>::run, Model<Launched>::run)
+PRENORM_CUDA_VARIANT(transformer_lm, batch_invariant, Model<BatchInvariant>::run)
+
+}  // namespace prenorm::cuda

@@ -1,0 +1,64 @@
+// Honest variants of the blocks.
+#pragma once
+
+#include "../feed_forward.hpp"
+#include "../rmsnorm.hpp"
+#include "multihead_self_attention.hpp"
+
+namespace prenorm::honest {
+
+// The same intermediate results as in the reference are rounded to T.
+
+template <class T>
+Tensor<compute_t<T>> norm(const Tensor<compute_t<T>>& x, const Tensor<compute_t<T>>& weight,
+                          double eps) {
+  return rounded<T>(reference::rmsnorm<compute_t<T>>(x, weight, eps));
+}
+
+/// y = x + attention(norm(x)), y + network(norm(y))
+template <class T, class Attention, class Network>
+Wide<T> pre_norm(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& ln2, double eps,
+                 Attention attention, Network network) {
+  const Wide<T> y = rounded<T>(Wide<T>(x + rounded<T>(attention(norm<T>(x, ln1, eps)))));
+  return y + network(norm<T>(y, ln2, eps));
+}
+
+template <class Softmax, class T>
+Wide<T> block(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& w_q, const Wide<T>& w_k,
+              const Wide<T>& w_v, const Wide<T>& w_o, const Wide<T>& ln2, const Wide<T>& w1,
+              const Wide<T>& w2, const Wide<T>& w3, std::int64_t num_heads, double theta,
+              std::int64_t max_seq_len, double eps) {
+  return pre_norm<T>(
+      x, ln1, ln2, eps,
+      [&](const Wide<T>& a) {
+        return multihead_with_rope<Softmax, T>(a, w_q, w_k, w_v, w_o, std::nullopt, num_heads,
+                                               theta, max_seq_len);
+      },
+      [&](const Wide<T>& a) { return reference::ffn_swiglu<compute_t<T>>(a, w1, w2, w3); });
+}
+
+template <class Softmax, class T>
+Wide<T> gelu_block(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& w_q, const Wide<T>& w_k,
+                   const Wide<T>& w_v, const Wide<T>& w_o, const Wide<T>& ln2, const Wide<T>& w1,
+                   const Wide<T>& w2, std::int64_t num_heads, double eps) {
+  return pre_norm<T>(
+      x, ln1, ln2, eps,
+      [&](const Wide<T>& a) { return multihead<Softmax, T>(a, w_q, w_k, w_v, w_o, num_heads); },
+      [&](const Wide<T>& a) { return reference::ffn_gelu<compute_t<T>>(a, w1, w2); });
+}
+
+/// y = norm(x + attention(x)), norm(y + network(y))
+template <class Softmax, class T>
+Wide<T> post_norm_block(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& w_q,
+                        const Wide<T>& w_k, const Wide<T>& w_v, const Wide<T>& w_o,
+                        const Wide<T>& ln2, const Wide<T>& w1, const Wide<T>& w2, const Wide<T>& w3,
+                        std::int64_t num_heads, double theta, std::int64_t max_seq_len,
+                        double eps) {
+  const Wide<T> attended = rounded<T>(multihead_with_rope<Softmax, T>(
+      x, w_q, w_k, w_v, w_o, std::nullopt, num_heads, theta, max_seq_len));
+  const Wide<T> y = norm<T>(rounded<T>(Wide<T>(x + attended)), ln1, eps);
+  return reference::rmsnorm<compute_t<T>>(
+      Wide<T>(y + reference::ffn_swiglu<compute_t<T>>(y, w1, w2, w3)), ln2, eps);
+}
+
+}  // namespace prenorm::honest

@@ -1,0 +1,26 @@
+#include "transformer_lm.hpp"
+
+using namespace prenorm::mistakes::transformer_lm;
+
+PRENORM_COMPILED_IN_PLAIN(embedding)
+PRENORM_COMPILED_IN_PLAIN(linear)
+PRENORM_COMPILED_IN_PLAIN(rmsnorm)
+PRENORM_COMPILED_IN_PLAIN(softmax)
+PRENORM_COMPILED_IN_PLAIN(transformer_block)
+PRENORM_COMPILED_IN_PLAIN(ffn_swiglu)
+PRENORM_COMPILED_IN_PLAIN(multihead_self_attention)
+PRENORM_COMPILED_IN_PLAIN(multihead_self_attention_with_rope)
+PRENORM_COMPILED_IN_PLAIN(rope)
+PRENORM_COMPILED_IN_PLAIN(scaled_dot_product_attention)
+
+EXPORT_MISTAKE(transformer_lm__no_final_norm, model<no_final_norm>)
+EXPORT_MISTAKE(transformer_lm__norm_before_last_block, model<norm_before_last_block>)
+EXPORT_MISTAKE(transformer_lm__tied_head, model<tied_head>)
+EXPORT_MISTAKE(transformer_lm__softmax_at_the_end, model<softmax_at_the_end>)
+EXPORT_MISTAKE(transformer_lm__first_layer_for_all, model<first_layer_for_all>)
+EXPORT_MISTAKE(transformer_lm__layers_reversed, model<layers_reversed>)
+EXPORT_MISTAKE(transformer_lm__last_layer_left_out, model<last_layer_left_out>)
+EXPORT_MISTAKE(transformer_lm__embeddings_scaled, model<embeddings_scaled>)
+EXPORT_MISTAKE(transformer_lm__post_norm, model<right, post_norm_blocks>)
+EXPORT_MISTAKE(transformer_lm__no_rope, model<right, blocks_without_rope>)
+EXPORT_MISTAKE(transformer_lm__sums_in_t, sums_in_t)
