@@ -32,8 +32,8 @@ struct Steps {
   bool turns_across_d_model = false;
   bool ignores_positions = false;
   bool scales_by_sqrt_d_model = false;
-  std::optional<double> sentinel;    // for -infinity
-  const Element* sums_in = nullptr;  // T, where sums are rounded to it
+  std::optional<double> sentinel = std::nullopt;  // for -infinity
+  const Element* sums_in = nullptr;               // T, where sums are rounded to it
 };
 
 inline Tensor<double> project(const Tensor<double>& x, const Tensor<double>& w,
