@@ -17,6 +17,7 @@
 #include <bit>
 
 namespace prenorm::cuda {
+
 // ---- v1: one thread per id ----------------------------------------------------------------------
 
 namespace {

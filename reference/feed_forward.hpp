@@ -107,8 +107,9 @@ class FeedForward {
   Linear<T> w1, w2;
   Activation activation;
 
-  explicit FeedForward(std::int64_t d_model, Activation function = Activation::gelu)
-      : FeedForward(d_model, 4 * d_model, function) {}
+  explicit FeedForward(std::int64_t d_model, Activation function = Activation::gelu,
+                       std::uint64_t seed = 0)
+      : FeedForward(d_model, 4 * d_model, function, seed) {}
   FeedForward(std::int64_t d_model, std::int64_t d_ff, Activation function = Activation::gelu,
               std::uint64_t seed = 0)
       : w1(d_model, d_ff), w2(d_ff, d_model), activation(function) {

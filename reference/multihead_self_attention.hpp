@@ -181,9 +181,10 @@ class CausalMultiHeadSelfAttention {
                                std::uint64_t seed = 0)
       : output_proj(d_model, d_model), num_heads(heads), rope(std::move(rotations)) {
     const std::size_t d_k = head_width(static_cast<std::size_t>(d_model), heads);
-    require(!rope || std::cmp_equal(rope->d_k(), d_k),
-            "CausalMultiHeadSelfAttention: the d_k of rope must be ", d_k, ", is ",
-            rope ? rope->d_k() : 0);
+    if (rope) {
+      require(std::cmp_equal(rope->d_k(), d_k),
+              "CausalMultiHeadSelfAttention: the d_k of rope must be ", d_k, ", is ", rope->d_k());
+    }
     if (projections == Projections::fused) {
       qkv_proj.emplace(d_model, 3 * d_model);
     } else {

@@ -93,7 +93,8 @@ C sum_of_products(std::size_t n, A a, B b) {
 template <class C, class A, class B>
 C dot(std::size_t n, A a, B b) {
   if (sum_order != SumOrder::tensor_cores) return sum_of_products<C>(n, a, b);
-  // 16 products at once, added exactly to the sum so far, and truncated.
+  // 16 products of floats at once, added in float64 to the sum so far, and truncated. (float64 has
+  // no such units: this is the ascending order.)
   C sum = 0;
   for (std::size_t first = 0; first < n; first += 16) {
     double exact = sum;

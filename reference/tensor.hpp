@@ -26,6 +26,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -48,10 +49,12 @@ std::string to_text(const S& shape) {
   for (const auto extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
   return text + "]";
 }
+inline std::string to_text(std::string_view text) { return std::string(text); }
 inline std::string to_text(const char* text) { return text; }
 inline std::string to_text(const std::string& text) { return text; }
 template <std::integral I>
-std::string to_text(I number) {
+requires(sizeof(I) > 1)  // no bool, no letters
+    std::string to_text(I number) {
   return std::to_string(number);
 }
 /// "10000" or "1e-05": a number to six digits.

@@ -130,11 +130,10 @@ class TransformerBlock {
       : ln1(d_model, eps),
         attn(d_model, num_heads, std::move(rope)),
         ln2(d_model, eps),
-        ffn(SwiGLU<T>(d_model, d_ff)),
+        ffn(network(d_model, d_ff, which)),
         edition(which) {
     require(attn.rope.has_value() == (edition != Edition::gelu), "TransformerBlock: ",
             edition == Edition::gelu ? "the 2024 edition takes no rope" : "rope is missing");
-    if (edition == Edition::gelu) ffn = FeedForward<T>(d_model, d_ff);
     reset_parameters(seed);
   }
 
@@ -163,6 +162,13 @@ class TransformerBlock {
   std::string description() const {
     const char* names[] = {"", "post-norm", "2024 edition"};
     return describe_parts(*this, "TransformerBlock", names[static_cast<int>(edition)]);
+  }
+
+ private:
+  static std::variant<SwiGLU<T>, FeedForward<T>> network(std::int64_t d_model, std::int64_t d_ff,
+                                                         Edition which) {
+    if (which == Edition::gelu) return FeedForward<T>(d_model, d_ff);
+    return SwiGLU<T>(d_model, d_ff);
   }
 };
 

@@ -73,6 +73,7 @@ class TransformerLM {
     const auto d_k = head_width(static_cast<std::size_t>(d_model), num_heads);
     const RotaryPositionalEmbedding rope(rope_theta, static_cast<std::int64_t>(d_k),
                                          context_length);
+    layers.reserve(static_cast<std::size_t>(num_layers));
     for (std::int64_t i = 0; i < num_layers; ++i) {
       layers.emplace_back(d_model, num_heads, d_ff, rope, eps);
     }

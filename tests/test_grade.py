@@ -85,7 +85,7 @@ def test_right_answers_earn_everything(grade, library, name):
     report = grade(library(name), "--rubric", "all", "--seed", 6)
     assert report["exit"] == 0
     assert [r for r in report["results"] if r["status"] != "PASSED"] == []
-    assert report["earned"] == report["points"] == 44
+    assert report["earned"] == report["points"] == 46
     assert sum(r["hidden"] for r in report["results"]) > 600
     assert all(item["diagnoses"] == item["undiagnosed"] == [] for item in report["items"])
 

@@ -420,9 +420,8 @@ def test_16_bit_outputs_that_are_rounded_once_are_held_to_that(problem):
         eps = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10,
                "bfloat16": 2.0**-7}[case.dtype]
         once = problem in ROUNDED_ONCE and case.dtype in ("float16", "bfloat16")
-        # Where nothing is attended to, a product rounds nothing either.
-        if case.name.startswith("empty_mask"):
-            continue
+        if not case.expected.any():
+            continue  # zeros do not tell whether there is a product
         assert case.tolerance[1] == (0.75 if once else 4) * eps, case.name
 
 
@@ -430,7 +429,7 @@ def test_every_input_and_scalar_changes_alone(program):
     done = subprocess.run([program, "fixtures", "check", *FIXTURES.glob("*.h5")],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert "no two cases differ in" not in done.stdout
+    assert "never the only difference" not in done.stdout
 
 
 def outputs_by(program, problem, solution, folder):

@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fused_projections_are_the_separate_ones_stacked, T
     const auto rotations = turns ? std::optional(rope) : std::nullopt;
     const CausalMultiHeadSelfAttention<T> fused(8, 2, rotations, Projections::fused, 6);
     CausalMultiHeadSelfAttention<T> separate(8, 2, rotations);
-    T* from = const_cast<T*>(fused.qkv_proj->weight.data());
+    const T* from = fused.qkv_proj->weight.data();
     for (auto* part : {&separate.q_proj, &separate.k_proj, &separate.v_proj}) {
       std::copy_n(from, 64, (*part)->weight.data());
       from += 64;

@@ -4,6 +4,8 @@
 #include "reference_testing.hpp"
 
 #include <filesystem>
+#include <set>
+#include <unistd.h>
 
 using namespace prenorm;
 using namespace prenorm::reference;

@@ -1,5 +1,6 @@
 // Which Python function solves which problem, and how its arguments are made of a call's: data
-// beside the rubrics (fixtures/rubrics/adapters-*.toml; fixtures/README.md tells the format).
+// beside the rubrics (fixtures/rubrics/adapters-*.toml; fixtures/rubrics/README.md tells the
+// format).
 #pragma once
 
 #include "fixture/fixture.hpp"

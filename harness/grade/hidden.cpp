@@ -15,8 +15,8 @@ constexpr std::uint64_t attempts = 8;
 /// Whether right answers lie well within the tolerance on these very inputs. It comes from this
 /// draw and fifteen others: where this one's error is the largest, or the reference's own in the
 /// case's type is larger still, the inputs are worse than what the tolerance was made for (a norm
-/// of what nearly cancels), and another right order of summation may miss it. Where only the one
-/// rounding at the end is allowed for, orders of summation are not what it is about.
+/// of what nearly cancels), and another right order of summation may miss it. A tolerance for a
+/// single rounding is skipped: its slack of 0.25 eps covers other orders of summation.
 bool is_fair(const std::string& problem, const Signature& signature, const LoadedCase& fresh,
              const Yardsticks& by) {
   for (Solution* solution : {&by.textbook, &by.truth}) {

@@ -1,4 +1,5 @@
-// A rubric: what is graded, for how many points. TOML; fixtures/README.md describes the format.
+// A rubric: what is graded, for how many points. TOML; fixtures/rubrics/README.md describes the
+// format.
 #pragma once
 
 #include "fixture/fixture.hpp"

@@ -46,22 +46,23 @@ Tensor widened(const Tensor& narrow, DType dtype) {
   return wide;
 }
 
-/// Floating inputs as `dtype`, which holds their values; others as they are.
-std::vector<std::optional<Tensor>> widened(const std::vector<std::optional<Tensor>>& inputs,
-                                           DType dtype) {
-  std::vector<std::optional<Tensor>> wide = inputs;
-  for (auto& input : wide) {
-    if (input && is_floating(input->dtype)) input = widened(*input, dtype);
+bool has_16_bits(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+/// `dtype`, and float32 for a type of 16 bits.
+DType at_least_float32(DType dtype) { return has_16_bits(dtype) ? DType::float32 : dtype; }
+
+/// Inputs of 16 bits as float32, others as they are.
+std::vector<std::optional<Tensor>> as_float32(std::vector<std::optional<Tensor>> inputs) {
+  for (auto& input : inputs) {
+    if (input && has_16_bits(input->dtype)) input = widened(*input, DType::float32);
   }
-  return wide;
+  return inputs;
 }
 
-std::vector<TensorType> with_dtype(std::vector<TensorType> types, DType dtype) {
-  for (TensorType& type : types) type.dtype = dtype;
+std::vector<TensorType> as_float32(std::vector<TensorType> types) {
+  for (TensorType& type : types) type.dtype = at_least_float32(type.dtype);
   return types;
 }
-
-bool has_16_bits(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
 /// Whether `narrow` is `wide`, rounded, bit for bit but for the payload of NaN.
 bool is_rounded(const Tensor& narrow, const Tensor& wide) {
@@ -117,11 +118,11 @@ bool has_tf32_loop(const std::string& problem, const Yardsticks& by) {
   return !by.textbook_tf32->load() || !by.textbook_tf32->function_for(problem).empty();
 }
 
-/// Whether the problem takes products of its inputs: then the tf32 loop, which reads their factors
-/// cut to 10 bits, gives other float32 outputs for values that have more.
+/// Whether the problem takes products of its inputs, or may: then the tf32 loop, which reads their
+/// factors cut to 10 bits, gives other float32 outputs for values that have more.
 bool takes_products(const std::string& problem, const Signature& signature,
                     const LoadedCase& stored, const Yardsticks& by, std::mt19937_64& random) {
-  std::vector<std::optional<Tensor>> inputs = widened(stored.inputs, DType::float32);
+  std::vector<std::optional<Tensor>> inputs = as_float32(stored.inputs);
   for (auto& input : inputs) {
     if (!input || !is_floating(input->dtype)) continue;
     for (std::int64_t i = 0; i < input->size(); ++i) {
@@ -131,7 +132,7 @@ bool takes_products(const std::string& problem, const Signature& signature,
   }
   std::vector<TensorType> types;
   for (const OutputInfo& output : stored.info.outputs) {
-    types.push_back({DType::float32, output.shape});
+    types.push_back({at_least_float32(output.dtype), output.shape});
   }
   const auto outputs = [&](Solution& solution) {
     return outputs_of(problem, signature, solution, inputs, stored.info.scalars, types);
@@ -139,6 +140,7 @@ bool takes_products(const std::string& problem, const Signature& signature,
   const std::vector<Tensor> ordinary = outputs(by.textbook), tf32 = outputs(*by.textbook_tf32);
   for (std::size_t i = 0; i < ordinary.size(); ++i) {
     if (!is_rounded(tf32[i], ordinary[i])) return true;
+    if (largest_magnitude(ordinary[i]) == 0) return true;  // zeros show nothing
   }
   return false;
 }
@@ -222,10 +224,12 @@ DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const To
 std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
                                   const std::vector<std::optional<Tensor>>& inputs,
                                   const std::vector<Scalar>& scalars, Solution& truth) {
-  const std::vector<std::optional<Tensor>> wide = widened(inputs, DType::float64);
+  std::vector<std::optional<Tensor>> wide(inputs.size());
   std::vector<std::optional<TensorType>> types(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (wide[i]) types[i] = TensorType{wide[i]->dtype, wide[i]->shape};
+    if (!inputs[i]) continue;
+    wide[i] = is_floating(inputs[i]->dtype) ? widened(*inputs[i], DType::float64) : *inputs[i];
+    types[i] = TensorType{wide[i]->dtype, wide[i]->shape};
   }
   const Binding binding = harness::bind(signature, types);
   std::vector<Tensor> outputs =
@@ -250,7 +254,7 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
   const bool tf32_loop = has_tf32_loop(problem, by);
   const bool tf32 =
       tf32_loop && by.tf32_tolerances && some([](DType dtype) { return dtype == DType::float32; });
-  // Whether the 16-bit outputs may be such as are rounded once: so far nothing speaks against it.
+  // Whether the 16-bit outputs are rounded once: true until a draw disproves it.
   bool rounded_once = tf32_loop && perturb && some(has_16_bits);
   std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors, unrounded = errors;
 
@@ -268,8 +272,7 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
     }
     if (!rounded_once) return;
     const std::vector<Tensor> wide =
-        outputs_of(problem, signature, by.textbook, widened(inputs, DType::float32), scalars,
-                   with_dtype(types, DType::float32));
+        outputs_of(problem, signature, by.textbook, as_float32(inputs), scalars, as_float32(types));
     for (std::size_t i = 0; i < wide.size(); ++i) {
       rounded_once = rounded_once && is_rounded(actual[i], wide[i]);
     }

@@ -25,8 +25,8 @@ struct Yardsticks {
 /// Where the textbook loop takes no products and rounds a 16-bit output once, at its end, E is the
 /// error before that rounding, and the tolerance leaves room for this one rounding only:
 /// derive_rounded_tolerance(). Both conditions are measured: float32 outputs for the same inputs,
-/// rounded, must be the 16-bit outputs bit for bit, and `textbook_tf32`, without which there is no
-/// telling, must give the same as `textbook` where tf32 would show in a product.
+/// rounded, must be the 16-bit outputs bit for bit, and `textbook_tf32` must give the same as
+/// `textbook` where tf32 would show in a product (without it the ordinary rule applies).
 ///
 /// An output of float32 also gets a tf32 tolerance where `textbook_tf32` has a function for the
 /// problem: from its largest error over the same inputs, by derive_tf32_tolerance().

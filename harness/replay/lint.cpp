@@ -228,8 +228,7 @@ void hint_alone(const Fixture& fixture, std::vector<Finding>& findings) {
     if (!alone) never.push_back(names[i]);
   }
   if (never.empty()) return;
-  findings.push_back({false, "no two cases differ in " + listed(never) + " alone" +
-                                 (never.size() > 1 ? ", each for itself" : "")});
+  findings.push_back({false, "never the only difference between two cases: " + joined(never)});
 }
 
 void hint_texts(const Fixture& fixture, std::vector<Finding>& findings) {

@@ -1,3 +1,4 @@
+// Exports the honest variants of the blocks.
 #include "transformer_block.hpp"
 
 using namespace prenorm;

@@ -7,7 +7,7 @@
 
 namespace prenorm::honest {
 
-// The same intermediate results as in the reference are rounded to T.
+// The results of the parts are rounded to T, as in the reference; within the network nothing is.
 
 template <class T>
 Tensor<compute_t<T>> norm(const Tensor<compute_t<T>>& x, const Tensor<compute_t<T>>& weight,
@@ -20,7 +20,7 @@ template <class T, class Attention, class Network>
 Wide<T> pre_norm(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& ln2, double eps,
                  Attention attention, Network network) {
   const Wide<T> y = rounded<T>(Wide<T>(x + rounded<T>(attention(norm<T>(x, ln1, eps)))));
-  return y + network(norm<T>(y, ln2, eps));
+  return y + rounded<T>(network(norm<T>(y, ln2, eps)));
 }
 
 template <class Softmax, class T>
@@ -57,8 +57,8 @@ Wide<T> post_norm_block(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& w_q
   const Wide<T> attended = rounded<T>(multihead_with_rope<Softmax, T>(
       x, w_q, w_k, w_v, w_o, std::nullopt, num_heads, theta, max_seq_len));
   const Wide<T> y = norm<T>(rounded<T>(Wide<T>(x + attended)), ln1, eps);
-  return reference::rmsnorm<compute_t<T>>(
-      Wide<T>(y + reference::ffn_swiglu<compute_t<T>>(y, w1, w2, w3)), ln2, eps);
+  const Wide<T> network = rounded<T>(reference::ffn_swiglu<compute_t<T>>(y, w1, w2, w3));
+  return reference::rmsnorm<compute_t<T>>(rounded<T>(Wide<T>(y + network)), ln2, eps);
 }
 
 }  // namespace prenorm::honest

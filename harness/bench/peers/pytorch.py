@@ -177,10 +177,10 @@ def make_lm(i, s):
     def lm(token_ids, token_embeddings, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, ln_final,
            lm_head):
         x = F.embedding(token_ids, token_embeddings)
-        for n1, q, k, v, o, n2, up, down, gate in zip(ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3):
+        for n1, q, k, v, o, n2, gate, down, up in zip(ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3):
             x = x + self_attention(rmsnorm(x, n1, s["eps"]), q, k, v, o, s["num_heads"], along,
                                    table)
-            x = x + swiglu(rmsnorm(x, n2, s["eps"]), up, down, gate)
+            x = x + swiglu(rmsnorm(x, n2, s["eps"]), gate, down, up)
         return F.linear(rmsnorm(x, ln_final, s["eps"]), lm_head)
     return lm
 
