@@ -41,11 +41,16 @@ inline double frequency(double theta, std::size_t k, std::size_t d_k) {
   return std::pow(theta, -2.0 * static_cast<double>(k) / static_cast<double>(d_k));
 }
 
+/// The right angle of pair k at position i.
+inline auto right_angle(double theta) {
+  return [theta](auto i, auto k, auto d_k, auto) { return double(i) * frequency(theta, k, d_k); };
+}
+
 /// Pairs (0, d/2), (1, d/2 + 1), ... as GPT-NeoX has them.
 inline Wide halves(const Wide& x, const Positions& token_positions, double theta, std::int64_t) {
   return turn(
       x, token_positions, [](auto k, auto d_k) { return std::pair(k, k + d_k / 2); },
-      [&](auto i, auto k, auto d_k, auto) { return double(i) * frequency(theta, k, d_k); });
+      right_angle(theta));
 }
 
 inline Wide turned_the_other_way(const Wide& x, const Positions& token_positions, double theta,
@@ -78,20 +83,16 @@ inline Wide positions_ignored(const Wide& x, const Positions& token_positions, d
 inline Wide table_in_t(const Element& t, const Wide& x, const Positions& token_positions,
                        double theta, std::int64_t) {
   t.require_16_bit();
-  return turn(
-      x, token_positions, neighbours,
-      [&](auto i, auto k, auto d_k, auto) { return double(i) * frequency(theta, k, d_k); },
-      [&](double value) { return t.round(value); });
+  return turn(x, token_positions, neighbours, right_angle(theta),
+              [&](double value) { return t.round(value); });
 }
 
 /// Products with cosines and sines rounded to T before they are added.
 inline Wide products_in_t(const Element& t, const Wide& x, const Positions& token_positions,
                           double theta, std::int64_t) {
   t.require_16_bit();
-  return turn(
-      x, token_positions, neighbours,
-      [&](auto i, auto k, auto d_k, auto) { return double(i) * frequency(theta, k, d_k); },
-      std::identity(), [&](double value) { return t.round(value); });
+  return turn(x, token_positions, neighbours, right_angle(theta), std::identity(),
+              [&](double value) { return t.round(value); });
 }
 
 /// Always the usual theta.
