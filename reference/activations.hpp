@@ -1,4 +1,8 @@
 // Activation functions, element by element.
+//
+//   relu   y = max(0, x)
+//   silu   y = x sigmoid(x)
+//   gelu   y = x Phi(x)
 #pragma once
 
 #include "tensor.hpp"
@@ -41,7 +45,7 @@ Tensor<T> silu(const Tensor<T>& x) {
 template <class A>
 auto normal_cdf(const A& a) {
   using C = typename A::value_type;
-#if defined(PRENORM_TEXTBOOK_SUMS)
+#if defined(PRENORM_PLAIN)
   return (C(1) + xt::erf(a * C(0.70710678118654752440))) * C(0.5);  // step: Phi
 #else
   // The same by erfc, without cancellation where x is far below 0.

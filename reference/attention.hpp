@@ -1,49 +1,28 @@
 // Scaled dot-product attention.
 #pragma once
 
-#include "sums.hpp"
+#include "sequences.hpp"
 
 namespace prenorm::reference {
 
-/// The queries, keys and values of one sequence, and where its result goes. Rows may have any
-/// stride, so that a head is a range of columns and not a copy.
+/// The formula, for one query or for many of the same sequence:  y = softmax(q kᵀ / sqrt(d_k)) v
+///
+/// A row of q[n, d_k], of weights[n, m] and of y[n, d_v] belongs to one query; all share the keys
+/// k[m, d_k] and the values v[m, d_v].
 template <class C>
-struct Sequence {
-  Matrix<const C> q, k, v;     // [n, d_k], [m, d_k], [m, d_v]
-  Matrix<C> y;                 // [n, d_v]
-  const bool* mask = nullptr;  // [n, m]; nullptr: every query attends to every key
-  bool causal = false;         // query i attends to keys j <= i only
-};
-
-/// y = softmax(q kᵀ / sqrt(d_k)) v  for `count` queries of a sequence, from query `first` on.
-template <class C>
-void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
+void attend(const Sequence<C>& s) {
   constexpr C infinity = std::numeric_limits<C>::infinity();
-  const C scale = C(1) / std::sqrt(static_cast<C>(s.k.columns));  // step: scale
-  const std::size_t m = s.k.rows;
-  const std::size_t end =
-      s.causal ? std::min(first + count, m) : m;  // later keys are masked for all of these queries
+  const std::size_t n = s.q.rows, m = s.k.rows, d_k = s.k.columns;
+  const C scale = C(1) / std::sqrt(static_cast<C>(d_k));  // step: scale
+  Memory<C> memory(n * m);
+  const Matrix<C> weights{memory.data(), n, m, m};
 
-  std::vector<C> memory(count * end);
-  const Matrix<C> scores{memory.data(), count, end, end};
-  multiply_transposed<C>(s.q.part(first, count), s.k.part(0, end), scores);  // step: scores
-  for (std::size_t row = 0; row < count; ++row) {
-    const std::size_t i = first + row;
-    C* const score = scores.row(row);
+  multiply_transposed<C>(s.q, s.k, weights);  // step: scores
+  for (std::size_t i = 0; i < n; ++i) {
+    auto weight = row_view(weights.row(i), m);
     // step: mask
-    if (s.mask != nullptr) {
-      // As bytes: for bool, GCC makes one branch per element, half mispredicted with random masks.
-      const auto* attends = reinterpret_cast<const unsigned char*>(s.mask + i * m);
-#pragma omp simd
-      for (std::size_t j = 0; j < end; ++j) {
-        const C visible = score[j];
-        score[j] = attends[j] != 0 ? visible : -infinity;
-      }
-    }
-    if (s.causal) std::fill(score + std::min(i + 1, end), score + end, -infinity);
-
+    s.hide(i, weight.data());  // sets the score to -infinity
     // step: maximum
-    auto weight = row_view(score, end);
     const C largest = maximum(weight);
     // step: weights
     // If all keys are masked, every weight is exp(-infinity) = 0, and so is the result.
@@ -52,20 +31,7 @@ void attend(const Sequence<C>& s, std::size_t first, std::size_t count) {
     const C sum = total(weight);
     weight /= sum == 0 ? C(1) : sum;
   }
-  multiply<C>(scores, s.v.part(0, end), s.y.part(first, count));  // step: values
-}
-
-/// Attention of the sequences sequence(0), sequence(1), ..., each of n queries.
-template <class Describe>
-void attend_all(std::size_t sequences, std::size_t n, Describe sequence) {
-  constexpr std::size_t block = 64;  // queries at once: memory grows with m, not with n m
-  const std::size_t blocks = (n + block - 1) / block;
-  [[maybe_unused]] const ProductsOnOneThread guard;
-  const std::size_t scores = sequences * n * sequence(0).k.rows;
-  parallel_for(sequences * blocks, scores, [&](std::size_t job) {
-    const std::size_t first = job % blocks * block;
-    attend(sequence(job / blocks), first, std::min(block, n - first));
-  });
+  multiply<C>(weights, s.v, s.y);  // step: values
 }
 
 /// Scaled dot-product attention:  y = softmax(q kᵀ / sqrt(d_k)) v
@@ -105,13 +71,15 @@ Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, c
   require(d_k > 0 && m > 0, what, (m > 0 ? "d_k" : "m"), " is 0, there is nothing to sum over");
 
   const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
-  attend_all(batch.size(), n, [&](std::size_t b) {
-    return Sequence<C>{.q = {wide_q.data() + batch.part(q, 2, b) * n * d_k, n, d_k, d_k},
-                       .k = {wide_k.data() + batch.part(k, 2, b) * m * d_k, m, d_k, d_k},
-                       .v = {wide_v.data() + batch.part(v, 2, b) * m * d_v, m, d_v, d_v},
-                       .y = {y.data() + b * n * d_v, n, d_v, d_v},
-                       .mask = mask ? mask->data() + batch.part(*mask, 2, b) * n * m : nullptr};
-  });
+  const auto sequence = [&](std::size_t b) {
+    return Sequence<C>{
+        .q = {wide_q.data() + batch.part(q, 2, b) * n * d_k, n, d_k, d_k},
+        .k = {wide_k.data() + batch.part(k, 2, b) * m * d_k, m, d_k, d_k},
+        .v = {wide_v.data() + batch.part(v, 2, b) * m * d_v, m, d_v, d_v},
+        .y = {y.data() + b * n * d_v, n, d_v, d_v},
+        .mask = {mask ? mask->data() + batch.part(*mask, 2, b) * n * m : nullptr, n, m, m}};
+  };
+  share_out(batch.size(), n, sequence, attend<C>);
   return narrow<T>(std::move(y));
 }
 

@@ -23,16 +23,17 @@ Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weig
   Shape shape = shape_of(token_ids);
   shape.push_back(d_model);
   auto y = empty<T>(shape);
-  for (std::size_t i = 0; i < token_ids.size(); ++i) {
-    // step: read the id
-    const std::int64_t id = token_ids.data()[i];
+  for (const std::int64_t id : token_ids) {
     // step: check the id
     require(id >= 0 && std::cmp_less(id, vocab_size), "embedding: token id ", id, " is not in [0, ",
             vocab_size, ")");
-    // step: copy the row
-    std::copy_n(weight.data() + static_cast<std::size_t>(id) * d_model, d_model,
-                y.data() + i * d_model);
   }
+  parallel_for(token_ids.size(), y.size(), [&](std::size_t i) {
+    // step: read the id
+    const auto id = static_cast<std::size_t>(token_ids.data()[i]);
+    // step: copy the row
+    std::copy_n(weight.data() + id * d_model, d_model, y.data() + i * d_model);
+  });
   return y;
 }
 

@@ -1,4 +1,10 @@
 // Position-wise feed-forward networks and the gated linear unit, without bias.
+//
+//   glu          y = sigmoid(x w1ᵀ) * (x w2ᵀ)
+//   ffn_relu     y = relu(x w1ᵀ) w2ᵀ
+//   ffn_silu     y = silu(x w1ᵀ) w2ᵀ
+//   ffn_gelu     y = gelu(x w1ᵀ) w2ᵀ
+//   ffn_swiglu   y = (silu(x w1ᵀ) * (x w3ᵀ)) w2ᵀ
 #pragma once
 
 #include "activations.hpp"

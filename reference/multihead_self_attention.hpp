@@ -1,66 +1,18 @@
-// Causal multi-head self-attention: plain, with RoPE, and with one product for q, k and v.
+// Causal multi-head self-attention:  y = concat(head_0, head_1, ...) w_oᵀ
+//
+// Head h has some of the columns of q, k, v = x w_qᵀ, x w_kᵀ, x w_vᵀ, and each of the three says
+// how it attends:
+//
+//   multihead_self_attention             head_h = attention(q_h, k_h, v_h)
+//   multihead_self_attention_with_rope   head_h = attention(rope(q_h), rope(k_h), v_h)
+//   multihead_self_attention_fused_qkv   as the first, by one product: [q k v] = x w_qkvᵀ
 #pragma once
 
-#include "attention.hpp"
+#include "heads.hpp"
 #include "linear.hpp"
 #include "rope.hpp"
 
 namespace prenorm::reference {
-
-/// d_k, the width of a head.
-inline std::size_t head_width(std::size_t d_model, std::int64_t num_heads) {
-  require(num_heads > 0 && d_model % static_cast<std::size_t>(num_heads) == 0,
-          "multihead_self_attention: d_model = ", d_model,
-          " is not divisible by num_heads = ", num_heads);
-  return d_model / static_cast<std::size_t>(num_heads);
-}
-
-/// Causal attention of every head of q, k, v[..., seq, d_model]; the results stand side by side.
-///
-/// Head h has the columns h d_k ... (h + 1) d_k - 1 of q, k, v and y; nothing is copied.
-template <class T>
-Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
-                       std::int64_t num_heads) {
-  using C = compute_t<T>;
-  const std::size_t d_model = q.shape().back(), seq = q.shape(q.dimension() - 2);
-  const std::size_t d_k = head_width(d_model, num_heads);
-  // Rotated q and k also have the batch axes of the positions.
-  Batch batch("multihead_self_attention");
-  batch.join(q, 2, "q");
-  batch.join(k, 2, "k");
-  batch.join(v, 2, "v");
-  auto y = empty<C>(batch.with({seq, d_model}));
-  if (y.size() == 0) return narrow<T>(std::move(y));
-  const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
-  const auto heads = static_cast<std::size_t>(num_heads);
-  attend_all(batch.size() * heads, seq, [&](std::size_t job) {
-    // step: heads
-    const std::size_t b = job / heads, column = job % heads * d_k;
-    const auto head = [&](auto& t) {
-      return Matrix{t.data() + batch.part(t, 2, b) * seq * d_model + column, seq, d_k, d_model};
-    };
-    // step: causal attention
-    return Sequence<C>{
-        .q = head(wide_q), .k = head(wide_k), .v = head(wide_v), .y = head(y), .causal = true};
-  });
-  return narrow<T>(std::move(y));
-}
-
-/// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides, and every weight
-/// is [d_model, d_model].
-template <class T>
-void check_heads(const Tensor<T>& x, std::int64_t num_heads,
-                 std::initializer_list<const Tensor<T>*> weights) {
-  const std::string what = "multihead_self_attention: ";
-  require(x.dimension() >= 2, what, "x must be [..., seq, d_model], is ", x.shape());
-  const std::size_t d_model = x.shape().back();
-  head_width(d_model, num_heads);
-  for (const Tensor<T>* weight : weights) {
-    const Shape square{d_model, d_model};
-    require(shape_of(*weight) == square, what, "every weight must be ", square, ", one is ",
-            weight->shape());
-  }
-}
 
 /// Causal multi-head self-attention:  y = concat(head_0, head_1, ...) w_oᵀ,
 /// head = attention(q_h, k_h, v_h) over the positions up to a query's own; q = x w_qᵀ, and so on.
@@ -77,7 +29,9 @@ Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, con
                                    std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   // step: projections
-  const Tensor<T> heads = causal_heads(linear(x, w_q), linear(x, w_k), linear(x, w_v), num_heads);
+  const Tensor<T> q = linear(x, w_q), k = linear(x, w_k), v = linear(x, w_v);
+  // step: heads, causal attention
+  const Tensor<T> heads = causal_heads(q, k, v, num_heads);
   // step: output projection
   return linear(heads, w_o);
 }
@@ -86,22 +40,6 @@ Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, con
 template <class T>
 Tensor<std::int64_t> default_positions(const Tensor<T>& x) {
   return xt::arange<std::int64_t>(static_cast<std::int64_t>(x.shape(x.dimension() - 2)));
-}
-
-/// multihead_self_attention, where rotate(q, positions) first turns every head of q and k. v is not
-/// turned, and the causal mask depends on indices only, not on positions.
-template <class T, class Rotate>
-Tensor<T> rotated_multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q,
-                                           const Tensor<T>& w_k, const Tensor<T>& w_v,
-                                           const Tensor<T>& w_o,
-                                           const std::optional<Tensor<std::int64_t>>& positions,
-                                           std::int64_t num_heads, Rotate rotate) {
-  check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
-  const Tensor<std::int64_t> at = positions ? *positions : default_positions(x);
-  // step: projections, rotation
-  const Tensor<T> q = rotate(linear(x, w_q), at), k = rotate(linear(x, w_k), at);
-  // step: output projection
-  return linear(causal_heads(q, k, linear(x, w_v), num_heads), w_o);
 }
 
 /// Causal multi-head self-attention with RoPE on every head's q and k, over d_k.
@@ -117,11 +55,20 @@ Tensor<T> multihead_self_attention_with_rope(
     const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k, const Tensor<T>& w_v,
     const Tensor<T>& w_o, const std::optional<Tensor<std::int64_t>>& token_positions,
     std::int64_t num_heads, double theta, std::int64_t max_seq_len) {
-  return rotated_multihead_self_attention(
-      x, w_q, w_k, w_v, w_o, token_positions, num_heads,
-      [&](const Tensor<T>& q, const Tensor<std::int64_t>& positions) {
-        return rope_heads(q, positions, static_cast<std::size_t>(num_heads), theta, max_seq_len);
-      });
+  check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  const std::size_t d_k = head_width(x.shape().back(), num_heads);
+  const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
+  check_rope(d_k, theta, at, max_seq_len);
+  const Rotations rotations({at.begin(), at.end()}, d_k, theta);
+  // step: projections
+  const Tensor<T> q = linear(x, w_q), k = linear(x, w_k), v = linear(x, w_v);
+  // step: rotation
+  const Tensor<T> turned_q = rotate_heads(q, at, d_k, rotations);
+  const Tensor<T> turned_k = rotate_heads(k, at, d_k, rotations);
+  // step: heads, causal attention
+  const Tensor<T> heads = causal_heads(turned_q, turned_k, v, num_heads);
+  // step: output projection
+  return linear(heads, w_o);
 }
 
 /// q, k and v of x[..., seq, d_model], [..., seq, d_model] each, by one product with the stacked
@@ -156,8 +103,10 @@ Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>
           "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
           "], is ", w_qkv.shape());
   const auto [q, k, v] = fused_projections(x, w_qkv);
+  // step: heads, causal attention
+  const Tensor<T> heads = causal_heads(q, k, v, num_heads);
   // step: output projection
-  return linear(causal_heads(q, k, v, num_heads), w_o);
+  return linear(heads, w_o);
 }
 
 /// How a module holds the weights of q, k and v: in three Linear modules, or stacked in one.
@@ -208,21 +157,16 @@ class CausalMultiHeadSelfAttention {
       const Tensor<T>& x,
       const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
     require(rope || !token_positions, "CausalMultiHeadSelfAttention: token_positions, but no rope");
-    const auto turn = [&](const Tensor<T>& q, const Tensor<std::int64_t>& positions) {
-      return rope->rotate_heads(q, positions);
-    };
     const Tensor<T>& w_o = output_proj.weight;
-    if (!qkv_proj) {
-      const Tensor<T>&w_q = q_proj->weight, &w_k = k_proj->weight, &w_v = v_proj->weight;
-      return rope ? rotated_multihead_self_attention(x, w_q, w_k, w_v, w_o, token_positions,
-                                                     num_heads, turn)
-                  : multihead_self_attention(x, w_q, w_k, w_v, w_o, num_heads);
-    }
-    if (!rope) return multihead_self_attention_fused_qkv(x, qkv_proj->weight, w_o, num_heads);
     check_heads(x, num_heads, {&w_o});
-    const auto [q, k, v] = fused_projections(x, qkv_proj->weight);
-    const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
-    return linear(causal_heads(turn(q, at), turn(k, at), v, num_heads), w_o);
+    auto [q, k, v] = qkv_proj ? fused_projections(x, qkv_proj->weight)
+                              : std::array{(*q_proj)(x), (*k_proj)(x), (*v_proj)(x)};
+    if (rope) {
+      const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
+      q = rope->rotate_heads(q, at);
+      k = rope->rotate_heads(k, at);
+    }
+    return linear(causal_heads(q, k, v, num_heads), w_o);
   }
 
   template <class Self, class Visit>

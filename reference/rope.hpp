@@ -1,4 +1,6 @@
 // Rotary position embedding.
+//
+//   rope   at position i, pair k of the d_k / 2 pairs is turned by the angle i / theta^(2k/d_k)
 #pragma once
 
 #include "module.hpp"
@@ -6,40 +8,23 @@
 
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 namespace prenorm::reference {
 
-/// The rotations of a list of positions: cos and sin of position / theta^(2k/d_k), in float64.
-struct Rotations {
-  std::size_t pairs = 0;                // d_k / 2
-  std::vector<std::int64_t> positions;  // one row of cos and of sin each
-  std::vector<double> cos, sin;         // [positions, pairs]
-
-  Rotations(std::vector<std::int64_t> at, std::size_t d_k, double theta)
-      : pairs(d_k / 2), positions(std::move(at)), cos(positions.size() * pairs), sin(cos.size()) {
-    std::vector<double> divisor(pairs);
-    for (std::size_t k = 0; k < pairs; ++k) {
-      // step: power of theta
-      divisor[k] = std::pow(theta, 2 * static_cast<double>(k) / static_cast<double>(d_k));
-    }
-    parallel_for(positions.size(), cos.size(), [&](std::size_t row) {
-      for (std::size_t k = 0; k < pairs; ++k) {
-        // step: angle
-        const double angle = static_cast<double>(positions[row]) / divisor[k];
-        // step: cosine and sine
-        cos[row * pairs + k] = std::cos(angle);
-        sin[row * pairs + k] = std::sin(angle);
-      }
-    });
-  }
+/// The rotations of one position: cos and sin of the angle of each pair, in float64.
+struct Rotation {
+  const double *cos, *sin;  // [pairs]
+  std::size_t pairs;        // d_k / 2
 };
 
-/// Turns the pairs (a_2k, a_2k+1) of d_k elements counter-clockwise, in the compute type.
+/// Turns the pairs (a_2k, a_2k+1) of d_k elements counter-clockwise, in the compute type:
+///   y_2k = a_2k cos - a_2k+1 sin,  y_2k+1 = a_2k sin + a_2k+1 cos
 template <class T>
-void rotate(const T* a, const double* cos, const double* sin, std::size_t pairs, T* y) {
+void rotate(const T* a, const Rotation& by, T* y) {
   using C = compute_t<T>;
-  for (std::size_t k = 0; k < pairs; ++k) {
-    const C c = static_cast<C>(cos[k]), s = static_cast<C>(sin[k]);
+  for (std::size_t k = 0; k < by.pairs; ++k) {
+    const C c = static_cast<C>(by.cos[k]), s = static_cast<C>(by.sin[k]);
     const C even = static_cast<C>(a[2 * k]), odd = static_cast<C>(a[2 * k + 1]);
     // step: turn
     y[2 * k] = static_cast<T>(even * c - odd * s);
@@ -47,15 +32,57 @@ void rotate(const T* a, const double* cos, const double* sin, std::size_t pairs,
   }
 }
 
+/// The rotations of some positions. Positions that repeat, as those of a batch do, share a row.
+class Rotations {
+ public:
+  Rotations(std::vector<std::int64_t> positions, std::size_t d_k, double theta)
+      : pairs_(d_k / 2), positions_(std::move(positions)) {
+    std::ranges::sort(positions_);
+    positions_.erase(std::ranges::unique(positions_).begin(), positions_.end());
+    cos_.resize(positions_.size() * pairs_);
+    sin_.resize(cos_.size());
+    std::vector<double> divisor(pairs_);
+    for (std::size_t k = 0; k < pairs_; ++k) {
+      // step: power of theta
+      divisor[k] = std::pow(theta, 2 * static_cast<double>(k) / static_cast<double>(d_k));
+    }
+    constexpr std::size_t cost = 16;  // a cosine and a sine, in elements that are only copied
+    parallel_for(positions_.size(), cost * cos_.size(), [&](std::size_t row) {
+      for (std::size_t k = 0; k < pairs_; ++k) {
+        // step: angle
+        const double angle = static_cast<double>(positions_[row]) / divisor[k];
+        // step: cosine and sine
+        cos_[row * pairs_ + k] = std::cos(angle);
+        sin_[row * pairs_ + k] = std::sin(angle);
+      }
+    });
+  }
+
+  /// The rotation of a position, which must be one of those given.
+  Rotation at(std::int64_t position) const {
+    const auto found = std::ranges::lower_bound(positions_, position);
+    const std::size_t first = static_cast<std::size_t>(found - positions_.begin()) * pairs_;
+    return {&cos_[first], &sin_[first], pairs_};
+  }
+
+  std::size_t positions() const { return positions_.size(); }
+
+ private:
+  std::size_t pairs_;
+  std::vector<std::int64_t> positions_;  // ascending, each once; one row of cos_ and sin_ each
+  std::vector<double> cos_, sin_;        // [positions, pairs]
+};
+
 /// Throws unless theta is positive.
 inline void check_theta(double theta) {
   require(theta > 0, "rope: theta must be positive, is ", theta);
 }
 
-/// Throws unless d_k is even and the positions are in [0, max_seq_len).
-inline void check_rope(std::size_t d_k, const Tensor<std::int64_t>& token_positions,
+/// Throws unless theta is positive, d_k is even, and all positions are in [0, max_seq_len).
+inline void check_rope(std::size_t d_k, double theta, const Tensor<std::int64_t>& token_positions,
                        std::int64_t max_seq_len) {
   // step: check
+  check_theta(theta);
   require(d_k % 2 == 0, "rope: d_k must be even, is ", d_k);
   for (const std::int64_t position : token_positions) {
     require(position >= 0 && position < max_seq_len, "rope: position ", position,
@@ -63,11 +90,10 @@ inline void check_rope(std::size_t d_k, const Tensor<std::int64_t>& token_positi
   }
 }
 
-/// Rotates x[..., seq, heads * d_k], every head of a row by its position. `row_of(i)` is the row of
-/// `rotations` for token position i, counted in the order of token_positions[..., seq].
-template <class T, class RowOf>
-Tensor<T> rotate_rows(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions,
-                      std::size_t heads, const Rotations& rotations, RowOf row_of) {
+/// Rotates x[..., seq, heads * d_k], every head of a row by the row's position.
+template <class T>
+Tensor<T> rotate_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions,
+                       std::size_t d_k, const Rotations& rotations) {
   const std::size_t seq = x.shape(x.dimension() - 2), width = x.shape().back();
   require(token_positions.dimension() >= 1 && token_positions.shape().back() == seq,
           "rope: token_positions must be [..., ", seq, "], is ", token_positions.shape());
@@ -76,30 +102,21 @@ Tensor<T> rotate_rows(const Tensor<T>& x, const Tensor<std::int64_t>& token_posi
   batch.join(token_positions, 1, "token_positions");
   auto y = empty<T>(batch.with({seq, width}));
   if (y.size() == 0) return y;
-  const std::size_t d_k = width / heads;
-  parallel_for(batch.size() * seq, y.size(), [&](std::size_t i) {
-    const std::size_t b = i / seq, token = i % seq;
-    const std::size_t row = row_of(batch.part(token_positions, 1, b) * seq + token);
-    const T* from = x.data() + (batch.part(x, 2, b) * seq + token) * width;
-    for (std::size_t head = 0; head < heads; ++head) {
-      rotate(from + head * d_k, &rotations.cos[row * rotations.pairs],
-             &rotations.sin[row * rotations.pairs], rotations.pairs,
-             y.data() + i * width + head * d_k);
+  constexpr std::size_t together = 64;  // rows
+  const std::size_t parts = (seq + together - 1) / together;
+  parallel_for(batch.size() * parts, y.size(), [&](std::size_t job) {
+    const std::size_t b = job / parts, first = job % parts * together;
+    const T* from = x.data() + batch.part(x, 2, b) * seq * width;
+    T* to = y.data() + b * seq * width;
+    const std::int64_t* position = token_positions.data() + batch.part(token_positions, 1, b) * seq;
+    for (std::size_t token = first; token < std::min(seq, first + together); ++token) {
+      const Rotation rotation = rotations.at(position[token]);
+      for (std::size_t i = token * width; i < (token + 1) * width; i += d_k) {
+        rotate(from + i, rotation, to + i);
+      }
     }
   });
   return y;
-}
-
-/// RoPE of x[..., seq, heads * d_k], every head rotated in the same way; rope has one head.
-template <class T>
-Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions,
-                     std::size_t heads, double theta, std::int64_t max_seq_len) {
-  require(x.dimension() >= 2, "rope: x must be [..., seq, d_k], is ", x.shape());
-  const std::size_t d_k = x.shape().back() / heads;
-  check_theta(theta);
-  check_rope(d_k, token_positions, max_seq_len);
-  const Rotations rotations({token_positions.begin(), token_positions.end()}, d_k, theta);
-  return rotate_rows(x, token_positions, heads, rotations, [](std::size_t i) { return i; });
 }
 
 /// RoPE:  (y_2k, y_2k+1) is (x_2k, x_2k+1) turned counter-clockwise by position / theta^(2k/d_k).
@@ -113,7 +130,11 @@ Tensor<T> rope_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_posit
 template <class T>
 Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, double theta,
                std::int64_t max_seq_len) {
-  return rope_heads(x, token_positions, 1, theta, max_seq_len);
+  require(x.dimension() >= 2, "rope: x must be [..., seq, d_k], is ", x.shape());
+  const std::size_t d_k = x.shape().back();
+  check_rope(d_k, theta, token_positions, max_seq_len);
+  const Rotations rotations({token_positions.begin(), token_positions.end()}, d_k, theta);
+  return rotate_heads(x, token_positions, d_k, rotations);
 }
 
 /// The module: a table of the rotations of every position, built once and shared by all layers.
@@ -125,7 +146,7 @@ class RotaryPositionalEmbedding {
     require(max_seq_len > 0, "RotaryPositionalEmbedding: max_seq_len must be positive");
     check_theta(theta);
     std::vector<std::int64_t> positions(static_cast<std::size_t>(max_seq_len));
-    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
+    std::iota(positions.begin(), positions.end(), std::int64_t{0});
     table_ = std::make_shared<const Rotations>(std::move(positions), static_cast<std::size_t>(d_k),
                                                theta);
   }
@@ -145,10 +166,8 @@ class RotaryPositionalEmbedding {
     const auto d_k = static_cast<std::size_t>(d_k_);
     require(x.dimension() >= 2 && x.shape().back() % d_k == 0,
             "RotaryPositionalEmbedding: x must be [..., seq, heads * ", d_k_, "], is ", x.shape());
-    check_rope(d_k, token_positions, max_seq_len_);
-    return rotate_rows(x, token_positions, x.shape().back() / d_k, *table_, [&](std::size_t i) {
-      return static_cast<std::size_t>(token_positions.data()[i]);
-    });
+    check_rope(d_k, theta_, token_positions, max_seq_len_);
+    return reference::rotate_heads(x, token_positions, d_k, *table_);
   }
 
   std::int64_t d_k() const { return d_k_; }

@@ -1,9 +1,9 @@
 // Sums and products: all reductions of the reference.
 //
 // There are two implementations. By default partial sums run side by side (so that the compiler
-// uses SIMD) and matrix products go to OpenBLAS. With PRENORM_TEXTBOOK_SUMS there is one
-// accumulator, in the order that `sum_order` says: the textbook loop, by whose error tolerances are
-// derived. Accumulators have the compute type, never a 16-bit one.
+// uses SIMD) and matrix products go to OpenBLAS. In `plain`, which is compiled with PRENORM_PLAIN,
+// there is one accumulator, in the order that `sum_order` says: the textbook loop, by whose error
+// tolerances are derived. Accumulators have the compute type, never a 16-bit one.
 #pragma once
 
 #include "tensor.hpp"
@@ -214,7 +214,7 @@ class ProductsOnOneThread {
 
 }  // namespace fast
 
-#if defined(PRENORM_TEXTBOOK_SUMS)
+#if defined(PRENORM_PLAIN)
 using namespace textbook;
 #else
 using namespace fast;

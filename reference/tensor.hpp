@@ -1,8 +1,12 @@
-// Tensors, element types, checks, and maps over rows. The only file that includes xtensor.
+// Tensors, element types, checks, and maps over rows. With elementwise.hpp, all that includes
+// xtensor.
 //
-// A tensor is an xt::xarray, row-major. float16 and bfloat16 are storage types: computations widen
-// them to float first (compute_t) and round once, when a result is stored.
+// A tensor is a row-major array of xtensor. float16 and bfloat16 are storage types: computations
+// widen them to float first (compute_t) and round once, when a result is stored.
 #pragma once
+
+#include "elementwise.hpp"
+#include "memory.hpp"
 
 #include <prenorm/prenorm.hpp>
 
@@ -32,8 +36,9 @@
 
 namespace prenorm::reference {
 
+/// As xt::xarray, but it can also read elements in the memory of a caller.
 template <class T>
-using Tensor = xt::xarray<T>;
+using Tensor = xt::xarray_container<Memory<T>>;
 
 using Shape = std::vector<std::size_t>;
 
@@ -90,12 +95,15 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// A copy of elements in the caller's memory.
+/// A tensor of elements that stay in the caller's memory, for as long as they are there.
 template <class T>
-Tensor<T> copy_of(const View<const T>& view) {
-  auto tensor = empty<T>({view.shape().begin(), view.shape().end()});
-  std::copy(view.begin(), view.end(), tensor.data());
-  return tensor;
+Tensor<T> tensor_of(const View<const T>& view) {
+  using Inner = typename Tensor<T>::inner_shape_type;
+  Inner shape(view.shape().begin(), view.shape().end());
+  typename Tensor<T>::inner_strides_type strides(shape.size());
+  xt::compute_strides(shape, xt::layout_type::row_major, strides);
+  auto memory = Memory<T>::of_caller(view.data(), static_cast<std::size_t>(view.size()));
+  return Tensor<T>(std::move(memory), std::move(shape), std::move(strides));
 }
 
 /// `shape` with its last axis replaced.
@@ -132,64 +140,6 @@ Tensor<T> narrow(Tensor<compute_t<T>> x) {
 template <class C>
 auto row_view(C* data, std::size_t n) {
   return xt::adapt(data, n, xt::no_ownership(), std::array<std::size_t, 1>{n});
-}
-
-/// Functions that SIMD and the C library round differently. xtensor uses SIMD for the elements that
-/// fill its registers and scalar code for the rest; here both use the same code, so that no bit of
-/// a result depends on an element's place in memory or in its row.
-namespace elementwise {
-#if defined(XTENSOR_USE_XSIMD)
-struct Exp {
-  template <class C>
-  C operator()(const C& a) const {
-    return xsimd::exp(xsimd::batch<C>(a)).get(0);
-  }
-  template <class Batch>
-  Batch simd_apply(const Batch& a) const {
-    return xsimd::exp(a);
-  }
-};
-struct Erfc {
-  template <class C>
-  C operator()(const C& a) const {
-    return xsimd::erfc(xsimd::batch<C>(a)).get(0);
-  }
-  template <class Batch>
-  Batch simd_apply(const Batch& a) const {
-    return xsimd::erfc(a);
-  }
-};
-#else
-struct Exp {
-  template <class C>
-  C operator()(const C& a) const {
-    return std::exp(a);
-  }
-};
-struct Erfc {
-  template <class C>
-  C operator()(const C& a) const {
-    return std::erfc(a);
-  }
-};
-#endif
-}  // namespace elementwise
-
-/// exp of each element.
-template <class E>
-auto exp(E&& a) {
-  return xt::detail::make_xfunction<elementwise::Exp>(std::forward<E>(a));
-}
-
-/// erfc of each element. float64 goes to the C library: xsimd's has only 9 correct digits at x
-/// = 20.
-template <class E>
-auto erfc(E&& a) {
-  if constexpr (std::is_same_v<typename std::remove_cvref_t<E>::value_type, double>) {
-    return xt::make_lambda_xfunction([](double x) { return std::erfc(x); }, std::forward<E>(a));
-  } else {
-    return xt::detail::make_xfunction<elementwise::Erfc>(std::forward<E>(a));
-  }
 }
 
 /// Runs work(i) for i in [0, count), on all cores if there is enough work to pay for starting
@@ -329,15 +279,15 @@ class Batch {
 
 namespace prenorm {
 
-// PRENORM_EXPORT passes the tensors of a call to the reference as copies. (The members are defined
-// outside, so that a solution can compile them once: exports/export.hpp.)
+// PRENORM_EXPORT passes the tensors of a call to the reference where they lie. (The members are
+// defined outside, so that a solution can compile them once: exports/export.hpp.)
 template <class T>
 struct argument<reference::Tensor<T>> {
   static reference::Tensor<T> read(Arguments& arguments);
 };
 template <class T>
 reference::Tensor<T> argument<reference::Tensor<T>>::read(Arguments& arguments) {
-  return reference::copy_of(arguments.input<T>());
+  return reference::tensor_of(arguments.input<T>());
 }
 
 template <class T>
@@ -349,7 +299,18 @@ std::optional<reference::Tensor<T>> argument<std::optional<reference::Tensor<T>>
     Arguments& arguments) {
   const auto view = arguments.optional_input<T>();
   if (!view) return std::nullopt;
-  return reference::copy_of(*view);
+  return reference::tensor_of(*view);
+}
+
+/// The memory of a call's first output, for the tensor that the function returns.
+inline reference::MemoryForResult memory_of_output(const prenorm_call& call) {
+  if (call.num_outputs < 1) return {nullptr, 0};
+  const DLTensor& output = *call.outputs[0];
+  std::size_t bytes = output.dtype.bits / 8;
+  for (std::int32_t axis = 0; axis < output.ndim; ++axis) {
+    bytes *= static_cast<std::size_t>(output.shape[axis]);
+  }
+  return {output.data, bytes};
 }
 
 template <class T>
@@ -360,7 +321,8 @@ template <class T>
 void result<reference::Tensor<T>>::write(const reference::Tensor<T>& value,
                                          const prenorm_call& call) {
   detail::require_shape(value.shape(), *call.outputs[0]);
-  std::copy_n(value.data(), value.size(), Arguments(call).output<T>().data());
+  T* const wanted = Arguments(call).output<T>().data();
+  if (value.data() != wanted) std::copy_n(value.data(), value.size(), wanted);
 }
 
 }  // namespace prenorm

@@ -1,4 +1,8 @@
-// The Transformer block: pre-norm, post-norm for contrast, and the GELU edition.
+// The Transformer block.
+//
+//   transformer_block             pre-norm, with RoPE and SwiGLU
+//   transformer_block_post_norm   the same in post-norm order, for contrast
+//   transformer_block_gelu        the 2024 edition: pre-norm, without RoPE, with GELU
 #pragma once
 
 #include "feed_forward.hpp"

@@ -47,6 +47,17 @@ def test_no_problem_is_named_in_the_harness(problem):
             assert not word.search(code), f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
 
 
+@pytest.mark.parametrize("path", EXPORTS, ids=COMPONENTS)
+def test_every_formula_is_on_the_first_screen(path):
+    text = (ROOT / "reference" / f"{path.stem}.hpp").read_text()
+    screen = "\n".join(text.splitlines()[:50])
+    for problem in re.findall(r"^PRENORM_EXPORT\((\w+),", path.read_text(), re.M):
+        assert re.search(rf"\b{problem}\b", screen), f"{problem} is below line 50"
+    # As a comment and as code: a step of some formula, or a call that has its name.
+    assert re.search(r"^//.*\S = \S", screen, re.M), "no formula in a comment"
+    assert "// step: " in screen, "no formula in code"
+
+
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_the_same_name_stands_in_every_folder(component):
     reference = (ROOT / "reference" / f"{component}.hpp").read_text()
@@ -143,7 +154,7 @@ def test_who_includes_whom():
         for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
             assert not include.startswith("../harness"), path
             if include.startswith(("xtensor", "xsimd")):
-                assert path.name == "tensor.hpp", f"{path}: only tensor.hpp includes {include}"
+                assert path.name in ("tensor.hpp", "elementwise.hpp"), f"{path} includes {include}"
 
 
 def test_the_program_never_links_libhdf5(program, home):

@@ -160,9 +160,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_each_step, T, SixteenBits)
   const auto product = [&](const Tensor<T>& a, const Tensor<T>& w) {
     return rounded(linear(converted<float>(a), converted<float>(w)));
   };
-  Tensor<std::int64_t> at = xt::arange<std::int64_t>(33);
-  const auto q = rounded(rope_heads(product(c.x, c.w_q), at, 2, 10000, 33));
-  const auto k = rounded(rope_heads(product(c.x, c.w_k), at, 2, 10000, 33));
+  const Tensor<std::int64_t> at = xt::arange<std::int64_t>(33);
+  const Rotations rotations({at.begin(), at.end()}, 8, 10000);
+  const auto q = rounded(rotate_heads(product(c.x, c.w_q), at, 8, rotations));
+  const auto k = rounded(rotate_heads(product(c.x, c.w_k), at, 8, rotations));
   const auto heads = converted<T>(causal_heads(q, k, product(c.x, c.w_v), 2));
   BOOST_TEST(same(c.with_rope(2), product(heads, c.w_o)));
 }

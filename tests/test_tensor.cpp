@@ -59,6 +59,41 @@ BOOST_AUTO_TEST_CASE(narrowing_rounds_to_nearest_even) {
   BOOST_TEST(same(narrow<bfloat16>(z), tensor<double>({3}, {256, 260, 258})));
 }
 
+BOOST_AUTO_TEST_CASE(a_tensor_of_the_callers_memory) {
+  const std::vector<float> memory = {1, 2, 3, 4, 5, 6};
+  const std::vector<std::int64_t> shape = {3, 1, 2};
+  const Tensor<float> x = tensor_of(View<const float>(memory.data(), shape));
+  BOOST_TEST(x.data() == memory.data());
+  BOOST_TEST(same(x, tensor<float>({3, 1, 2}, {1, 2, 3, 4, 5, 6})));
+  BOOST_TEST(x(2, 0, 1) == 6.0f);
+  Tensor<float> copy = x;
+  BOOST_TEST(copy.data() != memory.data());
+  copy(0, 0, 0) = 7;
+  BOOST_TEST(memory[0] == 1.0f);
+}
+
+BOOST_AUTO_TEST_CASE(the_result_lies_in_the_callers_memory) {
+  std::vector<float> memory(6, 9);
+  const float* const wanted = memory.data();
+  {
+    const MemoryForResult here(memory.data(), memory.size() * sizeof(float));
+    BOOST_TEST(empty<float>({5}).data() != wanted);
+    auto first = empty<float>({2, 3});
+    BOOST_TEST(first.data() == wanted);
+    BOOST_TEST(empty<float>({6}).data() != wanted);  // taken
+    const auto moved = std::move(first);
+    BOOST_TEST(moved.data() == wanted);
+    first = empty<float>({6});
+    BOOST_TEST(first.data() != wanted);
+  }
+  BOOST_TEST(empty<float>({6}).data() != wanted);  // no longer on offer
+  {
+    const MemoryForResult here(memory.data(), memory.size() * sizeof(float));
+    { BOOST_TEST(empty<float>({6}).data() == wanted); }
+    BOOST_TEST(empty<double>({3}).data() == static_cast<const void*>(wanted));  // given back
+  }
+}
+
 BOOST_AUTO_TEST_CASE(rows_and_a_last_row_that_is_not_full) {
   const auto x = random<float>({3, 7}, 1);
   std::vector<std::size_t> sizes(5);
@@ -93,6 +128,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bits_do_not_depend_on_where_a_row_lies, C, Compute
     if (start == 0) first = now;
     BOOST_TEST((now == first));
   }
+}
+
+BOOST_AUTO_TEST_CASE(erfc_of_floats) {
+  std::vector<float> x;
+  for (int i = -6000; i <= 9100; ++i) x.push_back(static_cast<float>(i) * 0.001f);
+  std::vector<float> y(x.size());
+  auto to = row_view(y.data(), y.size());
+  xt::noalias(to) = reference::erfc(row_view(static_cast<const float*>(x.data()), x.size()));
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double wanted = std::erfc(static_cast<double>(x[i]));
+    worst = std::max(worst, std::abs(static_cast<double>(y[i]) - wanted) / wanted);
+  }
+  BOOST_TEST(worst < 4 * epsilon<float>());
+
+  const auto limits = tensor<float>({4}, {-infinity, infinity, NaN, 1e30});
+  BOOST_TEST(same(Tensor<float>(reference::erfc(limits)), tensor<float>({4}, {2, 0, NaN, 0})));
 }
 
 BOOST_AUTO_TEST_CASE(every_index_runs_once) {

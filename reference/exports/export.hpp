@@ -47,6 +47,7 @@ PRENORM_ALL_TENSORS(extern template)
 #define PRENORM_EXPORT(problem, function)                                     \
   PRENORM_COMPILED_HERE(function)                                             \
   extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {    \
+    const reference::MemoryForResult memory = memory_of_output(*call);        \
     return detail::run<double, float, float16, bfloat16>(                     \
         call, []<class T>(std::type_identity<T>) {                            \
           reference::textbook::tf32_products =                                \

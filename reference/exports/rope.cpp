@@ -5,4 +5,4 @@
 using namespace prenorm;
 
 PRENORM_EXPORT(rope, reference::rope)
-PRENORM_COMPILED_HERE(reference::rope_heads)
+PRENORM_COMPILED_HERE(reference::rotate_heads)

@@ -9,9 +9,15 @@
 
 namespace prenorm::honest {
 
-/// Calls a function of `plain` while its sums go by `order`.
+/// Calls a function of `plain` while its sums go by `order`. Tensor cores take 16-bit types only:
+/// what they make of floats is tf32, a mode of its own.
 inline int with_order(reference::textbook::SumOrder order, prenorm_function function,
                       const prenorm_call* call) {
+  if (order == reference::textbook::SumOrder::tensor_cores &&
+      (call->num_outputs < 1 || call->outputs[0]->dtype.bits != 16)) {
+    return prenorm::detail::guard(call,
+                                  [] { throw not_implemented("tensor cores take 16-bit types"); });
+  }
   const auto before = std::exchange(reference::textbook::sum_order, order);
   const int returned = function(call);
   reference::textbook::sum_order = before;
