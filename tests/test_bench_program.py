@@ -164,6 +164,8 @@ def test_what_cannot_be_used_is_told_in_a_line(bench, shapes, tmp_path):
             ({}, ["--shapes", tmp_path / "none.json"], "cannot be read"),
             ({"problem": "rmsnor"}, [], "no problem 'rmsnor'"),
             ({"flops": "depth"}, [], "shapes.json: first: 'depth'"),
+            ({"inputs": {"x": "[rows, d_model] ~ normal(0, sigma)",
+                         "weight": "[d_model] ~ normal(1, 0.1)"}}, [], "'sigma': the bound is"),
             ({"colour": "red"}, [], "shapes.json: first: unknown key 'colour'"),
             ({}, ["--shape", "frist"], "did you mean 'first'?"),
             ({}, ["--problem", "softmax"], "no problem 'softmax' among the shapes"),

@@ -79,8 +79,9 @@ bool is_name(const std::string& bound) {
 
 }  // namespace
 
-void check_draw(const std::string& text) {
-  if (text != "arange" && text != "lower_triangle" && !documents_of(text)) parse_draw(text);
+void check_draw(const std::string& text, const Workload& workload) {
+  if (text == "arange" || text == "lower_triangle" || documents_of(text)) return;
+  check_bounds(parse_draw(text), workload.info, workload.signature);
 }
 
 Values::Values(std::uint64_t seed) : random_(generator(seed, "bench")) {}

@@ -12,7 +12,8 @@ namespace prenorm::harness::bench {
 ///   lower_triangle         true where j <= i, of the last two axes [i, j]: a causal mask
 ///   block_diagonal(count)  true where query i and key j belong to the same document: that many of
 ///                          equal length packed into one sequence, the last one takes the rest
-void check_draw(const std::string& text);
+/// whose bounds the workload has.
+void check_draw(const std::string& text, const Workload& workload);
 
 /// Values come from pools that are drawn once, by draw(): a tensor is filled with stretches of a
 /// pool that begin at random places, so that each call has others, at the speed of copying.

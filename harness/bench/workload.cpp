@@ -230,7 +230,7 @@ Workload bind_entry(const Entry& entry, DType dtype, const Signature& signature)
     bind_inputs(workload, dims);
     count(workload, dims);
     for (const auto& input : workload.info.inputs) {
-      if (input) check_draw(input->draw);
+      if (input) check_draw(input->draw, workload);
     }
   } catch (const std::runtime_error& error) {
     throw BadShapes(entry.name + ": " + error.what());

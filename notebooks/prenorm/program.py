@@ -139,9 +139,12 @@ def mistakes(problem):
     } for each in known_mistakes(problem)]).set_index("mistake")
 
 
-def names_of_mistakes(problem):
-    """The known mistakes of a problem, as load() takes them: ["mistakes/no_eps", ...]."""
-    return _variants("mistakes", problem)
+def names_of_mistakes(problem, dtype=None):
+    """The known mistakes of a problem, as load() takes them: ["mistakes/no_eps", ...]. With a dtype
+    only those that are written for it: what is rounded "in T" is, for 16-bit types alone."""
+    names = _variants("mistakes", problem)
+    wide = dtype in ("float32", "float64")
+    return [name for name in names if not (wide and name.endswith("_in_t"))]
 
 
 def names_of_honest(problem):
