@@ -91,6 +91,17 @@ arguments.masked = "not mask"
   BOOST_TEST(made["arguments"] == wanted);
 }
 
+BOOST_AUTO_TEST_CASE(slices_of_a_stacked_tensor) {
+  const json made = mix(R"(arguments.weights."layers.{N}.w" = "w[N]"
+arguments.weights."layers.{N}.q" = " w [N]"
+)");
+  const json wanted = json::parse(R"([
+    {"name": "weights", "value": {"dict": [
+      {"name": "layers.{N}.w", "value": {"input": 1, "slices": true}},
+      {"name": "layers.{N}.q", "value": {"input": 1, "slices": true}}]}}])");
+  BOOST_TEST(made["arguments"] == wanted);
+}
+
 BOOST_AUTO_TEST_CASE(inline_tables_mean_the_same) {
   BOOST_TEST(mix("arguments = {b = 1, weights = {\"v\" = \"x\", \"u\" = \"w\"}, a = \"x\"}\n") ==
              mix("[mix.arguments]\nb = 1\nweights.v = \"x\"\nweights.u = \"w\"\na = \"x\"\n"));
@@ -168,12 +179,30 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   BOOST_TEST(wrong_mix("arguments.x = \"w / heads\"") ==
              " [mix]: x: blocks of rows belong in a dictionary");
   BOOST_TEST(wrong_mix("arguments.x.y = \"w / heads\"") ==
-             " [mix]: y: {N} in a name and \"/\" in its value go together");
+             " [mix]: y: {N} in a name and \"/\" or \"[N]\" in its value go together");
   BOOST_TEST(wrong_mix("arguments.x.\"{N}\" = \"w\"") ==
-             " [mix]: {N}: {N} in a name and \"/\" in its value go together");
+             " [mix]: {N}: {N} in a name and \"/\" or \"[N]\" in its value go together");
   BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"x / heads\""), "without batch axes"));
   BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w / eps\""), "eps is no int"));
   BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w / many\""), "'many' is not in"));
+  BOOST_TEST(wrong_mix("arguments.x = \"w[N]\"") ==
+             " [mix]: x: slices of a tensor belong in a dictionary");
+  BOOST_TEST(wrong_mix("arguments.x.y = \"w[N]\"") ==
+             " [mix]: y: {N} in a name and \"/\" or \"[N]\" in its value go together");
+  for (const std::string index : {"[0]", "[n]", "[N", "[N][N]", "[N] / heads", "[]"}) {
+    BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w" + index + "\""), "'w["), index);
+  }
+  BOOST_TEST(wrong_mix("arguments.x.\"{N}\" = \"w[0]\"") ==
+             " [mix]: {N}: 'w[0]': the only index that a tensor can have is [N]");
+  BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"v[N]\""), "'v' is not in"));
+  BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"heads[N]\""), "'heads' is not in"));
+  const std::string two_axes = "without batch axes, and with two axes or more";
+  BOOST_TEST(wrong_mix("arguments.x.\"{N}\" = \"x[N]\"") ==
+             " [mix]: 'x[N]': wanted a tensor that is always there, " + two_axes);
+  BOOST_TEST(
+      contains(wrong("[plain]\nfunction = \"f\"\narguments.w.\"{N}\" = \"x[N]\"\n"), two_axes));
+  BOOST_TEST(
+      contains(wrong("[plain]\nfunction = \"f\"\narguments.w.\"{N}\" = \"extra[N]\"\n"), two_axes));
   BOOST_TEST(wrong_mix("arguments.x.y.z = \"w\"") == " [mix]: y: a dictionary in a dictionary");
   BOOST_TEST(contains(wrong_mix("only.ep = 1.0\narguments.x = \"x\""), "'ep' is not in"));
   BOOST_TEST(wrong_mix("only.eps = true\narguments.x = \"x\"") ==
@@ -198,7 +227,7 @@ BOOST_AUTO_TEST_CASE(the_shipped_maps_fit_the_fixtures) {
     shipped[fixture.problem()] = fixture.signature_text();
   }
   for (const auto& [file, count] :
-       {std::pair("adapters-2025.toml", 11u), std::pair("adapters-2024.toml", 7u)}) {
+       {std::pair("adapters-2025.toml", 12u), std::pair("adapters-2024.toml", 7u)}) {
     const json made = json::parse(Adapters(fixtures / "rubrics" / file, shipped).json());
     BOOST_TEST(made.size() == count);
     std::ifstream in(fixtures / "rubrics" / file);

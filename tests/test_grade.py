@@ -94,7 +94,7 @@ def test_right_answers_earn_everything(grade, library, name):
 def test_the_course_s_points_can_be_earned(grade, library, rubric):
     report = grade(library("plain"), "--rubric", rubric)
     assert report["exit"] == 0
-    assert report["earned"] == report["points"] == {"cs336-2024": 17, "cs336-2025": 21}[rubric]
+    assert report["earned"] == report["points"] == {"cs336-2024": 17, "cs336-2025": 24}[rubric]
 
 
 @pytest.mark.parametrize("seed, chosen", [
@@ -153,6 +153,24 @@ def test_the_handout_s_code_loses_only_what_it_does_not_do(grade, seed):
 
 
 # Wrong answers
+
+
+def test_layers_in_reverse_order(grade, tmp_path):
+    """Each layer's weights come under the layer's own number."""
+    pytest.importorskip("torch")
+    text = (SUBMISSIONS / "honest" / "python_torch" / "adapters.py").read_text()
+    order = "for n in range(num_layers):"
+    assert order in text
+    (tmp_path / "adapters.py").write_text(text.replace(order, "for n in reversed(range(num_layers)):"))
+    report = grade(tmp_path, "--python", sys.executable, "--problem", "transformer_lm", "--seed", 4)
+    [item] = report["items"]
+    assert {group["name"]: group["earned"] for group in item["groups"]} == {
+        "float32": False, "no layers, empty batches": True, "hidden": False}
+    [diagnosis] = item["diagnoses"]
+    assert diagnosis["mistake"] == "layers_reversed" and diagnosis["agrees"] == diagnosis["of"]
+    statuses = {r["case"]: r["status"] for r in report["results"]}
+    assert statuses["four_layers_float32"] == "INCORRECT_NUMERICAL"
+    assert statuses["one_layer_float32"] == "PASSED"
 
 
 # Hidden cases are drawn for one of them, and each of them is graded once, in the quick tier.

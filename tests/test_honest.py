@@ -82,7 +82,7 @@ PYTHON = {
     "python_repository": ("cs336-2025", []),
     "python_partial": ("cs336-2025", ["rmsnorm", "positionwise_feedforward", "rope",
                                       "scaled_dot_product_attention", "multihead_self_attention",
-                                      "transformer_block"]),
+                                      "transformer_block", "transformer_lm"]),
 }
 
 

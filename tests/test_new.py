@@ -183,6 +183,8 @@ def test_docstrings_tell_shapes(new):
     assert "token_ids: int64 tensor [...]" in words["run_embedding"]
     assert "mask: bool tensor [..., n, m], or None" in words["run_scaled_dot_product_attention"]
     assert "'attn.q_proj.weight': tensor [d_model, d_model]" in words["run_transformer_block"]
+    assert ("'layers.{N}.ffn.w1.weight': tensor [d_ff, d_model]; {N}: 0 to num_layers - 1"
+            in words["run_transformer_lm"])
 
 
 def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, program, tmp_path):

@@ -121,6 +121,27 @@ def test_dimensions_dictionaries_blocks_and_inverted_masks(tmp_path, mode):
         assert "'NoneType' object has no attribute 'tolist'" in answer.message
 
 
+def test_a_stacked_tensor_goes_in_slices(tmp_path, mode):
+    source = """
+        def run(count, weights):
+            assert list(weights) == ["last", *(f"layers.{n}.w" for n in range(count))], list(weights)
+            for n in range(count):
+                assert weights[f"layers.{n}.w"].shape == (3, 2)
+            return sum((10**n * weights[f"layers.{n}.w"] for n in range(count)), 0 * weights["last"])
+        """
+    weights = [argument("last", input=1), argument("layers.{N}.w", input=0, slices=True)]
+    arguments = [argument("count", dimension=[0, -3]), argument("weights", dict=weights)]
+    adapters = {"problem": {"function": "run", "arguments": arguments}}
+    last = Array("float64", np.ones((3, 2)))
+    with start(tmp_path, source, adapters, mode) as worker:
+        for count in (2, 1, 0):
+            stacked = np.arange(count * 6).reshape(count, 3, 2)
+            answer = run(worker, [Array("float64", stacked), last], [("float64", [3, 2])])
+            assert (answer.code, answer.message) == (OK, "")
+            wanted = np.tensordot(10.0 ** np.arange(count), stacked, 1)
+            assert (answer.outputs[0].values() == wanted).all()
+
+
 def test_batch_axes_are_folded_into_one(tmp_path, mode):
     source = """
         def run(x):

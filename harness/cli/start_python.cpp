@@ -66,6 +66,11 @@ std::string argument_text(const Json& value, const Signature& signature) {
         signature.scalars.at(value["blocks"]["scalar"].get<std::size_t>()).name;
     return fmt::format("tensor {}; {{N}}: 0 to {} - 1", dims_text(spec, count), count);
   }
+  if (value.contains("slices")) {
+    TensorSpec slice = spec;
+    slice.dims.erase(slice.dims.begin());
+    return fmt::format("tensor {}; {{N}}: 0 to {} - 1", dims_text(slice), spec.dims.front());
+  }
   if (value.contains("not")) return tensor_text(spec) + "; the opposite of " + spec.name + " above";
   return tensor_text(spec);
 }

@@ -121,8 +121,9 @@ class Adapters::Reading {
     for (const auto& [name, node, at] : in_order(table)) {
       Json made = value(name, *node, dictionary);
       const bool numbered = name.find("{N}") != std::string::npos;
-      if (numbered != made.contains("blocks")) {
-        wrong(fmt::format("{}: {{N}} in a name and \"/\" in its value go together", name));
+      if (numbered != (made.contains("blocks") || made.contains("slices"))) {
+        wrong(
+            fmt::format("{}: {{N}} in a name and \"/\" or \"[N]\" in its value go together", name));
       }
       list.push_back({{"name", name}, {"value", std::move(made)}});
     }
@@ -145,6 +146,13 @@ class Adapters::Reading {
       if (!dictionary) wrong(fmt::format("{}: blocks of rows belong in a dictionary", name));
       return blocks(trimmed(std::string_view(word).substr(0, slash)),
                     trimmed(std::string_view(word).substr(slash + 1)));
+    }
+    if (const auto bracket = word.find('['); bracket != word.npos) {
+      if (word.substr(bracket) != "[N]") {
+        wrong(fmt::format("{}: '{}': the only index that a tensor can have is [N]", name, word));
+      }
+      if (!dictionary) wrong(fmt::format("{}: slices of a tensor belong in a dictionary", name));
+      return slices(trimmed(std::string_view(word).substr(0, bracket)));
     }
     return named(word);
   }
@@ -172,6 +180,19 @@ class Adapters::Reading {
     }
     function.blocks.push_back({*place, *number});
     return {{"input", *place}, {"blocks", {{"scalar", *number}}}};
+  }
+
+  Json slices(const std::string& tensor) const {
+    const std::optional<std::size_t> place = input(tensor);
+    if (!place) unknown(tensor);
+    const TensorSpec& spec = signature_.inputs[*place];
+    if (spec.batched || spec.dims.size() < 2 || spec.optional) {
+      wrong(
+          fmt::format("'{}[N]': wanted a tensor that is always there, without batch axes, and with "
+                      "two axes or more",
+                      tensor));
+    }
+    return {{"input", *place}, {"slices", true}};
   }
 
   Json named(const std::string& word) const {

@@ -510,17 +510,22 @@ class Arguments:
         return ~view if rule.get("not") and view is not None else view
 
     def entries(self, entry):
-        rule = entry["value"]
-        if "blocks" not in rule:
-            return [(entry["name"], self.value(rule))]
-        view, blocks = self.views[rule["input"]], self.value(rule["blocks"])
-        if blocks <= 0 or view.shape[0] % blocks != 0:
-            raise CannotAsk("%d rows do not split into %d blocks" % (view.shape[0], blocks))
-        rows = view.shape[0] // blocks
-        return [
-            (entry["name"].replace("{N}", str(n)), view[n * rows : (n + 1) * rows])
-            for n in range(blocks)
-        ]
+        name, rule = entry["name"], entry["value"]
+        if rule.get("slices"):
+            view = self.views[rule["input"]]
+            parts = [view[n] for n in range(view.shape[0])]
+        elif "blocks" in rule:
+            parts = self.blocks(self.views[rule["input"]], self.value(rule["blocks"]))
+        else:
+            return [(name, self.value(rule))]
+        return [(name.replace("{N}", str(n)), part) for n, part in enumerate(parts)]
+
+    @staticmethod
+    def blocks(view, count):
+        if count <= 0 or view.shape[0] % count != 0:
+            raise CannotAsk("%d rows do not split into %d blocks" % (view.shape[0], count))
+        rows = view.shape[0] // count
+        return [view[n * rows : (n + 1) * rows] for n in range(count)]
 
 
 class Answer:

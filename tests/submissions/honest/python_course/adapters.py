@@ -98,3 +98,13 @@ def run_transformer_block(d_model, num_heads, d_ff, max_seq_len, theta, weights,
     normed = run_rmsnorm(d_model, 1e-5, weights["ln2.weight"], x)
     return x + run_swiglu(d_model, d_ff, weights["ffn.w1.weight"], weights["ffn.w2.weight"],
                           weights["ffn.w3.weight"], normed)
+
+
+def run_transformer_lm(vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta,
+                       weights, in_indices):
+    x = weights["token_embeddings.weight"][in_indices]
+    for i in range(num_layers):
+        start = f"layers.{i}."
+        layer = {key.replace(start, ""): weights[key] for key in weights if key.startswith(start)}
+        x = run_transformer_block(d_model, num_heads, d_ff, context_length, rope_theta, layer, x)
+    return run_rmsnorm(d_model, 1e-5, weights["ln_final.weight"], x) @ weights["lm_head.weight"].T

@@ -145,3 +145,26 @@ def run_transformer_block(d_model, num_heads, d_ff, max_seq_len, theta, weights,
     feed_forward = [weights[f"ffn.w{i}.weight"] for i in (1, 2, 3)]
     normed = run_rmsnorm(d_model, 1e-5, weights["ln2.weight"], x)
     return x + run_swiglu(d_model, d_ff, *feed_forward, normed)
+
+
+BLOCK = [f"attn.{name}_proj.weight" for name in ("q", "k", "v", "output")]
+BLOCK += ["ln1.weight", "ln2.weight", *(f"ffn.w{i}.weight" for i in (1, 2, 3))]
+
+
+def run_transformer_lm(
+    vocab_size,
+    context_length,
+    d_model,
+    num_layers,
+    num_heads,
+    d_ff,
+    rope_theta,
+    weights,
+    in_indices,
+):
+    x = run_embedding(vocab_size, d_model, weights["token_embeddings.weight"], in_indices)
+    for layer in range(num_layers):
+        of_layer = {name: weights[f"layers.{layer}.{name}"] for name in BLOCK}
+        x = run_transformer_block(d_model, num_heads, d_ff, context_length, rope_theta, of_layer, x)
+    normed = run_rmsnorm(d_model, 1e-5, weights["ln_final.weight"], x)
+    return run_linear(d_model, vocab_size, weights["lm_head.weight"], normed)

@@ -1,4 +1,4 @@
-"""The parts of a Transformer block, as plain functions on torch tensors.
+"""The parts of a Transformer language model, as plain functions on torch tensors.
 
 Products and sums of 16-bit tensors are taken in float32, and rounded once where a part ends.
 """
@@ -163,3 +163,27 @@ def run_transformer_block(d_model, num_heads, d_ff, max_seq_len, theta, weights,
         run_rmsnorm(d_model, 1e-5, weights["ln2.weight"], x),
     )
     return x + forward
+
+
+def run_transformer_lm(
+    vocab_size,
+    context_length,
+    d_model,
+    num_layers,
+    num_heads,
+    d_ff,
+    rope_theta,
+    weights,
+    in_indices,
+):
+    x = run_embedding(vocab_size, d_model, weights["token_embeddings.weight"], in_indices)
+    for n in range(num_layers):
+        prefix = f"layers.{n}."
+        layer = {
+            name[len(prefix) :]: weight
+            for name, weight in weights.items()
+            if name.startswith(prefix)
+        }
+        x = run_transformer_block(d_model, num_heads, d_ff, context_length, rope_theta, layer, x)
+    x = run_rmsnorm(d_model, 1e-5, weights["ln_final.weight"], x)
+    return run_linear(d_model, vocab_size, weights["lm_head.weight"], x)

@@ -13,8 +13,9 @@ from .layers import Linear, RMSNorm, SwiGLU
 def softmax(x: Float[Tensor, "..."], dim: int = -1) -> Float[Tensor, "..."]:
     if x.numel() == 0:
         return x
-    e = torch.exp(x - x.max(dim=dim, keepdim=True).values)
-    return e / e.sum(dim=dim, keepdim=True)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    e = torch.exp(wide - wide.max(dim=dim, keepdim=True).values)
+    return (e / e.sum(dim=dim, keepdim=True)).to(x.dtype)
 
 
 def attention(

@@ -44,7 +44,8 @@ class RMSNorm(nn.Module):
 
 
 def silu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    return x * torch.sigmoid(x)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    return (wide * torch.sigmoid(wide)).to(x.dtype)
 
 
 class SwiGLU(nn.Module):

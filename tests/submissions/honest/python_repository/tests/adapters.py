@@ -5,6 +5,7 @@ from torch import Tensor
 
 from basics.attention import MultiHeadSelfAttention, RoPE, TransformerBlock, attention, softmax
 from basics.layers import Embedding, Linear, RMSNorm, SwiGLU, silu
+from basics.model import TransformerLM
 
 from .common import loaded
 
@@ -115,6 +116,24 @@ def run_transformer_block(
 ) -> Float[Tensor, "batch seq d_model"]:
     block = TransformerBlock(d_model, num_heads, d_ff, max_seq_len, theta, in_features.dtype)
     return loaded(block, weights)(in_features)
+
+
+def run_transformer_lm(
+    vocab_size: int,
+    context_length: int,
+    d_model: int,
+    num_layers: int,
+    num_heads: int,
+    d_ff: int,
+    rope_theta: float,
+    weights: dict[str, Tensor],
+    in_indices: Int[Tensor, "batch_size sequence_length"],
+) -> Float[Tensor, "batch_size sequence_length vocab_size"]:
+    dtype = weights["lm_head.weight"].dtype
+    model = TransformerLM(
+        vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta, dtype
+    )
+    return loaded(model, weights)(in_indices)
 
 
 def run_rmsnorm(
