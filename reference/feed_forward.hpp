@@ -16,7 +16,7 @@ namespace prenorm::reference {
 template <class T>
 Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
   require_same_shape(a, b, "the factors of a gate");
-  return narrow<T>(widen(a) * widen(b));
+  return map_elements(a, b, [](const auto& u, const auto& v) { return u * v; });
 }
 
 /// GLU, the gated linear unit:  y = sigmoid(x w1ᵀ) * (x w2ᵀ)

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <omp.h>
 
 extern "C" {  // from OpenBLAS's cblas.h, which conflicts with xtensor-blas
 int openblas_get_num_threads(void);
@@ -30,6 +31,10 @@ struct Matrix {
   /// Its rows first ... first + count - 1.
   Matrix part(std::size_t first, std::size_t count) const {
     return {row(first), count, columns, stride};
+  }
+  /// Its columns first ... first + count - 1.
+  Matrix part_across(std::size_t first, std::size_t count) const {
+    return {data + first, rows, count, stride};
   }
   operator Matrix<const C>() const { return {data, rows, columns, stride}; }
 };
@@ -187,18 +192,6 @@ void gemm(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b, 
                        Index(b.stride), C(0), c.data, Index(c.stride));
 }
 
-/// c = a bᵀ.
-template <class C>
-void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
-  gemm(cxxblas::Trans, a, b, c);  // step: sum of products
-}
-
-/// c = a b.
-template <class C>
-void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
-  gemm(cxxblas::NoTrans, a, b, c);
-}
-
 /// While one exists, OpenBLAS runs products on the calling thread, because the caller already uses
 /// all cores. The setting is one of the whole process: do not call attention from two threads.
 class ProductsOnOneThread {
@@ -211,6 +204,38 @@ class ProductsOnOneThread {
  private:
   int before_ = openblas_get_num_threads();
 };
+
+/// gemm for tiles of c, which are shared out. (If OpenBLAS used threads of its own, they and those
+/// of OpenMP would wait for each other by spinning: a feed-forward network took up to twice as
+/// long.)
+template <class C>
+void gemm_in_tiles(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b,
+                   Matrix<C> c) {
+  if (omp_in_parallel()) return gemm(transpose_b, a, b, c);
+  constexpr std::size_t height = 256, width = 1024;
+  const std::size_t down = (c.rows + height - 1) / height, across = (c.columns + width - 1) / width;
+  const ProductsOnOneThread guard;
+  parallel_for(down * across, c.rows * c.columns * a.columns, [&](std::size_t tile) {
+    const std::size_t row = tile / across * height, column = tile % across * width;
+    const std::size_t rows = std::min(height, c.rows - row);
+    const std::size_t columns = std::min(width, c.columns - column);
+    gemm(transpose_b, a.part(row, rows),
+         transpose_b == cxxblas::Trans ? b.part(column, columns) : b.part_across(column, columns),
+         c.part(row, rows).part_across(column, columns));
+  });
+}
+
+/// c = a bᵀ.
+template <class C>
+void multiply_transposed(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
+  gemm_in_tiles(cxxblas::Trans, a, b, c);  // step: sum of products
+}
+
+/// c = a b.
+template <class C>
+void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
+  gemm_in_tiles(cxxblas::NoTrans, a, b, c);
+}
 
 }  // namespace fast
 

@@ -95,15 +95,13 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// A tensor of elements that stay in the caller's memory, for as long as they are there.
+/// A tensor of elements that somebody else owns, for as long as they are there. It is only read.
 template <class T>
-Tensor<T> tensor_of(const View<const T>& view) {
-  using Inner = typename Tensor<T>::inner_shape_type;
-  Inner shape(view.shape().begin(), view.shape().end());
+Tensor<T> tensor_at(const T* data, const Shape& extents) {
+  typename Tensor<T>::inner_shape_type shape(extents.begin(), extents.end());
   typename Tensor<T>::inner_strides_type strides(shape.size());
-  xt::compute_strides(shape, xt::layout_type::row_major, strides);
-  auto memory = Memory<T>::of_caller(view.data(), static_cast<std::size_t>(view.size()));
-  return Tensor<T>(std::move(memory), std::move(shape), std::move(strides));
+  const std::size_t size = xt::compute_strides(shape, xt::layout_type::row_major, strides);
+  return Tensor<T>(Memory<T>::of_caller(data, size), std::move(shape), std::move(strides));
 }
 
 /// `shape` with its last axis replaced.
@@ -160,24 +158,47 @@ void parallel_for(std::size_t count, std::size_t elements, Work work) {
   if (failure) std::rethrow_exception(failure);
 }
 
+/// n elements at `data` in the compute type, as an expression of one axis: where they are, or
+/// copied into `memory`.
+template <class T>
+auto wide_row(const T* data, std::size_t n, [[maybe_unused]] std::vector<compute_t<T>>& memory) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) {
+    return row_view(data, n);
+  } else {
+    memory.resize(n);
+    for (std::size_t i = 0; i < n; ++i) memory[i] = static_cast<float>(data[i]);
+    return row_view(static_cast<const float*>(memory.data()), n);
+  }
+}
+
+/// Sets y row by row: set(first, b) sets b, the `width` elements from `first` on in the compute
+/// type.
+template <class T, class Set>
+void set_rows(Tensor<T>& y, std::size_t width, Set set) {
+  using C = compute_t<T>;
+  const std::size_t rows = width == 0 ? 0 : (y.size() + width - 1) / width;
+  parallel_for(rows, y.size(), [&](std::size_t row) {
+    const std::size_t first = row * width, n = std::min(width, y.size() - first);
+    if constexpr (std::is_same_v<T, C>) {
+      auto b = row_view(y.data() + first, n);
+      set(first, b);
+    } else {
+      std::vector<C> result(n);
+      auto b = row_view(result.data(), n);
+      set(first, b);
+      for (std::size_t i = 0; i < n; ++i) y.data()[first + i] = static_cast<T>(result[i]);
+    }
+  });
+}
+
 /// y of the shape of x, row by row: formula(a, b) is given a row of x, widened, and sets that of y.
 /// A row has `width` elements; a and b are xtensor expressions of one axis.
 template <class T, class Formula>
 Tensor<T> map_rows(const Tensor<T>& x, std::size_t width, Formula formula) {
-  using C = compute_t<T>;
   auto y = empty<T>(shape_of(x));
-  const std::size_t rows = width == 0 ? 0 : (x.size() + width - 1) / width;
-  parallel_for(rows, x.size(), [&](std::size_t row) {
-    const std::size_t first = row * width, n = std::min(width, x.size() - first);
-    if constexpr (std::is_same_v<T, C>) {
-      auto b = row_view(y.data() + first, n);
-      formula(row_view(x.data() + first, n), b);
-    } else {
-      std::vector<C> wide(x.data() + first, x.data() + first + n), result(n);
-      auto b = row_view(result.data(), n);
-      formula(row_view(static_cast<const C*>(wide.data()), n), b);
-      for (std::size_t i = 0; i < n; ++i) y.data()[first + i] = static_cast<T>(result[i]);
-    }
+  set_rows(y, width, [&](std::size_t first, auto& b) {
+    std::vector<compute_t<T>> memory;
+    formula(wide_row(x.data() + first, b.size(), memory), b);
   });
   return y;
 }
@@ -218,11 +239,26 @@ Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
   return y;
 }
 
+/// Elements of which two or three rows fit into the first-level cache.
+inline constexpr std::size_t part_of_elements = 2048;
+
 /// Element by element: formula gets part of x, an expression of one axis, and returns that of y.
 template <class T, class Formula>
 Tensor<T> map_elements(const Tensor<T>& x, Formula formula) {
-  constexpr std::size_t part = 4096;  // fits into the first-level cache together with the result
-  return map_rows(x, part, [&](const auto& a, auto& b) { xt::noalias(b) = formula(a); });
+  return map_rows(x, part_of_elements,
+                  [&](const auto& a, auto& b) { xt::noalias(b) = formula(a); });
+}
+
+/// The same for two tensors of one shape: formula gets a part of each.
+template <class T, class Formula>
+Tensor<T> map_elements(const Tensor<T>& x, const Tensor<T>& z, Formula formula) {
+  auto y = empty<T>(shape_of(x));
+  set_rows(y, part_of_elements, [&](std::size_t first, auto& b) {
+    std::vector<compute_t<T>> memory, more;
+    xt::noalias(b) = formula(wide_row(x.data() + first, b.size(), memory),
+                             wide_row(z.data() + first, b.size(), more));
+  });
+  return y;
 }
 
 /// The shape that the leading axes of several tensors broadcast to, by NumPy's rules.
@@ -287,7 +323,8 @@ struct argument<reference::Tensor<T>> {
 };
 template <class T>
 reference::Tensor<T> argument<reference::Tensor<T>>::read(Arguments& arguments) {
-  return reference::tensor_of(arguments.input<T>());
+  const auto view = arguments.input<T>();
+  return reference::tensor_at(view.data(), {view.shape().begin(), view.shape().end()});
 }
 
 template <class T>
@@ -299,7 +336,7 @@ std::optional<reference::Tensor<T>> argument<std::optional<reference::Tensor<T>>
     Arguments& arguments) {
   const auto view = arguments.optional_input<T>();
   if (!view) return std::nullopt;
-  return reference::tensor_of(*view);
+  return reference::tensor_at(view->data(), {view->shape().begin(), view->shape().end()});
 }
 
 /// The memory of a call's first output, for the tensor that the function returns.

@@ -6,10 +6,11 @@
 
 namespace prenorm::reference {
 
-/// The parameters of one layer, where those of all layers are stacked.
+/// The parameters of one layer, where those of all layers are stacked: not a copy.
 template <class T>
 Tensor<T> of_layer(const Tensor<T>& stacked, std::size_t layer) {
-  return xt::view(stacked, layer);
+  const Shape shape(stacked.shape().begin() + 1, stacked.shape().end());
+  return tensor_at(stacked.data() + layer * stacked.size() / stacked.shape(0), shape);
 }
 
 /// Transformer language model:

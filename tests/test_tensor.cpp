@@ -61,8 +61,7 @@ BOOST_AUTO_TEST_CASE(narrowing_rounds_to_nearest_even) {
 
 BOOST_AUTO_TEST_CASE(a_tensor_of_the_callers_memory) {
   const std::vector<float> memory = {1, 2, 3, 4, 5, 6};
-  const std::vector<std::int64_t> shape = {3, 1, 2};
-  const Tensor<float> x = tensor_of(View<const float>(memory.data(), shape));
+  const Tensor<float> x = tensor_at(memory.data(), {3, 1, 2});
   BOOST_TEST(x.data() == memory.data());
   BOOST_TEST(same(x, tensor<float>({3, 1, 2}, {1, 2, 3, 4, 5, 6})));
   BOOST_TEST(x(2, 0, 1) == 6.0f);
