@@ -36,17 +36,21 @@ struct Exp {
 struct Erfc {
   template <class Batch>
   Batch simd_apply(const Batch& x) const {
-    constexpr float coefficients[] = {-0.0002735959993f, -0.000788120753f, 0.002001771226f,
-                                      0.002576856517f,   -0.02379466453f,  0.06829302906f,
-                                      -0.1192719193f,    0.1296467149f,    -0.04756231817f,
-                                      -0.1356211491f,    1.253008058f};
+    // Of q^10, q^8, ..., 1, and of q^9, q^7, ..., q: two sums side by side.
+    constexpr float even_ones[] = {-0.0002735959993f, 0.002001771226f, -0.02379466453f,
+                                   -0.1192719193f,    -0.04756231817f, 1.253008058f};
+    constexpr float odd_ones[] = {-0.000788120753f, 0.002576856517f, 0.06829302906f, 0.1296467149f,
+                                  -0.1356211491f};
     Batch a = xsimd::abs(x);
     a = xsimd::select(a > Batch(10.5f), Batch(10.5f), a);  // erfc is 0 there; NaN stays
     const Batch q = (a - Batch(3)) / (a + Batch(3));
-    Batch polynomial(coefficients[0]);
-    for (std::size_t i = 1; i < std::size(coefficients); ++i) {
-      polynomial = xsimd::fma(polynomial, q, Batch(coefficients[i]));
+    Batch even(even_ones[0]), odd(odd_ones[0]);
+    for (std::size_t i = 1; i < std::size(odd_ones); ++i) {
+      even = xsimd::fma(even, q * q, Batch(even_ones[i]));
+      odd = xsimd::fma(odd, q * q, Batch(odd_ones[i]));
     }
+    const Batch polynomial =
+        xsimd::fma(odd, q, xsimd::fma(even, q * q, Batch(std::rbegin(even_ones)[0])));
     // exp(-a²), where a² is the sum of `square` and `rest`.
     const Batch square = a * a, rest = xsimd::fms(a, a, square);
     const Batch power = xsimd::exp(-square);

@@ -46,6 +46,8 @@ int bench_command(Options options) {
   // Large blocks come from the heap and stay there: page faults are no part of anybody's time.
   ::setenv("MALLOC_MMAP_MAX_", "0", 1);
   ::setenv("MALLOC_TRIM_THRESHOLD_", "1099511627776", 1);
+  // A thread that spins while it waits may keep the others from the processor that they need.
+  ::setenv("OMP_WAIT_POLICY", "passive", 1);
 
   Workloads workloads = read_workloads(options);
   const bool colour = wants_colour(options.no_color);

@@ -24,11 +24,12 @@ import sys
 import time
 import warnings
 
-# Large blocks come from the heap and stay there, so that outputs do not cost page faults in every
-# call, as prenorm does for solutions. Read when the process starts.
-MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}  # as prenorm sets it
-if __name__ == "__main__" and any(os.environ.get(k) != v for k, v in MALLOC.items()):
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
+# As prenorm does for solutions: large blocks come from the heap and stay there, so that outputs do
+# not cost page faults in every call; and threads that wait sleep. Read when the process starts.
+SETTINGS = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+            "OMP_WAIT_POLICY": "passive"}
+if __name__ == "__main__" and any(os.environ.get(k) != v for k, v in SETTINGS.items()):
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **SETTINGS})
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
