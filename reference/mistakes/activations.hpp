@@ -79,4 +79,16 @@ inline Wide gelu_phi_in_t(const Element& t, const Wide& x) {
   return each(x, [&](double a) { return a * t.round(std::erfc(-a / std::sqrt(2.0)) / 2); });
 }
 
+/// One block of 1024 threads, whatever the size.
+template <Tensor<double> (*function)(const Tensor<double>&)>
+Wide one_block(const Wide& x) {
+  return only_before(1024, function(x));
+}
+
+/// 0 where e^-x is taken for infinite.
+inline double zero_below_minus_12(double x) {
+  return x < -12 && std::isfinite(x) ? 0 : x * sigmoid(x);
+}
+inline Wide silu_zero_far_below(const Wide& x) { return each(x, zero_below_minus_12); }
+
 }  // namespace prenorm::mistakes::activations

@@ -179,4 +179,137 @@ inline Wide sums_in_t(const Element& t, const Wide& q, const Wide& k, const Wide
   });
 }
 
+/// Attention with the caller's own softmax of one row of m scores, -infinity where hidden. A row
+/// that is -infinity throughout gives zeros.
+template <class Row>
+Wide attend_by_rows(const Wide& q, const Wide& k, const Wide& v, const Mask& mask, Row row) {
+  return attend(q, k, v, mask, [&](double* s, const bool* allowed, std::size_t n, std::size_t m) {
+    mask_out(s, allowed, n * m);
+    for (double* scores = s; scores < s + n * m; scores += m) {
+      const bool empty = std::all_of(scores, scores + m, [](double score) {
+        return score == -std::numeric_limits<double>::infinity();
+      });
+      if (empty) {
+        std::fill_n(scores, m, 0.0);
+      } else {
+        row(scores, m);
+      }
+    }
+  });
+}
+
+/// In one pass over tiles of 64 keys: where a query sees none of the first tile,
+/// -infinity minus -infinity is NaN.
+inline Wide empty_tile_nan(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  return attend_by_rows(q, k, v, mask, [](double* s, std::size_t m) {
+    const double* first = std::max_element(s, s + std::min<std::size_t>(m, 64));
+    if (*first == -std::numeric_limits<double>::infinity()) {
+      std::fill_n(s, m, std::numeric_limits<double>::quiet_NaN());
+    } else {
+      softmax_in_place(s, m, 1);
+    }
+  });
+}
+
+/// A query takes no tile of 64 keys after the first that it sees nothing of.
+inline Wide stops_at_empty_tile(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return attend_by_rows(q, k, v, mask, [](double* s, std::size_t m) {
+    std::size_t end = 0;
+    while (end < m) {
+      const std::size_t next = std::min<std::size_t>(end + 64, m);
+      if (std::all_of(s + end, s + next, [](double score) { return score == -infinity; })) break;
+      end = next;
+    }
+    std::fill(s + end, s + m, -infinity);
+    if (end == 0) {
+      std::fill_n(s, m, 0.0);
+    } else {
+      softmax_in_place(s, m, 1);
+    }
+  });
+}
+
+/// The maximum of the first 64 keys only: larger scores overflow in the compute type.
+inline Wide maximum_of_first_tile(const Element& t, const Wide& q, const Wide& k, const Wide& v,
+                                  const Mask& mask) {
+  const double largest = t.is<double>() ? 709.78 : 88.72;
+  return attend_by_rows(q, k, v, mask, [&](double* s, std::size_t m) {
+    const double maximum = *std::max_element(s, s + std::min<std::size_t>(m, 64));
+    const double shift = std::isfinite(maximum) ? maximum : 0;
+    double sum = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+      s[j] =
+          s[j] - shift > largest ? std::numeric_limits<double>::infinity() : std::exp(s[j] - shift);
+      sum += s[j];
+    }
+    for (std::size_t j = 0; j < m; ++j) s[j] /= sum;
+  });
+}
+
+/// Scores bounded by 50 tanh(s / 50), as Gemma 2 has them.
+inline Wide scores_capped(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  return attend_by_rows(q, k, v, mask, [](double* s, std::size_t m) {
+    for (std::size_t j = 0; j < m; ++j) s[j] = std::isinf(s[j]) ? s[j] : 50 * std::tanh(s[j] / 50);
+    softmax_in_place(s, m, 1);
+  });
+}
+
+/// No more than 128 components of a query and a key.
+inline Wide first_128_of_d_k(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  const std::size_t d_k = q.shape().back();
+  Tensor<double> cut = q;
+  for (std::size_t i = 0; i < cut.size(); ++i) cut.data()[i] *= i % d_k < 128 ? 1 : 0;
+  return reference::scaled_dot_product_attention<double>(cut, k, v, mask);
+}
+
+/// A mask with fewer batch axes taken for one mask a sequence, and not one a head.
+inline Wide mask_of_each_sequence(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  if (!mask || mask->size() == 0) {
+    return reference::scaled_dot_product_attention<double>(q, k, v, mask);
+  }
+  reference::Batch batch;
+  batch.join(q, 2), batch.join(k, 2), batch.join(v, 2), batch.join(*mask, 2);
+  const std::size_t n = mask->shape(mask->dimension() - 2), m = mask->shape().back();
+  const std::size_t masks = mask->size() / (n * m);
+  auto all = Tensor<bool>::from_shape(batch.with({n, m}));
+  for (std::size_t b = 0; b < batch.size(); ++b) {
+    std::copy_n(mask->data() + b * masks / batch.size() * n * m, n * m, all.data() + b * n * m);
+  }
+  return reference::scaled_dot_product_attention<double>(q, k, v, all);
+}
+
+/// The products with v added up in T, 16 keys at a time.
+inline Wide values_added_in_t(const Element& t, const Wide& q, const Wide& k, const Wide& v,
+                              const Mask& mask) {
+  t.require_16_bit();
+  return reference::each_sequence<double>(
+      q, k, v, mask,
+      [&](const double* queries, const double* keys, const double* values, const bool* allowed,
+          double* y, std::size_t n, std::size_t m, std::size_t d_k, std::size_t d_v) {
+        std::vector<double> s(m);
+        for (std::size_t i = 0; i < n; ++i) {
+          const double* a = queries + i * d_k;
+          for (std::size_t j = 0; j < m; ++j) {
+            s[j] = std::inner_product(a, a + d_k, keys + j * d_k, 0.0) /
+                   std::sqrt(static_cast<double>(d_k));
+          }
+          mask_out(s.data(), allowed + i * m, m);
+          if (*std::max_element(s.begin(), s.end()) == -std::numeric_limits<double>::infinity()) {
+            continue;
+          }
+          softmax_in_place(s.data(), m, 1);
+          for (std::size_t c = 0; c < d_v; ++c) {
+            double part = 0;
+            for (std::size_t j = 0; j < m; ++j) {
+              part += s[j] * values[j * d_v + c];
+              if (j % 16 != 15 && j + 1 != m) continue;
+              y[i * d_v + c] = t.round(y[i * d_v + c] + part);
+              part = 0;
+            }
+          }
+        }
+      });
+}
+
 }  // namespace prenorm::mistakes::attention

@@ -77,4 +77,51 @@ inline Wide swiglu_sums_in_t(const Element& t, const Wide& x, const Wide& w1, co
   return linear::sums_in_t(t, gated, w2);
 }
 
+// Activations that go wrong where a hidden value is large: the tests of silu and gelu do not see
+// those of a fused network.
+
+/// x e^x / (1 + e^x): overflows in the compute type.
+inline Tensor<double> silu_exp_on_top(const Element& t, const Tensor<double>& x) {
+  return activations::silu_exp_on_top(t, x);
+}
+inline Wide ffn_silu_exp_on_top(const Element& t, const Wide& x, const Wide& w1, const Wide& w2) {
+  return product(silu_exp_on_top(t, product(x, w1)), w2);
+}
+inline Wide swiglu_exp_on_top(const Element& t, const Wide& x, const Wide& w1, const Wide& w2,
+                              const Wide& w3) {
+  return product(silu_exp_on_top(t, product(x, w1)) * product(x, w3), w2);
+}
+inline Wide swiglu_silu_of_product(const Wide& x, const Wide& w1, const Wide& w2, const Wide& w3) {
+  return product(silu(product(x, w1) * product(x, w3)), w2);
+}
+inline Tensor<double> clipped_at_6(const Tensor<double>& x) {
+  return each(x, [](double a) { return a < 0 ? 0 : a > 6 ? 6 : a; });
+}
+inline Tensor<double> leaky(const Tensor<double>& x) {
+  return each(x, [](double a) { return a < 0 ? a / 100 : a; });
+}
+inline Tensor<double> gelu_nan_far_below(const Tensor<double>& x) {
+  return activations::gelu_nan_far_below(x);
+}
+inline Tensor<double> gelu_x_far_below(const Tensor<double>& x) {
+  return activations::gelu_x_far_below(x);
+}
+/// The sigmoid of what is cut to [-6, 6].
+inline Wide glu_gate_clipped(const Wide& x, const Wide& w1, const Wide& w2) {
+  const Tensor<double> gate = each(product(x, w1), [](double a) {
+    return std::isnan(a) ? a : sigmoid(std::clamp(a, -6.0, 6.0));
+  });
+  return gate * product(x, w2);
+}
+
+/// The second product with sums of 64 terms added up in T.
+template <Activation activation>
+Wide ffn_tiles_added_in_t(const Element& t, const Wide& x, const Wide& w1, const Wide& w2) {
+  return linear::tiles_added_in_t(t, activation(product(x, w1)), w2);
+}
+inline Wide swiglu_tiles_added_in_t(const Element& t, const Wide& x, const Wide& w1, const Wide& w2,
+                                    const Wide& w3) {
+  return linear::tiles_added_in_t(t, silu(product(x, w1)) * product(x, w3), w2);
+}
+
 }  // namespace prenorm::mistakes::feed_forward

@@ -13,6 +13,19 @@ using reference::sum_in;
 using reference::Tensor;
 using Wide = Tensor<double>;  // for every type of the call: see widened.hpp
 
+/// Zeros for subnormal numbers of T.
+inline Wide flushed(const Element& t, Wide x) {
+  const double smallest = t.is<double>() ? 0x1p-1022 : t.is<float16>() ? 0x1p-14 : 0x1p-126;
+  for (double& value : x) value = std::abs(value) < smallest ? 0 : value;
+  return x;
+}
+
+/// What is computed stays 0 from element `first` on, as if later blocks were never launched.
+inline Wide only_before(std::size_t first, Wide y) {
+  for (std::size_t i = first; i < y.size(); ++i) y.data()[i] = 0;
+  return y;
+}
+
 }  // namespace prenorm::mistakes
 
 /// Exports a mistake: prenorm_<problem>__<mistake>.

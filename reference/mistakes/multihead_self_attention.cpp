@@ -16,6 +16,8 @@ EXPORT_MISTAKE(multihead_self_attention__scale_by_sqrt_d_model, plain<scale_by_s
 EXPORT_MISTAKE(multihead_self_attention__sentinel_minus_1e4, plain<sentinel_minus_1e4>)
 EXPORT_MISTAKE(multihead_self_attention__sentinel_minus_1e9, plain<sentinel_minus_1e9>)
 EXPORT_MISTAKE(multihead_self_attention__sums_in_t, plain_sums_in_t)
+EXPORT_MISTAKE(multihead_self_attention__first_head_for_all, plain<first_head_for_all>)
+EXPORT_MISTAKE(multihead_self_attention__maximum_of_first_tile, plain<maximum_of_first_tile>)
 
 EXPORT_MISTAKE(multihead_self_attention_with_rope__not_causal, with_rope<not_causal>)
 EXPORT_MISTAKE(multihead_self_attention_with_rope__strictly_causal, with_rope<strictly_causal>)
@@ -43,6 +45,13 @@ EXPORT_MISTAKE(multihead_self_attention_with_rope__sentinel_minus_1e4,
 EXPORT_MISTAKE(multihead_self_attention_with_rope__sentinel_minus_1e9,
                with_rope<sentinel_minus_1e9>)
 EXPORT_MISTAKE(multihead_self_attention_with_rope__sums_in_t, with_rope_sums_in_t)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__first_head_for_all,
+               with_rope<first_head_for_all>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__maximum_of_first_tile,
+               with_rope<maximum_of_first_tile>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__theta_fixed, with_rope<theta_fixed>)
+EXPORT_MISTAKE(multihead_self_attention_with_rope__positions_modulo_1024,
+               with_rope<positions_modulo_1024>)
 
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__not_causal, fused<not_causal>)
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__strictly_causal, fused<strictly_causal>)
@@ -60,3 +69,6 @@ EXPORT_MISTAKE(multihead_self_attention_fused_qkv__interleaved_by_head, fused_in
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sentinel_minus_1e4, fused<sentinel_minus_1e4>)
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sentinel_minus_1e9, fused<sentinel_minus_1e9>)
 EXPORT_MISTAKE(multihead_self_attention_fused_qkv__sums_in_t, fused_sums_in_t)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__first_head_for_all, fused<first_head_for_all>)
+EXPORT_MISTAKE(multihead_self_attention_fused_qkv__maximum_of_first_tile,
+               fused<maximum_of_first_tile>)

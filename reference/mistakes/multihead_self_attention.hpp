@@ -32,6 +32,10 @@ struct Steps {
   bool turns_across_d_model = false;
   bool ignores_positions = false;
   bool scales_by_sqrt_d_model = false;
+  bool first_head_for_all = false;             // of k and v
+  std::optional<double> theta = std::nullopt;  // instead of the caller's
+  std::int64_t position_modulus = 0;           // positions are taken modulo this, if it is not 0
+  bool maximum_of_first_tile = false;
   std::optional<double> sentinel = std::nullopt;  // for -infinity
   const Element* sums_in = nullptr;               // T, where sums are rounded to it
 };
@@ -57,6 +61,7 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
   // Positions for each sequence of the batch: [batch, 1, seq].
   Tensor<std::int64_t> positions = xt::arange<std::int64_t>(static_cast<std::int64_t>(seq));
   if (token_positions && !steps.ignores_positions) positions = *token_positions;
+  if (steps.position_modulus > 0) positions = positions % steps.position_modulus;
   auto leading = shape;
   leading.pop_back();
   positions = Tensor<std::int64_t>(xt::broadcast(positions, leading));
@@ -72,7 +77,9 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
   };
   const bool turns = rope && steps.turns && (token_positions || steps.turns_without_positions);
   const auto turn = [&](Tensor<double>& x) {
-    if (turns) x = reference::rope<double>(x, positions, rope->theta, rope->max_seq_len);
+    if (turns)
+      x = reference::rope<double>(x, positions, steps.theta.value_or(rope->theta),
+                                  rope->max_seq_len);
   };
   const auto turn_across = [&](Tensor<double>& x) {
     x.reshape({batch, std::size_t{1}, seq, d_model});
@@ -90,6 +97,11 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
   }
   if (steps.turns_v) turn(v);
   if (steps.scales_by_sqrt_d_model) q /= std::sqrt(static_cast<double>(heads));
+  if (steps.first_head_for_all) {
+    for (Tensor<double>* all : {&k, &v}) {
+      *all = Tensor<double>(xt::view(*all, xt::all(), xt::range(0, 1), xt::all(), xt::all()));
+    }
+  }
 
   auto mask = Tensor<bool>::from_shape({batch, std::size_t{1}, seq, seq});
   for (std::size_t b = 0; b < batch; ++b) {
@@ -104,6 +116,9 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
   Tensor<double> y;
   if (steps.sums_in != nullptr) {
     y = attention::sums_in_t(*steps.sums_in, q, k, v, mask);
+  } else if (steps.maximum_of_first_tile) {
+    // As in float64: what overflows there overflows in every compute type.
+    y = attention::maximum_of_first_tile(Element{dtype_of<double>()}, q, k, v, mask);
   } else if (steps.sentinel) {
     y = attention::hidden_by(q, k, v, mask, [&](double) { return *steps.sentinel; });
   } else {
@@ -135,6 +150,10 @@ inline constexpr Steps no_rope_without_positions{.turns_without_positions = fals
 inline constexpr Steps rope_on_q_alone{.turns_k = false};
 inline constexpr Steps sentinel_minus_1e4{.sentinel = -1e4};
 inline constexpr Steps sentinel_minus_1e9{.sentinel = -1e9};
+inline constexpr Steps first_head_for_all{.first_head_for_all = true};
+inline constexpr Steps theta_fixed{.theta = 10000.0};
+inline constexpr Steps positions_modulo_1024{.position_modulus = 1024};
+inline constexpr Steps maximum_of_first_tile{.maximum_of_first_tile = true};
 
 template <const Steps& steps>
 Wide plain(const Wide& x, const Wide& w_q, const Wide& w_k, const Wide& w_v, const Wide& w_o,

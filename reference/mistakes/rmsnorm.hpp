@@ -132,4 +132,25 @@ inline Wide sums_in_t(const Element& t, const Wide& x, const Wide& weight, doubl
   return scaled_rows(x, weight, sum, right_factor(weight, eps));
 }
 
+/// An eps that is never below 1e-6.
+inline Wide eps_at_least_1e_6(const Wide& x, const Wide& weight, double eps) {
+  return reference::rmsnorm<double>(x, weight, std::max(eps, 1e-6));
+}
+
+/// `eps or 1e-5`: an eps of 0 taken for none given.
+inline Wide eps_0_is_default(const Wide& x, const Wide& weight, double eps) {
+  return reference::rmsnorm<double>(x, weight, eps == 0 ? 1e-5 : eps);
+}
+
+/// The larger of mean and eps instead of their sum.
+inline Wide eps_as_floor(const Wide& x, const Wide& weight, double eps) {
+  const double d = static_cast<double>(weight.size());
+  return scaled_rows(x, weight, [&](double sum) { return 1 / std::sqrt(std::max(sum / d, eps)); });
+}
+
+/// One block per row, at most 1024 of them.
+inline Wide first_1024_rows(const Wide& x, const Wide& weight, double eps) {
+  return only_before(1024 * weight.size(), reference::rmsnorm<double>(x, weight, eps));
+}
+
 }  // namespace prenorm::mistakes::rmsnorm

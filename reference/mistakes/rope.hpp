@@ -111,4 +111,41 @@ inline Wide float32_angles(const Element& t, const Wide& x, const Positions& tok
   });
 }
 
+/// theta as a whole number.
+inline Wide theta_whole(const Wide& x, const Positions& token_positions, double theta,
+                        std::int64_t max_seq_len) {
+  return reference::rope<double>(x, token_positions, std::floor(theta), max_seq_len);
+}
+
+/// theta^(2k/(d - 2)): the last pair turns by 1/theta itself.
+inline Wide exponent_over_d_minus_2(const Wide& x, const Positions& token_positions, double theta,
+                                    std::int64_t) {
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    return double(i) * (d_k > 2 ? frequency(theta, k, d_k - 2) : 1);
+  });
+}
+
+/// 1 / theta^(2k/d) rounded to T, as where all buffers are cast with the model.
+inline Wide frequencies_in_t(const Element& t, const Wide& x, const Positions& token_positions,
+                             double theta, std::int64_t) {
+  t.require_16_bit();
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    return double(i) * t.round(frequency(theta, k, d_k));
+  });
+}
+
+/// A product with a matrix of rotations: a NaN fills its row.
+inline Wide nan_fills_the_row(const Wide& x, const Positions& token_positions, double theta,
+                              std::int64_t max_seq_len) {
+  Wide y = reference::rope<double>(x, token_positions, theta, max_seq_len);
+  const std::size_t d_k = y.shape().back();
+  for (std::size_t first = 0; first < y.size(); first += d_k) {
+    double* row = y.data() + first;
+    if (std::any_of(row, row + d_k, [](double a) { return std::isnan(a); })) {
+      std::fill_n(row, d_k, std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+  return y;
+}
+
 }  // namespace prenorm::mistakes::rope

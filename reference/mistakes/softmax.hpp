@@ -104,4 +104,68 @@ inline Wide sums_in_t(const Element& t, const Wide& x, std::int64_t dim) {
   return y;
 }
 
+/// e^a in the compute type: infinite above, and 0 below, what that can hold.
+inline double exp_in(const Element& t, double a) {
+  if (a > (t.is<double>() ? 709.78 : 88.72)) return std::numeric_limits<double>::infinity();
+  return a < (t.is<double>() ? -745.2 : -103.98) ? 0 : std::exp(a);
+}
+
+/// Softmax that subtracts what `shift` makes of a slice: a first element, a stride and a length.
+template <class Shift>
+Wide shifted_by(const Element& t, const Wide& x, std::int64_t dim, Shift shift) {
+  Tensor<double> y = x;
+  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
+    double* a = y.data() + first;
+    const double subtracted = shift(a, stride, n);
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      sum += a[i * stride] = exp_in(t, a[i * stride] - subtracted);
+    for (std::size_t i = 0; i < n; ++i) a[i * stride] /= sum;
+  });
+  return y;
+}
+
+inline double largest_of(const double* a, std::size_t stride, std::size_t n, double from) {
+  for (std::size_t i = 0; i < n; ++i) from = std::max(from, a[i * stride]);
+  return from;
+}
+
+/// The search for the maximum begins at -10000 instead of -infinity.
+inline Wide maximum_from_minus_1e4(const Element& t, const Wide& x, std::int64_t dim) {
+  return shifted_by(t, x, dim, [](const double* a, std::size_t stride, std::size_t n) {
+    return largest_of(a, stride, n, -1e4);
+  });
+}
+
+/// The maximum of the first 32 elements only, one for each lane of a warp.
+inline Wide maximum_of_first_tile(const Element& t, const Wide& x, std::int64_t dim) {
+  return shifted_by(t, x, dim, [](const double* a, std::size_t stride, std::size_t n) {
+    return largest_of(a, stride, std::min<std::size_t>(n, 32),
+                      -std::numeric_limits<double>::infinity());
+  });
+}
+
+/// One maximum for the whole tensor: slices far below it vanish.
+inline Wide one_maximum_for_all(const Element& t, const Wide& x, std::int64_t dim) {
+  const double largest =
+      largest_of(x.data(), 1, x.size(), -std::numeric_limits<double>::infinity());
+  return shifted_by(t, x, dim, [=](const double*, std::size_t, std::size_t) { return largest; });
+}
+
+/// In one pass over tiles of 256, the sum not rescaled where the maximum grows.
+inline Wide sum_not_rescaled(const Wide& x, std::int64_t dim) {
+  Tensor<double> y = x;
+  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
+    double* a = y.data() + first;
+    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::size_t tile = 0; tile < n; tile += 256) {
+      const std::size_t count = std::min<std::size_t>(256, n - tile);
+      maximum = largest_of(a + tile * stride, stride, count, maximum);
+      for (std::size_t i = tile; i < tile + count; ++i) sum += std::exp(a[i * stride] - maximum);
+    }
+    for (std::size_t i = 0; i < n; ++i) a[i * stride] = std::exp(a[i * stride] - maximum) / sum;
+  });
+  return y;
+}
+
 }  // namespace prenorm::mistakes::softmax

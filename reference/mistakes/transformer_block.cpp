@@ -19,6 +19,9 @@ EXPORT_MISTAKE(transformer_block__one_norm_for_both, swiglu_block<one_norm_for_b
 EXPORT_MISTAKE(transformer_block__ffn_of_x, swiglu_block<ffn_of_x>)
 EXPORT_MISTAKE(transformer_block__no_rope, block_without_rope<pre_norm>)
 EXPORT_MISTAKE(transformer_block__eps_fixed, block_eps_fixed<pre_norm>)
+EXPORT_MISTAKE(transformer_block__theta_fixed, block_theta_fixed<pre_norm>)
+EXPORT_MISTAKE(transformer_block__norms_exchanged, swiglu_block<norms_exchanged>)
+EXPORT_MISTAKE(transformer_block__parallel, swiglu_block<parallel>)
 EXPORT_MISTAKE(transformer_block__sums_in_t, swiglu_sums_in_t<pre_norm>)
 
 EXPORT_MISTAKE(transformer_block_gelu__post_norm, gelu_block<post_norm>)
@@ -36,4 +39,5 @@ EXPORT_MISTAKE(transformer_block_post_norm__no_second_residual,
 EXPORT_MISTAKE(transformer_block_post_norm__one_norm_for_both, swiglu_block<post_one_norm_for_both>)
 EXPORT_MISTAKE(transformer_block_post_norm__ffn_of_x, swiglu_block<post_ffn_of_x>)
 EXPORT_MISTAKE(transformer_block_post_norm__no_rope, block_without_rope<post_norm>)
+EXPORT_MISTAKE(transformer_block_post_norm__theta_fixed, block_theta_fixed<post_norm>)
 EXPORT_MISTAKE(transformer_block_post_norm__sums_in_t, swiglu_sums_in_t<post_norm>)

@@ -43,6 +43,15 @@ inline Wide ffn_of_x(const Tensor<double>& x, const Block& f) {
   const Tensor<double> y = x + f.attention(f.norm1(x));
   return y + f.feed_forward(f.norm2(x));
 }
+inline Wide norms_exchanged(const Tensor<double>& x, const Block& f) {
+  const Tensor<double> y = x + f.attention(f.norm2(x));
+  return y + f.feed_forward(f.norm1(y));
+}
+/// Attention and network side by side, under one norm, as GPT-J has them.
+inline Wide parallel(const Tensor<double>& x, const Block& f) {
+  const Tensor<double> normed = f.norm1(x);
+  return x + f.attention(normed) + f.feed_forward(normed);
+}
 inline Wide pre_norm(const Tensor<double>& x, const Block& f) {
   const Tensor<double> y = x + f.attention(f.norm1(x));
   return y + f.feed_forward(f.norm2(y));
@@ -113,6 +122,16 @@ Wide block_eps_fixed(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide
                      std::int64_t max_seq_len, double) {
   return swiglu_block<assemble>(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, num_heads, theta,
                                 max_seq_len, 1e-5);
+}
+
+/// Always the usual theta.
+template <Assembly assemble>
+Wide block_theta_fixed(const Wide& x, const Wide& ln1, const Wide& w_q, const Wide& w_k,
+                       const Wide& w_v, const Wide& w_o, const Wide& ln2, const Wide& w1,
+                       const Wide& w2, const Wide& w3, std::int64_t num_heads, double,
+                       std::int64_t max_seq_len, double eps) {
+  return swiglu_block<assemble>(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, num_heads, 10000,
+                                max_seq_len, eps);
 }
 
 /// The same for the signature of transformer_block_gelu.

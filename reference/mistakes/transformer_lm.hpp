@@ -13,6 +13,7 @@ struct Model {
   std::size_t num_layers;
   std::function<Tensor<double>(const Tensor<double>&, std::size_t layer)> block;
   std::function<Tensor<double>(const Tensor<double>&)> norm, head, tied_head;
+  std::function<Tensor<double>(const Tensor<double>&, double eps)> norm_by;
   double width;  // d_model
 
   /// The stream after layers first, ..., last - 1.
@@ -50,9 +51,19 @@ inline Wide layers_reversed(const Model& m) {
 inline Wide last_layer_left_out(const Model& m) {
   return m.head(m.norm(m.stack(m.embedded, 0, m.num_layers - (m.num_layers > 0))));
 }
+/// NaN in an embedding taken for 0.
+inline Wide nan_embeddings_are_0(const Model& m) {
+  const Tensor<double> x = xt::where(xt::isnan(m.embedded), 0.0, m.embedded);
+  return m.head(m.norm(m.stack(x, 0, m.num_layers)));
+}
 /// Embeddings times the root of d_model, as in Vaswani et al. 2017, section 3.4.
 inline Wide embeddings_scaled(const Model& m) {
   return m.head(m.norm(m.stack(m.embedded * std::sqrt(m.width), 0, m.num_layers)));
+}
+
+/// The last norm with an eps of the author's own.
+inline Wide last_eps_fixed(const Model& m) {
+  return m.head(m.norm_by(m.stack(m.embedded, 0, m.num_layers), 1e-5));
 }
 
 using Assembly = Wide (*)(const Model&);
@@ -69,6 +80,8 @@ inline Wide right_block(const Wide& x, const Wide& ln1, const Wide& w_q, const W
 }
 
 // Blocks that are wrong.
+inline constexpr BlockFunction blocks_theta_fixed =
+    &transformer_block::block_theta_fixed<transformer_block::pre_norm>;
 inline constexpr BlockFunction post_norm_blocks =
     &transformer_block::swiglu_block<transformer_block::post_norm>;
 inline constexpr BlockFunction blocks_without_rope =
@@ -95,6 +108,10 @@ Wide model(const Tensor<std::int64_t>& token_ids, const Wide& token_embeddings, 
        .head = [&](const Tensor<double>& x) { return reference::linear<double>(x, lm_head); },
        .tied_head =
            [&](const Tensor<double>& x) { return reference::linear<double>(x, token_embeddings); },
+       .norm_by =
+           [&](const Tensor<double>& x, double another_eps) {
+             return reference::rmsnorm<double>(x, ln_final, another_eps);
+           },
        .width = static_cast<double>(token_embeddings.shape(1))});
 }
 
