@@ -216,7 +216,7 @@ Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
   auto y = empty<T>(shape_of(x));
   if (x.size() == 0) return y;
   // Neighbouring slices are copied together, each into contiguous memory.
-  constexpr std::size_t together = 32;
+  constexpr std::size_t together = 64;
   const std::size_t parts = (inner + together - 1) / together;
   const std::size_t stride = n + together;  // a power of two would map all to the same cache set
   parallel_for(x.size() / (n * inner) * parts, x.size(), [&](std::size_t job) {
