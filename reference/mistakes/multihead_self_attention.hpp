@@ -32,7 +32,7 @@ struct Steps {
   bool turns_across_d_model = false;
   bool ignores_positions = false;
   bool scales_by_sqrt_d_model = false;
-  bool first_head_for_all = false;             // of k and v
+  bool k_and_v_of_first_head = false;          // in every head
   std::optional<double> theta = std::nullopt;  // instead of the caller's
   std::int64_t position_modulus = 0;           // positions are taken modulo this, if it is not 0
   bool maximum_of_first_tile = false;
@@ -97,7 +97,7 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
   }
   if (steps.turns_v) turn(v);
   if (steps.scales_by_sqrt_d_model) q /= std::sqrt(static_cast<double>(heads));
-  if (steps.first_head_for_all) {
+  if (steps.k_and_v_of_first_head) {
     for (Tensor<double>* all : {&k, &v}) {
       *all = Tensor<double>(xt::view(*all, xt::all(), xt::range(0, 1), xt::all(), xt::all()));
     }
@@ -150,7 +150,7 @@ inline constexpr Steps no_rope_without_positions{.turns_without_positions = fals
 inline constexpr Steps rope_on_q_alone{.turns_k = false};
 inline constexpr Steps sentinel_minus_1e4{.sentinel = -1e4};
 inline constexpr Steps sentinel_minus_1e9{.sentinel = -1e9};
-inline constexpr Steps first_head_for_all{.first_head_for_all = true};
+inline constexpr Steps first_head_for_all{.k_and_v_of_first_head = true};
 inline constexpr Steps theta_fixed{.theta = 10000.0};
 inline constexpr Steps positions_modulo_1024{.position_modulus = 1024};
 inline constexpr Steps maximum_of_first_tile{.maximum_of_first_tile = true};
