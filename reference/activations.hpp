@@ -36,7 +36,7 @@ Tensor<T> relu(const Tensor<T>& x) {
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
-  // exp(-x) is in the denominator: where it overflows, the quotient is 0, which is right.
+  // exp(-x) is in the denominator: where it overflows, the quotient is 0, which y nearly is.
   // step: each element, x sigmoid(x)
   return map_elements(x, [](const auto& a) { return a / (compute_t<T>(1) + reference::exp(-a)); });
 }

@@ -27,8 +27,11 @@ struct Exp {
   }
 };
 
+#if defined(__FMA__)
+#define PRENORM_ERFC_IN_SIMD  // without it a² cannot be had exactly enough
+
 /// erfc of floats to about 3 ulp, in one pass for all arguments; xsimd's computes two formulas and
-/// selects.
+/// selects. What is below the smallest normal float, beyond 9.2, becomes 0.
 ///
 /// (1 + 2a) exp(a²) erfc(a) hardly changes for a >= 0, so a polynomial in q = (a - 3) / (a + 3) is
 /// enough for it (Shepherd & Laframboise 1981, Math. Comp. 36, 249-253). These coefficients
@@ -42,7 +45,7 @@ struct Erfc {
     constexpr float odd_ones[] = {-0.000788120753f, 0.002576856517f, 0.06829302906f, 0.1296467149f,
                                   -0.1356211491f};
     Batch a = xsimd::abs(x);
-    a = xsimd::select(a > Batch(10.5f), Batch(10.5f), a);  // erfc is 0 there; NaN stays
+    a = xsimd::select(a > Batch(9.4f), Batch(9.4f), a);  // the result is 0 there; NaN stays
     const Batch q = (a - Batch(3)) / (a + Batch(3));
     Batch even(even_ones[0]), odd(odd_ones[0]);
     for (std::size_t i = 1; i < std::size(odd_ones); ++i) {
@@ -51,15 +54,31 @@ struct Erfc {
     }
     const Batch polynomial =
         xsimd::fma(odd, q, xsimd::fma(even, q * q, Batch(std::rbegin(even_ones)[0])));
-    // exp(-a²), where a² is the sum of `square` and `rest`.
-    const Batch square = a * a, rest = xsimd::fms(a, a, square);
-    const Batch power = xsimd::exp(-square);
-    const Batch upper = polynomial / xsimd::fma(Batch(2), a, Batch(1)) * (power - power * rest);
+    const Batch upper = polynomial / xsimd::fma(Batch(2), a, Batch(1)) * exp_of_minus_square(a);
     return xsimd::select(x < Batch(0), Batch(2) - upper, upper);
   }
   float operator()(const float& x) const { return simd_apply(xsimd::batch<float>(x)).get(0); }
+
+ private:
+  /// exp(-a²) = 2^k exp(r) for a from 0 to 9.4; 0 from a = 9.38 on. a² is never rounded: its error
+  /// would be that of the result, a² times as large.
+  template <class Batch>
+  static Batch exp_of_minus_square(const Batch& a) {
+    constexpr float log2_e = 1.44269504f;
+    constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;  // k ln2_high is exact
+    const Batch k = xsimd::nearbyint(a * a * Batch(-log2_e));
+    const Batch r = xsimd::fnma(k, Batch(ln2_low), xsimd::fnma(a, a, k * Batch(-ln2_high)));
+    Batch exp_r(1.3997796e-3f);
+    for (const float c : {8.3955629e-3f, 4.1665401e-2f, 1.6666277e-1f, 0.5f}) {
+      exp_r = xsimd::fma(exp_r, r, Batch(c));
+    }
+    exp_r = xsimd::fma(exp_r, r * r, r) + Batch(1);
+    const auto exponent = xsimd::to_int(k) + xsimd::batch<std::int32_t>(127);  // 0 for k = -127
+    return exp_r * xsimd::bitwise_cast<Batch>(exponent << 23);
+  }
 };
 
+#endif
 #else
 
 struct Exp {
@@ -67,9 +86,6 @@ struct Exp {
   C operator()(const C& a) const {
     return std::exp(a);
   }
-};
-struct Erfc {
-  float operator()(const float& x) const { return std::erfc(x); }
 };
 
 #endif
@@ -81,14 +97,16 @@ auto exp(E&& a) {
   return xt::detail::make_xfunction<elementwise::Exp>(std::forward<E>(a));
 }
 
-/// erfc of each element, by the C library for float64.
+/// erfc of each element; by the C library for float64, and where Erfc has no SIMD.
 template <class E>
 auto erfc(E&& a) {
-  if constexpr (std::is_same_v<typename std::remove_cvref_t<E>::value_type, double>) {
-    return xt::make_lambda_xfunction([](double x) { return std::erfc(x); }, std::forward<E>(a));
-  } else {
+  using C = typename std::remove_cvref_t<E>::value_type;
+#if defined(PRENORM_ERFC_IN_SIMD)
+  if constexpr (std::is_same_v<C, float>) {
     return xt::detail::make_xfunction<elementwise::Erfc>(std::forward<E>(a));
-  }
+  } else
+#endif
+    return xt::make_lambda_xfunction([](C x) { return std::erfc(x); }, std::forward<E>(a));
 }
 
 }  // namespace prenorm::reference

@@ -44,6 +44,11 @@ Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& 
   batch.join(q, 2, "q");
   batch.join(k, 2, "k");
   batch.join(v, 2, "v");
+  for (const Tensor<T>* t : {&k, &v}) {
+    require(t->shape().back() == d_model && t->shape(t->dimension() - 2) == seq,
+            "multihead_self_attention: q, k and v must end in [", seq, ", ", d_model, "], one is ",
+            t->shape());
+  }
   auto y = empty<C>(batch.with({seq, d_model}));
   if (y.size() == 0) return narrow<T>(std::move(y));
   const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);

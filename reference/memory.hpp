@@ -1,7 +1,8 @@
 // Where a tensor's elements lie: in memory of its own, or in the caller's.
 //
 // A call through the C interface brings the memory of its inputs and of its result. Tensors of the
-// inputs read it where it is, and the result is computed where it is wanted: nothing is copied.
+// inputs read it where it is. The first tensor of the result's size is made where the result is
+// wanted: of the functions that fill one tensor only, that is the result, and nothing is copied.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +16,13 @@
 namespace prenorm::reference {
 
 /// While one exists, the first tensor of this thread that needs just this many bytes lies in this
-/// memory; when that tensor is gone, the next one does. The inputs of the call must not overlap it.
+/// memory; when that tensor is gone, the next one does. All of them must be gone before it is, and
+/// the inputs of the call must not overlap it.
 class MemoryForResult {
  public:
-  MemoryForResult(void* data, std::size_t bytes) : data_(data), bytes_(bytes) { offer() = this; }
-  ~MemoryForResult() { offer() = nullptr; }
+  MemoryForResult(void* data, std::size_t bytes)
+      : data_(data), bytes_(bytes), outer_(std::exchange(offer(), this)) {}
+  ~MemoryForResult() { offer() = outer_; }
   MemoryForResult(const MemoryForResult&) = delete;
   MemoryForResult& operator=(const MemoryForResult&) = delete;
 
@@ -44,6 +47,7 @@ class MemoryForResult {
   void* data_;
   std::size_t bytes_;
   bool taken_ = false;
+  MemoryForResult* outer_;
 };
 
 /// The storage of an xtensor container: n elements, which are not set before they are assigned.

@@ -76,6 +76,9 @@ Tensor<T> multihead_self_attention_with_rope(
 template <class T>
 std::array<Tensor<T>, 3> fused_projections(const Tensor<T>& x, const Tensor<T>& w_qkv) {
   const std::size_t d_model = x.shape().back();
+  require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
+          "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
+          "], is ", w_qkv.shape());
   // step: projections
   const Tensor<T> qkv = linear(x, w_qkv);
   const auto part = [&](std::size_t i) {
@@ -98,10 +101,6 @@ template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_o});
-  const std::size_t d_model = x.shape().back();
-  require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
-          "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
-          "], is ", w_qkv.shape());
   const auto [q, k, v] = fused_projections(x, w_qkv);
   // step: heads, causal attention
   const Tensor<T> heads = causal_heads(q, k, v, num_heads);
@@ -158,14 +157,20 @@ class CausalMultiHeadSelfAttention {
       const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
     require(rope || !token_positions, "CausalMultiHeadSelfAttention: token_positions, but no rope");
     const Tensor<T>& w_o = output_proj.weight;
+    if (!rope && qkv_proj) {
+      return multihead_self_attention_fused_qkv(x, qkv_proj->weight, w_o, num_heads);
+    }
+    if (!rope) {
+      return multihead_self_attention(x, q_proj->weight, k_proj->weight, v_proj->weight, w_o,
+                                      num_heads);
+    }
+    // As multihead_self_attention_with_rope, but with the angles of the shared table.
     check_heads(x, num_heads, {&w_o});
     auto [q, k, v] = qkv_proj ? fused_projections(x, qkv_proj->weight)
                               : std::array{(*q_proj)(x), (*k_proj)(x), (*v_proj)(x)};
-    if (rope) {
-      const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
-      q = rope->rotate_heads(q, at);
-      k = rope->rotate_heads(k, at);
-    }
+    const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
+    q = rope->rotate_heads(q, at);
+    k = rope->rotate_heads(k, at);
     return linear(causal_heads(q, k, v, num_heads), w_o);
   }
 

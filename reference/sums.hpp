@@ -193,7 +193,8 @@ void gemm(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b, 
 }
 
 /// While one exists, OpenBLAS runs products on the calling thread, because the caller already uses
-/// all cores. The setting is one of the whole process: do not call attention from two threads.
+/// all cores. The setting is one of the whole process: do not call what has products (linear, and
+/// all that uses it) from two threads.
 class ProductsOnOneThread {
  public:
   ProductsOnOneThread() { openblas_set_num_threads(1); }
@@ -212,7 +213,11 @@ template <class C>
 void gemm_in_tiles(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b,
                    Matrix<C> c) {
   if (omp_in_parallel()) return gemm(transpose_b, a, b, c);
-  constexpr std::size_t height = 256, width = 1024;
+  // By the shape alone, so that results do not depend on the number of threads.
+  std::size_t height = 256, width = 1024;
+  const auto too_few = [&] { return c.rows * c.columns < 8 * height * width; };
+  while (too_few() && width > 256) width /= 2;
+  while (too_few() && height > 64) height /= 2;
   const std::size_t down = (c.rows + height - 1) / height, across = (c.columns + width - 1) / width;
   const ProductsOnOneThread guard;
   parallel_for(down * across, c.rows * c.columns * a.columns, [&](std::size_t tile) {

@@ -146,7 +146,7 @@ template <class Work>
 void parallel_for(std::size_t count, std::size_t elements, Work work) {
   constexpr std::size_t worth_threads = 1u << 16;
   std::exception_ptr failure;  // an exception must not leave an OpenMP thread
-#pragma omp parallel for schedule(guided) if (elements >= worth_threads)
+#pragma omp parallel for schedule(guided) if (elements >= worth_threads && count > 1)
   for (std::size_t i = 0; i < count; ++i) {
     try {
       work(i);

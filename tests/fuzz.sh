@@ -1,12 +1,12 @@
 #!/bin/sh
-# Fuzzes one target for a minute, starting from its corpus:  fuzz.sh fuzz_signature FOLDER [SECONDS]
+# Fuzzes one target for half a minute, starting from its corpus:  fuzz.sh fuzz_signature FOLDER [SECONDS]
 #
 # Builds NAME.cpp in FOLDER with clang++ (libFuzzer, AddressSanitizer, UBSan); the lines `// sources:`
 # and `// corpus:` in it name files of the harness and a folder of corpus/. Skipped without clang++.
 # An input that fails is left in FOLDER as crash-*, and its path is printed.
 set -eu
 
-name=$1 folder=$2 seconds=${3:-60}
+name=$1 folder=$2 seconds=${3:-30}
 tests=$(cd "$(dirname "$0")" && pwd)
 harness=$tests/../harness
 corpus=$(sed -n 's|^// corpus: ||p' "$tests/$name.cpp")

@@ -99,8 +99,9 @@ def test_the_course_s_points_can_be_earned(grade, library, rubric):
 
 @pytest.mark.parametrize("seed, chosen", [
     pytest.param(None, {"linear", "rmsnorm", "softmax"}, id="three problems"),
-    *(pytest.param(seed, set(PROBLEMS), id=str(seed), marks=pytest.mark.slow)
-      for seed in (None, 1, 20250, 2**64 - 1))])
+    pytest.param(None, set(PROBLEMS), id="all problems", marks=pytest.mark.slow),
+    *(pytest.param(seed, set(PROBLEMS[i::3]), id=str(seed), marks=pytest.mark.slow)
+      for i, seed in enumerate((1, 20250, 2**64 - 1)))])
 def test_honest_variants_keep_their_points(grade, library, seed, chosen):
     """Other orders of summation, rsqrt, exp2, float64 inside: never accused, and with a seed they
     pass the hidden cases that it draws."""
@@ -129,7 +130,7 @@ def test_honest_variants_keep_their_points(grade, library, seed, chosen):
                             and r["item"] == item["name"]]
                 assert group["passed"] == sum(r["status"] == "PASSED" for r in of_group)
                 assert group["earned"] == all(r["status"] == "PASSED" for r in of_group)
-    assert hidden == 0 if seed is None else hidden > 6000
+    assert hidden == 0 if seed is None else hidden > 1500
 
 
 @pytest.mark.parametrize("seed", [17, pytest.param(18, marks=pytest.mark.slow)])

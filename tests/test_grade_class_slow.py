@@ -1,7 +1,7 @@
 # labels: grading slow
 # timeout: 3600
 # processors: 2
-"""A class of 40 whose grader is killed 20 times, and one of 200 with everything in it."""
+"""A class of 20 whose grader is killed 10 times, and one of 100 with everything in it."""
 
 import os
 import random
@@ -14,7 +14,7 @@ import pytest
 from gradebooks import Course, adopt_orphans, difference, dump, none_left
 from synthetic_class import make_class, rubric_problems
 
-KILLS = 20
+KILLS = 10
 GIB = 1 << 30
 
 
@@ -60,7 +60,7 @@ def kill_at_random(course, seconds_each, draw):
     for kill in range(KILLS):
         before = taken(course)
         # So that it is not done before the last.
-        scarce = 40 - before < 3 * (KILLS - kill) / 2 + 5
+        scarce = 20 - before < 3 * (KILLS - kill) / 2 + 5
         with open(course.folder / "log", "wb") as log:
             process = course.start(stderr=log)
         wanted = before + (0 if scarce else draw.choice((0, 1, 1, 2)))
@@ -76,32 +76,32 @@ def kill_at_random(course, seconds_each, draw):
     return counts
 
 
-def test_killed_at_20_moments(tmp_path):
+def test_killed_at_10_moments(tmp_path):
     """Nothing is lost and nothing doubled: the gradebook is that of a run that nobody killed."""
     subs = tmp_path / "course/subs"
-    expected = make_class(subs, 40, 3, fast=True)
+    expected = make_class(subs, 20, 3, fast=True)
     course = WholeCourse(tmp_path / "course")
     start = time.monotonic()
     code, printed = course.grade()
     seconds = time.monotonic() - start
-    assert code == 1 and "40 submissions: 40 graded, 0 unchanged, 0 not graded" in printed
+    assert code == 1 and "20 submissions: 20 graded, 0 unchanged, 0 not graded" in printed
     once = same_every_time(course.book, expected)
     for path in course.folder.glob("g.sqlite*"):
         path.unlink()
 
-    counts = kill_at_random(course, seconds / 40, random.Random(20))
-    left = 40 - taken(course)
+    counts = kill_at_random(course, seconds / 20, random.Random(20))
+    left = 20 - taken(course)
     print(f"{seconds:.0f} s in one; killed after {counts}; {left} left for the last run")
-    assert sum(counts) + left == 40 and 0 < left
+    assert sum(counts) + left == 20 and 0 < left
     code, printed = course.grade()
-    assert code == 1 and "40 submissions: " in printed and " 0 not graded" in printed
+    assert code == 1 and "20 submissions: " in printed and " 0 not graded" in printed
     unlike = difference(same_every_time(course.book, expected), once)
     assert not unlike, unlike
     assert {os.fsdecode(path).removeprefix("subs/")
             for path, in course.ask("SELECT path FROM submissions")} == set(expected)
 
 
-# 200 of every sort
+# 100 of every sort
 
 
 class Memory(threading.Thread):
@@ -167,9 +167,9 @@ def rubric_items(course):
     return course.ask("SELECT DISTINCT item FROM items")
 
 
-def test_200_of_every_sort(tmp_path):
+def test_100_of_every_sort(tmp_path):
     """With what hangs, floods and forks, by shorter limits than the usual ones."""
-    expected = make_class(tmp_path / "course/subs", 200, 2)
+    expected = make_class(tmp_path / "course/subs", 100, 2)
     course = WholeCourse(tmp_path / "course", "--timeout", 4, "--build-timeout", 60)
     start = time.monotonic()
     with open(course.folder / "log", "wb") as log:
@@ -182,9 +182,9 @@ def test_200_of_every_sort(tmp_path):
         memory.done.set()
         memory.join()
     seconds = time.monotonic() - start
-    print(f"{seconds:.0f} s, {seconds / 200:.2f} s a submission, {memory.most / GIB:.2f} GiB")
-    assert code == 1 and "200 submissions: 200 graded, 0 unchanged, 0 not graded" in printed
-    assert course.ask("SELECT count(*) FROM submissions") == [(200,)]
+    print(f"{seconds:.0f} s, {seconds / 100:.2f} s a submission, {memory.most / GIB:.2f} GiB")
+    assert code == 1 and "100 submissions: 100 graded, 0 unchanged, 0 not graded" in printed
+    assert course.ask("SELECT count(*) FROM submissions") == [(100,)]
     wrong = {name: (facts, why) for name, facts in expected.items()
              if (why := unmet(name, facts, course))}
     assert not wrong, wrong

@@ -35,16 +35,16 @@ QUICK = {"python_partial", "python_numpy"}
 QUICK_TO_BUILD = {"c_plain", "cpp_partial"}
 
 
-def check(name, report):
+def check(name, report, whole):
     everything = items(report)
-    solved = list(everything) if SOLVED[name] is None else SOLVED[name]
+    solved = list(everything) if SOLVED[name] is None or not whole else SOLVED[name]
     wrong = [(result["problem"], result["case"], result["status"], result["message"])
              for result in report["results"]
              if result["status"] not in ("PASSED", "NOT_IMPLEMENTED")]
     assert not wrong
     for problem in solved:
         assert everything[problem]["earned"] == everything[problem]["points"] > 0, problem
-    for problem, dtypes in PARTLY.get(name, {}).items():
+    for problem, dtypes in PARTLY.get(name, {}).items() if whole else ():
         earned = {group["name"] for group in everything[problem]["groups"] if group["earned"]}
         assert earned == dtypes | {f"hidden {dtype}" for dtype in dtypes}, problem
     # Nobody is told a mistake who has made none.
@@ -54,10 +54,14 @@ def check(name, report):
 @in_sandboxes(SOLVED, slow=SOLVED)
 def test_library_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
+    words = []
+    if sandbox != best_sandbox():  # what is solved is the same there: a few problems
+        words = [word for problem in (SOLVED[name] or ["rmsnorm", "transformer_block"])[:3]
+                 for word in ("--problem", problem)]
     code, report, printed = grade(built("honest") / f"{name}.so", "--rubric", "all", "--sandbox",
-                                  sandbox, tmp=tmp_path)
-    check(name, report)
-    assert code == (0 if SOLVED[name] is None else 1), printed
+                                  sandbox, *words, tmp=tmp_path)
+    check(name, report, not words)
+    assert code == (0 if words or SOLVED[name] is None else 1), printed
 
 
 @pytest.mark.parametrize("name", [

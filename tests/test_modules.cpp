@@ -294,6 +294,16 @@ BOOST_AUTO_TEST_CASE(errors_of_construction) {
   const RotaryPositionalEmbedding rope(10000, 8, 16);
   BOOST_CHECK_EXCEPTION(CausalMultiHeadSelfAttention<float>(8, 2, rope), std::invalid_argument,
                         says("the d_k of rope must be 4, is 8"));
+  for (const auto projections : {Projections::separate, Projections::fused}) {
+    const RotaryPositionalEmbedding turning(10000, 4, 16);
+    using Rotations = std::optional<RotaryPositionalEmbedding>;
+    for (const Rotations& rotations : {Rotations(), Rotations(turning)}) {
+      CausalMultiHeadSelfAttention<float> wrong(8, 2, rotations, projections);
+      auto& weight = wrong.qkv_proj ? wrong.qkv_proj->weight : wrong.k_proj->weight;
+      weight = filled<float>({wrong.qkv_proj ? std::size_t{16} : std::size_t{4}, 8}, 1);
+      BOOST_CHECK_THROW(wrong(filled<float>({3, 8}, 1)), std::invalid_argument);
+    }
+  }
   const CausalMultiHeadSelfAttention<float> plain(8, 2);
   BOOST_CHECK_EXCEPTION(plain(filled<float>({1, 8}, 1), tensor<std::int64_t>({1}, {0})),
                         std::invalid_argument, says("token_positions, but no rope"));

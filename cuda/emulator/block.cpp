@@ -43,8 +43,8 @@ void Block::prepare(const Launch& launch, uint3 index) {
   }
   fresh_ = returned_ = at_barrier_ = 0;
   votes_ = 0;
-  ready_.resize(size_);
-  ready_first_ = ready_count_ = 0;
+  ready_.clear();
+  ready_.reserve(size_);
   abandoned_ = false;
   failure_ = nullptr;
   if (!shared_ || shared_bytes_ != launch.shared_bytes) {
@@ -60,6 +60,7 @@ void Block::prepare(const Launch& launch, uint3 index) {
 void Block::run(const Launch& launch, uint3 index, const std::function<void()>& body) {
   prepare(launch, index);
   current_block = this;
+  index_of_running_ = &threadIdx;
   scheduler_race_.remember_this();
   RaceFiber::release(&begin_);
   try {
@@ -81,14 +82,19 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
 /// their turn on directly as long as one is ready, so it seldom runs.
 void Block::turns(const std::function<void()>& body) {
   while (returned_ < size_ && !failure_) {
-    if (ready_count_ > 0) {
+    if (!ready_.empty()) {
       give_turn(next_ready());
     } else if (fresh_ < size_) {
       Stacks& stacks = RaceFiber::used ? threads_[fresh_].own_stacks : stacks_;
       const stack_context stack = stacks.allocate();
       const Stack extent{static_cast<std::byte*>(stack.sp) - stack.size, stack.size};
+      // Stacks begin at pages: the lanes' topmost lines would all want the same places of the
+      // cache.
+      const std::size_t lower = fresh_ % warp_size * 128;
       leaving_ = &scheduler_;
-      go_to(fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
+      go_to(fiber(std::allocator_arg,
+                  boost::context::preallocated(static_cast<std::byte*>(stack.sp) - lower,
+                                               stack.size - lower, stack),
                   StackReturn{&stacks},
                   [this, &body](fiber&& left) {
                     arrive_on_stack(nullptr, &scheduler_stack_);
@@ -104,9 +110,13 @@ void Block::turns(const std::function<void()>& body) {
 }
 
 std::size_t Block::next_ready() {
-  const std::size_t thread = ready_[ready_first_];
-  if (++ready_first_ == size_) ready_first_ = 0;
-  --ready_count_;
+  // Those who have waited longest, in case the others wait for them in a loop.
+  if (++turns_ % 65536 == 0) {
+    const std::size_t oldest = std::min<std::size_t>(warp_size, ready_.size());
+    std::ranges::rotate(ready_, ready_.begin() + static_cast<std::ptrdiff_t>(oldest));
+  }
+  const std::size_t thread = ready_.back();
+  ready_.pop_back();
   return thread;
 }
 
@@ -130,7 +140,7 @@ void Block::go_to(fiber&& context, const Stack& stack) {
 
 void Block::become(std::size_t thread) {
   current_ = thread;
-  threadIdx = threads_[thread].index;
+  *index_of_running_ = threads_[thread].index;
   threads_[thread].state = State::running;
   threads_[thread].race.enter();
 }
@@ -177,7 +187,7 @@ void Block::wait() {
   Thread& self = threads_[current_];
   self.stack = running_stack_;
   leaving_ = &self.context;
-  if (ready_count_ > 0 && !failure_) {
+  if (!ready_.empty() && !failure_) {
     Thread& next = threads_[next_ready()];
     become(static_cast<std::size_t>(&next - threads_.data()));
     go_to(std::move(next.context), next.stack);
@@ -196,10 +206,10 @@ Votes Block::barrier(bool predicate) {
       for (std::size_t i = 0; i < size_; ++i) visit(i);
     };
     synchronize(each, &barrier_);
-    each([this](std::size_t i) {
+    for (std::size_t i = size_; i-- > 0;) {
       threads_[i].bits = votes_;
       make_ready(i);
-    });
+    }
     votes_ = 0;
     at_barrier_ = 0;
   } else {
@@ -208,13 +218,12 @@ Votes Block::barrier(bool predicate) {
   return {static_cast<int>(self.bits), static_cast<int>(size_)};
 }
 
-/// The thread may go on. The one whose turn it is just continues.
+/// The thread may go on, before all that may already. The one whose turn it is just continues.
 void Block::make_ready(std::size_t thread) {
   const bool has_its_turn = thread == current_;
   threads_[thread].state = has_its_turn ? State::running : State::ready;
   if (has_its_turn) return;
-  ready_[(ready_first_ + ready_count_) % size_] = thread;
-  ++ready_count_;
+  ready_.push_back(thread);
 }
 
 std::string Block::what_it_does(const Thread& thread) const {

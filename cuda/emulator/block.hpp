@@ -144,15 +144,17 @@ class Block {
   const Launch* launch_ = nullptr;
   std::vector<Thread> threads_ = std::vector<Thread>(most_threads);
   std::vector<Warp> warps_;
-  dim3 shape_{0, 0, 0};      // of the block that threads_ are numbered for
-  std::size_t size_ = 0;     // threads of a block
-  std::size_t current_ = 0;  // the thread whose turn it is
-  std::size_t fresh_ = 0;    // the first thread that has not begun
+  dim3 shape_{0, 0, 0};                // of the block that threads_ are numbered for
+  std::size_t size_ = 0;               // threads of a block
+  std::size_t current_ = 0;            // the thread whose turn it is
+  uint3* index_of_running_ = nullptr;  // threadIdx, looked up once: it is thread-local
+  std::size_t fresh_ = 0;              // the first thread that has not begun
   std::size_t returned_ = 0;
-  // A ring buffer of the threads that may go on. It does not grow while threads run, as freed
+  // The threads that may go on, the next one last: a warp goes on as far as it can before the next
+  // warp does, so that its stacks stay in the cache. It does not grow while threads run, as freed
   // memory would look like a race.
   std::vector<std::size_t> ready_;
-  std::size_t ready_first_ = 0, ready_count_ = 0;
+  std::size_t turns_ = 0;
   std::size_t at_barrier_ = 0;
   unsigned votes_ = 0;
   char begin_ = 0, barrier_ = 0, end_ = 0;  // their addresses for ThreadSanitizer

@@ -45,6 +45,14 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
   const unsigned lanes = example.mask & warp.running;  // a returned lane is not waited for
   if ((warp.waiting & lanes) != lanes) return;
   const std::size_t first = warp_index * warp_size;
+  const auto release = [this, lanes, first, &warp] {
+    for (unsigned rest = lanes; rest != 0;) {
+      const int last = 31 - __builtin_clz(rest);
+      make_ready(first + static_cast<std::size_t>(last));
+      rest &= ~(1u << last);
+    }
+    warp.waiting &= ~lanes;
+  };
   const auto each = [lanes, first](auto visit) {
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
       visit(first + static_cast<std::size_t>(__builtin_ctz(rest)));
@@ -64,8 +72,7 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
     void* operands[warp_size] = {};
     each([&](std::size_t i) { operands[i % warp_size] = threads_[i].operand; });
     example.combine(operands);
-    each([this](std::size_t i) { make_ready(i); });
-    warp.waiting &= ~lanes;
+    release();
     return;
   }
   // Diverged groups of a warp have different lowest lanes.
@@ -79,9 +86,8 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
   each([&](std::size_t i) {
     Thread& thread = threads_[i];
     thread.bits = thread.source < 0 ? votes : given[thread.source];
-    make_ready(i);
   });
-  warp.waiting &= ~lanes;
+  release();
 }
 
 /// A lane that does not take part has no value to give.

@@ -88,7 +88,7 @@ Result replay_case(const File& file, const Case& info, const Column& column, Dat
   };
   if (column.skipped) {
     left_out(Status::skipped, *column.skipped);
-  } else if (column.small_only && info.elements() > most_elements_emulated) {
+  } else if (column.brief && info.elements() > most_elements_emulated) {
     left_out(Status::skipped, "large for the emulator");
   } else if (Solution& solution = pool.get(column.solution); !solution.load()) {
     left_out(solution.status(), solution.message());
@@ -97,7 +97,9 @@ Result replay_case(const File& file, const Case& info, const Column& column, Dat
     if (solution.function_for(wanted).empty()) {
       left_out(Status::not_implemented, what_is_missing(problem, wanted, solution));
     } else {
-      result = replay(wanted, file.fixture->signature(), data.get(), solution, options.replay,
+      ReplayOptions how = options.replay;
+      how.twice = how.twice && !column.brief;
+      result = replay(wanted, file.fixture->signature(), data.get(), solution, how,
                       options.keep_outputs ? &outputs : nullptr);
     }
   }

@@ -13,10 +13,12 @@ namespace prenorm::harness {
 
 /// One column of the table.
 struct Column {
-  std::string label;        // in results: as it was typed
-  std::string solution;     // what find_solution() takes
-  std::string function;     // instead of the problem's own: a variant; empty: the problem's
-  bool small_only = false;  // an emulated solution: no large case
+  std::string label;     // in results: as it was typed
+  std::string solution;  // what find_solution() takes
+  std::string function;  // instead of the problem's own: a variant; empty: the problem's
+  /// An emulated solution that nobody named: no large case, and one call each, for the emulator
+  /// takes the threads in one order.
+  bool brief = false;
   /// Why it cannot run here, if that is known in advance: no worker starts, no data is read.
   std::optional<std::string> skipped = std::nullopt;
 };

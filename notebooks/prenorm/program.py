@@ -140,8 +140,8 @@ def mistakes(problem):
 
 
 def names_of_mistakes(problem, dtype=None):
-    """The known mistakes of a problem, as load() takes them: ["mistakes/no_eps", ...]. With a dtype
-    only those that are written for it: what is rounded "in T" is, for 16-bit types alone."""
+    """The known mistakes of a problem, as load() takes them: ["mistakes/no_eps", ...]. With
+    float32 or float64 without those of 16-bit types whose names end in "_in_t"."""
     names = _variants("mistakes", problem)
     wide = dtype in ("float32", "float64")
     return [name for name in names if not (wide and name.endswith("_in_t"))]

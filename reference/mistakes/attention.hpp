@@ -233,14 +233,12 @@ inline Wide stops_at_empty_tile(const Wide& q, const Wide& k, const Wide& v, con
 /// The maximum of the first 64 keys only: larger scores overflow in the compute type.
 inline Wide maximum_of_first_tile(const Element& t, const Wide& q, const Wide& k, const Wide& v,
                                   const Mask& mask) {
-  const double largest = t.is<double>() ? 709.78 : 88.72;
   return attend_by_rows(q, k, v, mask, [&](double* s, std::size_t m) {
     const double maximum = *std::max_element(s, s + std::min<std::size_t>(m, 64));
     const double shift = std::isfinite(maximum) ? maximum : 0;
     double sum = 0;
     for (std::size_t j = 0; j < m; ++j) {
-      s[j] =
-          s[j] - shift > largest ? std::numeric_limits<double>::infinity() : std::exp(s[j] - shift);
+      s[j] = exp_in(t, s[j] - shift);
       sum += s[j];
     }
     for (std::size_t j = 0; j < m; ++j) s[j] /= sum;

@@ -13,24 +13,6 @@ inline Wide not_transposed(const Wide& x, const Wide& weight) {
   return reference::linear<double>(x, Tensor<double>(xt::transpose(read_as)));
 }
 
-/// y = x Wᵀ with every partial sum rounded to T.
-inline Wide sums_in_t(const Element& t, const Wide& x, const Wide& weight) {
-  t.require_16_bit();
-  auto shape = x.shape();
-  const std::size_t d_in = weight.shape(1), d_out = weight.shape(0);
-  const std::size_t rows = d_in == 0 ? 0 : x.size() / d_in;
-  shape.back() = d_out;
-  auto y = Tensor<double>::from_shape(shape);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t out = 0; out < d_out; ++out) {
-      const double* a = x.data() + row * d_in;
-      const double* w = weight.data() + out * d_in;
-      y.data()[row * d_out + out] = sum_in(t, d_in, [&](std::size_t i) { return a[i] * w[i]; });
-    }
-  }
-  return y;
-}
-
 /// y = x Wᵀ by the caller's own product of two rows of d_in numbers.
 template <class Dot>
 Wide by_rows(const Wide& x, const Wide& weight, Dot dot) {
@@ -42,6 +24,14 @@ Wide by_rows(const Wide& x, const Wide& weight, Dot dot) {
     y.data()[i] = dot(x.data() + i / d_out * d_in, weight.data() + i % d_out * d_in, d_in);
   }
   return y;
+}
+
+/// y = x Wᵀ with every partial sum rounded to T.
+inline Wide sums_in_t(const Element& t, const Wide& x, const Wide& weight) {
+  t.require_16_bit();
+  return by_rows(x, weight, [&](const double* a, const double* w, std::size_t n) {
+    return sum_in(t, n, [&](std::size_t i) { return a[i] * w[i]; });
+  });
 }
 
 /// Sums of 64 terms are right, but added up in T: tiles accumulated in the output itself.

@@ -20,6 +20,12 @@ inline Wide flushed(const Element& t, Wide x) {
   return x;
 }
 
+/// e^a in the compute type: infinite above, and 0 below, what that can hold.
+inline double exp_in(const Element& t, double a) {
+  if (a > (t.is<double>() ? 709.78 : 88.72)) return std::numeric_limits<double>::infinity();
+  return a < (t.is<double>() ? -745.2 : -103.98) ? 0 : std::exp(a);
+}
+
 /// What is computed stays 0 from element `first` on, as if later blocks were never launched.
 inline Wide only_before(std::size_t first, Wide y) {
   for (std::size_t i = first; i < y.size(); ++i) y.data()[i] = 0;

@@ -23,13 +23,12 @@ void for_each_slice(const Tensor<double>& x, std::int64_t dim, F f) {
 /// e^x / sum e^x: overflows, in the compute type, where the maximum would have been
 /// subtracted.
 inline Wide no_maximum(const Element& t, const Wide& x, std::int64_t dim) {
-  const double largest = t.is<double>() ? 709.78 : 88.72;
   Tensor<double> y = x;
   for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) {
       double& value = y.data()[first + i * stride];
-      value = value > largest ? std::numeric_limits<double>::infinity() : std::exp(value);
+      value = exp_in(t, value);
       sum += value;
     }
     for (std::size_t i = 0; i < n; ++i) y.data()[first + i * stride] /= sum;
@@ -102,12 +101,6 @@ inline Wide sums_in_t(const Element& t, const Wide& x, std::int64_t dim) {
     for (std::size_t i = 0; i < n; ++i) a[i * stride] /= sum;
   });
   return y;
-}
-
-/// e^a in the compute type: infinite above, and 0 below, what that can hold.
-inline double exp_in(const Element& t, double a) {
-  if (a > (t.is<double>() ? 709.78 : 88.72)) return std::numeric_limits<double>::infinity();
-  return a < (t.is<double>() ? -745.2 : -103.98) ? 0 : std::exp(a);
 }
 
 /// Softmax that subtracts what `shift` makes of a slice: a first element, a stride and a length.

@@ -25,9 +25,10 @@ import time
 import warnings
 
 # As prenorm does for solutions: large blocks come from the heap and stay there, so that outputs do
-# not cost page faults in every call; and threads that wait sleep. Read when the process starts.
+# not cost page faults in every call; threads that wait sleep, and have a core each. Read when the
+# process starts.
 SETTINGS = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
-            "OMP_WAIT_POLICY": "passive"}
+            "OMP_WAIT_POLICY": "passive", "OMP_PROC_BIND": "true"}
 if __name__ == "__main__" and any(os.environ.get(k) != v for k, v in SETTINGS.items()):
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **SETTINGS})
 
