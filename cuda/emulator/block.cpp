@@ -91,6 +91,7 @@ void Block::turns(const std::function<void()>& body) {
       // Stacks begin at pages: the lanes' topmost lines would all want the same places of the
       // cache.
       const std::size_t lower = fresh_ % warp_size * 128;
+      forget_frames(extent);
       leaving_ = &scheduler_;
       go_to(fiber(std::allocator_arg,
                   boost::context::preallocated(static_cast<std::byte*>(stack.sp) - lower,

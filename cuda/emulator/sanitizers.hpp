@@ -97,9 +97,14 @@ inline void arrive_on_stack(void* kept, Stack* previous) {
   __sanitizer_finish_switch_fiber(kept, &bottom, &bytes);
   if (previous != nullptr) *previous = {bottom, bytes};
 }
+/// For a stack that another fiber had: what that one's frames forbade to touch.
+inline void forget_frames(const Stack& stack) {
+  __asan_unpoison_memory_region(stack.bottom, stack.bytes);
+}
 #else
 inline void leave_stack(void**, const Stack&) {}
 inline void arrive_on_stack(void*, Stack*) {}
+inline void forget_frames(const Stack&) {}
 #endif
 
 }  // namespace prenorm::emulator

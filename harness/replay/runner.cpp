@@ -97,8 +97,7 @@ Result replay_case(const File& file, const Case& info, const Column& column, Dat
     if (solution.function_for(wanted).empty()) {
       left_out(Status::not_implemented, what_is_missing(problem, wanted, solution));
     } else {
-      ReplayOptions how = options.replay;
-      how.twice = how.twice && !column.brief;
+      const ReplayOptions how = column.brief ? ReplayOptions{false, false} : options.replay;
       result = replay(wanted, file.fixture->signature(), data.get(), solution, how,
                       options.keep_outputs ? &outputs : nullptr);
     }

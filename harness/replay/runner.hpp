@@ -16,7 +16,7 @@ struct Column {
   std::string label;     // in results: as it was typed
   std::string solution;  // what find_solution() takes
   std::string function;  // instead of the problem's own: a variant; empty: the problem's
-  /// An emulated solution that nobody named: no large case, and one call each, for the emulator
+  /// An emulated solution that nobody named: no large case, and one call a case, for the emulator
   /// takes the threads in one order.
   bool brief = false;
   /// Why it cannot run here, if that is known in advance: no worker starts, no data is read.

@@ -146,6 +146,10 @@ def function_source(problem, solution="reference"):
     elif name == "mistakes":
         path, root = _mistake(problem, variant)
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
+        # A function of another component, given to a template of this one, is the mistake itself.
+        files += [path.with_name(f"{header}.hpp") for header, used
+                  in re.findall(r"^using (\w+)::(\w+);", path.read_text(), re.M)
+                  if used in re.findall(r"\w+", root)]
     else:
         raise ValueError(f"no sources of {solution}")
     roots = set(re.findall(r"[A-Za-z_]\w*", root))
