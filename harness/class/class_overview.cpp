@@ -141,8 +141,6 @@ class Maker {
     if (violations > 0 && grading.status != Status::sandbox_violation) {
       all.emplace_back(name(Status::sandbox_violation));
     }
-    const auto by_heart = [](const GradedItem& item) { return !item.by_heart.empty(); };
-    if (std::ranges::any_of(grading.items, by_heart)) all.emplace_back("visible cases by heart");
     if (row.graded && entry->exam != course_.exam) all.emplace_back("graded by an earlier rubric");
     if (row.graded && entry->limits != limits_) all.emplace_back("graded with other limits");
     if (row.graded && entry->again) all.emplace_back("to be graded again");

@@ -24,8 +24,8 @@ struct OverviewRow {
   double total = 0;
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
   /// What a teacher should look at, in words: "COMPILE_ERROR", "SANDBOX_VIOLATION", "nothing handed
-  /// in", "not graded: ...", "visible cases by heart", "graded by an earlier rubric", "set by
-  /// hand", "graded with other limits", "to be graded again". Most important first.
+  /// in", "not graded: ...", "graded by an earlier rubric", "set by hand", "graded with other
+  /// limits", "to be graded again". Most important first.
   std::vector<std::string> flags;
 };
 

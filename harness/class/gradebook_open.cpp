@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int application = 0x706e726d;  // "pnrm"
-constexpr int version = 1;
+// 1, before version 0.2 of the program: other rules of scoring, and items had a column by_heart.
+constexpr int version = 2, oldest = 1;
 
 // `report` and `groups` are JSON: record.hpp. Times stand in columns of their own, so that
 // gradebooks can be compared without them. `tallies` counts `cases`: a class's table is made
@@ -39,7 +40,7 @@ CREATE TABLE submissions(
 CREATE TABLE items(
   submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
   item TEXT NOT NULL, problems TEXT NOT NULL, points REAL NOT NULL, earned REAL NOT NULL,
-  groups TEXT NOT NULL, undiagnosed TEXT NOT NULL, by_heart TEXT NOT NULL,
+  groups TEXT NOT NULL, undiagnosed TEXT NOT NULL,
   PRIMARY KEY (submission, number)) STRICT, WITHOUT ROWID;
 CREATE TABLE cases(
   submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
@@ -75,13 +76,14 @@ void make_private(const fs::path& file) {
 
 /// Refuses what is no gradebook that this program knows, by the file's first bytes: SQLite itself
 /// would finish what somebody's killed writer left beside a database, and so change it.
-void check_head(const fs::path& file, bool may_be_empty) {
+/// `may_make`: somebody grades into it, and makes it where it is not there.
+void check_head(const fs::path& file, bool may_make) {
   if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": is no file");
   std::array<char, 100> head{};
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw UsageError("cannot read " + file.string() + ": " + std::strerror(errno));
   stream.read(head.data(), head.size());
-  if (stream.gcount() == 0 && may_be_empty) return;
+  if (stream.gcount() == 0 && may_make) return;
   if (stream.gcount() == 0) throw UsageError(file.string() + ": is empty, no gradebook");
   constexpr std::string_view magic("SQLite format 3", 16);  // and its zero
   if (std::string_view(head.data(), magic.size()) != magic) {
@@ -98,9 +100,15 @@ void check_head(const fs::path& file, bool may_be_empty) {
   if (number(68) != application) {
     throw UsageError(file.string() + ": is a database of something else, no gradebook");
   }
-  if (const auto found = static_cast<std::int32_t>(number(60)); found != version) {
-    throw UsageError(fmt::format("{}: is a gradebook of version {}; this program knows version {}",
-                                 file.string(), found, version));
+  const auto found = static_cast<std::int32_t>(number(60));
+  if (found < oldest || found > version) {
+    throw UsageError(fmt::format("{}: is a gradebook of version {}; this program knows {} to {}",
+                                 file.string(), found, oldest, version));
+  }
+  if (found < version && may_make) {
+    throw UsageError(file.string() +
+                     ": was made by the scoring rules of before version 0.2; points by the new "
+                     "rules do not go with these. It can be looked at; to grade, name a new file");
   }
 }
 

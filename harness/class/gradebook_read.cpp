@@ -53,7 +53,7 @@ std::map<std::string, Entry> Gradebook::entries() const try {
 std::vector<GradedItem> Gradebook::State::items(const std::string& name) {
   std::vector<GradedItem> items;
   Statement row = prepare(
-      "SELECT item, problems, points, earned, groups, undiagnosed, by_heart FROM items "
+      "SELECT item, problems, points, earned, groups, undiagnosed FROM items "
       "WHERE submission = ? ORDER BY number",
       name);
   while (row.executeStep()) {
@@ -64,7 +64,6 @@ std::vector<GradedItem> Gradebook::State::items(const std::string& name) {
     item.earned = row.getColumn(3).getDouble();
     item.groups = parsed<std::vector<GradedGroup>>(row.getColumn(4));
     item.undiagnosed = parsed<Words>(row.getColumn(5));
-    item.by_heart = parsed<Words>(row.getColumn(6));
   }
   Statement found = prepare(
       "SELECT item, problem, mistake, agrees, of_cases FROM diagnoses "

@@ -61,14 +61,14 @@ void Gradebook::put(const Entry& entry, const Grading& grading) try {
           std::string(harness::name(grading.status)), grading.message, grading.rubric,
           grading.title, grading.sandbox, to_line(grading.notes), to_line(grading.imports),
           std::to_string(grading.seed), std::string(program_version()), grading.seconds, now());
-  Statement put_item = state_->prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement put_item = state_->prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   Statement put_case = state_->prepare("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement put_diagnosis = state_->prepare("INSERT INTO diagnoses VALUES (?, ?, ?, ?, ?, ?, ?)");
   std::int64_t items = 0, cases = 0, diagnoses = 0;
   std::map<std::pair<std::string, std::string>, std::int64_t> tallies;
   for (const GradedItem& item : grading.items) {
     execute(put_item, entry.name, items++, item.name, to_line(item.problems), item.points,
-            item.earned, to_line(item.groups), to_line(item.undiagnosed), to_line(item.by_heart));
+            item.earned, to_line(item.groups), to_line(item.undiagnosed));
     std::map<std::string, std::size_t> pictured;
     for (const GradedCase& graded : item.cases) {
       Json record = graded;

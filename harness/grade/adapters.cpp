@@ -55,6 +55,7 @@ class Adapters::Reading {
     Json json{{"function", *name}};
     if (const toml::table* only = table["only"].as_table()) json["only"] = conditions(*only);
     if (table.contains("batch_axes")) json["fold"] = fold(table["batch_axes"]);
+    if (const toml::table* given = table["given"].as_table()) read_given(*given);
     const toml::table* arguments = table["arguments"].as_table();
     if (arguments == nullptr) wrong("arguments are missing");
     json["arguments"] = entries(*arguments, false);
@@ -69,11 +70,12 @@ class Adapters::Reading {
   }
 
   void known(std::string_view key, const toml::node& node) const {
-    static const std::vector<std::string> keys{"function", "arguments", "only", "batch_axes"};
+    static const std::vector<std::string> keys{"function", "arguments", "only", "batch_axes",
+                                               "given"};
     if (std::ranges::find(keys, key) == keys.end()) {
       wrong(fmt::format("unknown key '{}'{}", key, did_you_mean(key, keys)));
     }
-    const bool table = key == "arguments" || key == "only";
+    const bool table = key == "arguments" || key == "only" || key == "given";
     if (table && !node.is_table()) wrong(fmt::format("{} is no table", key));
   }
 
@@ -99,6 +101,30 @@ class Adapters::Reading {
       function.only.push_back(std::move(only));
     }
     return list;
+  }
+
+  void read_given(const toml::table& table) {
+    for (const auto& [name, node, at] : in_order(table)) {
+      if (name == "except") {
+        const toml::array* cases = node->as_array();
+        if (cases == nullptr) wrong("given.except: wanted a list of cases");
+        for (const toml::node& each : *cases) {
+          if (!each.is_string()) wrong("given.except: wanted a list of cases");
+          function.absent.push_back(**each.as_string());
+        }
+        continue;
+      }
+      const std::optional<std::size_t> place = input(name);
+      if (!place) unknown(name);
+      const TensorSpec& spec = signature_.inputs[*place];
+      if (node->value<std::string>() != "counted" || !spec.optional ||
+          spec.dtype != DType::int64 || spec.dims.size() != 1) {
+        wrong(fmt::format("given.{}: wanted \"counted\", for an optional tensor of int64 with one "
+                          "axis",
+                          name));
+      }
+      function.counted.push_back({*place, spec.dims[0]});
+    }
   }
 
   /// `...` of the one batched input becomes a single axis.
@@ -263,6 +289,22 @@ Adapters::Adapters(const std::filesystem::path& file,
 std::string Adapters::function(const std::string& problem) const {
   const auto found = functions_.find(problem);
   return found == functions_.end() ? "" : found->second.name;
+}
+
+void Adapters::give(const std::string& problem, LoadedCase& loaded) const {
+  const auto found = functions_.find(problem);
+  if (found == functions_.end()) return;
+  const Function& function = found->second;
+  if (!function.absent.empty() && selects(function.absent, loaded.info.name)) return;
+  for (const Counted& counted : function.counted) {
+    if (loaded.inputs.at(counted.input)) continue;
+    Shape shape{loaded.info.binding.sizes.at(counted.size)};
+    if (!loaded.info.binding.batch.empty()) shape.insert(shape.begin(), 1);
+    Tensor numbers(DType::int64, std::move(shape));
+    for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, static_cast<double>(i));
+    loaded.info.inputs[counted.input] = InputInfo{{numbers.dtype, numbers.shape}, ""};
+    loaded.inputs[counted.input] = std::move(numbers);
+  }
 }
 
 std::string Adapters::cannot_ask(const std::string& problem, const Case& info) const {

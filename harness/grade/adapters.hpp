@@ -33,6 +33,11 @@ class Adapters {
   /// the submission's: such a case is neither run nor counted.
   std::string cannot_ask(const std::string& problem, const Case& info) const;
 
+  /// Gives the case what the function's callers always give and the case leaves out: the numbers
+  /// 0, 1, ... for an absent optional tensor of integers, with a batch axis of 1 where the call has
+  /// batch axes. Not where it is the case's point that the tensor is absent.
+  void give(const std::string& problem, LoadedCase& loaded) const;
+
  private:
   /// A function without an argument for a scalar takes one value for it.
   struct Only {
@@ -44,10 +49,17 @@ class Adapters {
   struct Blocks {
     std::size_t input = 0, scalar = 0;
   };
+  /// An absent tensor [..., size], which is given as 0, 1, ...
+  struct Counted {
+    std::size_t input = 0;
+    std::string size;  // a dimension's name
+  };
   struct Function {
     std::string name;
     std::vector<Only> only;
     std::vector<Blocks> blocks;
+    std::vector<Counted> counted;
+    std::vector<std::string> absent;  // globs of cases whose point it is that it is absent
   };
   class Reading;
 

@@ -1,6 +1,8 @@
 #include "grade/exam.hpp"
 
+#include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/home.hpp"
 #include "base/text.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/selection.hpp"
@@ -12,6 +14,7 @@
 namespace prenorm::harness {
 namespace {
 
+namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 [[noreturn]] void refuse(const Rubric& rubric, const RubricItem& item, const std::string& what) {
@@ -26,11 +29,12 @@ void restrict_to_problems(Exam& exam) {
   for (const RubricItem& item : exam.rubric.items) {
     all.insert(all.end(), item.problems.begin(), item.problems.end());
   }
+  std::set<std::string> others;  // that the rubric lacks: they are graded for no points
   for (const std::string& pattern : wanted) {
-    if (std::ranges::none_of(all, [&](const auto& name) { return matches(pattern, name); })) {
-      throw UsageError("no problem '" + pattern + "' in the rubric " + exam.rubric.name +
-                       did_you_mean(pattern, all));
-    }
+    if (std::ranges::any_of(all, [&](const auto& name) { return matches(pattern, name); })) continue;
+    Selection one = exam.options.selection;
+    one.problems = {pattern};
+    for (const File& file : open_files(one, exam.options.jobs)) others.insert(file.problem);
   }
   for (RubricItem& item : exam.rubric.items) {
     std::erase_if(item.problems,
@@ -44,6 +48,13 @@ void restrict_to_problems(Exam& exam) {
     });
   }
   std::erase_if(exam.rubric.items, [](const RubricItem& item) { return item.problems.empty(); });
+  for (const std::string& problem : others) {
+    RubricItem item;
+    item.name = problem;
+    item.problems = {problem};
+    item.groups.push_back({.name = "every case", .errors = true});
+    exam.rubric.items.push_back(std::move(item));
+  }
 }
 
 void open(Exam& exam) {
@@ -56,6 +67,15 @@ void open(Exam& exam) {
   for (const File& file : exam.files) {
     if (!file.fixture) throw UsageError(file.error);
   }
+}
+
+/// Whether the file is one of those that everybody has.
+bool is_shipped(const File& file) {
+  std::error_code ignored;
+  const fs::path shipped = home() / "share" / "prenorm" / "fixtures" / (file.problem + ".h5");
+  if (!fs::is_regular_file(shipped, ignored)) return false;
+  return fs::equivalent(shipped, file.path, ignored) ||
+         Digest().add_file(shipped).hex() == Digest().add_file(file.path).hex();
 }
 
 /// Whether outputs of zeros miss the case's answer; asked once a case.
@@ -102,26 +122,27 @@ std::vector<Candidate> candidates_of(const Exam& exam, const RubricItem& item) {
 
 void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& group,
                  const std::vector<Candidate>& cases, Zeros& zeros) {
-  bool any = false, shows_zeros = false;
+  bool any = false, shows_zeros = false, can_be_drawn = false;
   for (const auto& [file, info] : cases) {
-    if (!group.has(file->problem, *info) || (group.hidden && !can_be_hidden(*info))) continue;
+    if (!group.has(file->problem, *info)) continue;
     any = true;
-    if (zeros.fail(*file, *info)) {
-      shows_zeros = true;
-      break;
-    }
+    can_be_drawn = can_be_drawn || can_be_hidden(*info);
+    shows_zeros = shows_zeros || zeros.fail(*file, *info);
+    if (shows_zeros && (can_be_drawn || !group.hidden)) return;
   }
   const std::string where = "group '" + group.name + "': ";
-  if (!any) {
-    refuse(exam.rubric, item,
-           where + (group.hidden ? "no case to draw from belongs to it" : "no case belongs to it"));
-  }
-  if (!shows_zeros) {
+  if (!any) refuse(exam.rubric, item, where + "no case belongs to it");
+  if (group.hidden && !can_be_drawn) {
     refuse(exam.rubric, item,
            where +
-               "outputs of zeros, or refusing everything, would earn it: it needs a case whose "
-               "answer is not zero");
+               "none of its cases can be drawn anew, so stored answers would earn it; if they may, "
+               "write hidden = false");
   }
+  refuse(
+      exam.rubric, item,
+      where +
+          "outputs of zeros, or refusing everything, would earn it: it needs a case whose answer "
+          "is not zero");
 }
 
 /// Patterns that fit nothing are misspelt.
@@ -167,19 +188,42 @@ void check(const Exam& exam) {
   }
 }
 
-Words groups_of(const RubricItem& item, const std::string& problem, const Case& info, bool hidden) {
-  Words names;
-  for (const RubricGroup& group : item.groups) {
-    if (group.hidden == hidden && group.has(problem, info)) names.push_back(group.name);
+/// The mistakes of that problem that a group accepts, without the problem's name.
+Words accepted_by(const RubricGroup& group, const std::string& problem) {
+  Words mistakes;
+  for (const std::string& pattern : group.accepts) {
+    const std::size_t slash = pattern.find('/');
+    if (matches(pattern.substr(0, slash), problem)) mistakes.push_back(pattern.substr(slash + 1));
   }
-  return names;
+  return mistakes;
 }
 
-std::vector<ExamCase> visible_questions(const RubricItem& item, const File& file) {
+/// A stored case, or the one to be drawn from it; nothing where no group counts it.
+std::optional<ExamCase> question_of(const Exam& exam, const RubricItem& item, const File& file,
+                                    const Case& info, bool hidden) {
+  ExamCase question{&file, &info, hidden ? "" : info.name, hidden, {}, {}};
+  for (const RubricGroup& group : item.groups) {
+    if ((hidden && !group.hidden) || !group.has(file.problem, info)) continue;
+    Words accepts = accepted_by(group, file.problem);
+    if (!question.groups.empty() && accepts != question.accepts) {
+      refuse(exam.rubric, item,
+             "the case " + info.name + " is in the groups '" + question.groups.back() + "' and '" +
+                 group.name + "', which accept different mistakes");
+    }
+    question.groups.push_back(group.name);
+    question.accepts = std::move(accepts);
+  }
+  if (question.groups.empty()) return std::nullopt;
+  return question;
+}
+
+std::vector<ExamCase> visible_questions(const Exam& exam, const RubricItem& item,
+                                        const File& file) {
   std::vector<ExamCase> questions;
   for (const Case* info : file.cases) {
-    Words groups = groups_of(item, file.problem, *info, false);
-    if (!groups.empty()) questions.push_back({&file, info, info->name, false, std::move(groups)});
+    if (auto question = question_of(exam, item, file, *info, false)) {
+      questions.push_back(std::move(*question));
+    }
   }
   return questions;
 }
@@ -193,8 +237,9 @@ std::vector<ExamCase> hidden_questions(const Exam& exam, const RubricItem& item,
     if (file.problem != problem) continue;
     for (const Case* info : file.cases) {
       if (!can_be_hidden(*info)) continue;
-      Words groups = groups_of(item, problem, *info, true);
-      if (!groups.empty()) drawn.push_back({&file, info, "", true, std::move(groups)});
+      if (auto question = question_of(exam, item, file, *info, true)) {
+        drawn.push_back(std::move(*question));
+      }
     }
   }
   std::vector<ExamCase> questions;
@@ -213,7 +258,8 @@ void ask(Exam& exam) {
       for (const File& file : exam.files) {
         if (file.problem != problem) continue;
         if (part.file == nullptr) part.file = &file;
-        std::ranges::move(visible_questions(item, file), std::back_inserter(part.questions));
+        part.is_public = part.is_public || is_shipped(file);
+        std::ranges::move(visible_questions(exam, item, file), std::back_inserter(part.questions));
       }
       if (part.file == nullptr) continue;  // --case or --dtype leave nothing of it
       std::ranges::move(hidden_questions(exam, item, problem), std::back_inserter(part.questions));
@@ -240,9 +286,6 @@ Exam make_exam(const Rubric& rubric, const GradeOptions& options) {
   restrict_to_problems(exam);
   open(exam);
   if (selection.cases.empty() && selection.dtypes.empty()) check(exam);
-  if (!options.hidden || !selection.cases.empty()) {
-    for (RubricItem& item : exam.rubric.items) std::erase_if(item.groups, &RubricGroup::hidden);
-  }
   ask(exam);
   return exam;
 }

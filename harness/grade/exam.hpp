@@ -14,13 +14,15 @@ struct ExamCase {
   const Case* stored = nullptr;  // a hidden one is drawn from it
   std::string name;              // of the case; of a hidden one "hidden_3"
   bool hidden = false;
-  std::vector<std::string> groups;  // that count it, in the rubric's order
+  std::vector<std::string> groups;   // that count it, in the rubric's order
+  std::vector<std::string> accepts;  // globs of known mistakes, "float32_*", that it forgives
 };
 
 /// All that is asked of one problem.
 struct ExamPart {
   std::string problem;
   const File* file = nullptr;       // the first of the problem's files: its signature
+  bool is_public = false;           // one of its files is shipped: anybody has the stored answers
   std::vector<ExamCase> questions;  // visible ones in the files' order, then hidden ones
 };
 
@@ -37,7 +39,8 @@ struct Exam {
 };
 
 /// Throws UsageError for a rubric that the fixtures do not fit: a problem without a fixture, a
-/// pattern that no case fits, a group that outputs of zeros, or refusing everything, would earn.
+/// pattern that no case fits, a group that outputs of zeros, stored answers or refusing everything
+/// would earn.
 Exam make_exam(const Rubric& rubric, const GradeOptions& options);
 
 }  // namespace prenorm::harness

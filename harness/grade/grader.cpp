@@ -193,6 +193,7 @@ Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)
 
 std::string Grader::exam_digest() const {
   Digest digest;
+  digest.add(std::to_string(scoring_rules));
   const Rubric& rubric = exam_.rubric;
   add_words(digest, rubric.forbidden);
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
@@ -201,7 +202,8 @@ std::string Grader::exam_digest() const {
     add_words(digest, item.problems);
     for (const RubricGroup& group : item.groups) {
       digest.add(group.name).add(group.hidden ? "hidden" : "visible");
-      for (const auto* words : {&group.problems, &group.dtypes, &group.cases, &group.except}) {
+      for (const auto* words :
+           {&group.problems, &group.dtypes, &group.cases, &group.except, &group.accepts}) {
         add_words(digest, *words);
       }
       digest.add(group.errors ? "errors" : "answers");

@@ -43,64 +43,32 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
   return marks;
 }
 
-/// Hidden cases are the visible ones with other values and sizes: whoever understood one passes the
-/// other. A problem whose rate of passing falls by more than this has its cases by heart.
-constexpr double most_fall = 1.0 / 3;
-constexpr std::int64_t fewest_hidden = 3;
-
-struct Passed {
-  std::int64_t visible = 0, of_visible = 0, hidden = 0, of_hidden = 0;
-
-  bool by_heart() const {
-    if (of_visible == 0 || of_hidden < fewest_hidden) return false;
-    return static_cast<double>(visible) / static_cast<double>(of_visible) -
-               static_cast<double>(hidden) / static_cast<double>(of_hidden) >
-           most_fall;
-  }
-};
-
-/// The problems whose visible cases alone pass, with how many.
-std::map<std::string, Passed> known_by_heart(const GradedItem& item) {
-  std::map<std::string, Passed> problems;
-  for (const GradedCase& graded : item.cases) {
-    Passed& passed = problems[graded.result.problem];
-    if (graded.result.status == Status::skipped) continue;
-    const bool good = graded.result.status == Status::passed;
-    (graded.hidden ? passed.hidden : passed.visible) += good ? 1 : 0;
-    (graded.hidden ? passed.of_hidden : passed.of_visible) += 1;
-  }
-  std::erase_if(problems, [](const auto& each) { return !each.second.by_heart(); });
-  return problems;
+/// Whether somebody's outputs of that problem may be anybody's: the stored answers are public.
+bool anybody_has(const Exam& exam, const std::string& problem) {
+  return std::ranges::any_of(
+      exam.parts, [&](const ExamPart& part) { return part.problem == problem && part.is_public; });
 }
 
-void count(GradedItem& item, std::vector<std::string>& notes) {
-  const std::map<std::string, Passed> by_heart = known_by_heart(item);
-  for (const auto& [problem, passed] : by_heart) {
-    item.by_heart.push_back(problem);
-    notes.push_back(problem + ": " + std::to_string(passed.visible) + " of " +
-                    counted(static_cast<std::size_t>(passed.of_visible), "visible case") +
-                    " pass and only " + std::to_string(passed.hidden) + " of " +
-                    std::to_string(passed.of_hidden) +
-                    " hidden ones, which are alike but for values and sizes: the visible ones earn "
-                    "nothing");
-  }
+/// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs.
+void count(GradedItem& item, const Exam& exam, bool ran) {
   for (GradedGroup& group : item.groups) {
-    bool known = false;
+    bool proves = true;
     for (const GradedCase& graded : item.cases) {
       if (std::ranges::find(graded.groups, group.name) == graded.groups.end()) continue;
-      ++group.total;
-      known = known || by_heart.contains(graded.result.problem);
-      group.passed += graded.result.status == Status::passed ? 1 : 0;
+      const std::int64_t passed = graded.result.status == Status::passed ? 1 : 0;
+      ++(graded.hidden ? group.hidden_total : group.total);
+      (graded.hidden ? group.hidden_passed : group.passed) += passed;
+      proves = proves && (ran || !anybody_has(exam, graded.result.problem));
     }
-    group.earned = group.total > 0 && group.passed == group.total && (group.hidden || !known);
+    const bool all = group.passed == group.total && group.hidden_passed == group.hidden_total;
+    group.earned = group.asked() > 0 && all && proves;
   }
   item.earned = earned_points(item);
 }
 
 /// What was made of an item's problems.
-GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks,
-                    std::int64_t& not_drawn, std::int64_t& cannot_be_asked,
-                    std::vector<std::string>& notes) {
+GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks, bool ran,
+                    std::int64_t& not_drawn, std::int64_t& cannot_be_asked) {
   GradedItem item;
   item.name = asked.name;
   item.problems = asked.problems;
@@ -127,7 +95,7 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
       });
     });
   }
-  count(item, notes);
+  count(item, exam, ran);
   return item;
 }
 
@@ -142,11 +110,11 @@ Grading begin(const Exam& exam, const std::string& submission, std::string_view 
 }
 
 /// Makes items of the marks, with points.
-void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks,
+void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool ran,
             std::chrono::steady_clock::time_point start) {
   std::int64_t not_drawn = 0, cannot_be_asked = 0;
   for (const RubricItem& asked : exam.rubric.items) {
-    GradedItem item = assemble(asked, exam, marks, not_drawn, cannot_be_asked, grading.notes);
+    GradedItem item = assemble(asked, exam, marks, ran, not_drawn, cannot_be_asked);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
   }
   if (cannot_be_asked > 0) {
@@ -169,7 +137,7 @@ void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks,
 double earned_points(const GradedItem& item) {
   std::int64_t earned = 0, shares = 0;
   for (const GradedGroup& group : item.groups) {
-    if (group.total == 0) continue;  // nothing of it could be asked
+    if (group.asked() == 0) continue;  // nothing of it could be asked
     shares += group.share;
     earned += group.earned ? group.share : 0;
   }
@@ -218,11 +186,16 @@ Grading grade(const Submission& submission, const Exam& exam) {
   grading.notes = submission.notes();
   grading.imports = submission.imports();
   std::vector<Marks> marks = mark(exam, submission, grading);
-  if (submission.kind() == SubmissionKind::outputs && exam.options.hidden) {
-    grading.notes.emplace_back(
-        "hidden cases need code: outputs cannot earn their groups (--no-hidden leaves them out)");
+  const bool ran = submission.kind() != SubmissionKind::outputs;
+  if (!ran && exam.options.hidden) {
+    grading.notes.emplace_back("hidden cases need code: none was asked");
   }
-  finish(grading, exam, marks, start);
+  if (!ran && std::ranges::any_of(exam.parts, &ExamPart::is_public)) {
+    grading.notes.emplace_back(
+        "outputs earn nothing on public fixtures, whose answers anybody can copy; on fixtures of "
+        "your own (prenorm fixtures make --seed N, --fixtures DIR) they do");
+  }
+  finish(grading, exam, marks, ran, start);
   return grading;
 }
 
@@ -232,7 +205,7 @@ Grading grade_unusable(const std::string& submission, const std::string& why, co
   grading.status = Status::load_error;
   grading.message = why;
   std::vector<Marks> marks = mark_alike(exam, submission, grading.status, why);
-  finish(grading, exam, marks, start);
+  finish(grading, exam, marks, true, start);
   return grading;
 }
 

@@ -13,6 +13,10 @@
 
 namespace prenorm::harness {
 
+/// How cases make points. 1, before version 0.2: groups of visible cases beside groups of hidden
+/// ones. 2: a group is its visible cases and their redraws.
+inline constexpr int scoring_rules = 2;
+
 struct GradedCase {
   /// What a hidden case gave, for the instructor.
   struct Secret {
@@ -31,10 +35,13 @@ struct GradedCase {
 
 struct GradedGroup {
   std::string name;
-  bool hidden = false;
+  bool hidden = false;  // redraws of its cases count too
   std::int64_t share = 1;
-  std::int64_t passed = 0, total = 0;  // cases
-  bool earned = false;                 // all passed, and there was one
+  std::int64_t passed = 0, total = 0;                // visible cases
+  std::int64_t hidden_passed = 0, hidden_total = 0;  // their redraws
+  bool earned = false;                               // all passed, and there was one
+
+  std::int64_t asked() const { return total + hidden_total; }
 };
 
 /// Of so many failing cases of a problem, errors are kept and shown as pictures; the others have
@@ -51,8 +58,6 @@ struct GradedItem {
   /// numbers. Problems with failing numbers and no entry here look like no known mistake.
   std::vector<Diagnosis> diagnoses;
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
-  std::vector<std::string> by_heart =
-      {};  // problems whose visible cases alone pass: they earn nothing
 };
 
 struct Grading {
@@ -76,7 +81,7 @@ struct Grading {
 
 struct GradeOptions {
   std::uint64_t seed = 0;
-  bool hidden = true;   // false: leave out hidden groups, and their shares
+  bool hidden = true;   // false: leave out hidden cases
   Selection selection;  // problems, cases, dtypes to look at; fixtures
   unsigned jobs = 1;
   /// A folder with this exam's hidden cases (grade/drawn.hpp); empty: they are drawn anew.

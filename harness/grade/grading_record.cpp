@@ -1,6 +1,8 @@
 #include "grade/grading_record.hpp"
 #include "report/json.hpp"
 
+#include <utility>
+
 namespace prenorm::harness {
 
 // In JSON there are no infinite numbers, of which a map has some.
@@ -28,6 +30,33 @@ void from_json(const Json& record, Diagnosis& diagnosis) {
   diagnosis = {record.at(0), record.at(1), record.at(2), record.at(3)};
 }
 
+void to_json(Json& record, const GradedGroup& group) {
+  record = {{"name", group.name},
+            {"hidden", group.hidden},
+            {"share", group.share},
+            {"passed", group.passed},
+            {"total", group.total},
+            {"hidden_passed", group.hidden_passed},
+            {"hidden_total", group.hidden_total},
+            {"earned", group.earned}};
+}
+
+void from_json(const Json& record, GradedGroup& group) {
+  record.at("name").get_to(group.name);
+  record.at("hidden").get_to(group.hidden);
+  record.at("share").get_to(group.share);
+  record.at("passed").get_to(group.passed);
+  record.at("total").get_to(group.total);
+  record.at("earned").get_to(group.earned);
+  if (record.contains("hidden_total")) {
+    record.at("hidden_passed").get_to(group.hidden_passed);
+    record.at("hidden_total").get_to(group.hidden_total);
+  } else if (group.hidden) {  // of the first rules: a group of hidden cases alone
+    group.hidden_passed = std::exchange(group.passed, 0);
+    group.hidden_total = std::exchange(group.total, 0);
+  }
+}
+
 void to_json(Json& record, const GradedCase& graded) {
   record = {{"result", graded.result}, {"hidden", graded.hidden}, {"groups", graded.groups},
             {"shapes", graded.shapes}, {"errors", graded.errors}, {"secret", nullptr}};
@@ -44,8 +73,7 @@ void from_json(const Json& record, GradedCase& graded) {
   if (!secret.is_null()) graded.secret = secret.get<GradedCase::Secret>();
 }
 
-PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, undiagnosed,
-             by_heart)
+PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, undiagnosed)
 PRENORM_JSON(Grading, submission, kind, rubric, title, sandbox, notes, imports, seed, status,
              message, items, seconds)
 

@@ -7,7 +7,8 @@
 
 namespace prenorm::harness {
 
-PRENORM_JSON(GradedGroup, name, hidden, share, passed, total, earned)
+void to_json(Json& record, const GradedGroup& group);
+void from_json(const Json& record, GradedGroup& group);
 PRENORM_JSON(GradedCase::Secret, result, from, shapes)
 
 /// A case with all that is known of it; secret where it is hidden.

@@ -1,5 +1,7 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "base/parallel.hpp"
+#include "base/text.hpp"
+#include "grade/accepted.hpp"
 #include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
 #include "grade/marks.hpp"
@@ -49,6 +51,11 @@ class Budget {
   Status last_ = Status::timeout;
 };
 
+/// What all cases of a submission may take together: an honest one needs about a twentieth of it.
+double most_seconds(std::size_t questions) {
+  return std::max(300.0, 0.5 * static_cast<double>(questions));
+}
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -73,6 +80,7 @@ class Run {
 
   std::vector<Marks> all() {
     draw();
+    begun_ = Clock::now();
     std::vector<Marks> marks(exam_.parts.size());
     const std::vector<std::size_t> order = largest_first();
     // All visible cases first: what is told of them cannot tell of inputs that came later.
@@ -161,7 +169,14 @@ class Run {
         marker.add(number, budget.not_run());
         continue;
       }
-      const LoadedCase loaded = marker.load(number);
+      if (seconds_since(begun_) > most_seconds(questions_)) {
+        marker.add(number, too_late());
+        continue;
+      }
+      LoadedCase loaded = marker.load(number);
+      submission_.adapters().give(part.problem, loaded);
+      accept_mistakes(part.questions[number].accepts, part.problem, part.file->fixture->signature(),
+                      pools_[thread].get("mistakes"), loaded);
       std::vector<Tensor> outputs;
       const auto start = Clock::now();
       Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
@@ -170,6 +185,14 @@ class Run {
       budget.add(result, seconds_since(start));
       marker.add(number, loaded, std::move(result), std::move(outputs));
     }
+  }
+
+  Result too_late() const {
+    Result result;
+    result.status = Status::timeout;
+    result.message = "not run: the submission has had its " + duration(most_seconds(questions_)) +
+                     " for all cases";
+    return result;
   }
 
   std::vector<std::size_t> largest_first() const {
@@ -198,6 +221,7 @@ class Run {
   std::vector<Budget> budgets_;  // one a problem
   std::vector<Seat> seats_;      // one a thread
   std::size_t questions_ = 0;
+  Clock::time_point begun_;
   std::atomic<std::size_t> asked_ = 0;
 };
 

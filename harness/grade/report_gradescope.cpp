@@ -55,25 +55,23 @@ std::string mistakes_text(const GradedItem& item, const std::string& problem) {
   return text;
 }
 
-/// "5 of 7 hidden cases passed; 1 INCORRECT_NUMERICAL, 1 TIMEOUT": nothing else of them. `told`:
-/// visible groups tell of them too.
-std::string hidden_text(const GradedItem& item, const GradedGroup& group, bool told) {
+/// "5 of 7 hidden cases passed; 1 INCORRECT_NUMERICAL, 1 TIMEOUT": nothing else of them.
+std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
   std::map<std::string, std::size_t> others;
   for (const GradedCase& graded : item.cases) {
-    if (belongs(graded, group) && graded.result.status != Status::passed) {
+    if (graded.hidden && belongs(graded, group) && graded.result.status != Status::passed) {
       ++others[std::string(name(graded.result.status))];
     }
   }
   std::vector<std::string> words;
   for (const auto& [status, count] : others) words.push_back(fmt::format("{} {}", count, status));
-  std::string text = fmt::format("{} of {} passed{}{}.\n", group.passed,
-                                 counted(static_cast<std::size_t>(group.total), "hidden case"),
-                                 words.empty() ? "" : ": ", joined(words));
+  std::string text =
+      fmt::format("{} of {} passed{}{}.\n", group.hidden_passed,
+                  counted(static_cast<std::size_t>(group.hidden_total), "hidden case"),
+                  words.empty() ? "" : ": ", joined(words));
   text += "Hidden cases have other values and sizes; only how they end is told.\n";
-  for (const std::string& problem : item.problems) {  // else a visible group tells it
-    if (!told || failures_of(item, problem).visible.empty()) {
-      text += diagnoses_text(item, problem);
-    }
+  for (const std::string& problem : item.problems) {  // else its visible cases tell it
+    if (failures_of(item, problem).visible.empty()) text += diagnoses_text(item, problem);
   }
   return text;
 }
@@ -93,16 +91,12 @@ std::string visible_text(const GradedItem& item, const GradedGroup& group, bool 
   std::vector<const GradedCase*> failed;
   std::set<std::string> problems;
   for (const GradedCase& graded : item.cases) {
-    if (!belongs(graded, group) || !is_failure(graded)) continue;
+    if (graded.hidden || !belongs(graded, group) || !is_failure(graded)) continue;
     failed.push_back(&graded);
     problems.insert(graded.result.problem);
   }
   std::string text = fmt::format("{} of {} passed.\n", group.passed,
                                  counted(static_cast<std::size_t>(group.total), "case"));
-  if (failed.empty() && !group.earned) {
-    text += told ? "It earns nothing all the same; the notes on the whole submission say why.\n"
-                 : "It earns nothing all the same; the staff can see why.\n";
-  }
   for (const std::string& problem : item.problems) {
     if (!problems.contains(problem)) continue;
     text += told ? diagnoses_text(item, problem) : mistakes_text(item, problem);
@@ -132,7 +126,8 @@ Json test_object(const GradedItem& item, const std::string& part, std::int64_t s
   return test;
 }
 
-/// The tests of one item: a group each, for points are earned so.
+/// The tests of one item: a group each, for points are earned so; two where hidden cases may not
+/// be told of yet.
 void add_tests(Json& tests, const GradedItem& item, std::size_t number,
                const std::string& hidden_visibility) {
   const std::int64_t whole = in_parts(item.points);
@@ -141,18 +136,31 @@ void add_tests(Json& tests, const GradedItem& item, std::size_t number,
   std::int64_t before = 0;
   std::size_t last = 0;
   for (const GradedGroup& group : item.groups) {
-    if (group.total == 0) continue;  // nothing of it could be asked
+    if (group.asked() == 0) continue;  // nothing of it could be asked
     points += worth(item, group);
     const std::int64_t now = std::min(whole, in_parts(points)), most = now - before;
     before = now;
-    Json test = test_object(item, group.name, group.earned ? most : 0, most, group.earned);
-    test["number"] = fmt::format("{}.{}", number, ++last);
-    test["output"] =
-        group.hidden ? hidden_text(item, group, told) : visible_text(item, group, told);
-    test["tags"] = {printable(item.name, 200)};
-    if (group.hidden) test["tags"].push_back("hidden");
-    test["visibility"] = group.hidden ? hidden_visibility : visible;
-    tests.push_back(std::move(test));
+    const auto add = [&](Json test, const std::string& text, const std::string& visibility) {
+      test["number"] = fmt::format("{}.{}", number, ++last);
+      test["output"] = text;
+      test["tags"] = {printable(item.name, 200)};
+      test["visibility"] = visibility;
+      tests.push_back(std::move(test));
+    };
+    const std::string shown = visible_text(item, group, told);
+    const Json points = test_object(item, group.name, group.earned ? most : 0, most, group.earned);
+    if (group.hidden_total == 0) {
+      add(points, shown, visible);
+    } else if (told) {
+      add(points, shown + "\n" + hidden_text(item, group), visible);
+    } else {  // the points tell how the hidden cases ended
+      Json first = test_object(item, group.name, 0, 0, group.passed == group.total);
+      add(std::move(first), shown + "\nIts points come with its hidden cases.\n", visible);
+      Json second = points;
+      second["name"] =
+          printable(item.name, 200) + ": " + printable(group.name, 200) + ", with hidden cases";
+      add(std::move(second), hidden_text(item, group), hidden_visibility);
+    }
   }
   if (last > 0) return;
   Json test = test_object(item, "", 0, whole, false);
@@ -184,8 +192,7 @@ Json whole_object(const Grading& grading, const std::string& visibility) {
 
 bool asks_hidden(const Grading& grading) {
   return std::ranges::any_of(grading.items, [](const GradedItem& item) {
-    return std::ranges::any_of(item.groups, &GradedGroup::hidden) ||
-           std::ranges::any_of(item.cases, &GradedCase::hidden);
+    return std::ranges::any_of(item.cases, &GradedCase::hidden);
   });
 }
 

@@ -278,14 +278,12 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
           {"hidden", hidden_values(hidden)}};
 }
 
-/// "✓ earned float32 12/12", with what the group is worth and whether it is hidden.
+/// "✓ earned float32 12/12", with what the group is worth.
 Json group_values(const GradedItem& item, const GradedGroup& group) {
   return {{"tone", css_class(group.earned ? Tone::good : Tone::bad)},
           {"mark", group.earned ? "✓ earned" : "✗"},
           {"name", printable(group.name, 100)},
-          {"hidden", group.hidden && !group.name.starts_with("hidden")},
-          {"passed", group.passed},
-          {"total", group.total},
+          {"counts", group_counts(group)},
           {"worth", item.groups.size() > 1 ? ", " + of_points(worth(item, group)) : ""}};
 }
 
@@ -327,8 +325,7 @@ std::string grade_html(const Grading& grading) {
     items.push_back(item_values(item, items.size() + 1));
     cases += item.cases.size();
     passed += std::ranges::count_if(item.cases, is_passed);
-    any_hidden = any_hidden || std::ranges::any_of(item.groups, &GradedGroup::hidden) ||
-                 std::ranges::any_of(item.cases, &GradedCase::hidden);
+    any_hidden = any_hidden || std::ranges::any_of(item.cases, &GradedCase::hidden);
   }
   if (!imports.is_null()) imports["count"] = counted(grading.imports.size(), "symbol");
   if (grading.status != Status::passed) {

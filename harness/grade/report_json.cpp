@@ -34,8 +34,7 @@ Json item_object(const GradedItem& item) {
           {"earned", item.earned},
           {"groups", item.groups},
           {"diagnoses", std::move(diagnoses)},
-          {"undiagnosed", item.undiagnosed},
-          {"by_heart", item.by_heart}};
+          {"undiagnosed", item.undiagnosed}};
 }
 
 std::string grade_json(const Grading& grading, bool secret) {

@@ -22,9 +22,17 @@ Tone tone_of(double earned, double points) {
 
 double worth(const GradedItem& item, const GradedGroup& group) {
   std::int64_t shares = 0;
-  for (const GradedGroup& each : item.groups) shares += each.total > 0 ? each.share : 0;
-  if (group.total == 0 || shares == 0) return 0;
+  for (const GradedGroup& each : item.groups) shares += each.asked() > 0 ? each.share : 0;
+  if (group.asked() == 0 || shares == 0) return 0;
   return item.points * static_cast<double>(group.share) / static_cast<double>(shares);
+}
+
+std::string group_counts(const GradedGroup& group) {
+  std::string text = share_text(group.passed, group.total);
+  if (group.hidden_total > 0) {
+    text += ", hidden " + share_text(group.hidden_passed, group.hidden_total);
+  }
+  return text;
 }
 
 Table points_table(const Grading& grading) {
@@ -44,7 +52,7 @@ Table points_table(const Grading& grading) {
       table.rows.push_back(
           {{"  " + printable(group.name), quiet},
            {"  " + (group.earned ? points_text(part) : "0") + " / " + points_text(part), quiet},
-           {"  " + share_text(group.passed, group.total), quiet}});
+           {"  " + group_counts(group), quiet}});
     }
   }
   return table;

@@ -17,6 +17,9 @@ Tone tone_of(double earned, double points);
 /// which nothing could be asked.
 double worth(const GradedItem& item, const GradedGroup& group);
 
+/// "12/12, hidden 5/6": cases that passed.
+std::string group_counts(const GradedGroup& group);
+
 /// A row an item; below one of which some cases passed, and which has not earned everything, a row
 /// a group with its part of the points, its name after two blanks.
 Table points_table(const Grading& grading);

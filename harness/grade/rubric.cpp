@@ -76,9 +76,9 @@ class Reader {
     return all;
   }
 
-  bool flag(const std::string& key) const {
+  bool flag(const std::string& key, bool otherwise) const {
     const toml::node* node = table_.get(key);
-    if (node == nullptr) return false;
+    if (node == nullptr) return otherwise;
     if (!node->is_boolean()) refuse(*node, key + " must be true or false");
     return node->as_boolean()->get();
   }
@@ -127,22 +127,27 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   RubricGroup group;
   group.name = Reader(table, file, begin("a group")).name("name");
   const Reader reader(table, file, begin("group '" + group.name + "'"));
-  reader.only({"name", "share", "hidden", "problems", "dtypes", "cases", "except", "errors"});
+  reader.only(
+      {"name", "share", "hidden", "problems", "dtypes", "cases", "except", "errors", "accepts"});
   group.share = reader.share();
-  group.hidden = reader.flag("hidden");
+  group.hidden = reader.flag("hidden", true);
   group.problems = reader.words("problems");
   group.dtypes = reader.words("dtypes");
   group.cases = reader.words("cases");
   group.except = reader.words("except");
-  group.errors = reader.flag("errors");
+  group.errors = reader.flag("errors", false);
+  group.accepts = reader.words("accepts");
+  for (const std::string& mistake : group.accepts) {
+    if (std::ranges::count(mistake, '/') != 1) {
+      reader.refuse("accepts must name known mistakes as PROBLEM/MISTAKE, not '" +
+                    printable(mistake) + "'");
+    }
+  }
   const Words floating{"float64", "float32", "float16", "bfloat16"};
   for (const std::string& dtype : group.dtypes) {
     if (std::ranges::find(floating, dtype) != floating.end()) continue;
     reader.refuse("no dtype '" + printable(dtype) + "': " + joined(floating) +
                   did_you_mean(dtype, floating));
-  }
-  if (group.hidden && group.errors) {
-    reader.refuse("a hidden group has no cases that must be refused: there is nothing to draw");
   }
   return group;
 }

@@ -111,6 +111,29 @@ inline Wide float32_angles(const Element& t, const Wide& x, const Positions& tok
   });
 }
 
+/// The same with the frequency exp(-log(theta) 2k/d), every step in float32.
+inline Wide float32_angles_by_exp_log(const Element& t, const Wide& x,
+                                      const Positions& token_positions, double theta,
+                                      std::int64_t) {
+  if (t.is_16_bit()) throw not_implemented("a mistake that 16-bit types hide");
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    const float step = -std::log(static_cast<float>(theta)) / static_cast<float>(d_k);
+    return static_cast<double>(static_cast<float>(i) * std::exp(static_cast<float>(2 * k) * step));
+  });
+}
+
+/// The same as position / theta^(2k/d), every step in float32.
+inline Wide float32_angles_by_quotient(const Element& t, const Wide& x,
+                                       const Positions& token_positions, double theta,
+                                       std::int64_t) {
+  if (t.is_16_bit()) throw not_implemented("a mistake that 16-bit types hide");
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    const float exponent = static_cast<float>(2 * k) / static_cast<float>(d_k);
+    const float power = std::pow(static_cast<float>(theta), exponent);
+    return static_cast<double>(static_cast<float>(i) / power);
+  });
+}
+
 /// theta as a whole number.
 inline Wide theta_whole(const Wide& x, const Positions& token_positions, double theta,
                         std::int64_t max_seq_len) {
