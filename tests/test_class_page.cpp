@@ -153,7 +153,7 @@ Overview large(std::size_t items, std::size_t students = 300) {
     }
     OverviewRow& row = add(made, name, i % 67 == 5 ? std::vector<double>{0} : shares);
     if (i % 67 == 5) row.flags = {"SANDBOX_VIOLATION", "graded by an earlier rubric"};
-    if (i % 50 == 3) row.flags = {"visible cases by heart"};
+    if (i % 50 == 3) row.flags = {"graded with other limits"};
     if (i % 90 == 7) {
       set_by_hand(row, 0, .75, "handed in late, by a day");
       row.flags.emplace_back("not graded: the grader was killed by signal 9 while it was built");

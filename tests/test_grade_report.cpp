@@ -90,9 +90,9 @@ Grading ordinary() {
                    .problems = {"rmsnorm"},
                    .points = 1,
                    .earned = 1,
-                   .groups = {{"float32", false, 2, 9, 9, true},
-                              {"float16", false, 1, 5, 5, true},
-                              {"fresh", true, 1, 6, 6, true}},
+                   .groups = {{"float32", false, 2, 9, 9, 0, 0, true},
+                              {"float16", false, 1, 5, 5, 0, 0, true},
+                              {"fresh", true, 1, 0, 0, 6, 6, true}},
                    .cases = {},
                    .diagnoses = {},
                    .undiagnosed = {}};
@@ -109,9 +109,9 @@ Grading ordinary() {
                     .problems = {"rope"},
                     .points = 2,
                     .earned = 0.5,
-                    .groups = {{"errors", false, 1, 2, 2, true},
-                               {"float32", false, 2, 0, 3, false},
-                               {"fresh", true, 1, 1, 4, false}},
+                    .groups = {{"errors", false, 1, 2, 2, 0, 0, true},
+                               {"float32", false, 2, 0, 3, 0, 0, false},
+                               {"fresh", true, 1, 0, 0, 1, 4, false}},
                     .cases = {},
                     .diagnoses = {{"rope", "halves_instead_of_neighbours", 3, 3}},
                     .undiagnosed = {}};
@@ -153,7 +153,7 @@ Grading ordinary() {
                  .problems = {"ffn_relu", "ffn_swiglu"},
                  .points = 2,
                  .earned = 0,
-                 .groups = {{"all", false, 1, 1, 9, false}},
+                 .groups = {{"all", false, 1, 1, 9, 0, 0, false}},
                  .cases = {},
                  .diagnoses = {{"ffn_swiglu", "exchanged", 2, 2},
                                {"ffn_swiglu", "gate_and_value_exchanged", 2, 2}},
@@ -178,7 +178,7 @@ Grading ordinary() {
                      .problems = {"softmax"},
                      .points = 1,
                      .earned = 0,
-                     .groups = {{"all", false, 1, 0, 5, false}},
+                     .groups = {{"all", false, 1, 0, 5, 0, 0, false}},
                      .cases = {},
                      .diagnoses = {},
                      .undiagnosed = {}};
@@ -202,7 +202,7 @@ Grading hostile() {
                   .problems = {text, "other"},
                   .points = 1,
                   .earned = 0,
-                  .groups = {{text, true, 1, 0, 1, false}},
+                  .groups = {{text, true, 1, 0, 0, 0, 1, false}},
                   .cases = {},
                   .diagnoses = {{text, text, 1, 1}, {text, evil, 1, 1}},
                   .undiagnosed = {"other"}};
@@ -227,7 +227,7 @@ Grading with_secrets() {
                   .problems = {"problem"},
                   .points = 1,
                   .earned = 0,
-                  .groups = {{"fresh", true, 1, 1, 3, false}},
+                  .groups = {{"fresh", true, 1, 0, 0, 1, 3, false}},
                   .cases = {},
                   .diagnoses = {},
                   .undiagnosed = {}};
@@ -443,7 +443,7 @@ BOOST_AUTO_TEST_CASE(summaries_annotations_and_gradescope_s_results) {
   }
   const std::string results = grade_gradescope(grouped, "after_published");
   BOOST_TEST(contains(results, "1 of 4 hidden cases passed: 2 INCORRECT_NUMERICAL, 1 TIMEOUT."));
-  // Two groups, and what is said of the whole. What is visible names a mistake and counts nothing.
+  // A group of each item, and what is said of the whole. What is visible counts nothing hidden.
   BOOST_TEST(occurrences(results, "\"visibility\": \"after_published\"") == 3u);
   BOOST_TEST(contains(results, "rope looks like a known mistake: halves instead of neighbours\\n"));
 }

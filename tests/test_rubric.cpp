@@ -62,12 +62,14 @@ BOOST_AUTO_TEST_SUITE(rubric)
 
 BOOST_AUTO_TEST_CASE(shipped_ones_are_read) {
   const std::vector<std::string> names = harness::shipped_rubrics();
-  const std::vector<std::string> wanted{"all", "cs336-2024", "cs336-2025"};
+  const std::vector<std::string> wanted{"all", "cs336-2024", "cs336-2025", "cs336-2026",
+                                         "strict"};
   BOOST_TEST(names == wanted, boost::test_tools::per_element());
   const harness::Rubric course = harness::read_rubric("cs336-2025");
   BOOST_TEST(course.name == "cs336-2025");
   BOOST_TEST(course.points() == 24);
   BOOST_TEST(harness::read_rubric("cs336-2024").points() == 17);
+  BOOST_TEST(harness::read_rubric("cs336-2026").points() == 25);
   BOOST_TEST(harness::read_rubric("all").items.size() == 21u);
 }
 
@@ -75,8 +77,8 @@ BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   const harness::Rubric rubric =
       read(head + "adapters = 'a.toml'\nforbidden = ['cblas_*']\n" + group + item + "[[items]]\n" +
            "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\n[[items.groups]]\nname = 'g'\n"
-           "share = 3\nhidden = true\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
-           "except = ['*_y']\n");
+           "share = 3\nhidden = false\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
+           "except = ['*_y']\naccepts = ['b/wrong_*']\n");
   BOOST_TEST(rubric.title == "T");
   BOOST_TEST(rubric.adapters == "a.toml");
   BOOST_TEST(rubric.forbidden.at(0) == "cblas_*");
@@ -85,7 +87,9 @@ BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   BOOST_TEST(!rubric.items.at(0).own_groups);
   const harness::RubricGroup& own = rubric.items.at(1).groups.at(0);
   BOOST_TEST(own.share == 3);
-  BOOST_TEST(own.hidden);
+  BOOST_TEST(!own.hidden);
+  BOOST_TEST(rubric.items.at(0).groups.at(0).hidden);
+  BOOST_TEST(own.accepts.at(0) == "b/wrong_*");
   using harness::DType;
   BOOST_TEST(own.has("b", make_case("x_1", DType::float16)));
   BOOST_TEST(!own.has("a", make_case("x_1", DType::float16)));
@@ -119,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   expect(head + group + "share = 0\n" + item, "share must be a whole number");
   expect(head + group + "share = 1.5\n" + item, "share must be a whole number");
   expect(head + group + "hidden = 1\n" + item, "hidden must be true or false");
-  expect(head + group + "hidden = true\nerrors = true\n" + item, "nothing to draw");
+  expect(head + group + "accepts = ['float32_angles']\n" + item, "PROBLEM/MISTAKE");
   expect(head + group + "cases = 'x'\n" + item, "cases must be a list of texts");
   expect(head + group + group + item, "two groups are called 'all'");
   expect(head + group + item + item, "two items are called 'one'");
