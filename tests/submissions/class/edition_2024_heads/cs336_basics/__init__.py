@@ -1,0 +1,2 @@
+from .blocks import TransformerBlock
+from .bpe import train

@@ -1,0 +1,3 @@
+from . import nn
+
+__version__ = "0.9.0"

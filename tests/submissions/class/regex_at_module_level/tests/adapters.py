@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from typing import Any
+
+from cs336_basics.attention import (
+    MultiHeadSelfAttention,
+    RotaryPositionalEmbedding,
+    TransformerBlock,
+    TransformerLM,
+    scaled_dot_product_attention,
+    softmax,
+)
+from cs336_basics.layers import Embedding, Linear, RMSNorm, SiLU, SwiGLU
+from cs336_basics.tokenizer import BPETokenizer
+
+
+def run_linear(d_in, d_out, weights, in_features):
+    layer = Linear(d_in, d_out)
+    layer.load_state_dict({"weight": weights})
+    return layer(in_features)
+
+
+def run_embedding(vocab_size, d_model, weights, token_ids):
+    layer = Embedding(vocab_size, d_model)
+    layer.load_state_dict({"weight": weights})
+    return layer(token_ids)
+
+
+def run_swiglu(d_model, d_ff, w1_weight, w2_weight, w3_weight, in_features):
+    layer = SwiGLU(d_model, d_ff)
+    layer.load_state_dict(
+        {"w1.weight": w1_weight, "w2.weight": w2_weight, "w3.weight": w3_weight}
+    )
+    return layer(in_features)
+
+
+def run_scaled_dot_product_attention(Q, K, V, mask=None):
+    return scaled_dot_product_attention(Q, K, V, mask)
+
+
+def run_multihead_self_attention(
+    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
+):
+    layer = MultiHeadSelfAttention(d_model, num_heads)
+    layer.load_state_dict(
+        {
+            "q_proj.weight": q_proj_weight,
+            "k_proj.weight": k_proj_weight,
+            "v_proj.weight": v_proj_weight,
+            "output_proj.weight": o_proj_weight,
+        }
+    )
+    return layer(in_features)
+
+
+def run_multihead_self_attention_with_rope(
+    d_model,
+    num_heads,
+    max_seq_len,
+    theta,
+    q_proj_weight,
+    k_proj_weight,
+    v_proj_weight,
+    o_proj_weight,
+    in_features,
+    token_positions=None,
+):
+    layer = MultiHeadSelfAttention(d_model, num_heads, theta, max_seq_len)
+    layer.load_state_dict(
+        {
+            "q_proj.weight": q_proj_weight,
+            "k_proj.weight": k_proj_weight,
+            "v_proj.weight": v_proj_weight,
+            "output_proj.weight": o_proj_weight,
+        }
+    )
+    return layer(in_features, token_positions)
+
+
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    return RotaryPositionalEmbedding(theta, d_k, max_seq_len)(in_query_or_key, token_positions)
+
+
+def run_transformer_block(d_model, num_heads, d_ff, max_seq_len, theta, weights, in_features):
+    layer = TransformerBlock(d_model, num_heads, d_ff, max_seq_len, theta)
+    layer.load_state_dict(weights)
+    return layer(in_features)
+
+
+def run_transformer_lm(
+    vocab_size,
+    context_length,
+    d_model,
+    num_layers,
+    num_heads,
+    d_ff,
+    rope_theta,
+    weights,
+    in_indices,
+):
+    layer = TransformerLM(
+        vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta
+    )
+    layer.load_state_dict(weights)
+    return layer(in_indices)
+
+
+def run_rmsnorm(d_model, eps, weights, in_features):
+    layer = RMSNorm(d_model, eps)
+    layer.load_state_dict({"weight": weights})
+    return layer(in_features)
+
+
+def run_silu(in_features):
+    return SiLU()(in_features)
+
+
+def run_softmax(in_features, dim):
+    return softmax(in_features, dim)
+
+
+def get_tokenizer(vocab, merges, special_tokens: list[str] | None = None) -> Any:
+    return BPETokenizer(vocab, merges, special_tokens)

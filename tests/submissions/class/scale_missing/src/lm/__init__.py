@@ -1,0 +1,5 @@
+from .nets import attention, block, language_model, multihead, rmsnorm, rotate, softmax, swiglu
+
+__all__ = [
+    "attention", "block", "language_model", "multihead", "rmsnorm", "rotate", "softmax", "swiglu",
+]
