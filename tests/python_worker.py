@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 
@@ -15,6 +16,9 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 WORKER = SOURCE / "harness" / "solution" / "prenorm_worker.py"
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool"]
 SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}
+MODES = {"torch": (), "numpy": ("torch", "ml_dtypes")}
+OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2
+RETURNED, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE, NOT_LOADED = 0, 2, 3, 5, 6, 7
 # Makes a module one that the interpreter has not: `python -c` code, run before the worker.
 WITHOUT = "import sys; sys.modules.update(dict.fromkeys({modules!r})); "
 RUN = "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -44,25 +48,26 @@ class Array:
 
 
 class Returned:
-    """What came of a call, and what then lay in its memory."""
+    """What came of a call, and what then lay in its memory. `notes` came with it."""
 
     def __init__(self, payload):
         self.number, self.how, self.code, self.seconds, count = struct.unpack_from(
             "<QBidI", payload
         )
-        self.what = payload[25:].decode()
-        assert len(self.what.encode()) == count
+        self.what = payload[25 : 25 + count].decode()
+        self.notes = read_list(payload, 25 + count)
 
 
 class Worker:
-    """A worker for one submission. `without` names modules that its interpreter shall not have."""
+    """A worker for one submission. `without` names modules that its interpreter shall not have;
+    `before` is code that it runs first."""
 
-    def __init__(self, adapters, python=sys.executable, without=()):
+    def __init__(self, adapters, python=sys.executable, without=(), before=""):
         ours, theirs = socket.socketpair()
         ours.settimeout(120)
         command = [str(python), "-I", "-B"]
-        if without:
-            command += ["-c", WITHOUT.format(modules=list(without)) + RUN]
+        if without or before:
+            command += ["-c", WITHOUT.format(modules=list(without)) + before + "\n" + RUN]
         command += [str(WORKER), adapters if isinstance(adapters, str) else json.dumps(adapters)]
         number = theirs.fileno()
         self.process = subprocess.Popen(
@@ -77,7 +82,7 @@ class Worker:
         theirs.close()
         self.socket = ours
         self.calls = 0
-        self.functions, self.failure = [], None
+        self.functions, self.failure, self.notes = [], None, []
 
     def __enter__(self):
         return self
@@ -108,18 +113,19 @@ class Worker:
 
     def load(self, path, memory=0):
         """Loads a submission; `functions` are then the problems, or `failure` the reason."""
-        kind, payload = self.ask(1, struct.pack("<IQ", 3, memory) + text(str(path)))
+        kind, payload = self.ask(1, struct.pack("<IQ", 4, memory) + text(str(path)))
         if kind == 102:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self
         assert kind == 101
         version, abi, device = struct.unpack_from("<Iii", payload)
-        assert (version, abi, device) == (3, 1, 1)
+        assert (version, abi, device) == (4, 1, 1)
         (unavailable, mode), at = read_texts(payload, 12, 2)
         (count,) = struct.unpack_from("<I", payload, at)
         self.functions, at = read_texts(payload, at + 4, count)
         (sources,), at = read_texts(payload, at, 1)
-        assert unavailable == mode == sources == "" and payload[at:] == b"\0"
+        assert unavailable == mode == sources == "" and payload[at : at + 1] == b"\0"
+        self.notes = read_list(payload, at + 1)
         return self
 
     def call(self, problem, inputs, scalars, outputs, timed=False):
@@ -210,6 +216,14 @@ def read_texts(payload, at, count):
     return found, at
 
 
+def read_list(payload, at):
+    """The list of texts at the end of a message."""
+    (count,) = struct.unpack_from("<I", payload, at)
+    found, at = read_texts(payload, at + 4, count)
+    assert at == len(payload)
+    return found
+
+
 def tensor(dtype, shape, region):
     head = struct.pack("<BI", DTYPES.index(dtype), len(shape))
     return head + struct.pack(f"<{len(shape)}q", *shape) + region
@@ -226,3 +240,48 @@ def scalar(value):
 def poison(dtype, shape):
     count = int(np.prod(shape, dtype=np.int64))
     return b"\x77" * (count * SIZES[dtype])
+
+
+# Submissions of one problem.
+
+
+def argument(name, **value):
+    return {"name": name, "value": value}
+
+
+def takes(*arguments, function="run", **more):
+    """Adapters whose only problem calls a function with these arguments after x."""
+    return {"problem": {"function": function, "arguments": [X, *arguments], **more}}
+
+
+X = argument("x", input=0)
+TAKES_X = takes()
+ONE, ONE_OUT = Array("float32", [1.0]), [("float32", [1])]
+
+
+def write(folder, files):
+    """A submission: texts by path; one text is adapters.py."""
+    for name, content in (files if isinstance(files, dict) else {"adapters.py": files}).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(content))
+    return folder
+
+
+def start(folder, files, adapters=TAKES_X, mode="numpy", **options):
+    """A worker that has loaded it; by NumPy, unless told, for that starts in less time."""
+    worker = Worker(adapters, without=MODES[mode])
+    return worker.load(write(folder, files), **options)
+
+
+def run(worker, x, outputs, scalars=(), timed=False):
+    inputs = x if isinstance(x, list) else [x]
+    answer = worker.call("problem", inputs, list(scalars), outputs, timed)
+    assert answer.whole, "something was written beside the buffers"
+    return answer
+
+
+def answers(worker, x=Array("float32", [1.0, 2.0]), outputs=(("float32", [2]),)):
+    """The worker still does what it is asked."""
+    answer = run(worker, x, list(outputs))
+    return (answer.how, answer.code, answer.mutated) == (RETURNED, OK, [])

@@ -19,7 +19,7 @@ std::string class_csv(const Overview& overview) {
     rows.text(row.submission).text(row.name).text(row.id).text(row.email);
     std::vector<std::string> set;
     // What the grader could not grade has no points; nothing handed in earns none.
-    const bool known = row.graded || handed_nothing_in(row);
+    const bool known = row.counted || handed_nothing_in(row);
     const bool whole = known || std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];

@@ -270,8 +270,8 @@ std::string hand_text(const OverviewPoints& points) {
 
 Json points_cell(const OverviewRow& row, const OverviewItem& item, std::size_t number) {
   const OverviewPoints points = number < row.points.size() ? row.points[number] : OverviewPoints();
-  const bool counts = row.graded || points.set_by_hand;
-  const bool toned = row.graded && !points.set_by_hand;
+  const bool counts = row.counted || points.set_by_hand;
+  const bool toned = row.counted && !points.set_by_hand;
   return {{"points", counts ? points_text(points.earned) : ""},
           {"tone", toned ? css_class(tone_of(points.earned, item.points)) : ""},
           {"hand", points.set_by_hand ? hand_text(points) : ""},
@@ -288,7 +288,7 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
     ids.push_back({{"before", ids.empty() ? "" : " · "}, {"id", printable(id, 60)}});
   }
   for (const std::string& flag : row.flags) flags.push_back(printable(flag, 200));
-  const bool counts = row.graded || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
+  const bool counts = row.counted || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
   return {{"called", printable(called(row), 100)},
           {"ids", listed(ids)},
           {"cells", cells},

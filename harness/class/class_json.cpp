@@ -55,6 +55,7 @@ Json row_of(const Overview& overview, const OverviewRow& row) {
           {"id", row.id},
           {"email", row.email},
           {"graded", row.graded},
+          {"gradeable", row.counted || !row.graded},
           {"total", row.total},
           {"points", points_of(overview, row)},
           {"flags", row.flags},

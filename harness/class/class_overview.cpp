@@ -82,6 +82,8 @@ class Maker {
     Grading grading;
     if (row.graded) {
       grading = book_.outline(row.submission);
+      grading.decided = set_points_.contains(row.submission);
+      row.counted = grading.gradeable();
       take(row, grading);
     }
     set_by_hand(row);
@@ -133,6 +135,7 @@ class Maker {
     if (entry != nullptr && !entry->failure.empty()) {
       all.push_back((row.graded ? "not graded anew: " : "not graded: ") + entry->failure);
     }
+    if (row.graded && !row.counted) all.emplace_back("not gradeable");
     if (grading.status != Status::passed) all.emplace_back(name(grading.status));
     std::int64_t violations = 0;
     for (const auto& [problem, counts] : tallies_[row.submission]) {
@@ -150,12 +153,12 @@ class Maker {
     return all;
   }
 
-  /// Of those that were graded.
+  /// Of those that count.
   void add_totals() {
     made_.histogram.resize(bins);
     std::vector<double> totals;
     for (const OverviewRow& row : made_.rows) {
-      if (row.graded) totals.push_back(row.total);
+      if (row.counted) totals.push_back(row.total);
     }
     if (totals.empty()) return;
     for (const double total : totals) {

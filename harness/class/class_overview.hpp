@@ -20,12 +20,13 @@ struct OverviewRow {
   std::string submission;       // name of the file or folder; of the roster where nothing came
   std::string name, id, email;  // of the roster; empty without one
   bool graded = false;          // false: nothing handed in, or it could not be graded
+  bool counted = false;         // graded and gradeable: the points count
   std::vector<OverviewPoints> points;  // an entry for each of the overview's items
   double total = 0;
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
   /// What a teacher should look at, in words: "COMPILE_ERROR", "SANDBOX_VIOLATION", "nothing handed
-  /// in", "not graded: ...", "graded by an earlier rubric", "set by hand", "graded with other
-  /// limits", "to be graded again". Most important first.
+  /// in", "not gradeable", "not graded: ...", "graded by an earlier rubric", "set by hand", "graded
+  /// with other limits", "to be graded again". Most important first.
   std::vector<std::string> flags;
 };
 
@@ -59,7 +60,7 @@ struct Overview {
   std::vector<OverviewMistake> mistakes;  // the commonest first
   std::vector<std::int64_t>
       histogram;                // of totals: ten bins from 0 to `points`, full marks in the last
-  double mean = 0, median = 0;  // of totals of those that were graded
+  double mean = 0, median = 0;  // of totals that count
 };
 
 Overview overview(const Gradebook& book);

@@ -1,10 +1,12 @@
 #include "class/class_run.hpp"
 
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "class/grade_planned.hpp"
 #include "class/gradebook.hpp"
+#include "class/missing_packages.hpp"
 #include "class/roster.hpp"
 #include "class/slurm.hpp"
 #include "grade/grading_record.hpp"
@@ -218,9 +220,10 @@ class ClassRun {
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;
-    events_.done(state_,
-                 submission.name + ": " +
-                     fmt::format("{:.2f} of {} points", grading.earned(), grading.points()));
+    events_.done(state_, submission.name + ": " +
+                             (grading.gradeable() ? fmt::format("{:.2f} of {} points",
+                                                                grading.earned(), grading.points())
+                                                  : "not gradeable: " + grading.message));
     take_result(work_, number);
     return "";
   }
@@ -239,7 +242,22 @@ class ClassRun {
     return settings_record(settings);
   }
 
+  /// Says what the interpreter lacks, while there is still time to install it.
+  void say_what_is_missing(const std::vector<PlannedSubmission>& todo) const {
+    std::vector<std::optional<PythonImports>> found(todo.size());
+    in_parallel(todo.size(), options_.execute.jobs,
+                [&](std::size_t i, std::size_t) { found[i] = grader_.imports_of(todo[i].path); });
+    ClassImports imports;
+    for (std::size_t i = 0; i < todo.size(); ++i) {
+      if (found[i]) imports.emplace(todo[i].name, *std::move(found[i]));
+    }
+    for (const std::string& line : missing_packages(imports, settings_.submission.python)) {
+      events_.say(line);
+    }
+  }
+
   void begin(const std::vector<PlannedSubmission>& todo) {
+    say_what_is_missing(todo);
     const Plan plan{planned_settings(), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
     if (todo.size() > 1 && settings_.exam.hidden) draw_hidden_cases();

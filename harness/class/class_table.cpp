@@ -48,14 +48,18 @@ Table table_of(const Overview& overview, bool numbered) {
     cells.push_back({short_name(shown_name(row)), Tone::strong});
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];
-      if (!row.graded && !points.set_by_hand) {
+      if (!row.counted && !points.set_by_hand) {
         cells.push_back({"-", Tone::quiet});
       } else {
         cells.push_back({(points.set_by_hand ? "*" : "") + points_text(points.earned),
                          tone_of(points.earned, overview.items[i].points)});
       }
     }
-    cells.push_back({points_text(row.total), tone_of(row.total, overview.points)});
+    if (row.graded && !row.counted) {
+      cells.push_back({"-", Tone::quiet});
+    } else {
+      cells.push_back({points_text(row.total), tone_of(row.total, overview.points)});
+    }
     cells.push_back({shortened(printable(joined(row.flags)), widest_flags), Tone::plain});
   }
   align(table);

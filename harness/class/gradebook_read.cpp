@@ -186,6 +186,7 @@ std::vector<Student> Gradebook::roster() const try {
 
 Grading with_set_points(Grading grading, const std::vector<SetPoints>& points) {
   for (const SetPoints& set : points) {
+    grading.decided = true;
     for (GradedItem& item : grading.items) {
       if (item.name != set.item) continue;
       grading.notes.push_back(fmt::format("{}: {} points set by hand in place of {}: {}", item.name,

@@ -136,6 +136,12 @@ Exam exam_of(const GradeSettings& settings, unsigned jobs, Grader::Progress prog
   return make_exam(rubric_of(settings), how);
 }
 
+/// Whoever handed it in knows no path of ours.
+std::string without_path(std::string why, const fs::path& path) {
+  const std::string prefix = path.string() + ": ";
+  return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
+}
+
 void add_words(Digest& digest, const std::vector<std::string>& words) {
   digest.add(std::to_string(words.size()));
   for (const std::string& word : words) digest.add(word);
@@ -220,6 +226,16 @@ void Grader::draw_into(const fs::path& folder, unsigned jobs) {
   write_drawn(folder, exam_, draw_hidden(exam_, pools, false));
 }
 
+std::optional<PythonImports> Grader::imports_of(const fs::path& path) const {
+  try {
+    return read_imports(path, submission_options(settings_, exam_, sandbox_));
+  } catch (const std::invalid_argument& error) {
+    PythonImports none;
+    none.failure = without_path(error.what(), path);
+    return none;
+  }
+}
+
 Grading Grader::grade(const fs::path& path) {
   exam_.options.repeat = repeat(settings_, path);
   if (exam_.options.progress) {
@@ -236,11 +252,7 @@ Grading Grader::grade_any(const fs::path& path) {
   try {
     return grade(path);
   } catch (const std::invalid_argument& error) {
-    std::string why = error.what();
-    // Whoever handed it in knows no path of ours.
-    if (const std::string prefix = path.string() + ": "; why.starts_with(prefix)) {
-      why.erase(0, prefix.size());
-    }
+    const std::string why = without_path(error.what(), path);
     Grading grading = grade_unusable(submission_name(path), why, exam_);
     grading.sandbox = name(sandbox_);
     return grading;

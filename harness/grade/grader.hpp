@@ -4,6 +4,7 @@
 #include "base/terminal.hpp"
 #include "fixture/selection.hpp"
 #include "grade/exam.hpp"
+#include "grade/imports.hpp"
 #include "report/json.hpp"
 
 #include <optional>
@@ -53,6 +54,9 @@ class Grader {
   /// and none draws them again.
   void draw_into(const std::filesystem::path& folder, unsigned jobs);
   void take_drawn(const std::filesystem::path& folder) { exam_.options.drawn = folder; }
+
+  /// What a Python submission lacks; nothing for others. Any number of threads may ask.
+  std::optional<PythonImports> imports_of(const std::filesystem::path& submission) const;
 
   /// Runs a submission and judges it. Throws std::invalid_argument where it is nothing that can be
   /// made ready.

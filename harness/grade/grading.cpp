@@ -21,6 +21,24 @@ std::string forbidden_import(const Rubric& rubric, const Submission& submission)
   return "";
 }
 
+/// Where every function needs what could not be loaded, nothing of the whole is.
+void note_nothing_loaded(const std::vector<Marks>& marks, Grading& grading) {
+  std::string why;
+  for (const Marks& each : marks) {
+    for (const GradedCase& graded : each.cases) {
+      const Result& result = graded.result;
+      if (result.status == Status::load_error) {
+        grading.status = Status::load_error;
+        if (why.empty()) why = result.message;
+      } else if (result.status != Status::not_implemented && result.status != Status::skipped) {
+        grading.status = Status::passed;
+        return;
+      }
+    }
+  }
+  if (grading.status != Status::passed) grading.message = why;
+}
+
 /// The answers, or one status for all; `grading` receives what holds for the whole.
 std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading& grading) {
   grading.status = submission.status();
@@ -40,6 +58,7 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
   std::vector<Marks> marks = mark_code(exam, submission, whole);
   grading.status = whole.status;
   grading.message = whole.message;
+  if (whole.status == Status::passed) note_nothing_loaded(marks, grading);
   return marks;
 }
 
@@ -158,6 +177,11 @@ void take_points(GradedItem& item, const RubricItem& asked) {
   item.earned = earned_points(item);
 }
 
+bool Grading::gradeable() const {
+  if (decided || status != Status::load_error) return true;
+  return kind == name(SubmissionKind::library) || kind == name(SubmissionKind::cmake);
+}
+
 double Grading::points() const {
   double all = 0;
   for (const GradedItem& item : items) all += item.points;
@@ -186,6 +210,7 @@ Grading grade(const Submission& submission, const Exam& exam) {
   grading.notes = submission.notes();
   grading.imports = submission.imports();
   std::vector<Marks> marks = mark(exam, submission, grading);
+  std::ranges::move(submission.noted(), std::back_inserter(grading.notes));
   const bool ran = submission.kind() != SubmissionKind::outputs;
   if (!ran && exam.options.hidden) {
     grading.notes.emplace_back("hidden cases need code: none was asked");

@@ -71,7 +71,11 @@ struct Grading {
   std::string message;
   std::vector<GradedItem> items;
   double seconds = 0;
+  bool decided = false;  // somebody has set points by hand
 
+  /// False: nothing of it could be loaded, which says nothing about the work. It has no points
+  /// until somebody decides. (A library that cannot be loaded was built by whoever hands it in.)
+  bool gradeable() const;
   double points() const;
   double earned() const;
   /// Every case's result, visible and hidden, in the order of items. A hidden one without anything

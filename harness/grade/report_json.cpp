@@ -51,6 +51,7 @@ std::string grade_json(const Grading& grading, bool secret) {
   if (secret) object["seed"] = grading.seed;
   object["points"] = grading.points();
   object["earned"] = grading.earned();
+  object["gradeable"] = grading.gradeable();
   object["seconds"] = grading.seconds;
   Json items = Json::array(), results = Json::array();
   for (const GradedItem& item : grading.items) {

@@ -119,6 +119,7 @@ std::vector<std::string> message_lines(const Grading& grading, std::size_t most)
 }
 
 std::string score_text(const Grading& grading) {
+  if (!grading.gradeable()) return "not gradeable";
   return points_text(grading.earned()) + " of " + points_text(grading.points()) + " points";
 }
 

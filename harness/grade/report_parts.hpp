@@ -47,7 +47,7 @@ std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::stri
 /// first `most`.
 std::vector<std::string> message_lines(const Grading& grading, std::size_t most = 60);
 
-/// "19.73 of 21 points".
+/// "19.73 of 21 points", or "not gradeable".
 std::string score_text(const Grading& grading);
 
 /// "398 passed, 31 failed, 0 skipped in 4.00 s".

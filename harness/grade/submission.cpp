@@ -3,12 +3,14 @@
 #include "base/files.hpp"
 #include "base/home.hpp"
 #include "base/printable.hpp"
+#include "grade/confinement.hpp"
 #include "grade/snapshot.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <prenorm/prenorm.h>
 #include <sstream>
 
@@ -76,73 +78,6 @@ bool has_adapters(const fs::path& folder) {
   return false;
 }
 
-SubmissionKind recognize(const fs::path& path) {
-  if (!fs::is_directory(fs::symlink_status(path))) {
-    if (is_library(path)) return SubmissionKind::library;
-    if (path.extension() == ".py") return SubmissionKind::python;
-    if (is_outputs(path)) return SubmissionKind::outputs;
-    throw std::invalid_argument(path.string() +
-                                ": wanted a folder, a library (.so), a Python file (.py) or "
-                                "outputs (.h5)");
-  }
-  if (fs::exists(path / "CMakeLists.txt")) return SubmissionKind::cmake;
-  if (has_adapters(path)) return SubmissionKind::python;
-  if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
-  if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
-  throw std::invalid_argument(path.string() +
-                              ": nothing in it that can be graded: no CMakeLists.txt, no "
-                              "adapters.py, no library (one .so), no outputs (.h5)");
-}
-
-/// The environment that an interpreter belongs to: the folder with pyvenv.cfg, and where the base
-/// interpreter lies. Nothing of it is run to find out.
-std::vector<fs::path> python_folders(const fs::path& python) {
-  std::vector<fs::path> folders;
-  // Not the prefix itself: it may be somebody's home.
-  const auto add_prefix = [&folders](const fs::path& program) {
-    const fs::path prefix = program.parent_path().parent_path();
-    if (!prefix.has_relative_path() || prefix.string().starts_with("/usr/") || prefix == "/usr") {
-      return;
-    }
-    for (const char* part : {"bin", "lib", "lib64"}) {
-      if (fs::exists(prefix / part)) folders.push_back(prefix / part);
-    }
-  };
-  const fs::path prefix = python.parent_path().parent_path();
-  if (fs::exists(prefix / "pyvenv.cfg")) {
-    folders.push_back(prefix);
-    std::ifstream file(prefix / "pyvenv.cfg");
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line);
-      std::string key, equals, value;
-      if (words >> key >> equals && key == "home" && std::getline(words >> std::ws, value)) {
-        // As it is written and as it is: there may be links on the way.
-        add_prefix(fs::path(value) / "python");
-        add_prefix(fs::weakly_canonical(fs::path(value) / "python"));
-      }
-    }
-  }
-  add_prefix(fs::canonical(python));
-  std::ranges::sort(folders);
-  const auto [first, last] = std::ranges::unique(folders);
-  folders.erase(first, last);
-  return folders;
-}
-
-/// What a command in the sandbox hands out over its socket: 20 digits of size, then the bytes.
-std::string hand_out(const Process::Command& command, std::size_t most, double seconds) {
-  Process process(command);
-  const Process::Deadline deadline = deadline_in(seconds);
-  std::string digits(20, ' ');
-  process.receive(digits.data(), digits.size(), deadline);
-  const std::size_t size = std::strtoull(digits.c_str(), nullptr, 10);
-  if (size > most)
-    throw std::runtime_error("hands out more than " + std::to_string(most) + " bytes");
-  std::string bytes(size, '\0');
-  process.receive(bytes.data(), bytes.size(), deadline);
-  return bytes;
-}
-
 /// The symbols that a library takes from elsewhere, one a line.
 constexpr const char* list_imports = R"sh(
 nm -D --undefined-only -- "$1" >"$TMPDIR/symbols" || exit
@@ -187,6 +122,24 @@ std::string_view name(SubmissionKind kind) {
   return "?";
 }
 
+SubmissionKind submission_kind(const fs::path& path) {
+  if (!fs::is_directory(fs::symlink_status(path))) {
+    if (is_library(path)) return SubmissionKind::library;
+    if (path.extension() == ".py") return SubmissionKind::python;
+    if (is_outputs(path)) return SubmissionKind::outputs;
+    throw std::invalid_argument(path.string() +
+                                ": wanted a folder, a library (.so), a Python file (.py) or "
+                                "outputs (.h5)");
+  }
+  if (fs::exists(path / "CMakeLists.txt")) return SubmissionKind::cmake;
+  if (has_adapters(path)) return SubmissionKind::python;
+  if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
+  if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
+  throw std::invalid_argument(path.string() +
+                              ": nothing in it that can be graded: no CMakeLists.txt, no "
+                              "adapters.py, no library (one .so), no outputs (.h5)");
+}
+
 fs::path submission_file(const fs::path& path) { return split_variant(without_slash(path)).first; }
 
 std::string submission_name(const fs::path& path) {
@@ -209,17 +162,14 @@ struct Submission::State {
   fs::path library;                       // or the Python submission
   std::map<std::string, OutputsFile> outputs;
   std::vector<std::string> imports, notes;
+  std::vector<std::string> noted;  // by workers, on several threads
+  std::mutex noting;
   bool imports_known = true, devices = false;
   std::atomic<unsigned> workers = 0;  // started by several threads
 
   Sandbox sandbox() {
-    Sandbox sandbox;
-    sandbox.kind = options.sandbox;
-    sandbox.memory = options.memory;
+    Sandbox sandbox = submission_sandbox(options);
     sandbox.devices = devices;
-    sandbox.hidden = options.hidden;
-    sandbox.hidden.push_back(home() / "lib" / "prenorm");
-    sandbox.hidden.push_back(home() / "share" / "prenorm");
     if (options.sandbox != SandboxKind::bubblewrap) {
       sandbox.folder = folder->path() / ("scratch-" + std::to_string(++workers));
       if (!fs::create_directory(sandbox.folder)) {
@@ -237,6 +187,16 @@ struct Submission::State {
       }
     }
     return what;
+  }
+
+  /// A worker's note: once, however many workers say it.
+  void note(const std::string& text) {
+    constexpr std::size_t most_notes = 50;
+    const std::string line = printable(told(text));
+    const std::scoped_lock lock(noting);
+    if (noted.size() < most_notes && std::ranges::find(noted, line) == noted.end()) {
+      noted.push_back(line);
+    }
   }
 
   void fail(Status why, const std::string& what) {
@@ -335,18 +295,13 @@ void Submission::State::read_outputs_files() {
 
 /// Where the worker runs, and what it may see.
 Process::Command Submission::State::worker() {
-  const fs::path helpers = fs::canonical(home() / "libexec" / "prenorm");
   Sandbox box = sandbox();
   box.readable = {library};
   Process::Command command;
   if (kind == SubmissionKind::python) {
-    const fs::path script = fs::canonical(helpers / "prenorm_worker.py");
-    command.program = options.python;
-    command.arguments = {"-I", "-B", script.string(), adapters.json()};
-    box.readable.push_back(script);
-    std::ranges::move(python_folders(command.program), std::back_inserter(box.readable));
+    command = python_script(options, "prenorm_worker.py", {adapters.json()}, box);
   } else {
-    command.program = helpers / "prenorm-worker";
+    command.program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-worker";
     box.readable.push_back(command.program);
   }
   return confined(command, box);
@@ -365,7 +320,7 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (fs::is_symlink(status)) {
     throw std::invalid_argument(file.string() + ": is a symbolic link; name what it points to");
   }
-  state.kind = recognize(file);
+  state.kind = submission_kind(file);
   if (state.kind == SubmissionKind::python && adapters.empty()) {
     throw std::invalid_argument(path.string() + ": is Python, and the rubric names no adapters");
   }
@@ -430,7 +385,13 @@ Solution Submission::solution() const {
   options.limits.bytes = slow_to_start() ? std::max(state_->options.memory, addresses_of_python)
                                          : state_->options.memory;
   options.worker = state_->worker();
+  options.note = [state = state_.get()](const std::string& text) { state->note(text); };
   return {state_->name, state_->library, state_->variant, options};
+}
+
+std::vector<std::string> Submission::noted() const {
+  const std::scoped_lock lock(state_->noting);
+  return state_->noted;
 }
 
 const OutputsFile* Submission::outputs(const std::string& problem) const {

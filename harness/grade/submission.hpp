@@ -17,6 +17,9 @@ enum class SubmissionKind { cmake, library, python, outputs };
 /// "CMake project", "library", "Python", "outputs".
 std::string_view name(SubmissionKind kind);
 
+/// What lies at that path. Throws std::invalid_argument where it is nothing that can be submitted.
+SubmissionKind submission_kind(const std::filesystem::path& path);
+
 /// What a submission at that path is called: its file's or folder's name, on one line.
 std::string submission_name(const std::filesystem::path& path);
 
@@ -70,6 +73,8 @@ class Submission {
   bool imports_known() const;
   /// For the report: how it is kept apart, what was left out of the copy.
   const std::vector<std::string>& notes() const;
+  /// The same from the workers that have run so far: which imports have stand-ins.
+  std::vector<std::string> noted() const;
 
  private:
   struct State;

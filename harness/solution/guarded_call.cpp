@@ -156,6 +156,7 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     case Returned::How::device_failed: return found(Status::runtime_error, printable(answer.what));
     case Returned::How::other_shape: return found(Status::incorrect_shape, printable(answer.what));
     case Returned::How::other_dtype: return found(Status::incorrect_dtype, printable(answer.what));
+    case Returned::How::not_loaded: return found(Status::load_error, printable(answer.what));
     case Returned::How::returned: break;
   }
   if (answer.code != PRENORM_OK) {

@@ -2,7 +2,7 @@
 
     PYTHON -I -B prenorm_worker.py ADAPTERS
 
-speaks worker_protocol.md, version 3, over descriptor 3. ADAPTERS is JSON, or a file that holds it:
+speaks worker_protocol.md, version 4, over descriptor 3. ADAPTERS is JSON, or a file that holds it:
 for each problem the function that solves it, and how its arguments are made of the call's.
 
 Tensors are torch tensors where the interpreter has torch, else NumPy arrays, and share the call's
@@ -10,7 +10,9 @@ memory: nothing is copied until a function has returned. NumPy has no bfloat16: 
 missing too, such tensors come as float32, with the same values, and a float32 result is rounded
 once (to nearest, ties to even).
 
-A function may raise NotImplementedError. Any other exception refuses the call.
+A function may raise NotImplementedError. An ImportError says that something it needs cannot be
+imported here; prenorm_submission.py, which lies beside this file, has stand-ins for such modules.
+Any other exception refuses the call.
 
 It needs CPython 3.8 or newer and nothing else, and shares its process with the submission:
 whatever it believes of itself, the program that asked judges only the bytes that it gets.
@@ -24,7 +26,6 @@ import inspect
 import json
 import mmap
 import os
-import re
 import resource
 import signal
 import socket
@@ -32,20 +33,33 @@ import struct
 import sys
 import time
 
-VERSION = 3
+VERSION = 4
 ABI = 1
 CPU = 1  # DLPack's name of the device
 LARGEST_MESSAGE = 1 << 20
 LOAD, CALL, MEASURE_COPY = 1, 2, 3
 LOADED, LOAD_FAILED, RETURNED, BANDWIDTH = 101, 102, 103, 105
 # How a call went.
-BACK, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE = 0, 2, 3, 5, 6
+BACK, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE, NOT_LOADED = 0, 2, 3, 5, 6, 7
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2  # what a function returns
 LONGEST_TEXT = 400  # characters of an exception's message that are told
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool")
 BFLOAT16 = DTYPES.index("bfloat16")
 
 clock = time.perf_counter
+
+
+def load_beside(name):
+    """A module from this file's folder, which is not on sys.path."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+loading = load_beside("prenorm_submission")
+Unusable = loading.Unusable
 
 
 # Messages.
@@ -170,10 +184,6 @@ class Unfit(Exception):
 
 class CannotAsk(Exception):
     """The adapter's function has no argument for something in this call."""
-
-
-class Unusable(Exception):
-    """Why a submission, or this Python, cannot be used."""
 
 
 class TorchTensors:
@@ -310,154 +320,48 @@ def import_tensors():
 
 # The submission.
 
-ROOT_MARKS = ("pyproject.toml", "setup.py", ".git")
-SKIPPED_FOLDERS = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
-
-
-def find_adapters(folder):
-    """FOLDER/adapters.py, FOLDER/tests/adapters.py, or the only one below; its path."""
-    for usual in ("adapters.py", os.path.join("tests", "adapters.py")):
-        if os.path.isfile(os.path.join(folder, usual)):
-            return os.path.join(folder, usual)
-    found = []
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in SKIPPED_FOLDERS
-            and not os.path.exists(os.path.join(parent, name, "pyvenv.cfg"))
-        )
-        if "adapters.py" in files:
-            found.append(os.path.relpath(os.path.join(parent, "adapters.py"), folder))
-    if not found:
-        raise Unusable("there is no adapters.py")
-    if len(found) > 1:
-        raise Unusable(
-            "there are several adapters.py (%s): wanted one, or one at the top or in tests/"
-            % ", ".join(found[:4] + ["..."] * (len(found) > 4))
-        )
-    return os.path.join(folder, found[0])
-
-
-def find_root(file, folder):
-    """The repository's root: where pyproject.toml, setup.py or .git is, at or above the file."""
-    parent = os.path.dirname(file)
-    while True:
-        if any(os.path.exists(os.path.join(parent, mark)) for mark in ROOT_MARKS):
-            return parent
-        if parent == folder:
-            return folder
-        parent = os.path.dirname(parent)
-
-
-def offer_metadata(root):
-    """Lets importlib.metadata find the project at `root` as if it had been installed.
-
-    Packages often ask for their own version when they are imported.
-    """
-    try:
-        with open(os.path.join(root, "pyproject.toml"), encoding="utf-8") as file:
-            tables = re.split(r"(?m)^\s*\[", file.read())
-    except (OSError, ValueError):
-        return
-    table = next((t for t in tables if re.match(r"(project|tool\.poetry)\s*\]", t)), "")
-    found = dict(re.findall(r"(?m)^\s*(name|version)\s*=\s*[\"']([^\"'\n]+)", table))
-    if "name" not in found:
-        return
-    from importlib import metadata
-
-    class Project(metadata.Distribution):
-        def read_text(self, filename):
-            if filename not in ("METADATA", "PKG-INFO"):
-                return None
-            version = found.get("version", "0")
-            return "Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (found["name"], version)
-
-        def locate_file(self, path):
-            return os.path.join(root, path)
-
-    class Finder(metadata.DistributionFinder):
-        def find_spec(self, *_):
-            return None
-
-        def find_distributions(self, context=metadata.DistributionFinder.Context()):
-            asked = context.name
-            if asked is None or same_project(asked, found["name"]):
-                yield Project()
-
-    sys.meta_path.append(Finder())
-
-
-def same_project(a, b):
-    return re.sub(r"[-_.]+", "-", a).lower() == re.sub(r"[-_.]+", "-", b).lower()
-
-
 class Submission:
-    """The module and its functions. `file` is adapters.py, `folder` the submission."""
+    """The module and its functions."""
 
     def __init__(self, path, adapters, tensors):
-        path = os.path.realpath(path)
-        if os.path.isdir(path):
-            self.folder, self.file = path, find_adapters(path)
-        elif os.path.isfile(path):
-            self.folder, self.file = os.path.dirname(path), path
-        else:
-            raise Unusable("there is no such file or folder")
+        self.layout = loading.Layout(path)
+        self.modules = loading.Modules(self.layout)
         self.tensors = tensors
         self.adapters = adapters
         self.functions = {}
 
     def load(self):
         """Imports the module. Raises whatever that raises."""
-        root = find_root(self.file, self.folder)
-        # A module of a package has the package's name, as in the submission's own tests.
-        home, name = os.path.dirname(self.file), os.path.splitext(os.path.basename(self.file))[0]
-        package = ""
-        while home != self.folder and os.path.isfile(os.path.join(home, "__init__.py")):
-            package = os.path.basename(home) + ("." + package if package else "")
-            home = os.path.dirname(home)
-        places = [home, root, os.path.join(root, "src"), os.path.dirname(self.file)]
-        places = [place for place in places if os.path.isdir(place)]
-        sys.path[:0] = list(dict.fromkeys(places))
-        sys.argv = [self.file]
-        os.chdir(root)
-        offer_metadata(root)
-        if package:
-            module = importlib.import_module(package + "." + name)
+        layout = self.layout
+        self.modules.install()
+        sys.argv = [layout.file]
+        os.chdir(layout.root)
+        layout.project.offer_metadata()
+        if "." in layout.module:
+            module = importlib.import_module(layout.module)
         else:
-            spec = importlib.util.spec_from_file_location(name, self.file)
-            module = sys.modules[name] = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            loader = loading.Loader(self.modules, layout.module, layout.file)
+            spec = importlib.util.spec_from_file_location(layout.module, layout.file, loader=loader)
+            module = sys.modules[layout.module] = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
         for problem, adapter in self.adapters.items():
             function = getattr(module, adapter["function"], None)
             if callable(function):
                 names = [argument["name"] for argument in adapter["arguments"]]
-                self.functions[problem] = function, takes(function, names)
-
-    def where(self, error):
-        """The submission's line that raised the exception: " (adapters.py:12)", or nothing."""
-        places = []
-        trace = error.__traceback__
-        while trace is not None:
-            places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-            trace = trace.tb_next
-        if isinstance(error, SyntaxError):
-            places.append((str(error.filename), error.lineno))
-        for file, line in reversed(places):
-            if file.startswith(self.folder + os.sep):
-                return " (%s:%s)" % (os.path.relpath(file, self.folder), line)
-        return ""
+                by_name = isinstance(function, loading.StandIn) or takes(function, names)
+                self.functions[problem] = function, by_name
 
     def describe(self, error):
-        """TypeName: message (adapters.py:LINE), on one line."""
+        """TypeName: message (adapters.py:LINE), on one line; a stand-in's message alone."""
         try:
             message = " ".join(str(error).split())
         except BaseException:
             message = ""
         if len(message) > LONGEST_TEXT:
             message = message[:LONGEST_TEXT] + "..."
-        return type(error).__name__ + (": " if message else "") + message + self.where(error)
+        if not isinstance(error, loading.NotImported):
+            message = type(error).__name__ + (": " if message else "") + message
+        return message + loading.place_of(error, self.layout.folder)
 
 
 def takes(function, names):
@@ -549,6 +453,7 @@ def answer_call(submission, call, memory, settings):
         begin = clock()
         try:
             value = function(**values) if by_name else function(*values.values())
+            loading.require_real(value)
             value = tensors.materialize(value)
         finally:
             answer.seconds = clock() - begin
@@ -568,6 +473,8 @@ def answer_call(submission, call, memory, settings):
         answer.refuse(NOT_IMPLEMENTED, submission.describe(error))
     except MemoryError as error:
         answer.how, answer.what = OUT_OF_MEMORY, submission.describe(error)
+    except ImportError as error:
+        answer.how, answer.what = NOT_LOADED, submission.describe(error)
     except BaseException as error:
         answer.refuse(ERROR, submission.describe(error))
         if isinstance(error, RuntimeError) and "can't allocate memory" in answer.message:
@@ -658,8 +565,14 @@ class Worker:
             + struct.pack("<I", len(names))
             + b"".join(map(text, names))
             + text("")
-            + b"\0",
+            + b"\0"
+            + self.notes(),
         )
+
+    def notes(self):
+        """What the submission's imports gave since the last answer."""
+        notes = self.submission.modules.take_notes()
+        return struct.pack("<I", len(notes)) + b"".join(map(text, notes))
 
     def call(self, call, descriptor):
         try:
@@ -682,7 +595,8 @@ class Worker:
         self.connection.send(
             RETURNED,
             struct.pack("<QBid", call.number, answer.how, answer.code, answer.seconds)
-            + text(answer.what),
+            + text(answer.what)
+            + self.notes(),
         )
 
 

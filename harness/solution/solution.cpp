@@ -228,6 +228,7 @@ struct Solution::Worker {
     sources = printable(loaded.sources);
     on_device = device;
     facts = loaded.facts;
+    if (options.note) std::ranges::for_each(loaded.notes, options.note);
     functions.clear();
     std::ranges::copy_if(loaded.functions, std::inserter(functions, functions.end()), is_name);
     if (!loaded.unavailable.empty()) {
@@ -260,6 +261,7 @@ struct Solution::Worker {
       if (answer.number != guarded.message().number) {
         throw protocol::Malformed("the worker answered another call");
       }
+      if (options.note) std::ranges::for_each(answer.notes, options.note);
       outcome = guarded.judge(answer);
       // Whatever the worker's clock says, the call cannot have taken longer than the wait for it.
       outcome.seconds = std::min(outcome.seconds, waited.count());

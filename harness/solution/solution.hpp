@@ -7,6 +7,7 @@
 #include "solution/device.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -52,6 +53,8 @@ class Solution {
     /// The command that starts the worker. Nothing: the shipped worker, without a sandbox.
     std::optional<Process::Command> worker = std::nullopt;
     bool tf32 = true;  // false: a library that computes in tf32 is a LOAD_ERROR
+    /// Receives the worker's notes on the solution, such as imports that have stand-ins.
+    std::function<void(const std::string&)> note = nullptr;
   };
 
   /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so".

@@ -29,11 +29,12 @@ void fields(auto& visit, is<CallMessage> auto& m) {
   visit(m.number, m.function, m.span, m.inputs, m.scalars, m.outputs, m.error, m.timed);
 }
 void fields(auto& visit, is<Loaded> auto& m) {
-  visit(Version{}, m.abi, m.device, m.unavailable, m.mode, m.functions, m.sources, m.facts);
+  visit(Version{}, m.abi, m.device, m.unavailable, m.mode, m.functions, m.sources, m.facts,
+        m.notes);
 }
 void fields(auto& visit, is<LoadFailed> auto& m) { visit(m.reason); }
 void fields(auto& visit, is<Returned> auto& m) {
-  visit(m.number, m.how, m.code, m.seconds, m.what);
+  visit(m.number, m.how, m.code, m.seconds, m.what, m.notes);
 }
 void fields(auto& visit, is<CopyBandwidth> auto& m) { visit(m.bytes_per_second); }
 
@@ -122,7 +123,7 @@ class Reader {
                     std::to_string(theirs) + " and " + std::to_string(version));
   }
   void read(DType& dtype) { dtype = next_of(DType::boolean, "unknown element type"); }
-  void read(Returned::How& how) { how = next_of(Returned::How::other_dtype, "unknown outcome"); }
+  void read(Returned::How& how) { how = next_of(Returned::How::not_loaded, "unknown outcome"); }
   void read(std::string& text) { text = take(count()); }
   template <class T>
   void read(std::vector<T>& list) {

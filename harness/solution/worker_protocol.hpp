@@ -16,7 +16,7 @@
 namespace prenorm::harness::protocol {
 
 /// The version of the protocol; each side sends it in its first message.
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 /// The maximum size of a payload in bytes.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -73,8 +73,9 @@ struct Loaded {
   std::string unavailable;  // why this machine cannot run it: "no CUDA device"; else empty
   std::string mode;         // what prenorm_mode says; else empty
   std::vector<std::string> functions;
-  std::string sources;               // what prenorm_sources says; else empty
-  std::optional<DeviceFacts> facts;  // of the device, unless it is the host
+  std::string sources;                  // what prenorm_sources says; else empty
+  std::optional<DeviceFacts> facts;     // of the device, unless it is the host
+  std::vector<std::string> notes = {};  // on loading, for whoever reads the results
 };
 
 struct LoadFailed {
@@ -89,13 +90,15 @@ struct Returned {
     absent,
     device_failed,
     other_shape,  // than the output's; of a solution that makes its own outputs
-    other_dtype
+    other_dtype,
+    not_loaded  // something that the function needs could not be loaded
   };
   std::uint64_t number = 0;
   How how = How::returned;
-  std::int32_t code = 0;  // what the function returned
-  double seconds = 0;     // of the function alone
-  std::string what;       // of the exception, or of the device's failure
+  std::int32_t code = 0;                // what the function returned
+  double seconds = 0;                   // of the function alone
+  std::string what;                     // of the exception, or of the device's failure
+  std::vector<std::string> notes = {};  // on what the call has loaded
 };
 
 /// Bytes read and written per second by a large copy in the memory of the solution's tensors.

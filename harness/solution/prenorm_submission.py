@@ -1,0 +1,487 @@
+"""A Python submission's modules: where they lie, and stand-ins for what cannot be imported.
+
+What cannot be imported costs only what needs it. An import that fails while a module of the
+submission is executed (the interpreter lacks the module, or a name in it; the module itself fails)
+binds a stand-in; so does a module of the submission that cannot be parsed, or that fails half-way:
+what it has defined by then stays, and stand-ins take the place of the rest. While modules are
+imported, a stand-in can be called, subscripted, subclassed and used as a decorator, which gives
+another stand-in. Afterwards each use raises NotImported with the original message.
+
+An import inside of a `try` that catches its error fails as usual: the submission has something else
+to offer. Imports inside of functions fail as usual, too, when the function is called.
+
+prenorm_worker.py and prenorm_missing.py load this file. CPython 3.8 or newer.
+"""
+
+import ast
+import copy
+import functools
+import os
+import re
+import sys
+from importlib import machinery
+
+MOST_NOTES = 50
+LONGEST_NOTE = 300
+
+
+class Unusable(Exception):
+    """Why a submission, or this Python, cannot be used."""
+
+
+class NotImported(ImportError):
+    """A stand-in was used."""
+
+
+# Where modules lie.
+
+ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", ".git")
+SKIPPED_FOLDERS = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
+
+
+def find_adapters(folder):
+    """FOLDER/adapters.py, FOLDER/tests/adapters.py, or the only one below; its path."""
+    for usual in ("adapters.py", os.path.join("tests", "adapters.py")):
+        if os.path.isfile(os.path.join(folder, usual)):
+            return os.path.join(folder, usual)
+    found = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in SKIPPED_FOLDERS
+            and not os.path.exists(os.path.join(parent, name, "pyvenv.cfg"))
+        )
+        if "adapters.py" in files:
+            found.append(os.path.relpath(os.path.join(parent, "adapters.py"), folder))
+    if not found:
+        raise Unusable("there is no adapters.py")
+    if len(found) > 1:
+        raise Unusable(
+            "there are several adapters.py (%s): wanted one, or one at the top or in tests/"
+            % ", ".join(found[:4] + ["..."] * (len(found) > 4))
+        )
+    return os.path.join(folder, found[0])
+
+
+def find_root(file, folder):
+    """The repository's root: where a file that marks one is, at or above the file."""
+    parent = os.path.dirname(file)
+    while True:
+        if any(os.path.exists(os.path.join(parent, mark)) for mark in ROOT_MARKS):
+            return parent
+        if parent == folder:
+            return folder
+        parent = os.path.dirname(parent)
+
+
+def is_within(path, folder):
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+class Layout:
+    """How a submission is laid out: `file` is adapters.py, `folder` all that was handed in.
+
+    `root` is the repository's root, `module` the name by which adapters.py is imported, and `path`
+    the folders that pytest would put on sys.path, none of them outside of `folder`.
+    """
+
+    def __init__(self, path):
+        path = os.path.realpath(path)
+        if os.path.isdir(path):
+            self.folder, self.file = path, find_adapters(path)
+        elif os.path.isfile(path):
+            self.folder, self.file = os.path.dirname(path), path
+        else:
+            raise Unusable("there is no such file or folder")
+        self.root = find_root(self.file, self.folder)
+        self.project = Project(self.root)
+        # A module of a package has the package's name, as in the submission's own tests.
+        beside = home = os.path.dirname(self.file)
+        self.module = os.path.splitext(os.path.basename(self.file))[0]
+        while home != self.folder and os.path.isfile(os.path.join(home, "__init__.py")):
+            self.module = os.path.basename(home) + "." + self.module
+            home = os.path.dirname(home)
+        # Tests are run from the folder above theirs, which need not be marked as a root.
+        above = os.path.dirname(beside) if os.path.basename(beside) == "tests" else beside
+        named = [os.path.join(self.root, each) for each in self.project.python_path]
+        folders = [home, *named, self.root, os.path.join(self.root, "src"), above, beside]
+        folders = [os.path.realpath(each) for each in folders if os.path.isdir(each)]
+        self.path = [each for each in dict.fromkeys(folders) if is_within(each, self.folder)]
+
+    def name(self, file):
+        """A file of the submission, as it was handed in."""
+        return os.path.relpath(file, self.folder)
+
+
+class Project:
+    """What pyproject.toml says: the project's name and version, and pytest's pythonpath."""
+
+    def __init__(self, root):
+        self.root, self.name, self.version, self.python_path = root, None, "0", []
+        try:
+            with open(os.path.join(root, "pyproject.toml"), encoding="utf-8") as file:
+                tables = re.split(r"(?m)^\s*\[", file.read(1 << 20))
+        except (OSError, ValueError):
+            return
+        table = next((t for t in tables if re.match(r"(project|tool\.poetry)\s*\]", t)), "")
+        found = dict(re.findall(r"(?m)^\s*(name|version)\s*=\s*[\"']([^\"'\n]+)", table))
+        self.name, self.version = found.get("name"), found.get("version", "0")
+        table = next((t for t in tables if t.startswith("tool.pytest.ini_options]")), "")
+        value = re.search(r"(?m)^\s*pythonpath\s*=\s*(\[[^]]*|[^\n]*)", table)
+        for quoted in re.findall(r"\"[^\"\n]*\"|'[^'\n]*'", value.group(1)) if value else ():
+            text = quoted[1:-1]
+            self.python_path += [text] if value.group(1).startswith("[") else text.split()
+
+    def offer_metadata(self):
+        """Lets importlib.metadata find the project as if it had been installed.
+
+        Packages often ask for their own version when they are imported.
+        """
+        if self.name is None:
+            return
+        from importlib import metadata
+
+        project = self
+
+        class Distribution(metadata.Distribution):
+            def read_text(self, filename):
+                if filename not in ("METADATA", "PKG-INFO"):
+                    return None
+                head = "Metadata-Version: 2.1\nName: %s\nVersion: %s\n"
+                return head % (project.name, project.version)
+
+            def locate_file(self, path):
+                return os.path.join(project.root, path)
+
+        class Finder(metadata.DistributionFinder):
+            def find_spec(self, *_):
+                return None
+
+            def find_distributions(self, context=metadata.DistributionFinder.Context()):
+                if context.name is None or normalized(context.name) == normalized(project.name):
+                    yield Distribution()
+
+        sys.meta_path.append(Finder())
+
+
+def normalized(name):
+    """A distribution's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# What the source says.
+
+
+def blocks(node):
+    """The lists of statements in a statement."""
+    for field in ("body", "orelse", "finalbody"):
+        yield getattr(node, field, [])
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
+
+
+def is_never_run(node):
+    """`if TYPE_CHECKING:` or `if __name__ == "__main__":`."""
+    if not isinstance(node, ast.If):
+        return False
+    test = node.test.left if isinstance(node.test, ast.Compare) else node.test
+    return getattr(test, "id", getattr(test, "attr", "")) in ("TYPE_CHECKING", "__name__")
+
+
+def imports(body, in_function=False):
+    """Every import statement: (the list that holds it, the statement, whether in a function)."""
+    for node in list(body):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            if getattr(node, "module", None) != "__future__":
+                yield body, node, in_function
+            continue
+        inside = in_function or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for block in blocks(node):
+            if not (is_never_run(node) and block is node.body):
+                yield from imports(block, inside)
+
+
+def names_in(expression):
+    """The last names of an expression such as `(ImportError, errors.Missing)`; None is any error."""
+    if expression is None:
+        return {"BaseException"}
+    nodes = list(ast.walk(expression))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        node.attr for node in nodes if isinstance(node, ast.Attribute)
+    }
+
+
+def guards(tree):
+    """(first line, last line, names of errors): statements that are tried, and what is caught."""
+    found = []
+    for node in ast.walk(tree):
+        names = set()
+        if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
+            names = set().union(*(names_in(handler.type) for handler in node.handlers))
+        elif isinstance(node, ast.With):
+            for call in (item.context_expr for item in node.items):
+                if isinstance(call, ast.Call) and "suppress" in names_in(call.func):
+                    names = names.union(*map(names_in, call.args))
+        if names:
+            found.append((node.body[0].lineno, node.body[-1].end_lineno, names))
+    return found
+
+
+def is_caught(found, line, kinds):
+    """Whether a guard around that line catches an error of these classes' names."""
+    return any(
+        first <= line <= last and not names.isdisjoint(kinds) for first, last, names in found
+    )
+
+
+# At the left margin: what a module would define, had it been executed to its end.
+DEFINITION = re.compile(r"(?m)^(?:(?:async +)?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)")
+
+
+# Stand-ins.
+
+executing = 0  # modules of the submission that are being executed
+
+
+class StandIn:
+    """In place of what could not be imported."""
+
+    __name, __why = "", ""
+
+    def __init__(self, name, why):
+        self.__name, self.__why = name, why
+
+    def __repr__(self):
+        return "<stand-in for %s>" % self.__name
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(self.__why)  # what is asked of any object whether it has it
+        return StandIn(self.__name + "." + name, self.__why)
+
+    def __mro_entries__(self, bases):
+        # The class can be defined; to make an object of it is a use, whatever its other bases are.
+        def derived(cls, **_):
+            cls.__new__ = self.__use
+
+        return (type("StandInBase", (), {"__init_subclass__": classmethod(derived)}),)
+
+    def __eq__(self, other):
+        return self is other if executing else self.__use()
+
+    def __hash__(self):
+        return id(self)
+
+    def __bool__(self):
+        return True if executing else self.__use()
+
+    def __use(self, *_, **__):
+        """Another stand-in while modules are imported; fails afterwards."""
+        if executing:
+            return StandIn(self.__name, self.__why)
+        raise NotImported(self.__why)
+
+    def __fail(self, *_, **__):
+        raise NotImported(self.__why)
+
+    for __each in "call getitem or ror and rand add radd sub rsub mul rmul matmul rmatmul".split():
+        locals()["__%s__" % __each] = __use
+    for __each in "truediv rtruediv floordiv rfloordiv mod rmod pow rpow neg pos abs".split():
+        locals()["__%s__" % __each] = __use
+    for __each in "len iter next contains int float complex index enter exit array".split():
+        locals()["__%s__" % __each] = __fail
+    for __each in "lt le gt ge invert setitem delitem instancecheck subclasscheck".split():
+        locals()["__%s__" % __each] = __fail
+    del __each
+
+
+def require_real(value):
+    """Raises NotImported for a stand-in."""
+    if isinstance(value, StandIn):
+        value()
+
+
+def one_line(error):
+    return "%s: %s" % (type(error).__name__, " ".join(str(error).split()))
+
+
+class Modules:
+    """Imports a submission's modules. `notes` are what the person who grades should know."""
+
+    HANDLER = "__import_failed__"  # a name in each module: what is called where an import fails
+
+    def __init__(self, layout):
+        self.layout = layout
+        self.guards = {}  # by file
+        self.notes, self.noted = [], set()
+
+    def install(self):
+        sys.path[:0] = self.layout.path
+        sys.path_hooks.insert(0, self._finder)
+
+    def _finder(self, folder):
+        if not is_within(os.path.realpath(folder), self.layout.folder):
+            raise ImportError("not of the submission")
+        return machinery.FileFinder(
+            folder,
+            (machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES),
+            (functools.partial(Loader, self), machinery.SOURCE_SUFFIXES),
+            (machinery.SourcelessFileLoader, machinery.BYTECODE_SUFFIXES),
+        )
+
+    def compile(self, data, file):
+        """The code of a module, and its import statements: each can fail by itself."""
+        tree = ast.parse(data, file)
+        self.guards[file] = guards(tree)
+        statements = []
+        for body, node, in_function in imports(tree.body):
+            if in_function:
+                continue
+            tried = []
+            for alias in node.names:
+                text = "try: pass\nexcept: %s(%d)" % (self.HANDLER, len(statements))
+                tried += ast.parse(text).body
+                statements.append(copy.copy(node))
+                statements[-1].names = [alias]
+                tried[-1].body = [statements[-1]]
+                for part in ast.walk(tried[-1]):
+                    if "lineno" in part._attributes:
+                        ast.copy_location(part, node)
+            at = body.index(node)
+            body[at : at + 1] = tried
+        return compile(tree, file, "exec", dont_inherit=True), statements
+
+    def is_caught(self, error, frame):
+        """Whether a `try` of the submission's catches the error on its way out."""
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        while frame is not None:
+            found = self.guards.get(frame.f_code.co_filename, ())
+            if is_caught(found, frame.f_lineno, kinds):
+                return True
+            frame = frame.f_back
+        return False
+
+    def import_failed(self, statements, number):
+        """Called by a module of the submission, in place of whose import a stand-in goes."""
+        error, frame = sys.exc_info()[1], sys._getframe(1)
+        if not isinstance(error, (Exception, SystemExit)) or self.is_caught(error, frame):
+            raise
+        file, statement = frame.f_code.co_filename, statements[number]
+        alias, line = statement.names[0], statement.lineno
+        if isinstance(statement, ast.Import):
+            wanted = name = alias.name
+            if alias.asname is None:
+                name = name.split(".")[0]
+            value = sys.modules.get(name)
+        else:
+            wanted = "." * statement.level + (statement.module or "")
+            name, value = wanted + "." + alias.name, None
+        why = self._explain(error, wanted, file, line)
+        if alias.name != "*":
+            bound = alias.asname or (name if isinstance(statement, ast.Import) else alias.name)
+            frame.f_locals[bound] = StandIn(name, why) if value is None else value
+
+    def _explain(self, error, wanted, file, line):
+        """Why an import failed, in words; and a note of it."""
+        place = self.layout.name(file)
+        lacking = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        if lacking in ("torch", "numpy") and file == self.layout.file:
+            raise Unusable(
+                "%s, which %s imports in line %d: install it for %s, or name another with --python"
+                % (error, place, line, sys.executable)
+            )
+        if lacking is not None and lacking.split(".")[0] == wanted.split(".")[0]:
+            known = lacking.split(".")[0] in sys.modules
+            what = "there is no module %s" if known else "%s is not installed"
+            self._note(what % lacking, "stand-in (%s:%d)" % (place, line))
+        elif not str(error).startswith("cannot import name"):
+            why = "%s imports %s in line %d, which fails: " % (place, wanted, line)
+            self._note("%s: %s" % (wanted, one_line(error)), "stand-in (%s:%d)" % (place, line))
+            return why + one_line(error)
+        else:
+            self._note(str(error), "stand-in (%s:%d)" % (place, line))
+        return "%s, which %s imports in line %d" % (error, place, line)
+
+    def complete(self, module, file, error):
+        """Stand-ins for what a module has not defined that failed while it was executed."""
+        name = self.layout.name(file)
+        if isinstance(error, SyntaxError) and error.filename == file:
+            why = "%s cannot be parsed by Python %d.%d: %s (line %s)" % (
+                (name,) + sys.version_info[:2] + (error.msg, error.lineno)
+            )
+            self._note(why, "stand-in")
+        else:
+            what = "%s fails when it is imported: %s" % (name, one_line(error))
+            what += place_of(error, self.layout.folder)
+            self._note(what, "stand-ins for what it has not defined by then")
+            why = str(error) if isinstance(error, NotImported) else what
+
+        def stand_in(attribute):
+            if attribute.startswith("__") and attribute.endswith("__"):
+                raise AttributeError(why)
+            return StandIn(module.__name__ + "." + attribute, why)
+
+        names = vars(module)
+        try:
+            with open(file, encoding="utf-8", errors="replace") as source:
+                for found in map("".join, DEFINITION.findall(source.read())):
+                    if not found.startswith("__"):
+                        names.setdefault(found, stand_in(found))
+        except OSError:
+            pass
+        names.setdefault("__getattr__", stand_in)
+
+    def _note(self, what, consequence):
+        if what not in self.noted and len(self.noted) < MOST_NOTES:
+            self.noted.add(what)
+            note = " ".join((what + ": " + consequence).split())
+            self.notes.append(note if len(note) <= LONGEST_NOTE else note[:LONGEST_NOTE] + "...")
+
+    def take_notes(self):
+        """Those that have come since it was called last."""
+        notes, self.notes = self.notes, []
+        return notes
+
+
+class Loader(machinery.SourceFileLoader):
+    """Executes a module of the submission."""
+
+    def __init__(self, modules, name, path):
+        super().__init__(name, path)
+        self.modules = modules
+
+    def exec_module(self, module):
+        global executing
+        modules = self.modules
+        # A module of a package finds those beside it, too, as if it were run by itself.
+        if os.path.dirname(self.path) not in sys.path:
+            sys.path.append(os.path.dirname(self.path))
+        executing += 1
+        try:
+            code, statements = modules.compile(self.get_data(self.path), self.path)
+            failed = functools.partial(modules.import_failed, statements)
+            setattr(module, modules.HANDLER, failed)
+            exec(code, vars(module))
+        except (Exception, SystemExit) as error:
+            if self.path == modules.layout.file or modules.is_caught(error, sys._getframe()):
+                raise
+            modules.complete(module, self.path, error)
+        finally:
+            executing -= 1
+
+
+def place_of(error, folder):
+    """The submission's line that raised the exception: " (adapters.py:12)", or nothing."""
+    places = []
+    trace = error.__traceback__
+    while trace is not None:
+        places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError):
+        places.append((str(error.filename), error.lineno))
+    for file, line in reversed(places):
+        if file.startswith(folder + os.sep):
+            return " (%s:%s)" % (os.path.relpath(file, folder), line)
+    return ""
