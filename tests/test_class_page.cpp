@@ -1,5 +1,6 @@
 // The page of a class: what stands in it, for classes of all sizes, and that nothing from outside
 // breaks it. The pages are left for test_grade_pages.py.
+#include "base/digest.hpp"
 #include "class/class_overview.hpp"
 #include "grade/words.hpp"
 #include "page_testing.hpp"
@@ -196,6 +197,20 @@ Overview without_roster() {
   return made;
 }
 
+/// With a page for each who is graded, and a deadline that some have missed.
+Overview linked() {
+  Overview made = large(6, 40);
+  made.deadline = 1'791'244'740;
+  for (std::size_t i = 0; i < made.rows.size(); ++i) {
+    OverviewRow& row = made.rows[i];
+    if (!row.graded) continue;
+    row.page = "pages/" + row.submission + ".html";
+    if (i % 7 != 3)
+      row.handed_in = *made.deadline + static_cast<std::int64_t>(i % 5) * 50000 - 60000;
+  }
+  return made;
+}
+
 /// Everything that can come from outside is hostile, and very long.
 Overview hostile() {
   const std::string text = evil + std::string(20000, 'w') + "<b>end</b>";
@@ -231,6 +246,7 @@ const std::vector<std::pair<std::string, Overview>>& all() {
       {"class_ungraded", nobody_graded()},
       {"class_full_marks", full_marks()},
       {"class_no_roster", without_roster()},
+      {"class_linked", linked()},
       {"class_hostile", hostile()}};
   return made;
 }
@@ -244,14 +260,15 @@ BOOST_AUTO_TEST_CASE(every_class_has_a_page_that_needs_nothing_beside_itself) {
     BOOST_TEST_CONTEXT(name) {
       const std::string page = class_html(overview);
       leave(name + ".html", page);
-      check_needs_nothing(page);
+      check_needs_nothing(page, 1);
       check_elements_end_in_order(page);
       // A row for each, and a cell for each item, total and flags.
       const std::size_t rows = overview.rows.size();
       if (rows == 0) continue;
       const std::string table = page.substr(page.find("<div class=\"students\""));
       BOOST_TEST(occurrences(table, "<tr>") + occurrences(table, "<tr ") == rows + 1);
-      BOOST_TEST(occurrences(table, "<td") == rows * (overview.items.size() + 2));
+      const std::size_t late = overview.deadline ? 1 : 0;
+      BOOST_TEST(occurrences(table, "<td") == rows * (overview.items.size() + 2 + late));
     }
   }
 }
@@ -331,13 +348,35 @@ BOOST_AUTO_TEST_CASE(who_was_not_graded_has_no_points_but_those_set_by_hand) {
 BOOST_AUTO_TEST_CASE(names_without_a_roster_are_those_of_submissions) {
   const std::string page = class_html(without_roster());
   BOOST_TEST(contains(page, "12 submissions</h2>"));
-  BOOST_TEST(contains(page, "<div class=\"who\"><bdi>student_1</bdi></div>"));
+  BOOST_TEST(contains(page, "<div class=\"who\" title=\"student_1\"><bdi>student_1</bdi></div>"));
   BOOST_TEST(!contains(page, "<dt>students</dt>"));
+}
+
+BOOST_AUTO_TEST_CASE(rows_link_to_reports_and_tell_of_days_late) {
+  const std::string page = class_html(linked());
+  BOOST_TEST(contains(page, "<a href=\"pages/student_1.html\"><bdi>Ada "));
+  BOOST_TEST(contains(page, "<th scope=\"col\" class=\"number\">days late</th>"));
+  // 40000, 90000 and 140000 seconds after the deadline; in time; and a time that nobody knows.
+  BOOST_TEST(contains(page, "title=\"2026-10-06T11:05:40Z\">1</td>"));
+  BOOST_TEST(contains(page, "title=\"2026-10-07T00:59:00Z\">2</td>"));
+  BOOST_TEST(contains(page, "title=\"2026-10-05T07:19:00Z\">0</td>"));
+  BOOST_TEST(contains(page, "title=\"\">–</td>"));
+  BOOST_TEST(!contains(class_html(five_students()), "days late"));
+  BOOST_TEST(!contains(class_html(five_students()), "<a "));
+}
+
+BOOST_AUTO_TEST_CASE(the_policy_names_the_one_script) {
+  const std::string page = class_html(five_students());
+  const std::size_t begin = page.find("<script>") + 8, end = page.find("</script>");
+  BOOST_REQUIRE(end > begin);
+  Digest digest;
+  digest.add_bytes(std::string_view(page).substr(begin, end - begin));
+  BOOST_TEST(contains(page, "script-src &#39;sha256-" + digest.base64() + "&#39;"));
 }
 
 BOOST_AUTO_TEST_CASE(the_page_escapes_all_that_comes_from_outside) {
   const std::string page = class_html(hostile());
-  check_is_escaped(page);
+  check_is_escaped(page, 1);
   BOOST_TEST(page.size() < 100000u);
   BOOST_TEST(!contains(page, std::string(1001, 'w')));
 }

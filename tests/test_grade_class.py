@@ -378,6 +378,98 @@ def test_nothing_ran_is_three(fresh):
     assert fresh.ask("SELECT count(*) FROM cases") == [(0,)]
 
 
+# What is remembered, and what is left where nothing is graded
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--rubric", "nowhere.toml"], "nowhere.toml"),
+    (["--rubric", "cs336-2023"], "no rubric"),
+    (["--roster", "nowhere.csv"], "nowhere.csv"),
+    (["--roster", "rubric.toml"], "rubric.toml, line 1"),
+    (["--roster", "others.csv"], "none of the 4 submissions"),
+    (["--fixtures", "nowhere"], "nowhere"),
+    (["--python", "nowhere"], "--python nowhere: no such program"),
+    (["--work", "subs"], "has files that no grader of a class made"),
+    (["--timeout", "soon"], "--timeout"),
+    (["--problem", "silu"], "a gradebook holds whole gradings"),
+    (["subs/zoe"], "no such file or folder"),
+])
+def test_a_refused_grading_leaves_no_gradebook(words, message, fresh):
+    (fresh.folder / "others.csv").write_text("submission\nzoe\n")
+    if words[0] in fresh.words:
+        at = fresh.words.index(words[0])
+        del fresh.words[at:at + 2]
+    if words[0].startswith("-"):
+        code, printed = fresh.grade(*words)
+    else:
+        code, printed = fresh.grade(submissions=words)
+    assert code == 2 and message in printed, printed
+    assert not list(fresh.folder.glob("g.sqlite*"))
+
+
+def test_a_refused_grading_leaves_the_gradebook_as_it_was(course):
+    before = dump(course.book, leave_out=())
+    (course.folder / "others.csv").write_text("submission\nzoe\n")
+    code, printed = course.grade("--roster", "others.csv")
+    assert code == 2 and "none of the 4 submissions" in printed
+    assert dump(course.book, leave_out=()) == before
+
+
+def test_the_gradebook_remembers_how_it_was_graded(fresh):
+    code, printed = fresh.grade("--timeout", 7, "--memory", 3, "--sandbox", "none",
+                                submissions=["subs/ann"])
+    assert "as before" not in printed
+    code, printed = fresh.grade(submissions=["subs/ben"])
+    assert "as before: --sandbox none --timeout 7 --memory 3\n" in printed
+    limits = {row[0] for row in fresh.ask("SELECT limits FROM submissions")}
+    assert limits == {"7 s a call, 300 s to build, 3 GiB; sandbox none; /usr/bin/python3"}
+    code, printed = fresh.grade("--timeout", 10, submissions=["subs/cy"])
+    assert "as before: --sandbox none --memory 3\n" in printed
+    [(limits,)] = fresh.ask("SELECT limits FROM submissions WHERE name = 'cy'")
+    assert limits.startswith("10 s a call")
+    assert fresh.ask("SELECT count(*) FROM settings") == [(1,)]
+
+
+def environment_in(folder):
+    """A virtual environment as far as its interpreter goes; its path."""
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder], check=True)
+    return folder / "bin/python"
+
+
+def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, tmp_path):
+    python = environment_in(tmp_path / "environment")
+    fresh.environment = {"VIRTUAL_ENV": str(tmp_path / "environment")}
+    fresh.grade(submissions=["subs/ann"])
+    [(limits,)] = fresh.ask("SELECT limits FROM submissions")
+    assert limits.endswith(f"; {python}")
+    # The class goes on with it, and says so where it is not what is usual.
+    fresh.environment = {}
+    code, printed = fresh.grade(submissions=["subs/ben"])
+    assert f"as before: --python {python}\n" in printed
+    assert len(fresh.ask("SELECT DISTINCT limits FROM submissions")) == 1
+    fresh.environment = {"VIRTUAL_ENV": str(tmp_path / "nowhere")}
+    fresh.grade("--python", "/usr/bin/python3", submissions=["subs/cy"])
+    [(limits,)] = fresh.ask("SELECT limits FROM submissions WHERE name = 'cy'")
+    assert limits.endswith("; /usr/bin/python3")
+    help_ = subprocess.run([os.environ["PRENORM_PROGRAM"], "grade", "--help"], text=True,
+                           capture_output=True, env={**os.environ, "VIRTUAL_ENV": str(python.parents[1])})
+    assert f"[{python}]" in help_.stdout.replace("\n", "").replace("  ", "")
+
+
+def test_times_are_those_of_the_files_as_they_were_graded(fresh):
+    folder = fresh.folder / "subs/ann"
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__/late.pyc").write_text("no work of anybody's")
+    os.utime(folder / "solution.so", (1_000_000_000, 1_000_000_000))
+    fresh.grade(submissions=["subs/ann"])
+    assert fresh.ask("SELECT * FROM times") == [("ann", "files", 1_000_000_000)]
+    os.utime(folder / "solution.so", (2_000_000_000, 2_000_000_000))
+    fresh.grade(submissions=["subs/ann"])  # it is as it was
+    assert fresh.ask("SELECT handed_in FROM times") == [(1_000_000_000,)]
+    fresh.grade("--regrade", submissions=["subs/ann"])
+    assert fresh.ask("SELECT handed_in FROM times") == [(2_000_000_000,)]
+
+
 # What dies, and what comes between
 
 

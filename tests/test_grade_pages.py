@@ -9,6 +9,7 @@ test_class_page.cpp those of hand-made classes.
 
 import re
 import subprocess
+import time
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from conftest import folder
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["ordinary", "hostile", "secrets", "compile_error"]
 CLASSES = ["class_0", "class_0_of_20", "class_1", "class_5", "class_300_of_1", "class_300_of_20",
-           "class_ungraded", "class_full_marks", "class_no_roster", "class_hostile"]
+           "class_ungraded", "class_full_marks", "class_no_roster", "class_linked",
+           "class_hostile"]
 LOOKS = {
     "light": {},
     "dark": {"dark": True},
@@ -48,7 +50,8 @@ def test_a_page_opens_without_complaint_and_asks_for_nothing_else(chromium, page
     assert chromium.complaints == []
     assert chromium.requests == [address]
     assert chromium.value("document.title")
-    assert chromium.value("document.scripts.length + document.images.length") == 0
+    assert chromium.value("document.images.length") == 0
+    assert chromium.value("document.scripts.length") == (1 if page in CLASSES else 0)
     # Nothing stands beside the window, however narrow it is and however long the words.
     assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
     shot = chromium.screenshot()
@@ -156,6 +159,103 @@ def test_texts_of_the_histogram_stand_apart_and_within(chromium, pages, page, wi
             # Lines of text have air above and below; 3 pixels of it may be shared.
             apart = right <= box[0] or box[2] <= left or bottom - 3 <= box[1] or box[3] - 3 <= top
             assert apart, (text, other)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("page", ["class_300_of_20", "class_linked", "class_hostile"])
+def test_no_row_needs_three_lines(chromium, pages, page, width):
+    opened(chromium, pages, page, width=width)
+    rows = chromium.value("""[...document.querySelectorAll('.students tbody tr')].map(row => {
+        const style = getComputedStyle(row.cells[0]);
+        const frame = ['paddingTop', 'paddingBottom', 'borderTopWidth', 'borderBottomWidth']
+            .reduce((sum, each) => sum + parseFloat(style[each]), 0);
+        return (row.offsetHeight - frame) / parseFloat(style.lineHeight);
+    })""")
+    assert len(rows) >= 3 and max(rows) < 2.5, max(rows)
+    # What has no room is told where the mouse is.
+    assert chromium.value("""[...document.querySelectorAll('.who')].every(
+        who => who.title.startsWith(who.querySelector('bdi').textContent))""")
+
+
+def column(chromium, number):
+    return chromium.value("[...document.querySelectorAll('.students tbody tr')].map("
+                          f"row => row.cells[{number}].textContent.trim())")
+
+
+def test_columns_sort_by_their_heads(chromium, pages):
+    opened(chromium, pages, "class_linked")
+    before = column(chromium, 0)
+    heads = chromium.value("[...document.querySelectorAll('.students thead th')].map("
+                           "head => head.textContent)")
+    total, late = len(heads) - 3, len(heads) - 2
+    assert heads[total].startswith("total") and heads[late] == "days late"
+
+    def press(number):
+        chromium.value(f"document.querySelectorAll('.students thead button')[{number}].click()")
+        return column(chromium, number)
+
+    def numbers(texts):
+        known = [float(text) for text in texts if text != "–"]
+        assert texts[len(known):] == ["–"] * (len(texts) - len(known))
+        return known
+
+    for number in (total, late):
+        down = numbers(press(number))
+        assert down == sorted(down, reverse=True) and len(set(down)) > 2
+        assert chromium.value("document.querySelector('[aria-sort]').cellIndex") == number
+        up = numbers(press(number))
+        assert up == sorted(down)
+    names = press(0)
+    assert sorted(names) == sorted(before) and names != before
+    assert names[0].startswith("Ada") and press(0)[-1].startswith("Ada")
+    assert chromium.value("document.querySelectorAll('[aria-sort]').length") == 1
+    # The keyboard reaches heads.
+    chromium.value("document.querySelectorAll('.students thead button')[1].focus()")
+    for kind in ("keyDown", "keyUp"):
+        chromium.ask("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter",
+                     windowsVirtualKeyCode=13, text="\r" if kind == "keyDown" else "")
+    assert chromium.value("document.querySelector('[aria-sort]').cellIndex") == 1
+    assert chromium.complaints == []
+
+
+def test_a_row_opens_the_student_s_page(chromium, pages):
+    (pages / "pages").mkdir(exist_ok=True)
+    (pages / "pages/student_2.html").write_text("<title>The second</title>")
+    opened(chromium, pages, "class_linked")
+    place = chromium.value("""(() => {
+        const row = document.querySelectorAll('.students tbody tr')[1];
+        row.scrollIntoView({block: 'center'});
+        const box = row.cells[2].getBoundingClientRect();
+        return [box.left + box.width / 2, box.top + box.height / 2];
+    })()""")
+    for kind in ("mousePressed", "mouseReleased"):
+        chromium.ask("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left",
+                     clickCount=1)
+    until = time.monotonic() + 20
+    while chromium.value("document.title") != "The second":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_without_scripts_rows_are_in_the_roster_s_order(chromium, pages):
+    chromium.ask("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        opened(chromium, pages, "class_linked")
+        assert chromium.value("document.querySelectorAll('.students thead button').length") == 0
+        assert chromium.value("document.querySelectorAll('.students tbody a').length") > 30
+        assert column(chromium, 0)[0].startswith("Ada")
+    finally:
+        chromium.ask("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_the_policy_of_a_class_runs_its_own_script_alone(chromium, pages, tmp_path):
+    page = (pages / "class_5.html").read_text()
+    bad = tmp_path / "bad.html"
+    bad.write_text(page.replace("<main>", "<main><script>document.title = 'taken'</script>", 1))
+    chromium.open(bad.as_uri())
+    assert chromium.value("document.title") != "taken"
+    assert [each for each in chromium.complaints if "Content Security" in str(each)]
+    assert chromium.value("document.querySelectorAll('.students thead button').length") > 0
 
 
 def test_a_class_is_printed_with_all_its_rows(chromium, pages):

@@ -513,3 +513,56 @@ def test_a_task_is_preempted(students, again):
     run.end(1)
     all_graded(students, "a", "b", "c", "d", "e")
     assert len(set(students.jobs()) - {urgent}) == (1 if again else 2)
+
+
+# What fails on one node alone
+
+# The graders of single submissions die there: the node is out of order.
+BROKEN = """\
+#!/bin/sh
+for word; do case $word in --number) [ "$SLURMD_NODENAME" != n1 ] || kill -KILL $$ ;; esac; done
+exec {program} "$@"
+"""
+
+
+def broken_on_n1(students):
+    """The environment of a command whose graders die on n1."""
+    place = students.folder / "home"
+    (place / "bin").mkdir(parents=True)
+    for each in home().iterdir():
+        if each.name in ("lib", "libexec", "share", "include"):
+            (place / each.name).symlink_to(each)
+    (place / "bin/prenorm").write_text(BROKEN.format(program=home() / "bin/prenorm"))
+    (place / "bin/prenorm").chmod(0o755)
+    return {"PRENORM_HOME": str(place)}
+
+
+def test_what_fails_on_a_node_is_tried_on_another(students):
+    students.plain("a", "b", "c")
+    broken = broken_on_n1(students)
+    run = students.start("--slurm-option=--nodelist=n1", held=False, environment=broken)
+    # No other node may be had: each is given up where it was.
+    said = run.end(2)
+    assert "not graded: a.so: the grader ended: killed by SIGKILL on n1; Slurm has no other" in said
+    assert students.graded()[0] == []
+
+    # n1 alone takes jobs first: all fail there, and are graded on n2.
+    students.cluster.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=test")
+    run = students.start("--retries", "1", held=False, environment=broken)
+    run.wait_for("submission failed on n1 (the grader ended: killed by SIGKILL); submitted again")
+    students.cluster.resume("n2")
+    run.end(0)
+    all_graded(students, "a", "b", "c")
+    later = students.jobs()[-1]
+    assert {node for _, node in students.tasks(later).values()} == {"n2"}
+
+
+def test_no_other_node_comes_back(students):
+    """The one left is away: what failed is given up after a minute, and no job is left."""
+    students.plain("a")
+    students.cluster.kill_node("n2", whole=True)
+    students.cluster.give_up_node("n2")
+    run = students.start(held=False, environment=broken_on_n1(students))
+    assert "killed by SIGKILL on n1; Slurm has no other node for it" in run.end(2)
+    assert not {state for job in students.jobs() for state, _ in students.tasks(job).values()
+                } & COMING

@@ -8,13 +8,16 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
+import time
+from urllib.parse import unquote
 
 import pytest
 
-from grading import program, rubric
+from grading import ROOT, program, rubric
 from synthetic_class import content, shipped, with_names
 
 FORMULA = "=cmd|'-C calc'!A1"
@@ -218,9 +221,12 @@ def test_a_roster(book):
 
 
 def test_one_student(book):
+    text = gradebook("--student", "alice", folder=book)[0]
+    assert text.startswith("alice (library) by small: A small one") and "5 of 5 points" in text
     text = gradebook("--student", "alice", "--html", "a.html", "--json", "a.json", "--junit",
                      "a.xml", "--instructor", "secret.json", folder=book)[0]
-    assert text.startswith("alice (library) by small: A small one") and "5 of 5 points" in text
+    assert sorted(text.splitlines()) == [
+        "wrote a.html", "wrote a.json", "wrote a.xml", "wrote secret.json"]
     for name in ("a.html", "a.json", "a.xml"):
         assert SEED not in (book / name).read_text(), name
     assert SEED in (book / "secret.json").read_text()
@@ -255,12 +261,171 @@ def test_feedback(book):
 
 
 @pytest.mark.parametrize("words", [
-    ("--csv", "x"), ("--json", "x"), ("--html", "x"), ("--junit", "x"), ("--instructor", "x"),
+    ("--csv", "x"), ("--json", "x"), ("--junit", "x"), ("--instructor", "x"),
     ("--student", "alice"), ("--summary",)])
 def test_feedback_goes_with_nothing_else(book, words):
     error = refused("--feedback", "pages", *words, folder=book)
     assert f"without it: {words[0]}\n" in error
     assert not (book / "pages").exists() and not (book / "x").exists()
+
+
+def test_rows_of_the_class_link_to_pages_that_are_there(book):
+    gradebook("--html", "plain.html", folder=book)
+    assert "<a " not in (book / "plain.html").read_text()
+    (book / "teacher").mkdir()
+    out, _ = gradebook("--feedback", "new pages", "--html", "teacher/class.html", folder=book)
+    assert "4 pages in new pages\n" in out and "wrote teacher/class.html\n" in out
+    links = re.findall(r'<a href="([^"]+)"', (book / "teacher/class.html").read_text())
+    assert len(set(links)) == 4 and all(link.startswith("../new%20pages/") for link in links)
+    for link in links:
+        assert (book / "teacher" / unquote(link)).is_file(), link
+    out, error = gradebook("--feedback", "new pages", "--html", "-", folder=book)
+    assert out.startswith("<!DOCTYPE html>") and error == ""
+    assert 'href="new%20pages/alice.html"' in out
+
+
+def test_exports_say_what_they_wrote_and_no_table(book):
+    out, _ = gradebook("--csv", "g.csv", "--html", "g.html", "--json", "g.json", folder=book)
+    assert out == "wrote g.csv\nwrote g.html\nwrote g.json\n"
+    out, error = gradebook("--csv", "-", "--html", "g.html", folder=book)
+    assert out.startswith('"submission"') and "wrote" not in out and error == "wrote g.html\n"
+    out, _ = gradebook("--csv", "g.csv", "--summary", folder=book)
+    assert out.startswith("wrote g.csv\n4 students, 4 graded")
+
+
+def test_a_submission_is_removed(book):
+    gradebook("set", "alice", "norms", "1", "--why", "by mail", folder=book)
+    assert "did you mean 'alice'" in refused("remove", "alise", folder=book)
+    out, _ = gradebook("remove", "alice", folder=book)
+    assert "alice: removed from the gradebook, with points that were set by hand" in out
+    exported = by_name(gradebook("--csv", "-", folder=book)[0])
+    assert len(exported) == 3 and "alice" not in exported
+    assert "no student 'alice'" in refused("remove", "alice", folder=book)
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        for table in ("items", "cases", "tallies", "diagnoses", "set_points", "times"):
+            assert base.execute(f"SELECT count(*) FROM {table} WHERE submission = 'alice'"
+                                ).fetchone() == (0,), table
+    base.close()
+
+
+def test_days_late(book):
+    assert "late" not in table(book)
+    (book / "roster.csv").write_text("submission,name,submitted\n"
+                                     "alice,A,2026-10-07T00:00:00Z\nnobody,N,\n")
+    gradebook("roster", "roster.csv", folder=book)
+    before = by_name(gradebook("--csv", "-", folder=book)[0])
+    late = by_name(gradebook("--csv", "-", "--deadline", "2026-10-05T23:59Z", folder=book)[0])
+    assert late["alice"]["days late"] == "2"
+    assert late["alice"]["handed in"] == "2026-10-07T00:00:00Z"
+    # Without a time in the roster it is that of the files as they were graded: just now.
+    assert (late[FORMULA]["days late"] == "0") == (time.time() < 1791244740)
+    assert late["nobody"]["days late"] == "" and late["nobody"]["handed in"] == ""
+    for name, row in before.items():  # points are as before
+        assert row.items() <= late[name].items()
+    text = gradebook("--deadline", "2026-10-05 23:59", folder=book,
+                     environment={"TZ": "UTC"})[0].splitlines()
+    assert text[2].split()[-4:] == ["total", "days", "late", "flags"]
+    assert any(line.split() == ["A", "2", "3", "5", "2"] for line in text)
+    report = json.loads(gradebook("--json", "-", "--deadline", "2026-10-05T23:59Z",
+                                  folder=book)[0])
+    assert report["students"][0]["days_late"] == 2 and "days_late" not in report["students"][1]
+    assert "wanted a time like" in refused("--deadline", "tomorrow", folder=book)
+    assert "--deadline is of the whole class" in refused(
+        "--student", "alice", "--deadline", "2026-10-05T23:59", folder=book)
+
+
+CANVAS = ("Student,ID,SIS User ID,SIS Login ID,Section,Homework (77)\n"
+          "    Points Possible,,,,,5\n"
+          '"Doe, Jo",1,900,nobody,A,4\n'
+          '"Lid, Al",2,901,alice,A,\n')
+
+
+def test_grades_go_into_a_platforms_export(book):
+    (book / "canvas.csv").write_text(CANVAS)
+    out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "wrote filled.csv\n1 grade in the column 'Homework (77)' of Canvas's export\n" in out
+    assert "in the export, and not in the gradebook: Doe, Jo (900)\n" in out
+    assert "in the gradebook, and not in the export: " in out and SHOWN_LINES in out
+    assert "note" not in out  # of 5 points the column is, and the rubric
+    filled = (book / "filled.csv").read_text()
+    assert filled.splitlines()[2:] == ['"Doe, Jo",1,900,nobody,A,4', '"Lid, Al",2,901,alice,A,5']
+    assert (book / "canvas.csv").read_text() == CANVAS
+    # The same export as the roster: everybody is in it, but for three.
+    gradebook("roster", "canvas.csv", folder=book)
+    gradebook("--fill", "canvas.csv", "--column", "Homework (77)", "--out", "-", folder=book,
+              expect=1)
+    for name in (FORMULA, LINES, LONG):
+        gradebook("remove", name, folder=book)
+    out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book)
+    assert "2 grades in the column" in out
+    assert (book / "filled.csv").read_text().splitlines()[2] == '"Doe, Jo",1,900,nobody,A,0'
+
+
+def test_a_fill_that_cannot_be_is_refused(book):
+    (book / "canvas.csv").write_text(CANVAS)
+    for words, why in [
+            (("--fill", "canvas.csv"), "--fill EXPORT and --out FILE go together"),
+            (("--out", "x.csv"), "--fill EXPORT and --out FILE go together"),
+            (("--column", "x"), "--column is for --fill"),
+            (("--fill", "canvas.csv", "--out", "canvas.csv"), "is the export itself"),
+            (("--fill", "none.csv", "--out", "x.csv"), "cannot read none.csv"),
+            (("--fill", "small.toml", "--out", "x.csv"), "small.toml, line 1: is no export of"),
+            (("--fill", "canvas.csv", "--column", "Homwork (77)", "--out", "x.csv"),
+             "did you mean 'Homework (77)'")]:
+        assert why in refused(*words, folder=book), words
+        assert not (book / "x.csv").exists() and (book / "canvas.csv").read_text() == CANVAS
+
+
+def test_a_roster_of_somebody_else_is_refused(book):
+    (book / "roster.csv").write_text("submission,name\nalice,A\n")
+    gradebook("roster", "roster.csv", folder=book)
+    before = rows(gradebook("--csv", "-", folder=book)[0])
+    (book / "canvas.csv").write_text(CANVAS.replace("alice", "al").replace("nobody", "jo"))
+    error = refused("roster", "canvas.csv", folder=book)
+    assert "canvas.csv, line 1: none of the 4 submissions" in error
+    (book / "other.csv").write_text("Student,Section,Group\nA,B,C\n")
+    assert "not the columns of an export of Canvas" in refused("roster", "other.csv", folder=book)
+    assert rows(gradebook("--csv", "-", folder=book)[0]) == before
+
+
+def test_a_gradebook_of_an_earlier_version_is_read_and_changed(book):
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("DROP TABLE times")
+        base.execute("DROP TABLE settings")
+    base.close()
+    before = (book / "grades.sqlite").read_bytes()
+    found = by_name(gradebook("--csv", "-", "--deadline", "2026-10-05T23:59Z", folder=book)[0])
+    assert found["alice"]["total"] == "5" and found["alice"]["days late"] == ""
+    assert (book / "grades.sqlite").read_bytes() == before
+    gradebook("set", "alice", "norms", "1", "--why", "x", folder=book)
+    assert by_name(gradebook("--csv", "-", folder=book)[0])["alice"]["norms"] == "1"
+
+
+def test_similar_submissions_are_listed(book, tmp_path):
+    sources = (ROOT / "tests/submissions/honest/python_torch/adapters.py").read_text()
+    renamed = "# Mine.\n" + re.sub(r"\bx\b", "given", sources)
+    other = "".join(f"def own_{i}(a, b):\n    return [a, {i}, b][a + b - {i}] + {{a: b}}[{i}](b)\n"
+                    for i in range(40))
+    for name, text in {"alice": sources, "bob": renamed, "carol": other}.items():
+        (book / "in" / name).mkdir(parents=True)
+        (book / "in" / name / "adapters.py").write_text(text)
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("PRAGMA foreign_keys = OFF")
+        columns = [row[1] for row in base.execute("PRAGMA table_info(submissions)")][1:]
+        for name in ("bob", "carol", "dan"):
+            base.execute(f"INSERT INTO submissions SELECT ?, {', '.join(columns)} FROM submissions "
+                         "WHERE name = 'alice'", [name])
+        base.execute("DELETE FROM submissions WHERE name NOT IN ('alice', 'bob', 'carol', 'dan')")
+        base.execute("UPDATE submissions SET path = CAST('in/' || name AS BLOB)")
+    base.close()
+    out, _ = gradebook("grades.sqlite", "similar", folder=book)
+    lines = out.splitlines()
+    assert lines[0].startswith("3 submissions, 1 pair that share 50 % or more")
+    assert any(line.split() == ["100", "%", "alice", "bob", "adapters.py"] for line in lines), out
+    assert "not compared: dan (not at in/dan)" in out and "no verdict" in out
+    out, _ = gradebook("grades.sqlite", "similar", "--given", "in/alice", folder=book)
+    assert out.startswith("3 submissions, 0 pairs") and "share  " not in out
+    assert "--given nowhere" in refused("similar", "--given", "nowhere", folder=book)
 
 
 def test_feedback_of_names_that_lead_elsewhere(book):

@@ -174,6 +174,19 @@ def test_a_start_in_python_imports_and_raises(new, edition):
     assert max(len(line) for line in (folder / "adapters.py").read_text().splitlines()) <= 100
 
 
+def test_a_rubric_s_functions_only(new, tmp_path):
+    """The adapters name more than the rubric grades: run_silu."""
+    everything, _ = new("python")
+    graded, told = new("python", "--rubric", "cs336-2025")
+    names = {node.name for node in functions_of(graded)}
+    assert names < {node.name for node in functions_of(everything)}
+    assert "run_silu" not in names and "run_rmsnorm" in names
+    assert "no points" not in (graded / "README.md").read_text()
+    folder, told = new("python", "--rubric", "cs336-2025", "--problem", "silu", code=2,
+                       folder=tmp_path / "none")
+    assert "rubric cs336-2025 grades none of silu" in told and not folder.exists()
+
+
 def test_docstrings_tell_shapes(new):
     folder, _ = new("python")
     words = {node.name: ast.get_docstring(node) for node in functions_of(folder)}

@@ -190,7 +190,7 @@ def test_the_command_for_slurm_runs(tmp_path):
 def test_options_are_those_of_the_program():
     """Of text and tables, too."""
     known = set(OTHERS_OPTIONS)
-    for words in ("grade", "gradebook", "gradebook set", "new", "show", "fixtures make",
+    for words in ("grade", "gradebook", "gradebook set", "gradebook similar", "new", "show", "fixtures make",
                   "gradescope"):
         told = subprocess.run([program(), *words.split(), "--help"], capture_output=True, text=True,
                               check=True).stdout

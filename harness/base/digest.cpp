@@ -47,11 +47,21 @@ Digest& Digest::add_file(const std::filesystem::path& file) {
   return add(bytes.hex());
 }
 
-std::string Digest::hex() {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
+std::vector<unsigned char> Digest::finish() {
+  std::vector<unsigned char> bytes(EVP_MAX_MD_SIZE);
   unsigned size = 0;
   require(EVP_DigestFinal(state_->context, bytes.data(), &size) == 1);
-  return fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.begin() + size, ""));
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string Digest::hex() { return fmt::format("{:02x}", fmt::join(finish(), "")); }
+
+std::string Digest::base64() {
+  const std::vector<unsigned char> bytes = finish();
+  std::vector<unsigned char> text((bytes.size() + 2) / 3 * 4 + 1);  // and a zero
+  EVP_EncodeBlock(text.data(), bytes.data(), static_cast<int>(bytes.size()));
+  return {text.begin(), text.end() - 1};
 }
 
 }  // namespace prenorm::harness

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prenorm::harness {
 
@@ -26,8 +27,12 @@ class Digest {
 
   /// 64 hexadecimal digits; nothing may be added afterwards.
   std::string hex();
+  /// The same in base64, as a page's Content-Security-Policy wants it.
+  std::string base64();
 
  private:
+  std::vector<unsigned char> finish();
+
   struct State;
   std::unique_ptr<State> state_;
 };

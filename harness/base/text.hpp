@@ -22,6 +22,9 @@ std::string shortened(std::string_view text, std::size_t columns);
 /// The word for a shell, quoted only if necessary.
 std::string shell_word(std::string_view word);
 
+/// With small letters for capitals, of ASCII.
+std::string lowered(std::string text);
+
 /// Words in one line, each quoted if necessary.
 std::string shell_line(const std::vector<std::string>& words);
 

@@ -2,6 +2,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
+#include "class/times.hpp"
 #include "grade/report_parts.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
@@ -283,15 +284,25 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
   for (std::size_t i = 0; i < overview.items.size(); ++i) {
     cells.push_back(points_cell(row, overview.items[i], i));
   }
+  std::string whole = called(row);
   for (const std::string& id : {row.id, row.submission}) {  // what else tells who it is
     if (id.empty() || id == called(row)) continue;
     ids.push_back({{"before", ids.empty() ? "" : " · "}, {"id", printable(id, 60)}});
+    whole += " · " + id;
   }
-  for (const std::string& flag : row.flags) flags.push_back(printable(flag, 200));
+  for (const std::string& flag : row.flags) {
+    flags.push_back({{"before", flags.empty() ? "" : "; "}, {"flag", printable(flag, 200)}});
+  }
+  const auto late = days_late(overview, row);
   const bool counts = row.counted || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
   return {{"called", printable(called(row), 100)},
+          {"page", row.page},
+          {"whole", printable(whole, 300)},
+          {"whole_flags", printable(joined(row.flags, "; "), 1000)},
           {"ids", listed(ids)},
           {"cells", cells},
+          {"late", late ? std::to_string(*late) : "–"},
+          {"handed_in", late ? time_text(*row.handed_in) : ""},
           {"passed", row.passed},
           {"failed", row.failed},
           {"skipped", row.skipped},
@@ -325,6 +336,7 @@ Json student_values(const Overview& overview) {
           {"noun", noun(overview)},
           {"items", items},
           {"points", points_text(overview.points)},
+          {"dated", overview.deadline.has_value()},
           {"rows", rows},
           {"by_hand", hand_list(overview)}};
 }
@@ -338,7 +350,8 @@ std::string class_html(const Overview& overview) {
                           ? std::ranges::count_if(overview.rows, std::not_fn(from_roster))
                           : 0;
   return render_page(
-      "class", {{"page_title",
+      "class", {{"script_policy", script_policy("class.js")},
+                {"page_title",
                  printable(title, 100) + ": " + counted_rows(std::ssize(overview.rows), overview)},
                 {"title", printable(title, 300)},
                 {"rubric", printable(overview.rubric, 200)},

@@ -1,5 +1,6 @@
 // A class for programs: what the gradebook holds, and nothing that differs from run to run.
 #include "class/class_overview.hpp"
+#include "class/times.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/report_json.hpp"
 #include "report/json.hpp"
@@ -50,18 +51,23 @@ Json points_of(const Overview& overview, const OverviewRow& row) {
 }
 
 Json row_of(const Overview& overview, const OverviewRow& row) {
-  return {{"submission", row.submission},
-          {"name", row.name},
-          {"id", row.id},
-          {"email", row.email},
-          {"graded", row.graded},
-          {"gradeable", row.counted || !row.graded},
-          {"total", row.total},
-          {"points", points_of(overview, row)},
-          {"flags", row.flags},
-          {"passed", row.passed},
-          {"failed", row.failed},
-          {"skipped", row.skipped}};
+  Json object{{"submission", row.submission},
+              {"name", row.name},
+              {"id", row.id},
+              {"email", row.email},
+              {"graded", row.graded},
+              {"gradeable", row.counted || !row.graded},
+              {"total", row.total},
+              {"points", points_of(overview, row)},
+              {"flags", row.flags},
+              {"passed", row.passed},
+              {"failed", row.failed},
+              {"skipped", row.skipped}};
+  if (const auto late = days_late(overview, row)) {
+    object["handed_in"] = time_text(*row.handed_in);
+    object["days_late"] = *late;
+  }
+  return object;
 }
 
 /// What grading gave, without the cases.

@@ -1,4 +1,5 @@
 #include "class/class_overview.hpp"
+#include "class/times.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,6 +45,7 @@ class Maker {
         entries_(book.entries()),
         tallies_(book.tallies()),
         set_points_(book.all_set_points()),
+        handed_in_(book.handed_in()),
         limits_(usual_limits(entries_)) {}
 
   Overview make() {
@@ -85,6 +87,10 @@ class Maker {
       grading.decided = set_points_.contains(row.submission);
       row.counted = grading.gradeable();
       take(row, grading);
+    }
+    if (const auto time = handed_in_.find(row.submission);
+        entry != nullptr && time != handed_in_.end()) {
+      row.handed_in = time->second;
     }
     set_by_hand(row);
     for (const OverviewPoints& points : row.points) row.total += points.earned;
@@ -178,6 +184,7 @@ class Maker {
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::map<std::string, Counts>> tallies_;
   std::map<std::string, std::vector<SetPoints>> set_points_;
+  std::map<std::string, std::int64_t> handed_in_;
   std::string limits_;
   std::map<std::pair<std::string, std::string>, std::int64_t> mistakes_;
   Overview made_;
@@ -187,6 +194,16 @@ class Maker {
 
 bool handed_nothing_in(const OverviewRow& row) {
   return std::ranges::find(row.flags, "nothing handed in") != row.flags.end();
+}
+
+bool has_total(const OverviewRow& row) {
+  return row.counted || handed_nothing_in(row) ||
+         std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
+}
+
+std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row) {
+  if (!overview.deadline || !row.handed_in) return std::nullopt;
+  return days_late(*row.handed_in, *overview.deadline);
 }
 
 Overview overview(const Gradebook& book) { return Maker(book).make(); }

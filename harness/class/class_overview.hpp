@@ -28,10 +28,15 @@ struct OverviewRow {
   /// in", "not gradeable", "not graded: ...", "graded by an earlier rubric", "set by hand", "graded
   /// with other limits", "to be graded again". Most important first.
   std::vector<std::string> flags;
+  std::optional<std::int64_t> handed_in;  // seconds since 1970; of graded ones, where it is known
+  std::string page;                       // a link to their report; empty: there is none
 };
 
 /// Whether they are in the roster and nothing came of them.
 bool handed_nothing_in(const OverviewRow& row);
+/// Whether the total says something: not where the grader could not grade, unless all points were
+/// set by hand.
+bool has_total(const OverviewRow& row);
 
 struct OverviewItem {
   std::string name;
@@ -61,7 +66,11 @@ struct Overview {
   std::vector<std::int64_t>
       histogram;                // of totals: ten bins from 0 to `points`, full marks in the last
   double mean = 0, median = 0;  // of totals that count
+  std::optional<std::int64_t> deadline;  // then tables have a column of days late
 };
+
+/// Begun days after the deadline; nothing where there is none, or no time is known.
+std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row);
 
 Overview overview(const Gradebook& book);
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
+#include <set>
 
 namespace prenorm::harness {
 namespace {
@@ -53,14 +54,18 @@ class ClassRun {
            const ClassOptions& options, ClassEvents events)
       : options_(options),
         events_(std::move(events)),
-        roster_(options.roster.empty() ? std::vector<Student>{} : read_roster(options.roster)),
         book_(options.gradebook, Gradebook::Access::create),
-        settings_(settled(std::move(settings), book_.course())),
+        settings_(settled(std::move(settings))),
         grader_(settings_, 1, nullptr),
         exam_(grader_.exam_digest()),
         class_(look_at(paths)),
         work_(options.work.empty() ? options.gradebook + ".work" : options.work) {
     state_.submissions = class_.size();
+    if (options.roster.empty()) return;
+    std::set<std::string> names;
+    for (const auto& [name, submission] : class_) names.insert(name);
+    for (const auto& [name, entry] : book_.entries()) names.insert(name);
+    roster_ = read_roster(options.roster, names);
   }
 
   ClassResult run() {
@@ -71,6 +76,7 @@ class ClassRun {
     }
     keep_apart();
     keep_course();
+    book_.set_how(to_line(limits_record(settings_)));
     if (!options_.roster.empty()) book_.set_roster(roster_);
     state_.todo = ungraded().size();
     take_up_or_clear();
@@ -86,9 +92,14 @@ class ClassRun {
 
  private:
   /// What is not said is as it was.
-  static GradeSettings settled(GradeSettings settings, const std::optional<Course>& before) {
+  GradeSettings settled(GradeSettings settings) const {
+    const std::optional<Course> before = book_.course();
     if (before && settings.rubric.empty()) settings.rubric = before->rubric;
     if (before && !settings.seed) settings.seed = before->seed;
+    if (const std::string how = book_.how(); !how.empty()) {
+      const std::string as_before = take_limits(settings, parse_json(how), options_.typed);
+      if (!as_before.empty()) events_.say("as before: " + as_before);
+    }
     return settings;
   }
 
@@ -160,7 +171,7 @@ class ClassRun {
   }
 
   Entry entry_of(const PlannedSubmission& submission, const std::string& limits) const {
-    return {submission.name, submission.path, submission.files, exam_, limits, "", false};
+    return {submission.name, submission.path, submission.files, exam_, limits, "", false, {}};
   }
 
   /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
@@ -216,7 +227,9 @@ class ClassRun {
     for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
       take_points(grading.items[i], items[i]);
     }
-    book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
+    Entry entry = entry_of(submission, limits_text(settings_of(plan.settings)));
+    entry.changed = last_change(submission_file(submission.path));
+    book_.put(entry, grading);
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;
@@ -314,12 +327,12 @@ class ClassRun {
 
   const ClassOptions& options_;
   const ClassEvents events_;
-  std::vector<Student> roster_;
   Gradebook book_;
   GradeSettings settings_;
   Grader grader_;
   std::string exam_;
   std::map<std::string, PlannedSubmission> class_;
+  std::vector<Student> roster_;
   fs::path work_;
   ClassState state_;
 };

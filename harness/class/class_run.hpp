@@ -14,6 +14,9 @@ struct ClassOptions {
   std::string work;    // folder for what is not in the gradebook yet; empty: beside it
   std::string roster;  // CSV
   bool regrade = false;
+  /// The options of grading that were typed, like "--python". The others are as the gradebook's
+  /// last grading had them.
+  std::vector<std::string> typed;
   ExecuteOptions execute;
 };
 

@@ -42,6 +42,7 @@ Table table_of(const Overview& overview, bool numbered) {
     table.head.push_back(numbered ? std::to_string(i + 1) : printable(overview.items[i].name));
   }
   table.head.emplace_back("total");
+  if (overview.deadline) table.head.emplace_back("days late");
   table.head.emplace_back("flags");
   for (const OverviewRow& row : overview.rows) {
     std::vector<Cell>& cells = table.rows.emplace_back();
@@ -59,6 +60,10 @@ Table table_of(const Overview& overview, bool numbered) {
       cells.push_back({"-", Tone::quiet});
     } else {
       cells.push_back({points_text(row.total), tone_of(row.total, overview.points)});
+    }
+    if (overview.deadline) {
+      const auto late = days_late(overview, row);
+      cells.push_back({late ? std::to_string(*late) : "-", late ? Tone::plain : Tone::quiet});
     }
     cells.push_back({shortened(printable(joined(row.flags)), widest_flags), Tone::plain});
   }

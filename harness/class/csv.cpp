@@ -63,9 +63,10 @@ struct Parser {
   std::vector<CsvRow> rows;
   CsvRow row;
 
-  explicit Parser(unsigned char separator) {
+  Parser(char separator, bool keep_blanks) {
     if (::csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
-    ::csv_set_delim(&parser, separator);
+    ::csv_set_delim(&parser, static_cast<unsigned char>(separator));
+    if (keep_blanks) ::csv_set_space_func(&parser, [](unsigned char) { return 0; });
   }
   ~Parser() { ::csv_free(&parser); }
   Parser(const Parser&) = delete;
@@ -85,6 +86,48 @@ struct Parser {
   bool finish() { return ::csv_fini(&parser, take_cell, take_row, this) == 0; }
 };
 
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+std::string_view without_mark(std::string_view text) {
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  return text;
+}
+
+/// A head with semicolons and no comma is separated by those.
+char separator_of(std::string_view text) {
+  const std::string_view head = first_line(text);
+  return head.find(';') != head.npos && head.find(',') == head.npos ? ';' : ',';
+}
+
+std::string in_quotes(std::string_view value) {
+  std::string written(2 * value.size() + 2, '\0');
+  written.resize(::csv_write(written.data(), written.size(), value.data(), value.size()));
+  return written;
+}
+
+/// Of a text without a byte order mark.
+std::vector<CsvRow> rows_of(std::string_view text, char separator, bool keep_blanks) {
+  Parser parser(separator, keep_blanks);
+  bool goes_on = false;  // a row, from the line before
+  std::size_t row_begins = 0;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = first_line(text);
+    text.remove_prefix(line.size());
+    require_utf8(line, number);
+    if (!goes_on) row_begins = number;
+    const std::size_t before = parser.rows.size();
+    if (!parser.read(line))
+      refuse_line(number, "a quote stands where none may, or lacks its second");
+    goes_on = parser.rows.size() == before &&
+              (goes_on || line.find_first_not_of(" \t\r\n") != std::string_view::npos);
+    if (parser.rows.size() > before) parser.rows.back().line = row_begins;
+  }
+  const std::size_t before = parser.rows.size();
+  if (!parser.finish()) refuse_line(row_begins, "a quote that begins here has no end");
+  if (parser.rows.size() > before) parser.rows.back().line = row_begins;
+  return std::move(parser.rows);
+}
+
 }  // namespace
 
 void refuse_line(std::size_t line, const std::string& what) {
@@ -98,50 +141,54 @@ CsvRows& CsvRows::cell(std::string_view written) {
   return *this;
 }
 
-CsvRows& CsvRows::text(std::string_view value) {
-  const std::string harmless = without_formulas(value);
-  std::string written(2 * harmless.size() + 2, '\0');
-  written.resize(::csv_write(written.data(), written.size(), harmless.data(), harmless.size()));
-  return cell(written);
-}
+CsvRows& CsvRows::text(std::string_view value) { return cell(in_quotes(without_formulas(value))); }
 
-CsvRows& CsvRows::number(double value) {
-  std::string written = fmt::format("{:.4f}", value);
-  while (written.ends_with('0')) written.pop_back();
-  if (written.ends_with('.')) written.pop_back();
-  return cell(written);
-}
+CsvRows& CsvRows::number(double value) { return cell(csv_number(value)); }
 
 void CsvRows::end() {
   rows_ += "\r\n";
   begun_ = false;
 }
 
+std::string csv_number(double value) {
+  std::string written = fmt::format("{:.4f}", value);
+  while (written.ends_with('0')) written.pop_back();
+  if (written.ends_with('.')) written.pop_back();
+  return written;
+}
+
 std::vector<CsvRow> csv_rows(std::string_view text) {
-  constexpr std::string_view mark = "\xef\xbb\xbf";
-  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  text = without_mark(text);
+  return rows_of(text, separator_of(text), false);
+}
+
+CsvTable csv_table(std::string_view text) {
+  CsvTable table;
+  table.mark = without_mark(text).size() < text.size();
+  text = without_mark(text);
+  table.separator = separator_of(text);
   const std::string_view head = first_line(text);
-  const bool semicolons =
-      head.find(';') != std::string_view::npos && head.find(',') == std::string_view::npos;
-  Parser parser(semicolons ? ';' : ',');
-  bool in_quotes = false;  // a row goes on from the line before
-  std::size_t row_begins = 0;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view line = first_line(text);
-    text.remove_prefix(line.size());
-    require_utf8(line, number);
-    if (!in_quotes) row_begins = number;
-    const std::size_t before = parser.rows.size();
-    if (!parser.read(line))
-      refuse_line(number, "a quote stands where none may, or lacks its second");
-    in_quotes = parser.rows.size() == before &&
-                (in_quotes || line.find_first_not_of(" \t\r\n") != std::string_view::npos);
-    if (parser.rows.size() > before) parser.rows.back().line = row_begins;
+  if (const std::size_t end = head.find_first_of("\r\n"); end != head.npos) {
+    table.line_end = head.substr(end);
   }
-  const std::size_t before = parser.rows.size();
-  if (!parser.finish()) refuse_line(row_begins, "a quote that begins here has no end");
-  if (parser.rows.size() > before) parser.rows.back().line = row_begins;
-  return std::move(parser.rows);
+  table.rows = rows_of(text, table.separator, true);
+  return table;
+}
+
+std::string csv_text(const CsvTable& table) {
+  const std::string special = std::string("\"\r\n") + table.separator;
+  std::string text(table.mark ? byte_order_mark : "");
+  for (const CsvRow& row : table.rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string& value = row.cells[i];
+      if (i > 0) text += table.separator;
+      const bool quoted = value.find_first_of(special) != value.npos || value.starts_with(' ') ||
+                          value.ends_with(' ');
+      text += quoted ? in_quotes(value) : value;
+    }
+    text += table.line_end;
+  }
+  return text;
 }
 
 }  // namespace prenorm::harness

@@ -30,6 +30,22 @@ struct CsvRow {
   std::vector<std::string> cells;
 };
 
+/// A table as another program has written it, to be changed and written again.
+struct CsvTable {
+  bool mark = false;  // it begins with a byte order mark
+  char separator = ',';
+  std::string line_end = "\n";
+  std::vector<CsvRow> rows;  // cells with the blanks around them
+};
+
+/// With four digits behind the point at most.
+std::string csv_number(double value);
+
+/// Reads such a table. Throws what csv_rows() throws.
+CsvTable csv_table(std::string_view text);
+/// The same cells, each in quotes where it must be.
+std::string csv_text(const CsvTable& table);
+
 /// The rows of a text; blank lines are none. A byte order mark is left out; a head with semicolons
 /// and no comma is separated by those. Throws std::invalid_argument, which names the line, for what
 /// is no UTF-8 and for wrong quotes.

@@ -5,12 +5,14 @@
 //
 // so that another process can take a running job up. A submission is done when its result is there,
 // whatever Slurm says of its task; a task that has ended without all of its results has died, and
-// what it left goes into another array.
+// what it left goes into another array. What a task has given up, too: one for other nodes, as the
+// one that it was on may be to blame.
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
 #include "base/text.hpp"
 #include "class/execute.hpp"
+#include "class/plan.hpp"
 #include "class/slurm.hpp"
 #include "report/json.hpp"
 #include "solution/solution.hpp"
@@ -35,13 +37,38 @@ constexpr std::size_t most_of_a_task = 30;         // submissions: minutes
 constexpr auto between_looks = std::chrono::seconds(2);
 /// A result may be seen later here than its task has ended there (NFS).
 constexpr auto until_seen = std::chrono::seconds(6);
+/// Until other nodes that Slurm calls away are not waited for any more.
+constexpr auto until_hopeless = std::chrono::seconds(60);
 
 struct Array {
   std::string name;
-  std::string job;             // empty: not yet known to be taken
-  std::vector<Numbers> tasks;  // the submissions of each
+  std::string job;               // empty: not yet known to be taken
+  std::vector<Numbers> tasks;    // the submissions of each
+  std::set<std::string> not_on;  // nodes on which these have failed
 };
-PRENORM_JSON(Array, name, job, tasks)
+
+void to_json(Json& object, const Array& array) {
+  object = {{"name", array.name}, {"job", array.job}, {"tasks", array.tasks}};
+  if (!array.not_on.empty()) object["not_on"] = array.not_on;
+}
+
+void from_json(const Json& object, Array& array) {
+  object.at("name").get_to(array.name);
+  object.at("job").get_to(array.job);
+  object.at("tasks").get_to(array.tasks);
+  if (object.contains("not_on")) object.at("not_on").get_to(array.not_on);
+}
+
+/// The nodes that the user leaves out, and these: of two such options sbatch takes the last.
+std::string excluded(const std::vector<std::string>& options, const std::set<std::string>& nodes) {
+  std::string all;
+  for (const std::string& option : options) {
+    for (const std::string_view begin : {"--exclude=", "-x"}) {
+      if (option.starts_with(begin)) all += option.substr(begin.size()) + ",";
+    }
+  }
+  return all + joined(std::vector<std::string>(nodes.begin(), nodes.end()), ",");
+}
 
 std::vector<Array> read_arrays(const fs::path& folder) try {
   const std::optional<std::string> text = read_whole(folder / "slurm.json");
@@ -160,9 +187,15 @@ class Execution {
     std::erase_if(waiting_, [&](std::size_t number) { return !open_.contains(number); });
     if (!begun && waiting_.empty()) return;
     if (!begun) {
+      // Together go those that may not go to the same nodes.
+      const std::set<std::string> not_on = nodes_[waiting_.front()];
+      const auto others = std::ranges::stable_partition(
+          waiting_, [&](std::size_t number) { return nodes_[number] == not_on; });
+      const Numbers later(others.begin(), others.end());
+      waiting_.erase(others.begin(), others.end());
       arrays_.push_back({fmt::format("prenorm-{:08x}", std::random_device()()), "",
-                         cut(waiting_, size_of_task())});
-      waiting_.clear();
+                         cut(waiting_, size_of_task()), not_on});
+      waiting_ = later;
       write_arrays(folder_, arrays_);  // before: no job must be forgotten
     }
     Array& array = arrays_.back();
@@ -171,7 +204,16 @@ class Execution {
       job = slurm_.find(array.name);
       if (!job) return say_silent();
     }
-    if (!job || job->empty()) job = submit(array, arrays_.size() - 1);
+    if (!job || job->empty()) {
+      const Array refused = array;
+      try {
+        job = submit(array, arrays_.size() - 1);
+      } catch (const UsageError&) {
+        if (refused.not_on.empty()) throw;
+        for (const Numbers& task : refused.tasks) give_up(task);
+        return;
+      }
+    }
     if (!job) return say_silent();
     array.job = *job;
     write_arrays(folder_, arrays_);
@@ -186,9 +228,13 @@ class Execution {
   std::optional<std::string> submit(const Array& array, std::size_t number) {
     const fs::path place = folder_ / fmt::format("array-{}", number);
     fs::create_directories(place);
-    write_whole(place / "task.sh", script(number));
+    // What has failed on a node as often as it may is tried once on each other.
+    write_whole(place / "task.sh", script(number, array.not_on.empty() ? options_.retries : 0));
     std::vector<std::string> options{"--cpus-per-task=" + std::to_string(options_.jobs)};
     options.insert(options.end(), options_.slurm_options.begin(), options_.slurm_options.end());
+    if (!array.not_on.empty()) {
+      options.push_back("--exclude=" + excluded(options_.slurm_options, array.not_on));
+    }
     try {
       return slurm_.submit(place / "task.sh", array.name, array.tasks.size(), place, options);
     } catch (const UsageError&) {
@@ -199,13 +245,13 @@ class Execution {
     }
   }
 
-  std::string script(std::size_t array) const {
+  std::string script(std::size_t array, unsigned retries) const {
     std::vector<std::string> command = planned_command(folder_, "--part", array);
     const std::string last = command.back();
     command.pop_back();
     return "#!/bin/sh\nexport PRENORM_HOME=" + posix_word(fs::absolute(home()).string()) +
            "\nexec " + posix_line(command) + " " + last + ".$SLURM_ARRAY_TASK_ID --jobs " +
-           std::to_string(options_.jobs) + " --retries " + std::to_string(options_.retries) + "\n";
+           std::to_string(options_.jobs) + " --retries " + std::to_string(retries) + "\n";
   }
 
   void say_silent() {
@@ -227,13 +273,13 @@ class Execution {
     if (tasks) known_ = *tasks;
     for (auto each = open_.begin(); each != open_.end();) {
       const std::size_t number = *each;
-      const std::optional<std::string> failure = read_failure(folder_, number);
+      const std::optional<PlannedFailure> failure = read_failure(folder_, number);
       if (has_result(folder_, number)) {
         each = open_.erase(each);
         events_.done(number);
-      } else if (failure) {
+      } else if (failure && !is_for_others(number, *failure)) {
         each = open_.erase(each);
-        events_.failed(number, *failure);
+        events_.failed(number, failure->why);
       } else {
         ++each;
       }
@@ -243,6 +289,49 @@ class Execution {
       if (arrays_[a].job.empty()) continue;
       for (std::size_t k = 0; k < arrays_[a].tasks.size(); ++k) look_at_task(a, k, *tasks);
     }
+  }
+
+  /// Whether other nodes are to try what failed on one.
+  bool is_for_others(std::size_t number, const PlannedFailure& failure) {
+    if (failure.node.empty() || trials(number) > options_.retries) return false;
+    std::set<std::string>& nodes = nodes_[number];
+    for (const Array& array : arrays_) {  // that an earlier process knew of
+      for (const Numbers& task : array.tasks) {
+        if (std::ranges::count(task, number) > 0)
+          nodes.insert(array.not_on.begin(), array.not_on.end());
+      }
+    }
+    nodes.insert(failure.node);
+    failures_[number] = failure.why;
+    remove_failure(folder_, number);
+    waiting_.push_back(number);
+    events_.say("1 submission failed on " + failure.node + " (" + failure.why +
+                "); submitted again for other nodes");
+    return true;
+  }
+
+  /// Of submissions for which no node is left.
+  void give_up(const Numbers& numbers) {
+    for (const std::size_t number : numbers) {
+      if (open_.erase(number) == 0) continue;
+      const auto known = failures_.find(number);
+      events_.failed(number, (known == failures_.end() ? "failed" : known->second) + " on " +
+                                 joined(std::vector<std::string>(nodes_[number].begin(),
+                                                                 nodes_[number].end())) +
+                                 "; Slurm has no other node for it");
+    }
+  }
+
+  /// Whether an array waits for nodes that are away, and has nobody else to turn to.
+  bool is_hopeless(std::size_t a, const SlurmTask& task) {
+    const bool away = task.state == "PENDING" && (task.reason.starts_with("ReqNodeNotAvail") ||
+                                                  task.reason.find("DOWN") != task.reason.npos);
+    if (arrays_[a].not_on.empty() || !away) {
+      away_.erase(a);
+      return false;
+    }
+    const auto since = away_.try_emplace(a, Clock::now()).first->second;
+    return Clock::now() - since > until_hopeless;
   }
 
   void look_at_task(std::size_t a, std::size_t k, const Slurm::Tasks& tasks) {
@@ -256,6 +345,10 @@ class Execution {
       return;
     }
     const auto found = tasks.find({arrays_[a].job, k});
+    if (found != tasks.end() && is_hopeless(a, found->second)) {
+      buried_.insert({a, k});
+      return give_up(left);  // end_others() ends the job
+    }
     if (found != tasks.end() && found->second.to_come()) return;
     const auto [ended, is_new] = ended_.try_emplace({a, k}, Clock::now());
     if (is_new || Clock::now() - ended->second < until_seen) return;
@@ -289,7 +382,7 @@ class Execution {
   void bury(const Numbers& left, const std::string& how, bool for_good) {
     std::size_t again = 0, given_up = 0;
     for (const std::size_t number : left) {
-      if (submitted_since(number)) continue;
+      if (submitted_since(number) || std::ranges::count(waiting_, number) > 0) continue;
       if (for_good || trials(number) > options_.retries) {
         open_.erase(number);
         events_.failed(number, how);
@@ -335,8 +428,11 @@ class Execution {
   const Events& events_;
   Slurm slurm_;
   std::vector<Array> arrays_;
-  std::set<std::size_t> open_;  // neither graded nor given up
-  Numbers waiting_;             // to be handed to Slurm
+  std::set<std::size_t> open_;                          // neither graded nor given up
+  Numbers waiting_;                                     // to be handed to Slurm
+  std::map<std::size_t, std::set<std::string>> nodes_;  // on which a submission has failed
+  std::map<std::size_t, std::string> failures_;         // why, the last time
+  std::map<std::size_t, Clock::time_point> away_;       // since when an array's nodes are
   std::map<std::pair<std::size_t, std::size_t>, Clock::time_point> ended_;
   std::set<std::pair<std::size_t, std::size_t>> buried_;  // array and task: nothing more of it
   Slurm::Tasks known_;                                    // as Slurm said last

@@ -8,6 +8,7 @@
 #include "grade/snapshot.hpp"
 
 #include <charconv>
+#include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -86,7 +87,8 @@ int grade_part(const fs::path& given, const std::string& part, const ExecuteOpti
   events.failed = [&](std::size_t number, const std::string& why) {
     say(plan.submissions.at(number).name + ": NOT graded: " + why);
     require_plan(folder, plan, number);
-    write_failure(folder, number, why);
+    const char* node = std::getenv("SLURMD_NODENAME");
+    write_failure(folder, number, {why, node == nullptr ? "" : node});
     code = 1;
   };
   execute_locally(folder, left, options, temporary.path(), events);

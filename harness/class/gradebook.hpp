@@ -30,6 +30,7 @@ struct Entry {
   std::string limits;   // "10 s a call, 300 s to build, 4 GiB; bubblewrap; /usr/bin/python3"
   std::string failure;  // why there is no grading, or only an earlier one: the grader died, ...
   bool again = false;   // to be graded again, though nothing changed
+  std::optional<std::int64_t> changed = {};  // when its files were last, in seconds since 1970
 };
 
 /// Points that somebody set.
@@ -43,6 +44,7 @@ struct SetPoints {
 struct Student {
   std::string submission;  // the name of the file or folder that is theirs
   std::string name, id, email;
+  std::optional<std::int64_t> handed_in = {};  // seconds since 1970; where the roster says it
 };
 
 class Gradebook {
@@ -69,7 +71,12 @@ class Gradebook {
   /// this exam are scored anew from their cases; returns how many.
   std::size_t set_course(const Course& course);
 
-  /// By name.
+  /// The sandbox, the interpreter and the limits of the last grading, as grade_settings has them;
+  /// empty before the first, and in gradebooks of earlier versions.
+  std::string how() const;
+  void set_how(const std::string& record);
+
+  /// By name. Without the times: see handed_in().
   std::map<std::string, Entry> entries() const;
   /// One submission, with all its cases, in place of what stood there. In one transaction. Of the
   /// errors that pictures show, those of a problem's first most_pictured failing cases are kept.
@@ -78,7 +85,10 @@ class Gradebook {
   void put_failure(const Entry& entry);
   /// Marks submissions to be graded again.
   void put_again(const std::vector<std::string>& names);
+  /// Points that were set by hand stay.
   void remove(const std::string& name);
+  /// Removes these, too.
+  void forget(const std::string& name);
 
   /// As it was graded; points that were set by hand are not in it.
   Grading grading(const std::string& name) const;
@@ -99,6 +109,10 @@ class Gradebook {
   /// In the roster's order.
   std::vector<Student> roster() const;
   void set_roster(const std::vector<Student>& students);
+
+  /// When submissions were handed in, in seconds since 1970, by name: what the roster says, else
+  /// when their files were last changed as they were graded.
+  std::map<std::string, std::int64_t> handed_in() const;
 
  private:
   struct State;

@@ -64,6 +64,16 @@ CREATE TABLE students(
   name TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL) STRICT;
 )sql";
 
+// Tables of later programs, which an earlier one does not miss. A gradebook that an earlier one
+// made gets them when it is changed, and is read without them.
+constexpr const char* later_tables = R"sql(
+CREATE TABLE IF NOT EXISTS settings(
+  one INTEGER PRIMARY KEY CHECK (one = 1), how TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS times(
+  submission TEXT NOT NULL, said_by TEXT NOT NULL, handed_in INTEGER NOT NULL,
+  PRIMARY KEY (submission, said_by)) STRICT, WITHOUT ROWID;
+)sql";
+
 /// Nobody else may read it: hidden cases and points are in it.
 void make_private(const fs::path& file) {
   const int made = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -176,6 +186,7 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
   const bool there = fs::exists(file, ignored);
   if (!there && access != Access::create) throw UsageError(file.string() + ": no such gradebook");
   if (access != Access::read) state.lock.emplace(file);
+  state.made = !there;
   if (access == Access::create) make_private(file);
   check_head(file, access == Access::create);
   try {
@@ -189,10 +200,25 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
       state.database->exec("PRAGMA journal_mode = WAL");
       state.database->exec("PRAGMA synchronous = FULL");
       state.database->exec("PRAGMA foreign_keys = ON");
+      state.database->exec(later_tables);
     }
   } catch (...) {
     state.refuse();
   }
+}
+
+Gradebook::State::~State() {
+  if (!made) return;
+  bool is_empty = true;  // also where its tables could not be made
+  try {
+    is_empty = !database || database->execAndGet("SELECT count(*) FROM course").getInt() == 0;
+  } catch (const std::exception&) {
+    // It has no tables.
+  }
+  if (!is_empty) return;
+  database.reset();
+  std::error_code ignored;
+  for (const char* part : {"", "-wal", "-shm"}) fs::remove(file.string() + part, ignored);
 }
 
 void Gradebook::State::refuse() {

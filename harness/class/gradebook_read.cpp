@@ -36,6 +36,26 @@ std::optional<Course> Gradebook::course() const try {
   state_->refuse();
 }
 
+std::string Gradebook::how() const try {
+  if (!state_->database->tableExists("settings")) return "";
+  Statement row = state_->prepare("SELECT how FROM settings");
+  return row.executeStep() ? row.getColumn(0).getString() : "";
+} catch (...) {
+  state_->refuse();
+}
+
+std::map<std::string, std::int64_t> Gradebook::handed_in() const try {
+  std::map<std::string, std::int64_t> all;
+  if (!state_->database->tableExists("times")) return all;
+  // Of two, the roster's comes last.
+  Statement row =
+      state_->prepare("SELECT submission, handed_in FROM times ORDER BY submission, said_by");
+  while (row.executeStep()) all[row.getColumn(0).getString()] = row.getColumn(1).getInt64();
+  return all;
+} catch (...) {
+  state_->refuse();
+}
+
 std::map<std::string, Entry> Gradebook::entries() const try {
   std::map<std::string, Entry> all;
   Statement row =

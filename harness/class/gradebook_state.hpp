@@ -27,7 +27,15 @@ class GradebookLock {
 };
 
 struct Gradebook::State {
+  State() = default;
+  /// A file that this process has made and that no course was put into is removed: whatever was to
+  /// be graded was refused. While the lock is held.
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
   std::filesystem::path file;
+  bool made = false;
   std::optional<GradebookLock> lock;
   std::optional<SQLite::Database> database;
 

@@ -1,5 +1,6 @@
 // Writing to the gradebook.
 #include "class/gradebook_state.hpp"
+#include "class/times.hpp"
 #include "report/report.hpp"
 #include "report/json.hpp"
 
@@ -11,14 +12,7 @@ namespace {
 
 using SQLite::Statement;
 
-std::string now() {
-  std::string text(20, '\0');
-  const std::time_t seconds = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  text.resize(std::strftime(text.data(), text.size() + 1, "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
-}
+std::string now() { return time_text(std::time(nullptr)); }
 
 }  // namespace
 
@@ -47,6 +41,12 @@ std::size_t Gradebook::set_course(const Course& course) try {
   }
   transaction.commit();
   return changed;
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::set_how(const std::string& record) try {
+  state_->prepare("INSERT OR REPLACE INTO settings VALUES (1, ?)", record).exec();
 } catch (...) {
   state_->refuse();
 }
@@ -95,6 +95,9 @@ void Gradebook::put(const Entry& entry, const Grading& grading) try {
   for (const auto& [what, count] : tallies) {
     execute(put_tally, entry.name, what.first, what.second, count);
   }
+  if (entry.changed) {
+    state_->prepare("INSERT INTO times VALUES (?, 'files', ?)", entry.name, *entry.changed).exec();
+  }
   transaction.commit();
 } catch (...) {
   state_->refuse();
@@ -122,6 +125,16 @@ void Gradebook::put_again(const std::vector<std::string>& names) try {
 
 void Gradebook::remove(const std::string& name) try {
   state_->prepare("DELETE FROM submissions WHERE name = ?", name).exec();
+  state_->prepare("DELETE FROM times WHERE submission = ? AND said_by = 'files'", name).exec();
+} catch (...) {
+  state_->refuse();
+}
+
+void Gradebook::forget(const std::string& name) try {
+  SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  remove(name);
+  state_->prepare("DELETE FROM set_points WHERE submission = ?", name).exec();
+  transaction.commit();
 } catch (...) {
   state_->refuse();
 }
@@ -143,10 +156,13 @@ bool Gradebook::unset_points(const std::string& name, const std::string& item) t
 void Gradebook::set_roster(const std::vector<Student>& students) try {
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
   state_->database->exec("DELETE FROM students");
+  state_->database->exec("DELETE FROM times WHERE said_by = 'roster'");
   Statement put = state_->prepare("INSERT INTO students VALUES (?, ?, ?, ?, ?)");
+  Statement put_time = state_->prepare("INSERT INTO times VALUES (?, 'roster', ?)");
   std::int64_t number = 0;
   for (const Student& student : students) {
     execute(put, number++, student.submission, student.name, student.id, student.email);
+    if (student.handed_in) execute(put_time, student.submission, *student.handed_in);
   }
   transaction.commit();
 } catch (...) {

@@ -1,6 +1,7 @@
 #include "class/plan.hpp"
 
 #include "base/files.hpp"
+#include "base/printable.hpp"
 #include "grade/snapshot.hpp"
 #include "report/json.hpp"
 
@@ -19,6 +20,9 @@ constexpr const char* marker = "prenorm-work";
 constexpr int plan_version = 1;
 
 fs::path taken_file(const fs::path& result) { return result.string() + ".taken"; }
+fs::path failed_file(const fs::path& folder, std::size_t number) {
+  return result_file(folder, number).string() + ".failed";
+}
 
 }  // namespace
 
@@ -135,12 +139,20 @@ std::optional<PlannedResult> read_result(const fs::path& folder, std::size_t num
   return result;
 }
 
-void write_failure(const fs::path& folder, std::size_t number, const std::string& why) {
-  write_whole(result_file(folder, number).string() + ".failed", why);
+void write_failure(const fs::path& folder, std::size_t number, const PlannedFailure& failure) {
+  write_whole(failed_file(folder, number), printable(failure.why, 2000) + "\n" + failure.node);
 }
 
-std::optional<std::string> read_failure(const fs::path& folder, std::size_t number) {
-  return read_whole(result_file(folder, number).string() + ".failed");
+std::optional<PlannedFailure> read_failure(const fs::path& folder, std::size_t number) {
+  const std::optional<std::string> text = read_whole(failed_file(folder, number));
+  if (!text) return std::nullopt;
+  const std::size_t end = std::min(text->find('\n'), text->size());
+  return PlannedFailure{text->substr(0, end), end < text->size() ? text->substr(end + 1) : ""};
+}
+
+void remove_failure(const fs::path& folder, std::size_t number) {
+  std::error_code ignored;
+  fs::remove(failed_file(folder, number), ignored);
 }
 
 }  // namespace prenorm::harness

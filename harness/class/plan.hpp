@@ -7,7 +7,7 @@
 //   paths         of the submissions, as they were given, each ended by a zero
 //   results/N     what came of submission N: complete where it is there
 //   results/N.taken    that stands in the gradebook
-//   results/N.failed   why a task has given it up
+//   results/N.failed   why a task has given it up, and the node
 //   hidden/       the hidden cases, drawn once; complete where it is there
 //   tmp/          for copies and builds
 #pragma once
@@ -64,8 +64,17 @@ void take_result(const std::filesystem::path& folder, std::size_t number);
 /// Nothing where there is none.
 std::optional<PlannedResult> read_result(const std::filesystem::path& folder, std::size_t number);
 
-/// Likewise why there is none, where a process that grades several has given one up.
-void write_failure(const std::filesystem::path& folder, std::size_t number, const std::string& why);
-std::optional<std::string> read_failure(const std::filesystem::path& folder, std::size_t number);
+/// Why there is none, where a process that grades several has given one up; and on which node of a
+/// cluster, where it was on one.
+struct PlannedFailure {
+  std::string why, node;
+};
+
+/// The file appears at once, likewise.
+void write_failure(const std::filesystem::path& folder, std::size_t number,
+                   const PlannedFailure& failure);
+std::optional<PlannedFailure> read_failure(const std::filesystem::path& folder, std::size_t number);
+/// It is to be tried again.
+void remove_failure(const std::filesystem::path& folder, std::size_t number);
 
 }  // namespace prenorm::harness

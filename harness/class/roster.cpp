@@ -4,6 +4,8 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "class/csv.hpp"
+#include "class/platform.hpp"
+#include "class/times.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,13 +18,13 @@
 namespace prenorm::harness {
 namespace {
 
-enum Meaning { submission, name, first_name, last_name, id, email, meanings };
+enum Meaning { submission, name, first_name, last_name, id, email, submitted, meanings };
 
 struct Spelling {
   const char* word;
   Meaning meaning;
 };
-constexpr std::array<Spelling, 20> spellings{{{"submission", submission},
+constexpr std::array<Spelling, 22> spellings{{{"submission", submission},
                                               {"folder", submission},
                                               {"file", submission},
                                               {"name", name},
@@ -41,28 +43,33 @@ constexpr std::array<Spelling, 20> spellings{{{"submission", submission},
                                               {"sid", id},
                                               {"email", email},
                                               {"e_mail", email},
-                                              {"email_address", email}}};
+                                              {"email_address", email},
+                                              {"submitted", submitted},
+                                              {"handed_in", submitted}}};
 
 using Columns = std::array<std::optional<std::size_t>, meanings>;
 
 /// "Student ID" as student_id.
 std::string plain(const std::string& head) {
-  std::string word;
-  for (const char c : head) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    word += c == ' ' || c == '-' ? '_' : upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  std::string word = lowered(head);
+  for (char& c : word) c = c == ' ' || c == '-' ? '_' : c;
   return word;
+}
+
+std::optional<Meaning> meaning_of(const std::string& head) {
+  const std::string word = plain(head);
+  for (const Spelling& spelling : spellings) {
+    if (word == spelling.word) return spelling.meaning;
+  }
+  return std::nullopt;
 }
 
 Columns columns_of(const CsvRow& head) {
   Columns columns;
   for (std::size_t i = 0; i < head.cells.size(); ++i) {
-    const auto* const known =
-        std::ranges::find(spellings, plain(head.cells[i]),
-                          [](const Spelling& spelling) { return std::string(spelling.word); });
-    if (known == spellings.end()) continue;
-    std::optional<std::size_t>& column = columns[known->meaning];
+    const std::optional<Meaning> meaning = meaning_of(head.cells[i]);
+    if (!meaning) continue;
+    std::optional<std::size_t>& column = columns[*meaning];
     if (column) {
       refuse_line(head.line, "the columns '" + printable(head.cells[*column]) + "' and '" +
                                  printable(head.cells[i]) + "' say the same");
@@ -75,7 +82,8 @@ Columns columns_of(const CsvRow& head) {
     for (const std::string& cell : head.cells) found.push_back(printable(cell, 40));
     refuse_line(
         head.line,
-        "no column 'submission' (the names of files or folders), and no 'id'; the columns are " +
+        "no column 'submission' (the names of files or folders), no 'id', and not the columns of "
+        "an export of Canvas, Moodle or Gradescope; the columns are " +
             joined(found));
   }
   return columns;
@@ -86,7 +94,7 @@ Student student_of(const CsvRow& row, const Columns& columns) {
     const std::optional<std::size_t> column = columns[meaning];
     return column ? printable(row.cells[*column], 255) : std::string();
   };
-  Student student{cell(submission), cell(name), cell(id), cell(email)};
+  Student student{cell(submission), cell(name), cell(id), cell(email), std::nullopt};
   while (student.submission.size() > 1 && student.submission.ends_with('/')) {
     student.submission.pop_back();
   }
@@ -98,15 +106,22 @@ Student student_of(const CsvRow& row, const Columns& columns) {
   }
   if (student.submission.empty())
     refuse_line(row.line, "the field of the submission's name is empty");
+  if (const std::string time = cell(submitted); !time.empty()) {
+    student.handed_in = seconds_since_1970(time);
+    if (!student.handed_in) {
+      refuse_line(row.line, "'" + time + "' is no time; wanted one like 2026-10-05T23:59");
+    }
+  }
   return student;
 }
 
-std::vector<Student> students_of(const std::string& text) {
-  const std::vector<CsvRow> rows = csv_rows(text);
-  if (rows.empty()) refuse_line(1, "is empty; wanted a head that names the columns");
+/// A student and the line that they stand in.
+using Listed = std::pair<Student, std::size_t>;
+
+/// Of a table with columns of the teacher's own.
+std::vector<Listed> listed_in(const std::vector<CsvRow>& rows) {
   const Columns columns = columns_of(rows.front());
-  std::vector<Student> students;
-  std::map<std::string, std::size_t> lines;  // by submission
+  std::vector<Listed> students;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const CsvRow& row = rows[i];
     if (row.cells.size() != rows.front().cells.size()) {
@@ -114,27 +129,69 @@ std::vector<Student> students_of(const std::string& text) {
                   fmt::format("has {}, and the head names {}", counted(row.cells.size(), "field"),
                               rows.front().cells.size()));
     }
-    const Student& student = students.emplace_back(student_of(row, columns));
-    const auto [place, is_new] = lines.try_emplace(student.submission, row.line);
+    students.emplace_back(student_of(row, columns), row.line);
+  }
+  return students;
+}
+
+/// Of what a platform has exported.
+std::vector<Listed> listed_in(const PlatformTable& table, const std::vector<CsvRow>& rows,
+                              const std::set<std::string>& submissions) {
+  const std::vector<std::string> names = submissions_of(table, submissions);
+  std::vector<Listed> students;
+  for (std::size_t i = 0; i < table.students.size(); ++i) {
+    const PlatformStudent& each = table.students[i];
+    // What is no time is a word for none, or a language that is not known here.
+    students.push_back(
+        {{names[i], each.name, each.id, each.email, seconds_since_1970(each.handed_in)},
+         rows[each.row].line});
+  }
+  return students;
+}
+
+std::vector<Student> students_of(const std::string& text,
+                                 const std::set<std::string>& submissions) {
+  const std::vector<CsvRow> rows = csv_rows(text);
+  if (rows.empty()) refuse_line(1, "is empty; wanted a head that names the columns");
+  const bool own = std::ranges::any_of(
+      rows.front().cells, [](const std::string& head) { return meaning_of(head) == submission; });
+  const auto table = own ? std::nullopt : platform_table(rows);
+  std::vector<Student> students;
+  std::map<std::string, std::size_t> lines;  // by submission
+  for (const auto& [student, line] :
+       table ? listed_in(*table, rows, submissions) : listed_in(rows)) {
+    const auto [place, is_new] = lines.try_emplace(student.submission, line);
     if (!is_new) {
-      refuse_line(row.line, fmt::format("the submission '{}' is that of line {} already",
-                                        student.submission, place->second));
+      refuse_line(line, fmt::format("the submission '{}' is that of line {} already",
+                                    student.submission, place->second));
     }
+    students.push_back(student);
   }
   if (students.empty()) refuse_line(rows.front().line, "no student follows the head");
+  const auto handed_in = [&](const Student& each) { return submissions.contains(each.submission); };
+  if (!submissions.empty() && std::ranges::none_of(students, handed_in)) {
+    refuse_line(
+        rows.front().line,
+        fmt::format("none of the {} ('{}'{}) is a student's; the first student's would be '{}'. "
+                    "Wanted the names of the files or folders, in a column 'submission'",
+                    counted(submissions.size(), "submission"), printable(*submissions.begin(), 60),
+                    submissions.size() > 1 ? ", ..." : "",
+                    printable(students.front().submission, 60)));
+  }
   return students;
 }
 
 }  // namespace
 
-std::vector<Student> read_roster(const std::filesystem::path& file) try {
+std::vector<Student> read_roster(const std::filesystem::path& file,
+                                 const std::set<std::string>& submissions) try {
   const bool is_folder = std::filesystem::is_directory(file);
   std::ifstream stream(file, std::ios::binary);
   if (is_folder || !stream) {
     throw UsageError("cannot read " + file.string() + ": " +
                      (is_folder ? "is a folder" : std::strerror(errno)));
   }
-  return students_of(std::string(std::istreambuf_iterator<char>(stream), {}));
+  return students_of(std::string(std::istreambuf_iterator<char>(stream), {}), submissions);
 } catch (const std::invalid_argument& error) {
   throw UsageError(file.string() + ", " + error.what());
 }

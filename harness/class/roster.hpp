@@ -3,15 +3,22 @@
 
 #include "class/gradebook.hpp"
 
+#include <set>
+
 namespace prenorm::harness {
 
-/// Reads columns `submission` (the name of a file or folder), `name`, `id` and `email`, in any
-/// order and case; also first_name and last_name, student_id, e-mail. Without a column `submission`
-/// the id is that. Texts are put on one line.
+/// Reads a table of the teacher's own, or one that Canvas, Moodle or Gradescope exports.
 ///
-/// Throws UsageError, which names the file and the line: no such column, a row with more or fewer
-/// cells than the head, no submission in it, two students with one submission, wrong quotes, no
-/// UTF-8.
-std::vector<Student> read_roster(const std::filesystem::path& file);
+/// One's own has columns `submission` (the name of a file or folder), `name`, `id`, `email` and
+/// `submitted` (a time), in any order and case; also first_name and last_name, student_id, e-mail.
+/// Without a column `submission` the id is that. A platform's tells who a student is in several
+/// columns: whichever is the name of one of these submissions is taken (class/platform.hpp).
+///
+/// Texts are put on one line. Throws UsageError, which names the file and the line: no such column,
+/// a row with more or fewer cells than the head, no submission in it, two students with one
+/// submission, wrong quotes, no UTF-8, a time that is none; and where there are submissions and
+/// none of them is a student's.
+std::vector<Student> read_roster(const std::filesystem::path& file,
+                                 const std::set<std::string>& submissions = {});
 
 }  // namespace prenorm::harness

@@ -173,8 +173,11 @@ void add_limits(Arguments& command, GradeCommand& options) {
                   "bubblewrap (default if it works), process or none")
       ->check(is_member({"bubblewrap", "process", "none"}))
       ->type_name("KIND");
+  options.how.submission.python = usual_python();
   command
-      .add_option("--python", options.how.submission.python, "Interpreter for Python submissions")
+      .add_option("--python", options.how.submission.python,
+                  "Interpreter for Python submissions: by default that of the active virtual\n"
+                  "environment, or else the system's")
       ->capture_default_str()
       ->type_name("PATH");
   command
@@ -258,7 +261,8 @@ void add_grade(Arguments& app, Action& chosen) {
       ->type_name("N");
   command
       .add_option("--roster", many.roster,
-                  "CSV file of students: columns submission, name, id, email")
+                  "CSV file of students: columns submission, name, id, email; or an export of\n"
+                  "Canvas, Moodle or Gradescope")
       ->type_name("FILE");
   command
       .add_option("--work", many.work, "Folder for unfinished work (default: beside the gradebook)")
@@ -304,6 +308,9 @@ void add_grade(Arguments& app, Action& chosen) {
     }
     for (const char* name : {"--hidden-visibility", "--annotations"}) {
       if (command.get_option(name)->count() > 0) options->of_one.emplace_back(name);
+    }
+    for (const char* name : {"--sandbox", "--python", "--timeout", "--build-timeout", "--memory"}) {
+      if (command.get_option(name)->count() > 0) options->many.typed.emplace_back(name);
     }
     chosen = [options] { return grade(*options); };
   });

@@ -130,7 +130,7 @@ int start(const NewOptions& options) {
   const std::string graded_by = options.rubric.empty() ? usual : options.rubric;
   const Rubric rubric = read_rubric(graded_by);
   std::vector<StartProblem> problems =
-      problems_of(options, python || options.rubric.empty() ? nullptr : &rubric);
+      problems_of(options, options.rubric.empty() ? nullptr : &rubric);
   Words words{{"FUNCTIONS", ""}, {"EXPORTS", ""}, {"LIST", ""}};
   if (python) {
     const auto adapters = adapters_for(problems, rubric);
@@ -140,7 +140,12 @@ int start(const NewOptions& options) {
           (functions.empty() ? "" : "\n\n") + python_function(problem, adapters.at(problem.name));
     }
   }
-  if (problems.empty()) throw UsageError("no problem selected");
+  if (problems.empty()) {
+    throw UsageError("no problem selected" + (options.problems.empty() || options.rubric.empty()
+                                                  ? std::string()
+                                                  : ": rubric " + rubric.name + " grades none of " +
+                                                        joined(options.problems)));
+  }
   for (const StartProblem& problem : problems) {
     const bool graded = grades(rubric, problem.name);
     words["LIST"] += "- `" + problem.name + (graded ? "`\n" : "` (no points of its own)\n");
@@ -188,8 +193,8 @@ void add_new(Arguments& app, Action& chosen) {
       ->type_name("NAME");
   command
       .add_option("--rubric", options->rubric,
-                  "Only this rubric's problems; in Python, by its function names\n"
-                  "(default: all problems; in Python, cs336-2025)")
+                  "Only the problems that this rubric grades; in Python, by its function names\n"
+                  "(default: all problems; in Python, all that cs336-2025 has a name for)")
       ->type_name("NAME|FILE");
   add_repeatable(command, "--problem", options->problems, "Only this problem (glob)")
       ->type_name("NAME");

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The environment that an interpreter belongs to: the folder with pyvenv.cfg, and where the base
-/// interpreter lies. Nothing of it is run to find out.
+/// The environment that an interpreter belongs to: pyvenv.cfg and what Python reads beside it, and
+/// where the base interpreter lies. Nothing of it is run to find out.
 std::vector<fs::path> python_folders(const fs::path& python) {
   std::vector<fs::path> folders;
   // Not the prefix itself: it may be somebody's home.
@@ -28,7 +28,10 @@ std::vector<fs::path> python_folders(const fs::path& python) {
   };
   const fs::path prefix = python.parent_path().parent_path();
   if (fs::exists(prefix / "pyvenv.cfg")) {
-    folders.push_back(prefix);
+    // Not the folder itself either: a course may lie in it, with everybody's work.
+    for (const char* part : {"pyvenv.cfg", "bin", "lib", "lib64"}) {
+      if (fs::exists(prefix / part)) folders.push_back(prefix / part);
+    }
     std::ifstream file(prefix / "pyvenv.cfg");
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);

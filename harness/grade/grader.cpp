@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -142,6 +143,11 @@ std::string without_path(std::string why, const fs::path& path) {
   return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
 }
 
+/// A note of prenorm_submission.py.
+bool is_of_lacking_package(const std::string& note) {
+  return note.find(" is not installed: stand-in") != note.npos;
+}
+
 void add_words(Digest& digest, const std::vector<std::string>& words) {
   digest.add(std::to_string(words.size()));
   for (const std::string& word : words) digest.add(word);
@@ -152,6 +158,14 @@ void add_words(Digest& digest, const std::vector<std::string>& words) {
 std::uint64_t fresh_seed() {
   std::random_device system;
   return (std::uint64_t{system()} << 32) | system();
+}
+
+std::filesystem::path usual_python() {
+  if (const char* environment = std::getenv("VIRTUAL_ENV"); environment != nullptr) {
+    const fs::path python = fs::path(environment) / "bin" / "python";
+    if (python.is_absolute() && ::access(python.c_str(), X_OK) == 0) return python;
+  }
+  return SubmissionOptions{}.python;
 }
 
 Json settings_record(const GradeSettings& settings) {
@@ -189,6 +203,35 @@ std::string limits_text(const GradeSettings& settings) {
                      how.build_seconds, settings.memory,
                      settings.sandbox.empty() ? "as it works" : settings.sandbox,
                      how.python.string());
+}
+
+Json limits_record(const GradeSettings& settings) {
+  const SubmissionOptions& how = settings.submission;
+  return {{"sandbox", settings.sandbox},
+          {"python", how.python.string()},
+          {"timeout", how.limits.seconds},
+          {"build_timeout", how.build_seconds},
+          {"memory", settings.memory}};
+}
+
+std::string take_limits(GradeSettings& settings, const Json& record,
+                        const std::vector<std::string>& typed) {
+  const GradeSettings usual;
+  SubmissionOptions& how = settings.submission;
+  std::vector<std::string> words;
+  const auto take = [&](const char* option, const char* member, auto& value, const auto& normal) {
+    if (std::ranges::find(typed, option) != typed.end()) return;
+    value = record.at(member).get<std::remove_cvref_t<decltype(value)>>();
+    if (value != normal) words.insert(words.end(), {option, fmt::format("{}", value)});
+  };
+  std::string python = how.python.string();
+  take("--sandbox", "sandbox", settings.sandbox, usual.sandbox);
+  take("--python", "python", python, usual_python().string());
+  take("--timeout", "timeout", how.limits.seconds, usual.submission.limits.seconds);
+  take("--build-timeout", "build_timeout", how.build_seconds, usual.submission.build_seconds);
+  take("--memory", "memory", settings.memory, usual.memory);
+  how.python = python;
+  return shell_line(words);
 }
 
 Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)
@@ -244,6 +287,11 @@ Grading Grader::grade(const fs::path& path) {
   const Submission submission(path, submission_options(settings_, exam_, sandbox_), adapters_);
   Grading grading = harness::grade(submission, exam_);
   grading.sandbox = name(sandbox_);
+  if (std::ranges::any_of(grading.notes, is_of_lacking_package)) {
+    grading.notes.push_back(fmt::format(
+        "Python is {}; `--python PATH` names another, as that of a virtual environment",
+        settings_.submission.python.string()));
+  }
   if (!note_.empty()) grading.notes.insert(grading.notes.begin(), note_);
   return grading;
 }

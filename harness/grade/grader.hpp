@@ -24,6 +24,10 @@ struct GradeSettings {
 /// The rubric that is meant where none is named.
 inline constexpr const char* usual_rubric = "cs336-2025";
 
+/// The interpreter that is meant where none is named: that of the active virtual environment, or
+/// else the system's.
+std::filesystem::path usual_python();
+
 /// A secret that nobody chose.
 std::uint64_t fresh_seed();
 
@@ -33,6 +37,13 @@ GradeSettings settings_of(const Json& record);
 
 /// The limits in words.
 std::string limits_text(const GradeSettings& settings);
+
+/// The sandbox, the interpreter and the limits, for a later grading of the same class.
+Json limits_record(const GradeSettings& settings);
+/// Takes them from there, but for the options that were typed ("--python", ...). Returns those that
+/// are not the usual ones, as they would be typed.
+std::string take_limits(GradeSettings& settings, const Json& record,
+                        const std::vector<std::string>& typed);
 
 /// Everything that is looked up before the first submission. Neither copied nor moved.
 class Grader {

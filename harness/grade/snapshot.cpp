@@ -210,6 +210,49 @@ class Hash : public Sink {
   Digest digest;
 };
 
+/// The youngest file's time.
+class Youngest : public Sink {
+ public:
+  void link(const fs::path&, const fs::path&) override {}
+  void folder(const fs::path&) override {}
+  void file(int source, const fs::path&, const fs::path&, bool) override {
+    struct stat info {};
+    if (::fstat(source, &info) == 0) {
+      time = std::max(time.value_or(info.st_mtime), std::int64_t{info.st_mtime});
+    }
+    ::close(source);
+  }
+  std::optional<std::int64_t> time;
+};
+
+class Read : public Sink {
+ public:
+  Read(std::size_t most, const std::function<bool(const fs::path&)>& wanted,
+       const std::function<void(const fs::path&, const std::string&)>& take)
+      : most_(most), wanted_(wanted), take_(take) {}
+
+  void link(const fs::path&, const fs::path&) override {}
+  void folder(const fs::path&) override {}
+  void file(int source, const fs::path& from, const fs::path& name, bool) override {
+    // Of a file alone the name in the submission is empty.
+    const fs::path shown = name.empty() ? from.filename() : name;
+    if (!wanted_(shown)) {
+      ::close(source);
+      return;
+    }
+    std::string bytes;
+    read_plain(source, from, [&](std::span<const char> part) {
+      bytes.append(part.data(), std::min(part.size(), most_ - bytes.size()));
+    });
+    take_(shown, bytes);
+  }
+
+ private:
+  std::size_t most_;
+  const std::function<bool(const fs::path&)>& wanted_;
+  const std::function<void(const fs::path&, const std::string&)>& take_;
+};
+
 }  // namespace
 
 bool is_no_work(const fs::path& folder) {
@@ -230,6 +273,23 @@ std::string digest_snapshot(const fs::path& from) {
   Walk walk(hash);
   walk.add(from, "");
   return hash.digest.hex();
+}
+
+std::optional<std::int64_t> last_change(const fs::path& from) {
+  Youngest youngest;
+  try {
+    Walk(youngest).add(from, "");
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  return youngest.time;
+}
+
+void read_snapshot(
+    const fs::path& from, std::size_t most, const std::function<bool(const fs::path& name)>& wanted,
+    const std::function<void(const fs::path& name, const std::string& bytes)>& take) {
+  Read read(most, wanted, take);
+  Walk(read).add(from, "");
 }
 
 }  // namespace prenorm::harness

@@ -1,7 +1,10 @@
 // A copy of what was handed in, so that it cannot change while it is graded.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,5 +32,16 @@ std::vector<std::string> copy_snapshot(const std::filesystem::path& from,
 /// What tells two snapshots apart: SHA-256 of the names and bytes that copy_snapshot() would copy.
 /// Throws what it throws.
 std::string digest_snapshot(const std::filesystem::path& from);
+
+/// When a file of it was last changed, in seconds since 1970; nothing where there is none, or it
+/// cannot be read.
+std::optional<std::int64_t> last_change(const std::filesystem::path& from);
+
+/// Hands over the files with a wanted name, the path in the submission, and their bytes; of each
+/// the first `most`. Throws what digest_snapshot() throws.
+void read_snapshot(
+    const std::filesystem::path& from, std::size_t most,
+    const std::function<bool(const std::filesystem::path& name)>& wanted,
+    const std::function<void(const std::filesystem::path& name, const std::string& bytes)>& take);
 
 }  // namespace prenorm::harness

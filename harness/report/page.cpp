@@ -1,5 +1,6 @@
 #include "report/page.hpp"
 
+#include "base/digest.hpp"
 #include "base/printable.hpp"
 #include "report/json.hpp"
 
@@ -75,6 +76,12 @@ std::string render_page(std::string_view name, const Json& values) {
   std::string text = page.render(data);
   if (!page.is_valid()) throw std::logic_error(page.error_message());
   return text;
+}
+
+std::string script_policy(std::string_view file) {
+  Digest digest;
+  digest.add_bytes(page_templates.at(file));
+  return "; script-src 'sha256-" + digest.base64() + "'";
 }
 
 Json listed(Json items) { return items.empty() ? Json() : Json{{"each", std::move(items)}}; }

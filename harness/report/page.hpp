@@ -25,6 +25,10 @@ std::string_view css_class(Tone tone);
 /// so every object of an array has the same keys.
 std::string render_page(std::string_view name, const Json& values);
 
+/// What a page's Content-Security-Policy says for the script of that file, which the page has in
+/// one element: no other script runs. Pages give it as "script_policy".
+std::string script_policy(std::string_view file);
+
 /// {"each": items}, or null where there are none: for what surrounds a list that is not empty.
 Json listed(Json items);
 

@@ -1,0 +1,97 @@
+#include "class/fill.hpp"
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "class/platform.hpp"
+#include "grade/report_parts.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <stdexcept>
+
+namespace prenorm::harness {
+namespace {
+
+/// The column that grades go into.
+std::size_t column_to_fill(const std::string& platform, const CsvRow& head,
+                           const std::string& wanted) {
+  const std::vector<std::string> columns = grade_columns(platform, head);
+  const std::string there = columns.empty() ? "" : ": " + printable(joined(columns));
+  if (wanted.empty() && columns.size() != 1) {
+    refuse_line(head.line, fmt::format("{} for grades; --column NAME says which is meant{}",
+                                       counted(columns.size(), "column"), there));
+  }
+  const std::string& name = wanted.empty() ? columns.front() : wanted;
+  const auto count = std::ranges::count(head.cells, name);
+  if (count == 1) {
+    return static_cast<std::size_t>(std::ranges::find(head.cells, name) - head.cells.begin());
+  }
+  refuse_line(head.line, (count == 0 ? "no column '" : "several columns '") + printable(name) +
+                             "'" + (count == 0 ? did_you_mean(name, head.cells) : "") +
+                             (columns.empty() ? "" : "; those for grades are" + there.substr(1)));
+}
+
+std::string who(const PlatformStudent& student) {
+  return student.name + (student.id.empty() ? "" : " (" + student.id + ")");
+}
+
+std::string who(const OverviewRow& row) {
+  return row.name.empty() ? row.submission : row.name + " (" + row.submission + ")";
+}
+
+}  // namespace
+
+Filled fill(const std::string& csv, const std::string& column, const Overview& overview) {
+  CsvTable table = csv_table(csv);
+  if (table.rows.empty())
+    refuse_line(1, "is empty; wanted an export of Canvas, Moodle or Gradescope");
+  const std::optional<PlatformTable> students = platform_table(table.rows);
+  if (!students) {
+    refuse_line(table.rows[0].line,
+                "is no export of Canvas, Moodle or Gradescope; the columns are " +
+                    printable(joined(table.rows[0].cells)));
+  }
+  const std::size_t at = column_to_fill(students->platform, table.rows[0], column);
+  std::vector<std::vector<CalledAs>> entries;
+  for (const OverviewRow& row : overview.rows) {
+    std::vector<CalledAs>& words = entries.emplace_back();
+    for (const std::string& word : {row.id, row.email, row.submission}) {
+      if (!word.empty()) words.emplace_back(word);
+    }
+  }
+  const Matches matches = match(*students, entries);
+  Filled made{students->platform, table.rows[0].cells[at], "", 0, {}, {}, {}, ""};
+  std::vector<bool> found(overview.rows.size());
+  for (std::size_t i = 0; i < students->students.size(); ++i) {
+    const PlatformStudent& student = students->students[i];
+    if (!matches.entries[i]) {
+      made.unknown.push_back(who(student));
+      continue;
+    }
+    const OverviewRow& row = overview.rows[*matches.entries[i]];
+    found[*matches.entries[i]] = true;
+    if (!has_total(row)) {
+      made.ungraded.push_back(who(row));
+      continue;
+    }
+    std::vector<std::string>& cells = table.rows[student.row].cells;
+    if (cells.size() <= at) cells.resize(at + 1);
+    cells[at] = csv_number(row.total);
+    ++made.grades;
+  }
+  for (std::size_t k = 0; k < overview.rows.size(); ++k) {
+    if (!found[k]) made.missing.push_back(who(overview.rows[k]));
+  }
+  if (students->points_row && at < table.rows[*students->points_row].cells.size()) {
+    const std::string& points = table.rows[*students->points_row].cells[at];
+    if (std::strtod(points.c_str(), nullptr) != overview.points) {
+      made.note = fmt::format("the column is of {} points, the rubric of {}", printable(points, 20),
+                              points_text(overview.points));
+    }
+  }
+  made.text = csv_text(table);
+  return made;
+}
+
+}  // namespace prenorm::harness

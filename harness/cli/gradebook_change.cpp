@@ -1,0 +1,151 @@
+// `prenorm gradebook set`, `unset`, `roster` and `remove`.
+#include "base/error.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "class/roster.hpp"
+#include "cli/gradebook.hpp"
+#include "grade/report_parts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace prenorm::harness {
+namespace {
+
+/// The name of the item, or of the one in which the problem stands.
+const RubricItem& find_item(const Course& course, const std::string& word) {
+  std::vector<std::string> names;
+  for (const RubricItem& item : course.items) {
+    if (item.name == word) return item;
+    names.push_back(item.name);
+    names.insert(names.end(), item.problems.begin(), item.problems.end());
+  }
+  for (const RubricItem& item : course.items) {
+    if (std::ranges::find(item.problems, word) != item.problems.end()) return item;
+  }
+  throw UsageError("no item or problem '" + word + "' in the rubric " + course.name +
+                   did_you_mean(word, names));
+}
+
+double points_of(const std::string& word) {
+  double points = 0;
+  const char* end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, points);
+  if (read.ec != std::errc() || read.ptr != end || !std::isfinite(points) || points < 0) {
+    throw UsageError("POINTS is '" + word + "'; wanted a number, 0 or more");
+  }
+  return points;
+}
+
+Course course_of(const Gradebook& book) {
+  std::optional<Course> course = book.course();
+  if (!course) throw UsageError(book.file().string() + ": nothing is graded yet");
+  return *std::move(course);
+}
+
+/// What grading gave for an item; 0 where nothing is graded.
+double graded_points(const Gradebook& book, const std::string& name, const std::string& item) {
+  const auto entries = book.entries();
+  const auto entry = entries.find(name);
+  if (entry == entries.end() || entry->second.files.empty()) return 0;
+  for (const GradedItem& graded : book.outline(name).items) {
+    if (graded.name == item) return graded.earned;
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// The name of somebody's submission, by that name, or by what the roster says of them. Throws
+/// UsageError, with the nearest name.
+std::string find_student(const Gradebook& book, const std::string& typed) {
+  const std::string word = printable(typed, 255);
+  const std::vector<Student> roster = book.roster();
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : book.entries()) names.push_back(name);
+  for (const Student& student : roster) names.push_back(student.submission);
+  if (std::ranges::find(names, word) != names.end()) return word;
+  std::vector<std::string> found;
+  for (const Student& student : roster) {
+    const bool is_meant = student.name == word || student.id == word ||
+                          (!word.empty() && lowered(student.email) == lowered(word));
+    if (is_meant) found.push_back(student.submission);
+    names.push_back(student.name);
+  }
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    throw UsageError("several students are called '" + word + "': their submissions are " +
+                     joined(found));
+  }
+  throw UsageError("no student '" + word + "' in " + book.file().string() +
+                   did_you_mean(word, names));
+}
+
+int set_points(const GradebookOptions& options) {
+  Gradebook book(options.file, Gradebook::Access::change);
+  const Course course = course_of(book);
+  const std::string name = find_student(book, options.name);
+  const RubricItem& item = find_item(course, options.problem);
+  const double points = points_of(options.points);
+  const std::string why = printable(options.why, 1000);
+  if (why.find_first_not_of(' ') == std::string::npos) {
+    throw UsageError("--why is empty; wanted the reason, which the student will read");
+  }
+  book.set_points(name, {item.name, points, why});
+  print(fmt::format("{}, {}: {} of {} points, in place of {}: {}\n", name, item.name,
+                    points_text(points), points_text(item.points),
+                    points_text(graded_points(book, name, item.name)), why));
+  if (points > item.points) print("note: these are more points than the item has\n");
+  return 0;
+}
+
+int unset_points(const GradebookOptions& options) {
+  Gradebook book(options.file, Gradebook::Access::change);
+  const std::string name = find_student(book, options.name);
+  const Course course = course_of(book);
+  const RubricItem& item = find_item(course, options.problem);
+  if (!book.unset_points(name, item.name)) {
+    throw UsageError(name + ", " + item.name + ": no points were set by hand");
+  }
+  print(fmt::format("{}, {}: {} of {} points, as graded\n", name, item.name,
+                    points_text(graded_points(book, name, item.name)), points_text(item.points)));
+  return 0;
+}
+
+int keep_roster(const GradebookOptions& options) {
+  Gradebook book(options.file, Gradebook::Access::change);
+  std::map<std::string, Entry> others = book.entries();
+  std::set<std::string> submissions;
+  for (const auto& [name, entry] : others) submissions.insert(name);
+  const std::vector<Student> students = read_roster(options.roster, submissions);
+  book.set_roster(students);
+  std::size_t known = 0;
+  for (const Student& student : students) known += others.erase(student.submission);
+  print(fmt::format("{} in the roster; {} handed something in\n",
+                    counted(students.size(), "student"), known));
+  if (!others.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : others) names.push_back(name);
+    print("of nobody in the roster: " + printable(joined(names), 2000) + "\n");
+  }
+  return 0;
+}
+
+int remove_submission(const GradebookOptions& options) {
+  Gradebook book(options.file, Gradebook::Access::change);
+  const std::string name = find_student(book, options.name);
+  const std::size_t by_hand = book.set_points(name).size();
+  if (!book.entries().contains(name) && by_hand == 0) {
+    throw UsageError(name + ": nothing was handed in");
+  }
+  book.forget(name);
+  print(name + ": removed from the gradebook" +
+        (by_hand > 0 ? ", with points that were set by hand" : "") + "; its files stay\n");
+  return 0;
+}
+
+}  // namespace prenorm::harness
