@@ -44,7 +44,6 @@ Overview empty_class(std::size_t items) {
     const std::string& name = names.at(i);
     made.items.push_back({name, {name}, i % 4 == 3 ? 2.5 : 1.0 + static_cast<double>(i % 2)});
     made.points += made.items.back().points;
-    made.problems.push_back({name, 0, 0});
   }
   made.histogram.assign(10, 0);
   return made;
@@ -56,7 +55,7 @@ OverviewRow& add(Overview& overview, const std::string& name, const std::vector<
   row.submission = "student_" + std::to_string(overview.rows.size() + 1);
   row.name = name;
   row.id = std::to_string(20250000 + overview.rows.size() * 37);
-  row.graded = true;
+  row.graded = row.counted = true;
   for (std::size_t i = 0; i < overview.items.size(); ++i) {
     const double share = shares[i % shares.size()];
     OverviewPoints points;
@@ -64,7 +63,6 @@ OverviewRow& add(Overview& overview, const std::string& name, const std::vector<
     row.total += points.earned;
     row.points.push_back(points);
     ++(share == 1 ? row.passed : row.failed);
-    overview.problems[i].passed += share == 1 ? 1 : 0;
   }
   overview.rows.push_back(row);
   return overview.rows.back();
@@ -73,7 +71,7 @@ OverviewRow& add(Overview& overview, const std::string& name, const std::vector<
 /// One who handed in nothing.
 OverviewRow& add_absent(Overview& overview, const std::string& name) {
   OverviewRow& row = add(overview, name, {0});
-  row.graded = false;
+  row.graded = row.counted = false;
   row.failed = 0;
   row.flags = {"nothing handed in"};
   return row;
@@ -94,7 +92,15 @@ Overview counted_up(Overview overview) {
   for (const OverviewRow& row : overview.rows) {
     if (row.graded) totals.push_back(row.total);
   }
-  for (OverviewProblem& problem : overview.problems) problem.total = std::ssize(totals);
+  for (std::size_t i = 0; i < overview.items.size(); ++i) {
+    OverviewItem& item = overview.items[i];
+    for (const OverviewRow& row : overview.rows) {
+      if (!row.counted || i >= row.points.size()) continue;
+      item.earned += row.points[i].earned;
+      item.full += row.points[i].earned >= item.points ? 1 : 0;
+      ++item.rows;
+    }
+  }
   if (totals.empty()) return overview;
   for (const double total : totals) {
     const double bin = overview.points > 0 ? 10 * total / overview.points : 0;
@@ -218,13 +224,12 @@ Overview hostile() {
   made.gradebook = made.rubric = made.title = text;
   made.items = {{text, {text}, 1}, {evil, {evil}, 2}};
   made.points = 3;
-  made.problems = {{text, 1, 3}, {evil, 0, 0}};
   made.mistakes = {{text, text, 2}, {text, evil, 1}, {evil, text, 1}};
   for (int i = 0; i < 3; ++i) {
     OverviewRow row;
     row.submission = row.name = row.id = row.email = i == 0 ? text : evil;
     row.flags = {text, evil};
-    row.graded = true;
+    row.graded = row.counted = true;
     row.points = {{.earned = .5, .set_by_hand = true, .graded = 0, .why = text}};
     row.points.resize(i == 1 ? 1 : 2);
     row.total = .5;

@@ -285,11 +285,11 @@ BOOST_AUTO_TEST_CASE(the_class_at_a_glance) {
   BOOST_TEST(made.rows[2].flags == std::vector<std::string>{"COMPILE_ERROR"});
   BOOST_TEST(made.rows[3].flags ==
              std::vector<std::string>{"not graded: the grader was ended by signal 9"});
-  BOOST_REQUIRE_EQUAL(made.problems.size(), 2u);
-  BOOST_TEST(made.problems[0].passed == 0);
-  BOOST_TEST(made.problems[1].problem == "silu");
-  BOOST_TEST(made.problems[1].passed == 1);
-  BOOST_TEST(made.problems[1].total == 2);
+  BOOST_REQUIRE_EQUAL(made.items.size(), 2u);
+  BOOST_TEST(made.items[0].full == 0);
+  BOOST_TEST(made.items[1].name == "silu");
+  BOOST_TEST(made.items[1].full == 1);
+  BOOST_TEST(made.items[1].rows == 2);
   BOOST_REQUIRE_EQUAL(made.mistakes.size(), 1u);
   BOOST_TEST(made.mistakes[0].submissions == 1);
   BOOST_TEST(made.histogram[0] == 1);

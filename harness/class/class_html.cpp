@@ -210,23 +210,21 @@ std::string histogram(const Overview& overview) {
        {"aria-label", fmt::format("Histogram: how many {}s got how many points", noun(overview))}});
 }
 
-// ---- Problems and mistakes
+// ---- Items and mistakes
 
-Json problem_values(const Overview& overview) {
-  const auto is_graded = [](const OverviewProblem& problem) { return problem.total > 0; };
-  if (std::ranges::none_of(overview.problems, is_graded)) return {};
-  Json problems = Json::array();
-  for (const OverviewProblem& problem : overview.problems) {
-    const bool any = is_graded(problem);
-    const double share =
-        any ? 100 * static_cast<double>(problem.passed) / static_cast<double>(problem.total) : 0;
-    problems.push_back({{"problem", breakable(problem.problem)},
-                        {"share", fmt::format("{:.1f}", std::clamp(share, 0.0, 100.0))},
-                        {"passed", problem.passed},
-                        {"total", problem.total},
-                        {"per_cent", any ? per_cent(problem.passed, problem.total) : ""}});
+Json share_values(const Overview& overview) {
+  const auto is_graded = [](const OverviewItem& item) { return item.rows > 0; };
+  if (std::ranges::none_of(overview.items, is_graded)) return {};
+  Json items = Json::array();
+  for (const OverviewItem& item : overview.items) {
+    const double share = 100 * item.share();
+    items.push_back({{"item", breakable(item.name)},
+                     {"share", fmt::format("{:.1f}", std::clamp(share, 0.0, 100.0))},
+                     {"full", item.full},
+                     {"rows", item.rows},
+                     {"per_cent", is_graded(item) ? fmt::format("{:.0f}%", share) : ""}});
   }
-  return listed(problems);
+  return listed(items);
 }
 
 /// A group of rows per problem, the one with the commonest mistake first.
@@ -258,7 +256,7 @@ Json summary_values(const Overview& overview) {
           {"no_picture", drawn ? ""
                          : any ? "The rubric has no points."
                                : "Nothing is graded yet."},
-          {"problems", problem_values(overview)},
+          {"shares", share_values(overview)},
           {"mistakes", mistake_values(overview)}};
 }
 

@@ -17,17 +17,17 @@ Json items_of(const Overview& overview) {
 }
 
 Json summary_of(const Overview& overview) {
-  Json problems = Json::array(), mistakes = Json::array();
-  for (const OverviewProblem& problem : overview.problems) {
-    problems.push_back(
-        {{"problem", problem.problem}, {"passed", problem.passed}, {"of", problem.total}});
+  Json items = Json::array(), mistakes = Json::array();
+  for (const OverviewItem& item : overview.items) {
+    items.push_back(
+        {{"item", item.name}, {"share", item.share()}, {"full", item.full}, {"of", item.rows}});
   }
   for (const OverviewMistake& mistake : overview.mistakes) {
     mistakes.push_back({{"problem", mistake.problem},
                         {"mistake", mistake.mistake},
                         {"submissions", mistake.submissions}});
   }
-  return {{"problems", std::move(problems)},
+  return {{"items", std::move(items)},
           {"mistakes", std::move(mistakes)},
           {"histogram", overview.histogram},
           {"mean", overview.mean},

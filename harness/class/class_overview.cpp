@@ -55,7 +55,6 @@ class Maker {
     for (const RubricItem& item : course_.items) {
       made_.items.push_back({item.name, item.problems, item.points});
       made_.points += item.points;
-      for (const std::string& problem : item.problems) made_.problems.push_back({problem, 0, 0});
     }
     std::map<std::string, Entry> others = entries_;
     for (const Student& student : book_.roster()) {
@@ -93,7 +92,15 @@ class Maker {
       row.handed_in = time->second;
     }
     set_by_hand(row);
-    for (const OverviewPoints& points : row.points) row.total += points.earned;
+    for (std::size_t i = 0; i < row.points.size(); ++i) {
+      const OverviewPoints& points = row.points[i];
+      row.total += points.earned;
+      if (!row.counted && !points.set_by_hand) continue;
+      OverviewItem& item = made_.items[i];
+      item.earned += points.earned;
+      ++item.rows;
+      item.full += points.earned >= item.points ? 1 : 0;
+    }
     row.flags = flags(row, entry, grading);
   }
 
@@ -108,13 +115,6 @@ class Maker {
       row.passed += count_of(counts, Status::passed);
       row.failed += failed(counts);
       row.skipped += count_of(counts, Status::skipped);
-    }
-    for (OverviewProblem& problem : made_.problems) {
-      const auto found = tallies.find(problem.problem);
-      if (found == tallies.end()) continue;
-      ++problem.total;
-      const bool good = failed(found->second) == 0 && count_of(found->second, Status::passed) > 0;
-      problem.passed += good ? 1 : 0;
     }
     for (const GradedItem& item : grading.items) {
       for (const Diagnosis& diagnosis : item.diagnoses) {
@@ -150,6 +150,8 @@ class Maker {
     if (violations > 0 && grading.status != Status::sandbox_violation) {
       all.emplace_back(name(Status::sandbox_violation));
     }
+    const auto is_call = [](const std::string& note) { return note.starts_with(forbidden_call_note); };
+    if (std::ranges::any_of(grading.notes, is_call)) all.emplace_back("forbidden calls");
     if (row.graded && entry->exam != course_.exam) all.emplace_back("graded by an earlier rubric");
     if (row.graded && entry->limits != limits_) all.emplace_back("graded with other limits");
     if (row.graded && entry->again) all.emplace_back("to be graded again");

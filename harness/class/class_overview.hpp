@@ -25,8 +25,8 @@ struct OverviewRow {
   double total = 0;
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
   /// What a teacher should look at, in words: "COMPILE_ERROR", "SANDBOX_VIOLATION", "nothing handed
-  /// in", "not gradeable", "not graded: ...", "graded by an earlier rubric", "set by hand", "graded
-  /// with other limits", "to be graded again". Most important first.
+  /// in", "not gradeable", "not graded: ...", "forbidden calls", "graded by an earlier rubric", "set
+  /// by hand", "graded with other limits", "to be graded again". Most important first.
   std::vector<std::string> flags;
   std::optional<std::int64_t> handed_in;  // seconds since 1970; of graded ones, where it is known
   std::string page;                       // a link to their report; empty: there is none
@@ -42,12 +42,15 @@ struct OverviewItem {
   std::string name;
   std::vector<std::string> problems;
   double points = 0;
-};
+  // Of the rows that count: points earned by all together, rows with full marks, rows.
+  double earned = 0;
+  std::int64_t full = 0, rows = 0;
 
-/// How the class did on one problem; submissions that could not be run count as not passed.
-struct OverviewProblem {
-  std::string problem;
-  std::int64_t passed = 0, total = 0;  // submissions with every case passed; all that were graded
+  /// What the class earned of what it could earn, from 0 to 1; 0 where nobody counts.
+  double share() const {
+    const double whole = points * static_cast<double>(rows);
+    return whole > 0 ? earned / whole : 0;
+  }
 };
 
 struct OverviewMistake {
@@ -61,7 +64,6 @@ struct Overview {
   std::vector<OverviewItem> items;
   double points = 0;              // of all items
   std::vector<OverviewRow> rows;  // the roster's order, then others by name
-  std::vector<OverviewProblem> problems;
   std::vector<OverviewMistake> mistakes;  // the commonest first
   std::vector<std::int64_t>
       histogram;                // of totals: ten bins from 0 to `points`, full marks in the last
@@ -76,7 +78,7 @@ Overview overview(const Gradebook& book);
 
 /// The table: student, points an item, total, flags. `width` of the terminal; 0: any.
 std::string class_table(const Overview& overview, bool colour, std::size_t width);
-/// Shares that passed, commonest mistakes, a histogram; as text.
+/// Points by item, commonest mistakes, a histogram; as text.
 std::string class_summary(const Overview& overview, bool colour, std::size_t width);
 /// RFC 4180; texts that a spreadsheet would take for formulas are made harmless.
 std::string class_csv(const Overview& overview);

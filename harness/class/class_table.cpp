@@ -112,24 +112,22 @@ std::string by_hand(const Overview& overview, bool colour) {
   return toned(text, Tone::quiet, colour);
 }
 
-/// A bar of at most that width.
-std::string bar(std::int64_t part, std::int64_t whole, std::size_t width) {
-  if (whole <= 0 || part <= 0) return "";
-  const double length = static_cast<double>(part) / static_cast<double>(whole);
-  const auto filled = static_cast<std::size_t>(length * static_cast<double>(width) + 0.5);
-  return std::string(std::max<std::size_t>(1, filled), '#');
+/// A bar of a part of that width, from 0 to 1.
+std::string bar(double part, std::size_t width) {
+  if (!(part > 0)) return "";
+  const auto filled = static_cast<std::size_t>(part * static_cast<double>(width) + 0.5);
+  return std::string(std::clamp<std::size_t>(filled, 1, width), '#');
 }
 
-std::string problems_part(const Overview& overview, bool colour, std::size_t bars) {
+std::string items_part(const Overview& overview, bool colour, std::size_t bars) {
   Table table;
-  table.head = {"problem", "passed", "", ""};
-  for (const OverviewProblem& problem : overview.problems) {
-    if (problem.total == 0) continue;
-    const std::string share = fmt::format("{} of {}", problem.passed, problem.total);
-    table.rows.push_back({{printable(problem.problem)},
-                          {share},
-                          {per_cent(problem.passed, problem.total)},
-                          {bar(problem.passed, problem.total, bars), Tone::good}});
+  table.head = {"item", "points earned", "full marks", ""};
+  for (const OverviewItem& item : overview.items) {
+    if (item.rows == 0) continue;
+    table.rows.push_back({{printable(item.name)},
+                          {right(fmt::format("{:.0f}%", 100 * item.share()), 13)},
+                          {fmt::format("{} of {}", item.full, item.rows)},
+                          {bar(item.share(), bars), Tone::good}});
   }
   align(table);
   return render(table, colour);
@@ -167,7 +165,8 @@ std::string histogram_part(const Overview& overview, bool colour, std::size_t ba
     const bool last = i + 1 == count;
     table.rows.push_back({{edge(i) + (last ? " to " : " to below ") + edge(i + 1)},
                           {std::to_string(overview.histogram[i])},
-                          {bar(overview.histogram[i], most, bars), Tone::good}});
+                          {bar(static_cast<double>(overview.histogram[i]) / static_cast<double>(most), bars),
+                           Tone::good}});
   }
   align(table);
   return render(table, colour);
@@ -205,7 +204,7 @@ std::string class_summary(const Overview& overview, bool colour, std::size_t wid
       fmt::format("\nof {} points the mean is {}, the median {}\n\n", points_text(overview.points),
                   points_text(overview.mean), points_text(overview.median));
   const std::size_t bars = std::clamp<std::size_t>(width == 0 ? 40 : width / 3, 10, 40);
-  return text + problems_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) +
+  return text + items_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) +
          "\n" + histogram_part(overview, colour, bars);
 }
 

@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <random>
-#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -93,6 +92,7 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   SubmissionOptions result = settings.submission;
   result.sandbox = kind;
   result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
+  result.forbidden_calls = exam.rubric.forbidden_calls;
   for (const File& file : exam.files)
     result.hidden.push_back(fs::absolute(file.path).parent_path());
   if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));
@@ -245,6 +245,8 @@ std::string Grader::exam_digest() const {
   digest.add(std::to_string(scoring_rules));
   const Rubric& rubric = exam_.rubric;
   add_words(digest, rubric.forbidden);
+  add_words(digest, rubric.forbidden_calls);
+  digest.add(rubric.forbidden_calls_earn ? "earn" : "earn nothing");
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);

@@ -128,12 +128,26 @@ Grading begin(const Exam& exam, const std::string& submission, std::string_view 
   return grading;
 }
 
+/// Takes the points of items that make calls which the rubric forbids, where it says so.
+void take_for_forbidden_calls(GradedItem& item, Grading& grading) {
+  const bool called = std::ranges::any_of(item.problems, [&](const std::string& problem) {
+    return std::ranges::any_of(grading.notes, [&](const std::string& note) {
+      return note.starts_with(std::string(forbidden_call_note) + " in " + problem + ": ");
+    });
+  });
+  if (!called) return;
+  for (GradedGroup& group : item.groups) group.earned = false;
+  item.earned = 0;
+  grading.notes.push_back(item.name + ": earns nothing, for it makes forbidden calls");
+}
+
 /// Makes items of the marks, with points.
 void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool ran,
             std::chrono::steady_clock::time_point start) {
   std::int64_t not_drawn = 0, cannot_be_asked = 0;
   for (const RubricItem& asked : exam.rubric.items) {
     GradedItem item = assemble(asked, exam, marks, ran, not_drawn, cannot_be_asked);
+    if (!exam.rubric.forbidden_calls_earn) take_for_forbidden_calls(item, grading);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
   }
   if (cannot_be_asked > 0) {

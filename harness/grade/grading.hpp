@@ -60,6 +60,9 @@ struct GradedItem {
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
 };
 
+/// What the note of a forbidden call begins with: prenorm_forbidden.py.
+inline constexpr std::string_view forbidden_call_note = "forbidden call";
+
 struct Grading {
   std::string submission, kind;  // name, "CMake project"
   std::string rubric, title;

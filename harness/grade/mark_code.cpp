@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <numeric>
 
 namespace prenorm::harness {
@@ -17,11 +18,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What cases that end their worker, or never end, may cost one problem.
+/// What cases that end their worker, or never end, may cost one group of a problem.
 constexpr int most_timeouts = 3;
 constexpr double most_seconds_lost = 60;
 
-/// Ends the questions of one problem where each would cost a worker and much time.
+/// Ends the questions of one group of a problem where each would cost a worker and much time. Other
+/// groups are asked: who makes slow tables of far positions may be right at the course's shapes.
 class Budget {
  public:
   void add(const Result& result, double seconds) {
@@ -40,8 +42,8 @@ class Budget {
     Result result;
     result.status = last_;
     result.message = timeouts_ >= most_timeouts
-                         ? "not run: 3 cases of this problem did not end in time"
-                         : "not run: cases of this problem that failed took a minute";
+                         ? "not run: 3 cases of this kind did not end in time"
+                         : "not run: cases of this kind that failed took a minute";
     return result;
   }
 
@@ -155,7 +157,6 @@ class Run {
       }
       return;
     }
-    Budget& budget = budgets_[i];
     for (const std::size_t number :
          shuffled(part.questions.size(), exam_.options.seed, part.problem + "/asked")) {
       if (part.questions[number].hidden != hidden) continue;
@@ -165,6 +166,7 @@ class Run {
         marker.leave_out(number);
         continue;
       }
+      Budget& budget = budgets_[i][part.questions[number].groups];
       if (budget.spent()) {
         marker.add(number, budget.not_run());
         continue;
@@ -218,8 +220,9 @@ class Run {
   unsigned askers_ = 1;  // threads
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
-  std::vector<Budget> budgets_;  // one a problem
-  std::vector<Seat> seats_;      // one a thread
+  /// One for each problem, by groups.
+  std::vector<std::map<std::vector<std::string>, Budget>> budgets_;
+  std::vector<Seat> seats_;  // one a thread
   std::size_t questions_ = 0;
   Clock::time_point begun_;
   std::atomic<std::size_t> asked_ = 0;

@@ -248,13 +248,17 @@ Rubric read_rubric(const std::string& word) {
                                 printable(error.description()));
   }
   const Reader reader(table, rubric.path, "");
-  reader.only({"title", "adapters", "forbidden", "groups", "items"});
+  reader.only({"title", "adapters", "forbidden", "forbidden_calls_earn", "groups", "items"});
   rubric.title = reader.name("title");
   rubric.adapters = reader.text("adapters");
   if (fs::path(rubric.adapters).filename() != fs::path(rubric.adapters)) {
     reader.refuse("adapters must be the name of a file beside the rubric");
   }
-  rubric.forbidden = reader.words("forbidden");
+  for (const std::string& pattern : reader.words("forbidden")) {
+    const bool is_call = pattern.starts_with("torch.");
+    (is_call ? rubric.forbidden_calls : rubric.forbidden).push_back(pattern);
+  }
+  rubric.forbidden_calls_earn = reader.flag("forbidden_calls_earn", true);
   const std::vector<RubricGroup> groups = read_groups(reader, rubric.path, "");
   for (const toml::table* each : reader.tables("items")) {
     RubricItem item = read_item(*each, rubric.path, groups);

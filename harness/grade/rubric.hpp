@@ -41,6 +41,9 @@ struct Rubric {
   std::string title;                   // one line for people
   std::string adapters;                // file of the adapters beside it; empty: none
   std::vector<std::string> forbidden;  // globs of symbols that a library may not import
+  /// Globs of torch's functions, "torch.nn.functional.*", whose calls are reported.
+  std::vector<std::string> forbidden_calls;
+  bool forbidden_calls_earn = true;  // false: an item that makes one earns nothing
   std::vector<RubricItem> items;
   std::filesystem::path path;
 

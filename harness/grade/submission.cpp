@@ -5,6 +5,7 @@
 #include "base/printable.hpp"
 #include "grade/confinement.hpp"
 #include "grade/snapshot.hpp"
+#include "report/json.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -191,7 +192,7 @@ struct Submission::State {
 
   /// A worker's note: once, however many workers say it.
   void note(const std::string& text) {
-    constexpr std::size_t most_notes = 50;
+    constexpr std::size_t most_notes = 200;
     const std::string line = printable(told(text));
     const std::scoped_lock lock(noting);
     if (noted.size() < most_notes && std::ranges::find(noted, line) == noted.end()) {
@@ -299,7 +300,11 @@ Process::Command Submission::State::worker() {
   box.readable = {library};
   Process::Command command;
   if (kind == SubmissionKind::python) {
-    command = python_script(options, "prenorm_worker.py", {adapters.json()}, box);
+    std::vector<std::string> arguments{adapters.json()};
+    if (!options.forbidden_calls.empty()) {
+      arguments.push_back(to_line(Json(options.forbidden_calls)));
+    }
+    command = python_script(options, "prenorm_worker.py", arguments, box);
   } else {
     command.program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-worker";
     box.readable.push_back(command.program);

@@ -33,6 +33,7 @@ struct SubmissionOptions {
   double build_seconds = 300;
   std::filesystem::path python = "/usr/bin/python3";
   std::vector<std::filesystem::path> hidden;  // that no submission may see: the fixtures
+  std::vector<std::string> forbidden_calls;   // globs of torch's functions, whose calls are noted
 };
 
 /// The copy and what was built live as long as this does.
@@ -73,7 +74,8 @@ class Submission {
   bool imports_known() const;
   /// For the report: how it is kept apart, what was left out of the copy.
   const std::vector<std::string>& notes() const;
-  /// The same from the workers that have run so far: which imports have stand-ins.
+  /// The same from the workers that have run so far: which imports have stand-ins, which forbidden
+  /// calls were seen.
   std::vector<std::string> noted() const;
 
  private:

@@ -110,6 +110,9 @@ class Layout:
         folders = [os.path.realpath(each) for each in folders if os.path.isdir(each)]
         self.path = [each for each in dict.fromkeys(folders) if is_within(each, self.folder)]
 
+    def contains(self, file):
+        return is_within(file, self.folder)
+
     def name(self, file):
         """A file of the submission, as it was handed in."""
         return os.path.relpath(file, self.folder)
@@ -436,8 +439,11 @@ class Modules:
     def _note(self, what, consequence):
         if what not in self.noted and len(self.noted) < MOST_NOTES:
             self.noted.add(what)
-            note = " ".join((what + ": " + consequence).split())
-            self.notes.append(note if len(note) <= LONGEST_NOTE else note[:LONGEST_NOTE] + "...")
+            self.note(what + ": " + consequence)
+
+    def note(self, words):
+        note = " ".join(words.split())
+        self.notes.append(note if len(note) <= LONGEST_NOTE else note[:LONGEST_NOTE] + "...")
 
     def take_notes(self):
         """Those that have come since it was called last."""

@@ -1,9 +1,10 @@
 """The worker for Python submissions: calls the functions of an adapters.py.
 
-    PYTHON -I -B prenorm_worker.py ADAPTERS
+    PYTHON -I -B prenorm_worker.py ADAPTERS [FORBIDDEN]
 
 speaks worker_protocol.md, version 4, over descriptor 3. ADAPTERS is JSON, or a file that holds it:
 for each problem the function that solves it, and how its arguments are made of the call's.
+FORBIDDEN is a JSON list of globs of torch's functions whose calls are noted (prenorm_forbidden.py).
 
 Tensors are torch tensors where the interpreter has torch, else NumPy arrays, and share the call's
 memory: nothing is copied until a function has returned. NumPy has no bfloat16: where ml_dtypes is
@@ -323,9 +324,13 @@ def import_tensors():
 class Submission:
     """The module and its functions."""
 
-    def __init__(self, path, adapters, tensors):
+    def __init__(self, path, adapters, tensors, forbidden):
         self.layout = loading.Layout(path)
         self.modules = loading.Modules(self.layout)
+        self.watch = None
+        if forbidden:
+            watching = load_beside("prenorm_forbidden")
+            self.watch = watching.Watch(forbidden, self.layout, self.modules.note)
         self.tensors = tensors
         self.adapters = adapters
         self.functions = {}
@@ -333,6 +338,8 @@ class Submission:
     def load(self):
         """Imports the module. Raises whatever that raises."""
         layout = self.layout
+        if self.watch is not None:
+            self.watch.begin()
         self.modules.install()
         sys.argv = [layout.file]
         os.chdir(layout.root)
@@ -447,6 +454,8 @@ def answer_call(submission, call, memory, settings):
         return answer
     tensors = submission.tensors
     function, by_name = submission.functions[call.problem]
+    if submission.watch is not None:
+        submission.watch.problem = call.problem
     try:
         arguments = Arguments(submission.adapters[call.problem], call, tensors, memory)
         values = arguments.values
@@ -512,10 +521,10 @@ def empty_caches():
 
 
 class Worker:
-    def __init__(self, adapters):
+    def __init__(self, adapters, forbidden):
         self.connection = Connection()
         self.settings = Settings()
-        self.adapters = adapters
+        self.adapters, self.forbidden = adapters, forbidden
         self.submission, self.tensors, self.failure = None, None, None
         # Before the submission's folder is on the module path.
         try:
@@ -545,7 +554,9 @@ class Worker:
         if why is None:
             limit_addresses(memory)
             try:
-                submission = Submission(reader.text(), self.adapters, self.tensors)
+                submission = Submission(
+                    reader.text(), self.adapters, self.tensors, self.forbidden
+                )
                 submission.load()
             except Unusable as error:
                 why = str(error)
@@ -570,7 +581,7 @@ class Worker:
         )
 
     def notes(self):
-        """What the submission's imports gave since the last answer."""
+        """On what the submission has imported and called since the last answer."""
         notes = self.submission.modules.take_notes()
         return struct.pack("<I", len(notes)) + b"".join(map(text, notes))
 
@@ -633,7 +644,8 @@ def read_adapters(argument):
 def main():
     try:
         volunteer_for_the_oom_killer()
-        Worker(read_adapters(sys.argv[1])).serve()
+        forbidden = json.loads(sys.argv[2]) if len(sys.argv) > 2 else []
+        Worker(read_adapters(sys.argv[1]), forbidden).serve()
     except BaseException as error:
         os.write(2, ("prenorm_worker.py: %s: %s\n" % (type(error).__name__, error)).encode())
     os._exit(70)
