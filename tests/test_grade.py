@@ -90,11 +90,14 @@ def test_right_answers_earn_everything(grade, library, name):
     assert all(item["diagnoses"] == item["undiagnosed"] == [] for item in report["items"])
 
 
-@pytest.mark.parametrize("rubric", [pytest.param("cs336-2024", marks=pytest.mark.slow), "cs336-2025"])
-def test_the_course_s_points_can_be_earned(grade, library, rubric):
+@pytest.mark.parametrize("rubric, points", [
+    pytest.param("cs336-2024", 17, marks=pytest.mark.slow), ("cs336-2025", 24),
+    pytest.param("cs336-2026", 25, marks=pytest.mark.slow),
+    pytest.param("strict", 25, marks=pytest.mark.slow)])
+def test_every_rubric_s_points_can_be_earned(grade, library, rubric, points):
     report = grade(library("plain"), "--rubric", rubric)
     assert report["exit"] == 0
-    assert report["earned"] == report["points"] == {"cs336-2024": 17, "cs336-2025": 24}[rubric]
+    assert report["earned"] == report["points"] == points
 
 
 @pytest.mark.parametrize("seed, chosen", [
@@ -128,7 +131,8 @@ def test_honest_variants_keep_their_points(grade, library, seed, chosen):
             for group in item["groups"]:
                 of_group = [r for r in report["results"] if group["name"] in r["groups"]
                             and r["item"] == item["name"]]
-                assert group["passed"] == sum(r["status"] == "PASSED" for r in of_group)
+                assert group["passed"] + group["hidden_passed"] == \
+                    sum(r["status"] == "PASSED" for r in of_group)
                 assert group["earned"] == all(r["status"] == "PASSED" for r in of_group)
     assert hidden == 0 if seed is None else hidden > 1500
 
@@ -179,7 +183,7 @@ def test_layers_in_reverse_order(grade, tmp_path):
     pytest.param(variant, rubric, marks=[pytest.mark.slow] * (
         (variant, rubric) != ("zeros", "cs336-2025") and (variant == "zeros" or rubric != "cs336-2024")))
     for variant in ("zeros", "constant", "refuses", "nothing", "not_implemented")
-    for rubric in ("all", "cs336-2025", "cs336-2024")])
+    for rubric in ("all", "cs336-2025", "cs336-2024", "cs336-2026", "strict")])
 def test_worthless_work_earns_nothing(grade, worthless, variant, rubric):
     hidden = [] if rubric == "cs336-2025" else ["--no-hidden"]
     report = grade(f"{worthless}/{variant}", "--rubric", rubric, *hidden)
@@ -311,9 +315,9 @@ def test_hidden_cases_have_stored_and_other_sizes(raw, library, tmp_path):
 # Outputs
 
 
-def save_outputs(path, problem, dtype=None, leave_out=(), value=lambda name, y: y):
+def save_outputs(path, problem, dtype=None, leave_out=(), value=lambda name, y: y, fixtures=None):
     """An outputs file with the right answers of the problem's float32 cases."""
-    with h5py.File(FIXTURES / f"{problem}.h5") as file, h5py.File(path, "w") as out:
+    with h5py.File(fixtures or FIXTURES / f"{problem}.h5") as file, h5py.File(path, "w") as out:
         out.attrs["problem"] = problem
         for name, case in file["cases"].items():
             if "outputs" not in case or name in leave_out or not name.endswith("_float32"):
@@ -332,13 +336,30 @@ def test_outputs_are_graded_without_code(grade, tmp_path):
     assert status.pop("width_33_float32") == "NOT_IMPLEMENTED"
     assert status.pop("width_31_float32") == "INCORRECT_SHAPE"
     assert status.pop("width_7_float32") == "INCORRECT_NUMERICAL"
-    hidden = {r["status"] for r in report["results"] if r["hidden"]}
-    assert hidden == {"SKIPPED"}
+    assert not any(r["hidden"] for r in report["results"])
     assert {status[c] for c in status if c.endswith("_float32")} == {"PASSED"}
-    groups = {g["name"]: g for g in report["items"][0]["groups"]}
-    assert groups["large and small values"]["earned"]
-    assert not groups["float32"]["earned"] and not groups["hidden"]["earned"]
-    assert 0 < report["earned"] < 1
+    # Everybody has these answers.
+    assert report["earned"] == 0
+    assert any(note.startswith("outputs earn nothing on public fixtures") for note in report["notes"])
+
+
+def test_outputs_earn_on_fixtures_of_one_s_own(grade, program, tmp_path):
+    subprocess.run([program, "fixtures", "make", "rmsnorm", "--seed", "8", "--out", tmp_path],
+                   check=True, capture_output=True)
+    own = tmp_path / "rmsnorm.h5"
+    save_outputs(tmp_path / "handed_in.h5", "rmsnorm", fixtures=own)
+    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
+    [item] = report["items"]
+    earned = {group["name"]: group["earned"] for group in item["groups"]}
+    assert earned == {"as the course calls it": True, "any batch axes, eps and scale": True,
+                      "16 bits, widened to float32": False}
+    assert 0 < report["earned"] < item["points"]
+    # The same bytes as the shipped ones are public, wherever they lie.
+    copied = tmp_path / "copied.h5"
+    copied.write_bytes((FIXTURES / "rmsnorm.h5").read_bytes())
+    save_outputs(tmp_path / "handed_in.h5", "rmsnorm")
+    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", copied)
+    assert report["earned"] == 0
 
 
 def test_outputs_of_another_type(grade, tmp_path):
@@ -366,7 +387,7 @@ name = "group"
     ('cases = ["empty_batch_*"]', "outputs of zeros"),
     ('errors = true\ncases = ["*_is_an_error_*"]', "outputs of zeros"),
     ('cases = ["withd_7_float32"]', "no case 'withd_7_float32' (did you mean 'width_7_float32'?)"),
-    ('hidden = true\ncases = ["by_hand_*"]', "no case to draw from"),
+    ('cases = ["by_hand_*"]', "none of its cases can be drawn anew"),
     ('dtypes = ["float64"]\ncases = ["width_7_*"]', "no case belongs to it"),
 ])
 def test_a_rubric_that_does_not_fit_is_refused(raw, library, tmp_path, words, complaint):
@@ -386,6 +407,59 @@ def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
     assert "exp" in report["message"] and report["message"] in report["notes"]
     assert {r["status"] for r in report["results"]} == {"SANDBOX_VIOLATION"}
     assert report["earned"] == 0
+
+
+FORBIDS = """
+title = "Two problems"
+adapters = "adapters-2025.toml"
+forbidden = ["torch.softmax", "torch.nn.functional.*", "torch.nn.SiLU"]
+[[groups]]
+name = "float32"
+dtypes = ["float32"]
+cases = ["batch_of_*"]
+[[items]]
+name = "softmax"
+problems = ["softmax"]
+points = 1
+[[items]]
+name = "linear"
+problems = ["linear"]
+points = 1
+"""
+CALLS = """
+import torch
+import layers
+activation = torch.nn.SiLU()
+def run_softmax(in_features, dim):
+    return layers.softmax(in_features, dim)
+def run_linear(d_in, d_out, weights, in_features):
+    return in_features @ weights.T
+"""
+
+
+@pytest.mark.parametrize("earns", [True, False])
+def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path, earns):
+    pytest.importorskip("torch")
+    shelf = tmp_path / "rubrics"
+    shelf.mkdir()
+    (shelf / "adapters-2025.toml").write_bytes(
+        (FIXTURES / "rubrics/adapters-2025.toml").read_bytes())
+    (shelf / "mine.toml").write_text(
+        FORBIDS if earns else FORBIDS.replace("[[", "forbidden_calls_earn = false\n[[", 1))
+    work = tmp_path / "ann"
+    work.mkdir()
+    (work / "adapters.py").write_text(CALLS)
+    (work / "layers.py").write_text(
+        "import torch\ndef softmax(x, axis):\n    activate = torch.nn.functional.silu\n"
+        "    activate(x)\n    return torch.softmax(x, axis)\n")
+    report = grade(work, "--rubric", shelf / "mine.toml", "--python", sys.executable, "--seed", 5)
+    assert {r["status"] for r in report["results"]} == {"PASSED"}
+    assert [note for note in report["notes"] if "forbidden" in note] == [
+        "forbidden call in softmax: torch.nn.functional.silu (layers.py:4)",
+        "forbidden call in softmax: torch.softmax (layers.py:5)",
+        *["softmax: earns nothing, for it makes forbidden calls"] * (not earns)]
+    assert {item["name"]: item["earned"] for item in report["items"]} == {
+        "softmax": float(earns), "linear": 1}
 
 
 @pytest.mark.parametrize("words, complaint", [
@@ -425,6 +499,9 @@ def test_the_report_adds_up(grade, library):
     earned = sum(g["share"] for g in item["groups"] if g["earned"])
     assert abs(item["earned"] - item["points"] * earned / shares) < EARNED
     for group in item["groups"]:
-        cases = [r for r in report["results"] if group["name"] in r["groups"]]
-        assert group["total"] == len(cases)
-        assert group["passed"] == sum(r["status"] == "PASSED" for r in cases)
+        for total, passed, hidden in (("total", "passed", False),
+                                      ("hidden_total", "hidden_passed", True)):
+            cases = [r for r in report["results"]
+                     if group["name"] in r["groups"] and r["hidden"] == hidden]
+            assert group[total] == len(cases) > 0
+            assert group[passed] == sum(r["status"] == "PASSED" for r in cases)

@@ -75,13 +75,16 @@ BOOST_AUTO_TEST_CASE(shipped_ones_are_read) {
 
 BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   const harness::Rubric rubric =
-      read(head + "adapters = 'a.toml'\nforbidden = ['cblas_*']\n" + group + item + "[[items]]\n" +
+      read(head + "adapters = 'a.toml'\nforbidden = ['cblas_*', 'torch.softmax']\n"
+           "forbidden_calls_earn = false\n" + group + item + "[[items]]\n" +
            "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\n[[items.groups]]\nname = 'g'\n"
            "share = 3\nhidden = false\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
            "except = ['*_y']\naccepts = ['b/wrong_*']\n");
   BOOST_TEST(rubric.title == "T");
   BOOST_TEST(rubric.adapters == "a.toml");
-  BOOST_TEST(rubric.forbidden.at(0) == "cblas_*");
+  BOOST_TEST(rubric.forbidden == std::vector<std::string>{"cblas_*"});
+  BOOST_TEST(rubric.forbidden_calls == std::vector<std::string>{"torch.softmax"});
+  BOOST_TEST(!rubric.forbidden_calls_earn);
   BOOST_TEST(rubric.points() == 3.5);
   BOOST_TEST(rubric.items.at(0).groups.at(0).name == "all");
   BOOST_TEST(!rubric.items.at(0).own_groups);
