@@ -103,8 +103,7 @@ def test_every_rubric_s_points_can_be_earned(grade, library, rubric, points):
 @pytest.mark.parametrize("seed, chosen", [
     pytest.param(None, {"linear", "rmsnorm", "softmax"}, id="three problems"),
     pytest.param(None, set(PROBLEMS), id="all problems", marks=pytest.mark.slow),
-    *(pytest.param(seed, set(PROBLEMS[i::3]), id=str(seed), marks=pytest.mark.slow)
-      for i, seed in enumerate((1, 20250, 2**64 - 1)))])
+    pytest.param(2**64 - 1, set(PROBLEMS[::3]), id="a third, with a seed", marks=pytest.mark.slow)])
 def test_honest_variants_keep_their_points(grade, library, seed, chosen):
     """Other orders of summation, rsqrt, exp2, float64 inside: never accused, and with a seed they
     pass the hidden cases that it draws."""

@@ -1,5 +1,4 @@
 # labels: notebooks slow
-# processors: 2
 # timeout: 2400
 """The site that `prenorm study` builds: every notebook runs, and every page works in a browser.
 
@@ -182,6 +181,8 @@ def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, 
             " > innerWidth && !e.closest('.scroll, pre, .pane, .output_html, .katex-display'))"
             ".slice(0, 3).map(e => e.outerHTML.slice(0, 200)).join('\\n') || 'something'")
         assert beside == "", f"{path.name}: wider than the window:\n{beside}"
+        if look == "narrow_dark":  # as the narrow ones and the dark ones look
+            continue
         shot = chromium.screenshot()
         assert shot.startswith(b"\x89PNG") and len(shot) > 10000
         (shots / f"{path.stem}_{look}.png").write_bytes(shot)
