@@ -54,7 +54,7 @@ class Budget {
 };
 
 /// What all cases of a submission may take together: an honest one needs about a twentieth of it.
-double most_seconds(std::size_t questions) {
+double most_seconds_for(std::size_t questions) {
   return std::max(300.0, 0.5 * static_cast<double>(questions));
 }
 
@@ -171,7 +171,7 @@ class Run {
         marker.add(number, budget.not_run());
         continue;
       }
-      if (seconds_since(begun_) > most_seconds(questions_)) {
+      if (seconds_since(begun_) > most_seconds_for(questions_)) {
         marker.add(number, too_late());
         continue;
       }
@@ -192,7 +192,7 @@ class Run {
   Result too_late() const {
     Result result;
     result.status = Status::timeout;
-    result.message = "not run: the submission has had its " + duration(most_seconds(questions_)) +
+    result.message = "not run: the submission has had its " + duration(most_seconds_for(questions_)) +
                      " for all cases";
     return result;
   }
