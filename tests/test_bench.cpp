@@ -48,7 +48,7 @@ Json twice_entry() {
           {"flops", "rows*columns"}};
 }
 
-std::vector<Entry> read(const Json& entries) {
+std::vector<ShapeEntry> read(const Json& entries) {
   const Scratch scratch;
   const Json file{{"format", "prenorm-shapes"}, {"version", 1}, {"shapes", entries}};
   write(scratch / "shapes.json", file.dump());
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(every_shipped_shape_fits_its_problem) {
   }
   std::map<std::string, Workload> workloads;
   std::set<std::string> sets;
-  for (const Entry& entry : read_entries(shipped_shapes())) {
+  for (const ShapeEntry& entry : read_entries(shipped_shapes())) {
     BOOST_REQUIRE_MESSAGE(signatures.contains(entry.problem), entry.problem);
     for (const DType dtype : entry.dtypes) {
       const Workload workload = bind_entry(entry, dtype, signatures.at(entry.problem));

@@ -82,16 +82,17 @@ Grading ordinary(const std::string& name = "alice") {
   grading.imports = {"expf"};
   grading.seed = 18446744073709551615u;
   grading.seconds = 1.5;
-  GradedItem turned{.name = "turned",
-                    .problems = {"rope"},
-                    .points = 2,
-                    .earned = 1,
-                    .groups = {{"float32", false, 1, 0, 2, 0, 0, false}, {"hidden", true, 1, 0, 0, 1, 1, true}},
-                    .cases = {graded("rope", "one", Status::incorrect_numerical),
-                              graded("rope", "two", Status::incorrect_numerical),
-                              graded("rope", "three", Status::passed, true)},
-                    .diagnoses = {{"rope", "halves_instead_of_neighbours", 2, 2}},
-                    .undiagnosed = {}};
+  GradedItem turned{
+      .name = "turned",
+      .problems = {"rope"},
+      .points = 2,
+      .earned = 1,
+      .groups = {{"float32", false, 1, 0, 2, 0, 0, false}, {"hidden", true, 1, 0, 0, 1, 1, true}},
+      .cases = {graded("rope", "one", Status::incorrect_numerical),
+                graded("rope", "two", Status::incorrect_numerical),
+                graded("rope", "three", Status::passed, true)},
+      .diagnoses = {{"rope", "halves_instead_of_neighbours", 2, 2}},
+      .undiagnosed = {}};
   GradedItem right{.name = "right",
                    .problems = {"silu"},
                    .points = 2,
@@ -369,7 +370,8 @@ BOOST_AUTO_TEST_CASE(another_version_is_refused) {
   BOOST_TEST(contains(refusal(folder.book(), Access::create), "version 9; this program knows"));
   changed[63] = 1;
   write(folder.book(), changed);
-  BOOST_TEST(contains(refusal(folder.book(), Access::create), "scoring rules of before version 0.2"));
+  BOOST_TEST(
+      contains(refusal(folder.book(), Access::create), "scoring rules of before version 0.2"));
   BOOST_CHECK_NO_THROW(Gradebook(folder.book(), Access::read).grading("alice"));
   changed[71] = 9;  // application_id
   write(folder.book(), changed);

@@ -144,6 +144,18 @@ def test_the_textbook_loop_has_every_problem(home):
             home / "lib/prenorm/libprenorm_honest.so"), variant
 
 
+def test_no_two_types_of_the_harness_share_a_name():
+    """They are all in one namespace: of two, the linker keeps one's members for both."""
+    found = {}
+    for path in sources("harness", ".hpp"):
+        types = re.findall(r"^(?:struct|class|enum class|enum) (\w+)(?: final)?(?: :[^:;{]*)? {",
+                           path.read_text(), re.M)
+        for name in types:
+            if path.parent.name != "prenorm":  # the public header has a namespace of its own
+                found.setdefault(name, []).append(str(path))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
 def test_who_includes_whom():
     for path in sources("harness", ".cpp", ".hpp", ".h"):
         for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):

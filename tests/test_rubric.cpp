@@ -62,8 +62,7 @@ BOOST_AUTO_TEST_SUITE(rubric)
 
 BOOST_AUTO_TEST_CASE(shipped_ones_are_read) {
   const std::vector<std::string> names = harness::shipped_rubrics();
-  const std::vector<std::string> wanted{"all", "cs336-2024", "cs336-2025", "cs336-2026",
-                                         "strict"};
+  const std::vector<std::string> wanted{"all", "cs336-2024", "cs336-2025", "cs336-2026", "strict"};
   BOOST_TEST(names == wanted, boost::test_tools::per_element());
   const harness::Rubric course = harness::read_rubric("cs336-2025");
   BOOST_TEST(course.name == "cs336-2025");
@@ -75,8 +74,10 @@ BOOST_AUTO_TEST_CASE(shipped_ones_are_read) {
 
 BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   const harness::Rubric rubric =
-      read(head + "adapters = 'a.toml'\nforbidden = ['cblas_*', 'torch.softmax']\n"
-           "forbidden_calls_earn = false\n" + group + item + "[[items]]\n" +
+      read(head +
+           "adapters = 'a.toml'\nforbidden = ['cblas_*', 'torch.softmax']\n"
+           "forbidden_calls_earn = false\n" +
+           group + item + "[[items]]\n" +
            "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\n[[items.groups]]\nname = 'g'\n"
            "share = 3\nhidden = false\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
            "except = ['*_y']\naccepts = ['b/wrong_*']\n");

@@ -97,8 +97,9 @@ def normalized_powers(scores, axis=-1):
     return shifted.div_(total)
 )py";
 
-Marks marks(const std::string& name, const std::string& text, const std::string& file = "a.py") {
-  Marks made{name, {}, {}};
+Fingerprints marks(const std::string& name, const std::string& text,
+                   const std::string& file = "a.py") {
+  Fingerprints made{name, {}, {}};
   add_source(made, file, text);
   return made;
 }
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(what_everybody_was_given_does_not_count) {
 
 BOOST_AUTO_TEST_CASE(what_most_of_a_class_has_does_not_count) {
   // A skeleton, and something of one's own: two have the same.
-  std::vector<Marks> class_;
+  std::vector<Fingerprints> class_;
   for (int i = 0; i < 8; ++i) {
     std::string own = "\ndef part_" + std::to_string(i) + "(a, b):\n";
     for (int k = 0; k < 40; ++k) {
@@ -201,17 +202,18 @@ BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
   write("ben/other.py", another);
   write("cy/notes.txt", original);
   fs::create_symlink("../ann/model.py", folder / "cy/model.py");
-  const Marks ann = marks_of("ann", folder / "ann"), ben = marks_of("ben", folder / "ben");
+  const Fingerprints ann = fingerprints_of("ann", folder / "ann"),
+                     ben = fingerprints_of("ben", folder / "ben");
   BOOST_TEST(ann.files == std::vector<std::string>{"model.py"});
-  BOOST_TEST(marks_of("cy", folder / "cy").files.empty());
-  BOOST_TEST(marks_of("model", folder / "ann/model.py").files ==
+  BOOST_TEST(fingerprints_of("cy", folder / "cy").files.empty());
+  BOOST_TEST(fingerprints_of("model", folder / "ann/model.py").files ==
              std::vector<std::string>{"model.py"});
   const auto pairs = alike({ann, ben}, {}, .5);
   BOOST_REQUIRE_EQUAL(pairs.size(), 1u);
   BOOST_REQUIRE(!pairs[0].files.empty());
   BOOST_TEST(pairs[0].files[0].first == "model.py");
   BOOST_TEST(pairs[0].files[0].second == "src/net.py");
-  BOOST_CHECK_THROW(marks_of("no", folder / "no"), std::exception);
+  BOOST_CHECK_THROW(fingerprints_of("no", folder / "no"), std::exception);
   fs::remove_all(folder);
 }
 

@@ -27,9 +27,9 @@ void require_any(const std::vector<std::string>& patterns, const std::set<std::s
   }
 }
 
-void check_names(const std::vector<Entry>& entries, const BenchOptions& options) {
+void check_names(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
   std::set<std::string> names, problems, dtypes;
-  for (const Entry& entry : entries) {
+  for (const ShapeEntry& entry : entries) {
     names.insert(entry.name);
     problems.insert(entry.problem);
     for (const DType dtype : entry.dtypes) dtypes.insert(std::string(name(dtype)));
@@ -39,17 +39,17 @@ void check_names(const std::vector<Entry>& entries, const BenchOptions& options)
   require_any(options.selection.dtypes, dtypes, "dtype");
 }
 
-Workloads bind_all(const std::vector<Entry>& entries, const BenchOptions& options) {
+Workloads bind_all(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
   Selection needed;
   needed.fixtures = options.selection.fixtures;
-  for (const Entry& entry : entries) needed.problems.push_back(entry.problem);
+  for (const ShapeEntry& entry : entries) needed.problems.push_back(entry.problem);
   std::map<std::string, Signature> signatures;
   for (const File& file : open_files(needed, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) throw UsageError(file.error);
     signatures.emplace(file.problem, file.fixture->signature());
   }
   Workloads workloads;
-  for (const Entry& entry : entries) {
+  for (const ShapeEntry& entry : entries) {
     for (const DType dtype : entry.dtypes) {
       try {
         workloads.push_back(std::make_shared<const Workload>(
@@ -65,7 +65,7 @@ Workloads bind_all(const std::vector<Entry>& entries, const BenchOptions& option
 }  // namespace
 
 Workloads read_workloads(const BenchOptions& options) try {
-  const std::vector<Entry> entries = read_entries(options.file);
+  const std::vector<ShapeEntry> entries = read_entries(options.file);
   check_names(entries, options);
   return bind_all(entries, options);
 } catch (const BadShapes& error) {

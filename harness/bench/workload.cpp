@@ -37,13 +37,13 @@ std::string trimmed(const std::string& text) {
 }
 
 /// "[rows, d_model] ~ normal(0, 1)".
-Entry::Input parse_input(const std::string& name, const std::string& text) {
+ShapeEntry::Input parse_input(const std::string& name, const std::string& text) {
   const std::size_t tilde = text.find('~');
   const std::string shape = trimmed(text.substr(0, tilde));
   if (tilde == std::string::npos || !shape.starts_with('[') || !shape.ends_with(']')) {
     bad_shape("input " + name + " is '" + text + "', wanted '[extents] ~ draw'");
   }
-  Entry::Input input;
+  ShapeEntry::Input input;
   input.draw = trimmed(text.substr(tilde + 1));
   std::string rest = shape.substr(1, shape.size() - 2);
   while (!trimmed(rest).empty()) {
@@ -70,9 +70,9 @@ void check_keys(const Json& object) {
   }
 }
 
-Entry parse_entry(const Json& object) {
+ShapeEntry parse_entry(const Json& object) {
   check_keys(object);
-  Entry entry;
+  ShapeEntry entry;
   entry.name = text_at(object, "name");
   entry.problem = text_at(object, "problem");
   entry.model = text_at(object, "model");
@@ -111,7 +111,7 @@ double bytes_of(const TensorType& type) {
   return bytes;
 }
 
-Shape resolve(const Entry::Input& input, const std::map<std::string, double>& dims) {
+Shape resolve(const ShapeEntry::Input& input, const std::map<std::string, double>& dims) {
   Shape shape;
   for (const std::string& extent : input.extents) {
     const double value = evaluate(extent, dims);
@@ -124,7 +124,7 @@ Shape resolve(const Entry::Input& input, const std::map<std::string, double>& di
 }
 
 /// The scalars in signature order; an integer may stand for a float.
-std::vector<Scalar> scalars_of(const Entry& entry, const Signature& signature) {
+std::vector<Scalar> scalars_of(const ShapeEntry& entry, const Signature& signature) {
   std::vector<Scalar> scalars;
   for (const ScalarSpec& spec : signature.scalars) {
     const auto given = entry.scalars.find(spec.name);
@@ -151,7 +151,7 @@ std::vector<Scalar> scalars_of(const Entry& entry, const Signature& signature) {
 }
 
 void bind_inputs(Workload& workload, const std::map<std::string, double>& dims) {
-  const Entry& entry = workload.entry;
+  const ShapeEntry& entry = workload.entry;
   std::vector<std::optional<TensorType>> types;
   std::size_t used = 0;
   for (const TensorSpec& spec : workload.signature.inputs) {
@@ -173,7 +173,7 @@ void bind_inputs(Workload& workload, const std::map<std::string, double>& dims) 
 }
 
 void count(Workload& workload, std::map<std::string, double> names) {
-  const Entry& entry = workload.entry;
+  const ShapeEntry& entry = workload.entry;
   names["T"] = static_cast<double>(size_of(workload.dtype));  // bytes of an element
   workload.flops = evaluate(entry.flops, names);
   workload.bytes = entry.bytes == "io" ? workload.bytes_read + workload.bytes_written
@@ -188,7 +188,7 @@ Json to_json(const Scalar& scalar) {
 
 }  // namespace
 
-std::vector<Entry> read_entries(const std::filesystem::path& path) {
+std::vector<ShapeEntry> read_entries(const std::filesystem::path& path) {
   const std::optional<std::string> text = read_whole(path);
   if (!text) throw BadShapes(path.string() + ": cannot be read");
   std::string where = path.string();
@@ -198,7 +198,7 @@ std::vector<Entry> read_entries(const std::filesystem::path& path) {
         root.value("version", 0) != 1) {
       bad_shape("wanted the format prenorm-shapes, version 1");
     }
-    std::vector<Entry> entries;
+    std::vector<ShapeEntry> entries;
     std::set<std::string> names;
     for (const Json& object : root.at("shapes")) {
       where = path.string() + ": entry " + std::to_string(entries.size() + 1);
@@ -217,7 +217,7 @@ std::vector<Entry> read_entries(const std::filesystem::path& path) {
 
 std::string Workload::key() const { return entry.name + " " + std::string(harness::name(dtype)); }
 
-Workload bind_entry(const Entry& entry, DType dtype, const Signature& signature) {
+Workload bind_entry(const ShapeEntry& entry, DType dtype, const Signature& signature) {
   Workload workload;
   workload.entry = entry;
   workload.dtype = dtype;

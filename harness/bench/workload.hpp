@@ -20,7 +20,7 @@ struct BadShapes : std::runtime_error {
 };
 
 /// One entry of the file, as written.
-struct Entry {
+struct ShapeEntry {
   struct Input {
     std::vector<std::string> extents;  // names of dims, or numbers
     std::string draw;                  // as in a fixture, or one of bench's own: values.hpp
@@ -40,11 +40,11 @@ struct Entry {
 };
 
 /// Reads the file. Throws BadShapes.
-std::vector<Entry> read_entries(const std::filesystem::path& path);
+std::vector<ShapeEntry> read_entries(const std::filesystem::path& path);
 
 /// One call to be timed: an entry in one dtype, held against the problem's signature.
 struct Workload {
-  Entry entry;
+  ShapeEntry entry;
   DType dtype = DType::float32;
   Signature signature;
   Case info;  // types and draws of the inputs, scalars, binding, outputs
@@ -57,7 +57,7 @@ struct Workload {
 };
 
 /// Throws BadShapes where the entry does not fit the signature.
-Workload bind_entry(const Entry& entry, DType dtype, const Signature& signature);
+Workload bind_entry(const ShapeEntry& entry, DType dtype, const Signature& signature);
 
 /// What two runs must agree on to be compared: problem, dtype, shapes and draws of the inputs,
 /// scalars.

@@ -150,7 +150,9 @@ class Maker {
     if (violations > 0 && grading.status != Status::sandbox_violation) {
       all.emplace_back(name(Status::sandbox_violation));
     }
-    const auto is_call = [](const std::string& note) { return note.starts_with(forbidden_call_note); };
+    const auto is_call = [](const std::string& note) {
+      return note.starts_with(forbidden_call_note);
+    };
     if (std::ranges::any_of(grading.notes, is_call)) all.emplace_back("forbidden calls");
     if (row.graded && entry->exam != course_.exam) all.emplace_back("graded by an earlier rubric");
     if (row.graded && entry->limits != limits_) all.emplace_back("graded with other limits");

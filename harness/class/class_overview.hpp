@@ -25,8 +25,8 @@ struct OverviewRow {
   double total = 0;
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
   /// What a teacher should look at, in words: "COMPILE_ERROR", "SANDBOX_VIOLATION", "nothing handed
-  /// in", "not gradeable", "not graded: ...", "forbidden calls", "graded by an earlier rubric", "set
-  /// by hand", "graded with other limits", "to be graded again". Most important first.
+  /// in", "not gradeable", "not graded: ...", "forbidden calls", "graded by an earlier rubric",
+  /// "set by hand", "graded with other limits", "to be graded again". Most important first.
   std::vector<std::string> flags;
   std::optional<std::int64_t> handed_in;  // seconds since 1970; of graded ones, where it is known
   std::string page;                       // a link to their report; empty: there is none
@@ -62,8 +62,8 @@ struct Overview {
   std::string gradebook;  // the file's name
   std::string rubric, title;
   std::vector<OverviewItem> items;
-  double points = 0;              // of all items
-  std::vector<OverviewRow> rows;  // the roster's order, then others by name
+  double points = 0;                      // of all items
+  std::vector<OverviewRow> rows;          // the roster's order, then others by name
   std::vector<OverviewMistake> mistakes;  // the commonest first
   std::vector<std::int64_t>
       histogram;                // of totals: ten bins from 0 to `points`, full marks in the last

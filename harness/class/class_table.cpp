@@ -163,10 +163,11 @@ std::string histogram_part(const Overview& overview, bool colour, std::size_t ba
                          static_cast<double>(count));
     };
     const bool last = i + 1 == count;
-    table.rows.push_back({{edge(i) + (last ? " to " : " to below ") + edge(i + 1)},
-                          {std::to_string(overview.histogram[i])},
-                          {bar(static_cast<double>(overview.histogram[i]) / static_cast<double>(most), bars),
-                           Tone::good}});
+    table.rows.push_back(
+        {{edge(i) + (last ? " to " : " to below ") + edge(i + 1)},
+         {std::to_string(overview.histogram[i])},
+         {bar(static_cast<double>(overview.histogram[i]) / static_cast<double>(most), bars),
+          Tone::good}});
   }
   align(table);
   return render(table, colour);
@@ -204,8 +205,8 @@ std::string class_summary(const Overview& overview, bool colour, std::size_t wid
       fmt::format("\nof {} points the mean is {}, the median {}\n\n", points_text(overview.points),
                   points_text(overview.mean), points_text(overview.median));
   const std::size_t bars = std::clamp<std::size_t>(width == 0 ? 40 : width / 3, 10, 40);
-  return text + items_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) +
-         "\n" + histogram_part(overview, colour, bars);
+  return text + items_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) + "\n" +
+         histogram_part(overview, colour, bars);
 }
 
 }  // namespace prenorm::harness

@@ -128,7 +128,7 @@ class Tokens {
   bool python_;
 };
 
-using Mark = Marks::Mark;
+using Mark = Fingerprints::Mark;
 
 /// By digest; of two that are the same the first.
 void sort(std::vector<Mark>& marks) {
@@ -138,15 +138,15 @@ void sort(std::vector<Mark>& marks) {
 }
 
 /// Digests that say nothing of who wrote them.
-std::unordered_set<std::uint64_t> common_digests(const std::vector<Marks>& submissions,
-                                                 const std::vector<Marks>& given) {
+std::unordered_set<std::uint64_t> common_digests(const std::vector<Fingerprints>& submissions,
+                                                 const std::vector<Fingerprints>& given) {
   std::unordered_set<std::uint64_t> common;
-  for (const Marks& each : given) {
+  for (const Fingerprints& each : given) {
     for (const Mark& mark : each.marks) common.insert(mark.digest);
   }
   if (submissions.size() < fewest_of_a_class) return common;
   std::unordered_map<std::uint64_t, std::size_t> counts;
-  for (const Marks& each : submissions) {
+  for (const Fingerprints& each : submissions) {
     for (const Mark& mark : each.marks) ++counts[mark.digest];
   }
   for (const auto& [digest, count] : counts) {
@@ -156,7 +156,7 @@ std::unordered_set<std::uint64_t> common_digests(const std::vector<Marks>& submi
 }
 
 /// How many marks each two share, the one of the smaller number first.
-std::vector<std::vector<std::uint32_t>> shared_marks(const std::vector<Marks>& submissions) {
+std::vector<std::vector<std::uint32_t>> shared_marks(const std::vector<Fingerprints>& submissions) {
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> who;
   std::vector<std::vector<std::uint32_t>> shared;
   for (std::uint32_t i = 0; i < submissions.size(); ++i) {
@@ -172,8 +172,8 @@ std::vector<std::vector<std::uint32_t>> shared_marks(const std::vector<Marks>& s
 }
 
 /// The pairs of files that share the most marks.
-std::vector<std::pair<std::string, std::string>> files_of_both(const Marks& one,
-                                                               const Marks& other) {
+std::vector<std::pair<std::string, std::string>> files_of_both(const Fingerprints& one,
+                                                               const Fingerprints& other) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> counts;
   auto there = other.marks.begin();
   for (const Mark& mark : one.marks) {
@@ -201,7 +201,7 @@ bool is_source(const std::filesystem::path& name) {
   return std::ranges::find(endings, lowered(name.extension().string())) != endings.end();
 }
 
-void add_source(Marks& marks, const std::string& file, std::string_view text) {
+void add_source(Fingerprints& marks, const std::string& file, std::string_view text) {
   const bool python = lowered(std::filesystem::path(file).extension().string()) == ".py";
   const std::vector<std::uint64_t> tokens = Tokens(text, python).read();
   const auto number = static_cast<std::uint32_t>(marks.files.size());
@@ -224,8 +224,8 @@ void add_source(Marks& marks, const std::string& file, std::string_view text) {
   }
 }
 
-Marks marks_of(const std::string& submission, const std::filesystem::path& path) {
-  Marks marks{submission, {}, {}};
+Fingerprints fingerprints_of(const std::string& submission, const std::filesystem::path& path) {
+  Fingerprints marks{submission, {}, {}};
   std::size_t left = most_bytes_of_sources;
   read_snapshot(path, most_bytes_of_source, is_source,
                 [&](const std::filesystem::path& name, const std::string& text) {
@@ -237,18 +237,18 @@ Marks marks_of(const std::string& submission, const std::filesystem::path& path)
   return marks;
 }
 
-std::vector<Alike> alike(std::vector<Marks> submissions, const std::vector<Marks>& given,
-                         double least) {
-  for (Marks& each : submissions) sort(each.marks);
+std::vector<Alike> alike(std::vector<Fingerprints> submissions,
+                         const std::vector<Fingerprints>& given, double least) {
+  for (Fingerprints& each : submissions) sort(each.marks);
   const std::unordered_set<std::uint64_t> common = common_digests(submissions, given);
-  for (Marks& each : submissions) {
+  for (Fingerprints& each : submissions) {
     std::erase_if(each.marks, [&](const Mark& mark) { return common.contains(mark.digest); });
   }
   const auto shared = shared_marks(submissions);
   std::vector<Alike> pairs;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
     for (std::size_t k = i + 1; k < submissions.size(); ++k) {
-      const Marks &one = submissions[i], &other = submissions[k];
+      const Fingerprints &one = submissions[i], &other = submissions[k];
       const std::size_t count = shared[i][k - i];
       if (count < fewest_marks) continue;
       const double share = static_cast<double>(count) /

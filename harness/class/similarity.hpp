@@ -16,7 +16,7 @@
 namespace prenorm::harness {
 
 /// A submission's marks, and the files that they are in.
-struct Marks {
+struct Fingerprints {
   struct Mark {
     std::uint64_t digest = 0;
     std::uint32_t file = 0;
@@ -29,11 +29,11 @@ struct Marks {
 /// Whether a file of that name is read: C, C++, CUDA and Python.
 bool is_source(const std::filesystem::path& name);
 
-void add_source(Marks& marks, const std::string& file, std::string_view text);
+void add_source(Fingerprints& marks, const std::string& file, std::string_view text);
 
 /// Of all sources that a submission's snapshot would have; of a file the first MiB. Throws what
 /// digest_snapshot() throws.
-Marks marks_of(const std::string& submission, const std::filesystem::path& path);
+Fingerprints fingerprints_of(const std::string& submission, const std::filesystem::path& path);
 
 /// Two submissions, and the files of theirs that share the most.
 struct Alike {
@@ -45,7 +45,7 @@ struct Alike {
 
 /// Pairs with at least that share, the largest first. What was given to everybody does not count,
 /// nor what more than half of a class of eight or more has.
-std::vector<Alike> alike(std::vector<Marks> submissions, const std::vector<Marks>& given,
-                         double least);
+std::vector<Alike> alike(std::vector<Fingerprints> submissions,
+                         const std::vector<Fingerprints>& given, double least);
 
 }  // namespace prenorm::harness

@@ -103,13 +103,13 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
 
 int list_similar(const GradebookOptions& options) {
   const Gradebook book(options.file, Gradebook::Access::read);
-  std::vector<Marks> submissions, given;
+  std::vector<Fingerprints> submissions, given;
   std::vector<std::string> unread;
   Progress progress;
   for (const auto& [name, entry] : book.entries()) {
     progress.show("reading " + name);
     try {
-      Marks marks = marks_of(name, submission_file(entry.path));
+      Fingerprints marks = fingerprints_of(name, submission_file(entry.path));
       if (marks.files.empty()) {
         unread.push_back(name + " (no sources)");
       } else {
@@ -121,7 +121,7 @@ int list_similar(const GradebookOptions& options) {
   }
   for (const std::string& path : options.given_out) {
     try {
-      given.push_back(marks_of(path, path));
+      given.push_back(fingerprints_of(path, path));
     } catch (const std::exception& error) {
       throw UsageError("--given " + path + ": " + error.what());
     }

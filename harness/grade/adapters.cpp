@@ -117,11 +117,12 @@ class Adapters::Reading {
       const std::optional<std::size_t> place = input(name);
       if (!place) unknown(name);
       const TensorSpec& spec = signature_.inputs[*place];
-      if (node->value<std::string>() != "counted" || !spec.optional ||
-          spec.dtype != DType::int64 || spec.dims.size() != 1) {
-        wrong(fmt::format("given.{}: wanted \"counted\", for an optional tensor of int64 with one "
-                          "axis",
-                          name));
+      if (node->value<std::string>() != "counted" || !spec.optional || spec.dtype != DType::int64 ||
+          spec.dims.size() != 1) {
+        wrong(
+            fmt::format("given.{}: wanted \"counted\", for an optional tensor of int64 with one "
+                        "axis",
+                        name));
       }
       function.counted.push_back({*place, spec.dims[0]});
     }

@@ -31,7 +31,8 @@ void restrict_to_problems(Exam& exam) {
   }
   std::set<std::string> others;  // that the rubric lacks: they are graded for no points
   for (const std::string& pattern : wanted) {
-    if (std::ranges::any_of(all, [&](const auto& name) { return matches(pattern, name); })) continue;
+    if (std::ranges::any_of(all, [&](const auto& name) { return matches(pattern, name); }))
+      continue;
     Selection one = exam.options.selection;
     one.problems = {pattern};
     for (const File& file : open_files(one, exam.options.jobs)) others.insert(file.problem);

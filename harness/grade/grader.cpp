@@ -290,9 +290,9 @@ Grading Grader::grade(const fs::path& path) {
   Grading grading = harness::grade(submission, exam_);
   grading.sandbox = name(sandbox_);
   if (std::ranges::any_of(grading.notes, is_of_lacking_package)) {
-    grading.notes.push_back(fmt::format(
-        "Python is {}; `--python PATH` names another, as that of a virtual environment",
-        settings_.submission.python.string()));
+    grading.notes.push_back(
+        fmt::format("Python is {}; `--python PATH` names another, as that of a virtual environment",
+                    settings_.submission.python.string()));
   }
   if (!note_.empty()) grading.notes.insert(grading.notes.begin(), note_);
   return grading;

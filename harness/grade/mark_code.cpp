@@ -192,8 +192,8 @@ class Run {
   Result too_late() const {
     Result result;
     result.status = Status::timeout;
-    result.message = "not run: the submission has had its " + duration(most_seconds_for(questions_)) +
-                     " for all cases";
+    result.message = "not run: the submission has had its " +
+                     duration(most_seconds_for(questions_)) + " for all cases";
     return result;
   }
 
