@@ -145,13 +145,10 @@ def test_the_handout_s_code_loses_only_what_it_does_not_do(grade, seed):
     lost = {(item["name"], group["name"]) for item in report["items"]
             for group in item["groups"] if not group["earned"]}
     assert lost == {
-        ("rope", "far positions"), ("rope", "hidden, far positions"),
-        ("scaled_dot_product_attention", "empty rows"),
-        ("scaled_dot_product_attention", "hidden, empty rows"),
-        ("multihead_self_attention", "far positions"),
-        ("multihead_self_attention", "positions of each sequence"),
+        ("rope", "far positions"), ("scaled_dot_product_attention", "empty rows"),
+        ("multihead_self_attention", "positions of each sequence, repeated, far"),
     }
-    assert report["earned"] > 0.9 * report["points"]
+    assert report["earned"] > 0.98 * report["points"]
     named = {d["mistake"] for item in report["items"] for d in item["diagnoses"]}
     assert named == {"empty_rows_nan"}
 
@@ -169,7 +166,7 @@ def test_layers_in_reverse_order(grade, tmp_path):
     report = grade(tmp_path, "--python", sys.executable, "--problem", "transformer_lm", "--seed", 4)
     [item] = report["items"]
     assert {group["name"]: group["earned"] for group in item["groups"]} == {
-        "float32": False, "no layers, empty batches": True, "hidden": False}
+        "as the course calls it": False, "any lengths and sizes": False}
     [diagnosis] = item["diagnoses"]
     assert diagnosis["mistake"] == "layers_reversed" and diagnosis["agrees"] == diagnosis["of"]
     statuses = {r["case"]: r["status"] for r in report["results"]}
@@ -259,7 +256,7 @@ def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
     assert done.returncode == 1
     told = [r for r in json.loads(student.read_text())["results"] if r["hidden"]]
     known = [r for r in json.loads(secret.read_text())["results"] if r["hidden"]]
-    assert len(told) == len(known) > 20
+    assert len(told) == len(known) > 15
     assert {r["status"] for r in told} == {"PASSED", "INCORRECT_NUMERICAL"}
     for result in told:
         assert result["message"] == "" and result["outputs"] == []
@@ -275,7 +272,7 @@ def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
     values = {str(output["worst_actual"]) for r in known for output in r["outputs"]
               if isinstance(output["worst_actual"], float)}
     values -= {str(output["worst_actual"]) for r in shown for output in r["outputs"]}
-    assert len(values) > 20
+    assert len(values) > 10
     messages = {r["message"] for r in known} - visible
     assert len(messages) > 10
     for text in (student.read_text(), page.read_text(), junit.read_text(), done.stdout):
@@ -327,14 +324,14 @@ def save_outputs(path, problem, dtype=None, leave_out=(), value=lambda name, y: 
 
 def test_outputs_are_graded_without_code(grade, tmp_path):
     def spoilt(name, y):
-        return y.T if name == "width_31_float32" else y + (name == "width_7_float32")
+        return y.T if name == "eps_one_tenth_float32" else y + (name == "no_batch_float32")
 
-    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", leave_out=["width_33_float32"], value=spoilt)
+    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", leave_out=["three_batch_axes_float32"], value=spoilt)
     report = grade(tmp_path / "rmsnorm.h5", "--problem", "rmsnorm")
     status = {r["case"]: r["status"] for r in report["results"]}
-    assert status.pop("width_33_float32") == "NOT_IMPLEMENTED"
-    assert status.pop("width_31_float32") == "INCORRECT_SHAPE"
-    assert status.pop("width_7_float32") == "INCORRECT_NUMERICAL"
+    assert status.pop("three_batch_axes_float32") == "NOT_IMPLEMENTED"
+    assert status.pop("eps_one_tenth_float32") == "INCORRECT_SHAPE"
+    assert status.pop("no_batch_float32") == "INCORRECT_NUMERICAL"
     assert not any(r["hidden"] for r in report["results"])
     assert {status[c] for c in status if c.endswith("_float32")} == {"PASSED"}
     # Everybody has these answers.
@@ -384,7 +381,7 @@ name = "group"
 
 @pytest.mark.parametrize("words, complaint", [
     ('cases = ["empty_batch_*"]', "outputs of zeros"),
-    ('errors = true\ncases = ["*_is_an_error_*"]', "outputs of zeros"),
+    ('errors = true\nhidden = false\ncases = ["*_is_an_error_*"]', "outputs of zeros"),
     ('cases = ["withd_7_float32"]', "no case 'withd_7_float32' (did you mean 'width_7_float32'?)"),
     ('cases = ["by_hand_*"]', "none of its cases can be drawn anew"),
     ('dtypes = ["float64"]\ncases = ["width_7_*"]', "no case belongs to it"),

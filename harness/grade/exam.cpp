@@ -53,7 +53,9 @@ void restrict_to_problems(Exam& exam) {
     RubricItem item;
     item.name = problem;
     item.problems = {problem};
-    item.groups.push_back({.name = "every case", .errors = true});
+    RubricGroup& every = item.groups.emplace_back();
+    every.name = "every case";
+    every.errors = true;
     exam.rubric.items.push_back(std::move(item));
   }
 }
@@ -199,10 +201,21 @@ Words accepted_by(const RubricGroup& group, const std::string& problem) {
   return mistakes;
 }
 
+/// The share of the group that is worth the most, of those that a problem is in.
+std::int64_t largest_share(const RubricItem& item, const std::string& problem) {
+  std::int64_t largest = 0;
+  for (const RubricGroup& group : item.groups) {
+    const bool has = group.problems.empty() || selects(group.problems, problem);
+    if (has) largest = std::max(largest, group.share);
+  }
+  return largest;
+}
+
 /// A stored case, or the one to be drawn from it; nothing where no group counts it.
 std::optional<ExamCase> question_of(const Exam& exam, const RubricItem& item, const File& file,
                                     const Case& info, bool hidden) {
-  ExamCase question{&file, &info, hidden ? "" : info.name, hidden, {}, {}};
+  ExamCase question{&file, &info, hidden ? "" : info.name, hidden, false, {}, {}};
+  const std::int64_t largest = largest_share(item, file.problem);
   for (const RubricGroup& group : item.groups) {
     if ((hidden && !group.hidden) || !group.has(file.problem, info)) continue;
     Words accepts = accepted_by(group, file.problem);
@@ -212,6 +225,7 @@ std::optional<ExamCase> question_of(const Exam& exam, const RubricItem& item, co
                  group.name + "', which accept different mistakes");
     }
     question.groups.push_back(group.name);
+    question.is_worth_most = question.is_worth_most || group.share == largest;
     question.accepts = std::move(accepts);
   }
   if (question.groups.empty()) return std::nullopt;

@@ -14,6 +14,7 @@ struct ExamCase {
   const Case* stored = nullptr;  // a hidden one is drawn from it
   std::string name;              // of the case; of a hidden one "hidden_3"
   bool hidden = false;
+  bool is_worth_most = false;        // is in the group that is worth the most of its problem's
   std::vector<std::string> groups;   // that count it, in the rubric's order
   std::vector<std::string> accepts;  // globs of known mistakes, "float32_*", that it forgives
 };

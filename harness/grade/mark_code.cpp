@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <numeric>
 
 namespace prenorm::harness {
@@ -18,38 +17,44 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What cases that end their worker, or never end, may cost one group of a problem.
+/// What cases that end their worker, or never end, may cost a problem.
 constexpr int most_timeouts = 3;
 constexpr double most_seconds_lost = 60;
 
-/// Ends the questions of one group of a problem where each would cost a worker and much time. Other
-/// groups are asked: who makes slow tables of far positions may be right at the course's shapes.
+/// Ends the questions of a problem where each would cost a worker and much time. The group that is
+/// worth the most is asked on while its own cases end: who makes slow tables of far positions may
+/// be right at the course's shapes.
 class Budget {
  public:
-  void add(const Result& result, double seconds) {
+  void add(const ExamCase& question, const Result& result, double seconds) {
     const bool lost = result.status == Status::timeout || result.status == Status::out_of_memory ||
                       result.status == Status::runtime_error ||
                       result.status == Status::sandbox_violation;
-    if (!lost || spent()) return;
+    if (!lost) return;
     timeouts_ += result.status == Status::timeout ? 1 : 0;
     seconds_ += seconds;
     last_ = result.status;
+    most_is_lost_ = most_is_lost_ || question.is_worth_most;
   }
 
-  bool spent() const { return timeouts_ >= most_timeouts || seconds_ > most_seconds_lost; }
+  bool spent_for(const ExamCase& question) const {
+    const bool spent = timeouts_ >= most_timeouts || seconds_ > most_seconds_lost;
+    return spent && (most_is_lost_ || !question.is_worth_most);
+  }
 
   Result not_run() const {
     Result result;
     result.status = last_;
     result.message = timeouts_ >= most_timeouts
-                         ? "not run: 3 cases of this kind did not end in time"
-                         : "not run: cases of this kind that failed took a minute";
+                         ? "not run: 3 cases of this problem did not end in time"
+                         : "not run: cases of this problem that failed took a minute";
     return result;
   }
 
  private:
   int timeouts_ = 0;
   double seconds_ = 0;
+  bool most_is_lost_ = false;  // a case of the group that is worth the most
   Status last_ = Status::timeout;
 };
 
@@ -144,6 +149,15 @@ class Run {
            !submission_.adapters().cannot_ask(problem, info).empty();
   }
 
+  /// Nobody knows what comes next; what is worth the most comes first.
+  std::vector<std::size_t> order_of(const ExamPart& part) const {
+    std::vector<std::size_t> order =
+        shuffled(part.questions.size(), exam_.options.seed, part.problem + "/asked");
+    std::ranges::stable_partition(
+        order, [&](std::size_t number) { return part.questions[number].is_worth_most; });
+    return order;
+  }
+
   /// A problem's visible cases, or its hidden ones.
   void ask(std::size_t i, std::size_t thread, bool hidden) {
     const ExamPart& part = exam_.parts[i];
@@ -157,8 +171,7 @@ class Run {
       }
       return;
     }
-    for (const std::size_t number :
-         shuffled(part.questions.size(), exam_.options.seed, part.problem + "/asked")) {
+    for (const std::size_t number : order_of(part)) {
       if (part.questions[number].hidden != hidden) continue;
       progress(part.problem, ++asked_, questions_);
       if (!marker.can_be_asked(number)) continue;
@@ -166,9 +179,8 @@ class Run {
         marker.leave_out(number);
         continue;
       }
-      Budget& budget = budgets_[i][part.questions[number].groups];
-      if (budget.spent()) {
-        marker.add(number, budget.not_run());
+      if (budgets_[i].spent_for(part.questions[number])) {
+        marker.add(number, budgets_[i].not_run());
         continue;
       }
       if (seconds_since(begun_) > most_seconds_for(questions_)) {
@@ -184,7 +196,7 @@ class Run {
       Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
                              {.twice = true, .alone = false}, &outputs);
       result.message = submission_.told(result.message);
-      budget.add(result, seconds_since(start));
+      budgets_[i].add(part.questions[number], result, seconds_since(start));
       marker.add(number, loaded, std::move(result), std::move(outputs));
     }
   }
@@ -220,9 +232,8 @@ class Run {
   unsigned askers_ = 1;  // threads
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
-  /// One for each problem, by groups.
-  std::vector<std::map<std::vector<std::string>, Budget>> budgets_;
-  std::vector<Seat> seats_;  // one a thread
+  std::vector<Budget> budgets_;  // one for each problem
+  std::vector<Seat> seats_;      // one a thread
   std::size_t questions_ = 0;
   Clock::time_point begun_;
   std::atomic<std::size_t> asked_ = 0;
