@@ -288,7 +288,9 @@ BOOST_AUTO_TEST_CASE(the_class_at_a_glance) {
              std::vector<std::string>{"not graded: the grader was ended by signal 9"});
   BOOST_REQUIRE_EQUAL(made.items.size(), 2u);
   BOOST_TEST(made.items[0].full == 0);
-  BOOST_TEST(made.items[1].name == "silu");
+  BOOST_TEST(made.items[0].earned == 1);
+  BOOST_TEST(made.items[0].share() == .25);
+  BOOST_TEST(made.items[1].name == "right");
   BOOST_TEST(made.items[1].full == 1);
   BOOST_TEST(made.items[1].rows == 2);
   BOOST_REQUIRE_EQUAL(made.mistakes.size(), 1u);

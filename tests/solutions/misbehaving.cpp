@@ -234,7 +234,7 @@ PRENORM_API int prenorm_twice__address_dependent(const prenorm_call* call) {
 
 /// Writes to the worker's own socket, as if the worker had answered.
 PRENORM_API int prenorm_twice__forges_success(const prenorm_call*) {
-  std::array<unsigned char, 33> answer{103, 0, 0, 0, 25};  // kind, bytes, and all zeros: well done
+  std::array<unsigned char, 37> answer{103, 0, 0, 0, 29};  // kind, bytes, and all zeros: well done
   answer[8] = 1;                                           // the first call
   [[maybe_unused]] const auto written = ::write(3, answer.data(), answer.size());
   ::_exit(0);
@@ -250,7 +250,7 @@ PRENORM_API int prenorm_twice__talks_nonsense(const prenorm_call* call) {
 /// An answer of the right form about another call.
 PRENORM_API int prenorm_twice__answers_another_call(const prenorm_call* call) {
   do_it(call);
-  std::array<unsigned char, 33> answer{103, 0, 0, 0, 25};
+  std::array<unsigned char, 37> answer{103, 0, 0, 0, 29};
   answer[8] = 77;
   [[maybe_unused]] const auto written = ::write(3, answer.data(), answer.size());
   return PRENORM_OK;
