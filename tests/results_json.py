@@ -10,7 +10,7 @@ from grading import rubric
 SELECTED = 'dtypes = ["float32"]\nexcept = ["*empty*"]'
 TWO_PROBLEMS = rubric(
     "Two of them",
-    {"float32": "share = 2\n" + SELECTED, "hidden": "hidden = true\n" + SELECTED},
+    {"float32": "share = 2\n" + SELECTED, "16 bits": SELECTED.replace("float32", "bfloat16")},
     {"silu": ("silu", 1), "softmax": ("softmax", 2)}, more='adapters = "names.toml"\n')
 
 FORMATS = {"enum": ["text", "html", "simple_format", "md", "ansi"]}

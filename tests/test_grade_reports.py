@@ -71,8 +71,8 @@ def test_a_summary_in_markdown(run, mistake, tmp_path):
     assert [words_of(cell) for cell in table.iter("th")] == ["Item", "Points", "Cases passed"]
     rows = [[words_of(cell) for cell in row.iter("td")] for row in table.iter("tr")]
     assert ["rmsnorm", "silu"] == [row[0] for row in rows if row and row[0] in ("rmsnorm", "silu")]
-    assert all(re.fullmatch(r"[\d.]+ / [\d.]+", row[1]) and re.fullmatch(r"\d+/\d+", row[2])
-               for row in rows if row)
+    assert all(re.fullmatch(r"[\d.]+ / [\d.]+", row[1])
+               and re.fullmatch(r"\d+/\d+(, hidden \d+/\d+)?", row[2]) for row in rows if row)
     heads = {words_of(head).split(":")[0]: head for head in page.iter("h4")}
     assert list(heads) == ["rmsnorm", "silu"]
     text = words_of(page)
@@ -250,17 +250,21 @@ def test_results_json(run, mistake, tmp_path):
     most = sum(test["max_score"] for test in results["tests"])
     assert most == pytest.approx(report["points"], abs=1e-9)
     groups = [(item, group) for item in report["items"] for group in item["groups"]]
+    names = [f"{item['name']}: {group['name']}" for item, group in groups]
     assert [test["name"] for test in results["tests"]] == [
-        *(f"{item['name']}: {group['name']}" for item, group in groups), "the whole submission"]
-    for test, (item, group) in zip(results["tests"], groups):
-        assert (test["status"] == "passed") == group["earned"]
-        assert test["visibility"] == ("after_due_date" if group["hidden"] else "visible")
-        assert f"{group['passed']} of {group['total']} " in test["output"]
-        assert test["tags"] == [item["name"]] + ["hidden"] * group["hidden"]
-        if group["hidden"]:
-            assert "--case" not in test["output"] and "elements" not in test["output"]
-        else:
-            assert "agrees on" not in test["output"] and "hidden" not in test["output"]
+        *(name + end for name in names for end in ("", ", with hidden cases")),
+        "the whole submission"]
+    for (item, group), seen, whole in zip(groups, results["tests"][::2], results["tests"][1::2]):
+        assert seen["tags"] == whole["tags"] == [item["name"]]
+        assert seen["visibility"] == "visible" and whole["visibility"] == "after_due_date"
+        # Points tell of hidden cases.
+        assert seen["max_score"] == 0 and (whole["score"] > 0) == group["earned"]
+        assert (seen["status"] == "passed") == (group["passed"] == group["total"])
+        assert (whole["status"] == "passed") == group["earned"]
+        assert f"{group['passed']} of {group['total']} " in seen["output"]
+        assert f"{group['hidden_passed']} of {group['hidden_total']} hidden " in whole["output"]
+        assert "agrees on" not in seen["output"]
+        assert "--case" not in whole["output"] and "elements" not in whole["output"]
     wrong = next(t for t in results["tests"] if "known mistake" in t["output"])
     assert "looks like a known mistake: no eps\n" in wrong["output"]
     # What tells of hidden cases is said when those are shown.

@@ -189,12 +189,13 @@ def test_a_submission_in_gradescope_s_folders(gradescope, rubric):
     results, printed = gradescope(HONEST / "python_partial", "--rubric", rubric,
                                   "--hidden-visibility", "after_due_date")
     assert [test["name"] for test in results["tests"]] == [
-        "silu: float32", "silu: float32, with hidden cases", "softmax: float32",
-        "softmax: float32, with hidden cases", "the whole submission"]
+        *(f"{item}: {group}{end}" for item in ("silu", "softmax") for group in ("float32", "16 bits")
+          for end in ("", ", with hidden cases")), "the whole submission"]
     assert [test["visibility"] for test in results["tests"]] == [
-        *["visible", "after_due_date"] * 2, "after_due_date"]
+        *["visible", "after_due_date"] * 4, "after_due_date"]
     # Points need both; what is visible says nothing of what is hidden.
-    assert [test["max_score"] for test in results["tests"][:4]] == [0, 1, 0, 2]
+    assert [test["max_score"] for test in results["tests"][:4]] == [
+        0, round(2 / 3, 4), 0, round(1 / 3, 4)]
     assert "points" not in results["output"]
     assert 0 < results["score"] <= 3 and sum(t["max_score"] for t in results["tests"]) == 3
     assert results["extra_data"]["rubric"] == "mine"

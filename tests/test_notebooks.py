@@ -229,7 +229,8 @@ def rmsnorm(x, weight, eps):
 
 def test_a_right_answer_is_graded_right(capsys):
     assert prenorm.grade("rmsnorm", rmsnorm) == 1
-    assert "1 of 1 points" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "75 passed, 0 failed" in printed and "points" not in printed
 
 
 def test_a_mistake_is_named(capsys):

@@ -34,7 +34,7 @@ bool belongs(const GradedCase& graded, const GradedGroup& group) {
 std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
   std::string text;
   for (const std::string& line : diagnosis_lines(item, problem)) {
-    text += printable(problem) + " " + line + "\n";
+    text += printable(problem) + " " + printable(line) + "\n";
   }
   return text;
 }

@@ -1,6 +1,7 @@
 """The exercises of the notebooks: grading a function, and a case that should catch a mistake."""
 
 import json
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -76,10 +77,12 @@ def _write_answers(problem, function, cases, folder):
 
 
 def _for_a_notebook(text):
-    """The program's output without the commands that repeat a case: these answers are not kept."""
-    lines = [line for line in text.splitlines()
-             if not line.lstrip().startswith(("repeat:", "only some cases"))]
-    return "\n".join(lines).strip()
+    """The program's output without points, which nobody gives here, and without the commands that
+    repeat a case: these answers are not kept."""
+    lines = [re.sub(r"^[\d.]+ of [\d.]+ points; ", "", line) for line in text.splitlines()
+             if not re.match(r" *(repeat:|only some cases|outputs earn|no hidden cases|item +points|"
+                             r"-+  -+|[\w ]+ [\d.]+ / [\d.]+ )", line)]
+    return re.sub("\n{2,}", "\n\n", "\n".join(lines)).strip()
 
 
 def catches(problem, mistake, dtype="float32", **arguments):
