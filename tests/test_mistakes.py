@@ -56,7 +56,7 @@ def test_every_mistake_is_caught_in_every_type_that_shows_it(mistakes):
     survivors = [(mistake, dtype) for mistake, types in mistakes.items()
                  for dtype, count in types.items() if count == 0]
     assert not survivors
-    assert len(mistakes) >= 212
+    assert len(mistakes) >= 215
 
 
 def test_the_tf32_tolerances_let_no_mistake_pass(mistakes, report, tmp_path):
@@ -83,7 +83,8 @@ def test_only_three_kinds_of_mistake_are_hidden_by_a_type(mistakes):
         elif mistake == "rmsnorm mistakes/not_widened":
             assert types == {"float16"}
         else:
-            assert mistake == "rope mistakes/float32_angles"
+            assert mistake.startswith(("rope mistakes/float32_angles",
+                                       "softmax mistakes/log_sum_exp_subtracted"))
             assert types == {"float64", "float32"}
 
 
