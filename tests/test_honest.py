@@ -129,8 +129,9 @@ def test_python_keeps_its_points(name, sandbox, tmp_path):
 def test_cases_that_adapters_cannot_ask_cost_nothing(tmp_path):
     """The handout's block takes no eps: a case with another is left out, and the report says so."""
     pytest.importorskip("torch")
-    _, report, printed = grade(HONEST / "python_torch", "--problem", "transformer_block", "--python",
-                               sys.executable, "--sandbox", best_sandbox(), "--no-hidden",
+    _, report, printed = grade(HONEST / "python_torch", "--rubric", "strict", "--problem",
+                               "transformer_block", "--python", sys.executable,
+                               "--sandbox", best_sandbox(), "--no-hidden",
                                "--timeout", "60", tmp=tmp_path)
     names = {result["case"] for result in report["results"]}
     assert "eps_one_tenth_float32" not in names and "many_heads_float32" in names
