@@ -98,7 +98,7 @@ def test_only_what_needs_it_is_lost(name, sandbox, course, tmp_path):
     lost = results(report, "softmax")
     assert {result["status"] for result in lost} == {"LOAD_ERROR"}
     assert {result["message"] for result in lost if not result["hidden"]} == {why}
-    assert report["notes"][-3:] == [
+    assert [note for note in report["notes"] if "stand-in" in note] == [
         "lacking_progress is not installed: stand-in (basics/tokenizer.py:3)",
         "lacking_heap is not installed: stand-in (basics/train.py:2)",
         "yaml_of_old is not installed: stand-in (basics/tokenizer.py:5)"]
