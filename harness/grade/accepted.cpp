@@ -13,12 +13,15 @@ namespace {
 
 /// Other forms of the same mistake round otherwise than ours.
 constexpr double room = 4;
+/// Of the truth's root mean square.
+constexpr double most = 0.5;
 
 }  // namespace
 
-void accept_mistakes(const std::vector<std::string>& names, const std::string& problem,
-                     const Signature& signature, Solution& mistakes, LoadedCase& loaded) {
-  if (names.empty() || loaded.info.error) return;
+std::vector<double> accepted_deviations(const std::vector<std::string>& names,
+                                        const std::string& problem, const Signature& signature,
+                                        const LoadedCase& loaded, Solution& mistakes) {
+  if (names.empty() || loaded.info.error) return {};
   std::vector<double> deviation(loaded.expected.size(), 0);
   for (const std::string& mistake : variants_of(problem, mistakes)) {
     if (!selects(names, mistake)) continue;
@@ -28,17 +31,16 @@ void accept_mistakes(const std::vector<std::string>& names, const std::string& p
     if (outputs.size() != deviation.size()) continue;  // it is not written for this type
     try {
       for (std::size_t i = 0; i < outputs.size(); ++i) {
-        deviation[i] = std::max(deviation[i], largest_error(outputs[i], loaded.expected[i]));
+        deviation[i] = std::max(deviation[i], room * largest_error(outputs[i], loaded.expected[i]));
       }
     } catch (const std::runtime_error&) {  // NaN or infinite elsewhere than the truth
     }
   }
   for (std::size_t i = 0; i < deviation.size(); ++i) {
-    for (auto* tolerance :
-         {&loaded.info.outputs[i].tolerance, &loaded.info.outputs[i].tolerance_tf32}) {
-      if (*tolerance) (*tolerance)->atol += room * deviation[i];
-    }
+    const DType dtype = loaded.info.outputs[i].dtype;
+    deviation[i] = std::min(deviation[i], most * root_mean_square(loaded.expected[i], dtype));
   }
+  return deviation;
 }
 
 }  // namespace prenorm::harness

@@ -7,6 +7,7 @@
 #include "fixture/compare.hpp"
 #include "fixture/selection.hpp"
 #include "grade/hidden.hpp"
+#include "replay/runner.hpp"
 
 #include <algorithm>
 #include <set>
@@ -72,33 +73,57 @@ void open(Exam& exam) {
   }
 }
 
-/// Whether the file is one of those that everybody has.
-bool is_shipped(const File& file) {
-  std::error_code ignored;
-  const fs::path shipped = home() / "share" / "prenorm" / "fixtures" / (file.problem + ".h5");
-  if (!fs::is_regular_file(shipped, ignored)) return false;
-  return fs::equivalent(shipped, file.path, ignored) ||
-         Digest().add_file(shipped).hex() == Digest().add_file(file.path).hex();
+std::string digest_of(const std::vector<Tensor>& tensors) {
+  Digest digest;
+  for (const Tensor& tensor : tensors) {
+    digest.add(to_text(tensor.shape));
+    digest.add_bytes({reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()});
+  }
+  return digest.hex();
 }
+
+/// The answers that everybody has: of a file that is shipped, all; of another, those that the
+/// shipped file of its problem has too.
+class PublicAnswers {
+ public:
+  bool have(const File& file, const Case& info) {
+    if (info.error) return false;
+    std::error_code ignored;
+    const fs::path shipped = home() / "share" / "prenorm" / "fixtures" / (file.problem + ".h5");
+    if (!fs::is_regular_file(shipped, ignored)) return false;
+    if (fs::equivalent(shipped, file.path, ignored)) return true;
+    const auto [place, is_new] = known_.try_emplace(file.problem);
+    if (is_new) {
+      const Fixture fixture(shipped);
+      for (const Case& each : fixture.cases()) {
+        if (!each.error) place->second.insert(digest_of(fixture.expected(each)));
+      }
+    }
+    return place->second.contains(digest_of(file.fixture->expected(info)));
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> known_;  // digests, by problem
+};
 
 /// Whether outputs of zeros miss the case's answer; asked once a case.
 class Zeros {
  public:
-  bool fail(const File& file, const Case& info) {
+  bool fail(const File& file, const Case& info, double least) {
     const auto [place, is_new] = known_.try_emplace(&info, false);
-    if (is_new) place->second = !info.error && look(file, info);
+    if (is_new) place->second = !info.error && look(file, info, least);
     return place->second;
   }
 
  private:
-  static bool look(const File& file, const Case& info) {
+  static bool look(const File& file, const Case& info, double least) {
     const std::vector<Tensor> expected = file.fixture->expected(info);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const OutputInfo& output = info.outputs[i];
+      Tolerance tolerance = output.tolerance.value_or(Tolerance{});
+      if (tolerance.atol > 0) tolerance.atol = std::max(tolerance.atol, least);
       const Tensor zeros(output.dtype, output.shape);
-      if (compare("", zeros, expected[i], output.tolerance.value_or(Tolerance{})).mismatches > 0) {
-        return true;
-      }
+      if (compare("", zeros, expected[i], tolerance).mismatches > 0) return true;
     }
     return false;
   }
@@ -125,13 +150,13 @@ std::vector<Candidate> candidates_of(const Exam& exam, const RubricItem& item) {
 
 void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& group,
                  const std::vector<Candidate>& cases, Zeros& zeros) {
-  bool any = false, shows_zeros = false, can_be_drawn = false;
+  bool any = false, can_be_drawn = false;
   for (const auto& [file, info] : cases) {
     if (!group.has(file->problem, *info)) continue;
     any = true;
-    can_be_drawn = can_be_drawn || can_be_hidden(*info);
-    shows_zeros = shows_zeros || zeros.fail(*file, *info);
-    if (shows_zeros && (can_be_drawn || !group.hidden)) return;
+    if (group.hidden && !can_be_hidden(*info)) continue;
+    can_be_drawn = true;
+    if (zeros.fail(*file, *info, item.tolerance)) return;
   }
   const std::string where = "group '" + group.name + "': ";
   if (!any) refuse(exam.rubric, item, where + "no case belongs to it");
@@ -145,34 +170,62 @@ void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& gr
       exam.rubric, item,
       where +
           "outputs of zeros, or refusing everything, would earn it: it needs a case whose answer "
-          "is not zero");
+          "is not zero" +
+          (group.hidden ? ", and which can be drawn anew" : ""));
 }
 
+/// Names by problem: of cases, or of known mistakes.
+using Names = std::map<std::string, std::set<std::string>>;
+
 /// Patterns that fit nothing are misspelt.
-void check_patterns(const Exam& exam, const RubricItem& item, const std::set<std::string>& names) {
-  for (const RubricGroup& group : item.groups) {
-    for (const Words* patterns : {&group.cases, &group.except}) {
-      for (const std::string& pattern : *patterns) {
-        const auto fits = [&](const std::string& name) { return matches(pattern, name); };
-        if (std::ranges::any_of(names, fits)) continue;
-        refuse(exam.rubric, item,
-               "group '" + group.name + "': no case '" + pattern + "'" +
-                   did_you_mean(pattern, Words(names.begin(), names.end())));
-      }
+void check_patterns(const Exam& exam, const RubricItem& item, const RubricGroup& group,
+                    const Words& patterns, const Names& all, const std::string& what) {
+  std::set<std::string> names;
+  for (const auto& [problem, some] : all) {
+    if (selects(group.problems, problem)) names.insert(some.begin(), some.end());
+  }
+  for (const std::string& pattern : patterns) {
+    const auto fits = [&](const std::string& name) { return matches(pattern, name); };
+    if (std::ranges::any_of(names, fits)) continue;
+    refuse(exam.rubric, item,
+           "group '" + group.name + "': no " + what + " '" + pattern + "'" +
+               did_you_mean(pattern, Words(names.begin(), names.end())));
+  }
+}
+
+/// The known mistakes of the problems, as `accepts` names them.
+Names mistakes_of(const Names& problems) {
+  Solution mistakes = find_solution("mistakes", {});
+  Names names;
+  for (const auto& [problem, cases] : problems) {
+    for (const std::string& mistake : variants_of(problem, mistakes)) {
+      names[problem].insert(problem + "/" + mistake);
     }
+  }
+  return names;
+}
+
+void check_patterns(const Exam& exam, const RubricItem& item, const Names& cases) {
+  for (const RubricGroup& group : item.groups) {
+    check_patterns(exam, item, group, group.cases, cases, "case");
+    check_patterns(exam, item, group, group.except, cases, "case");
+    if (group.accepts.empty()) continue;
+    check_patterns(exam, item, group, group.accepts, mistakes_of(cases), "known mistake");
   }
 }
 
 void check_patterns(const Exam& exam) {
-  std::set<std::string> shared;  // by all items that have no groups of their own
+  Names shared;  // by all items that have no groups of their own
   const RubricItem* any_shared = nullptr;
   for (const RubricItem& item : exam.rubric.items) {
-    std::set<std::string> names;
-    for (const auto& [file, info] : candidates_of(exam, item)) names.insert(info->name);
+    Names own;
+    Names& names = item.own_groups ? own : shared;
+    for (const auto& [file, info] : candidates_of(exam, item)) {
+      names[file->problem].insert(info->name);
+    }
     if (item.own_groups) {
-      check_patterns(exam, item, names);
+      check_patterns(exam, item, own);
     } else {
-      shared.merge(names);
       any_shared = &item;
     }
   }
@@ -214,7 +267,12 @@ std::int64_t largest_share(const RubricItem& item, const std::string& problem) {
 /// A stored case, or the one to be drawn from it; nothing where no group counts it.
 std::optional<ExamCase> question_of(const Exam& exam, const RubricItem& item, const File& file,
                                     const Case& info, bool hidden) {
-  ExamCase question{&file, &info, hidden ? "" : info.name, hidden, false, {}, {}};
+  ExamCase question;
+  question.file = &file;
+  question.stored = &info;
+  question.name = hidden ? "" : info.name;
+  question.hidden = hidden;
+  question.tolerance = item.tolerance;
   const std::int64_t largest = largest_share(item, file.problem);
   for (const RubricGroup& group : item.groups) {
     if ((hidden && !group.hidden) || !group.has(file.problem, info)) continue;
@@ -232,11 +290,12 @@ std::optional<ExamCase> question_of(const Exam& exam, const RubricItem& item, co
   return question;
 }
 
-std::vector<ExamCase> visible_questions(const Exam& exam, const RubricItem& item,
-                                        const File& file) {
+std::vector<ExamCase> visible_questions(const Exam& exam, const RubricItem& item, const File& file,
+                                        PublicAnswers& answers) {
   std::vector<ExamCase> questions;
   for (const Case* info : file.cases) {
     if (auto question = question_of(exam, item, file, *info, false)) {
+      question->is_public = answers.have(file, *info);
       questions.push_back(std::move(*question));
     }
   }
@@ -266,6 +325,7 @@ std::vector<ExamCase> hidden_questions(const Exam& exam, const RubricItem& item,
 }
 
 void ask(Exam& exam) {
+  PublicAnswers answers;
   for (const RubricItem& item : exam.rubric.items) {
     for (const std::string& problem : item.problems) {
       ExamPart part;
@@ -273,8 +333,8 @@ void ask(Exam& exam) {
       for (const File& file : exam.files) {
         if (file.problem != problem) continue;
         if (part.file == nullptr) part.file = &file;
-        part.is_public = part.is_public || is_shipped(file);
-        std::ranges::move(visible_questions(exam, item, file), std::back_inserter(part.questions));
+        std::ranges::move(visible_questions(exam, item, file, answers),
+                          std::back_inserter(part.questions));
       }
       if (part.file == nullptr) continue;  // --case or --dtype leave nothing of it
       std::ranges::move(hidden_questions(exam, item, problem), std::back_inserter(part.questions));

@@ -17,13 +17,14 @@ struct ExamCase {
   bool is_worth_most = false;        // is in the group that is worth the most of its problem's
   std::vector<std::string> groups;   // that count it, in the rubric's order
   std::vector<std::string> accepts;  // globs of known mistakes, "float32_*", that it forgives
+  double tolerance = 0;              // absolute, that its outputs have at least
+  bool is_public = false;            // a shipped fixture has its answer: anybody can copy it
 };
 
 /// All that is asked of one problem.
 struct ExamPart {
   std::string problem;
   const File* file = nullptr;       // the first of the problem's files: its signature
-  bool is_public = false;           // one of its files is shipped: anybody has the stored answers
   std::vector<ExamCase> questions;  // visible ones in the files' order, then hidden ones
 };
 

@@ -62,10 +62,19 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
   return marks;
 }
 
-/// Whether somebody's outputs of that problem may be anybody's: the stored answers are public.
-bool anybody_has(const Exam& exam, const std::string& problem) {
-  return std::ranges::any_of(
-      exam.parts, [&](const ExamPart& part) { return part.problem == problem && part.is_public; });
+bool has_public_answers(const ExamPart& part) {
+  return std::ranges::any_of(part.questions, &ExamCase::is_public);
+}
+
+/// Whether outputs for one of a group's cases may be anybody's: its answer is public.
+bool anybody_has(const Exam& exam, const std::string& problem, const std::string& group) {
+  for (const ExamPart& part : exam.parts) {
+    if (part.problem != problem) continue;
+    for (const ExamCase& question : part.questions) {
+      if (question.is_public && std::ranges::count(question.groups, group) > 0) return true;
+    }
+  }
+  return false;
 }
 
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs.
@@ -77,7 +86,7 @@ void count(GradedItem& item, const Exam& exam, bool ran) {
       const std::int64_t passed = graded.result.status == Status::passed ? 1 : 0;
       ++(graded.hidden ? group.hidden_total : group.total);
       (graded.hidden ? group.hidden_passed : group.passed) += passed;
-      proves = proves && (ran || !anybody_has(exam, graded.result.problem));
+      proves = proves && (ran || !anybody_has(exam, graded.result.problem, group.name));
     }
     const bool all = group.passed == group.total && group.hidden_passed == group.hidden_total;
     group.earned = group.asked() > 0 && all && proves;
@@ -229,7 +238,7 @@ Grading grade(const Submission& submission, const Exam& exam) {
   if (!ran && exam.options.hidden) {
     grading.notes.emplace_back("hidden cases need code: none was asked");
   }
-  if (!ran && std::ranges::any_of(exam.parts, &ExamPart::is_public)) {
+  if (!ran && std::ranges::any_of(exam.parts, has_public_answers)) {
     grading.notes.emplace_back(
         "outputs earn nothing on public fixtures, whose answers anybody can copy; on fixtures of "
         "your own (prenorm fixtures make --seed N, --fixtures DIR) they do");

@@ -1,7 +1,6 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "grade/accepted.hpp"
 #include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
 #include "grade/marks.hpp"
@@ -10,7 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fmt/format.h>
 #include <numeric>
+#include <set>
 
 namespace prenorm::harness {
 namespace {
@@ -44,10 +45,12 @@ class Budget {
 
   Result not_run() const {
     Result result;
-    result.status = last_;
-    result.message = timeouts_ >= most_timeouts
-                         ? "not run: 3 cases of this problem did not end in time"
-                         : "not run: cases of this problem that failed took a minute";
+    result.status = timeouts_ >= most_timeouts ? Status::timeout : last_;
+    result.message =
+        timeouts_ >= most_timeouts
+            ? fmt::format("not run: {} cases of this problem did not end in time", most_timeouts)
+            : fmt::format("not run: cases of this problem that failed took {} s",
+                          most_seconds_lost);
     return result;
   }
 
@@ -72,12 +75,14 @@ class Run {
   Run(const Exam& exam, const Submission& submission, Solution probe)
       : exam_(exam),
         submission_(submission),
-        tf32_(probe.mode() == "tf32"),
+        mode_(probe.mode()),
+        on_device_(probe.on_device()),
         // A device takes one call at a time.
-        askers_(probe.on_device() ? 1 : exam.options.jobs),
+        askers_(on_device_ ? 1 : exam.options.jobs),
         pools_(make_pools(exam.options.jobs)) {
     for (const ExamPart& part : exam.parts) {
       markers_.push_back(std::make_unique<Marker>(exam, part, submission.name()));
+      if (!probe.function_for(part.problem).empty()) solved_.insert(part.problem);
       questions_ += part.questions.size();
     }
     budgets_.resize(exam.parts.size());
@@ -111,8 +116,9 @@ class Run {
   /// Hidden cases of all problems; those that were kept have no tf32 tolerances.
   void draw() {
     const std::filesystem::path& kept = exam_.options.drawn;
+    const bool tf32 = mode_ == "tf32";
     DrawnCases drawn =
-        kept.empty() || tf32_ ? draw_hidden(exam_, pools_, tf32_) : read_drawn(kept, exam_);
+        kept.empty() || tf32 ? draw_hidden(exam_, pools_, tf32) : read_drawn(kept, exam_);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       for (std::size_t number = 0; number < drawn[i].size(); ++number) {
         markers_[i]->drawn(number, std::move(drawn[i][number]));
@@ -144,6 +150,24 @@ class Run {
     return result;
   }
 
+  /// Why a problem cannot be asked in this worker: there is no function, or the submission cannot
+  /// be loaded again as it was the first time.
+  std::optional<Result> cannot_run(const std::string& problem, Solution& solution) const {
+    if (!solved_.contains(problem)) return not_implemented(problem, solution);
+    Result result;
+    result.status = Status::load_error;
+    if (!solution.load()) {
+      result.status = solution.status();
+      result.message = submission_.told(solution.message());
+    } else if (solution.function_for(problem).empty() || solution.mode() != mode_ ||
+               solution.on_device() != on_device_) {
+      result.message = "loaded again, it has other functions, or another device or mode";
+    } else {
+      return std::nullopt;
+    }
+    return result;
+  }
+
   bool cannot_be_asked(const std::string& problem, const Case& info) const {
     return submission_.kind() == SubmissionKind::python &&
            !submission_.adapters().cannot_ask(problem, info).empty();
@@ -163,10 +187,10 @@ class Run {
     const ExamPart& part = exam_.parts[i];
     Marker& marker = *markers_[i];
     Solution& solution = solution_for(thread);
-    if (solution.function_for(part.problem).empty()) {
+    if (const std::optional<Result> why = cannot_run(part.problem, solution)) {
       for (std::size_t number = 0; number < part.questions.size(); ++number) {
         if (part.questions[number].hidden != hidden) continue;
-        marker.add(number, not_implemented(part.problem, solution));
+        marker.add(number, *why);
         ++asked_;
       }
       return;
@@ -187,10 +211,9 @@ class Run {
         marker.add(number, too_late());
         continue;
       }
+      marker.accept(number, pools_[thread].get("mistakes"));
       LoadedCase loaded = marker.load(number);
       submission_.adapters().give(part.problem, loaded);
-      accept_mistakes(part.questions[number].accepts, part.problem, part.file->fixture->signature(),
-                      pools_[thread].get("mistakes"), loaded);
       std::vector<Tensor> outputs;
       const auto start = Clock::now();
       Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
@@ -228,8 +251,11 @@ class Run {
 
   const Exam& exam_;
   const Submission& submission_;
-  bool tf32_ = false;
-  unsigned askers_ = 1;  // threads
+  // What it says of itself, the first time that it is loaded, holds for all of it.
+  std::string mode_;
+  bool on_device_ = false;
+  std::set<std::string> solved_;  // problems
+  unsigned askers_ = 1;           // threads
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
   std::vector<Budget> budgets_;  // one for each problem

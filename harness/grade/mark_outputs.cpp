@@ -80,6 +80,7 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
       marker.add(number, std::move(result));
       continue;
     }
+    marker.accept(number, mistakes);
     const LoadedCase loaded = marker.load(number);
     judge(signature, loaded, outputs, result);
     marker.add(number, loaded, std::move(result), std::move(outputs));

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/describe.hpp"
+#include "grade/accepted.hpp"
 
 #include <algorithm>
 
@@ -45,6 +46,7 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission)
   marks_.cases.resize(part.questions.size());
   fresh_.resize(part.questions.size());
   left_out_.resize(part.questions.size(), 0);
+  accepted_.resize(part.questions.size());
   evidence_.problem = part.problem;
   evidence_.signature = &part.file->fixture->signature();
   evidence_.load = [this](std::size_t number) { return load(number); };
@@ -54,10 +56,27 @@ void Marker::drawn(std::size_t number, std::optional<LoadedCase> fresh) {
   fresh_[number] = std::move(fresh);
 }
 
+void Marker::accept(std::size_t number, Solution& mistakes) {
+  const std::vector<std::string>& names = part_.questions[number].accepts;
+  if (names.empty()) return;
+  accepted_[number] =
+      accepted_deviations(names, part_.problem, *evidence_.signature, load(number), mistakes);
+}
+
 LoadedCase Marker::load(std::size_t number) const {
   const ExamCase& question = part_.questions[number];
-  if (!question.hidden) return load_case(*question.file->fixture, *question.stored);
-  return *fresh_[number];
+  LoadedCase loaded =
+      question.hidden ? *fresh_[number] : load_case(*question.file->fixture, *question.stored);
+  for (std::size_t i = 0; i < loaded.info.outputs.size(); ++i) {
+    OutputInfo& output = loaded.info.outputs[i];
+    for (std::optional<Tolerance>* tolerance : {&output.tolerance, &output.tolerance_tf32}) {
+      if (!*tolerance) continue;
+      double& atol = (*tolerance)->atol;
+      if (atol > 0) atol = std::max(atol, question.tolerance);  // what is exact stays so
+      if (!accepted_[number].empty()) atol += accepted_[number][i];
+    }
+  }
+  return loaded;
 }
 
 bool Marker::can_be_asked(std::size_t number) const {

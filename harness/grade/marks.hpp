@@ -33,7 +33,9 @@ class Marker {
   void leave_out(std::size_t number);
   /// The case as it is asked: drawn, or stored.
   const Case& info(std::size_t number) const;
-  /// The question's data: read, or as they were drawn.
+  /// Computes by how much the mistakes that the question accepts widen its tolerances.
+  void accept(std::size_t number, Solution& mistakes);
+  /// The question's data: read, or as they were drawn; with the tolerances that it is judged by.
   LoadedCase load(std::size_t number) const;
 
   /// The result of a question, with the outputs that were compared (none where there are none).
@@ -51,6 +53,7 @@ class Marker {
   std::string submission_;
   std::vector<std::optional<LoadedCase>> fresh_;
   std::vector<char> left_out_;
+  std::vector<std::vector<double>> accepted_;  // of each question, by its outputs
   Evidence evidence_;
   Marks marks_;
 };

@@ -148,15 +148,15 @@ void add_tests(Json& tests, const GradedItem& item, std::size_t number,
       tests.push_back(std::move(test));
     };
     const std::string shown = visible_text(item, group, told);
-    const Json points = test_object(item, group.name, group.earned ? most : 0, most, group.earned);
+    const Json test = test_object(item, group.name, group.earned ? most : 0, most, group.earned);
     if (group.hidden_total == 0) {
-      add(points, shown, visible);
+      add(test, shown, visible);
     } else if (told) {
-      add(points, shown + "\n" + hidden_text(item, group), visible);
+      add(test, shown + "\n" + hidden_text(item, group), visible);
     } else {  // the points tell how the hidden cases ended
       Json first = test_object(item, group.name, 0, 0, group.passed == group.total);
       add(std::move(first), shown + "\nIts points come with its hidden cases.\n", visible);
-      Json second = points;
+      Json second = test;
       second["name"] =
           printable(item.name, 200) + ": " + printable(group.name, 200) + ", with hidden cases";
       add(std::move(second), hidden_text(item, group), hidden_visibility);
@@ -201,6 +201,11 @@ std::string output_text(const Grading& grading, bool told) {
   std::string text = printable(grading.kind) + " by " + printable(grading.rubric) + ": " +
                      printable(grading.title) + "\n";
   if (told) text += whole_text(grading);
+  if (!grading.gradeable()) {
+    text +=
+        "NOT GRADEABLE: tell the staff. Nothing of it could be loaded, so the score 0 is no "
+        "grade.\n";
+  }
   if (grading.status == Status::passed) return text;
   text += "\n" + std::string(name(grading.status)) + "\n";
   return text + joined(message_lines(grading), "\n") + "\n";

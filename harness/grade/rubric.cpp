@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <stdexcept>
 #include <toml++/toml.h>
 
@@ -18,6 +19,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::int64_t most_shares = 1000;
 constexpr double most_points = 1e6;
+constexpr double most_tolerance = 1e-2;
 constexpr std::size_t longest_name = 80;
 
 fs::path shipped_folder() { return home() / "share" / "prenorm" / "fixtures" / "rubrics"; }
@@ -103,6 +105,16 @@ class Reader {
     return value;
   }
 
+  double tolerance() const {
+    const toml::node* node = table_.get("tolerance");
+    if (node == nullptr) return 0;
+    const double value = node->value<double>().value_or(NAN);
+    if (!node->is_number() || !(value > 0 && value <= most_tolerance)) {
+      refuse(*node, fmt::format("tolerance must be a number above 0, up to {}", most_tolerance));
+    }
+    return value;
+  }
+
   /// The tables of [[key]].
   std::vector<const toml::table*> tables(const std::string& key) const {
     const toml::node* node = table_.get(key);
@@ -171,7 +183,8 @@ RubricItem read_item(const toml::table& table, const fs::path& file,
   item.name = Reader(table, file, "an item").name("name");
   const std::string where = "item '" + item.name + "'";
   const Reader reader(table, file, where);
-  reader.only({"name", "problems", "points", "groups"});
+  reader.only({"name", "problems", "points", "tolerance", "groups"});
+  item.tolerance = reader.tolerance();
   item.points = reader.points();
   item.problems = reader.words("problems");
   if (item.problems.empty()) reader.refuse("needs problems");

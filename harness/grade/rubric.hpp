@@ -34,6 +34,7 @@ struct RubricItem {
   double points = 0;
   std::vector<RubricGroup> groups;  // its own, or the rubric's
   bool own_groups = false;
+  double tolerance = 0;  // absolute, that every output which need not be exact has at least
 };
 
 struct Rubric {

@@ -33,7 +33,7 @@ class Watch:
         try:
             from torch.overrides import TorchFunctionMode, resolve_name
         except ImportError:
-            self.note("forbidden calls cannot be seen: there is no torch 1.13 or newer")
+            self.note("cannot look for forbidden calls: there is no torch 1.13 or newer")
             return
         watch = self
 

@@ -14,8 +14,10 @@ prenorm_worker.py and prenorm_missing.py load this file. CPython 3.8 or newer.
 """
 
 import ast
+import builtins
 import copy
 import functools
+import importlib.util
 import os
 import re
 import sys
@@ -232,12 +234,33 @@ def guards(tree):
     return found
 
 
+def free_names(tree):
+    """Names that a module uses and never binds: where they come from a `*`, nobody can tell."""
+    used, bound = set(), set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    return used - bound
+
+
 def is_caught(found, line, kinds):
     """Whether a guard around that line catches an error of these classes' names."""
+    # A name of the submission's own may be that of any error.
     return any(
-        first <= line <= last and not names.isdisjoint(kinds) for first, last, names in found
+        first <= line <= last and (not names.isdisjoint(kinds) or not names <= ERRORS)
+        for first, last, names in found
     )
 
+
+ERRORS = {name for name in dir(builtins) if name.endswith(("Error", "Exception", "Exit"))}
 
 # At the left margin: what a module would define, had it been executed to its end.
 DEFINITION = re.compile(r"(?m)^(?:(?:async +)?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)")
@@ -317,7 +340,7 @@ class Modules:
 
     def __init__(self, layout):
         self.layout = layout
-        self.guards = {}  # by file
+        self.guards, self.free = {}, {}  # by file
         self.notes, self.noted = [], set()
 
     def install(self):
@@ -338,6 +361,7 @@ class Modules:
         """The code of a module, and its import statements: each can fail by itself."""
         tree = ast.parse(data, file)
         self.guards[file] = guards(tree)
+        self.free[file] = free_names(tree)
         statements = []
         for body, node, in_function in imports(tree.body):
             if in_function:
@@ -378,19 +402,31 @@ class Modules:
             if alias.asname is None:
                 name = name.split(".")[0]
             value = sys.modules.get(name)
+            missing = wanted.split(".")[1:] if value is not None else []
         else:
             wanted = "." * statement.level + (statement.module or "")
-            name, value = wanted + "." + alias.name, None
+            name, value, missing = wanted + "." + alias.name, None, []
         why = self._explain(error, wanted, file, line)
-        if alias.name != "*":
-            bound = alias.asname or (name if isinstance(statement, ast.Import) else alias.name)
-            frame.f_locals[bound] = StandIn(name, why) if value is None else value
+        if alias.name == "*":
+            for free in self.free[file] - frame.f_locals.keys():
+                frame.f_locals[free] = StandIn(wanted + "." + free, why)
+            return
+        bound = alias.asname or (name if isinstance(statement, ast.Import) else alias.name)
+        frame.f_locals[bound] = StandIn(name, why) if value is None else value
+        for part in missing:  # of `import a.b` there may be an a without b
+            name += "." + part
+            if not hasattr(value, part):
+                setattr(value, part, StandIn(name, why))
+                break
+            value = getattr(value, part)
 
     def _explain(self, error, wanted, file, line):
         """Why an import failed, in words; and a note of it."""
         place = self.layout.name(file)
         lacking = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
-        if lacking in ("torch", "numpy") and file == self.layout.file:
+        # Tensors are made of torch's, or where there is no torch of NumPy's.
+        no_torch = importlib.util.find_spec("torch") is None
+        if lacking in ("torch", "numpy") and no_torch and file == self.layout.file:
             raise Unusable(
                 "%s, which %s imports in line %d: install it for %s, or name another with --python"
                 % (error, place, line, sys.executable)
@@ -424,7 +460,11 @@ class Modules:
         def stand_in(attribute):
             if attribute.startswith("__") and attribute.endswith("__"):
                 raise AttributeError(why)
-            return StandIn(module.__name__ + "." + attribute, why)
+            whole = module.__name__ + "." + attribute
+            # `from package import module` asks for an attribute before it looks for the module.
+            if hasattr(module, "__path__") and importlib.util.find_spec(whole) is not None:
+                raise AttributeError(why)
+            return StandIn(whole, why)
 
         names = vars(module)
         try:

@@ -134,6 +134,30 @@ inline Wide float32_angles_by_quotient(const Element& t, const Wide& x,
   });
 }
 
+/// The same with the frequency exp(-(2k/d) log(theta)), every step in float32.
+inline Wide float32_angles_by_exp_of_product(const Element& t, const Wide& x,
+                                             const Positions& token_positions, double theta,
+                                             std::int64_t) {
+  if (t.is_16_bit()) throw not_implemented("a mistake that 16-bit types hide");
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    const float exponent = -(static_cast<float>(2 * k) / static_cast<float>(d_k));
+    const float frequency = std::exp(exponent * std::log(static_cast<float>(theta)));
+    return static_cast<double>(static_cast<float>(i) * frequency);
+  });
+}
+
+/// The same with the frequency 1 / theta^(2k/d), every step in float32.
+inline Wide float32_angles_by_reciprocal(const Element& t, const Wide& x,
+                                         const Positions& token_positions, double theta,
+                                         std::int64_t) {
+  if (t.is_16_bit()) throw not_implemented("a mistake that 16-bit types hide");
+  return turn(x, token_positions, neighbours, [&](auto i, auto k, auto d_k, auto) {
+    const float exponent = static_cast<float>(2 * k) / static_cast<float>(d_k);
+    const float frequency = 1 / std::pow(static_cast<float>(theta), exponent);
+    return static_cast<double>(static_cast<float>(i) * frequency);
+  });
+}
+
 /// theta as a whole number.
 inline Wide theta_whole(const Wide& x, const Positions& token_positions, double theta,
                         std::int64_t max_seq_len) {
