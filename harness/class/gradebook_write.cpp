@@ -40,6 +40,7 @@ std::size_t Gradebook::set_course(const Course& course) try {
     changed += any ? 1 : 0;
   }
   transaction.commit();
+  state_->made = false;
   return changed;
 } catch (...) {
   state_->refuse();
