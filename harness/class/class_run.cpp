@@ -65,7 +65,9 @@ class ClassRun {
     std::set<std::string> names;
     for (const auto& [name, submission] : class_) names.insert(name);
     for (const auto& [name, entry] : book_.entries()) names.insert(name);
-    roster_ = read_roster(options.roster, names);
+    Roster roster = read_roster(options.roster, names);
+    roster_ = std::move(roster.students);
+    if (!roster.note.empty()) events_.say(options.roster + ": " + roster.note);
   }
 
   ClassResult run() {
@@ -87,6 +89,8 @@ class ClassRun {
     state_.todo = state_.finished() + todo.size();
     if (!todo.empty()) begin(todo);
     remove_work_folder(work_);
+    // Once more: its times are of what was graded now.
+    if (!options_.roster.empty()) book_.set_roster(roster_);
     return conclude();
   }
 
@@ -314,6 +318,7 @@ class ClassRun {
   }
 
   ClassResult conclude() const {
+    say_who_is_new();
     ClassResult result{state_};
     for (const auto& [name, statuses] : book_.statuses()) {
       if (!class_.contains(name)) continue;
@@ -323,6 +328,20 @@ class ClassRun {
       }
     }
     return result;
+  }
+
+  /// What a platform's export calls somebody depends on what they have handed in.
+  void say_who_is_new() const {
+    std::set<std::string> names;
+    for (const Student& student : book_.roster()) names.insert(student.submission);
+    std::vector<std::string> others;
+    for (const auto& [name, submission] : class_) {
+      if (!names.contains(name)) others.push_back(name);
+    }
+    if (names.empty() || others.empty()) return;
+    events_.say("of nobody in the roster: " + joined(others) +
+                "; store it again if it is older: prenorm gradebook " +
+                shell_word(options_.gradebook) + " roster FILE");
   }
 
   const ClassOptions& options_;
