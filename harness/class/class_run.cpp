@@ -31,7 +31,8 @@ std::map<std::string, PlannedSubmission> look_at(const std::vector<std::string>&
     if (!fs::exists(fs::symlink_status(submission_file(path), ignored))) {
       throw UsageError(path + ": no such file or folder");
     }
-    PlannedSubmission submission{submission_name(path), path, files_digest(path)};
+    const PlannedSubmission submission{submission_name(path), path, files_digest(path),
+                                       last_change(submission_file(path))};
     const auto [place, is_new] = all.try_emplace(submission.name, submission);
     if (!is_new && place->second.path != path) {
       throw UsageError("two submissions are called '" + submission.name +
@@ -175,7 +176,8 @@ class ClassRun {
   }
 
   Entry entry_of(const PlannedSubmission& submission, const std::string& limits) const {
-    return {submission.name, submission.path, submission.files, exam_, limits, "", false, {}};
+    return {submission.name, submission.path,   submission.files, exam_, limits, "",
+            false,           submission.changed};
   }
 
   /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
@@ -231,9 +233,7 @@ class ClassRun {
     for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
       take_points(grading.items[i], items[i]);
     }
-    Entry entry = entry_of(submission, limits_text(settings_of(plan.settings)));
-    entry.changed = last_change(submission_file(submission.path));
-    book_.put(entry, grading);
+    book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;
@@ -366,7 +366,10 @@ ClassResult grade_class(const std::vector<std::string>& submissions, GradeSettin
         "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "
         "without --gradebook");
   }
-  if (options.execute.slurm) check_slurm_options(options.execute.slurm_options);
+  if (options.execute.slurm) {
+    check_slurm_options(options.execute.slurm_options);
+    Slurm("/dev/null").require();  // before there is a gradebook
+  }
   return ClassRun(submissions, std::move(settings), options, std::move(events)).run();
 }
 
