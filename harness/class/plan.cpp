@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 /// The first file of a work folder, and the last.
 constexpr const char* marker = "prenorm-work";
 /// Of plans: a grader of another version's is not gone on with.
-constexpr int plan_version = 2;
+constexpr int plan_version = 1;
 
 fs::path taken_file(const fs::path& result) { return result.string() + ".taken"; }
 fs::path failed_file(const fs::path& folder, std::size_t number) {
@@ -64,8 +64,8 @@ void write_plan(const fs::path& folder, const Plan& plan) {
   Json names = Json::array();
   for (const PlannedSubmission& submission : plan.submissions) {
     paths += submission.path + '\0';
-    const Json changed = submission.changed ? Json(*submission.changed) : Json();
-    names.push_back({submission.name, submission.files, changed});
+    names.push_back({submission.name, submission.files});
+    if (submission.changed) names.back().push_back(*submission.changed);
   }
   write_whole(folder / "paths", paths);
   const Json object{{"version", plan_version},
@@ -90,7 +90,7 @@ std::optional<Plan> read_plan(const fs::path& folder) try {
     const std::size_t end = paths->find('\0', at);
     if (end == paths->npos) return std::nullopt;
     plan.submissions.push_back({each.at(0), paths->substr(at, end - at), each.at(1)});
-    if (!each.at(2).is_null()) plan.submissions.back().changed = each.at(2);
+    if (each.size() > 2) plan.submissions.back().changed = each.at(2).get<std::int64_t>();
     at = end + 1;
   }
   return plan;
