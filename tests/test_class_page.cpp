@@ -211,8 +211,8 @@ Overview linked() {
     OverviewRow& row = made.rows[i];
     if (!row.graded) continue;
     row.page = "pages/" + row.submission + ".html";
-    if (i % 7 != 3)
-      row.handed_in = *made.deadline + static_cast<std::int64_t>(i % 5) * 50000 - 60000;
+    const std::int64_t time = *made.deadline + static_cast<std::int64_t>(i % 5) * 50000 - 60000;
+    if (i % 7 != 3) row.handed_in = HandedIn{time, false};
   }
   return made;
 }

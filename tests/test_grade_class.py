@@ -407,6 +407,20 @@ def test_a_refused_grading_leaves_no_gradebook(words, message, fresh):
     assert not list(fresh.folder.glob("g.sqlite*"))
 
 
+def test_without_slurm_there_is_no_gradebook(fresh):
+    fresh.environment = {"PATH": "/nowhere"}
+    code, printed = fresh.grade("--executor", "slurm")
+    assert code == 2 and "there is no sbatch here" in printed
+    assert not list(fresh.folder.glob("g.sqlite*"))
+
+
+def test_who_is_in_no_roster_is_named(fresh):
+    (fresh.folder / "roster.csv").write_text("submission\nann\n")
+    fresh.grade("--roster", "roster.csv", submissions=["subs/ann"])
+    code, printed = fresh.grade(submissions=["subs/ann", "subs/ben"])
+    assert "of nobody in the roster: ben; store it again if it is older: " in printed
+
+
 def test_a_refused_grading_leaves_the_gradebook_as_it_was(course):
     before = dump(course.book, leave_out=())
     (course.folder / "others.csv").write_text("submission\nzoe\n")
@@ -516,6 +530,13 @@ def test_a_submission_that_changes_meanwhile(gated, graded_once):
     code, printed = gated.grade()
     assert code == 1 and "1 graded, 3 unchanged, 0 not graded" in printed
     same(gated, graded_once)
+
+
+def test_the_time_is_that_of_the_files_that_are_graded(gated):
+    file = gated.folder / "subs/ann/solution.so"
+    os.utime(file, (1_000_000_000, 1_000_000_000))
+    grade_while(gated, lambda: os.utime(file, (2_000_000_000, 2_000_000_000)))
+    assert gated.ask("SELECT handed_in FROM times WHERE submission = 'ann'") == [(1_000_000_000,)]
 
 
 def kill(process):

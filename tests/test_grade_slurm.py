@@ -451,6 +451,7 @@ def test_there_is_no_slurm(students):
     students.plain("a")
     said = students.start(environment={"PATH": "/nowhere"}).end(2)
     assert "there is no sbatch here (Debian's package slurm-client)" in said
+    assert not students.book.exists()
 
 
 # What else may happen to a job
@@ -543,7 +544,8 @@ def test_what_fails_on_a_node_is_tried_on_another(students):
     run = students.start("--slurm-option=--nodelist=n1", held=False, environment=broken)
     # No other node may be had: each is given up where it was.
     said = run.end(2)
-    assert "not graded: a.so: the grader ended: killed by SIGKILL on n1; Slurm has no other" in said
+    assert ("not graded: a.so: the grader ended: killed by SIGKILL on n1; for other nodes: Slurm "
+            "does not take the job: ") in said
     assert students.graded()[0] == []
 
     # n1 alone takes jobs first: all fail there, and are graded on n2.
@@ -563,6 +565,6 @@ def test_no_other_node_comes_back(students):
     students.cluster.kill_node("n2", whole=True)
     students.cluster.give_up_node("n2")
     run = students.start(held=False, environment=broken_on_n1(students))
-    assert "killed by SIGKILL on n1; Slurm has no other node for it" in run.end(2)
+    assert "killed by SIGKILL on n1; for other nodes: Slurm has none that is up" in run.end(2)
     assert not {state for job in students.jobs() for state, _ in students.tasks(job).values()
                 } & COMING

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <sqlite3.h>
 #include <sstream>
 #include <unistd.h>
 
@@ -301,6 +302,29 @@ BOOST_AUTO_TEST_CASE(the_class_at_a_glance) {
   BOOST_TEST(made.median == 1.5);
 }
 
+BOOST_AUTO_TEST_CASE(a_time_of_earlier_files_is_flagged) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  const auto alice = [&] { return overview(book).rows.at(0); };
+  book.set_roster({{"alice", "", "", "", 400}});
+  book.put(entry(), ordinary());
+  BOOST_TEST(alice().flags.empty());
+  Entry later = entry();
+  later.files = "files-2";
+  later.changed = 900;
+  book.put(later, ordinary());
+  BOOST_TEST(alice().flags == std::vector<std::string>{"changed since the roster was stored"});
+  BOOST_TEST(alice().handed_in->time == 400);
+  book.put(later, ordinary());
+  BOOST_TEST(alice().flags.size() == 1u);
+  book.set_roster({{"alice", "", "", "", 800}});
+  BOOST_TEST(alice().flags.empty());
+  BOOST_TEST(alice().handed_in->time == 800);
+  book.set_roster({{"alice", "", "", ""}});
+  BOOST_TEST(alice().handed_in->time == 900);
+}
+
 BOOST_AUTO_TEST_CASE(full_marks_are_in_the_last_bin) {
   const Folder folder;
   make(folder.book());
@@ -398,6 +422,21 @@ BOOST_AUTO_TEST_CASE(a_damaged_one_is_refused) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_in_it_stays_whatever_goes_wrong) {
+  const Folder folder;
+  {
+    Gradebook book(folder.book(), Access::create);
+    book.set_course(course());
+    sqlite3* other = nullptr;  // somebody else, so that the course cannot be read any more
+    BOOST_TEST(::sqlite3_open(folder.book().c_str(), &other) == SQLITE_OK);
+    BOOST_TEST(::sqlite3_exec(other, "DROP TABLE course", nullptr, nullptr, nullptr) == SQLITE_OK);
+    ::sqlite3_close(other);
+  }
+  BOOST_TEST(fs::exists(folder.book()));
+  { const Gradebook book(folder.path / "other.sqlite", Access::create); }
+  BOOST_TEST(!fs::exists(folder.path / "other.sqlite"));
+}
+
 BOOST_AUTO_TEST_CASE(damage_inside_is_told_when_it_is_met) {
   const Folder folder;
   make(folder.book());
@@ -442,6 +481,8 @@ BOOST_AUTO_TEST_CASE(csv_is_read) {
   BOOST_TEST(rows[1].cells[1] == "two\nlines");
   BOOST_TEST(rows[2].line == 5u);
   BOOST_TEST(csv_rows("a;b\n1;2,5\n")[1].cells[1] == "2,5");
+  BOOST_TEST(csv_rows("\"a,\n,\";b;c,d\n1;2;3\n")[1].cells.size() == 3u);
+  BOOST_TEST(csv_rows("\"a;;;\",b\n1,2\n")[1].cells.size() == 2u);
   BOOST_TEST(csv_rows("a,b\r1,2\r")[1].line == 2u);
 }
 
@@ -452,7 +493,7 @@ BOOST_AUTO_TEST_CASE(a_roster_is_read) {
         "E-Mail,Section,Student ID,Last_Name,first_name,SUBMISSION\r\n"
         "a@x,1,007,\"de la Cruz\",Anna,alice/\r\n"
         "b@x,1,8,,Bob,\"two\nlines\"\r\n");
-  const std::vector<Student> students = read_roster(folder.path / "r.csv");
+  const std::vector<Student> students = read_roster(folder.path / "r.csv").students;
   BOOST_REQUIRE_EQUAL(students.size(), 2u);
   BOOST_TEST(students[0].submission == "alice");
   BOOST_TEST(students[0].name == "Anna de la Cruz");
@@ -461,7 +502,7 @@ BOOST_AUTO_TEST_CASE(a_roster_is_read) {
   BOOST_TEST(students[1].submission == "two\\nlines");
   BOOST_TEST(students[1].name == "Bob");
   write(folder.path / "r.csv", "id,last_name,first_name,email\nbitdiddle,Bitdiddle,Ben,\n");
-  BOOST_TEST(read_roster(folder.path / "r.csv").at(0).submission == "bitdiddle");
+  BOOST_TEST(read_roster(folder.path / "r.csv").students.at(0).submission == "bitdiddle");
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_roster_is_refused_with_the_line) {

@@ -98,7 +98,7 @@ def test_the_table_and_the_summary(book):
     assert any(line.split()[-3:] == ["0", "0", "0"] for line in lines if FORMULA in line)
     assert SHOWN_LINES in text and "LOAD_ERROR" in text
     assert "4 students, 4 graded\nof 5 points the mean is 2.5, the median 2.5" in text
-    assert any(line.split()[:4] == ["rmsnorm", "2", "of", "4"] for line in lines)
+    assert any(line.split()[:5] == ["norms", "50%", "2", "of", "4"] for line in lines)
     assert any(line.split() == ["1", "mean", "subtracted", "rmsnorm"] for line in lines)
     summary = gradebook("grades.sqlite", "--summary", folder=book)[0]
     assert text.endswith(summary) and "alice" not in summary
@@ -344,7 +344,7 @@ def test_grades_go_into_a_platforms_export(book):
     (book / "canvas.csv").write_text(CANVAS)
     out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book, expect=1)
     assert "wrote filled.csv\n1 grade in the column 'Homework (77)' of Canvas's export\n" in out
-    assert "in the export, and not in the gradebook: Doe, Jo (900)\n" in out
+    assert "in the export, with no one entry in the gradebook: Doe, Jo (900)\n" in out
     assert "in the gradebook, and not in the export: " in out and SHOWN_LINES in out
     assert "note" not in out  # of 5 points the column is, and the rubric
     filled = (book / "filled.csv").read_text()
@@ -352,8 +352,9 @@ def test_grades_go_into_a_platforms_export(book):
     assert (book / "canvas.csv").read_text() == CANVAS
     # The same export as the roster: everybody is in it, but for three.
     gradebook("roster", "canvas.csv", folder=book)
-    gradebook("--fill", "canvas.csv", "--column", "Homework (77)", "--out", "-", folder=book,
-              expect=1)
+    out, error = gradebook("--fill", "canvas.csv", "--column", "Homework (77)", "--out", "-",
+                           folder=book, expect=1)
+    assert out.startswith("Student,ID,") and "in the gradebook, and not in the export: " in error
     for name in (FORMULA, LINES, LONG):
         gradebook("remove", name, folder=book)
     out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book)
@@ -363,13 +364,15 @@ def test_grades_go_into_a_platforms_export(book):
 
 def test_a_fill_that_cannot_be_is_refused(book):
     (book / "canvas.csv").write_text(CANVAS)
+    (book / "other.csv").write_text("a,b\n1,2\n")
     for words, why in [
             (("--fill", "canvas.csv"), "--fill EXPORT and --out FILE go together"),
             (("--out", "x.csv"), "--fill EXPORT and --out FILE go together"),
             (("--column", "x"), "--column is for --fill"),
             (("--fill", "canvas.csv", "--out", "canvas.csv"), "is the export itself"),
             (("--fill", "none.csv", "--out", "x.csv"), "cannot read none.csv"),
-            (("--fill", "small.toml", "--out", "x.csv"), "small.toml, line 1: is no export of"),
+            (("--fill", ".", "--out", "x.csv"), "cannot read ."),
+            (("--fill", "other.csv", "--out", "x.csv"), "other.csv, line 1: is no export of"),
             (("--fill", "canvas.csv", "--column", "Homwork (77)", "--out", "x.csv"),
              "did you mean 'Homework (77)'")]:
         assert why in refused(*words, folder=book), words
@@ -426,6 +429,8 @@ def test_similar_submissions_are_listed(book, tmp_path):
     out, _ = gradebook("grades.sqlite", "similar", "--given", "in/alice", folder=book)
     assert out.startswith("3 submissions, 0 pairs") and "share  " not in out
     assert "--given nowhere" in refused("similar", "--given", "nowhere", folder=book)
+    assert "no sources in it" in refused("similar", "--given", "small.toml", folder=book)
+    assert "--share" in refused("similar", "--share", "101", folder=book)
 
 
 def test_feedback_of_names_that_lead_elsewhere(book):

@@ -89,6 +89,14 @@ BOOST_AUTO_TEST_CASE(a_snapshot_leaves_out_what_is_no_work) {
   BOOST_TEST(std::distance(fs::directory_iterator(to), fs::directory_iterator()) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(nothing_has_no_snapshot) {
+  const TemporaryFolder folder;
+  const fs::path none = folder.path() / "none";
+  BOOST_CHECK_THROW(digest_snapshot(none), std::invalid_argument);
+  BOOST_CHECK_THROW(copy_snapshot(none, folder.path() / "to"), std::invalid_argument);
+  BOOST_TEST(!last_change(none).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_submitted_is_told) {
   const TemporaryFolder folder;
   const std::string name = folder.path().string();

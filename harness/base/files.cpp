@@ -100,7 +100,8 @@ void write_whole(const fs::path& file, std::string_view text) {
 
 std::optional<std::string> read_whole(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) return std::nullopt;
+  std::error_code ignored;
+  if (!stream || fs::is_directory(file, ignored)) return std::nullopt;  // a folder opens, too
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 

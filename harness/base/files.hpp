@@ -27,7 +27,7 @@ void make_private(const std::string& path);
 
 /// Writes a file atomically: completely or not at all. Throws std::runtime_error.
 void write_whole(const std::filesystem::path& file, std::string_view text);
-/// The whole file; nothing if there is none.
+/// The whole file; nothing if there is none, or a folder.
 std::optional<std::string> read_whole(const std::filesystem::path& file);
 
 /// Removes a tree, including folders that their owner may not change, as builds leave them.

@@ -34,7 +34,7 @@ std::string class_csv(const Overview& overview) {
     rows.text(joined(row.flags, "; ")).text(joined(set, "; "));
     if (overview.deadline) {
       const auto late = days_late(overview, row);
-      rows.text(late ? time_text(*row.handed_in) : "");
+      rows.text(late ? time_text(row.handed_in->time) : "");
       late ? rows.number(static_cast<double>(*late)) : rows.text("");
     }
     rows.end();

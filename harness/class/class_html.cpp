@@ -300,7 +300,7 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
           {"ids", listed(ids)},
           {"cells", cells},
           {"late", late ? std::to_string(*late) : "–"},
-          {"handed_in", late ? time_text(*row.handed_in) : ""},
+          {"handed_in", late ? time_text(row.handed_in->time) : ""},
           {"passed", row.passed},
           {"failed", row.failed},
           {"skipped", row.skipped},

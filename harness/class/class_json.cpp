@@ -64,7 +64,7 @@ Json row_of(const Overview& overview, const OverviewRow& row) {
               {"failed", row.failed},
               {"skipped", row.skipped}};
   if (const auto late = days_late(overview, row)) {
-    object["handed_in"] = time_text(*row.handed_in);
+    object["handed_in"] = time_text(row.handed_in->time);
     object["days_late"] = *late;
   }
   return object;

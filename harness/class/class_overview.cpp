@@ -157,6 +157,9 @@ class Maker {
     if (row.graded && entry->exam != course_.exam) all.emplace_back("graded by an earlier rubric");
     if (row.graded && entry->limits != limits_) all.emplace_back("graded with other limits");
     if (row.graded && entry->again) all.emplace_back("to be graded again");
+    if (row.handed_in && row.handed_in->outdated) {
+      all.emplace_back("changed since the roster was stored");
+    }
     if (std::ranges::any_of(row.points, &OverviewPoints::set_by_hand)) {
       all.emplace_back("set by hand");
     }
@@ -188,7 +191,7 @@ class Maker {
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::map<std::string, Counts>> tallies_;
   std::map<std::string, std::vector<SetPoints>> set_points_;
-  std::map<std::string, std::int64_t> handed_in_;
+  std::map<std::string, HandedIn> handed_in_;
   std::string limits_;
   std::map<std::pair<std::string, std::string>, std::int64_t> mistakes_;
   Overview made_;
@@ -207,7 +210,7 @@ bool has_total(const OverviewRow& row) {
 
 std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row) {
   if (!overview.deadline || !row.handed_in) return std::nullopt;
-  return days_late(*row.handed_in, *overview.deadline);
+  return days_late(row.handed_in->time, *overview.deadline);
 }
 
 Overview overview(const Gradebook& book) { return Maker(book).make(); }

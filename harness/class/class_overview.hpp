@@ -26,10 +26,11 @@ struct OverviewRow {
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
   /// What a teacher should look at, in words: "COMPILE_ERROR", "SANDBOX_VIOLATION", "nothing handed
   /// in", "not gradeable", "not graded: ...", "forbidden calls", "graded by an earlier rubric",
-  /// "set by hand", "graded with other limits", "to be graded again". Most important first.
+  /// "set by hand", "graded with other limits", "to be graded again"., "changed since the roster
+  /// was stored", where that says when they handed in. Most important first.
   std::vector<std::string> flags;
-  std::optional<std::int64_t> handed_in;  // seconds since 1970; of graded ones, where it is known
-  std::string page;                       // a link to their report; empty: there is none
+  std::optional<HandedIn> handed_in;  // of graded ones, where it is known
+  std::string page;                   // a link to their report; empty: there is none
 };
 
 /// Whether they are in the roster and nothing came of them.

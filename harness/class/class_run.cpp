@@ -31,7 +31,8 @@ std::map<std::string, PlannedSubmission> look_at(const std::vector<std::string>&
     if (!fs::exists(fs::symlink_status(submission_file(path), ignored))) {
       throw UsageError(path + ": no such file or folder");
     }
-    PlannedSubmission submission{submission_name(path), path, files_digest(path)};
+    const PlannedSubmission submission{submission_name(path), path, files_digest(path),
+                                       last_change(submission_file(path))};
     const auto [place, is_new] = all.try_emplace(submission.name, submission);
     if (!is_new && place->second.path != path) {
       throw UsageError("two submissions are called '" + submission.name +
@@ -65,7 +66,9 @@ class ClassRun {
     std::set<std::string> names;
     for (const auto& [name, submission] : class_) names.insert(name);
     for (const auto& [name, entry] : book_.entries()) names.insert(name);
-    roster_ = read_roster(options.roster, names);
+    Roster roster = read_roster(options.roster, names);
+    roster_ = std::move(roster.students);
+    if (!roster.note.empty()) events_.say(options.roster + ": " + roster.note);
   }
 
   ClassResult run() {
@@ -87,6 +90,8 @@ class ClassRun {
     state_.todo = state_.finished() + todo.size();
     if (!todo.empty()) begin(todo);
     remove_work_folder(work_);
+    // Once more: its times are of what was graded now.
+    if (!options_.roster.empty()) book_.set_roster(roster_);
     return conclude();
   }
 
@@ -171,7 +176,8 @@ class ClassRun {
   }
 
   Entry entry_of(const PlannedSubmission& submission, const std::string& limits) const {
-    return {submission.name, submission.path, submission.files, exam_, limits, "", false, {}};
+    return {submission.name, submission.path,   submission.files, exam_, limits, "",
+            false,           submission.changed};
   }
 
   /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
@@ -227,9 +233,7 @@ class ClassRun {
     for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
       take_points(grading.items[i], items[i]);
     }
-    Entry entry = entry_of(submission, limits_text(settings_of(plan.settings)));
-    entry.changed = last_change(submission_file(submission.path));
-    book_.put(entry, grading);
+    book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;
@@ -314,6 +318,7 @@ class ClassRun {
   }
 
   ClassResult conclude() const {
+    say_who_is_new();
     ClassResult result{state_};
     for (const auto& [name, statuses] : book_.statuses()) {
       if (!class_.contains(name)) continue;
@@ -323,6 +328,20 @@ class ClassRun {
       }
     }
     return result;
+  }
+
+  /// What a platform's export calls somebody depends on what they have handed in.
+  void say_who_is_new() const {
+    std::set<std::string> names;
+    for (const Student& student : book_.roster()) names.insert(student.submission);
+    std::vector<std::string> others;
+    for (const auto& [name, submission] : class_) {
+      if (!names.contains(name)) others.push_back(name);
+    }
+    if (names.empty() || others.empty()) return;
+    events_.say("of nobody in the roster: " + joined(others) +
+                "; store it again if it is older: prenorm gradebook " +
+                shell_word(options_.gradebook) + " roster FILE");
   }
 
   const ClassOptions& options_;
@@ -347,7 +366,10 @@ ClassResult grade_class(const std::vector<std::string>& submissions, GradeSettin
         "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "
         "without --gradebook");
   }
-  if (options.execute.slurm) check_slurm_options(options.execute.slurm_options);
+  if (options.execute.slurm) {
+    check_slurm_options(options.execute.slurm_options);
+    Slurm("/dev/null").require();  // before there is a gradebook
+  }
   return ClassRun(submissions, std::move(settings), options, std::move(events)).run();
 }
 

@@ -93,10 +93,17 @@ std::string_view without_mark(std::string_view text) {
   return text;
 }
 
-/// A head with semicolons and no comma is separated by those.
+/// The commoner one in the head; what is in quotes separates nothing.
 char separator_of(std::string_view text) {
-  const std::string_view head = first_line(text);
-  return head.find(';') != head.npos && head.find(',') == head.npos ? ';' : ',';
+  std::ptrdiff_t more = 0;  // semicolons than commas
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '\r' || c == '\n') break;
+    more += c == ';' ? 1 : c == ',' ? -1 : 0;
+  }
+  return more > 0 ? ';' : ',';
 }
 
 std::string in_quotes(std::string_view value) {

@@ -46,9 +46,9 @@ CsvTable csv_table(std::string_view text);
 /// The same cells, each in quotes where it must be.
 std::string csv_text(const CsvTable& table);
 
-/// The rows of a text; blank lines are none. A byte order mark is left out; a head with semicolons
-/// and no comma is separated by those. Throws std::invalid_argument, which names the line, for what
-/// is no UTF-8 and for wrong quotes.
+/// The rows of a text; blank lines are none. A byte order mark is left out; a head with more
+/// semicolons than commas is separated by those. Throws std::invalid_argument, which names the
+/// line, for what is no UTF-8 and for wrong quotes.
 std::vector<CsvRow> csv_rows(std::string_view text);
 
 /// Throws std::invalid_argument: "line LINE: WHAT".

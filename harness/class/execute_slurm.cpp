@@ -208,9 +208,9 @@ class Execution {
       const Array refused = array;
       try {
         job = submit(array, arrays_.size() - 1);
-      } catch (const UsageError&) {
+      } catch (const UsageError& error) {
         if (refused.not_on.empty()) throw;
-        for (const Numbers& task : refused.tasks) give_up(task);
+        for (const Numbers& task : refused.tasks) give_up(task, error.what());
         return;
       }
     }
@@ -310,22 +310,26 @@ class Execution {
     return true;
   }
 
-  /// Of submissions for which no node is left.
-  void give_up(const Numbers& numbers) {
+  /// Of submissions for which no other node is to be had.
+  void give_up(const Numbers& numbers, const std::string& why) {
     for (const std::size_t number : numbers) {
       if (open_.erase(number) == 0) continue;
       const auto known = failures_.find(number);
       events_.failed(number, (known == failures_.end() ? "failed" : known->second) + " on " +
                                  joined(std::vector<std::string>(nodes_[number].begin(),
                                                                  nodes_[number].end())) +
-                                 "; Slurm has no other node for it");
+                                 "; for other nodes: " + why);
     }
   }
 
   /// Whether an array waits for nodes that are away, and has nobody else to turn to.
   bool is_hopeless(std::size_t a, const SlurmTask& task) {
-    const bool away = task.state == "PENDING" && (task.reason.starts_with("ReqNodeNotAvail") ||
-                                                  task.reason.find("DOWN") != task.reason.npos);
+    const auto says = [&task](const char* word) {
+      return task.reason.find(word) != task.reason.npos;
+    };
+    // Other jobs end.
+    const bool busy = says("higher priority") || says("eserved");
+    const bool away = task.state == "PENDING" && !busy && (says("ReqNodeNotAvail") || says("DOWN"));
     if (arrays_[a].not_on.empty() || !away) {
       away_.erase(a);
       return false;
@@ -347,7 +351,7 @@ class Execution {
     const auto found = tasks.find({arrays_[a].job, k});
     if (found != tasks.end() && is_hopeless(a, found->second)) {
       buried_.insert({a, k});
-      return give_up(left);  // end_others() ends the job
+      return give_up(left, "Slurm has none that is up");  // end_others() ends the job
     }
     if (found != tasks.end() && found->second.to_come()) return;
     const auto [ended, is_new] = ended_.try_emplace({a, k}, Clock::now());

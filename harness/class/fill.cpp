@@ -24,16 +24,44 @@ std::size_t column_to_fill(const std::string& platform, const CsvRow& head,
   }
   const std::string& name = wanted.empty() ? columns.front() : wanted;
   const auto count = std::ranges::count(head.cells, name);
-  if (count == 1) {
+  if (count == 1 && takes_grades(platform, name)) {
     return static_cast<std::size_t>(std::ranges::find(head.cells, name) - head.cells.begin());
   }
-  refuse_line(head.line, (count == 0 ? "no column '" : "several columns '") + printable(name) +
-                             "'" + (count == 0 ? did_you_mean(name, head.cells) : "") +
+  const std::string what = count == 0   ? "no column '"
+                           : count == 1 ? "no grades go into the column '"
+                                        : "several columns '";
+  refuse_line(head.line, what + printable(name) + "'" +
+                             (count == 0 ? did_you_mean(name, head.cells) : "") +
                              (columns.empty() ? "" : "; those for grades are" + there.substr(1)));
+}
+
+/// Nothing where the text is no number; 9,5 is one.
+std::optional<double> number_in(std::string text) {
+  std::ranges::replace(text, ',', '.');
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool whole =
+      end != text.c_str() && text.find_first_not_of(" \t", end - text.c_str()) == text.npos;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// Whether a cell says something that is no grade, like Canvas's EX for who is excused.
+bool is_remark(const std::string& cell) {
+  return cell.find_first_not_of("- \t") != cell.npos && !number_in(cell);
 }
 
 std::string who(const PlatformStudent& student) {
   return student.name + (student.id.empty() ? "" : " (" + student.id + ")");
+}
+
+/// The points that a column is of, as they are written; empty where nothing says it.
+std::string full_marks(const PlatformTable& students, const std::vector<CsvRow>& rows,
+                       std::size_t column) {
+  if (students.points_row) {
+    const std::vector<std::string>& cells = rows[*students.points_row].cells;
+    return column < cells.size() ? cells[column] : "";
+  }
+  return students.students.empty() ? "" : students.students.front().full_marks;
 }
 
 std::string who(const OverviewRow& row) {
@@ -53,15 +81,12 @@ Filled fill(const std::string& csv, const std::string& column, const Overview& o
                     printable(joined(table.rows[0].cells)));
   }
   const std::size_t at = column_to_fill(students->platform, table.rows[0], column);
-  std::vector<std::vector<CalledAs>> entries;
+  std::vector<CalledAs> entries;
   for (const OverviewRow& row : overview.rows) {
-    std::vector<CalledAs>& words = entries.emplace_back();
-    for (const std::string& word : {row.id, row.email, row.submission}) {
-      if (!word.empty()) words.emplace_back(word);
-    }
+    entries.push_back({row.submission, row.id, row.email, !handed_nothing_in(row)});
   }
   const Matches matches = match(*students, entries);
-  Filled made{students->platform, table.rows[0].cells[at], "", 0, {}, {}, {}, ""};
+  Filled made{students->platform, table.rows[0].cells[at], "", 0, {}, {}, {}, {}, ""};
   std::vector<bool> found(overview.rows.size());
   for (std::size_t i = 0; i < students->students.size(); ++i) {
     const PlatformStudent& student = students->students[i];
@@ -77,18 +102,20 @@ Filled fill(const std::string& csv, const std::string& column, const Overview& o
     }
     std::vector<std::string>& cells = table.rows[student.row].cells;
     if (cells.size() <= at) cells.resize(at + 1);
+    if (handed_nothing_in(row) && is_remark(cells[at])) {
+      made.excused.push_back(who(row) + ": " + printable(cells[at], 40));
+      continue;
+    }
     cells[at] = csv_number(row.total);
     ++made.grades;
   }
   for (std::size_t k = 0; k < overview.rows.size(); ++k) {
     if (!found[k]) made.missing.push_back(who(overview.rows[k]));
   }
-  if (students->points_row && at < table.rows[*students->points_row].cells.size()) {
-    const std::string& points = table.rows[*students->points_row].cells[at];
-    if (std::strtod(points.c_str(), nullptr) != overview.points) {
-      made.note = fmt::format("the column is of {} points, the rubric of {}", printable(points, 20),
-                              points_text(overview.points));
-    }
+  const std::string points = full_marks(*students, table.rows, at);
+  if (const auto number = number_in(points); number && *number != overview.points) {
+    made.note = fmt::format("the column is of {} points, the rubric of {}", printable(points, 20),
+                            points_text(overview.points));
   }
   made.text = csv_text(table);
   return made;

@@ -9,12 +9,15 @@ struct Filled {
   std::string platform, column;  // "Canvas", "Assignment 1 (12345)"
   std::string text;              // the table with the totals of the overview in that column
   std::size_t grades = 0;        // that were written
-  /// Whose cell stays as it is: who has no grade yet; who is in the table and not in the gradebook,
-  /// or may be several there; who is in the gradebook alone.
-  std::vector<std::string> ungraded, unknown, missing;
+  /// Whose cell stays as it is: who has no grade yet; who handed nothing in and has a word there,
+  /// like EX; who is in the table and has not one entry in the gradebook, but none or several; who
+  /// is in the gradebook alone.
+  std::vector<std::string> ungraded, excused, unknown, missing;
   std::string note;  // on the points; empty: there is nothing to say
 
-  bool complete() const { return ungraded.empty() && unknown.empty() && missing.empty(); }
+  bool complete() const {
+    return ungraded.empty() && excused.empty() && unknown.empty() && missing.empty();
+  }
 };
 
 /// Students are found by what identifies them, never by the order of rows. `column` may be empty

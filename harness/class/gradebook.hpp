@@ -30,7 +30,8 @@ struct Entry {
   std::string limits;   // "10 s a call, 300 s to build, 4 GiB; bubblewrap; /usr/bin/python3"
   std::string failure;  // why there is no grading, or only an earlier one: the grader died, ...
   bool again = false;   // to be graded again, though nothing changed
-  std::optional<std::int64_t> changed = {};  // when its files were last, in seconds since 1970
+  /// When its files were last, in seconds since 1970. For put(): handed_in() tells it.
+  std::optional<std::int64_t> changed = {};
 };
 
 /// Points that somebody set.
@@ -44,7 +45,14 @@ struct SetPoints {
 struct Student {
   std::string submission;  // the name of the file or folder that is theirs
   std::string name, id, email;
-  std::optional<std::int64_t> handed_in = {};  // seconds since 1970; where the roster says it
+  /// Seconds since 1970, where the roster says it. For set_roster(): handed_in() tells it.
+  std::optional<std::int64_t> handed_in = {};
+};
+
+/// When a submission was handed in, in seconds since 1970.
+struct HandedIn {
+  std::int64_t time = 0;  // what the roster says, else when the files were last changed
+  bool outdated = false;  // the roster's, and other files were graded since it was stored
 };
 
 class Gradebook {
@@ -76,7 +84,7 @@ class Gradebook {
   std::string how() const;
   void set_how(const std::string& record);
 
-  /// By name. Without the times: see handed_in().
+  /// By name.
   std::map<std::string, Entry> entries() const;
   /// One submission, with all its cases, in place of what stood there. In one transaction. Of the
   /// errors that pictures show, those of a problem's first most_pictured failing cases are kept.
@@ -110,9 +118,8 @@ class Gradebook {
   std::vector<Student> roster() const;
   void set_roster(const std::vector<Student>& students);
 
-  /// When submissions were handed in, in seconds since 1970, by name: what the roster says, else
-  /// when their files were last changed as they were graded.
-  std::map<std::string, std::int64_t> handed_in() const;
+  /// By name; without those of which nothing is known.
+  std::map<std::string, HandedIn> handed_in() const;
 
  private:
   struct State;

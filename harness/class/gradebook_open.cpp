@@ -183,11 +183,14 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
   state.file = file;
   std::error_code ignored;
   if (fs::is_directory(file, ignored)) throw UsageError(file.string() + ": is a folder");
-  const bool there = fs::exists(file, ignored);
-  if (!there && access != Access::create) throw UsageError(file.string() + ": no such gradebook");
+  if (access != Access::create && !fs::exists(file, ignored)) {
+    throw UsageError(file.string() + ": no such gradebook");
+  }
   if (access != Access::read) state.lock.emplace(file);
-  state.made = !there;
-  if (access == Access::create) make_private(file);
+  if (access == Access::create) {
+    state.made = !fs::exists(file, ignored);  // once more: nobody else may make it now
+    make_private(file);
+  }
   check_head(file, access == Access::create);
   try {
     // Whoever only reads may still have to bring a killed writer's journal in.
@@ -209,13 +212,6 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
 
 Gradebook::State::~State() {
   if (!made) return;
-  bool is_empty = true;  // also where its tables could not be made
-  try {
-    is_empty = !database || database->execAndGet("SELECT count(*) FROM course").getInt() == 0;
-  } catch (const std::exception&) {
-    // It has no tables.
-  }
-  if (!is_empty) return;
   database.reset();
   std::error_code ignored;
   for (const char* part : {"", "-wal", "-shm"}) fs::remove(file.string() + part, ignored);

@@ -44,13 +44,17 @@ std::string Gradebook::how() const try {
   state_->refuse();
 }
 
-std::map<std::string, std::int64_t> Gradebook::handed_in() const try {
-  std::map<std::string, std::int64_t> all;
+std::map<std::string, HandedIn> Gradebook::handed_in() const try {
+  std::map<std::string, HandedIn> all;
   if (!state_->database->tableExists("times")) return all;
   // Of two, the roster's comes last.
-  Statement row =
-      state_->prepare("SELECT submission, handed_in FROM times ORDER BY submission, said_by");
-  while (row.executeStep()) all[row.getColumn(0).getString()] = row.getColumn(1).getInt64();
+  Statement row = state_->prepare(
+      "SELECT submission, handed_in, said_by = 'old roster' FROM times ORDER BY submission, "
+      "said_by");
+  while (row.executeStep()) {
+    all[row.getColumn(0).getString()] = {row.getColumn(1).getInt64(),
+                                         row.getColumn(2).getInt() != 0};
+  }
   return all;
 } catch (...) {
   state_->refuse();

@@ -35,7 +35,7 @@ struct Gradebook::State {
   State& operator=(const State&) = delete;
 
   std::filesystem::path file;
-  bool made = false;
+  bool made = false;  // by this process, and there is no course in it yet
   std::optional<GradebookLock> lock;
   std::optional<SQLite::Database> database;
 

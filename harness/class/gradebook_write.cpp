@@ -40,6 +40,7 @@ std::size_t Gradebook::set_course(const Course& course) try {
     changed += any ? 1 : 0;
   }
   transaction.commit();
+  state_->made = false;
   return changed;
 } catch (...) {
   state_->refuse();
@@ -53,6 +54,13 @@ void Gradebook::set_how(const std::string& record) try {
 
 void Gradebook::put(const Entry& entry, const Grading& grading) try {
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  // What the roster says is of the files before.
+  state_
+      ->prepare(
+          "UPDATE times SET said_by = 'old roster' WHERE submission = ? AND said_by = 'roster' AND "
+          "EXISTS (SELECT 1 FROM submissions WHERE name = ? AND files NOT IN ('', ?))",
+          entry.name, entry.name, entry.files)
+      .exec();
   remove(entry.name);
   Statement put = state_->prepare(
       "INSERT INTO submissions VALUES (?, CAST(? AS BLOB), ?, ?, ?, '', 0, ?, ?, ?, ?, ?, ?, ?, ?, "
@@ -156,7 +164,7 @@ bool Gradebook::unset_points(const std::string& name, const std::string& item) t
 void Gradebook::set_roster(const std::vector<Student>& students) try {
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
   state_->database->exec("DELETE FROM students");
-  state_->database->exec("DELETE FROM times WHERE said_by = 'roster'");
+  state_->database->exec("DELETE FROM times WHERE said_by <> 'files'");
   Statement put = state_->prepare("INSERT INTO students VALUES (?, ?, ?, ?, ?)");
   Statement put_time = state_->prepare("INSERT INTO times VALUES (?, 'roster', ?)");
   std::int64_t number = 0;

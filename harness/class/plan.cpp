@@ -65,6 +65,7 @@ void write_plan(const fs::path& folder, const Plan& plan) {
   for (const PlannedSubmission& submission : plan.submissions) {
     paths += submission.path + '\0';
     names.push_back({submission.name, submission.files});
+    if (submission.changed) names.back().push_back(*submission.changed);
   }
   write_whole(folder / "paths", paths);
   const Json object{{"version", plan_version},
@@ -89,6 +90,7 @@ std::optional<Plan> read_plan(const fs::path& folder) try {
     const std::size_t end = paths->find('\0', at);
     if (end == paths->npos) return std::nullopt;
     plan.submissions.push_back({each.at(0), paths->substr(at, end - at), each.at(1)});
+    if (each.size() > 2) plan.submissions.back().changed = each.at(2).get<std::int64_t>();
     at = end + 1;
   }
   return plan;

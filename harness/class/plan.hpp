@@ -26,6 +26,7 @@ struct PlannedSubmission {
   std::string name;
   std::string path;   // any bytes; from the folder that the grader was started in
   std::string files;  // digest
+  std::optional<std::int64_t> changed = {};  // when these were last, in seconds since 1970
 };
 
 struct Plan {

@@ -4,8 +4,9 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <filesystem>
+#include <array>
 #include <map>
+#include <regex>
 
 namespace prenorm::harness {
 namespace {
@@ -19,7 +20,7 @@ struct Platform {
   Heads called;  // the name, in one column or in two
   Heads keys;    // what identifies a student, the likeliest name of a folder first
   Heads ids;     // what is shown as the student's number: the first that is not empty
-  std::string_view email, number, handed_in;
+  std::string_view email, number, handed_in, full_marks;
   Heads points;  // what holds grades, but for Canvas's assignments
 };
 
@@ -33,6 +34,7 @@ const std::vector<Platform>& platforms() {
        "",
        "ID",
        "",
+       "",
        {}},
       {"Moodle",  // an assignment's grading worksheet
        {"Identifier", "Grade"},
@@ -42,6 +44,7 @@ const std::vector<Platform>& platforms() {
        "Email address",
        "Identifier",
        "Last modified (submission)",
+       "Maximum Grade",
        {"Grade"}},
       {"Moodle",  // the whole course's grades
        {"First name", "Last name", "Email address"},
@@ -49,6 +52,7 @@ const std::vector<Platform>& platforms() {
        {"Username", "Email address", "ID number"},
        {"ID number"},
        "Email address",
+       "",
        "",
        "",
        {}},
@@ -60,6 +64,7 @@ const std::vector<Platform>& platforms() {
        "Email address",
        "",
        "",
+       "",
        {}},
       {"Gradescope",
        {"First Name", "Last Name", "SID", "Email"},
@@ -69,6 +74,7 @@ const std::vector<Platform>& platforms() {
        "Email",
        "Submission ID",
        "Submission Time",
+       "Max Points",
        {"Total Score"}},
       {"Gradescope",
        {"Name", "SID", "Email", "Total Score"},
@@ -78,6 +84,7 @@ const std::vector<Platform>& platforms() {
        "Email",
        "Submission ID",
        "Submission Time",
+       "Max Points",
        {"Total Score"}},
   };
   return all;
@@ -116,13 +123,15 @@ std::string last_digits(const std::string& text) {
   return text.substr(text.find_last_not_of("0123456789") + 1);
 }
 
-/// The number in the name of a download: "doejane_LATE_123_456_hw.zip" of Canvas, "Jane
-/// Doe_123_assignsubmission_file" of Moodle, "submission_123" of Gradescope.
+/// The number in the name of a download, in small letters: "doejane_late_123_456_hw" of Canvas,
+/// "jane doe_123_assignsubmission_file" of Moodle, "submission_123" of Gradescope.
 std::string number_of_download(const std::string& name) {
-  for (std::size_t begin = name.find('_'); begin != name.npos; begin = name.find('_', begin)) {
-    const std::size_t end = std::min(name.find('_', ++begin), name.size());
-    const std::string part = name.substr(begin, end - begin);
-    if (!part.empty() && last_digits(part) == part) return part;
+  static const std::array<std::regex, 3> forms{std::regex("^[^_]+(?:_late)?_([0-9]+)_[0-9]+_"),
+                                               std::regex("_([0-9]+)_assignsubmission_"),
+                                               std::regex("^submission_([0-9]+)$")};
+  for (const std::regex& form : forms) {
+    std::smatch found;
+    if (std::regex_search(name, found, form)) return found[1];
   }
   return "";
 }
@@ -139,6 +148,7 @@ PlatformStudent student_in(const CsvRow& row, const Cells& cells, const Platform
   student.email = cells.of(row, platform.email);
   student.number = last_digits(cells.of(row, platform.number));
   student.handed_in = cells.of(row, platform.handed_in);
+  student.full_marks = cells.of(row, platform.full_marks);
   for (const std::string_view column : platform.keys) {
     const std::string key = cells.of(row, column);
     const std::size_t at = key.find('@');
@@ -155,25 +165,103 @@ bool is_nobody(const PlatformStudent& student) {
          student.name == "Student, Test" || student.name == "Test Student";
 }
 
-/// That a key of a student's is what an entry is called.
-struct Found {
-  std::size_t student, entry, key;
+/// The words by which an entry is found, in small letters; may be empty.
+struct EntryWords {
+  explicit EntryWords(const CalledAs& called)
+      : id(lowered(called.id)),
+        email(lowered(called.email)),
+        name(lowered(called.submission)),
+        stem(name) {
+    for (const std::string_view ending : {".so", ".py", ".h5", ".zip"}) {
+      if (name.ends_with(ending)) stem.resize(name.size() - ending.size());
+    }
+    number = number_of_download(stem);
+  }
+
+  std::string id, email, name, stem, number;
 };
 
-}  // namespace
+/// What says that an entry is a student, the strongest first.
+enum class FoundBy { roster, name, part };
 
-CalledAs::CalledAs(const std::string& word)
-    : name(lowered(word)),
-      stem(std::filesystem::path(name).stem().string()),
-      number(number_of_download(name)) {}
+/// That a student is found by an entry's words.
+struct Found {
+  std::size_t student, entry;
+  FoundBy by;
+  std::size_t key;  // of the student's; behind the last: the number
+};
 
-std::optional<std::size_t> PlatformStudent::key_of(const CalledAs& called) const {
-  for (std::size_t i = 0; i < small.size(); ++i) {
-    if (!small[i].empty() && (small[i] == called.name || small[i] == called.stem)) return i;
+/// By the strongest evidence that there is; nothing: somebody else.
+std::optional<Found> found_by(const PlatformStudent& student, const EntryWords& words) {
+  std::optional<Found> found;
+  const auto take = [&](FoundBy by, std::size_t key) {
+    if (!found || by < found->by) found = Found{0, 0, by, key};
+  };
+  for (std::size_t i = 0; i < student.small.size(); ++i) {
+    const std::string& key = student.small[i];
+    const bool whole = i % 2 == 0;  // not what stands before an @
+    if (key.empty()) continue;
+    if (whole && (key == words.id || key == words.email)) take(FoundBy::roster, i);
+    if (whole && key == words.name) take(FoundBy::name, i);
+    if (key == words.stem || key == words.name || key == words.id) take(FoundBy::part, i);
   }
-  if (!number.empty() && number == called.number) return keys.size();
-  return std::nullopt;
+  if (!words.number.empty() && words.number == student.number)
+    take(FoundBy::part, student.keys.size());
+  return found;
 }
+
+/// The key that finds the most; 0 where none finds anybody.
+std::size_t best_key(const std::vector<Found>& all) {
+  std::map<std::size_t, std::size_t> finds;
+  for (const Found& each : all) ++finds[each.key];
+  const auto best = std::ranges::max_element(finds, {}, [](const auto& key) { return key.second; });
+  return best == finds.end() ? 0 : best->first;
+}
+
+/// What is found of others than these students and entries.
+std::vector<Found> without(std::vector<Found> all, const std::vector<Found>& these) {
+  std::set<std::size_t> students, entries;
+  for (const Found& each : these) {
+    students.insert(each.student);
+    entries.insert(each.entry);
+  }
+  std::erase_if(all, [&](const Found& each) {
+    return students.contains(each.student) || entries.contains(each.entry);
+  });
+  return all;
+}
+
+/// Students with one entry alone, which is nobody else's.
+std::vector<Found> one_to_one(std::vector<Found> all) {
+  std::map<std::size_t, std::size_t> students, entries;  // how often each is found
+  for (const Found& each : all) {
+    ++students[each.student];
+    ++entries[each.entry];
+  }
+  std::erase_if(all, [&](const Found& each) {
+    return students[each.student] > 1 || entries[each.entry] > 1;
+  });
+  return all;
+}
+
+/// The same by the key that finds the most, then by the others.
+std::vector<Found> sure_of(const std::vector<Found>& all) {
+  std::vector<Found> sure = all;
+  std::erase_if(sure, [best = best_key(all)](const Found& each) { return each.key != best; });
+  sure = one_to_one(sure);
+  const std::vector<Found> others = one_to_one(without(all, sure));
+  sure.insert(sure.end(), others.begin(), others.end());
+  return sure;
+}
+
+/// An assignment's column of Canvas: "Homework 1 (12345)"; the number is the assignment's.
+bool is_assignment(const std::string& column) {
+  const std::size_t open = column.rfind('(');
+  return open != column.npos && column.ends_with(')') && open + 2 < column.size() &&
+         column.find_first_not_of("0123456789", open + 1) == column.size() - 1;
+}
+
+}  // namespace
 
 std::optional<PlatformTable> platform_table(const std::vector<CsvRow>& rows) {
   if (rows.empty()) return std::nullopt;
@@ -185,6 +273,8 @@ std::optional<PlatformTable> platform_table(const std::vector<CsvRow>& rows) {
   PlatformTable table{platform->name, {}, std::nullopt};
   const bool canvas = table.platform == "Canvas";
   for (std::size_t i = 1; i < rows.size(); ++i) {
+    const auto blank = [](const std::string& cell) { return without_blanks(cell).empty(); };
+    if (std::ranges::all_of(rows[i].cells, blank)) continue;
     PlatformStudent student = student_in(rows[i], cells, *platform);
     student.row = i;
     if (canvas && student.name == "Points Possible") table.points_row = i;
@@ -197,56 +287,63 @@ std::optional<PlatformTable> platform_table(const std::vector<CsvRow>& rows) {
   return table;
 }
 
-Matches match(const PlatformTable& table, const std::vector<std::vector<CalledAs>>& entries) {
+Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries) {
+  const std::vector<EntryWords> words(entries.begin(), entries.end());
   std::vector<Found> all;
-  std::vector<std::size_t> finds(1);  // of each key; the last: of the numbers
   for (std::size_t i = 0; i < table.students.size(); ++i) {
-    finds.resize(table.students[i].keys.size() + 1);
     for (std::size_t k = 0; k < entries.size(); ++k) {
-      for (const CalledAs& called : entries[k]) {
-        const std::optional<std::size_t> key = table.students[i].key_of(called);
-        if (!key) continue;
-        all.push_back({i, k, *key});
-        ++finds[*key];
-      }
+      const std::optional<Found> found = found_by(table.students[i], words[k]);
+      if (found) all.push_back({i, k, found->by, found->key});
     }
   }
-  Matches matches{std::vector<std::optional<std::size_t>>(table.students.size()), 0};
-  matches.key = static_cast<std::size_t>(std::ranges::max_element(finds) - finds.begin());
+  std::vector<Found> open = all, matched;
+  for (const FoundBy evidence : {FoundBy::roster, FoundBy::name, FoundBy::part}) {
+    std::vector<Found> now = open;
+    std::erase_if(now, [&](const Found& each) { return each.by != evidence; });
+    const std::vector<Found> sure = sure_of(now);
+    matched.insert(matched.end(), sure.begin(), sure.end());
+    open = without(open, now);  // weaker evidence decides no doubt
+  }
+  Matches matches{std::vector<std::optional<std::size_t>>(table.students.size()),
+                  best_key(matched)};
   std::set<std::size_t> taken;
-  for (const bool by_best : {true, false}) {
-    std::map<std::size_t, std::set<std::size_t>> students, found;  // by the other
-    for (const Found& each : all) {
-      if (by_best && each.key != matches.key) continue;
-      if (matches.entries[each.student] || taken.contains(each.entry)) continue;
-      students[each.entry].insert(each.student);
-      found[each.student].insert(each.entry);
-    }
-    for (const auto& [student, those] : found) {
-      if (those.size() > 1 || students[*those.begin()].size() > 1) continue;
-      matches.entries[student] = *those.begin();
-      taken.insert(*those.begin());
-    }
+  for (const Found& each : matched) {
+    matches.entries[each.student] = each.entry;
+    taken.insert(each.entry);
+  }
+  // What came after the roster was stored is an entry of its own.
+  for (const Found& each : all) {
+    std::optional<std::size_t>& entry = matches.entries[each.student];
+    const bool other = entries[each.entry].handed_in && !taken.contains(each.entry);
+    if (other && entry && !entries[*entry].handed_in) entry.reset();
   }
   return matches;
 }
 
 std::vector<std::string> submissions_of(const PlatformTable& table,
                                         const std::set<std::string>& submissions) {
-  const std::vector<std::string> names(submissions.begin(), submissions.end());
-  std::vector<std::vector<CalledAs>> entries;
-  for (const std::string& name : names) entries.push_back({CalledAs(name)});
+  std::vector<CalledAs> entries;
+  for (const std::string& name : submissions) entries.push_back({name, "", ""});
   const Matches matches = match(table, entries);
+  std::map<std::string, std::size_t> owners;  // how many students have a key
+  for (const PlatformStudent& student : table.students) {
+    for (const std::string& key : std::set(student.keys.begin(), student.keys.end())) ++owners[key];
+  }
+  const auto is_free = [&](const std::string& key) {
+    return owners[key] == 1 && !submissions.contains(key);
+  };
   std::vector<std::string> found;
   for (std::size_t i = 0; i < table.students.size(); ++i) {
-    const std::vector<std::string>& keys = table.students[i].keys;
-    std::string& name = found.emplace_back();
     if (matches.entries[i]) {
-      name = names[*matches.entries[i]];
-    } else if (matches.key < keys.size()) {  // a number makes no name
-      name = keys[matches.key];
+      found.push_back(entries[*matches.entries[i]].submission);
+      continue;
     }
-    if (name.empty()) name = *std::ranges::find_if_not(keys, &std::string::empty);
+    std::vector<std::string> names = table.students[i].keys;
+    // A number makes no name.
+    if (matches.key < names.size()) names.insert(names.begin(), std::string(names[matches.key]));
+    std::erase(names, "");
+    const auto free = std::ranges::find_if(names, is_free);
+    found.push_back(free == names.end() ? names.front() : *free);
   }
   return found;
 }
@@ -254,12 +351,8 @@ std::vector<std::string> submissions_of(const PlatformTable& table,
 std::vector<std::string> grade_columns(const std::string& platform, const CsvRow& head) {
   std::vector<std::string> columns;
   for (const std::string& cell : head.cells) {
-    // "Assignment 1 (12345)": the number is the assignment's.
-    const std::size_t open = cell.rfind('(');
-    const bool numbered = open != cell.npos && cell.ends_with(')') && open + 2 < cell.size() &&
-                          cell.find_first_not_of("0123456789", open + 1) == cell.size() - 1;
     const bool holds = platform == "Canvas"
-                           ? numbered
+                           ? is_assignment(cell)
                            : std::ranges::any_of(platforms(), [&](const Platform& each) {
                                return each.name == platform &&
                                       std::ranges::find(each.points, cell) != each.points.end();
@@ -267,6 +360,18 @@ std::vector<std::string> grade_columns(const std::string& platform, const CsvRow
     if (holds) columns.push_back(cell);
   }
   return columns;
+}
+
+bool takes_grades(const std::string& platform, const std::string& column) {
+  if (platform == "Canvas") return is_assignment(column);
+  const auto says_it = [&](const Platform& each) {
+    Heads all{each.email, each.number, each.handed_in, each.full_marks, "Section", "Sections"};
+    for (const Heads& some : {each.called, each.keys, each.ids}) {
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return each.name == platform && std::ranges::find(all, without_blanks(column)) != all.end();
+  };
+  return std::ranges::none_of(platforms(), says_it);
 }
 
 }  // namespace prenorm::harness

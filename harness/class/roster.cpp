@@ -115,8 +115,12 @@ Student student_of(const CsvRow& row, const Columns& columns) {
   return student;
 }
 
-/// A student and the line that they stand in.
-using Listed = std::pair<Student, std::size_t>;
+/// A student, the line that they stand in, and a time that is not understood; may be empty.
+struct Listed {
+  Student student;
+  std::size_t line = 0;
+  std::string unread = {};
+};
 
 /// Of a table with columns of the teacher's own.
 std::vector<Listed> listed_in(const std::vector<CsvRow>& rows) {
@@ -129,7 +133,7 @@ std::vector<Listed> listed_in(const std::vector<CsvRow>& rows) {
                   fmt::format("has {}, and the head names {}", counted(row.cells.size(), "field"),
                               rows.front().cells.size()));
     }
-    students.emplace_back(student_of(row, columns), row.line);
+    students.push_back({student_of(row, columns), row.line});
   }
   return students;
 }
@@ -141,24 +145,25 @@ std::vector<Listed> listed_in(const PlatformTable& table, const std::vector<CsvR
   std::vector<Listed> students;
   for (std::size_t i = 0; i < table.students.size(); ++i) {
     const PlatformStudent& each = table.students[i];
-    // What is no time is a word for none, or a language that is not known here.
-    students.push_back(
-        {{names[i], each.name, each.id, each.email, seconds_since_1970(each.handed_in)},
-         rows[each.row].line});
+    const std::optional<std::int64_t> time = seconds_since_1970(each.handed_in);
+    const bool unread = !time && each.handed_in != "-";  // of Moodle: none
+    students.push_back({{names[i], each.name, each.id, each.email, time},
+                        rows[each.row].line,
+                        unread ? each.handed_in : ""});
   }
   return students;
 }
 
-std::vector<Student> students_of(const std::string& text,
-                                 const std::set<std::string>& submissions) {
+Roster roster_of(const std::string& text, const std::set<std::string>& submissions) {
   const std::vector<CsvRow> rows = csv_rows(text);
   if (rows.empty()) refuse_line(1, "is empty; wanted a head that names the columns");
   const bool own = std::ranges::any_of(
       rows.front().cells, [](const std::string& head) { return meaning_of(head) == submission; });
   const auto table = own ? std::nullopt : platform_table(rows);
   std::vector<Student> students;
+  std::vector<std::string> unread;
   std::map<std::string, std::size_t> lines;  // by submission
-  for (const auto& [student, line] :
+  for (const auto& [student, line, time] :
        table ? listed_in(*table, rows, submissions) : listed_in(rows)) {
     const auto [place, is_new] = lines.try_emplace(student.submission, line);
     if (!is_new) {
@@ -166,6 +171,7 @@ std::vector<Student> students_of(const std::string& text,
                                     student.submission, place->second));
     }
     students.push_back(student);
+    if (!time.empty()) unread.push_back(time);
   }
   if (students.empty()) refuse_line(rows.front().line, "no student follows the head");
   const auto handed_in = [&](const Student& each) { return submissions.contains(each.submission); };
@@ -178,20 +184,22 @@ std::vector<Student> students_of(const std::string& text,
                     submissions.size() > 1 ? ", ..." : "",
                     printable(students.front().submission, 60)));
   }
-  return students;
+  return {students, unread.empty() ? ""
+                                   : fmt::format("{} not understood, as '{}'",
+                                                 counted(unread.size(), "time"), unread.front())};
 }
 
 }  // namespace
 
-std::vector<Student> read_roster(const std::filesystem::path& file,
-                                 const std::set<std::string>& submissions) try {
+Roster read_roster(const std::filesystem::path& file,
+                   const std::set<std::string>& submissions) try {
   const bool is_folder = std::filesystem::is_directory(file);
   std::ifstream stream(file, std::ios::binary);
   if (is_folder || !stream) {
     throw UsageError("cannot read " + file.string() + ": " +
                      (is_folder ? "is a folder" : std::strerror(errno)));
   }
-  return students_of(std::string(std::istreambuf_iterator<char>(stream), {}), submissions);
+  return roster_of(std::string(std::istreambuf_iterator<char>(stream), {}), submissions);
 } catch (const std::invalid_argument& error) {
   throw UsageError(file.string() + ", " + error.what());
 }

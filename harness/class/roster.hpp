@@ -7,6 +7,12 @@
 
 namespace prenorm::harness {
 
+struct Roster {
+  std::vector<Student> students;
+  /// "12 times not understood, as 'X'": of a platform's, which may be in any language; empty: none.
+  std::string note;
+};
+
 /// Reads a table of the teacher's own, or one that Canvas, Moodle or Gradescope exports.
 ///
 /// One's own has columns `submission` (the name of a file or folder), `name`, `id`, `email` and
@@ -18,7 +24,7 @@ namespace prenorm::harness {
 /// a row with more or fewer cells than the head, no submission in it, two students with one
 /// submission, wrong quotes, no UTF-8, a time that is none; and where there are submissions and
 /// none of them is a student's.
-std::vector<Student> read_roster(const std::filesystem::path& file,
-                                 const std::set<std::string>& submissions = {});
+Roster read_roster(const std::filesystem::path& file,
+                   const std::set<std::string>& submissions = {});
 
 }  // namespace prenorm::harness

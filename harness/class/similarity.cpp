@@ -233,7 +233,6 @@ Fingerprints fingerprints_of(const std::string& submission, const std::filesyste
                   left -= text.size();
                   add_source(marks, printable(name.string(), 200), text);
                 });
-  sort(marks.marks);
   return marks;
 }
 

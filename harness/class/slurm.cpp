@@ -123,6 +123,11 @@ int Slurm::run(const std::vector<std::string>& command, std::string& output) {
   return code;
 }
 
+void Slurm::require() {
+  std::string output;
+  run({"sbatch", "--version"}, output);
+}
+
 std::string Slurm::said() const {
   std::ifstream file(log_);
   std::string text(std::istreambuf_iterator<char>(file), {});

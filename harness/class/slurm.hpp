@@ -30,6 +30,9 @@ class Slurm {
   /// `log` is a file for what its commands say on standard error.
   explicit Slurm(std::filesystem::path log) : log_(std::move(log)) {}
 
+  /// Whether there is a sbatch: where not, what each of these throws.
+  void require();
+
   /// Hands a script over as an array job with tasks 0 to `tasks` - 1; returns its number, with
   /// ";cluster" behind it where Slurm names one. Nothing: Slurm cannot be reached just now. Throws
   /// UsageError, with what sbatch says, where it refuses.

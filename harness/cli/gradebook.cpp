@@ -56,7 +56,7 @@ void write_json(const Overview& class_, const Gradebook& book, const std::string
 int show_class(const Gradebook& book, const GradebookOptions& options) {
   Overview class_ = overview(book);
   if (!options.deadline.empty()) {
-    class_.deadline = seconds_since_1970(options.deadline);
+    class_.deadline = deadline_of(options.deadline);
     if (!class_.deadline) {
       throw UsageError("--deadline '" + options.deadline +
                        "': wanted a time like 2026-10-05T23:59 or 2026-10-05T23:59+02:00");
@@ -159,8 +159,9 @@ void add_reports(Arguments& command, GradebookOptions& options) {
       ->type_name("FOLDER");
   command
       .add_option("--deadline", options.deadline,
-                  "Add a column of days late, as in 2026-10-05T23:59. Points stay.\nTimes are the "
-                  "roster's, or else those of the files as they were graded")
+                  "Add a column of days late, as in 2026-10-05T23:59 (up to that minute's end).\n"
+                  "Points stay. Times are the roster's, or else those of the files as they were\n"
+                  "graded")
       ->type_name("TIME");
   command
       .add_option("--fill", options.fill,
@@ -209,7 +210,7 @@ void add_commands(Arguments& command, const std::shared_ptr<GradebookOptions>& o
   add_name(*add("remove", "Remove a submission and the points set for it", remove_submission));
   Arguments& similar = *add("similar", "List submissions whose sources are alike", list_similar);
   similar.add_option("--share", options->share, "Least share of code in per cent (default: 50)")
-      ->check(positive_seconds())
+      ->check(in_range(0, 100))
       ->type_name("PERCENT");
   add_repeatable(similar, "--given", options->given_out,
                  "Code that everybody was given: does not count")

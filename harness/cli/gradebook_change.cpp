@@ -60,8 +60,6 @@ double graded_points(const Gradebook& book, const std::string& name, const std::
 
 }  // namespace
 
-/// The name of somebody's submission, by that name, or by what the roster says of them. Throws
-/// UsageError, with the nearest name.
 std::string find_student(const Gradebook& book, const std::string& typed) {
   const std::string word = printable(typed, 255);
   const std::vector<Student> roster = book.roster();
@@ -121,7 +119,7 @@ int keep_roster(const GradebookOptions& options) {
   std::map<std::string, Entry> others = book.entries();
   std::set<std::string> submissions;
   for (const auto& [name, entry] : others) submissions.insert(name);
-  const std::vector<Student> students = read_roster(options.roster, submissions);
+  const auto [students, note] = read_roster(options.roster, submissions);
   book.set_roster(students);
   std::size_t known = 0;
   for (const Student& student : students) known += others.erase(student.submission);
@@ -132,6 +130,7 @@ int keep_roster(const GradebookOptions& options) {
     for (const auto& [name, entry] : others) names.push_back(name);
     print("of nobody in the roster: " + printable(joined(names), 2000) + "\n");
   }
+  if (!note.empty()) print("note: " + note + "\n");
   return 0;
 }
 

@@ -60,9 +60,9 @@ std::string link_from(const fs::path& folder, const fs::path& file) {
   return link;
 }
 
-/// Names after a word, of which a terminal shows some.
-void list(const std::string& what, const std::vector<std::string>& names) {
-  if (!names.empty()) print(what + ": " + printable(joined(names, "; "), 4000) + "\n");
+/// Names after a word, of which a terminal shows some; a line, or empty.
+std::string listed(const std::string& what, const std::vector<std::string>& names) {
+  return names.empty() ? "" : what + ": " + printable(joined(names, "; "), 4000) + "\n";
 }
 
 }  // namespace
@@ -79,9 +79,9 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
     throw UsageError("cannot make the folder " + folder.string() +
                      (error ? ": " + error.message() : ""));
   }
-  const fs::path from = options.html.empty() || options.html == "-"
-                            ? fs::path()
-                            : fs::path(options.html).parent_path();
+  // Of standard output, or where there is no page of the class: from here.
+  fs::path from = fs::path(options.html).parent_path();
+  if (from.empty()) from = ".";
   Progress progress;
   std::size_t done = 0;
   std::vector<std::string> without;
@@ -93,7 +93,7 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
     progress.show(fmt::format("[{}/{}] {}", ++done, class_.rows.size(), row.submission));
     const fs::path page = folder / (file_stem(row.submission) + ".html");
     write_text(page.string(), grade_html(seen(book, row.submission)));
-    row.page = link_from(fs::absolute(from), fs::absolute(page));
+    row.page = link_from(from, page);
   }
   progress.clear();
   if (options.report_on_output()) return;
@@ -122,6 +122,7 @@ int list_similar(const GradebookOptions& options) {
   for (const std::string& path : options.given_out) {
     try {
       given.push_back(fingerprints_of(path, path));
+      if (given.back().files.empty()) throw std::invalid_argument("no sources in it");
     } catch (const std::exception& error) {
       throw UsageError("--given " + path + ": " + error.what());
     }
@@ -147,7 +148,7 @@ int list_similar(const GradebookOptions& options) {
     print("\n" + render(table, wants_colour(options.no_color), 0) +
           "\nThis is no verdict: some tasks have few solutions. Read both.\n");
   }
-  list("not compared", unread);
+  print(listed("not compared", unread));
   return 0;
 }
 
@@ -166,14 +167,15 @@ int fill_export(const GradebookOptions& options, const Overview& class_) {
   }
   write_text(options.out, filled.text);
   say_written(options.out, options);
-  if (!options.report_on_output()) {
-    print(fmt::format("{} in the column '{}' of {}'s export\n", counted(filled.grades, "grade"),
-                      printable(filled.column), filled.platform));
-    if (!filled.note.empty()) print("note: " + filled.note + "\n");
-    list("not graded, left as they were", filled.ungraded);
-    list("in the export, and not in the gradebook", filled.unknown);
-    list("in the gradebook, and not in the export", filled.missing);
-  }
+  const std::string lines =
+      fmt::format("{} in the column '{}' of {}'s export\n", counted(filled.grades, "grade"),
+                  printable(filled.column), filled.platform) +
+      (filled.note.empty() ? "" : "note: " + filled.note + "\n") +
+      listed("not graded, left as they were", filled.ungraded) +
+      listed("nothing handed in, left as they were", filled.excused) +
+      listed("in the export, with no one entry in the gradebook", filled.unknown) +
+      listed("in the gradebook, and not in the export", filled.missing);
+  options.report_on_output() ? fmt::print(stderr, "{}", lines) : print(lines);
   return filled.complete() ? 0 : 1;
 }
 

@@ -87,6 +87,9 @@ class Walk {
 
   void add(const fs::path& from, const fs::path& name) {
     const fs::file_status status = fs::symlink_status(from);
+    if (name.empty() && !fs::exists(status)) {
+      throw std::invalid_argument("no such file or folder");
+    }
     if (++files_ > most_files) {
       throw std::invalid_argument("has more than " + std::to_string(most_files) + " files");
     }

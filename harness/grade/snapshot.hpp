@@ -25,7 +25,8 @@ bool is_no_work(const std::filesystem::path& folder);
 /// files above 64 MiB (libraries: 256). Returns what was left out, for the report, without the
 /// usual folders.
 ///
-/// Throws std::invalid_argument where it has more than 1 GiB or 50000 files, CannotCopy.
+/// Throws std::invalid_argument where there is nothing, or it has more than 1 GiB or 50000 files;
+/// CannotCopy.
 std::vector<std::string> copy_snapshot(const std::filesystem::path& from,
                                        const std::filesystem::path& to);
 
