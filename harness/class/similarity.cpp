@@ -20,21 +20,23 @@ constexpr std::size_t fewest_marks = 8;  // below, two share an idiom
 constexpr std::size_t fewest_of_a_class = 8;
 constexpr std::size_t most_files_named = 3;
 
-/// Words of C++ and of Python. What is none of them is a name.
-const std::unordered_set<std::string_view>& keywords() {
-  static const std::unordered_set<std::string_view> words{
-      "and",      "as",        "assert", "async",   "auto",     "await",     "bool",
-      "break",    "case",      "catch",  "char",    "class",    "const",     "constexpr",
-      "continue", "def",       "del",    "delete",  "do",       "double",    "elif",
-      "else",     "enum",      "except", "False",   "false",    "finally",   "float",
-      "for",      "from",      "global", "goto",    "if",       "import",    "in",
-      "inline",   "int",       "is",     "lambda",  "long",     "namespace", "new",
-      "None",     "nonlocal",  "not",    "nullptr", "operator", "or",        "pass",
-      "private",  "protected", "public", "raise",   "return",   "short",     "signed",
-      "sizeof",   "static",    "struct", "switch",  "template", "this",      "throw",
-      "True",     "true",      "try",    "typedef", "typename", "union",     "unsigned",
-      "using",    "virtual",   "void",   "while",   "with",     "yield"};
-  return words;
+/// Words of the language. What is none of them is a name.
+const std::unordered_set<std::string_view>& keywords(bool python) {
+  static const std::unordered_set<std::string_view> of_python{
+      "and",    "as",   "assert", "async",  "await",  "break",  "case",    "class",    "continue",
+      "def",    "del",  "elif",   "else",   "except", "False",  "finally", "for",      "from",
+      "global", "if",   "import", "in",     "is",     "lambda", "None",    "nonlocal", "not",
+      "or",     "pass", "raise",  "return", "True",   "try",    "while",   "with",     "yield"};
+  static const std::unordered_set<std::string_view> of_cpp{
+      "auto",      "bool",      "break",     "case",     "catch",   "char",     "class",
+      "const",     "constexpr", "continue",  "delete",   "do",      "double",   "else",
+      "enum",      "false",     "float",     "for",      "goto",    "if",       "inline",
+      "int",       "long",      "namespace", "new",      "nullptr", "operator", "private",
+      "protected", "public",    "return",    "short",    "signed",  "sizeof",   "static",
+      "struct",    "switch",    "template",  "this",     "throw",   "true",     "try",
+      "typedef",   "typename",  "union",     "unsigned", "using",   "virtual",  "void",
+      "while"};
+  return python ? of_python : of_cpp;
 }
 
 bool is_word(char c) {
@@ -121,7 +123,7 @@ class Tokens {
     const std::string_view word = text_.substr(0, size);
     text_.remove_prefix(size);
     if (number) return '0';
-    return keywords().contains(word) ? number_of_word(word) : 'a';
+    return keywords(python_).contains(word) ? number_of_word(word) : 'a';
   }
 
   std::string_view text_;
