@@ -20,6 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 /// What cases that end their worker, or never end, may cost a problem.
 constexpr int most_timeouts = 3;
+/// Of the limit of a call, for a problem's other cases once one has timed out: the same slow
+/// constructor shall not cost the whole limit again.
+constexpr double share_after_timeout = 0.25;
 constexpr double most_seconds_lost = 60;
 
 /// Ends the questions of a problem where each would cost a worker and much time. The group that is
@@ -37,6 +40,8 @@ class Budget {
     last_ = result.status;
     most_is_lost_ = most_is_lost_ || question.is_worth_most;
   }
+
+  bool timed_out() const { return timeouts_ > 0; }
 
   bool spent_for(const ExamCase& question) const {
     const bool spent = timeouts_ >= most_timeouts || seconds_ > most_seconds_lost;
@@ -75,6 +80,7 @@ class Run {
   Run(const Exam& exam, const Submission& submission, Solution probe)
       : exam_(exam),
         submission_(submission),
+        call_limit_(probe.call_limit()),
         mode_(probe.mode()),
         on_device_(probe.on_device()),
         // A device takes one call at a time.
@@ -215,10 +221,15 @@ class Run {
       LoadedCase loaded = marker.load(number);
       submission_.adapters().give(part.problem, loaded);
       std::vector<Tensor> outputs;
+      const bool shorter = budgets_[i].timed_out();
+      solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
       const auto start = Clock::now();
       Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
                              {.twice = true, .alone = false}, &outputs);
       result.message = submission_.told(result.message);
+      if (shorter && result.status == Status::timeout) {
+        result.message += ", a quarter of the limit, as another case of this problem had all of it";
+      }
       budgets_[i].add(part.questions[number], result, seconds_since(start));
       marker.add(number, loaded, std::move(result), std::move(outputs));
     }
@@ -251,6 +262,7 @@ class Run {
 
   const Exam& exam_;
   const Submission& submission_;
+  double call_limit_ = 0;  // seconds
   // What it says of itself, the first time that it is loaded, holds for all of it.
   std::string mode_;
   bool on_device_ = false;

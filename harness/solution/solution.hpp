@@ -92,6 +92,10 @@ class Solution {
   /// The function for a problem: with the variant where this solution has one; empty if absent.
   std::string function_for(const std::string& problem);
 
+  /// The seconds that a call may take; another limit for the calls to come.
+  double call_limit() const { return options_.limits.seconds; }
+  void limit_calls(double seconds) { options_.limits.seconds = seconds; }
+
   /// Copies the inputs into fresh guarded buffers, poisons the outputs, calls, checks that inputs
   /// are unchanged, the canaries intact and every output element written.
   Outcome call(const Call& call);
