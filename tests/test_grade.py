@@ -10,6 +10,7 @@ is wrong, and a known mistake is told by its name.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -199,6 +200,49 @@ def test_a_hanging_submission_costs_three_cases_a_problem(raw, worthless, tmp_pa
     assert sum("not run" in r["message"] for r in results) == len(results) - 3 > 10
 
 
+SLOW_AT_LARGE = """
+import time
+def run_softmax(in_features, dim):
+    if float(in_features.max()) > 900:
+        time.sleep(60)
+    return in_features.softmax(dim)
+"""
+MAIN_AND_LARGE = """
+title = "One problem"
+adapters = "adapters-2025.toml"
+[[items]]
+name = "softmax"
+problems = ["softmax"]
+points = 1
+[[items.groups]]
+name = "large"
+dtypes = ["float32", "float64", "bfloat16"]
+cases = ["batch_of_*", "shift_1000_*"]
+[[items.groups]]
+name = "main"
+share = 9
+dtypes = ["float32"]
+cases = ["batch_of_*", "last_axis_*", "one_axis_*"]
+"""
+
+
+def test_what_hangs_elsewhere_keeps_what_is_worth_the_most(grade, tmp_path):
+    """Time-outs end a problem, but for its main group; after the first they come sooner."""
+    pytest.importorskip("torch")
+    (tmp_path / "adapters.py").write_text(SLOW_AT_LARGE)
+    (tmp_path / "rubric.toml").write_text(MAIN_AND_LARGE)
+    shutil.copy(FIXTURES / "rubrics/adapters-2025.toml", tmp_path)
+    report = grade(tmp_path / "adapters.py", "--rubric", tmp_path / "rubric.toml", "--python",
+                   sys.executable, "--timeout", "2", "--seed", 1, jobs=1)
+    [item] = report["items"]
+    assert {group["name"]: group["earned"] for group in item["groups"]} == {
+        "main": True, "large": False}
+    late = [r["message"] for r in report["results"] if r["status"] == "TIMEOUT" and not r["hidden"]]
+    whole = [message for message in late if message == "no answer within 2 s"]
+    shorter = [message for message in late if message.startswith("no answer within 0.5 s, a quarter")]
+    assert len(whole) == 1 and len(shorter) == len(late) - 1 > 0
+
+
 @pytest.mark.parametrize("chosen", [["rmsnorm", "softmax"],
                                     pytest.param(PROBLEMS, marks=pytest.mark.slow)],
                          ids=["two problems", "all problems"])
@@ -365,6 +409,17 @@ def test_outputs_of_another_type(grade, tmp_path):
     assert {r["status"] for r in report["results"]} == {"INCORRECT_DTYPE"}
 
 
+def test_answers_of_a_shipped_fixture_are_public_in_any_file(grade, program, tmp_path):
+    own = tmp_path / "rmsnorm.h5"
+    shutil.copy(FIXTURES / "rmsnorm.h5", own)
+    with h5py.File(own, "r+") as file:  # the same answers in another file
+        file["cases/by_hand_float32"].attrs["description"] = "changed"
+    save_outputs(tmp_path / "handed_in.h5", "rmsnorm")
+    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
+    assert report["earned"] == 0
+    assert any(note.startswith("outputs earn nothing on public fixtures") for note in report["notes"])
+
+
 # Rubrics and words
 
 
@@ -384,6 +439,11 @@ name = "group"
     ('errors = true\nhidden = false\ncases = ["*_is_an_error_*"]', "outputs of zeros"),
     ('cases = ["withd_7_float32"]', "no case 'withd_7_float32' (did you mean 'width_7_float32'?)"),
     ('cases = ["by_hand_*"]', "none of its cases can be drawn anew"),
+    # The one shows zeros, the other can be drawn: neither does both.
+    ('cases = ["spike_*", "empty_batch_*"]', "outputs of zeros"),
+    ('cases = ["batch_of_*"]\naccepts = ["softmax/log_sum_exp_subtractet"]',
+     "no known mistake 'softmax/log_sum_exp_subtractet' (did you mean "
+     "'softmax/log_sum_exp_subtracted'?)"),
     ('dtypes = ["float64"]\ncases = ["width_7_*"]', "no case belongs to it"),
 ])
 def test_a_rubric_that_does_not_fit_is_refused(raw, library, tmp_path, words, complaint):

@@ -132,6 +132,7 @@ FALLBACKS = {
     "in a function": "def find():\n    try:\n        import lacking\n    except ImportError:\n"
                      "        return None\nlacking = find()",
     "in another module": "try: from fast import f as lacking\nexcept ImportError: lacking = None",
+    "named errors": "MISSING = (ImportError,)\ntry: import lacking\nexcept MISSING: lacking = None",
     "unrelated modules": "import sys\nlacking = sys.modules.get('lacking')",
 }
 
@@ -175,6 +176,33 @@ def test_a_module_that_fails_half_way(tmp_path):
                      "pkg/__init__.py": "from .tokenizer import SIZE"},
           {"run": GOOD, "early": GOOD, "late": why, "size": why, "other": why, "makes": why,
            "uses_table": why}, [why + ": stand-ins for what it has not defined by then"])
+
+
+def test_modules_of_a_package_that_fails_half_way(tmp_path):
+    """`from package import module` asks the package first, which has stand-ins for anything."""
+    check(tmp_path, {"adapters.py": "from pkg import model, part\n"
+                                    "def run(x): return model.run(x)\n"
+                                    "def other(x): return part(x)",
+                     "pkg/__init__.py": "from importlib.metadata import version\n"
+                                        "__version__ = version('no-such-project')",
+                     "pkg/model.py": "def run(x): return x"},
+          {"run": GOOD, "other": "pkg/__init__.py fails when it is imported: PackageNotFoundError"})
+
+
+def test_a_part_that_is_missing_and_a_whole_that_is_not(tmp_path):
+    check(tmp_path, "import collections.nope\nimport os.path\nimport collections\n"
+                    "KIND = collections.nope.Kind\n"
+                    "def run(x): return collections.deque([x])[0]\n"
+                    "def other(x): return collections.nope.f(x)",
+          {"run": GOOD, "other": "No module named 'collections.nope'"})
+
+
+def test_names_that_come_from_a_star(tmp_path):
+    check(tmp_path, "from lacking import *\nfrom math import *\n"
+                    "def run(x: Float['n'], *, f=len) -> Float: return x\n"
+                    "def other(x): return rearrange(x, 'a -> a')\n"
+                    "def known(x): return x * floor(1.5)",
+          {"run": GOOD, "known": GOOD, "other": LACKS})
 
 
 def test_modules_are_executed_once(tmp_path):
