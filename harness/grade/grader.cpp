@@ -93,6 +93,7 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   result.sandbox = kind;
   result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
   result.forbidden_calls = exam.rubric.forbidden_calls;
+  result.round_float64 = exam.rubric.round_float64;
   for (const File& file : exam.files)
     result.hidden.push_back(fs::absolute(file.path).parent_path());
   if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));
@@ -247,10 +248,12 @@ std::string Grader::exam_digest() const {
   add_words(digest, rubric.forbidden);
   add_words(digest, rubric.forbidden_calls);
   digest.add(rubric.forbidden_calls_earn ? "earn" : "earn nothing");
+  digest.add(rubric.round_float64 ? "rounded" : "as it is");
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);
     add_words(digest, item.problems);
+    digest.add(fmt::format("{}", item.tolerance));
     for (const RubricGroup& group : item.groups) {
       digest.add(group.name).add(group.hidden ? "hidden" : "visible");
       for (const auto* words :

@@ -66,12 +66,12 @@ bool has_public_answers(const ExamPart& part) {
   return std::ranges::any_of(part.questions, &ExamCase::is_public);
 }
 
-/// Whether outputs for one of a group's cases may be anybody's: its answer is public.
-bool anybody_has(const Exam& exam, const std::string& problem, const std::string& group) {
+/// Whether outputs of that case may be anybody's: its answer is public.
+bool anybody_has(const Exam& exam, const Result& result) {
   for (const ExamPart& part : exam.parts) {
-    if (part.problem != problem) continue;
+    if (part.problem != result.problem) continue;
     for (const ExamCase& question : part.questions) {
-      if (question.is_public && std::ranges::count(question.groups, group) > 0) return true;
+      if (question.name == result.case_name) return question.is_public;
     }
   }
   return false;
@@ -80,13 +80,13 @@ bool anybody_has(const Exam& exam, const std::string& problem, const std::string
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs.
 void count(GradedItem& item, const Exam& exam, bool ran) {
   for (GradedGroup& group : item.groups) {
-    bool proves = true;
+    bool proves = ran;  // some answers, of no elements say, are public in any file
     for (const GradedCase& graded : item.cases) {
       if (std::ranges::find(graded.groups, group.name) == graded.groups.end()) continue;
       const std::int64_t passed = graded.result.status == Status::passed ? 1 : 0;
       ++(graded.hidden ? group.hidden_total : group.total);
       (graded.hidden ? group.hidden_passed : group.passed) += passed;
-      proves = proves && (ran || !anybody_has(exam, graded.result.problem, group.name));
+      proves = proves || !anybody_has(exam, graded.result);
     }
     const bool all = group.passed == group.total && group.hidden_passed == group.hidden_total;
     group.earned = group.asked() > 0 && all && proves;

@@ -45,6 +45,7 @@ struct Rubric {
   /// Globs of torch's functions, "torch.nn.functional.*", whose calls are reported.
   std::vector<std::string> forbidden_calls;
   bool forbidden_calls_earn = true;  // false: an item that makes one earns nothing
+  bool round_float64 = false;        // results in float64 count as float32 where that is asked for
   std::vector<RubricItem> items;
   std::filesystem::path path;
 

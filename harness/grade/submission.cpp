@@ -300,11 +300,9 @@ Process::Command Submission::State::worker() {
   box.readable = {library};
   Process::Command command;
   if (kind == SubmissionKind::python) {
-    std::vector<std::string> arguments{adapters.json()};
-    if (!options.forbidden_calls.empty()) {
-      arguments.push_back(to_line(Json(options.forbidden_calls)));
-    }
-    command = python_script(options, "prenorm_worker.py", arguments, box);
+    const Json how{{"forbidden", options.forbidden_calls},
+                   {"round_float64", options.round_float64}};
+    command = python_script(options, "prenorm_worker.py", {adapters.json(), to_line(how)}, box);
   } else {
     command.program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-worker";
     box.readable.push_back(command.program);

@@ -33,7 +33,9 @@ struct SubmissionOptions {
   double build_seconds = 300;
   std::filesystem::path python = "/usr/bin/python3";
   std::vector<std::filesystem::path> hidden;  // that no submission may see: the fixtures
-  std::vector<std::string> forbidden_calls;   // globs of torch's functions, whose calls are noted
+  // Of Python submissions:
+  std::vector<std::string> forbidden_calls;  // globs of torch's functions, whose calls are noted
+  bool round_float64 = false;  // results in float64 are taken as float32 where that is wanted
 };
 
 /// The copy and what was built live as long as this does.

@@ -43,11 +43,12 @@ def load_beside(name):
     """A module from this file's folder, which is not on sys.path."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
+source = load_beside("prenorm_source")  # which the next one imports
 submission = load_beside("prenorm_submission")
 
 
@@ -59,8 +60,8 @@ def is_installed(name):
 
 
 def parse(file):
-    with open(file, "rb") as source:
-        data = source.read(LARGEST_FILE + 1)
+    with open(file, "rb") as stream:
+        data = stream.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise ValueError("is larger than %d MiB" % (LARGEST_FILE >> 20))
     return ast.parse(data, file)
@@ -87,15 +88,15 @@ class Reading:
                 pass  # the worker has a stand-in for it
 
     def read(self, file, tree):
-        guards = submission.guards(tree)
-        for _, node, _ in submission.imports(tree.body):
+        guards = source.guards(tree)
+        for _, node, _ in source.imports(tree.body):
             for names, level in wanted(node):
                 folder = self.folder_of(names, level, file)
                 if folder is not None:
                     self.follow(names, folder)
                 elif not is_installed(names[0]):
                     kinds = {kind.__name__ for kind in ModuleNotFoundError.__mro__}
-                    if not submission.is_caught(guards, node.lineno, kinds):
+                    if not source.is_caught(guards, node.lineno, kinds):
                         place = "%s:%d" % (self.layout.name(file), node.lineno)
                         self.missing.setdefault(names[0], [distribution(names[0]), place])
 

@@ -14,7 +14,6 @@ prenorm_worker.py and prenorm_missing.py load this file. CPython 3.8 or newer.
 """
 
 import ast
-import builtins
 import copy
 import functools
 import importlib.util
@@ -22,6 +21,8 @@ import os
 import re
 import sys
 from importlib import machinery
+
+import prenorm_source as source
 
 MOST_NOTES = 50
 LONGEST_NOTE = 300
@@ -176,96 +177,6 @@ def normalized(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-# What the source says.
-
-
-def blocks(node):
-    """The lists of statements in a statement."""
-    for field in ("body", "orelse", "finalbody"):
-        yield getattr(node, field, [])
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body
-
-
-def is_never_run(node):
-    """`if TYPE_CHECKING:` or `if __name__ == "__main__":`."""
-    if not isinstance(node, ast.If):
-        return False
-    test = node.test.left if isinstance(node.test, ast.Compare) else node.test
-    return getattr(test, "id", getattr(test, "attr", "")) in ("TYPE_CHECKING", "__name__")
-
-
-def imports(body, in_function=False):
-    """Every import statement: (the list that holds it, the statement, whether in a function)."""
-    for node in list(body):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            if getattr(node, "module", None) != "__future__":
-                yield body, node, in_function
-            continue
-        inside = in_function or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for block in blocks(node):
-            if not (is_never_run(node) and block is node.body):
-                yield from imports(block, inside)
-
-
-def names_in(expression):
-    """The last names of an expression such as `(ImportError, errors.Missing)`; None is any error."""
-    if expression is None:
-        return {"BaseException"}
-    nodes = list(ast.walk(expression))
-    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
-        node.attr for node in nodes if isinstance(node, ast.Attribute)
-    }
-
-
-def guards(tree):
-    """(first line, last line, names of errors): statements that are tried, and what is caught."""
-    found = []
-    for node in ast.walk(tree):
-        names = set()
-        if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
-            names = set().union(*(names_in(handler.type) for handler in node.handlers))
-        elif isinstance(node, ast.With):
-            for call in (item.context_expr for item in node.items):
-                if isinstance(call, ast.Call) and "suppress" in names_in(call.func):
-                    names = names.union(*map(names_in, call.args))
-        if names:
-            found.append((node.body[0].lineno, node.body[-1].end_lineno, names))
-    return found
-
-
-def free_names(tree):
-    """Names that a module uses and never binds: where they come from a `*`, nobody can tell."""
-    used, bound = set(), set(dir(builtins))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.alias):
-            bound.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            bound.add(node.name)
-    return used - bound
-
-
-def is_caught(found, line, kinds):
-    """Whether a guard around that line catches an error of these classes' names."""
-    # A name of the submission's own may be that of any error.
-    return any(
-        first <= line <= last and (not names.isdisjoint(kinds) or not names <= ERRORS)
-        for first, last, names in found
-    )
-
-
-ERRORS = {name for name in dir(builtins) if name.endswith(("Error", "Exception", "Exit"))}
-
-# At the left margin: what a module would define, had it been executed to its end.
-DEFINITION = re.compile(r"(?m)^(?:(?:async +)?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)")
-
-
 # Stand-ins.
 
 executing = 0  # modules of the submission that are being executed
@@ -360,10 +271,10 @@ class Modules:
     def compile(self, data, file):
         """The code of a module, and its import statements: each can fail by itself."""
         tree = ast.parse(data, file)
-        self.guards[file] = guards(tree)
-        self.free[file] = free_names(tree)
+        self.guards[file] = source.guards(tree)
+        self.free[file] = source.free_names(tree)
         statements = []
-        for body, node, in_function in imports(tree.body):
+        for body, node, in_function in source.imports(tree.body):
             if in_function:
                 continue
             tried = []
@@ -385,7 +296,7 @@ class Modules:
         kinds = {kind.__name__ for kind in type(error).__mro__}
         while frame is not None:
             found = self.guards.get(frame.f_code.co_filename, ())
-            if is_caught(found, frame.f_lineno, kinds):
+            if source.is_caught(found, frame.f_lineno, kinds):
                 return True
             frame = frame.f_back
         return False
@@ -468,8 +379,8 @@ class Modules:
 
         names = vars(module)
         try:
-            with open(file, encoding="utf-8", errors="replace") as source:
-                for found in map("".join, DEFINITION.findall(source.read())):
+            with open(file, encoding="utf-8", errors="replace") as text:
+                for found in map("".join, source.DEFINITION.findall(text.read())):
                     if not found.startswith("__"):
                         names.setdefault(found, stand_in(found))
         except OSError:

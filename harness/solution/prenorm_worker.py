@@ -1,10 +1,11 @@
 """The worker for Python submissions: calls the functions of an adapters.py.
 
-    PYTHON -I -B prenorm_worker.py ADAPTERS [FORBIDDEN]
+    PYTHON -I -B prenorm_worker.py ADAPTERS [HOW]
 
 speaks worker_protocol.md, version 4, over descriptor 3. ADAPTERS is JSON, or a file that holds it:
 for each problem the function that solves it, and how its arguments are made of the call's.
-FORBIDDEN is a JSON list of globs of torch's functions whose calls are noted (prenorm_forbidden.py).
+HOW is JSON: "forbidden" has globs of torch's functions whose calls are noted (prenorm_forbidden.py);
+"round_float64" lets results in float64 be rounded where float32 is wanted.
 
 Tensors are torch tensors where the interpreter has torch, else NumPy arrays, and share the call's
 memory: nothing is copied until a function has returned. NumPy has no bfloat16: where ml_dtypes is
@@ -54,11 +55,12 @@ def load_beside(name):
     """A module from this file's folder, which is not on sys.path."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
+load_beside("prenorm_source")  # which the next one imports
 loading = load_beside("prenorm_submission")
 Unusable = loading.Unusable
 
@@ -188,6 +190,8 @@ class CannotAsk(Exception):
 
 
 class TorchTensors:
+    round_float64 = False
+
     def __init__(self, torch):
         self.torch = torch
         self.dtypes = [getattr(torch, name) for name in DTYPES]
@@ -213,16 +217,21 @@ class TorchTensors:
     def store(self, value, memory, tensor):
         """Copies what a function returned into an output."""
         if not isinstance(value, self.torch.Tensor):
-            return store_array(value, memory, tensor, DTYPES[tensor.dtype], self._store_number)
+            return store_array(value, memory, tensor, DTYPES[tensor.dtype], self)
         dtype = str(value.dtype).replace("torch.", "")
-        compare(value.shape, dtype, tensor.shape, DTYPES[tensor.dtype])
+        wanted = DTYPES[tensor.dtype]
+        if self.round_float64 and (dtype, wanted) == ("float64", "float32"):
+            dtype = wanted  # copy_() rounds
+        compare(value.shape, dtype, tensor.shape, wanted)
         self.view(memory, tensor).copy_(value.detach())
 
-    def _store_number(self, value, memory, tensor):
+    def store_number(self, value, memory, tensor):
         self.view(memory, tensor).fill_(value)
 
 
 class NumPyTensors:
+    round_float64 = False
+
     def __init__(self, numpy):
         self.numpy = numpy
         self.dtypes = [numpy.dtype(name) for name in DTYPES if name != "bfloat16"]
@@ -255,22 +264,24 @@ class NumPyTensors:
         """Copies what a function returned into an output."""
         dtype = self.dtypes[tensor.dtype]
         name = "float32" if dtype is None else dtype.name
-        store_array(value, memory, tensor, name, self._store_number)
+        store_array(value, memory, tensor, name, self)
 
-    def _store_number(self, value, memory, tensor):
+    def store_number(self, value, memory, tensor):
         dtype = self.dtypes[tensor.dtype] or self.numpy.float32
         self.store(self.numpy.asarray(value, dtype), memory, tensor)
 
 
-def store_array(value, memory, tensor, dtype, store_number):
+def store_array(value, memory, tensor, dtype, tensors):
     """Copies a NumPy array, or a number where the output has no axes, into an output."""
     if type(value) in (bool, int, float) and not tensor.shape:
-        return store_number(value, memory, tensor)
+        return tensors.store_number(value, memory, tensor)
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, (numpy.ndarray, numpy.generic)):
         what = "None" if value is None else "an object of type " + type(value).__name__
         raise Unfit(OTHER_SHAPE, "returned %s, wanted a tensor %s" % (what, tensor.shape))
     value = numpy.asarray(value)
+    if tensors.round_float64 and value.dtype.name == "float64" and DTYPES[tensor.dtype] == "float32":
+        value = value.astype(dtype)
     compare(value.shape, value.dtype.name, tensor.shape, dtype)
     value = value.astype(value.dtype.newbyteorder("="), order="C", copy=False)
     if tensor.dtype == BFLOAT16 and dtype == "float32":
@@ -521,14 +532,15 @@ def empty_caches():
 
 
 class Worker:
-    def __init__(self, adapters, forbidden):
+    def __init__(self, adapters, how):
         self.connection = Connection()
         self.settings = Settings()
-        self.adapters, self.forbidden = adapters, forbidden
+        self.adapters, self.forbidden = adapters, how.get("forbidden", [])
         self.submission, self.tensors, self.failure = None, None, None
         # Before the submission's folder is on the module path.
         try:
             self.tensors = import_tensors()
+            self.tensors.round_float64 = how.get("round_float64", False)
         except Unusable as error:
             self.failure = str(error)
         except BaseException as error:
@@ -644,8 +656,8 @@ def read_adapters(argument):
 def main():
     try:
         volunteer_for_the_oom_killer()
-        forbidden = json.loads(sys.argv[2]) if len(sys.argv) > 2 else []
-        Worker(read_adapters(sys.argv[1]), forbidden).serve()
+        how = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+        Worker(read_adapters(sys.argv[1]), how).serve()
     except BaseException as error:
         os.write(2, ("prenorm_worker.py: %s: %s\n" % (type(error).__name__, error)).encode())
     os._exit(70)
