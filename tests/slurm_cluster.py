@@ -222,6 +222,14 @@ class Cluster:
         """Tells Slurm at once that a killed node is lost, what it finds out in 15 to 20 seconds."""
         self.run("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost")
 
+    def bring_back(self):
+        """Starts every node that was killed whole, and lets it take jobs again."""
+        for name in self.nodes:
+            if name not in self._machines:
+                self.start_node(name)
+                self._wait(lambda: self.run("scontrol", "update", f"NodeName={name}", "State=RESUME",
+                                            check=False).returncode == 0, f"{name} stays away")
+
     def states(self):
         """{node: its state as sinfo names it, like "idle", "mixed", "down*"}"""
         done = self.run("sinfo", "-h", "-N", "-o", "%N %T", check=False)

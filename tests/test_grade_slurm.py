@@ -153,8 +153,7 @@ class Class:
                 run.kill()
         if jobs := self.jobs():
             self.cluster.run("scancel", *jobs)
-        for node in self.cluster.nodes:
-            self.cluster.start_node(node) if node not in self.cluster.states() else None
+        self.cluster.bring_back()
         self.cluster.wait_until_idle()
 
     # What came of it
@@ -165,10 +164,10 @@ class Class:
         return sorted(set(told) - self._before, key=int)
 
     def tasks(self, job):
-        """{index: (state, node)}"""
+        """{index: (state, node)}; of an array that has begun no task, {-1: ...}"""
         told = self.cluster.run("squeue", "-h", "-r", "-t", "all", "-j", job, "-o", "%K|%T|%N")
         lines = [line.split("|") for line in told.stdout.splitlines()]
-        return {int(index): (state, node) for index, state, node in lines}
+        return {int(index) if index.isdigit() else -1: (state, node) for index, state, node in lines}
 
     def wait_until_running(self, job, count):
         def running():
@@ -320,7 +319,9 @@ def test_the_grader_dies_while_it_submits(students, taken):
     students.plain("a", "b")
     tools = students.folder / "tools"
     tools.mkdir()
-    (tools / "sbatch").write_text("#!/bin/sh\n" + taken * f'{shutil.which("sbatch")} "$@" >&2\n'
+    sbatch = shutil.which("sbatch")
+    (tools / "sbatch").write_text(f'#!/bin/sh\n[ "$1" != --version ] || exec {sbatch} "$@"\n'
+                                  + taken * f'{sbatch} "$@" >&2\n'
                                   + f"touch {students.folder}/asked\nexec sleep 1000\n")
     (tools / "sbatch").chmod(0o755)
     run = students.start("--slurm-option=--hold",

@@ -201,7 +201,7 @@ def test_nothing_is_left(tmp_path):
                     f"--chdir={deep}")
         wait((deep / "running").exists, cluster)
         assert left(deep)
-    assert left(deep) == [] and links() == before
+    assert left(deep) == [] and links() <= before  # others may have gone meanwhile
 
 
 def test_nothing_is_left_of_a_start_that_fails(tmp_path):
@@ -227,7 +227,7 @@ def test_nothing_is_left_when_the_test_is_killed(tmp_path, end):
     until = time.monotonic() + 30
     while (left(folder) or links() != before) and time.monotonic() < until:
         time.sleep(0.1)  # after a SIGKILL others clear up
-    assert left(folder) == [] and links() == before
+    assert left(folder) == [] and links() <= before
 
 
 def test_what_is_missing_is_named(monkeypatch, tmp_path):
