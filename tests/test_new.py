@@ -4,6 +4,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -172,6 +173,16 @@ def test_a_start_in_python_imports_and_raises(new, edition):
     assert done.stdout.split() == names, done.stderr
     assert f"--rubric cs336-{edition}" in told
     assert max(len(line) for line in (folder / "adapters.py").read_text().splitlines()) <= 100
+
+
+def test_the_readme_s_commands_run_in_the_folder(new, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        (ROOT / "fixtures/rubrics/cs336-2024.toml").read_text())
+    shutil.copy(ROOT / "fixtures/rubrics/adapters-2024.toml", tmp_path)
+    folder, told = new("python", "--rubric", tmp_path / "mine.toml")
+    assert f"--rubric {tmp_path / 'mine.toml'}" in told
+    named = re.search(r"--rubric (\S+)", (folder / "README.md").read_text()).group(1)
+    assert (folder / named).resolve() == tmp_path / "mine.toml"
 
 
 def test_a_rubric_s_functions_only(new, tmp_path):

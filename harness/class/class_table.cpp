@@ -15,6 +15,19 @@ constexpr std::size_t widest_name = 28, widest_flags = 44;
 /// The name and what tells it from others: of two long ones the ends may differ.
 std::string short_name(const std::string& text) { return shortened(printable(text), widest_name); }
 
+/// Whole flags, as many as there is room for: the table of the guide names them.
+std::string shown_flags(const std::vector<std::string>& flags) {
+  std::string text;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    const std::string flag = printable(flags[i]);
+    if (!text.empty() && display_width(text) + display_width(flag) + 2 > widest_flags) {
+      return text + fmt::format(", +{}", flags.size() - i);
+    }
+    text += (text.empty() ? "" : ", ") + (text.empty() ? shortened(flag, widest_flags) : flag);
+  }
+  return text;
+}
+
 /// The name in the roster, or that of what was handed in.
 const std::string& shown_name(const OverviewRow& row) {
   return row.name.empty() ? row.submission : row.name;
@@ -65,7 +78,7 @@ Table table_of(const Overview& overview, bool numbered) {
       const auto late = days_late(overview, row);
       cells.push_back({late ? std::to_string(*late) : "-", late ? Tone::plain : Tone::quiet});
     }
-    cells.push_back({shortened(printable(joined(row.flags)), widest_flags), Tone::plain});
+    cells.push_back({shown_flags(row.flags), Tone::plain});
   }
   align(table);
   return table;

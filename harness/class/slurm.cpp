@@ -132,6 +132,7 @@ std::string Slurm::said() const {
   std::ifstream file(log_);
   std::string text(std::istreambuf_iterator<char>(file), {});
   text.erase(text.find_last_not_of("\n ") + 1);
+  for (std::size_t end = 0; (end = text.find('\n', end)) != text.npos;) text.replace(end, 1, "; ");
   return printable(text, 600);
 }
 

@@ -52,7 +52,8 @@ std::optional<std::int64_t> seconds_since_1970(const std::string& text) {
 }
 
 std::optional<std::int64_t> deadline_of(const std::string& text) {
-  const std::optional<Time> time = time_in(text);
+  std::optional<Time> time = time_in(text);
+  if (!time) time = time_in(text + "T23:59");  // a date lasts to its end
   return time ? std::optional(time->seconds + (time->exact ? 0 : 59)) : std::nullopt;
 }
 

@@ -58,8 +58,9 @@ int show_class(const Gradebook& book, const GradebookOptions& options) {
   if (!options.deadline.empty()) {
     class_.deadline = deadline_of(options.deadline);
     if (!class_.deadline) {
-      throw UsageError("--deadline '" + options.deadline +
-                       "': wanted a time like 2026-10-05T23:59 or 2026-10-05T23:59+02:00");
+      throw UsageError(
+          "--deadline '" + options.deadline +
+          "': wanted a time like 2026-10-05, 2026-10-05T23:59 or 2026-10-05T23:59+02:00");
     }
   }
   if (!options.feedback.empty()) hand_out(book, options, class_);
@@ -159,7 +160,8 @@ void add_reports(Arguments& command, GradebookOptions& options) {
       ->type_name("FOLDER");
   command
       .add_option("--deadline", options.deadline,
-                  "Add a column of days late, as in 2026-10-05T23:59 (up to that minute's end).\n"
+                  "Add a column of days late, as in 2026-10-05T23:59 (up to that minute's end)\n"
+                  "or 2026-10-05 (that day's end).\n"
                   "Points stay. Times are the roster's, or else those of the files as they were\n"
                   "graded")
       ->type_name("TIME");

@@ -13,7 +13,9 @@
 #include "grade/words.hpp"
 #include "report/table.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace prenorm::harness {
 namespace {
@@ -84,7 +86,8 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
   if (from.empty()) from = ".";
   Progress progress;
   std::size_t done = 0;
-  std::vector<std::string> without;
+  std::vector<std::string> without, stale;
+  std::set<fs::path> written;
   for (OverviewRow& row : class_.rows) {
     if (!row.graded) {
       without.push_back(row.submission);
@@ -94,11 +97,22 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
     const fs::path page = folder / (file_stem(row.submission) + ".html");
     write_text(page.string(), grade_html(seen(book, row.submission)));
     row.page = link_from(from, page);
+    written.insert(page.filename());
   }
   progress.clear();
   if (options.report_on_output()) return;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder, error)) {
+    const fs::path name = each.path().filename();
+    if (name.extension() != ".html" || written.contains(name)) continue;
+    if (fs::weakly_canonical(each.path()) != fs::weakly_canonical(options.html)) {  // the class's
+      stale.push_back(name.string());
+    }
+  }
+  std::ranges::sort(stale);
   print(counted(done, "page") + " in " + printable(folder.string()) + "\n");
   if (!without.empty()) print("no page, as nothing is graded: " + joined(without) + "\n");
+  if (!stale.empty())
+    print("not written now, of an earlier time: " + printable(joined(stale)) + "\n");
 }
 
 int list_similar(const GradebookOptions& options) {
@@ -173,7 +187,7 @@ int fill_export(const GradebookOptions& options, const Overview& class_) {
       (filled.note.empty() ? "" : "note: " + filled.note + "\n") +
       listed("not graded, left as they were", filled.ungraded) +
       listed("nothing handed in, left as they were", filled.excused) +
-      listed("in the export, with no one entry in the gradebook", filled.unknown) +
+      listed("in the export, but matching none, or several, in the gradebook", filled.unknown) +
       listed("in the gradebook, and not in the export", filled.missing);
   options.report_on_output() ? fmt::print(stderr, "{}", lines) : print(lines);
   return filled.complete() ? 0 : 1;

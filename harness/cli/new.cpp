@@ -159,8 +159,11 @@ int start(const NewOptions& options) {
     if (words[word].ends_with('\n')) words[word].pop_back();
   }
   if (words["FIRST"].empty()) words["FIRST"] = problems.front().name;
-  words["RUBRIC"] = shell_word(graded_by);
   std::error_code ignored;
+  // The README is read in the folder itself.
+  const bool shipped = rubric.path.parent_path() == read_rubric(usual).path.parent_path();
+  words["RUBRIC"] =
+      shell_word(shipped ? graded_by : fs::proximate(rubric.path, folder, ignored).string());
   words["PREFIX"] = shell_word(fs::weakly_canonical(home(), ignored).string());
 
   const std::vector<std::string> names = write_files(folder, options.language, words);
@@ -175,7 +178,7 @@ int start(const NewOptions& options) {
     text += fmt::format("  {} verify --solution {}\n", program,
                         shell_word((folder / "build/libmine.so").string()));
   }
-  text += fmt::format("  {} grade {} --rubric {}\n", program, where, words["RUBRIC"]);
+  text += fmt::format("  {} grade {} --rubric {}\n", program, where, shell_word(graded_by));
   print(text);
   return 0;
 }

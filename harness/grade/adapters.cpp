@@ -264,6 +264,10 @@ class Adapters::Reading {
 
 Adapters::Adapters(const std::filesystem::path& file,
                    const std::map<std::string, std::string>& signatures) {
+  if (!std::filesystem::exists(file)) {
+    throw std::invalid_argument(file.string() +
+                                ": no such file; the rubric asks for it (adapters) in its folder");
+  }
   toml::table table;
   try {
     table = toml::parse_file(file.string());
