@@ -3,8 +3,8 @@
 
 #include "fixture/selection.hpp"
 #include "fixture/verdict.hpp"
-#include "grade/diagnosis.hpp"
-#include "grade/error_map.hpp"
+#include "explain/diagnosis.hpp"
+#include "explain/error_map.hpp"
 #include "grade/rubric.hpp"
 #include "grade/submission.hpp"
 

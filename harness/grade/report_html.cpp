@@ -1,7 +1,7 @@
 // The page that a student opens: what was earned, what failed, why, and how to see it again.
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "grade/error_picture.hpp"
+#include "explain/error_picture.hpp"
 #include "grade/report_parts.hpp"
 #include "grade/words.hpp"
 #include "report/page.hpp"

@@ -1,4 +1,4 @@
-#include "grade/error_map.hpp"
+#include "explain/error_map.hpp"
 
 #include <algorithm>
 #include <cmath>

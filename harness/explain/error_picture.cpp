@@ -1,4 +1,4 @@
-#include "grade/error_picture.hpp"
+#include "explain/error_picture.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"

@@ -2,7 +2,7 @@
 // are those of templates/errors.css; templates/patterns.mustache belongs in the page before them.
 #pragma once
 
-#include "grade/grading.hpp"
+#include "explain/error_map.hpp"
 
 #include <string>
 

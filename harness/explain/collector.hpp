@@ -1,0 +1,59 @@
+// Gathers what fails while cases run, and explains it at the end.
+#pragma once
+
+#include "explain/explanation.hpp"
+#include "fixture/verdict.hpp"
+
+
+namespace prenorm::harness {
+
+/// One failing case, told.
+struct FailureText {
+  std::string sizes, description, numbers;
+  std::string hint;        // on axes
+  std::size_t cause = Findings::none;  // of Explanation::diagnoses
+  std::int64_t elements = 0;
+};
+
+/// What one solution made of one fixture's cases, explained.
+struct Explanation {
+  std::string fixture, problem, solution;
+  std::vector<Diagnosis> diagnoses;
+  std::vector<Property> properties;
+  bool undiagnosed = false;
+  std::map<std::string, FailureText> failures;  // by the case's name
+
+  std::vector<CauseText> causes() const {
+    return causes_of(problem, diagnoses, properties, undiagnosed);
+  }
+};
+
+/// For one fixture file and one solution. Not thread-safe.
+class Collector {
+ public:
+  /// `solution` as results name it. `again` reads a case that has passed once more, by its name;
+  /// where it is empty, such cases say nothing.
+  Collector(const Fixture& fixture, std::string solution,
+            std::function<LoadedCase(const std::string&)> again);
+
+  /// A case that `ran` has answered. `outputs` may be none. Failing ones are kept, with their data
+  /// up to a limit in memory; where the number of axes may be why, `ran` is called again.
+  void add(const LoadedCase& loaded, const Result& result, std::vector<Tensor> outputs,
+           Solution& ran);
+  bool any_failed() const { return !told_.failures.empty(); }
+
+  /// All of it; solutions that are not here are nullptr.
+  Explanation explain(Solution* mistakes, Solution* truth);
+
+ private:
+  const Signature& signature_;
+  std::function<LoadedCase(const std::string&)> again_;
+  Explanation told_;
+  std::vector<LoadedCase> wrong_;
+  std::vector<std::pair<std::int64_t, std::string>> passed_;  // elements and names
+  Evidence evidence_;
+  std::size_t bytes_ = 0;
+  int hints_ = 0;  // that were asked for
+};
+
+}  // namespace prenorm::harness
