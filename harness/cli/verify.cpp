@@ -5,6 +5,7 @@
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
+#include "explain/failures_page.hpp"
 #include "explain/failures_text.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
@@ -327,7 +328,7 @@ std::vector<Result> in_order(std::vector<Result> results,
 }
 
 /// Why what failed has failed.
-std::vector<Explanation> explain(Found& found, Pools& pools, unsigned jobs) {
+std::vector<Explanation> explain(Found& found, Pools& pools, const VerifyOptions& options) {
   std::vector<Collector*> failed;
   for (auto& of_file : found.failed) {
     for (auto& [solution, collector] : of_file) {
@@ -336,12 +337,12 @@ std::vector<Explanation> explain(Found& found, Pools& pools, unsigned jobs) {
   }
   std::vector<Explanation> all(failed.size());
   const std::vector<std::string> shipped = shipped_solutions();
-  in_parallel(failed.size(), jobs, [&](std::size_t i, std::size_t thread) {
+  in_parallel(failed.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
     const auto get = [&](const std::string& name) -> Solution* {
       if (std::ranges::find(shipped, name) == shipped.end()) return nullptr;
       return &pools[thread].get(name);
     };
-    all[i] = failed[i]->explain(get("mistakes"), get("reference"));
+    all[i] = failed[i]->explain(get("mistakes"), get("reference"), !options.html.empty());
   });
   return all;
 }
@@ -368,7 +369,7 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File
   if (!on_host.empty()) run(options, files, on_host, pools, options.jobs, found);
   if (!on_device.empty()) run(options, files, on_device, pools, 1, found);
   for (const Saver& saver : found.savers) saver.write();
-  explanations = explain(found, pools, options.jobs);
+  explanations = explain(found, pools, options);
   std::vector<Result> all;
   for (auto& each : found.results) {
     std::ranges::move(in_order(std::move(each), columns), std::back_inserter(all));
@@ -440,7 +441,7 @@ int verify(VerifyOptions options) {
   std::string recorded;
   if (!options.record.empty()) recorded = write_records(options.record, entrants, report.results);
   if (!options.junit.empty()) write_text(options.junit, to_junit(report));
-  if (!options.html.empty()) write_text(options.html, to_html(report));
+  if (!options.html.empty()) write_text(options.html, explained_html(report, explanations));
   if (!options.json.empty()) write_text(options.json, to_json(report));
   const std::vector<std::string> reports = options.reports();
   const bool taken = std::ranges::find(reports, "-") != reports.end();

@@ -61,7 +61,18 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
   wrong_.push_back(loaded);
 }
 
-Explanation Collector::explain(Solution* mistakes, Solution* truth) {
+std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wrong& wrong,
+                                  const Diagnosis* diagnosis, Solution* mistakes) {
+  const LoadedCase loaded = evidence.load(wrong.number);
+  std::vector<Tensor> mistaken;
+  if (diagnosis != nullptr && mistakes != nullptr) {
+    mistaken = outputs_of(evidence.problem + "__" + diagnosis->mistake, *evidence.signature, loaded,
+                          *mistakes);
+  }
+  return error_maps(*evidence.signature, loaded, wrong.outputs, mistaken);
+}
+
+Explanation Collector::explain(Solution* mistakes, Solution* truth, bool pictures) {
   std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
     return wrong_[wrong.number].info.elements();
   });
@@ -72,14 +83,20 @@ Explanation Collector::explain(Solution* mistakes, Solution* truth) {
   evidence_.load = [this](std::size_t number) {
     return number < wrong_.size() ? wrong_[number] : again_(passed_[number - wrong_.size()].second);
   };
-  Findings findings;
-  findings.cause_of.assign(evidence_.wrong.size(), Findings::none);
+  Causes findings;
+  findings.cause_of.assign(evidence_.wrong.size(), Causes::none);
   if (mistakes != nullptr) findings = diagnose(evidence_, *mistakes);
   std::vector<std::size_t> unexplained;
   for (std::size_t i = 0; i < evidence_.wrong.size(); ++i) {
     const std::string& name = wrong_[evidence_.wrong[i].number].info.name;
-    told_.failures.at(name).cause = findings.cause_of[i];
-    if (findings.cause_of[i] == Findings::none) unexplained.push_back(i);
+    FailureText& told = told_.failures.at(name);
+    told.cause = findings.cause_of[i];
+    if (pictures && i < most_pictured) {
+      const Diagnosis* cause =
+          told.cause == Causes::none ? nullptr : &findings.diagnoses[told.cause];
+      told.errors = pictures_of(evidence_, evidence_.wrong[i], cause, mistakes);
+    }
+    if (findings.cause_of[i] == Causes::none) unexplained.push_back(i);
   }
   if (truth != nullptr) told_.properties = properties(evidence_, unexplained, *truth);
   told_.diagnoses = std::move(findings.diagnoses);

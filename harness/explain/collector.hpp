@@ -1,6 +1,7 @@
 // Gathers what fails while cases run, and explains it at the end.
 #pragma once
 
+#include "explain/error_map.hpp"
 #include "explain/explanation.hpp"
 #include "fixture/verdict.hpp"
 
@@ -11,9 +12,18 @@ namespace prenorm::harness {
 struct FailureText {
   std::string sizes, description, numbers;
   std::string hint;        // on axes
-  std::size_t cause = Findings::none;  // of Explanation::diagnoses
+  std::size_t cause = Causes::none;  // of Explanation::diagnoses
   std::int64_t elements = 0;
+  std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers
 };
+
+/// Of so many failing cases of a problem, errors are kept and shown as pictures; the others have
+/// numbers.
+inline constexpr std::size_t most_pictured = 8;
+
+/// The pictures of a wrong case, with those of the mistake that explains it, if one does.
+std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wrong& wrong,
+                                  const Diagnosis* diagnosis, Solution* mistakes);
 
 /// What one solution made of one fixture's cases, explained.
 struct Explanation {
@@ -43,7 +53,7 @@ class Collector {
   bool any_failed() const { return !told_.failures.empty(); }
 
   /// All of it; solutions that are not here are nullptr.
-  Explanation explain(Solution* mistakes, Solution* truth);
+  Explanation explain(Solution* mistakes, Solution* truth, bool pictures);
 
  private:
   const Signature& signature_;

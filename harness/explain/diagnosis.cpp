@@ -46,9 +46,9 @@ class Court {
     exhibits_.resize(order_.size());
   }
 
-  Findings judge() {
-    Findings findings;
-    findings.cause_of.assign(evidence_.wrong.size(), Findings::none);
+  Causes judge() {
+    Causes findings;
+    findings.cause_of.assign(evidence_.wrong.size(), Causes::none);
     Indices open;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       if (!evidence_.wrong[order_[i]].outputs.empty()) open.insert(i);
@@ -235,7 +235,7 @@ class Court {
 
   /// The suspect that explains most of what is open; what it explains is closed.
   std::optional<Diagnosis> best_of(std::vector<Suspect>& suspects, Indices& open,
-                                   Findings& findings) {
+                                   Causes& findings) {
     // One mistake before two; of forms of the same, that which is nearest.
     const auto is_pair = [](const Suspect& suspect) { return suspect.mistake.find('+') != std::string::npos; };
     std::ranges::stable_sort(suspects, [&](const Suspect& a, const Suspect& b) {
@@ -282,9 +282,9 @@ class Court {
 
 }  // namespace
 
-Findings diagnose(const Evidence& evidence, Solution& mistakes) {
-  Findings nothing;
-  nothing.cause_of.assign(evidence.wrong.size(), Findings::none);
+Causes diagnose(const Evidence& evidence, Solution& mistakes) {
+  Causes nothing;
+  nothing.cause_of.assign(evidence.wrong.size(), Causes::none);
   if (evidence.wrong.empty() || !mistakes.load()) return nothing;
   return Court(evidence, mistakes).judge();
 }

@@ -14,7 +14,7 @@ struct Diagnosis {
 };
 
 /// What explains a problem's wrong numbers.
-struct Findings {
+struct Causes {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   std::vector<Diagnosis> diagnoses;   // the one that explains most first; at most three
@@ -31,6 +31,6 @@ struct Findings {
 /// it would explain others, is none.
 ///
 /// The work is limited: where many large cases are wrong, the small ones decide.
-Findings diagnose(const Evidence& evidence, Solution& mistakes);
+Causes diagnose(const Evidence& evidence, Solution& mistakes);
 
 }  // namespace prenorm::harness

@@ -142,6 +142,12 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
                       {"aria-label", "Map of the errors in " + printable(map.tensor, 100)}});
 }
 
+std::string mistake_map(const ErrorMap& map) {
+  ErrorMap mistake = map;
+  mistake.cells = map.mistake;
+  return heat_map(mistake, nullptr);
+}
+
 std::string histogram(const ErrorMap& map, const OutputReport* report) {
   if (map.histogram.size() != static_cast<std::size_t>(colours)) return {};
   constexpr double left = 44, top = 26, bar = 11, height = 120, key = 10;

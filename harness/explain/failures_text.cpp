@@ -2,6 +2,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "explain/blocks.hpp"
 #include "explain/failing_cases.hpp"
 #include "fixture/describe.hpp"
 
@@ -11,78 +12,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-bool is_failure(const Result& result) {
-  return result.status != Status::passed && result.status != Status::skipped &&
-         result.status != Status::not_implemented;
-}
-
-/// The failures of one problem's file by one solution, in the order of the results.
-struct Block {
-  std::string fixture, problem, solution;
-  std::vector<const Result*> failed;
-  std::int64_t asked = 0;
-  std::map<std::string, Failed> by_dtype;
-  const Explanation* why = nullptr;
-
-  const FailureText* told(const Result& result) const {
-    if (why == nullptr || !result.case_name) return nullptr;
-    const auto found = why->failures.find(*result.case_name);
-    return found == why->failures.end() ? nullptr : &found->second;
-  }
-
-  /// What is shared by cases that need telling once.
-  std::string cause(const Result& result) const {
-    const FailureText* of = told(result);
-    if (of != nullptr && of->cause != Findings::none) return std::to_string(of->cause);
-    return result.outputs.empty() ? result.message : std::string(name(result.status));
-  }
-
-  std::vector<FailingCase> cases() const {
-    std::vector<FailingCase> all;
-    for (const Result* result : failed) {
-      const FailureText* of = told(*result);
-      all.push_back({result->case_name.value_or(""), of == nullptr ? 0 : of->elements,
-                     cause(*result)});
-    }
-    return all;
-  }
-
-  /// Cases and statuses: what another solution that fails in the same way has too.
-  std::string likeness() const {
-    std::string text;
-    for (const Result* result : failed) {
-      text += result->case_name.value_or("") + " " + std::string(name(result->status)) + "\n";
-    }
-    return text;
-  }
-};
-
-std::vector<Block> blocks_of(const Report& report, const std::vector<Explanation>& explanations) {
-  std::vector<Block> blocks;
-  std::map<std::pair<std::string, std::string>, std::size_t> places;
-  for (const Result& result : report.results) {
-    const auto [place, is_new] =
-        places.try_emplace({result.fixture, result.solution}, blocks.size());
-    if (is_new) blocks.push_back({result.fixture, result.problem, result.solution, {}, 0, {}});
-    Block& block = blocks[place->second];
-    const bool ran = result.status == Status::passed || is_failure(result);
-    if (!ran) continue;
-    ++block.asked;
-    Failed& of_dtype = block.by_dtype[result.dtype];
-    ++of_dtype.asked;
-    if (!is_failure(result)) continue;
-    ++of_dtype.failed;
-    block.failed.push_back(&result);
-  }
-  std::erase_if(blocks, [](const Block& block) { return block.failed.empty(); });
-  for (Block& block : blocks) {
-    for (const Explanation& each : explanations) {
-      if (each.fixture == block.fixture && each.solution == block.solution) block.why = &each;
-    }
-  }
-  return blocks;
-}
 
 std::string indented(const std::string& text, std::size_t by) {
   std::istringstream lines(text);
@@ -95,7 +24,7 @@ std::string indented(const std::string& text, std::size_t by) {
 }
 
 std::string wrapped_line(const std::string& text, std::size_t indent, std::size_t width) {
-  return std::string(indent, ' ') + wrapped(text, indent, std::max<std::size_t>(width, 60)) + "\n";
+  return std::string(indent, ' ') + wrapped(text, indent, width == 0 ? 100 : std::clamp<std::size_t>(width, 60, 110)) + "\n";
 }
 
 /// Of what is wrong with a whole file or library, one line.
@@ -117,18 +46,12 @@ std::string block_text(const Block& block, bool colour, std::size_t width, bool 
   text += fmt::format(": {} of {} failed\n", block.failed.size(),
                       counted(static_cast<std::size_t>(block.asked), "case"));
   if (block.why != nullptr) {
-    for (const std::string& line : cause_lines(block.why->causes())) {
-      const std::size_t indent = 2 + line.find_first_not_of(' ');
-      text += wrapped_line(printable(line.substr(indent - 2), 2000), indent, width);
-    }
+    text += cause_text(cause_lines(block.why->causes()), width);
   }
   if (const std::string line = dtype_line(block.by_dtype); !line.empty()) {
     text += wrapped_line(line, 2, width);
   }
-  const bool alike = std::ranges::all_of(block.failed, [&](const Result* result) {
-    return block.told(*result) == nullptr && result->message == block.failed.front()->message;
-  });
-  if (alike) return text + alike_text(block, colour);
+  if (block.all_alike()) return text + alike_text(block, colour);
   const std::vector<FailingCase> cases = block.cases();
   const std::vector<std::size_t> order = simplest_first(cases);
   const std::size_t shown = verbose ? cases.size() : shown_at_first(cases);
@@ -177,6 +100,15 @@ std::string failing_case_text(const Result& result, const FailureText& told, boo
   if (result.repeat.empty()) return text;
   return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +
          "\n";
+}
+
+std::string cause_text(const std::vector<std::string>& lines, std::size_t width) {
+  std::string text;
+  for (const std::string& line : lines) {
+    const std::size_t indent = 2 + line.find_first_not_of(' ');
+    text += wrapped_line(printable(line.substr(indent - 2), 2000), indent, width);
+  }
+  return text;
 }
 
 std::string explained_failures(const Report& report, const std::vector<Explanation>& explanations,

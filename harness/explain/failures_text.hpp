@@ -11,6 +11,9 @@ namespace prenorm::harness {
 std::string failing_case_text(const Result& result, const FailureText& told, bool colour,
                               std::size_t width, bool verbose);
 
+/// Lines of cause_lines(), wrapped and indented.
+std::string cause_text(const std::vector<std::string>& lines, std::size_t width);
+
 /// A paragraph for each problem and solution that failed: the causes, then the simplest cases of
 /// each cause, at most five, or all where `verbose`. What fails as the first solution fails is told
 /// in a line.

@@ -1,4 +1,5 @@
 #include "grade/report_json.hpp"
+#include "explain/known_mistakes.hpp"
 #include "grade/grading_record.hpp"
 #include "report/json.hpp"
 
@@ -12,7 +13,7 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
   object["groups"] = graded.groups;
   object["hidden"] = graded.hidden;
   object["shapes"] = nullptr;
-  if (!graded.hidden) object["shapes"] = graded.shapes;
+  if (!graded.hidden) object["shapes"] = graded.told.sizes;
   if (secret && graded.secret) {
     object["shapes"] = graded.secret->shapes;
     object["drawn_from"] = graded.secret->from;
@@ -21,12 +22,20 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
 }
 
 Json item_object(const GradedItem& item) {
-  Json diagnoses = Json::array();
+  Json diagnoses = Json::array(), properties = Json::array();
   for (const Diagnosis& diagnosis : item.diagnoses) {
     diagnoses.push_back({{"problem", diagnosis.problem},
                          {"mistake", diagnosis.mistake},
+                         {"name", words_of(diagnosis.problem, diagnosis.mistake).name},
                          {"agrees", diagnosis.agrees},
-                         {"of", diagnosis.of}});
+                         {"of", diagnosis.of},
+                         {"also", diagnosis.also}});
+  }
+  for (const Property& property : item.properties) {
+    properties.push_back({{"problem", property.problem},
+                          {"property", property.sentence},
+                          {"holds", property.holds},
+                          {"of", property.of}});
   }
   return {{"name", item.name},
           {"problems", item.problems},
@@ -34,6 +43,7 @@ Json item_object(const GradedItem& item) {
           {"earned", item.earned},
           {"groups", item.groups},
           {"diagnoses", std::move(diagnoses)},
+          {"properties", std::move(properties)},
           {"undiagnosed", item.undiagnosed}};
 }
 
