@@ -105,8 +105,8 @@ std::vector<GradedItem> Gradebook::State::items(const std::string& name) {
     }
   }
   if (!database->tableExists("explanations")) return items;
-  Statement more = prepare(
-      "SELECT item, diagnoses, properties FROM explanations WHERE submission = ?", name);
+  Statement more =
+      prepare("SELECT item, diagnoses, properties FROM explanations WHERE submission = ?", name);
   while (more.executeStep()) {
     const auto item = std::ranges::find(items, more.getColumn(0).getString(), &GradedItem::name);
     if (item == items.end()) continue;

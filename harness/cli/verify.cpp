@@ -257,7 +257,7 @@ std::vector<std::size_t> largest_first(const std::vector<File>& files) {
 /// The results of each file, the outputs to save, and what failed.
 struct Found {
   std::vector<std::vector<Result>> results;
-  std::vector<Saver> savers;                             // one per file if outputs are saved, else empty
+  std::vector<Saver> savers;  // one per file if outputs are saved, else empty
   std::vector<std::map<std::string, Collector>> failed;  // per file, by solution
 };
 
@@ -445,7 +445,8 @@ int verify(VerifyOptions options) {
   if (!options.json.empty()) write_text(options.json, to_json(report));
   const std::vector<std::string> reports = options.reports();
   const bool taken = std::ranges::find(reports, "-") != reports.end();
-  if (!taken) print(told(report, explanations, options) + recorded);  // standard output holds one thing
+  if (!taken)
+    print(told(report, explanations, options) + recorded);  // standard output holds one thing
   return exit_code(report.results);
 }
 

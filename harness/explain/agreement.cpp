@@ -57,6 +57,7 @@ void allow_nan_rows(const Tensor& outputs, Tensor& mistaken) {
 struct Distances {
   double to_mistake = 0, to_truth = 0;
   std::int64_t differing = 0;  // elements in which the mistake misses the truth
+  bool misplaced = false;      // what is given is finite where the truth is not, or the other way
 };
 
 Distances measure(const Tensor& outputs, const Tensor& mistaken, const Tensor& truth,
@@ -64,6 +65,7 @@ Distances measure(const Tensor& outputs, const Tensor& mistaken, const Tensor& t
   Distances far;
   for (std::int64_t i = 0; i < outputs.size(); ++i) {
     const double y = outputs.at(i), m = mistaken.at(i), e = truth.at(i);
+    far.misplaced = far.misplaced || std::isfinite(y) != std::isfinite(e);
     if (!std::isfinite(m) || !std::isfinite(e)) {
       const bool same = m == e || (std::isnan(m) && std::isnan(e));
       far.differing += same ? 0 : 1;
@@ -114,8 +116,7 @@ std::optional<double> agreement(const std::vector<Tensor>& outputs,
     if (compare("", mistaken[i], truth, given).mismatches == 0) continue;
     const Distances far = measure(outputs[i], wide, truth, given, leeway.of(i));
     misses = misses || far.differing > 0;
-    is_nearer = is_nearer || nearer * far.to_mistake < far.to_truth ||
-                (far.to_truth == 0 && far.differing > 0);
+    is_nearer = is_nearer || far.misplaced || nearer * far.to_mistake < far.to_truth;
     distance += far.to_mistake / (tolerance.atol > 0 ? tolerance.atol : 1);
   }
   if (!misses || !is_nearer) return std::nullopt;

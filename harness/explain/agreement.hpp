@@ -21,8 +21,8 @@ class Leeway {
 };
 
 /// How far the outputs are from the mistake's, in units of what is allowed; nothing where they are
-/// not the mistake's, or as near to the truth. A row of NaN agrees with a row of zeros: what a query
-/// that attends to nothing gives is zeros in the mistake, and often NaN in code.
+/// not the mistake's, or as near to the truth. A row of NaN agrees with a row of zeros: what a
+/// query that attends to nothing gives is zeros in the mistake, and often NaN in code.
 std::optional<double> agreement(const std::vector<Tensor>& outputs,
                                 const std::vector<Tensor>& mistaken, const LoadedCase& loaded,
                                 const Leeway& leeway);

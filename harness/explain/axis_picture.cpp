@@ -26,8 +26,9 @@ std::string error_along(const ErrorMap::Axis& axis, const std::string& tensor) {
   constexpr int least = -8, most = 20;  // powers of two that the scale has
   const double base = top + height;
   const auto level = [&](double ratio) {
-    const double power =
-        !std::isfinite(ratio) ? most : ratio > 0 ? std::log2(ratio) : static_cast<double>(least);
+    const double power = !std::isfinite(ratio) ? most
+                         : ratio > 0           ? std::log2(ratio)
+                                               : static_cast<double>(least);
     const double clamped = std::clamp(power, static_cast<double>(least), static_cast<double>(most));
     return height * (clamped - least) / (most - least);
   };
@@ -89,24 +90,24 @@ std::string ulp_histogram(const ErrorMap& map) {
                       {"width", bar - 2},
                       {"height", tall}});
     const int power = static_cast<int>(i) - 2;
-    const std::string range = i == 0                         ? "exact"
+    const std::string range = i == 0                     ? "exact"
                               : i + 1 == map.ulps.size() ? "beyond, or not finite"
-                                                             : "up to " + power_text(power) + " ulp";
-    svg.add("title", {},
-            counted(static_cast<std::size_t>(map.ulps[i]), "element") + ": " + range);
+                                                         : "up to " + power_text(power) + " ulp";
+    svg.add("title", {}, counted(static_cast<std::size_t>(map.ulps[i]), "element") + ": " + range);
     svg.close();
   }
   svg.add("path", {{"class", "axis"}, {"d", fmt::format("M{:g} {:g}h{:g}", left, base, width)}});
   svg.label(left + bar / 2, base + 14, "0", {{"text-anchor", "middle"}});
   for (const int power : {0, 4, 8, 12, 16, 20}) {
-    svg.label(left + bar * (power + 2.5), base + 14, power_text(power), {{"text-anchor", "middle"}});
+    svg.label(left + bar * (power + 2.5), base + 14, power_text(power),
+              {{"text-anchor", "middle"}});
   }
   svg.label(4, 11, "elements, by units in the last place");
-  return svg.picture(left + width + 24, base + 22,
-                     {{"class", "bars"},
-                      {"role", "img"},
-                      {"aria-label", "Errors of " + printable(map.tensor, 60) +
-                                         " in units in the last place"}});
+  return svg.picture(
+      left + width + 24, base + 22,
+      {{"class", "bars"},
+       {"role", "img"},
+       {"aria-label", "Errors of " + printable(map.tensor, 60) + " in units in the last place"}});
 }
 
 }  // namespace prenorm::harness

@@ -81,7 +81,8 @@ Json figure_values(const ErrorMap& map, const Result& result) {
   for (const std::int64_t extent : map.shape) elements *= extent;
   Json axes = Json::array();
   for (const ErrorMap::Axis& axis : map.axes) {
-    axes.push_back({{"picture", error_along(axis, map.tensor)}, {"axis", printable(axis.name, 100)}});
+    axes.push_back(
+        {{"picture", error_along(axis, map.tensor)}, {"axis", printable(axis.name, 100)}});
   }
   return {{"map", heat_map(map, report)},
           {"mistake", map.mistake.empty() ? "" : mistake_map(map)},

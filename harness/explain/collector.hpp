@@ -5,13 +5,12 @@
 #include "explain/explanation.hpp"
 #include "fixture/verdict.hpp"
 
-
 namespace prenorm::harness {
 
 /// One failing case, told.
 struct FailureText {
   std::string sizes, description, numbers;
-  std::string hint;        // on axes
+  std::string hint;                  // on axes
   std::size_t cause = Causes::none;  // of Explanation::diagnoses
   std::int64_t elements = 0;
   std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers

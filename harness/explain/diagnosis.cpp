@@ -237,7 +237,9 @@ class Court {
   std::optional<Diagnosis> best_of(std::vector<Suspect>& suspects, Indices& open,
                                    Causes& findings) {
     // One mistake before two; of forms of the same, that which is nearest.
-    const auto is_pair = [](const Suspect& suspect) { return suspect.mistake.find('+') != std::string::npos; };
+    const auto is_pair = [](const Suspect& suspect) {
+      return suspect.mistake.find('+') != std::string::npos;
+    };
     std::ranges::stable_sort(suspects, [&](const Suspect& a, const Suspect& b) {
       const std::size_t of_a = explained(a, open), of_b = explained(b, open);
       if (of_a != of_b) return of_a > of_b;

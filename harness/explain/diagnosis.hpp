@@ -21,8 +21,8 @@ struct Causes {
   std::vector<std::size_t> cause_of;  // of each of Evidence::wrong: its diagnosis, or none
 };
 
-/// Holds every known mistake (the variants of `mistakes`), and where one explains part of the cases,
-/// or none any, pairs of them, against the cases with wrong numbers.
+/// Holds every known mistake (the variants of `mistakes`), and where one explains part of the
+/// cases, or none any, pairs of them, against the cases with wrong numbers.
 ///
 /// A mistake explains a case where the outputs are its own, up to the case's tolerance at the size
 /// of the mistake's numbers, and nearer to them than to the truth, which the mistake misses itself.

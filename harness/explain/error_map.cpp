@@ -72,8 +72,7 @@ ErrorMap error_map(const TensorSpec& spec, const Tensor& actual, const Tensor& e
     double& cell = map.cells[static_cast<std::size_t>(row * map.columns + column)];
     cell = std::max(cell, value);
     ++map.histogram[bin(value)];
-    const double ulps =
-        compare_element(actual.dtype, actual.at(i), expected.at(i), tolerance).ulps;
+    const double ulps = compare_element(actual.dtype, actual.at(i), expected.at(i), tolerance).ulps;
     ++map.ulps[ulps_bin(ulps)];
     std::int64_t rest = i;
     for (std::size_t axis = actual.shape.size(); axis-- > 0;) {
@@ -95,8 +94,7 @@ std::vector<ErrorMap> error_maps(const Signature& signature, const LoadedCase& l
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tolerance tolerance = loaded.info.outputs[i].tolerance.value_or(Tolerance{});
     ErrorMap map = error_map(signature.outputs[i], outputs[i], loaded.expected[i], tolerance);
-    const bool wrong =
-        std::ranges::any_of(map.cells, [](double ratio) { return !(ratio <= 1); });
+    const bool wrong = std::ranges::any_of(map.cells, [](double ratio) { return !(ratio <= 1); });
     if (!wrong) continue;
     if (i < mistaken.size()) {
       map.mistake =

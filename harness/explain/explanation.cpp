@@ -44,15 +44,15 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
   std::vector<CauseText> found;
   for (const Property& property : properties) {
     if (property.problem != problem) continue;
-    const std::string where = property.of == 1 ? "" : " (" + share(property.holds, property.of) + ")";
+    const std::string where =
+        property.of == 1 ? "" : " (" + share(property.holds, property.of) + ")";
     found.push_back({property.sentence + where, "", ""});
   }
   if (any) {
-    causes.push_back(
-        {fmt::format("{} like none of the known mistakes",
-                     left == 1 ? "one failing case more looks"
-                               : fmt::format("{} failing cases more look", left)),
-         "", ""});
+    causes.push_back({fmt::format("{} like none of the known mistakes",
+                                  left == 1 ? "one failing case more looks"
+                                            : fmt::format("{} failing cases more look", left)),
+                      "", ""});
   } else if (found.empty()) {
     causes.push_back({"looks like none of the known mistakes", "", ""});
   }
@@ -89,13 +89,13 @@ std::string dtype_line(const std::map<std::string, Failed>& by_dtype) {
   if (5 * counts.failed < 4 * all || 4 * others.failed > others.asked || others.asked == 0) {
     return "";
   }
-  const std::string counted = counts.failed == all
-                                  ? fmt::format("all {} failing cases are", all)
-                                  : fmt::format("{} of the {} failing cases are", counts.failed, all);
+  const std::string counted =
+      counts.failed == all ? fmt::format("all {} failing cases are", all)
+                           : fmt::format("{} of the {} failing cases are", counts.failed, all);
   const std::string_view question =
-      dtype == "float64"   ? "is something computed in float32?"
-      : dtype == "float32" ? "is something computed or stored in a narrower type?"
-      : dtype == "float16" ? "does something overflow at 65504, or is it rounded too early?"
+      dtype == "float64"    ? "is something computed in float32?"
+      : dtype == "float32"  ? "is something computed or stored in a narrower type?"
+      : dtype == "float16"  ? "does something overflow at 65504, or is it rounded too early?"
       : dtype == "bfloat16" ? "is something rounded before the end?"
                             : "what is different there?";
   return fmt::format("{} {}: {}", counted, dtype, question);

@@ -59,7 +59,8 @@ std::string explained_html(const Report& report, const std::vector<Explanation>&
   }
   std::istringstream left_out(omissions(report));
   for (std::string line; std::getline(left_out, line);) notes.push_back(line);
-  for (const Block& block : blocks_of(report, explanations)) failures.push_back(block_values(block));
+  for (const Block& block : blocks_of(report, explanations))
+    failures.push_back(block_values(block));
   std::string facts;
   for (const auto& [what, value] : describe_environment()) {
     facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", what, value);

@@ -24,7 +24,8 @@ std::string indented(const std::string& text, std::size_t by) {
 }
 
 std::string wrapped_line(const std::string& text, std::size_t indent, std::size_t width) {
-  return std::string(indent, ' ') + wrapped(text, indent, width == 0 ? 100 : std::clamp<std::size_t>(width, 60, 110)) + "\n";
+  return std::string(indent, ' ') +
+         wrapped(text, indent, width == 0 ? 100 : std::clamp<std::size_t>(width, 60, 110)) + "\n";
 }
 
 /// Of what is wrong with a whole file or library, one line.
@@ -58,8 +59,8 @@ std::string block_text(const Block& block, bool colour, std::size_t width, bool 
   for (std::size_t i = 0; i < shown; ++i) {
     const Result& result = *block.failed[order[i]];
     const FailureText* told = block.told(result);
-    text += failing_case_text(result, told == nullptr ? FailureText{} : *told, colour, width,
-                              verbose);
+    text +=
+        failing_case_text(result, told == nullptr ? FailureText{} : *told, colour, width, verbose);
   }
   if (shown < cases.size()) {
     text += fmt::format("  and {} more: --verbose\n", cases.size() - shown);
@@ -84,12 +85,13 @@ std::string figures(const OutputReport& output) {
 
 std::string failing_case_text(const Result& result, const FailureText& told, bool colour,
                               std::size_t width, bool verbose) {
-  std::string text = "  " + toned(name(result.status), Tone::bad, colour) + "  " +
-                     toned(printable(result.case_name.value_or(result.fixture)), Tone::strong,
-                           colour);
+  std::string text =
+      "  " + toned(name(result.status), Tone::bad, colour) + "  " +
+      toned(printable(result.case_name.value_or(result.fixture)), Tone::strong, colour);
   if (!result.dtype.empty()) text += "  " + printable(result.dtype);
   text += "\n";
-  if (!told.sizes.empty()) text += "    " + toned(printable(told.sizes), Tone::quiet, colour) + "\n";
+  if (!told.sizes.empty())
+    text += "    " + toned(printable(told.sizes), Tone::quiet, colour) + "\n";
   if (!told.description.empty()) text += wrapped_line(printable(told.description, 2000), 4, width);
   text += indented(result.message, 4);
   if (!told.hint.empty()) text += wrapped_line(told.hint, 4, width);
@@ -117,8 +119,7 @@ std::string explained_failures(const Report& report, const std::vector<Explanati
   const std::vector<Block> blocks = blocks_of(report, explanations);
   std::string text;
   for (const Block& block : blocks) {
-    const auto [place, is_new] =
-        first.try_emplace(block.fixture + "\n" + block.likeness(), &block);
+    const auto [place, is_new] = first.try_emplace(block.fixture + "\n" + block.likeness(), &block);
     if (!text.empty()) text += "\n";
     if (is_new || verbose || block.failed.front()->outputs.empty()) {
       text += block_text(block, colour, width, verbose);

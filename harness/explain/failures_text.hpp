@@ -6,8 +6,8 @@
 
 namespace prenorm::harness {
 
-/// One failing case: its status, name and sizes, what it is about, what went wrong, its numbers, and
-/// the command that repeats it. `verbose`: every figure that was measured too.
+/// One failing case: its status, name and sizes, what it is about, what went wrong, its numbers,
+/// and the command that repeats it. `verbose`: every figure that was measured too.
 std::string failing_case_text(const Result& result, const FailureText& told, bool colour,
                               std::size_t width, bool verbose);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t most_elements = 16;
 constexpr std::size_t most_worst = 3;
-constexpr std::int64_t neighbours = 2;  // along the last axis, on either side
+constexpr std::int64_t neighbours = 1;  // along the last axis, on either side
 constexpr std::size_t widest = 96;      // columns
 
 std::string number(double value, DType dtype) {
@@ -58,14 +58,16 @@ std::vector<std::int64_t> elements_of(const Tensor& got, const Tensor& expected,
   const auto badness = [&](std::int64_t i) {
     if (compare_element(got.dtype, got.at(i), expected.at(i), tolerance).passes) return -1.0;
     const double error = std::fabs(got.at(i) - expected.at(i));
-    return std::isfinite(error) ? error / (tolerance.atol + tolerance.rtol * std::fabs(expected.at(i)))
-                                : INFINITY;
+    return std::isfinite(error)
+               ? error / (tolerance.atol + tolerance.rtol * std::fabs(expected.at(i)))
+               : INFINITY;
   };
   std::vector<std::pair<double, std::int64_t>> worst;
   for (const std::int64_t i : all) {
     const double bad = badness(i);
     if (bad < 0 || (worst.size() == most_worst && bad <= worst.back().first)) continue;
-    worst.insert(std::ranges::find_if(worst, [&](const auto& w) { return w.first < bad; }), {bad, i});
+    worst.insert(std::ranges::find_if(worst, [&](const auto& w) { return w.first < bad; }),
+                 {bad, i});
     if (worst.size() > most_worst) worst.pop_back();
   }
   std::vector<std::int64_t> shown;
@@ -88,8 +90,8 @@ std::string table_of(const std::vector<Row>& rows) {
     expected = std::max(expected, row.expected.size());
     got = std::max(got, row.got.size());
   }
-  std::string text = fmt::format("{:<{}}  {:>{}}  {:>{}}\n", "", element, "expected", expected,
-                                 "got", got);
+  std::string text =
+      fmt::format("{:<{}}  {:>{}}  {:>{}}\n", "", element, "expected", expected, "got", got);
   for (const Row& row : rows) {
     text += fmt::format("{:<{}}  {:>{}}  {:>{}}{}\n", row.element, element, row.expected, expected,
                         row.got, got, row.wrong ? "  *" : "");

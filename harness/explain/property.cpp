@@ -16,9 +16,9 @@ namespace prenorm::harness {
 namespace {
 
 constexpr std::size_t most_properties = 3;
-constexpr std::size_t most_cases = 12;           // that are looked at
+constexpr std::size_t most_cases = 12;            // that are looked at
 constexpr std::int64_t most_looked_at = 1 << 20;  // of a case that is looked at
-constexpr double near = 1e-3;                    // relative: the same number, in any type
+constexpr double near = 1e-3;                     // relative: the same number, in any type
 
 /// One output of a wrong case.
 struct Seen {
@@ -259,8 +259,8 @@ Sentence digits(const Seen& seen) {
   const double relative = size > 0 ? std::sqrt(error / size) : 1;
   if (relative > 0.03 || relative <= 0) return {};
   const int right = std::max(1, static_cast<int>(std::floor(-std::log10(relative))));
-  std::string text = fmt::format("{} is right to {} digit{}", seen.spec.name, right,
-                                 right == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} is right to {} digit{}", seen.spec.name, right, right == 1 ? "" : "s");
   for (const DType type : {DType::float32, DType::float16, DType::bfloat16}) {
     // Narrower than the case's own, by what one or some roundings make.
     if (epsilon(type) <= epsilon(seen.y.dtype)) continue;

@@ -10,8 +10,8 @@ class Solution;
 /// "y does not sum to 1 along its last axis", of so many cases.
 struct Property {
   std::string problem;
-  std::string sentence;              // ends without a full stop
-  std::int64_t holds = 0, of = 0;    // cases, of those that no mistake explains
+  std::string sentence;            // ends without a full stop
+  std::int64_t holds = 0, of = 0;  // cases, of those that no mistake explains
 };
 
 /// The properties of the wrong cases that `unexplained` numbers (places in Evidence::wrong): those

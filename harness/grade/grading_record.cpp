@@ -27,9 +27,15 @@ void from_json(const Json& record, ErrorMap::Axis& axis) {
 }
 
 void to_json(Json& record, const ErrorMap& map) {
-  record = {{"tensor", map.tensor},   {"shape", map.shape},          {"rows", map.rows},
-            {"columns", map.columns}, {"cells", numbers(map.cells)}, {"histogram", map.histogram},
-            {"ulps", map.ulps},       {"axes", map.axes},            {"mistake", numbers(map.mistake)}};
+  record = {{"tensor", map.tensor},
+            {"shape", map.shape},
+            {"rows", map.rows},
+            {"columns", map.columns},
+            {"cells", numbers(map.cells)},
+            {"histogram", map.histogram},
+            {"ulps", map.ulps},
+            {"axes", map.axes},
+            {"mistake", numbers(map.mistake)}};
 }
 
 void from_json(const Json& record, ErrorMap& map) {
@@ -109,7 +115,7 @@ void from_json(const Json& record, GradedGroup& group) {
 }
 
 void to_json(Json& record, const GradedCase& graded) {
-  record = {{"result", graded.result}, {"hidden", graded.hidden}, {"groups", graded.groups},
+  record = {{"result", graded.result}, {"hidden", graded.hidden},      {"groups", graded.groups},
             {"told", graded.told},     {"errors", graded.told.errors}, {"secret", nullptr}};
   if (graded.secret) record["secret"] = *graded.secret;
 }
@@ -130,7 +136,8 @@ void from_json(const Json& record, GradedCase& graded) {
   if (!secret.is_null()) graded.secret = secret.get<GradedCase::Secret>();
 }
 
-PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, properties, undiagnosed)
+PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, properties,
+             undiagnosed)
 PRENORM_JSON(Grading, submission, kind, rubric, title, sandbox, notes, imports, seed, status,
              message, items, seconds)
 

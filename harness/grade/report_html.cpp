@@ -114,8 +114,8 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
       continue;
     }
     const GradedCase& graded = *failing[begin++];
-    parts.push_back({{"one", failing_case_values(graded.result, graded.told, !opened)},
-                     {"alike", nullptr}});
+    parts.push_back(
+        {{"one", failing_case_values(graded.result, graded.told, !opened)}, {"alike", nullptr}});
     opened = true;
   }
   return {{"problem", titled ? printable(problem, 200) : ""},

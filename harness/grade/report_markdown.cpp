@@ -33,7 +33,8 @@ std::string problem_part(const GradedItem& item, const std::string& problem) {
   const Result& result = first.result;
   text += fmt::format("- **{}** {}", name(result.status),
                       failed.all_alike() ? "in all" : markdown_code(result.case_name.value_or("")));
-  if (!failed.all_alike() && !first.told.sizes.empty()) text += " " + markdown_code(first.told.sizes);
+  if (!failed.all_alike() && !first.told.sizes.empty())
+    text += " " + markdown_code(first.told.sizes);
   if (!result.message.empty()) text += ": " + markdown_code(result.message);
   text += "\n\n";
   if (!first.told.numbers.empty()) {

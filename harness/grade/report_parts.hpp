@@ -45,8 +45,8 @@ std::vector<CauseText> causes_of(const GradedItem& item, const std::string& prob
 /// The same as lines of text, with what the element types of failing cases say.
 std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::string& problem);
 
-/// What failed of one problem, the simplest case of each cause first; and how many of them are shown
-/// where not all are.
+/// What failed of one problem, the simplest case of each cause first; and how many of them are
+/// shown where not all are.
 struct FailingOrder {
   std::vector<const GradedCase*> cases;
   std::size_t shown = 0;

@@ -57,7 +57,8 @@ struct RunOptions {
   bool error_cases = true;            // also the cases that must be refused
   std::vector<std::string> repeat;    // options to add to the command that repeats a case
   /// Called with what came of a case that was run, and with the outputs, if there are any.
-  std::function<void(const LoadedCase&, const Result&, std::vector<Tensor>, Solution&)> keep_outputs;
+  std::function<void(const LoadedCase&, const Result&, std::vector<Tensor>, Solution&)>
+      keep_outputs;
 };
 
 /// The results of a file's selected cases, in the order of cases, then columns. An unusable
