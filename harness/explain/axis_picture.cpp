@@ -2,7 +2,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "explain/error_picture.hpp"
-#include "report/svg.hpp"
+#include "explain/power_label.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,18 +11,22 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr double left = 44, top = 22, height = 96, width = 330;
-
-/// "1/16", "1", "256", "1e+06".
-std::string power_text(int power) {
-  if (power < 0) return fmt::format("1/{}", 1 << std::min(-power, 30));
-  return power <= 12 ? std::to_string(1 << power) : short_number(std::ldexp(1.0, power));
-}
+constexpr double left = 52, top = 22, height = 96, width = 330;
 
 }  // namespace
 
+void label_power(Svg& svg, double x, double y, int power, std::string_view anchor) {
+  const Svg::Attribute at{"text-anchor", anchor};
+  if (power < 0) return svg.label(x, y, fmt::format("1/{}", 1 << -power), {at});
+  if (power <= 12) return svg.label(x, y, std::to_string(1 << power), {at});
+  svg.open("text", {{"x", x}, {"y", y}, at});
+  svg.add("tspan", {}, "2");
+  svg.add("tspan", {{"dy", -4}, {"font-size", 8}}, std::to_string(power));
+  svg.close();
+}
+
 std::string error_along(const ErrorMap::Axis& axis, const std::string& tensor) {
-  if (axis.ratios.size() < 2) return {};
+  if (axis.ratios.size() < 4) return {};  // the map says as much
   constexpr int least = -8, most = 20;  // powers of two that the scale has
   const double base = top + height;
   const auto level = [&](double ratio) {
@@ -38,7 +42,7 @@ std::string error_along(const ErrorMap::Axis& axis, const std::string& tensor) {
     svg.add("path", {{"class", power == 0 ? "axis" : "grid"},
                      {"stroke-dasharray", power == 0 ? "4 3" : "none"},
                      {"d", fmt::format("M{:g} {:g}h{:g}", left, y, width)}});
-    svg.label(left - 6, y + 4, power_text(power), {{"text-anchor", "end"}});
+    label_power(svg, left - 6, y + 4, power, "end");
   }
   const double bar = width / static_cast<double>(axis.ratios.size());
   for (std::size_t i = 0; i < axis.ratios.size(); ++i) {
@@ -92,15 +96,14 @@ std::string ulp_histogram(const ErrorMap& map) {
     const int power = static_cast<int>(i) - 2;
     const std::string range = i == 0                     ? "exact"
                               : i + 1 == map.ulps.size() ? "beyond, or not finite"
-                                                         : "up to " + power_text(power) + " ulp";
+                                                         : "up to " + short_number(std::ldexp(1.0, power)) + " ulp";
     svg.add("title", {}, counted(static_cast<std::size_t>(map.ulps[i]), "element") + ": " + range);
     svg.close();
   }
   svg.add("path", {{"class", "axis"}, {"d", fmt::format("M{:g} {:g}h{:g}", left, base, width)}});
   svg.label(left + bar / 2, base + 14, "0", {{"text-anchor", "middle"}});
   for (const int power : {0, 4, 8, 12, 16, 20}) {
-    svg.label(left + bar * (power + 2.5), base + 14, power_text(power),
-              {{"text-anchor", "middle"}});
+    label_power(svg, left + bar * (power + 2.5), base + 14, power, "middle");
   }
   svg.label(4, 11, "elements, by units in the last place");
   return svg.picture(

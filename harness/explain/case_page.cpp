@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "explain/error_picture.hpp"
 #include "explain/numbers.hpp"
+#include "report/page.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -25,11 +26,11 @@ std::string index_text(const std::string& tensor, const Shape& index) {
   return text + "]";
 }
 
-/// Lines, each safe for itself.
-std::string printable_lines(const std::string& text) {
+/// Lines, each safe for itself: HTML.
+std::string escaped_lines(const std::string& text) {
   std::istringstream in(text);
   std::string lines;
-  for (std::string line; std::getline(in, line);) lines += printable(line, 400) + "\n";
+  for (std::string line; std::getline(in, line);) lines += escaped(line, 400) + "\n";
   return lines;
 }
 
@@ -81,8 +82,9 @@ Json figure_values(const ErrorMap& map, const Result& result) {
   for (const std::int64_t extent : map.shape) elements *= extent;
   Json axes = Json::array();
   for (const ErrorMap::Axis& axis : map.axes) {
-    axes.push_back(
-        {{"picture", error_along(axis, map.tensor)}, {"axis", printable(axis.name, 100)}});
+    const std::string picture = error_along(axis, map.tensor);
+    if (picture.empty()) continue;
+    axes.push_back({{"picture", picture}, {"axis", printable(axis.name, 100)}});
   }
   return {{"map", heat_map(map, report)},
           {"mistake", map.mistake.empty() ? "" : mistake_map(map)},
@@ -138,7 +140,7 @@ Json failing_case_values(const Result& result, const FailureText& told, bool ope
                  {"outputs", outputs},
                  {"figures", figures},
                  {"description", printable(told.description, most_text)},
-                 {"numbers", printable_lines(told.numbers)},
+                 {"numbers", escaped_lines(told.numbers)},
                  {"hint", printable(told.hint, most_text)}});
   return values;
 }
