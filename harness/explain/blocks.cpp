@@ -13,6 +13,7 @@ bool is_failure(const Result& result) {
 /// What is shared by cases that need telling once.
 std::string cause_of(const Block& block, const Result& result) {
   const FailureText* told = block.told(result);
+  if (told != nullptr && told->refusal) return "refusal";
   if (told != nullptr && told->cause != Causes::none) return std::to_string(told->cause);
   return result.outputs.empty() ? result.message : std::string(name(result.status));
 }
@@ -30,7 +31,7 @@ std::vector<FailingCase> Block::cases() const {
   for (const Result* result : failed) {
     const FailureText* of = told(*result);
     all.push_back({result->case_name.value_or(""), of == nullptr ? 0 : of->elements,
-                   cause_of(*this, *result)});
+                   cause_of(*this, *result), of != nullptr && of->refusal});
   }
   return all;
 }
@@ -41,6 +42,13 @@ std::string Block::likeness() const {
     text += result->case_name.value_or("") + " " + std::string(name(result->status)) + "\n";
   }
   return text;
+}
+
+std::int64_t Block::refusals() const {
+  return std::ranges::count_if(failed, [&](const Result* result) {
+    const FailureText* of = told(*result);
+    return of != nullptr && of->refusal;
+  });
 }
 
 bool Block::all_alike() const {

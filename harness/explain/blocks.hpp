@@ -19,6 +19,8 @@ struct Block {
   const FailureText* told(const Result& result) const;
   /// The cases, with what is shared by those that need telling once.
   std::vector<FailingCase> cases() const;
+  /// Failing cases that must be refused.
+  std::int64_t refusals() const;
   /// Cases and statuses: what another solution that fails in the same way has too.
   std::string likeness() const;
   /// Nothing is known of any case, and all have one message: of a library that cannot be loaded.

@@ -125,7 +125,7 @@ Json case_values(const Result& result, const FailureText& told) {
           {"dtype", printable(result.dtype, 50)},
           {"shapes", printable(told.sizes, most_text)},
           {"status", name(result.status)},
-          {"meaning", meaning_of(result.status)},
+          {"meaning", told.refusal ? "It must refuse this call." : meaning_of(result.status)},
           {"message", printable(result.message, most_text)},
           {"repeat", result.repeat}};
 }
@@ -139,7 +139,7 @@ Json failing_case_values(const Result& result, const FailureText& told, bool ope
   values.update({{"open", open},
                  {"outputs", outputs},
                  {"figures", figures},
-                 {"description", printable(told.description, most_text)},
+                 {"description", told.refusal ? "" : printable(told.description, most_text)},
                  {"numbers", escaped_lines(told.numbers)},
                  {"hint", printable(told.hint, most_text)}});
   return values;

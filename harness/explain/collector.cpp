@@ -43,6 +43,7 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
   told.sizes = describe_sizes(info, signature_);
   told.description = info.description;
   told.elements = info.elements();
+  told.refusal = info.error && result.status == Status::incorrect_numerical;
   if (hints_ < most_hints) {
     ++hints_;
     told.hint = axes_hint(result.problem, signature_, loaded, result, ran);

@@ -11,6 +11,7 @@ namespace prenorm::harness {
 struct FailureText {
   std::string sizes, description, numbers;
   std::string hint;                  // on axes
+  bool refusal = false;    // the case must be refused
   std::size_t cause = Causes::none;  // of Explanation::diagnoses
   std::int64_t elements = 0;
   std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers

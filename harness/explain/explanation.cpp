@@ -70,6 +70,12 @@ std::vector<std::string> cause_lines(const std::vector<CauseText>& causes) {
   return lines;
 }
 
+std::string refusal_line(std::int64_t count) {
+  if (count == 0) return "";
+  return count == 1 ? "answers a call that it must refuse"
+                    : fmt::format("answers {} calls that it must refuse", count);
+}
+
 std::string dtype_line(const std::map<std::string, Failed>& by_dtype) {
   std::int64_t all = 0;
   const std::pair<const std::string, Failed>* most = nullptr;

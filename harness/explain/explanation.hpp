@@ -26,6 +26,9 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
 /// The same as lines of text.
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes);
 
+/// "answers 2 calls that it must refuse"; empty for none.
+std::string refusal_line(std::int64_t count);
+
 /// Failing cases among those asked.
 struct Failed {
   std::int64_t failed = 0, asked = 0;

@@ -28,8 +28,8 @@ Json block_values(const Block& block) {
   const Result& first = *block.failed.front();
   std::vector<CauseText> causes;
   if (block.why != nullptr) causes = block.why->causes();
-  if (const std::string line = dtype_line(block.by_dtype); !line.empty()) {
-    causes.push_back({line, "", ""});
+  for (const std::string& line : {refusal_line(block.refusals()), dtype_line(block.by_dtype)}) {
+    if (!line.empty()) causes.push_back({line, "", ""});
   }
   const std::size_t left = block.all_alike() ? 0 : block.failed.size() - cases.size();
   return {{"problem", printable(block.problem.empty() ? block.fixture : block.problem, 200)},

@@ -49,8 +49,8 @@ std::string block_text(const Block& block, bool colour, std::size_t width, bool 
   if (block.why != nullptr) {
     text += cause_text(cause_lines(block.why->causes()), width);
   }
-  if (const std::string line = dtype_line(block.by_dtype); !line.empty()) {
-    text += wrapped_line(line, 2, width);
+  for (const std::string& line : {refusal_line(block.refusals()), dtype_line(block.by_dtype)}) {
+    if (!line.empty()) text += wrapped_line(line, 2, width);
   }
   if (block.all_alike()) return text + alike_text(block, colour);
   const std::vector<FailingCase> cases = block.cases();
@@ -92,7 +92,7 @@ std::string failing_case_text(const Result& result, const FailureText& told, boo
   text += "\n";
   if (!told.sizes.empty())
     text += "    " + toned(printable(told.sizes), Tone::quiet, colour) + "\n";
-  if (!told.description.empty()) text += wrapped_line(printable(told.description, 2000), 4, width);
+  if (!told.description.empty() && !told.refusal) text += wrapped_line(printable(told.description, 2000), 4, width);
   text += indented(result.message, 4);
   if (!told.hint.empty()) text += wrapped_line(told.hint, 4, width);
   text += indented(told.numbers, 6);

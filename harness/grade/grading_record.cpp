@@ -74,7 +74,8 @@ void to_json(Json& record, const FailureText& told) {
             {"description", told.description},
             {"numbers", told.numbers},
             {"hint", told.hint},
-            {"elements", told.elements}};
+            {"elements", told.elements},
+            {"refusal", told.refusal}};
   if (told.cause != Causes::none) record["cause"] = told.cause;
 }
 
@@ -84,6 +85,7 @@ void from_json(const Json& record, FailureText& told) {
   record.at("numbers").get_to(told.numbers);
   record.at("hint").get_to(told.hint);
   record.at("elements").get_to(told.elements);
+  told.refusal = record.value("refusal", false);
   told.cause = record.value("cause", Causes::none);
 }
 

@@ -30,6 +30,7 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
     graded.told.sizes = shapes;
     graded.told.description = info.description;
     graded.told.elements = info.elements();
+    graded.told.refusal = info.error && result.status == Status::incorrect_numerical;
     graded.result = std::move(result);
     return graded;
   }

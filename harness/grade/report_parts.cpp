@@ -100,13 +100,17 @@ std::vector<CauseText> causes_of(const GradedItem& item, const std::string& prob
 std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::string& problem) {
   std::vector<std::string> lines = cause_lines(causes_of(item, problem));
   std::map<std::string, Failed> by_dtype;
+  std::int64_t refusals = 0;
   for (const GradedCase& graded : item.cases) {
     if (graded.hidden || graded.result.problem != problem) continue;
     Failed& counts = by_dtype[graded.result.dtype];
     ++counts.asked;
     counts.failed += is_failure(graded) ? 1 : 0;
+    refusals += graded.told.refusal ? 1 : 0;
   }
-  if (std::string line = dtype_line(by_dtype); !line.empty()) lines.push_back(std::move(line));
+  for (const std::string& line : {refusal_line(refusals), dtype_line(by_dtype)}) {
+    if (!line.empty()) lines.push_back(line);
+  }
   return lines;
 }
 
@@ -114,11 +118,13 @@ FailingOrder simplest_first(const Failures& failed) {
   std::vector<FailingCase> cases;
   for (const GradedCase* graded : failed.visible) {
     const Result& result = graded->result;
-    const std::string cause = graded->told.cause != Causes::none
+    const std::string cause = graded->told.refusal ? "refusal"
+                              : graded->told.cause != Causes::none
                                   ? std::to_string(graded->told.cause)
                               : result.outputs.empty() ? result.message
                                                        : std::string(name(result.status));
-    cases.push_back({result.case_name.value_or(""), graded->told.elements, cause});
+    cases.push_back(
+        {result.case_name.value_or(""), graded->told.elements, cause, graded->told.refusal});
   }
   FailingOrder order;
   for (const std::size_t i : simplest_first(cases)) order.cases.push_back(failed.visible[i]);
