@@ -27,7 +27,7 @@ void label_power(Svg& svg, double x, double y, int power, std::string_view ancho
 
 std::string error_along(const ErrorMap::Axis& axis, const std::string& tensor) {
   if (axis.ratios.size() < 4) return {};  // the map says as much
-  constexpr int least = -8, most = 20;  // powers of two that the scale has
+  constexpr int least = -8, most = 20;    // powers of two that the scale has
   const double base = top + height;
   const auto level = [&](double ratio) {
     const double power = !std::isfinite(ratio) ? most
@@ -94,9 +94,10 @@ std::string ulp_histogram(const ErrorMap& map) {
                       {"width", bar - 2},
                       {"height", tall}});
     const int power = static_cast<int>(i) - 2;
-    const std::string range = i == 0                     ? "exact"
-                              : i + 1 == map.ulps.size() ? "beyond, or not finite"
-                                                         : "up to " + short_number(std::ldexp(1.0, power)) + " ulp";
+    const std::string range = i == 0 ? "exact"
+                              : i + 1 == map.ulps.size()
+                                  ? "beyond, or not finite"
+                                  : "up to " + short_number(std::ldexp(1.0, power)) + " ulp";
     svg.add("title", {}, counted(static_cast<std::size_t>(map.ulps[i]), "element") + ": " + range);
     svg.close();
   }

@@ -30,7 +30,7 @@ std::string index_text(const std::string& tensor, const Shape& index) {
 std::string escaped_lines(const std::string& text) {
   std::istringstream in(text);
   std::string lines;
-  for (std::string line; std::getline(in, line);) lines += escaped(line, 400) + "\n";
+  for (std::string line; std::getline(in, line);) lines += escaped(line, 2000) + "\n";
   return lines;
 }
 
@@ -141,6 +141,7 @@ Json failing_case_values(const Result& result, const FailureText& told, bool ope
                  {"figures", figures},
                  {"description", told.refusal ? "" : printable(told.description, most_text)},
                  {"numbers", escaped_lines(told.numbers)},
+                 {"snippet", escaped_lines(told.snippet)},
                  {"hint", printable(told.hint, most_text)}});
   return values;
 }

@@ -11,7 +11,8 @@ namespace prenorm::harness {
 struct FailureText {
   std::string sizes, description, numbers;
   std::string hint;                  // on axes
-  bool refusal = false;    // the case must be refused
+  std::string snippet;               // lines of a program that shows the failure
+  bool refusal = false;              // the case must be refused
   std::size_t cause = Causes::none;  // of Explanation::diagnoses
   std::int64_t elements = 0;
   std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers

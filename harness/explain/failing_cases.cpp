@@ -14,7 +14,8 @@ std::vector<std::size_t> by_simplicity(std::span<const FailingCase> cases) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < cases.size(); ++i) order.push_back(i);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return std::tuple(cases[i].refusal, cases[i].name.find("by_hand") == std::string::npos, cases[i].elements);
+    return std::tuple(cases[i].refusal, cases[i].name.find("by_hand") == std::string::npos,
+                      cases[i].elements);
   });
   return order;
 }

@@ -11,7 +11,7 @@ namespace prenorm::harness {
 struct FailingCase {
   std::string name;
   std::int64_t elements = 0;
-  std::string cause;  // of cases with the same one, few are shown: a diagnosis, a message
+  std::string cause;     // of cases with the same one, few are shown: a diagnosis, a message
   bool refusal = false;  // a call that must be refused: shown after what gives wrong numbers
 };
 

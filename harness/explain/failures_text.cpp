@@ -18,7 +18,7 @@ std::string indented(const std::string& text, std::size_t by) {
   std::string result;
   for (std::string line; std::getline(lines, line);) {
     result.append(by, ' ');
-    result += printable(line, 400) + "\n";
+    result += printable(line, 2000) + "\n";
   }
   return result;
 }
@@ -92,12 +92,16 @@ std::string failing_case_text(const Result& result, const FailureText& told, boo
   text += "\n";
   if (!told.sizes.empty())
     text += "    " + toned(printable(told.sizes), Tone::quiet, colour) + "\n";
-  if (!told.description.empty() && !told.refusal) text += wrapped_line(printable(told.description, 2000), 4, width);
+  if (!told.description.empty() && !told.refusal)
+    text += wrapped_line(printable(told.description, 2000), 4, width);
   text += indented(result.message, 4);
   if (!told.hint.empty()) text += wrapped_line(told.hint, 4, width);
   text += indented(told.numbers, 6);
   for (const OutputReport& output : result.outputs) {
     if (verbose) text += "    " + toned(printable(figures(output)), Tone::quiet, colour) + "\n";
+  }
+  if (!told.snippet.empty()) {
+    text += "    " + toned("in PyTorch:", Tone::quiet, colour) + "\n" + indented(told.snippet, 6);
   }
   if (result.repeat.empty()) return text;
   return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +

@@ -70,11 +70,9 @@ void from_json(const Json& record, Property& property) {
 }
 
 void to_json(Json& record, const FailureText& told) {
-  record = {{"sizes", told.sizes},
-            {"description", told.description},
-            {"numbers", told.numbers},
-            {"hint", told.hint},
-            {"elements", told.elements},
+  record = {{"sizes", told.sizes},     {"description", told.description},
+            {"numbers", told.numbers}, {"hint", told.hint},
+            {"snippet", told.snippet}, {"elements", told.elements},
             {"refusal", told.refusal}};
   if (told.cause != Causes::none) record["cause"] = told.cause;
 }
@@ -85,6 +83,7 @@ void from_json(const Json& record, FailureText& told) {
   record.at("numbers").get_to(told.numbers);
   record.at("hint").get_to(told.hint);
   record.at("elements").get_to(told.elements);
+  told.snippet = record.value("snippet", "");
   told.refusal = record.value("refusal", false);
   told.cause = record.value("cause", Causes::none);
 }

@@ -5,6 +5,7 @@
 #include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
 #include "grade/marks.hpp"
+#include "grade/snippet.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
@@ -238,13 +239,18 @@ class Run {
         result.message += ", a quarter of the limit, as another case of this problem had all of it";
       }
       budgets_[i].add(part.questions[number], result, seconds_since(start));
-      std::string hint;
-      if (!hidden && result.status != Status::passed && hints_[i] < most_hints) {
-        ++hints_[i];
-        hint = axes_hint(part.problem, part.file->fixture->signature(), loaded, result, solution);
+      std::string hint, snippet;
+      if (!hidden && result.status != Status::passed) {
+        const Signature& signature = part.file->fixture->signature();
+        if (hints_[i]++ < most_hints) {
+          hint = axes_hint(part.problem, signature, loaded, result, solution);
+        }
+        if (submission_.kind() == SubmissionKind::python) {
+          snippet = snippet_of(submission_.adapters(), part.problem, signature, loaded, result);
+        }
       }
       marker.add(number, loaded, std::move(result), std::move(outputs));
-      marker.hint(number, std::move(hint));
+      if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
     }
   }
 

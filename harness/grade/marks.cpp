@@ -118,8 +118,9 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
   marks_.cases[number].told.numbers = std::move(numbers);
 }
 
-void Marker::hint(std::size_t number, std::string hint) {
+void Marker::tell(std::size_t number, std::string hint, std::string snippet) {
   marks_.cases[number].told.hint = std::move(hint);
+  marks_.cases[number].told.snippet = std::move(snippet);
 }
 
 void Marker::add(std::size_t number, Result result, const Case* info) {

@@ -42,8 +42,8 @@ class Marker {
   /// The result of a question, with the outputs that were compared (none where there are none).
   void add(std::size_t number, const LoadedCase& loaded, Result result,
            std::vector<Tensor> outputs);
-  /// What the case says besides: a visible one's.
-  void hint(std::size_t number, std::string hint);
+  /// What is known of a visible case besides: a hint on its axes, lines that show the failure.
+  void tell(std::size_t number, std::string hint, std::string snippet);
   /// The same without data: `info` is the case's as it was asked, or nullptr.
   void add(std::size_t number, Result result, const Case* info = nullptr);
 

@@ -76,8 +76,10 @@ std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
   return text;
 }
 
-std::string case_text(const GradedCase& graded) {
-  return failing_case_text(graded.result, graded.told, false, 100, false);
+std::string case_text(const GradedCase& graded, bool snippet) {
+  FailureText told = graded.told;
+  if (!snippet) told.snippet.clear();
+  return failing_case_text(graded.result, told, false, 100, false);
 }
 
 /// Of a group of visible cases: what failed and why. `told`: what hidden cases gave may be.
@@ -102,7 +104,7 @@ std::string visible_text(const GradedItem& item, const GradedGroup& group, bool 
     }
   }
   for (std::size_t i = 0; i < std::min(failed.size(), most_told); ++i) {
-    text += "\n" + case_text(*failed[i]);
+    text += "\n" + case_text(*failed[i], i == 0);
   }
   if (failed.size() > most_told) {
     text += fmt::format("\nand {} more\n", failed.size() - most_told);

@@ -27,7 +27,9 @@ std::string problem_lines(const GradedItem& item, const std::string& problem, bo
   const std::size_t told = verbose ? all : order.shown;
   for (std::size_t i = 0; i < told; ++i) {
     const GradedCase& graded = *order.cases[i];
-    text += failing_case_text(graded.result, graded.told, colour, width, verbose);
+    FailureText words = graded.told;
+    if (i > 0 && !verbose) words.snippet.clear();  // the simplest case's will do
+    text += failing_case_text(graded.result, words, colour, width, verbose);
   }
   if (all > told) text += fmt::format("  and {} more: --verbose\n", all - told);
   return text;
