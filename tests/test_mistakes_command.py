@@ -1,17 +1,43 @@
 """`prenorm mistakes` of a made-up problem; test_mistakes.py is about the shipped ones."""
 
 import json
+import os
 import re
+import subprocess
 
+import pytest
 from centred import GOOD, make_file
 
 
 def test_mistakes(prenorm, good):
     out = prenorm("mistakes", "centred", "--fixtures", good)
-    assert re.search(r"^  no_bias +1/1 +1/1 +1/1 +- +batch16 and 2 more$", out, re.M)
+    row = r"^  no_bias +1/1 +1/1 +1/1 +-\n    no bias\n    caught by batch16 and 2 more$"
+    assert re.search(row, out, re.M)
     # Not written for float16.
-    assert re.search(r"^  sum_for_mean +1/1 +1/1 +- +- ", out, re.M)
+    assert re.search(r"^  sum_for_mean +1/1 +1/1 +- +-$", out, re.M)
     assert "3 of 3 mistakes caught (mutation score 100.0 %)" in out
+    verbose = prenorm("mistakes", "centred", "--fixtures", good, "--verbose")
+    assert re.search("^    caught by batch16, batch32, batch64$", verbose, re.M)
+
+
+def test_mistakes_of_several_problems(prenorm, good, tmp_path):
+    """One line each; what no case catches is said."""
+    other = make_file(tmp_path / "other.h5", GOOD, problem="other")
+    out = prenorm("mistakes", "--fixtures", good, "--fixtures", other)
+    assert "mistake         caught  looks like\n" in out
+    assert len(re.findall(r"^  no_bias         3/3     no bias$", out, re.M)) == 1
+    assert "caught by" not in out
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_words_fit_the_terminal(program, home, width):
+    """Shipped mistakes: a name, a sentence, and with --verbose a hint."""
+    done = subprocess.run([program, "mistakes", "rmsnorm", "softmax", "--case", "*a*", "--verbose"],
+                          capture_output=True, text=True, env={**os.environ, "COLUMNS": str(width)})
+    assert max(map(len, done.stdout.splitlines())) <= width
+    out = " ".join(done.stdout.split())
+    assert "no_eps " in out and "no eps eps is left out: x is divided by sqrt(mean(x^2))." in out
+    assert "What is the result for a row of zeros? caught by " in out
 
 
 def test_mistakes_of_a_problem_by_option(prenorm, good, tmp_path):
@@ -24,7 +50,7 @@ def test_mistakes_of_a_problem_by_option(prenorm, good, tmp_path):
 def test_a_mistake_that_no_case_catches(prenorm, tmp_path):
     path = make_file(tmp_path / "weak.h5", {"weak": dict(dtype="float64", shape=(2, 5), scale=1.0)})
     out = prenorm("mistakes", "--fixtures", path, code=1)
-    assert re.search(r"no_scale +0/1 .*no case", out) and "2 of 3 mistakes" in out
+    assert re.search(r"no_scale +0/1 .*\n    no scale\n    no case catches it$", out, re.M) and "2 of 3 mistakes" in out
 
 
 def test_honest_variants_must_pass(prenorm, good, wrong):
@@ -37,7 +63,16 @@ def test_mistakes_as_json(prenorm, good):
     report = json.loads(prenorm("mistakes", "--fixtures", good, "--json", "-"))
     assert report["command"] == "mistakes"
     assert sum(report["summary"].values()) == len(report["results"])
-    variants = {v["name"]: v["dtypes"] for v in report["variants"]}
+    variants = {v["variant"]: v["dtypes"] for v in report["variants"]}
     assert variants["no_bias"]["float32"] == {"tried": ["batch32"], "caught": ["batch32"]}
     assert {r["solution"] for r in report["results"]} == {
         "mistakes/no_bias", "mistakes/no_scale", "mistakes/sum_for_mean"}
+    assert {v["name"] for v in report["variants"]} == {"no bias", "no scale", "sum for mean"}
+
+
+def test_words_as_json(program, home):
+    done = subprocess.run([program, "mistakes", "rmsnorm", "--dtype", "float16", "--json", "-"],
+                          capture_output=True, text=True)
+    words = {v["variant"]: v for v in json.loads(done.stdout)["variants"]}["no_eps"]
+    assert words["problem"] == "rmsnorm" and words["name"] == "no eps"
+    assert words["sentence"].startswith("eps is left out") and words["hint"].endswith("zeros?")
