@@ -167,8 +167,8 @@ Wide swiglu_sums_in_t(const Element& t, const Wide& x, const Wide& ln1, const Wi
               [&](const Tensor<double>& a) {
                 return feed_forward::swiglu_sums_in_t(t, a, w1, w2, w3);
               },
-          .norm1 = [&](const Tensor<double>& a) { return rmsnorm::sums_in_t(t, a, ln1, eps); },
-          .norm2 = [&](const Tensor<double>& a) { return rmsnorm::sums_in_t(t, a, ln2, eps); }});
+          .norm1 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln1, eps); },
+          .norm2 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln2, eps); }});
 }
 
 inline Wide gelu_sums_in_t(const Element& t, const Wide& x, const Wide& ln1, const Wide& w_q,
@@ -184,8 +184,8 @@ inline Wide gelu_sums_in_t(const Element& t, const Wide& x, const Wide& ln1, con
               [&](const Tensor<double>& a) {
                 return feed_forward::ffn_sums_in_t<feed_forward::gelu>(t, a, w1, w2);
               },
-          .norm1 = [&](const Tensor<double>& a) { return rmsnorm::sums_in_t(t, a, ln1, eps); },
-          .norm2 = [&](const Tensor<double>& a) { return rmsnorm::sums_in_t(t, a, ln2, eps); }});
+          .norm1 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln1, eps); },
+          .norm2 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln2, eps); }});
 }
 
 }  // namespace prenorm::mistakes::transformer_block

@@ -129,7 +129,7 @@ inline Wide sums_in_t(const Element& t, const Tensor<std::int64_t>& token_ids,
         t, x, of(ln1), of(w_q), of(w_k), of(w_v), of(w_o), of(ln2), of(w1), of(w2), of(w3),
         num_heads, theta, max_seq_len, eps);
   }
-  return linear::sums_in_t(t, rmsnorm::sums_in_t(t, x, ln_final, eps), lm_head);
+  return linear::sums_in_t(t, rmsnorm::with_sums_in_t(t, x, ln_final, eps), lm_head);
 }
 
 }  // namespace prenorm::mistakes::transformer_lm
