@@ -147,8 +147,8 @@ struct argument<Steps> {
 
 }  // namespace prenorm
 
-/// Exports a mistake as prenorm_<problem>__<mistake>: the change of the steps that has the mistake's
-/// name, or the one that is named third.
+/// Exports a mistake as prenorm_<problem>__<mistake>: the change of the steps that has the
+/// mistake's name, or the one that is named third.
 #define EXPORT_MISTAKE(problem, mistake, ...) \
   EXPORT_CHANGE(problem, mistake, __VA_ARGS__ __VA_OPT__(, ) mistake, )
 #define EXPORT_CHANGE(problem, mistake, change, ...)                                    \

@@ -113,17 +113,14 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
       }
     }
   }
-  Tensor<double> y;
-  if (steps.sums_in != nullptr) {
-    y = attention::sums_in_t(*steps.sums_in, q, k, v, mask);
-  } else if (steps.maximum_of_first_tile) {
-    // As in float64: what overflows there overflows in every compute type.
-    y = attention::maximum_of_first_tile(Element{dtype_of<double>()}, q, k, v, mask);
-  } else if (steps.sentinel) {
-    y = attention::hidden_by(q, k, v, mask, [&](double) { return *steps.sentinel; });
-  } else {
-    y = reference::scaled_dot_product_attention<double>(q, k, v, mask);
-  }
+  attention::Steps inner;
+  // As in float64: what overflows there overflows in every compute type.
+  Element t{dtype_of<double>()};
+  if (steps.sums_in != nullptr) t = *steps.sums_in, inner.rounds_sums = true;
+  inner.maximum_in_first_tile = steps.maximum_of_first_tile;
+  if (steps.sentinel == -1e4) attention::sentinel_minus_1e4(inner);
+  if (steps.sentinel == -1e9) attention::sentinel_minus_1e9(inner);
+  Tensor<double> y = attention::attend(inner, t, q, k, v, mask, d_model);
   if (steps.heads_transposed) y = Tensor<double>(xt::transpose(y, {0, 2, 1, 3}));
   y.reshape(shape);
   return steps.output_projection ? project(y, w_o, steps) : y;

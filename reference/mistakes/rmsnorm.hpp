@@ -24,7 +24,7 @@ struct Steps : AnySteps {
   Value eps = as_given;
   EpsAddedTo eps_added_to = EpsAddedTo::mean;
   Value gain = as_given;
-  bool gain_first = false;  // and not at the end
+  bool gain_first = false;                                                // and not at the end
   bool rounds_squares = false, rounds_sums = false, rounds_root = false;  // to T
   bool rounds_before_gain = false;
   std::optional<std::size_t> most_rows = std::nullopt;

@@ -59,9 +59,9 @@ inline Turns turns_at(const Steps& steps, const Element& t, std::int64_t positio
                       std::size_t d_k) {
   Turns turns;
   for (std::size_t k = 0; k < d_k / 2; ++k) {
-    const double angle = steps.angle(t, static_cast<double>(position + steps.first_position),
-                                     steps.base ? steps.base(theta) : theta,
-                                     steps.exponent(k, d_k));
+    const double angle =
+        steps.angle(t, static_cast<double>(position + steps.first_position),
+                    steps.base ? steps.base(theta) : theta, steps.exponent(k, d_k));
     turns.cos.push_back(std::cos(angle));
     turns.sin.push_back(std::sin(angle));
   }
@@ -89,8 +89,8 @@ inline Wide rope(const Steps& steps, const Element& t, const Wide& one,
   for (std::size_t row = 0; row * d_k < x.size(); ++row) {
     const double* a = x.data() + row * d_k;
     double* b = y.data() + row * d_k;
-    const std::int64_t position = steps.positions_given ? positions.data()[row]
-                                                        : static_cast<std::int64_t>(row % seq);
+    const std::int64_t position =
+        steps.positions_given ? positions.data()[row] : static_cast<std::int64_t>(row % seq);
     auto found = table.find(position);
     if (found == table.end()) {
       found = table.emplace(position, turns_at(steps, t, position, theta, d_k)).first;
@@ -190,7 +190,8 @@ inline void float32_angles(Steps& steps, const Element& of_call) {
 inline void float32_angles_by_exp_log(Steps& steps, const Element& of_call) {
   require_wide(of_call);
   steps.angle = [](const Element&, double position, double theta, Fraction exponent) {
-    const float step = -std::log(static_cast<float>(theta)) / static_cast<float>(exponent.denominator);
+    const float step =
+        -std::log(static_cast<float>(theta)) / static_cast<float>(exponent.denominator);
     const float inverse = std::exp(static_cast<float>(exponent.numerator) * step);
     return static_cast<double>(static_cast<float>(position) * inverse);
   };

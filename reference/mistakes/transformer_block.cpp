@@ -33,10 +33,12 @@ EXPORT_MISTAKE_APART(transformer_block_gelu__ffn_of_x, gelu_block<ffn_of_x>)
 EXPORT_MISTAKE_APART(transformer_block_gelu__sums_in_t, gelu_sums_in_t)
 
 EXPORT_MISTAKE_APART(transformer_block_post_norm__pre_norm, swiglu_block<pre_norm>)
-EXPORT_MISTAKE_APART(transformer_block_post_norm__no_first_residual, swiglu_block<post_no_first_residual>)
+EXPORT_MISTAKE_APART(transformer_block_post_norm__no_first_residual,
+                     swiglu_block<post_no_first_residual>)
 EXPORT_MISTAKE_APART(transformer_block_post_norm__no_second_residual,
-               swiglu_block<post_no_second_residual>)
-EXPORT_MISTAKE_APART(transformer_block_post_norm__one_norm_for_both, swiglu_block<post_one_norm_for_both>)
+                     swiglu_block<post_no_second_residual>)
+EXPORT_MISTAKE_APART(transformer_block_post_norm__one_norm_for_both,
+                     swiglu_block<post_one_norm_for_both>)
 EXPORT_MISTAKE_APART(transformer_block_post_norm__ffn_of_x, swiglu_block<post_ffn_of_x>)
 EXPORT_MISTAKE_APART(transformer_block_post_norm__no_rope, block_without_rope<post_norm>)
 EXPORT_MISTAKE_APART(transformer_block_post_norm__theta_fixed, block_theta_fixed<post_norm>)

@@ -158,34 +158,35 @@ Wide swiglu_sums_in_t(const Element& t, const Wide& x, const Wide& ln1, const Wi
                       const Wide& w1, const Wide& w2, const Wide& w3, std::int64_t num_heads,
                       double theta, std::int64_t max_seq_len, double eps) {
   return assemble(
-      x, {.attention =
-              [&](const Tensor<double>& a) {
-                return multihead_self_attention::with_rope_sums_in_t(
-                    t, a, w_q, w_k, w_v, w_o, std::nullopt, num_heads, theta, max_seq_len);
-              },
-          .feed_forward =
-              [&](const Tensor<double>& a) {
-                return feed_forward::swiglu_sums_in_t(t, a, w1, w2, w3);
-              },
-          .norm1 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln1, eps); },
-          .norm2 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln2, eps); }});
+      x,
+      {.attention =
+           [&](const Tensor<double>& a) {
+             return multihead_self_attention::with_rope_sums_in_t(
+                 t, a, w_q, w_k, w_v, w_o, std::nullopt, num_heads, theta, max_seq_len);
+           },
+       .feed_forward =
+           [&](const Tensor<double>& a) {
+             return feed_forward::swiglu_sums_in_t(t, a, w1, w2, w3);
+           },
+       .norm1 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln1, eps); },
+       .norm2 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln2, eps); }});
 }
 
 inline Wide gelu_sums_in_t(const Element& t, const Wide& x, const Wide& ln1, const Wide& w_q,
                            const Wide& w_k, const Wide& w_v, const Wide& w_o, const Wide& ln2,
                            const Wide& w1, const Wide& w2, std::int64_t num_heads, double eps) {
   return pre_norm(
-      x, {.attention =
-              [&](const Tensor<double>& a) {
-                return multihead_self_attention::plain_sums_in_t(t, a, w_q, w_k, w_v, w_o,
-                                                                 num_heads);
-              },
-          .feed_forward =
-              [&](const Tensor<double>& a) {
-                return feed_forward::ffn_sums_in_t<feed_forward::gelu>(t, a, w1, w2);
-              },
-          .norm1 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln1, eps); },
-          .norm2 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln2, eps); }});
+      x,
+      {.attention =
+           [&](const Tensor<double>& a) {
+             return multihead_self_attention::plain_sums_in_t(t, a, w_q, w_k, w_v, w_o, num_heads);
+           },
+       .feed_forward =
+           [&](const Tensor<double>& a) {
+             return feed_forward::ffn_sums_in_t<feed_forward::gelu>(t, a, w1, w2);
+           },
+       .norm1 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln1, eps); },
+       .norm2 = [&](const Tensor<double>& a) { return rmsnorm::with_sums_in_t(t, a, ln2, eps); }});
 }
 
 }  // namespace prenorm::mistakes::transformer_block
