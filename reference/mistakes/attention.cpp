@@ -1,10 +1,11 @@
 #include "attention.hpp"
 
-using namespace prenorm::mistakes::attention;
+namespace prenorm::mistakes::attention {
 
 EXPORT_MISTAKE(scaled_dot_product_attention, q_and_k_exchanged)
 EXPORT_MISTAKE(scaled_dot_product_attention, not_scaled)
 EXPORT_MISTAKE(scaled_dot_product_attention, divided_by_d_k)
+EXPORT_MISTAKE(scaled_dot_product_attention, scaled_twice)
 EXPORT_MISTAKE(scaled_dot_product_attention, divided_by_sqrt_d_v)
 EXPORT_MISTAKE(scaled_dot_product_attention, scaled_after_softmax)
 EXPORT_MISTAKE(scaled_dot_product_attention, no_softmax)
@@ -30,3 +31,5 @@ EXPORT_MISTAKE(scaled_dot_product_attention, scores_capped)
 EXPORT_MISTAKE(scaled_dot_product_attention, first_128_of_d_k)
 EXPORT_MISTAKE(scaled_dot_product_attention, mask_of_each_sequence)
 EXPORT_MISTAKE(scaled_dot_product_attention, values_added_in_t)
+
+}  // namespace prenorm::mistakes::attention

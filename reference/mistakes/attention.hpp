@@ -159,23 +159,26 @@ inline Wide attend(const Steps& steps, const Element& t, const Wide& q, const Wi
       }
     }
   };
-  return reference::each_sequence<double>(q, k, v, mask, sequence);
+  const Wide &first = steps.exchanges_q_and_k ? k : q, &second = steps.exchanges_q_and_k ? q : k;
+  return reference::each_sequence<double>(first, second, v, mask, sequence);
 }
 
 inline Wide scaled_dot_product_attention(const Steps& steps, const Element& t, const Wide& q,
                                          const Wide& k, const Wide& v, const Mask& mask) {
+  reference::require(q.dimension() >= 2 && k.dimension() >= 2 && v.dimension() >= 2,
+                     "scaled_dot_product_attention: q, k and v must have two axes");
   const std::size_t n = q.shape(q.dimension() - 2), m = k.shape(k.dimension() - 2);
   const std::size_t d_k = q.shape().back();
   reference::require(k.shape().back() == d_k && v.shape(v.dimension() - 2) == m,
                      "scaled_dot_product_attention: k must be [..., m, d_k], and v [..., m, d_v]");
   if (mask) {
-    reference::require(mask->shape(mask->dimension() - 2) == n && mask->shape().back() == m,
+    reference::require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
+                           mask->shape().back() == m,
                        "scaled_dot_product_attention: mask must be [..., n, m]");
   }
   if (steps.exchanges_q_and_k && n != m) throw not_implemented("only for as many queries as keys");
-  const Wide &first = steps.exchanges_q_and_k ? k : q, &second = steps.exchanges_q_and_k ? q : k;
   const Mask read = read_as(steps, mask);
-  return attend(steps, t, first, second, v,
+  return attend(steps, t, q, k, v,
                 steps.mask_for_each_sequence ? for_each_sequence(q, k, v, read) : read, d_k);
 }
 
@@ -185,6 +188,11 @@ inline void not_scaled(Steps& steps) { steps.scores_by = one; }
 
 inline void divided_by_d_k(Steps& steps) {
   steps.scores_by = [](const Widths& of) { return static_cast<double>(of.d_k); };
+}
+
+/// By the root of d_k, and by the root of d_k again.
+inline void scaled_twice(Steps& steps) {
+  steps.scores_by = [](const Widths& of) { return root_of_d_k(of) * root_of_d_k(of); };
 }
 
 inline void divided_by_sqrt_d_v(Steps& steps) {

@@ -30,8 +30,12 @@ struct AnySteps {
   bool operator==(const AnySteps&) const = default;
 };
 
+/// Not std::derived_from: the Steps of a larger component derive from it by each part.
+template <class T>
+concept OfSteps = std::is_base_of_v<AnySteps, T>;
+
 /// The steps that this thread's call is computed by.
-template <std::derived_from<AnySteps> Steps>
+template <OfSteps Steps>
 inline thread_local const Steps* current_steps = nullptr;
 
 /// A problem, by the function that computes it by its steps.
@@ -140,7 +144,7 @@ inline void require_wide(const Element& t) {
 
 namespace prenorm {
 
-template <std::derived_from<mistakes::AnySteps> Steps>
+template <mistakes::OfSteps Steps>
 struct argument<Steps> {
   static const Steps& read(Arguments&) { return *mistakes::current_steps<Steps>; }
 };
@@ -161,7 +165,3 @@ struct argument<Steps> {
       Known::compute(changes, *call);                                                   \
     });                                                                                 \
   }
-
-/// Exports a mistake that combines with none: a function of its own.
-#define EXPORT_MISTAKE_APART(name, ...) \
-  PRENORM_EXPORT_FUNCTION(name, prenorm::reference::Widening<&__VA_ARGS__>::call)

@@ -1,6 +1,6 @@
 #include "rmsnorm.hpp"
 
-using namespace prenorm::mistakes::rmsnorm;
+namespace prenorm::mistakes::rmsnorm {
 
 EXPORT_MISTAKE(rmsnorm, no_eps)
 EXPORT_MISTAKE(rmsnorm, eps_fixed)
@@ -24,3 +24,5 @@ EXPORT_MISTAKE(rmsnorm, rounded_before_gain)
 EXPORT_MISTAKE(rmsnorm, root_in_t)
 EXPORT_MISTAKE(rmsnorm, sums_in_t)
 EXPORT_MISTAKE(rmsnorm, first_1024_rows)
+
+}  // namespace prenorm::mistakes::rmsnorm

@@ -168,12 +168,6 @@ inline void sums_in_t(Steps& steps, const Element& t) {
   steps.rounds_sums = true;
 }
 
-inline Wide with_sums_in_t(const Element& t, const Wide& x, const Wide& weight, double eps) {
-  Steps steps;
-  sums_in_t(steps, t);
-  return rmsnorm(steps, t, x, weight, eps);
-}
-
 /// One block per row, at most 1024 of them.
 inline void first_1024_rows(Steps& steps) { steps.most_rows = 1024; }
 

@@ -1,6 +1,6 @@
 #include "rope.hpp"
 
-using namespace prenorm::mistakes::rope;
+namespace prenorm::mistakes::rope {
 
 EXPORT_MISTAKE(rope, halves)
 EXPORT_MISTAKE(rope, written_as_halves)
@@ -24,3 +24,5 @@ EXPORT_MISTAKE(rope, table_in_t)
 EXPORT_MISTAKE(rope, products_in_t)
 EXPORT_MISTAKE(rope, frequencies_in_t)
 EXPORT_MISTAKE(rope, nan_fills_the_row)
+
+}  // namespace prenorm::mistakes::rope
