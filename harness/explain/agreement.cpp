@@ -123,6 +123,15 @@ std::optional<double> agreement(const std::vector<Tensor>& outputs,
   return distance;
 }
 
+bool is_within(const std::vector<Tensor>& outputs, const LoadedCase& loaded, const Leeway& leeway) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Tolerance tolerance = loaded.info.outputs[i].tolerance.value_or(Tolerance{});
+    tolerance.atol += leeway.of(i);
+    if (compare("", outputs[i], loaded.expected[i], tolerance).mismatches > 0) return false;
+  }
+  return true;
+}
+
 bool fails_clearly(const std::vector<Tensor>& mistaken, const LoadedCase& loaded) {
   for (std::size_t i = 0; i < mistaken.size(); ++i) {
     Tolerance wide = loaded.info.outputs[i].tolerance.value_or(Tolerance{});

@@ -27,6 +27,9 @@ std::optional<double> agreement(const std::vector<Tensor>& outputs,
                                 const std::vector<Tensor>& mistaken, const LoadedCase& loaded,
                                 const Leeway& leeway);
 
+/// Whether the outputs are within the case's tolerance and the leeway of the truth.
+bool is_within(const std::vector<Tensor>& outputs, const LoadedCase& loaded, const Leeway& leeway);
+
 /// Whether the mistake's outputs miss a case by far.
 bool fails_clearly(const std::vector<Tensor>& mistaken, const LoadedCase& loaded);
 

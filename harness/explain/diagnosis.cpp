@@ -210,7 +210,8 @@ class Court {
       return exhibit(i).outputs->front().size() >= telling_elements;
     });
     if (!tells && explained.size() < 2 && explained.size() < open.size()) return false;
-    return 2 * explained.size() > open.size() || (tells && explained.size() >= 3);
+    return 2 * explained.size() > open.size() ||
+           (tells && explained.size() >= 3 && 4 * explained.size() >= open.size());
   }
 
   /// Whether the mistake clearly fails a case that has passed, of a type in which it explains some.
@@ -233,6 +234,17 @@ class Court {
     return false;
   }
 
+  /// Of a deviation that honest code has in forms of its own, adds the cases that are off by no
+  /// more than our forms.
+  void absorb(const std::string& mistake, const Indices& open, Indices& explained) {
+    if (!is_honest(mistake)) return;
+    for (const std::size_t i : open) {
+      if (explained.contains(i)) continue;
+      const Exhibit& here = exhibit(i);
+      if (is_within(*here.outputs, here.loaded, leeway(i))) explained.insert(i);
+    }
+  }
+
   /// The suspect that explains most of what is open; what it explains is closed.
   std::optional<Diagnosis> best_of(std::vector<Suspect>& suspects, Indices& open,
                                    Causes& findings) {
@@ -252,12 +264,13 @@ class Court {
       std::ranges::set_intersection(suspect.agrees, open, std::inserter(here, here.end()));
       if (here.empty() || !convinces(here, open)) return std::nullopt;
       if (contradicted(suspect.mistake, here)) continue;
+      absorb(suspect.mistake, open, here);
       Diagnosis diagnosis{evidence_.problem, suspect.mistake, 0, 0, {}};
       diagnosis.agrees = std::ssize(here);
       diagnosis.of = std::ssize(evidence_.wrong);
       for (std::size_t j = i + 1; j < suspects.size() && !is_pair(suspect); ++j) {
         const Suspect& other = suspects[j];
-        if (is_pair(other) || !std::ranges::includes(other.agrees, here)) continue;
+        if (is_pair(other) || explained(other, here) < explained(suspect, here)) continue;
         if (same_mistake(evidence_.problem, other.mistake) ==
             same_mistake(evidence_.problem, suspect.mistake)) {
           continue;

@@ -257,14 +257,13 @@ Sentence digits(const Seen& seen) {
     size += std::pow(seen.expected.at(i), 2);
   }
   const double relative = size > 0 ? std::sqrt(error / size) : 1;
-  if (relative > 0.03 || relative <= 0) return {};
-  const int right = std::max(1, static_cast<int>(std::floor(-std::log10(relative))));
-  std::string text =
-      fmt::format("{} is right to {} digit{}", seen.spec.name, right, right == 1 ? "" : "s");
+  if (relative > 0.01 || relative <= 0) return {};
+  const int right = static_cast<int>(std::floor(-std::log10(relative)));
+  std::string text = fmt::format("{} is right to {} digits", seen.spec.name, right);
   for (const DType type : {DType::float32, DType::float16, DType::bfloat16}) {
     // Narrower than the case's own, by what one or some roundings make.
     if (epsilon(type) <= epsilon(seen.y.dtype)) continue;
-    if (relative > epsilon(type) / 32 && relative < 4 * epsilon(type)) {
+    if (relative > epsilon(type) / 32 && relative < epsilon(type)) {
       return text + ", as where something is computed in " + std::string(name(type));
     }
   }
@@ -359,6 +358,7 @@ std::vector<Property> properties(const Evidence& evidence,
   }
   std::vector<Property> found;
   for (const auto& [sentence, count] : counts) {
+    if (3 * count < looked_at) continue;  // what few cases have explains little
     found.push_back({evidence.problem, sentence, count, looked_at});
   }
   std::ranges::stable_sort(found, std::greater<>(), &Property::holds);

@@ -1,5 +1,4 @@
 #include "grade/report_json.hpp"
-#include "explain/known_mistakes.hpp"
 #include "grade/grading_record.hpp"
 #include "report/json.hpp"
 
@@ -23,20 +22,8 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
 
 Json item_object(const GradedItem& item) {
   Json diagnoses = Json::array(), properties = Json::array();
-  for (const Diagnosis& diagnosis : item.diagnoses) {
-    diagnoses.push_back({{"problem", diagnosis.problem},
-                         {"mistake", diagnosis.mistake},
-                         {"name", words_of(diagnosis.problem, diagnosis.mistake).name},
-                         {"agrees", diagnosis.agrees},
-                         {"of", diagnosis.of},
-                         {"also", diagnosis.also}});
-  }
-  for (const Property& property : item.properties) {
-    properties.push_back({{"problem", property.problem},
-                          {"property", property.sentence},
-                          {"holds", property.holds},
-                          {"of", property.of}});
-  }
+  for (const Diagnosis& diagnosis : item.diagnoses) diagnoses.push_back(to_object(diagnosis));
+  for (const Property& property : item.properties) properties.push_back(to_object(property));
   return {{"name", item.name},
           {"problems", item.problems},
           {"points", item.points},

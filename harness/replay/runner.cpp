@@ -38,9 +38,7 @@ Result unusable(const File& file, const std::optional<std::string>& case_name,
 /// "no function prenorm_x; its variants are a, b".
 std::string what_is_missing(const std::string& problem, const std::string& function,
                             Solution& solution) {
-  const std::string& variant = solution.variant();
-  std::string text =
-      "no function prenorm_" + (variant.empty() ? function : function + "__" + variant);
+  std::string text = "no function prenorm_" + solution.absent_for(function);
   const std::vector<std::string> variants = variants_of(problem, solution);
   if (!variants.empty()) text += "; its variants are " + joined(variants);
   return text;
