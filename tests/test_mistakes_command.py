@@ -17,7 +17,7 @@ def test_mistakes(prenorm, good):
     assert re.search(r"^  sum_for_mean +1/1 +1/1 +- +-$", out, re.M)
     assert "3 of 3 mistakes caught (mutation score 100.0 %)" in out
     verbose = prenorm("mistakes", "centred", "--fixtures", good, "--verbose")
-    assert re.search("^    caught by batch16, batch32, batch64$", verbose, re.M)
+    assert re.search("^    caught by batch16, batch32, single64$", verbose, re.M)
 
 
 def test_mistakes_of_several_problems(prenorm, good, tmp_path):
