@@ -20,24 +20,37 @@ def test_mistakes(prenorm, good):
     assert re.search("^    caught by batch16, batch32, single64$", verbose, re.M)
 
 
-def test_mistakes_of_several_problems(prenorm, good, tmp_path):
-    """One line each; what no case catches is said."""
-    other = make_file(tmp_path / "other.h5", GOOD, problem="other")
-    out = prenorm("mistakes", "--fixtures", good, "--fixtures", other)
-    assert "mistake         caught  looks like\n" in out
-    assert len(re.findall(r"^  no_bias         3/3     no bias$", out, re.M)) == 1
-    assert "caught by" not in out
+@pytest.fixture
+def shipped(program, home):
+    """shipped(words..., width=80): what is said of shipped mistakes on a terminal of that width."""
+
+    def call(*words, width=80):
+        done = subprocess.run([program, "mistakes", "--dtype", "float16", *words], capture_output=True,
+                              text=True, env={**os.environ, "COLUMNS": str(width)})
+        assert max(map(len, done.stdout.splitlines())) <= width
+        return done.stdout
+
+    return call
 
 
-@pytest.mark.parametrize("width", [60, 80, 100])
-def test_words_fit_the_terminal(program, home, width):
-    """Shipped mistakes: a name, a sentence, and with --verbose a hint."""
-    done = subprocess.run([program, "mistakes", "rmsnorm", "softmax", "--case", "*a*", "--verbose"],
-                          capture_output=True, text=True, env={**os.environ, "COLUMNS": str(width)})
-    assert max(map(len, done.stdout.splitlines())) <= width
-    out = " ".join(done.stdout.split())
-    assert "no_eps " in out and "no eps eps is left out: x is divided by sqrt(mean(x^2))." in out
-    assert "What is the result for a row of zeros? caught by " in out
+@pytest.mark.parametrize("width", [60, 80])
+def test_mistakes_of_several_problems(shipped, width):
+    """One line each, or two where the name is long."""
+    out = shipped("rmsnorm", "softmax", width=width)
+    assert re.search(r"^mistake +caught  looks like$", out, re.M)
+    assert re.search(r"^rmsnorm$", out, re.M) and re.search(r"^softmax$", out, re.M)
+    assert re.search(r"^  no_eps +\d+/\d+ +no eps$", out, re.M)
+    assert re.search(r"^  wrong_axis +\d+/\d+ +the mean over the first axis$", out, re.M)
+    assert "x is divided by" not in out and "caught by" not in out
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_mistakes_of_one_problem_are_explained(shipped, width):
+    out = " ".join(shipped("rmsnorm", width=width).split())
+    assert re.search(r" no_eps - - \d+/\d+ - no eps eps is left out: x is divided by sqrt\(mean", out)
+    assert re.search(r"The root is that of mean\(x\^2\) \+ eps\. caught by \w+ and \d+ more ", out)
+    verbose = " ".join(shipped("rmsnorm", "softmax", "--verbose", width=width).split())
+    assert re.search(r"What is the result for a row of zeros\? caught by \w+, \w+, ", verbose)
 
 
 def test_mistakes_of_a_problem_by_option(prenorm, good, tmp_path):
