@@ -68,13 +68,14 @@ std::vector<std::string> lines_of(const std::string& text) {
 Table overview(const std::vector<Variant>& variants, std::size_t width) {
   constexpr std::size_t gap = 2;
   const auto count = [](const Variant& variant) {
+    if (variant.tried() == 0) return std::string("-");
     return fmt::format("{}/{}", variant.caught().size(), variant.tried());
   };
   Table table;
   table.head = {"mistake", "caught", "looks like"};
   std::size_t taken = table.head[0].size(), counts = table.head[1].size();
   for (const Variant& variant : variants) {
-    taken = std::max(taken, gap + variant.name.size());
+    taken = std::max({taken, gap + variant.name.size(), variant.problem.size()});
     counts = std::max(counts, count(variant).size());
   }
   taken += gap + counts + gap;
@@ -119,7 +120,7 @@ std::string paragraph(const Variant& variant, const MistakesOptions& options, st
   const std::string names = some_names(caught, options.verbose);
   const bool wanted = is_as_wanted(variant, options.expect_pass);
   if (caught.empty()) {
-    if (!wanted) line("no case catches it", Tone::bad);
+    if (!wanted) line(variant.tried() == 0 ? "no case to try" : "no case catches it", Tone::bad);
   } else {
     line((options.expect_pass ? "fails " : "caught by ") + names, wanted ? Tone::quiet : Tone::bad);
   }
