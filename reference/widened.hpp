@@ -37,14 +37,6 @@ struct Element {
   }
 };
 
-/// sum_i f(i), each partial sum rounded to T.
-template <class F>
-double sum_in(const Element& element, std::size_t n, F f) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum = element.round(sum + f(i));
-  return sum;
-}
-
 /// A tensor that is read from, or written to, a call's tensor of any floating type.
 template <class C>
 struct Widened {

@@ -20,8 +20,8 @@ struct Steps : AnySteps {
 };
 
 /// The product of two rows of n numbers.
-inline double product(const Steps& steps, const Element& t, const double* a, const double* w,
-                      std::size_t n) {
+inline double dot(const Steps& steps, const Element& t, const double* a, const double* w,
+                  std::size_t n) {
   double sum = 0, in_tile = 0;
   n = std::min(n, steps.most_terms);
   for (std::size_t i = 0; i < n; ++i) {
@@ -53,7 +53,7 @@ inline Wide linear(const Steps& steps, const Element& t, const Wide& given_x,
   reference::require(d_in > 0 || y.size() == 0, "linear: d_in is 0");
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double *a = x.data() + i / d_out * d_in, *w = weight.data() + i % d_out * d_in;
-    y.data()[i] = i / d_out < steps.most_rows ? product(steps, t, a, w, d_in) : 0;
+    y.data()[i] = i / d_out < steps.most_rows ? dot(steps, t, a, w, d_in) : 0;
   }
   return steps.flushes_subnormals ? flushed(t, std::move(y)) : y;
 }

@@ -21,7 +21,6 @@
 namespace prenorm::mistakes {
 
 using reference::Element;
-using reference::sum_in;
 using reference::Tensor;
 using Wide = Tensor<double>;  // for every type of the call: see widened.hpp
 
@@ -89,7 +88,7 @@ struct Problem<function> {
       const auto found = changes().find(std::string_view(names).substr(first, end - first));
       if (found == changes().end()) {
         throw not_implemented("no such combination: " + names.substr(first, end - first) +
-                              " is no known mistake that combines");
+                              " is no known mistake");
       }
       for (const Change other : all) {
         require_both(other, found->second, {call.outputs[0]->dtype}, names);

@@ -11,7 +11,7 @@
 namespace prenorm::mistakes::transformer_block {
 
 /// The order of a block: its own, or another's.
-enum class Order { own, pre_norm, post_norm };
+enum class Order { own, norms_before, norms_after };
 
 /// The steps of a block, with those of its parts; the defaults are right.
 struct Steps : rmsnorm::Steps, multihead_self_attention::Steps, feed_forward::Steps {
@@ -36,7 +36,7 @@ inline Wide assembled(const Steps& steps, const Element& t, Order own, const Wid
   const auto norm2 = [&](const Wide& a) {
     return rmsnorm::rmsnorm(steps, t, a, steps.ln2_second ? ln2 : ln1, eps);
   };
-  if ((steps.order == Order::own ? own : steps.order) == Order::post_norm) {
+  if ((steps.order == Order::own ? own : steps.order) == Order::norms_after) {
     const Wide attended = attention(x), y = norm1(steps.adds_to_x ? Wide(x + attended) : attended);
     const Wide z = network(steps.network_of_x ? x : y);
     return norm2(steps.adds_to_attended ? Wide(y + z) : z);
@@ -67,8 +67,8 @@ inline Wide transformer_block(const Steps& steps, const Element& t, const Wide& 
                               const Wide& ln2, const Wide& w1, const Wide& w2, const Wide& w3,
                               std::int64_t num_heads, double theta, std::int64_t max_seq_len,
                               double eps) {
-  return with_rope_and_swiglu(steps, t, Order::pre_norm, x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2,
-                              w3, num_heads, theta, max_seq_len, eps);
+  return with_rope_and_swiglu(steps, t, Order::norms_before, x, ln1, w_q, w_k, w_v, w_o, ln2, w1,
+                              w2, w3, num_heads, theta, max_seq_len, eps);
 }
 
 inline Wide transformer_block_post_norm(const Steps& steps, const Element& t, const Wide& x,
@@ -77,7 +77,7 @@ inline Wide transformer_block_post_norm(const Steps& steps, const Element& t, co
                                         const Wide& w1, const Wide& w2, const Wide& w3,
                                         std::int64_t num_heads, double theta,
                                         std::int64_t max_seq_len, double eps) {
-  return with_rope_and_swiglu(steps, t, Order::post_norm, x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2,
+  return with_rope_and_swiglu(steps, t, Order::norms_after, x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2,
                               w3, num_heads, theta, max_seq_len, eps);
 }
 
@@ -87,7 +87,7 @@ inline Wide transformer_block_gelu(const Steps& steps, const Element& t, const W
                                    const Wide& w1, const Wide& w2, std::int64_t num_heads,
                                    double eps) {
   return assembled(
-      steps, t, Order::pre_norm, x, ln1, ln2, eps,
+      steps, t, Order::norms_before, x, ln1, ln2, eps,
       [&](const Wide& a) {
         return multihead_self_attention::multihead_self_attention(steps, t, a, w_q, w_k, w_v, w_o,
                                                                   num_heads);
@@ -95,8 +95,8 @@ inline Wide transformer_block_gelu(const Steps& steps, const Element& t, const W
       [&](const Wide& a) { return feed_forward::ffn_gelu(steps, t, a, w1, w2); });
 }
 
-inline void post_norm(Steps& steps) { steps.order = Order::post_norm; }
-inline void pre_norm(Steps& steps) { steps.order = Order::pre_norm; }
+inline void post_norm(Steps& steps) { steps.order = Order::norms_after; }
+inline void pre_norm(Steps& steps) { steps.order = Order::norms_before; }
 inline void no_first_residual(Steps& steps) { steps.adds_to_x = false; }
 inline void no_second_residual(Steps& steps) { steps.adds_to_attended = false; }
 /// norm1(x) + attention(norm1(x)) for x + attention(norm1(x)).
