@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 /// What cases that end their worker, or never end, may cost a problem.
 constexpr int most_timeouts = 3;
+/// Bytes of what failing cases print, of one submission.
+constexpr std::size_t most_printed = 64u << 10;
 /// Of the limit of a call, for a problem's other cases once one has timed out: the same slow
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
@@ -227,12 +229,19 @@ class Run {
       Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
                              {.twice = true, .alone = false}, &outputs);
       result.message = submission_.told(result.message);
+      result.printed = hidden ? "" : kept(submission_.told(result.printed));
       if (shorter && result.status == Status::timeout) {
         result.message += ", a quarter of the limit, as another case of this problem had all of it";
       }
       budgets_[i].add(part.questions[number], result, seconds_since(start));
       marker.add(number, loaded, std::move(result), std::move(outputs));
     }
+  }
+
+  /// What a case printed, unless the submission has printed much before; of hidden cases nothing is
+  /// kept, for their inputs may be in it.
+  std::string kept(const std::string& printed) {
+    return (printed_ += printed.size()) <= most_printed ? printed : "";
   }
 
   Result too_late() const {
@@ -274,7 +283,7 @@ class Run {
   std::vector<Seat> seats_;      // one a thread
   std::size_t questions_ = 0;
   Clock::time_point begun_;
-  std::atomic<std::size_t> asked_ = 0;
+  std::atomic<std::size_t> asked_ = 0, printed_ = 0;
 };
 
 }  // namespace

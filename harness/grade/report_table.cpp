@@ -1,5 +1,6 @@
 #include "base/printable.hpp"
 #include "grade/report_parts.hpp"
+#include "report/report.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ std::string failing_case(const GradedCase& graded, bool colour) {
                      toned(printable(*result.case_name), Tone::strong, colour) + "  " +
                      toned(printable(graded.shapes), Tone::quiet, colour) + "\n";
   if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
+  text += printed_lines(result, colour);
   return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +
          "\n";
 }
