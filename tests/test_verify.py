@@ -37,6 +37,31 @@ def test_a_wrong_element_fails_with_its_index(prenorm, wrong):
     assert "FAILED 0/1" in again and "[1, 2, 3]" in again
 
 
+@pytest.mark.parametrize("path, what", [
+    ("x.py", "is a Python submission: ./prenorm grade x.py"),
+    ("sub/x.py", "is a Python submission: ./prenorm grade sub/x.py"),
+    ("mine", "is a Python submission: ./prenorm grade mine"),
+    ("course", "is a Python submission: ./prenorm grade course"),
+    ("project/", "is a CMake project: ./prenorm grade project/; or build it, and name its library"),
+    ("of two words", "is a folder, not a library: ./prenorm grade 'of two words'"),
+    ("out.h5", "is a file of outputs: ./prenorm grade out.h5"),
+    ("mine/kernel.cu", "is a source file: build a library (.so) of it; ./prenorm new shows how"),
+])
+def test_what_is_no_library_is_sent_to_grade(prenorm, good, tmp_path, path, what):
+    for name in ("x.py", "sub/x.py", "mine/adapters.py", "course/tests/adapters.py", "out.h5",
+                 "mine/kernel.cu", "project/CMakeLists.txt", "of two words/notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).touch()
+    told = prenorm("verify", "--fixtures", good, "--solution", path, code=2,
+                   PRENORM_LAUNCHER="./prenorm")
+    assert told.startswith(f"prenorm: {path} {what}")
+
+
+def test_a_shipped_name_is_not_a_folder(prenorm, good, tmp_path):
+    (tmp_path / "reference").mkdir()
+    assert "PASSED 4/4" in prenorm("verify", "--fixtures", good, "--solution", "reference")
+
+
 def test_the_repeat_line_names_the_launcher(prenorm, wrong):
     words = ["verify", "--fixtures", wrong, "--solution", "reference"]
     assert "repeat: prenorm verify" in prenorm(*words, code=1)

@@ -32,6 +32,7 @@ namespace {
 
 constexpr int socket_in_child = 3;
 constexpr std::size_t kept_error_bytes = 4096;
+constexpr std::size_t kept_printed_bytes = 2048;
 /// How long a child that closed its socket may take to end.
 constexpr std::chrono::milliseconds grace{500};
 /// How often a child's memory and processes are checked.
@@ -121,7 +122,7 @@ struct Start {
   char* const* arguments;
   char* const* environment;
   Process::Limits limits;
-  int socket, error, null, report;
+  int socket, output, error, null, report;
   pid_t parent;
 };
 
@@ -164,7 +165,7 @@ void close_from(int first) {
   if (start.limits.file_size > 0) set_limit(RLIMIT_FSIZE, start.limits.file_size);
 
   // dup2 clears close-on-exec; all the sources lie at 10 and above.
-  const bool placed = ::dup2(start.null, 0) >= 0 && ::dup2(start.null, 1) >= 0 &&
+  const bool placed = ::dup2(start.null, 0) >= 0 && ::dup2(start.output, 1) >= 0 &&
                       ::dup2(start.error, 2) >= 0 && ::dup2(start.socket, socket_in_child) >= 0;
   int report = start.report;
   if (placed && ::dup3(start.report, socket_in_child + 1, O_CLOEXEC) >= 0) {
@@ -300,18 +301,20 @@ Process::Process(const Command& command) : limits_(command.limits), wrapper_(com
   const std::vector<char*> variable_list = pointers(variables);
 
   Pair sockets = socket_pair();
+  Pair outputs = pipe_pair();
   Pair errors = pipe_pair();
   Pair reports = pipe_pair();  // carries errno if exec fails; closes silently if it succeeds
   const int opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (opened < 0) fail("cannot open /dev/null");
   const Descriptor null(opened);
   if (null.get() < 0) fail("cannot duplicate a descriptor");
-  ::fcntl(errors.first.get(), F_SETFL, O_NONBLOCK);
+  for (const Pair* pair : {&outputs, &errors}) ::fcntl(pair->first.get(), F_SETFL, O_NONBLOCK);
 
   const std::string name = command.program.string();
-  pid_ = Starter::instance().start({name.c_str(), argument_list.data(), variable_list.data(),
-                                    limits_, sockets.second.get(), errors.second.get(), null.get(),
-                                    reports.second.get(), ::getpid()});
+  pid_ = Starter::instance().start(
+      {name.c_str(), argument_list.data(), variable_list.data(), limits_, sockets.second.get(),
+       command.keep_output ? outputs.second.get() : null.get(), errors.second.get(), null.get(),
+       reports.second.get(), ::getpid()});
   if (pid_ < 0) fail("cannot start " + name);
   reports.second.close();
   int reason = 0;
@@ -324,13 +327,15 @@ Process::Process(const Command& command) : limits_(command.limits), wrapper_(com
     fail("cannot start " + name);
   }
   socket_ = sockets.first.release();
-  error_ = errors.first.release();
+  error_.descriptor = errors.first.release();
+  output_.descriptor = outputs.first.release();
 }
 
 Process::~Process() {
   kill_and_reap();
   ::close(socket_);
-  ::close(error_);
+  ::close(output_.descriptor);
+  ::close(error_.descriptor);
 }
 
 void Process::kill_and_reap() {
@@ -343,19 +348,39 @@ void Process::kill_and_reap() {
   reaped_ = true;
 }
 
-void Process::drain_error() {
-  std::array<char, 65536> part;  // what a pipe holds: one read empties it
-  const ssize_t got = ::read(error_, part.data(), part.size());
-  if (got > 0) {
-    error_text_.append(part.data(), static_cast<std::size_t>(got));
-    if (error_text_.size() > kept_error_bytes) {
-      error_text_.erase(0, error_text_.size() - kept_error_bytes);
-    }
-  } else if (got == 0) {  // closed by the child: poll would report that forever
-    ::close(error_);
-    error_ = -1;
+/// Reads what lies in the pipe, and keeps the end of it. False if there was nothing.
+bool Process::drain(Stream& stream) {
+  if (stream.descriptor < 0) return false;
+  std::array<char, 65536> part;  // what a pipe holds, unless the child enlarges it
+  const ssize_t got = ::read(stream.descriptor, part.data(), part.size());
+  if (got == 0) {  // closed by the child: poll would report that forever
+    ::close(stream.descriptor);
+    stream.descriptor = -1;
   }
+  if (got <= 0) return false;
+  const auto keep = [&](std::string& text, std::size_t most) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+    const bool cut = text.size() > most;
+    if (cut) text.erase(0, text.size() - most);
+    return cut;
+  };
+  keep(stream.last, kept_error_bytes);
+  stream.cut = keep(stream.recent, kept_printed_bytes) || stream.cut;
+  return true;
 }
+
+std::string Process::take(Stream& stream) {
+  constexpr int most_reads = 16;  // a child that never stops must not keep this process
+  for (int reads = 0; reads < most_reads && drain(stream);) ++reads;
+  std::string text = std::exchange(stream.recent, "");
+  if (std::exchange(stream.cut, false)) {  // at a line's end, if there is one
+    const std::size_t end = text.find('\n');
+    text = "...\n" + text.substr(end == text.npos ? 0 : end + 1);
+  }
+  return text;
+}
+
+Process::Printed Process::take_printed() { return {take(output_), take(error_)}; }
 
 void Process::ended() {
   if (!reaped_) {
@@ -368,9 +393,9 @@ void Process::ended() {
     }
     how_ended_ = info.si_pid == 0 ? "closed its socket and went on" : describe(info, wrapper_);
     kill_and_reap();
-    if (error_ >= 0) drain_error();
+    drain(error_);
   }
-  std::string text = error_text_;
+  std::string text = error_.last;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   throw ProcessEnded(how_ended_ + (text.empty() ? "" : ": " + text));
 }
@@ -394,7 +419,8 @@ void Process::check_limits() {
 void Process::wait_until(short events, Deadline deadline) {
   const bool limited = limits_.resident > 0 || limits_.tasks > 0;
   while (true) {
-    std::array<pollfd, 2> watched{{{socket_, events, 0}, {error_, POLLIN, 0}}};
+    std::array<pollfd, 3> watched{
+        {{socket_, events, 0}, {error_.descriptor, POLLIN, 0}, {output_.descriptor, POLLIN, 0}}};
     const Deadline until = limited ? std::min(deadline, next_look_) : deadline;
     const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(until));
     if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
@@ -402,7 +428,8 @@ void Process::wait_until(short events, Deadline deadline) {
       check_limits();
       next_look_ = std::chrono::steady_clock::now() + between_looks;
     }
-    if (ready > 0 && watched[1].revents != 0) drain_error();
+    if (ready > 0 && watched[1].revents != 0) drain(error_);
+    if (ready > 0 && watched[2].revents != 0) drain(output_);
     if (ready > 0 && watched[0].revents != 0) return;
     if (std::chrono::steady_clock::now() >= deadline) {
       how_ended_ = "killed: it did not answer in time";

@@ -52,13 +52,15 @@ class Process {
     std::optional<std::vector<std::string>> environment;
     /// `program` runs another program and reports its signal as a shell does: 128 + signal.
     bool wrapper = false;
+    /// Standard output is kept as standard error is, for take_printed(); else it is dropped.
+    bool keep_output = false;
   };
 
   /// Starts `program` with the socket as descriptor 3, standard input from /dev/null, standard
-  /// output dropped, standard error kept (the last 4 KiB go into messages), no other descriptor,
-  /// an environment of PATH, LANG, library paths, visible devices, the CUDA driver, the OpenBLAS
-  /// and OpenMP thread counts and malloc's thresholds, in a process group of its own. The child
-  /// ends with the parent, whichever of the parent's threads started it.
+  /// output dropped or kept, standard error kept (the last 4 KiB go into messages), no other
+  /// descriptor, an environment of PATH, LANG, library paths, visible devices, the CUDA driver, the
+  /// OpenBLAS and OpenMP thread counts and malloc's thresholds, in a process group of its own. The
+  /// child ends with the parent, whichever of the parent's threads started it.
   ///
   /// Throws std::runtime_error if the program cannot be started.
   explicit Process(const Command& command);
@@ -77,22 +79,36 @@ class Process {
   /// Receives exactly that many bytes, or throws ProcessEnded or ProcessTimeout.
   void receive(void* data, std::size_t bytes, Deadline deadline);
 
+  /// What the child has written since this was last called; the last 2 KiB of each. Does not wait.
+  struct Printed {
+    std::string output, error;
+  };
+  Printed take_printed();
+
   pid_t pid() const { return pid_; }
   /// Whether the child has sent bytes that have not been received yet.
   bool has_spoken() const;
 
  private:
+  /// The reading end of the child's standard output or error.
+  struct Stream {
+    int descriptor = -1;  // -1: not kept, or closed by the child
+    std::string last;     // the end of all that it wrote there
+    std::string recent;   // the end of what has not been taken yet
+    bool cut = false;     // `recent` had a beginning
+  };
+
   void wait_until(short events, Deadline deadline);
   void check_limits();
-  void drain_error();
+  bool drain(Stream& stream);
+  std::string take(Stream& stream);
   void kill_and_reap();
   [[noreturn]] void ended();
 
   pid_t pid_ = -1;
   bool reaped_ = false;
   int socket_ = -1;
-  int error_ = -1;          // the reading end of the child's standard error
-  std::string error_text_;  // the end of what it wrote there
+  Stream output_, error_;
   std::string how_ended_;
   Limits limits_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks

@@ -100,6 +100,7 @@ std::string failing_case_text(const Result& result, const FailureText& told, boo
   for (const OutputReport& output : result.outputs) {
     if (verbose) text += "    " + toned(printable(figures(output)), Tone::quiet, colour) + "\n";
   }
+  text += printed_lines(result, colour);
   if (!told.snippet.empty()) {
     text += "    " + toned("in PyTorch:", Tone::quiet, colour) + "\n" + indented(told.snippet, 6);
   }

@@ -22,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 /// What cases that end their worker, or never end, may cost a problem.
 constexpr int most_timeouts = 3;
+/// Bytes of what failing cases print, of one submission.
+constexpr std::size_t most_printed = 64u << 10;
 /// Of the limit of a call, for a problem's other cases once one has timed out: the same slow
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
@@ -235,6 +237,7 @@ class Run {
       Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
                              {.twice = true, .alone = false}, &outputs);
       result.message = submission_.told(result.message);
+      result.printed = hidden ? "" : kept(submission_.told(result.printed));
       if (shorter && result.status == Status::timeout) {
         result.message += ", a quarter of the limit, as another case of this problem had all of it";
       }
@@ -252,6 +255,12 @@ class Run {
       marker.add(number, loaded, std::move(result), std::move(outputs));
       if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
     }
+  }
+
+  /// What a case printed, unless the submission has printed much before; of hidden cases nothing is
+  /// kept, for their inputs may be in it.
+  std::string kept(const std::string& printed) {
+    return (printed_ += printed.size()) <= most_printed ? printed : "";
   }
 
   Result too_late() const {
@@ -294,7 +303,7 @@ class Run {
   std::vector<Seat> seats_;      // one a thread
   std::size_t questions_ = 0;
   Clock::time_point begun_;
-  std::atomic<std::size_t> asked_ = 0;
+  std::atomic<std::size_t> asked_ = 0, printed_ = 0;
 };
 
 }  // namespace

@@ -337,7 +337,9 @@ Process::Command Submission::State::worker() {
     command.program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-worker";
     box.readable.push_back(command.program);
   }
-  return confined(command, box);
+  Process::Command worker = confined(command, box);
+  worker.keep_output = true;
+  return worker;
 }
 
 Submission::Submission(const fs::path& path, const SubmissionOptions& options,

@@ -217,6 +217,7 @@ Result replay(const std::string& problem, const Signature& signature, const Load
   result.seconds = outcome.seconds;
   if (info.error) {
     judge_refusal(*info.error, outcome, result);
+    if (result.status != Status::passed) result.printed = std::move(outcome.printed);
     return result;
   }
   compare_outputs(signature, loaded.expected, allowed, outcome, result);
@@ -226,6 +227,7 @@ Result replay(const std::string& problem, const Signature& signature, const Load
   if (result.status == Status::passed && options.alone) {
     result.batch_invariant = batch_invariance(call, loaded, outcome.outputs, solution);
   }
+  if (result.status != Status::passed) result.printed = std::move(outcome.printed);
   if (outputs != nullptr) *outputs = std::move(outcome.outputs);
   return result;
 }

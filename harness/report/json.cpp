@@ -95,6 +95,7 @@ void to_json(Json& object, const Result& result) {
             {"outputs", std::move(outputs)},
             {"batch_invariant", nullptr}};
   if (result.batch_invariant) object["batch_invariant"] = *result.batch_invariant;
+  if (!result.printed.empty()) object["printed"] = result.printed;
 }
 
 void from_json(const Json& object, Result& result) {
@@ -111,6 +112,7 @@ void from_json(const Json& object, Result& result) {
   if (const Json& told = object.at("batch_invariant"); !told.is_null()) {
     result.batch_invariant = told.get<bool>();
   }
+  if (object.contains("printed")) object.at("printed").get_to(result.printed);
 }
 
 Json report_head(const std::string& command) {

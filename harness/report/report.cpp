@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
+#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -202,10 +203,21 @@ std::string failures(const Report& report, bool colour) {
     if (!result.solution.empty()) text += "  by " + printable(result.solution);
     text += "\n";
     if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
+    text += printed_lines(result, colour);
     if (!result.repeat.empty()) {
       text +=
           "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) + "\n";
     }
+  }
+  return text;
+}
+
+std::string printed_lines(const Result& result, bool colour) {
+  if (result.printed.empty()) return "";
+  std::string text = "    it printed:\n";
+  std::istringstream lines(result.printed);
+  for (std::string line; std::getline(lines, line);) {
+    text += "      " + toned(printable(line), Tone::quiet, colour) + "\n";
   }
   return text;
 }

@@ -42,6 +42,9 @@ Table overview(const Report& report);
 /// Results of one solution that could not be loaded, or of one bad file, are told once.
 std::string failures(const Report& report, bool colour);
 
+/// What a failing case printed, below "it printed:"; empty where it printed nothing.
+std::string printed_lines(const Result& result, bool colour);
+
 /// A line for each reason why cases were left out, and nothing if none was. Solutions whose device
 /// is not here come first, with where their records are from.
 std::string omissions(const Report& report);

@@ -1,5 +1,6 @@
 // Which library a name on the command line means.
 #include "base/home.hpp"
+#include "base/text.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>
@@ -40,6 +41,31 @@ bool is_library_name(std::string_view name) {
   return name.ends_with(suffix);
 }
 
+/// What is there under a name that is no library, and the command that takes it; empty where
+/// nothing is, or what may be a library.
+std::string other_than_library(const std::string& name) {
+  std::error_code ignored;
+  const std::string grade = program_name() + " grade " + shell_word(name);
+  const fs::path path = name;
+  if (fs::is_directory(path, ignored)) {
+    if (fs::exists(path / "CMakeLists.txt", ignored)) {
+      return name + " is a CMake project: " + grade + "; or build it, and name its library (.so)";
+    }
+    const bool python = fs::exists(path / "adapters.py", ignored) ||
+                        fs::exists(path / "tests" / "adapters.py", ignored);
+    return name + (python ? " is a Python submission: " : " is a folder, not a library: ") + grade;
+  }
+  if (!fs::is_regular_file(path, ignored)) return "";
+  const std::string ending = path.extension();
+  if (ending == ".py") return name + " is a Python submission: " + grade;
+  if (ending == ".h5" || ending == ".hdf5") return name + " is a file of outputs: " + grade;
+  if (ending == ".cpp" || ending == ".cc" || ending == ".c" || ending == ".cu") {
+    return name + " is a source file: build a library (.so) of it; " + program_name() +
+           " new shows how";
+  }
+  return "";
+}
+
 Solution from_path(const std::string& label, const fs::path& library, const std::string& variant,
                    const Solution::Options& options) {
   std::error_code ignored;
@@ -75,7 +101,10 @@ Solution find_solution(const std::string& name, const Solution::Options& options
     return from_path(name, name.substr(0, last), name.substr(last + 1), options);
   }
   const std::size_t slash = name.find('/');
-  if (slash != std::string::npos && fs::is_regular_file(name, ignored)) {
+  const std::string other = other_than_library(name);
+  const bool is_file = fs::is_regular_file(name, ignored);
+  if (is_file && !other.empty()) throw std::invalid_argument(other);
+  if (slash != std::string::npos && is_file) {
     return from_path(name, name, "", options);
   }
   const std::string shipped = name.substr(0, slash);
@@ -85,6 +114,7 @@ Solution find_solution(const std::string& name, const Solution::Options& options
   if (const fs::path file = plain_name ? shipped_file(shipped) : fs::path(); !file.empty()) {
     return {name, file, variant, options};
   }
+  if (!other.empty()) throw std::invalid_argument(other);
   throw std::invalid_argument("no solution " + name + ": the shipped ones are " + shipped_names() +
                               "; or give the path of a library (lib.so, lib.so/variant)");
 }

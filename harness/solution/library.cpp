@@ -250,11 +250,6 @@ Library::Library(const std::filesystem::path& path) {
   description_.mode = text_of(handle_, "prenorm_mode");
   description_.sources = text_of(handle_, "prenorm_sources");
   description_.functions = problem_functions(handle_);
-  if (description_.functions.empty()) {
-    throw CannotLoad(
-        "the library exports no problem's function (in C++: a line "
-        "PRENORM_EXPORT(problem, function) is missing)");
-  }
 }
 
 void Library::open_device() {
@@ -262,6 +257,11 @@ void Library::open_device() {
     device_ = harness::open_device(description_.device);
     if (handle_ == nullptr) throw CannotLoad(missing_);
     description_.facts = device_->facts();
+    if (description_.functions.empty()) {
+      throw CannotLoad(
+          "the library exports no problem's function (in C++: a line PRENORM_EXPORT(problem, "
+          "function) is missing)");
+    }
   } catch (const NoDevice& reason) {
     description_.unavailable = reason.what();
   }

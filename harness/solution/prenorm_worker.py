@@ -610,6 +610,7 @@ class Worker:
         if call.timed:
             empty_caches()
         answer = answer_call(self.submission, call, memory, self.settings)
+        flush_prints()
         message = cut(answer.message, call.error.bytes - 1)
         memory[call.error.offset : call.error.offset + len(message) + 1] = message + b"\0"
         self.reply(call, answer)
@@ -621,6 +622,22 @@ class Worker:
             + text(answer.what)
             + self.notes(),
         )
+
+
+def keep_prints():
+    """A crash loses no whole line, and no character ends a call."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+
+
+def flush_prints():
+    """What a call printed belongs to it. The streams may be the submission's own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
 
 
 def limit_addresses(more):
@@ -656,6 +673,7 @@ def read_adapters(argument):
 def main():
     try:
         volunteer_for_the_oom_killer()
+        keep_prints()
         how = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
         Worker(read_adapters(sys.argv[1]), how).serve()
     except BaseException as error:

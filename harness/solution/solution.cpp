@@ -3,6 +3,7 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "base/process.hpp"
+#include "base/text.hpp"
 #include "solution/guarded_call.hpp"
 #include "solution/library.hpp"
 
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <prenorm/prenorm.h>
 #include <random>
+#include <sstream>
 #include <sys/wait.h>
 #include <utility>
 
@@ -63,7 +65,31 @@ class WorkerConnection {
     return {kind, std::move(payload)};
   }
 
+  /// The end of what the process has printed since this was last called, safe to show. Without
+  /// standard error where a message has it already: that of a process that ended.
+  std::string take_printed(bool error_is_told = false) {
+    auto [output, error] = process_.take_printed();
+    if (error_is_told) error.clear();
+    constexpr std::size_t most = 20;  // lines
+    std::vector<std::string> lines = last_lines(output, error.empty() ? most : most / 2);
+    std::ranges::move(last_lines(error, output.empty() ? most : most / 2),
+                      std::back_inserter(lines));
+    return joined(lines, "\n");
+  }
+
  private:
+  /// Each escaped and truncated.
+  static std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(printable(line, 200));
+    if (lines.size() > most) {
+      lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
+      lines.front() = "...";
+    }
+    return lines;
+  }
+
   Process process_;
 };
 
@@ -77,6 +103,7 @@ double seconds_to_load(const RunLimits& limits) {
 Process::Command shipped_worker() {
   Process::Command command;
   command.program = home() / "libexec" / "prenorm" / "prenorm-worker";
+  command.keep_output = true;
   return command;
 }
 
@@ -259,7 +286,10 @@ struct Solution::Worker {
       return guarded.judge(library->call(guarded.message(), memory));
     }
     Outcome outcome;
+    std::string printed;
+    bool error_is_told = false;
     try {
+      connection->take_printed();  // not of this call
       const auto asked = std::chrono::steady_clock::now();
       const auto [kind, payload] =
           connection->ask(encode(guarded.message()), guarded.arena().descriptor(),
@@ -269,6 +299,7 @@ struct Solution::Worker {
         throw protocol::Malformed("the worker answered out of turn");
       }
       const protocol::Returned answer = protocol::decode_returned(payload);
+      printed = connection->take_printed();
       if (answer.how == protocol::Returned::How::device_failed) {
         connection.reset();  // this process cannot use the device again
       }
@@ -277,6 +308,7 @@ struct Solution::Worker {
       }
       if (options.note) std::ranges::for_each(answer.notes, options.note);
       outcome = guarded.judge(answer);
+      outcome.printed = std::move(printed);
       // Whatever the worker's clock says, the call cannot have taken longer than the wait for it.
       outcome.seconds = std::min(outcome.seconds, waited.count());
       return outcome;
@@ -284,6 +316,7 @@ struct Solution::Worker {
       outcome = guarded.judge(faulted.fault);
     } catch (const ProcessEnded& end) {
       outcome = judge(end);
+      error_is_told = true;
     } catch (const ProcessOverLimit& over) {
       outcome.status = over.memory ? Status::out_of_memory : Status::sandbox_violation;
       outcome.message = over.what();
@@ -297,6 +330,7 @@ struct Solution::Worker {
       outcome.status = Status::runtime_error;
       outcome.message = printable(error.what());
     }
+    outcome.printed = connection->take_printed(error_is_told);
     connection.reset();  // the next call gets a new one
     return outcome;
   }

@@ -32,6 +32,7 @@ struct Outcome {
   Status status = Status::passed;
   std::string message;
   bool refused = false;  // the function returned an error and broke no rule
+  std::string printed;   // the end of what it wrote to standard output and error, escaped, in lines
   double seconds = 0;    // of the function alone; on a device between two events of its stream
   std::vector<Tensor> outputs;
 };

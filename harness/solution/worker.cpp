@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -182,6 +183,8 @@ void call(const Library& library, const std::string& payload, int descriptor) {
     last_words.number = request.number;
     last_words.base = reinterpret_cast<std::uint64_t>(memory->base());
     answer = library.call(request, *memory);
+    std::cout.flush();  // what it printed belongs to this call
+    std::fflush(nullptr);
     last_words.number = last_words.base = 0;
     memory.reset();  // inaccessible to the solution before the program checks it
   } else {
@@ -214,6 +217,7 @@ int main() {
   try {
     volunteer_for_the_oom_killer();
     catch_faults();
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a crash loses no whole line
     serve();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "prenorm-worker: %s\n", error.what());
