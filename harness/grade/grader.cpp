@@ -94,6 +94,8 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
   result.forbidden_calls = exam.rubric.forbidden_calls;
   result.round_float64 = exam.rubric.round_float64;
+  // The command that repeats a case. What is graded as a whole is built anew.
+  result.reuse_build = !exam.options.selection.cases.empty();
   for (const File& file : exam.files)
     result.hidden.push_back(fs::absolute(file.path).parent_path());
   if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));

@@ -31,6 +31,7 @@ struct SubmissionOptions {
   RunLimits limits{.seconds = 10};  // of one call
   std::size_t memory = 4ull << 30;  // bytes of all processes together
   double build_seconds = 300;
+  bool reuse_build = false;  // a kept library serves where no file has changed
   std::filesystem::path python = "/usr/bin/python3";
   std::vector<std::filesystem::path> hidden;  // that no submission may see: the fixtures
   // Of Python submissions:

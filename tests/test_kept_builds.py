@@ -1,0 +1,118 @@
+"""The command that repeats one case builds nothing again where no file has changed."""
+
+# labels: grading
+# timeout: 600
+
+import os
+
+import pytest
+
+from grading import best_sandbox, grade, need
+
+CMAKE = """cmake_minimum_required(VERSION 3.25)
+project(mine LANGUAGES CXX)
+find_package(prenorm 0.1 REQUIRED)
+prenorm_add_solution(mine relu.cpp)
+"""
+RELU = """#include <prenorm/prenorm.hpp>
+template <class T>
+void relu(prenorm::View<const T> x, prenorm::View<T> y) {
+  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = %s;
+}
+PRENORM_SOLUTION(kDLCPU)
+PRENORM_EXPORT(relu, relu)
+"""
+RIGHT, WRONG = "x[i] < 0 ? T(0) : x[i]", "x[i]"
+KEPT = "not built again: no file has changed since it was"
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """mine(formula): a project in a folder of that name."""
+
+    def make(formula, name="mine"):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "CMakeLists.txt").write_text(CMAKE)
+        (folder / "relu.cpp").write_text(RELU % formula)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def graded(tmp_path, cache):
+    """graded(folder, words...): whether a kept library served, and the status of the case."""
+
+    def call(folder, *words, sandbox=None, case="by_hand_float32"):
+        need(best_sandbox())
+        chosen = ["--case", case] if case else ["--no-hidden"]
+        _, report, _ = grade(folder, "--rubric", "all", "--problem", "relu", *chosen, "--sandbox",
+                             sandbox or best_sandbox(), *words, tmp=tmp_path,
+                             environment={"XDG_CACHE_HOME": str(cache)})
+        statuses = {result["status"] for result in report["results"]}
+        return KEPT in report["notes"], statuses
+
+    return call
+
+
+def libraries(cache):
+    return sorted((cache / "prenorm/builds").glob("*.so"))
+
+
+def test_a_case_is_repeated_without_a_build(mine, graded, cache):
+    folder = mine(WRONG)
+    kept, statuses = graded(folder, case=None)
+    assert not kept and "INCORRECT_NUMERICAL" in statuses and len(libraries(cache)) == 1
+    assert graded(folder) == (True, {"INCORRECT_NUMERICAL"})
+    # A whole grading builds, whatever is kept.
+    assert graded(folder, case=None) == (False, statuses)
+    # The mended file is another build, and the old one is not forgotten.
+    mine(RIGHT)
+    assert graded(folder) == (False, {"PASSED"})
+    assert graded(folder) == (True, {"PASSED"})
+    mine(WRONG)
+    assert graded(folder) == (True, {"INCORRECT_NUMERICAL"})
+    assert len(libraries(cache)) == 2
+
+
+def test_a_submission_gets_its_own_library_only(mine, graded, cache):
+    assert graded(mine(WRONG)) == (False, {"INCORRECT_NUMERICAL"})
+    assert graded(mine(RIGHT, "other")) == (False, {"PASSED"})
+    assert graded(mine(RIGHT, "other")) == (True, {"PASSED"})
+
+
+def test_a_folder_that_others_can_write_is_not_used(mine, graded, cache):
+    folder = mine(RIGHT)
+    graded(folder)
+    (cache / "prenorm/builds").chmod(0o770)
+    assert graded(folder) == (False, {"PASSED"})
+    (cache / "prenorm/builds").chmod(0o700)
+    library, = libraries(cache)
+    aside = library.rename(library.with_name("aside"))
+    library.symlink_to(aside)
+    assert graded(folder) == (False, {"PASSED"})
+
+
+def test_few_are_kept(mine, graded, cache):
+    folder = mine(RIGHT)
+    (cache / "prenorm/builds").mkdir(parents=True, mode=0o700)
+    for number in range(20):
+        old = cache / "prenorm/builds" / f"{number}.so"
+        old.touch()
+        os.utime(old, (number, number))
+    graded(folder)
+    assert len(libraries(cache)) == 16
+    assert graded(folder)[0]
+
+
+def test_without_a_sandbox_nothing_is_kept(mine, graded, cache):
+    folder = mine(RIGHT)
+    assert graded(folder, sandbox="none") == (False, {"PASSED"})
+    assert graded(folder, sandbox="none") == (False, {"PASSED"})
+    assert not libraries(cache)
