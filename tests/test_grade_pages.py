@@ -329,7 +329,7 @@ def test_the_page_of_a_real_grading(chromium, program, home, tmp_path):
     address = (tmp_path / "page.html").as_uri()
     chromium.open(address)
     assert chromium.complaints == [] and chromium.requests == [address]
-    assert "known mistake no eps on" in chromium.value("document.body.innerText")
+    assert "Looks like no eps (all " in chromium.value("document.body.innerText")
     assert chromium.value("document.querySelectorAll('svg.map').length") == 8
     assert (tmp_path / "page.html").stat().st_size < 2_000_000
 

@@ -63,10 +63,11 @@ GradedCase graded(const std::string& problem, const std::string& name, Status st
     made.secret->result.seconds = 0.5;
     made.secret->result.message = "the truth is 42";
   } else {
-    made.shapes = "x[2, 8] -> y[2, 8]";
+    made.told.sizes = "x[2, 8] -> y[2, 8]";
   }
   if (status == Status::incorrect_numerical && !hidden) {
-    made.errors = {{"y", {2, 8}, 1, 2, {0.5, 1e300 * 1e10}, {1, 2, 3}}};
+    made.told.errors = {
+        {"y", {2, 8}, 1, 2, {0.5, 1e300 * 1e10}, {1, 2, 3}, {4}, {{"seq", 2, {0, 9}}}, {7}}};
   }
   return made;
 }
@@ -92,7 +93,8 @@ Grading ordinary(const std::string& name = "alice") {
       .cases = {graded("rope", "one", Status::incorrect_numerical),
                 graded("rope", "two", Status::incorrect_numerical),
                 graded("rope", "three", Status::passed, true)},
-      .diagnoses = {{"rope", "halves_instead_of_neighbours", 2, 2}},
+      .diagnoses = {{"rope", "halves_instead_of_neighbours", 2, 2, {"theta_fixed"}}},
+      .properties = {{"rope", "y is zero everywhere", 1, 2}},
       .undiagnosed = {}};
   GradedItem right{.name = "right",
                    .problems = {"silu"},
@@ -101,6 +103,7 @@ Grading ordinary(const std::string& name = "alice") {
                    .groups = {{"float32", false, 1, 1, 1, 0, 0, true}},
                    .cases = {graded("silu", "one", Status::passed)},
                    .diagnoses = {},
+                   .properties = {},
                    .undiagnosed = {}};
   grading.items = {turned, right};
   return grading;
@@ -215,8 +218,8 @@ BOOST_AUTO_TEST_CASE(errors_of_the_first_failing_cases_are_kept) {
   book.put(entry(), grading);
   const auto cases = book.grading("alice").items[0].cases;
   BOOST_TEST(cases.size() == most_pictured + 3);
-  BOOST_TEST(!cases[most_pictured - 1].errors.empty());
-  BOOST_TEST(cases[most_pictured].errors.empty());
+  BOOST_TEST(!cases[most_pictured - 1].told.errors.empty());
+  BOOST_TEST(cases[most_pictured].told.errors.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_change_of_points_scores_anew) {

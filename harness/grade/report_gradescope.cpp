@@ -3,6 +3,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "explain/failures_text.hpp"
+#include "explain/known_mistakes.hpp"
 #include "grade/report_parts.hpp"
 #include "report/json.hpp"
 #include "report/report.hpp"
@@ -41,7 +42,7 @@ std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
 }
 
 /// The same where nothing may be told of hidden cases, which diagnoses count: for wrong numbers of
-/// visible cases the mistakes' names alone.
+/// visible cases the mistakes' words alone.
 std::string mistakes_text(const GradedItem& item, const std::string& problem) {
   const std::vector<const GradedCase*> failed = failures_of(item, problem).visible;
   const bool wrong = std::ranges::any_of(failed, [](const GradedCase* graded) {
@@ -51,6 +52,9 @@ std::string mistakes_text(const GradedItem& item, const std::string& problem) {
   for (const Diagnosis& diagnosis : item.diagnoses) {
     if (!wrong || diagnosis.problem != problem) continue;
     text += printable(problem) + " " + printable(looks_like(diagnosis)) + "\n";
+    const MistakeWords& words = words_of(problem, diagnosis.mistake);
+    if (!words.sentence.empty()) text += "  " + words.sentence + "\n";
+    if (!words.hint.empty()) text += "  hint: " + words.hint + "\n";
   }
   return text;
 }

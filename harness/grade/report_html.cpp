@@ -97,6 +97,7 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
   }
   failing = simplest_first(failures_of(item, problem)).cases;
   Json parts = Json::array();
+  std::size_t pictured = 0;
   bool opened = false;
   for (std::size_t begin = 0; begin < failing.size();) {
     const Result& first = failing[begin]->result;
@@ -114,8 +115,10 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
       continue;
     }
     const GradedCase& graded = *failing[begin++];
+    FailureText told = graded.told;
+    if (!told.errors.empty() && pictured++ >= most_pictured) told.errors.clear();
     parts.push_back(
-        {{"one", failing_case_values(graded.result, graded.told, !opened)}, {"alike", nullptr}});
+        {{"one", failing_case_values(graded.result, told, !opened)}, {"alike", nullptr}});
     opened = true;
   }
   return {{"problem", titled ? printable(problem, 200) : ""},
