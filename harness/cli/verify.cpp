@@ -427,7 +427,8 @@ void add_verify(Arguments& app, Action& chosen) {
   command.add_flag("--verbose", options->verbose, "Print one line per case");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
-      "A solution is a shipped one (NAME or NAME/VARIANT) or the path of a library. Known mistakes\n"
+      "A solution is a shipped one (NAME or NAME/VARIANT) or the path of a library. Known "
+      "mistakes\n"
       "combine: mistakes/no_eps+no_gain has both. Emulated solutions run only the small cases\n"
       "unless they are named. If a solution's device is missing, the table shows its device\n"
       "record, if there is one.\n\n"
