@@ -95,7 +95,8 @@ def printed(run, library):
                  f"{library}/{variant}", "--fixtures", home() / "share/prenorm/fixtures", *words]
         shown = run(*words, code=code).stdout
         result, = json.loads(run(*words, "--json", "-", code=code).stdout)["results"]
-        assert ("it printed:" in shown) == ("printed" in result)
+        # What a thread prints between two calls belongs to none.
+        assert variant == "thread" or ("it printed:" in shown) == ("printed" in result)
         return result.get("printed"), result["message"], shown
 
     return call

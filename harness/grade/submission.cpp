@@ -115,9 +115,12 @@ match($0, /static[_ ]assert[a-z]* failed[^"]*/) {
   next
 }
 seen[$0]++ { next }
-{ others[++count] = substr($0, 1, 240) }
-/prenorm::b?float16/ { stored = 1 }
+# After a sentence, what follows from it in headers tells nothing.
+!asserted || own_place() { others[++count] = substr($0, 1, 240) }
+/read-only location .*View<const/ { written = 1 }
+/prenorm::b?float16/ && /conver|no match/ { stored = 1 }
 END {
+  if (written) print "an output is View<T>, without const"
   if (!asserted && stored) print "16-bit types only store: compute in float, then write T(value)"
   for (i = 1; i <= count && i <= 6; i++) print others[i]
   exit (asserted + count == 0)
