@@ -1,0 +1,252 @@
+// Explanations: known mistakes and pairs by their numbers, properties, and what is shown of a case.
+#include "explain/collector.hpp"
+#include "explain/failing_cases.hpp"
+#include "explain/numbers.hpp"
+#include "fixture_testing.hpp"
+#include "replay/runner.hpp"
+
+#include <cmath>
+
+using namespace prenorm::harness;
+using testing::folder;
+
+namespace {
+
+const double not_a_number = std::nan("");
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Tensor tensor(const Shape& shape, const std::vector<double>& values, DType dtype = DType::float64) {
+  Tensor made(dtype, shape);
+  for (std::size_t i = 0; i < values.size(); ++i) made.set(static_cast<std::int64_t>(i), values[i]);
+  return made;
+}
+
+/// A case of y[..., seq, d] from x of the same shape; its truth is `expected`.
+LoadedCase case_of(const Tensor& x, const Tensor& expected) {
+  LoadedCase loaded;
+  loaded.info.name = "made";
+  loaded.info.inputs = {InputInfo{{x.dtype, x.shape}, ""}};
+  OutputInfo output;
+  output.shape = expected.shape;
+  output.dtype = DType::float64;
+  output.tolerance = Tolerance{1e-9, 1e-9};
+  loaded.info.outputs = {output};
+  loaded.info.binding.sizes = {{"seq", 8}, {"d", 4}};
+  loaded.inputs = {x};
+  loaded.expected = {expected};
+  return loaded;
+}
+
+const Signature& made_signature() {
+  static const Signature signature = parse_signature("x[..., seq, d] -> y[..., seq, d]");
+  return signature;
+}
+
+/// 8 rows of 4 numbers, no two alike.
+Tensor numbers() {
+  std::vector<double> values;
+  for (int i = 0; i < 32; ++i) values.push_back(1 + std::sin(3.0 * i));
+  return tensor({8, 4}, values);
+}
+
+/// `of` each element by its place.
+template <class Of>
+Tensor each(const Tensor& from, Of of) {
+  Tensor made = from;
+  for (std::int64_t i = 0; i < from.size(); ++i) made.set(i, of(i, from.at(i)));
+  return made;
+}
+
+/// What is said of these outputs; empty where nothing is.
+std::string property_of(const Tensor& outputs, const Tensor& truth = numbers()) {
+  Solution reference = find_solution("reference", {});
+  const Tensor x = each(truth, [](auto, double value) { return 7 * value + 3; });
+  Evidence evidence;
+  evidence.problem = "made";
+  evidence.signature = &made_signature();
+  evidence.wrong.push_back({0, {outputs}});
+  evidence.load = [&](std::size_t) { return case_of(x, truth); };
+  const std::vector<Property> found = properties(evidence, {0}, reference);
+  return found.empty() ? "" : found.front().sentence;
+}
+
+/// What `solution` makes of the shipped cases of a problem, up to so many elements, explained.
+Explanation explained(const std::string& solution, const std::string& problem,
+                      const std::function<void(std::vector<Tensor>&)>& change = nullptr) {
+  const Fixture fixture(folder("PRENORM_SOURCE") / "fixtures" / (problem + ".h5"));
+  Solution asked = find_solution(solution, {}), mistakes = find_solution("mistakes", {});
+  Solution reference = find_solution("reference", {});
+  const auto again = [&](const std::string& name) {
+    return load_case(fixture, *std::ranges::find(fixture.cases(), name, &Case::name));
+  };
+  Collector collector(fixture, solution, again);
+  for (const Case& info : fixture.cases()) {
+    if (info.error || info.elements() > 4000) continue;
+    const LoadedCase loaded = load_case(fixture, info);
+    std::vector<Tensor> outputs;
+    Result result = replay(problem, fixture.signature(), loaded, asked, {false, false}, &outputs);
+    if (change && !outputs.empty()) {
+      change(outputs);
+      result.outputs = {compare("y", outputs[0], loaded.expected[0], *info.outputs[0].tolerance)};
+      result.status =
+          result.outputs[0].mismatches > 0 ? Status::incorrect_numerical : Status::passed;
+    }
+    collector.add(loaded, result, std::move(outputs), asked);
+  }
+  return collector.explain(&mistakes, &reference, false);
+}
+
+std::string first_mistake(const Explanation& explanation) {
+  return explanation.diagnoses.empty() ? "" : explanation.diagnoses.front().mistake;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(explanation)
+
+BOOST_AUTO_TEST_CASE(small_cases_show_all_their_numbers) {
+  const Tensor x = tensor({2, 2}, {3, 4, -6, 8}),
+               truth = tensor({2, 2}, {0.6, 1.6, 1, not_a_number});
+  const std::string text = numbers_of(made_signature(), case_of(x, truth),
+                                      {tensor({2, 2}, {0.6, 2.5, not_a_number, 2})});
+  BOOST_TEST(contains(text, "x = [[3, 4], [-6, 8]]\n"));
+  BOOST_TEST(contains(text, "y[0, 0]       0.6  0.6\n"));
+  BOOST_TEST(contains(text, "y[0, 1]       1.6  2.5  *\n"));
+  BOOST_TEST(contains(text, "y[1, 0]         1  NaN  *\n"));
+  BOOST_TEST(contains(text, "y[1, 1]       NaN    2  *\n"));
+}
+
+BOOST_AUTO_TEST_CASE(large_cases_show_the_worst_with_their_neighbours) {
+  const Tensor truth = numbers();
+  const Tensor wrong = each(truth, [](auto i, double y) { return i == 17 ? y + 1 : y; });
+  const std::string text = numbers_of(made_signature(), case_of(truth, truth), {wrong});
+  BOOST_TEST(!contains(text, "x = "));
+  BOOST_TEST(contains(text, "y[4, 0]"));
+  BOOST_TEST(contains(text, "y[4, 1]"));
+  BOOST_TEST(contains(text, "y[4, 2]"));
+  BOOST_TEST(std::ranges::count(text, '\n') == 4);
+  BOOST_TEST(std::ranges::count(text, '*') == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_simplest_case_of_each_cause_comes_first) {
+  const std::vector<FailingCase> cases{{"large", 900, "a"},      {"small", 9, "a"},
+                                       {"middle", 90, "a"},      {"other", 500, "b"},
+                                       {"by_hand_f32", 20, "a"}, {"refused", 1, "refusal", true}};
+  std::vector<std::string> names;
+  for (const std::size_t i : simplest_first(cases)) names.push_back(cases[i].name);
+  BOOST_TEST(names == (std::vector<std::string>{"by_hand_f32", "other", "refused", "small",
+                                                "middle", "large"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(shown_at_first(cases) == 4u);
+  BOOST_TEST(shown_at_first(std::vector<FailingCase>(9, {"one", 1, "a"})) == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(element_types_are_told_where_they_tell_something) {
+  const std::map<std::string, Failed> telling{{"float64", {13, 20}}, {"float32", {2, 20}}};
+  BOOST_TEST(dtype_line(telling) ==
+             "13 of the 15 failing cases are float64: is something computed in float32?");
+  BOOST_TEST(dtype_line({{"float64", {8, 20}}, {"float32", {7, 20}}}).empty());
+  BOOST_TEST(dtype_line({{"float64", {13, 20}}}).empty());
+  BOOST_TEST(dtype_line({{"float64", {20, 20}}, {"float32", {3, 3}}}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(properties_are_told_in_words) {
+  const Tensor truth = numbers();
+  const auto at = [&](std::int64_t row, std::int64_t column) { return truth.at(4 * row + column); };
+  BOOST_TEST(property_of(truth) == "");
+  BOOST_TEST(property_of(each(truth, [](auto, double) { return 0.0; })) == "y is zero everywhere");
+  BOOST_TEST(property_of(each(truth, [](auto, double y) { return 7 * y + 3; })) ==
+             "y is x, unchanged");
+  BOOST_TEST(property_of(each(truth, [](auto, double y) { return 2 * y; })) ==
+             "y is the truth times 2, which is the root of d");
+  BOOST_TEST(property_of(each(truth, [](auto, double y) { return -y; })) == "y has the wrong sign");
+  BOOST_TEST(property_of(each(truth, [](auto, double y) { return y + 0.5; })) ==
+             "y is the truth plus 0.5 everywhere");
+  BOOST_TEST(property_of(each(truth, [&](auto i, double) { return at(7 - i / 4, i % 4); })) ==
+             "y is the truth in reverse along seq");
+  BOOST_TEST(property_of(each(truth, [&](auto i, double) { return at((i / 4 + 1) % 8, i % 4); })) ==
+             "y is the truth shifted by one along seq");
+  BOOST_TEST(property_of(each(truth, [&](auto i, double y) { return i < 8 ? y : y * y - 9; })) ==
+             "y is right for the first 2 indices of seq only");
+  BOOST_TEST(property_of(each(truth, [](auto i, double y) {
+               return i / 4 == 5 ? 1 + y * y : y;
+             })) == "y is wrong at index 5 of seq only");
+  BOOST_TEST(property_of(each(truth, [&](auto i, double) { return at(0, i % 4); })) ==
+             "y is the same all along seq");
+  BOOST_TEST(property_of(each(truth, [](auto i, double y) { return i == 9 ? not_a_number : y; })) ==
+             "y is NaN where a number is expected, and right elsewhere");
+  BOOST_TEST(property_of(each(truth, [](auto i, double y) {
+               return y * (1 + 3e-4 * std::cos(5.0 * double(i)));
+             })) == "y is right to 3 digits, as where something is computed in float16");
+  BOOST_TEST(property_of(each(truth, [](auto i, double y) {
+               return y + 1e-6 * std::pow(8.0, double(i / 4)) * (i % 2 == 0 ? 1 : -1);
+             })) == "the error of y grows along seq");
+  // Rows that sum to 1, and rows that do not.
+  const Tensor shares = each(truth, [&](auto i, double y) {
+    const std::int64_t row = i / 4;
+    return y / (at(row, 0) + at(row, 1) + at(row, 2) + at(row, 3));
+  });
+  const std::string sums = property_of(
+      each(shares, [](auto i, double y) { return y + 0.1 * std::sin(double(i * i)); }), shares);
+  BOOST_TEST(contains(sums, "y does not sum to 1 along d: its sums are from "));
+}
+
+BOOST_AUTO_TEST_CASE(known_mistakes_are_named_by_their_numbers) {
+  for (const auto& [problem, mistake] : std::vector<std::pair<std::string, std::string>>{
+           {"rmsnorm", "no_eps"},
+           {"rmsnorm", "mean_subtracted"},
+           {"rope", "halves"},
+           {"rope", "exponent_k_over_d"},
+           {"softmax", "wrong_axis"},
+           {"scaled_dot_product_attention", "mask_inverted"}}) {
+    const Explanation told = explained("mistakes/" + mistake, problem);
+    BOOST_TEST(first_mistake(told) == mistake, problem << ": " << first_mistake(told));
+    BOOST_TEST(told.diagnoses.size() == 1u);
+    BOOST_TEST(told.diagnoses.front().agrees == told.diagnoses.front().of);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(two_mistakes_at_once_are_both_named) {
+  const Explanation told = explained("mistakes/halves+theta_fixed", "rope");
+  BOOST_TEST((first_mistake(told) == "halves" || first_mistake(told) == "halves+theta_fixed"));
+  bool both = false;
+  for (const Diagnosis& each : told.diagnoses) both = both || each.mistake == "halves+theta_fixed";
+  BOOST_TEST(both);
+}
+
+BOOST_AUTO_TEST_CASE(nan_for_empty_rows_hides_no_mistake) {
+  const auto nan_rows = [](std::vector<Tensor>& outputs) {
+    Tensor& y = outputs[0];
+    const std::int64_t width = y.shape.back();
+    for (std::int64_t row = 0; row < y.size(); row += width) {
+      bool zeros = true;
+      for (std::int64_t i = row; i < row + width; ++i) zeros = zeros && y.at(i) == 0;
+      for (std::int64_t i = row; zeros && i < row + width; ++i) y.set(i, not_a_number);
+    }
+  };
+  const std::string problem = "scaled_dot_product_attention";
+  BOOST_TEST(first_mistake(explained("mistakes/mask_inverted", problem, nan_rows)) ==
+             "mask_inverted");
+  BOOST_TEST(first_mistake(explained("reference", problem, nan_rows)) == "empty_rows_nan");
+}
+
+BOOST_AUTO_TEST_CASE(right_work_noise_and_zeros_are_told_no_mistake) {
+  BOOST_TEST(explained("reference", "rmsnorm").failures.empty());
+  const Explanation zeros = explained("reference", "rope", [](std::vector<Tensor>& outputs) {
+    outputs[0] = Tensor(outputs[0].dtype, outputs[0].shape);
+  });
+  BOOST_TEST(first_mistake(zeros) == "");
+  BOOST_TEST(zeros.undiagnosed);
+  BOOST_REQUIRE(!zeros.properties.empty());
+  BOOST_TEST(zeros.properties.front().sentence == "y is zero everywhere");
+  const Explanation noise = explained("reference", "softmax", [](std::vector<Tensor>& outputs) {
+    outputs[0] =
+        each(outputs[0], [](auto i, double y) { return y * (1.2 + std::sin(7.0 * double(i))); });
+  });
+  BOOST_TEST(first_mistake(noise) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
