@@ -192,9 +192,10 @@ BOOST_AUTO_TEST_CASE(errors_must_be_refused) {
   check(refused_twice().replay("twice", open("misbehaving", "refuses")), Status::passed,
         "refused: x is not to my taste");
   check(refused_twice().replay("twice", open("misbehaving")), Status::incorrect_numerical,
-        "returned 0, but must refuse: x is not to anybody's taste");
+        "gave a result, but must refuse this call: x is not to anybody's taste");
   check(refused_twice().replay("twice", open("misbehaving", "unwritten")),
-        Status::incorrect_numerical, "returned 0, but must refuse: x is not to anybody's taste");
+        Status::incorrect_numerical,
+        "gave a result, but must refuse this call: x is not to anybody's taste");
   check(refused_twice().replay("twice", open("misbehaving", "not_implemented")),
         Status::not_implemented, "later");
   // A crash is no refusal, and a refusal may write nothing out of bounds.
