@@ -9,11 +9,13 @@ table. Nothing is judged before all is graded, so that a table takes a second wh
 """
 
 import argparse
+import atexit
 import hashlib
 import itertools
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -252,13 +254,39 @@ def python():
     return os.environ.get("PRENORM_TEST_PYTHON", sys.executable)
 
 
+@cache
+def without_torch():
+    """An environment of this interpreter in which torch cannot be imported: functions are given NumPy
+    arrays there."""
+    folder = Path(tempfile.mkdtemp(prefix="styles-python-"))
+    atexit.register(shutil.rmtree, folder)
+    subprocess.run([python(), "-m", "venv", "--without-pip", "--system-site-packages", folder], check=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    (packages / "no_torch.pth").write_text("import sys; sys.modules['torch'] = None\n")
+    return folder / "bin" / "python"
+
+
+def interpreter(task):
+    return without_torch() if task.style in ("numpy", "honest/python_numpy") else python()
+
+
+LIBRARIES = None  # a folder in which built libraries are kept
+
+
 def build(text, folder):
-    """A library of the one source of a C++ submission. -O1: it is compiled longer than it runs."""
-    (folder / "solution.cpp").write_text(text)
-    library = folder / "solution.so"
-    includes = [f"-I{path}" for path in (home() / "include", ROOT / "harness/include") if path.is_dir()]
-    subprocess.run(["c++", "-std=c++20", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", *includes,
-                    folder / "solution.cpp", "-o", library], check=True)
+    """A library of the one source of a C++ submission, not optimized: to compile it takes longer than
+    to run it."""
+    folder = LIBRARIES or folder
+    name = hashlib.sha256(text.encode()).hexdigest()[:16]
+    library, part = folder / f"{name}.so", folder / f"{name}.part"
+    if not library.exists():
+        source = folder / f"{name}.cpp"
+        source.write_text(text)
+        includes = [f"-I{path}" for path in (home() / "include", ROOT / "harness/include") if path.is_dir()]
+        subprocess.run(["c++", "-std=c++20", "-O0", "-shared", "-fPIC", "-fvisibility=hidden", *includes,
+                        source, "-o", part], check=True)
+        part.rename(library)
+        source.unlink()
     return library
 
 
@@ -280,7 +308,7 @@ def grade(task):
         report = scratch / "report.json"
         rubric = str(OTHERS) if task.rubric == "others" else task.rubric
         command = [program(), "grade", submission(task, scratch / "made"), "--no-color", "--rubric", rubric,
-                   "--python", python(), "--jobs", "1", "--json", report]
+                   "--python", interpreter(task), "--jobs", "1", "--json", report]
         command += ["--no-hidden"] if task.seed is None else ["--seed", task.seed]
         command += [word for problem in task.problems for word in ("--problem", problem)]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
@@ -528,6 +556,10 @@ def main():
         if done % 20 == 0 or done == total:
             print(f"{done}/{total} {task.name}", file=sys.stderr, flush=True)
 
+    if options.state:
+        global LIBRARIES
+        LIBRARIES = options.state.with_suffix(".libraries")
+        LIBRARIES.mkdir(exist_ok=True)
     results = grade_all(wanted, State(options.state), options.jobs, progress)
     judged = {task: judge(task, result) for task, result in results.items()}
     if options.table:
