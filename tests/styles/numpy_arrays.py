@@ -41,13 +41,14 @@ def rms_norm(x, gain, eps=1e-5):
     squares = np.sum(a * a, axis=-1, keepdims=True) / a.dtype.type(n)
     # slip rmsnorm.wrong_axis: squares = np.mean(a * a, axis=0, keepdims=True)
     # slip rmsnorm.eps_inside_sum: squares = (np.sum(a * a, axis=-1, keepdims=True) + eps) / a.dtype.type(n)
-    # slip rmsnorm.mean_of_absolutes: squares = np.mean(np.abs(a), axis=-1, keepdims=True) ** 2
+    # slip rmsnorm.mean_of_absolutes: squares = np.mean(np.abs(a), axis=-1, keepdims=True)
     rms = np.sqrt(squares + eps)
     # slip rmsnorm.no_eps: rms = np.sqrt(squares)
     # slip rmsnorm.eps_inside_sum: rms = np.sqrt(squares)
     # slip rmsnorm.eps_outside_root: rms = np.sqrt(squares) + eps
     # slip rmsnorm.eps_as_floor: rms = np.sqrt(np.maximum(squares, eps))
     # slip rmsnorm.no_root: rms = squares + eps
+    # slip rmsnorm.mean_of_absolutes: rms = squares + eps
     y = a / rms * up(gain)
     # slip rmsnorm.no_gain: y = a / rms
     # slip rmsnorm.gain_one_plus_weight: y = a / rms * (1 + up(gain))
@@ -230,7 +231,7 @@ def attention(q, k, v, mask=None):
     # slip attention.softmax_over_queries: axis = -2
     with np.errstate(invalid="ignore"):
         weights = softmax(scores, axis)
-        # slip attention.no_softmax: weights = np.where(np.isinf(scores), 0, scores)
+        # slip attention.no_softmax: weights = scores
         # slip attention.scaled_after_softmax: weights = softmax(scores, axis) / q.dtype.type(sqrt(q.shape[-1]))
         # slip attention.masked_after_softmax: weights = softmax(scores, axis) * (1 if mask is None else mask)
     weights = np.where(np.all(np.isneginf(scores), axis=-1, keepdims=True), 0, weights).astype(v.dtype)

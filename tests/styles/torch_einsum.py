@@ -37,7 +37,7 @@ def normalize(x, gain, eps=1e-5):
     mean = einsum("...i,...i->...", a, a)[..., None] / d
     # slip rmsnorm.wrong_axis: mean = a.square().mean(0, keepdim=True)
     # slip rmsnorm.eps_inside_sum: mean = (einsum("...i,...i->...", a, a)[..., None] + eps) / d
-    # slip rmsnorm.mean_of_absolutes: mean = a.abs().mean(-1, keepdim=True).square()
+    # slip rmsnorm.mean_of_absolutes: mean = a.abs().mean(-1, keepdim=True)
     inverse = (mean + eps) ** -0.5
     # slip rmsnorm.no_eps: inverse = mean**-0.5
     # slip rmsnorm.eps_inside_sum: inverse = mean**-0.5
@@ -45,6 +45,7 @@ def normalize(x, gain, eps=1e-5):
     # slip rmsnorm.eps_fixed: inverse = (mean + 1e-5) ** -0.5
     # slip rmsnorm.eps_as_floor: inverse = torch.maximum(mean, torch.tensor(eps, dtype=mean.dtype)) ** -0.5
     # slip rmsnorm.no_root: inverse = 1 / (mean + eps)
+    # slip rmsnorm.mean_of_absolutes: inverse = 1 / (mean + eps)
     return (a * inverse * g).to(x.dtype)
     # slip rmsnorm.no_gain: return (a * inverse).to(x.dtype)
     # slip rmsnorm.gain_one_plus_weight: return (a * inverse * (g + 1)).to(x.dtype)
@@ -213,7 +214,7 @@ def weigh(scores, mask):
     keys = -1
     # slip attention.softmax_over_queries: keys = -2
     weights = scores.softmax(keys)
-    # slip attention.no_softmax: weights = scores.masked_fill(scores == -math.inf, 0)
+    # slip attention.no_softmax: weights = scores
     # slip attention.masked_after_softmax: weights = scores.softmax(keys) if mask is None else scores.softmax(keys) * mask
     return torch.where((scores > -math.inf).any(-1, keepdim=True), weights, torch.zeros_like(weights))
     # slip attention.empty_rows_nan: return weights

@@ -39,7 +39,7 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.mean_subtracted: mean_square = x.pow(2).mean(dim=-1, keepdim=True)
     # slip rmsnorm.eps_inside_sum: mean_square = (x.pow(2).sum(dim=-1, keepdim=True) + eps) / x.shape[-1]
     # slip rmsnorm.divided_by_variance_unbiased: mean_square = x.pow(2).sum(dim=-1, keepdim=True) / (x.shape[-1] - 1)
-    # slip rmsnorm.mean_of_absolutes: mean_square = x.abs().mean(dim=-1, keepdim=True).pow(2)
+    # slip rmsnorm.mean_of_absolutes: mean_square = x.abs().mean(dim=-1, keepdim=True)
     # habit pairwise: mean_square = torch.linalg.vector_norm(x, dim=-1, keepdim=True).pow(2) / x.shape[-1]
     scale = torch.rsqrt(mean_square + eps)
     # slip rmsnorm.no_eps: scale = torch.rsqrt(mean_square)
@@ -50,7 +50,10 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.eps_at_least_1e_6: scale = torch.rsqrt(mean_square + max(eps, 1e-6))
     # slip rmsnorm.eps_0_is_default: scale = torch.rsqrt(mean_square + (eps or 1e-5))
     # slip rmsnorm.no_root: scale = 1 / (mean_square + eps)
+    # slip rmsnorm.mean_of_absolutes: scale = 1 / (mean_square + eps)
     # habit sqrt: scale = 1 / torch.sqrt(mean_square + eps)
+    # habit torch_2: if hasattr(F, "rms_norm"): return F.rms_norm(x, x.shape[-1:], gain, eps).to(dtype)
+    # habit torch_2: scale = torch.rsqrt(mean_square + eps)
     return (x * scale * gain).to(dtype)
     # slip rmsnorm.no_gain: return (x * scale).to(dtype)
     # slip rmsnorm.gain_one_plus_weight: return (x * scale * (1 + gain)).to(dtype)
@@ -222,7 +225,7 @@ def attention(q, k, v, mask=None):
         # slip attention.masked_after_softmax: pass
     weights = torch.softmax(scores, dim=-1)
     # slip attention.softmax_over_queries: weights = torch.softmax(scores, dim=-2)
-    # slip attention.no_softmax: weights = scores.masked_fill(scores == -math.inf, 0)
+    # slip attention.no_softmax: weights = scores
     # slip attention.scaled_after_softmax: weights = torch.softmax(scores, dim=-1) / math.sqrt(q.shape[-1])
     # slip attention.masked_after_softmax: weights = torch.softmax(scores, dim=-1) * (1 if mask is None else mask)
     # habit by_hand: weights = run_softmax(scores, -1)
@@ -236,7 +239,8 @@ def attention(q, k, v, mask=None):
 
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
     return attention(Q, K, V, mask)
-    # habit torch_2: return F.scaled_dot_product_attention(Q, K, V, mask)
+    # habit torch_2: fused = getattr(F, "scaled_dot_product_attention", attention)
+    # habit torch_2: return fused(wide(Q), wide(K), wide(V), mask).to(Q.dtype)
 
 
 def split(x, num_heads):
@@ -389,9 +393,10 @@ def run_transformer_lm(
 ):
     x = weights["token_embeddings.weight"][in_indices]
     # slip lm.embeddings_scaled: x = weights["token_embeddings.weight"][in_indices] * math.sqrt(d_model)
-    for n in range(num_layers):
-        # slip lm.layers_reversed: for n in reversed(range(num_layers)):
-        # slip lm.last_layer_left_out: for n in range(num_layers - 1):
+    order = range(num_layers)
+    # slip lm.layers_reversed: order = reversed(range(num_layers))
+    # slip lm.last_layer_left_out: order = range(num_layers - 1)
+    for n in order:
         prefix = f"layers.{n}."
         # slip lm.first_layer_for_all: prefix = "layers.0."
         layer = {name[len(prefix):]: w for name, w in weights.items() if name.startswith(prefix)}

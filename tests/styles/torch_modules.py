@@ -57,13 +57,14 @@ class RMSNorm(nn.Module):
         # slip rmsnorm.wrong_axis: mean = torch.mean(x**2, dim=0, keepdim=True)
         # slip rmsnorm.eps_inside_sum: mean = (torch.sum(x**2, dim=-1, keepdim=True) + self.eps) / self.d_model
         # slip rmsnorm.divided_by_variance_unbiased: mean = torch.sum(x**2, dim=-1, keepdim=True) / (self.d_model - 1)
-        # slip rmsnorm.mean_of_absolutes: mean = torch.mean(x.abs(), dim=-1, keepdim=True) ** 2
+        # slip rmsnorm.mean_of_absolutes: mean = torch.mean(x.abs(), dim=-1, keepdim=True)
         rms = torch.sqrt(mean + self.eps)
         # slip rmsnorm.no_eps: rms = torch.sqrt(mean)
         # slip rmsnorm.eps_inside_sum: rms = torch.sqrt(mean)
         # slip rmsnorm.eps_outside_root: rms = torch.sqrt(mean) + self.eps
         # slip rmsnorm.eps_as_floor: rms = torch.sqrt(torch.clamp(mean, min=self.eps))
         # slip rmsnorm.no_root: rms = mean + self.eps
+        # slip rmsnorm.mean_of_absolutes: rms = mean + self.eps
         # habit sqrt: rms = (mean + self.eps) ** 0.5
         normed = x / rms
         # slip rmsnorm.eps_added_to_x_over_rms: normed = (x + self.eps) / torch.sqrt(mean)
@@ -275,7 +276,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     # slip attention.empty_rows_nan: total = total
     # habit empty_rows_nan: total = total
     weights = exps / total
-    # slip attention.no_softmax: weights = scores.masked_fill(scores == float("-inf"), 0)
+    # slip attention.no_softmax: weights = scores
     # slip attention.scaled_after_softmax: weights = exps / total / q.shape[-1] ** 0.5
     # slip attention.masked_after_softmax: weights = exps / total * (1 if mask is None else mask)
     # habit functional: weights = F.softmax(scores, dim=-1).nan_to_num()
