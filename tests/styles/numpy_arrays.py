@@ -279,8 +279,8 @@ def multihead(x, w_q, w_k, w_v, w_o, num_heads, turn=None):
         # slip heads.q_and_k_exchanged: together.append(attention(k_h, q_h, v_h, mask))
         # slip heads.scale_by_sqrt_d_model: together.append(attention(q_h / np.sqrt(heads).astype(q_h.dtype), k_h, v_h, mask))
     y = np.concatenate(together, axis=-1)
-    # slip heads.heads_merged_without_transpose: y = np.stack(together, axis=-3).reshape(*together[0].shape[:-1], -1)
-    # slip heads.heads_interleaved: y = np.stack(together, axis=-1).reshape(*together[0].shape[:-1], -1)
+    # slip heads.heads_merged_without_transpose: y = np.stack(together, axis=-3).reshape(x.shape)
+    # slip heads.heads_interleaved: y = np.stack(together, axis=-1).reshape(x.shape)
     return matmul(y, w_o)
     # slip heads.no_output_projection: return y
     # slip heads.w_o_not_transposed: return matmul(y, w_o.T)
