@@ -11,9 +11,9 @@ HARNESS = ROOT / "harness"
 LISTED = re.search(r"set\(PRENORM_FLOORS ([^)]*)\)", (HARNESS / "CMakeLists.txt").read_text())
 FLOORS = LISTED.group(1).split()
 SOURCES = sorted(p for p in HARNESS.rglob("*") if p.suffix in (".cpp", ".hpp"))
-# Libraries that one floor alone includes; the first word of an include is compared.
+# Libraries that these floors alone include; the first word of an include is compared.
 OWNED = {"CLI": "cli", "hdf5.h": "hdf5", "H5Cpp.h": "hdf5", "SQLiteCpp": "class", "seccomp.h": "sandbox",
-         "toml++": "grade", "kainjow": "report"}
+         "toml++": "explain grade", "kainjow": "report"}
 # Longer than 500 lines, and why:
 LONG = {
     "harness/solution/prenorm_worker.py": "one file, because it runs alone in a submission's sandbox",
@@ -63,7 +63,7 @@ def test_a_library_is_included_on_one_floor(library):
         for p in SOURCES
         if library in {name.split("/")[0] for name in includes(p, "<([^>]+)>")}
     }
-    assert users in ({OWNED[library]}, set())
+    assert users <= set(OWNED[library].split())
 
 
 @pytest.mark.parametrize("folder", ["harness", "reference", "cuda"])

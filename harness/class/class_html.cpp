@@ -1,5 +1,6 @@
 // The page of a class that a teacher opens: how it went, what went wrong, and everybody's points.
 #include "base/printable.hpp"
+#include "explain/known_mistakes.hpp"
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
 #include "class/times.hpp"
@@ -236,7 +237,7 @@ Json mistake_values(const Overview& overview) {
     Json rows = Json::array(), more;
     for (const OverviewMistake& mistake : overview.mistakes) {
       if (mistake.problem != first.problem) continue;
-      rows.push_back({{"mistake", printable(as_words(mistake.mistake), 200)},
+      rows.push_back({{"mistake", printable(words_of(mistake.problem, mistake.mistake).name, 200)},
                       {"submissions", mistake.submissions}});
     }
     if (rows.size() > most_mistakes + 1) {

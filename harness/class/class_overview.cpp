@@ -119,6 +119,7 @@ class Maker {
     for (const GradedItem& item : grading.items) {
       for (const Diagnosis& diagnosis : item.diagnoses) {
         ++mistakes_[{diagnosis.problem, diagnosis.mistake}];
+        for (const std::string& also : diagnosis.also) ++mistakes_[{diagnosis.problem, also}];
       }
     }
   }

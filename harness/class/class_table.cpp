@@ -1,5 +1,6 @@
 // A class on a terminal: who has how many points, and how the problems went.
 #include "base/printable.hpp"
+#include "explain/known_mistakes.hpp"
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
 #include "grade/report_parts.hpp"
@@ -155,7 +156,7 @@ std::string mistakes_part(const Overview& overview, bool colour) {
   for (const OverviewMistake& mistake : overview.mistakes) {
     if (told++ == most) break;
     table.rows.push_back({{right(std::to_string(mistake.submissions), 8), Tone::strong},
-                          {as_words(printable(mistake.mistake))},
+                          {printable(words_of(mistake.problem, mistake.mistake).name)},
                           {printable(mistake.problem)}});
   }
   std::string text = render(table, colour);

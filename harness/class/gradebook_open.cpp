@@ -72,6 +72,10 @@ CREATE TABLE IF NOT EXISTS settings(
 CREATE TABLE IF NOT EXISTS times(
   submission TEXT NOT NULL, said_by TEXT NOT NULL, handed_in INTEGER NOT NULL,
   PRIMARY KEY (submission, said_by)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS explanations(
+  submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, item TEXT NOT NULL,
+  diagnoses TEXT NOT NULL, properties TEXT NOT NULL,
+  PRIMARY KEY (submission, item)) STRICT, WITHOUT ROWID;
 )sql";
 
 /// Nobody else may read it: hidden cases and points are in it.

@@ -5,6 +5,7 @@
 #include "grade/report_parts.hpp"
 #include "report/json.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace prenorm::harness {
@@ -96,9 +97,21 @@ std::vector<GradedItem> Gradebook::State::items(const std::string& name) {
   while (found.executeStep()) {
     for (GradedItem& item : items) {
       if (item.name != found.getColumn(0).getString()) continue;
-      item.diagnoses.push_back({found.getColumn(1).getString(), found.getColumn(2).getString(),
-                                found.getColumn(3).getInt64(), found.getColumn(4).getInt64()});
+      item.diagnoses.push_back({found.getColumn(1).getString(),
+                                found.getColumn(2).getString(),
+                                found.getColumn(3).getInt64(),
+                                found.getColumn(4).getInt64(),
+                                {}});
     }
+  }
+  if (!database->tableExists("explanations")) return items;
+  Statement more =
+      prepare("SELECT item, diagnoses, properties FROM explanations WHERE submission = ?", name);
+  while (more.executeStep()) {
+    const auto item = std::ranges::find(items, more.getColumn(0).getString(), &GradedItem::name);
+    if (item == items.end()) continue;
+    item->diagnoses = parsed<std::vector<Diagnosis>>(more.getColumn(1));
+    item->properties = parsed<std::vector<Property>>(more.getColumn(2));
   }
   return items;
 }

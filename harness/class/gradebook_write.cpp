@@ -72,6 +72,7 @@ void Gradebook::put(const Entry& entry, const Grading& grading) try {
   Statement put_item = state_->prepare("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   Statement put_case = state_->prepare("INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement put_diagnosis = state_->prepare("INSERT INTO diagnoses VALUES (?, ?, ?, ?, ?, ?, ?)");
+  Statement put_explanation = state_->prepare("INSERT INTO explanations VALUES (?, ?, ?, ?)");
   std::int64_t items = 0, cases = 0, diagnoses = 0;
   std::map<std::pair<std::string, std::string>, std::int64_t> tallies;
   for (const GradedItem& item : grading.items) {
@@ -80,7 +81,7 @@ void Gradebook::put(const Entry& entry, const Grading& grading) try {
     std::map<std::string, std::size_t> pictured;
     for (const GradedCase& graded : item.cases) {
       Json record = graded;
-      if (!graded.errors.empty() && ++pictured[graded.result.problem] > most_pictured) {
+      if (!graded.told.errors.empty() && ++pictured[graded.result.problem] > most_pictured) {
         record["errors"] = Json::array();
       }
       ++tallies[{graded.result.problem, std::string(harness::name(graded.result.status))}];
@@ -97,6 +98,10 @@ void Gradebook::put(const Entry& entry, const Grading& grading) try {
     for (const Diagnosis& diagnosis : item.diagnoses) {
       execute(put_diagnosis, entry.name, diagnoses++, item.name, diagnosis.problem,
               diagnosis.mistake, diagnosis.agrees, diagnosis.of);
+    }
+    if (!item.diagnoses.empty() || !item.properties.empty()) {
+      execute(put_explanation, entry.name, item.name, to_line(item.diagnoses),
+              to_line(item.properties));
     }
   }
   Statement put_tally = state_->prepare("INSERT INTO tallies VALUES (?, ?, ?, ?)");

@@ -32,9 +32,9 @@ struct GradescopeOptions {
 constexpr std::array<std::string_view, 4> top_files{"prenorm", "CMakeLists.txt",
                                                     "CMakePresets.json", "LICENSE"};
 /// What sources and scripts end in; nothing else of their folders goes along.
-constexpr std::array<std::string_view, 13> source_endings{
-    ".cpp", ".hpp", ".h",  ".txt", ".in", ".cmake",   ".json",
-    ".py",  ".md",  ".sh", ".css", ".js", ".mustache"};
+constexpr std::array<std::string_view, 14> source_endings{
+    ".cpp", ".hpp", ".h",  ".txt", ".in", ".cmake",    ".json",
+    ".py",  ".md",  ".sh", ".css", ".js", ".mustache", ".toml"};
 /// What Gradescope looks for at the archive's root.
 constexpr std::array<std::string_view, 2> scripts{"setup.sh", "run_autograder"};
 

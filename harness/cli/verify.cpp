@@ -5,6 +5,8 @@
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
+#include "explain/failures_page.hpp"
+#include "explain/failures_text.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
@@ -252,11 +254,27 @@ std::vector<std::size_t> largest_first(const std::vector<File>& files) {
   return order;
 }
 
-/// The results of each file, and the outputs to save.
+/// The results of each file, the outputs to save, and what failed.
 struct Found {
   std::vector<std::vector<Result>> results;
   std::vector<Saver> savers;  // one per file if outputs are saved, else empty
+  std::vector<std::map<std::string, Collector>> failed;  // per file, by solution
 };
+
+/// The collector of a file's results by a solution. Cases that were drawn are not drawn again.
+Collector& collector_of(const File& file, const std::string& solution, bool fresh,
+                        std::map<std::string, Collector>& collectors) {
+  const auto found = collectors.find(solution);
+  if (found != collectors.end()) return found->second;
+  std::function<LoadedCase(const std::string&)> again;
+  if (!fresh) {
+    again = [&file](const std::string& name) {
+      const auto info = std::ranges::find(file.cases, name, [](const Case* c) { return c->name; });
+      return load_case(*file.fixture, **info);
+    };
+  }
+  return collectors.try_emplace(solution, *file.fixture, solution, std::move(again)).first->second;
+}
 
 /// Adds the columns' results.
 void run(const VerifyOptions& options, const std::vector<File>& files,
@@ -270,12 +288,13 @@ void run(const VerifyOptions& options, const std::vector<File>& files,
     RunOptions run;
     run.repeat = options.repeat();
     if (options.seed) run.fresh = FreshOptions{.seed = *options.seed};
-    if (!found.savers.empty()) {
-      run.keep_outputs = [&saver = found.savers[index]](const Case& info, const Result& result,
-                                                        std::vector<Tensor> outputs) {
-        saver.keep(info, result, std::move(outputs));
-      };
-    }
+    run.keep_outputs = [&](const LoadedCase& loaded, const Result& result,
+                           std::vector<Tensor> outputs, Solution& ran) {
+      if (!found.savers.empty()) found.savers[index].keep(loaded.info, result, outputs);
+      Collector& collector = collector_of(files[index], result.solution, options.seed.has_value(),
+                                          found.failed[index]);
+      collector.add(loaded, result, std::move(outputs), ran);
+    };
     std::ranges::move(replay_file(files[index], columns, pools[thread], run),
                       std::back_inserter(found.results[index]));
     ++done;
@@ -308,11 +327,32 @@ std::vector<Result> in_order(std::vector<Result> results,
   return kept;
 }
 
+/// Why what failed has failed.
+std::vector<Explanation> explain(Found& found, Pools& pools, const VerifyOptions& options) {
+  std::vector<Collector*> failed;
+  for (auto& of_file : found.failed) {
+    for (auto& [solution, collector] : of_file) {
+      if (collector.any_failed()) failed.push_back(&collector);
+    }
+  }
+  std::vector<Explanation> all(failed.size());
+  const std::vector<std::string> shipped = shipped_solutions();
+  in_parallel(failed.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
+    const auto get = [&](const std::string& name) -> Solution* {
+      if (std::ranges::find(shipped, name) == shipped.end()) return nullptr;
+      return &pools[thread].get(name);
+    };
+    all[i] = failed[i]->explain(get("mistakes"), get("reference"), !options.html.empty());
+  });
+  return all;
+}
+
 /// Solutions on the host side by side on all threads, then those of a device, one call at a time:
 /// each thread would need a worker of its own, with a context that takes hundreds of megabytes of
 /// the device's memory, and their calls would slow each other down.
 std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File>& files,
-                            const std::vector<Entrant>& entrants, Pools& pools) {
+                            const std::vector<Entrant>& entrants, Pools& pools,
+                            std::vector<Explanation>& explanations) {
   std::vector<Column> on_host, on_device;
   std::vector<std::string> columns;
   for (const Entrant& entrant : entrants) {
@@ -321,6 +361,7 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File
   }
   Found found;
   found.results.resize(files.size());
+  found.failed.resize(files.size());
   const std::vector<std::string> stems = stems_of(files);
   for (std::size_t i = 0; i < files.size() && !options.save.empty(); ++i) {
     found.savers.emplace_back(files[i], stems[i], options);
@@ -328,6 +369,7 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File
   if (!on_host.empty()) run(options, files, on_host, pools, options.jobs, found);
   if (!on_device.empty()) run(options, files, on_device, pools, 1, found);
   for (const Saver& saver : found.savers) saver.write();
+  explanations = explain(found, pools, options);
   std::vector<Result> all;
   for (auto& each : found.results) {
     std::ranges::move(in_order(std::move(each), columns), std::back_inserter(all));
@@ -335,14 +377,17 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File
   return all;
 }
 
-std::string told(const Report& report, const VerifyOptions& options) {
+std::string told(const Report& report, const std::vector<Explanation>& explanations,
+                 const VerifyOptions& options) {
   const bool colour = wants_colour(options.no_color);
   std::string text;
   if (options.verbose) text += every_case(report, colour) + "\n";
   text += render(overview(report), colour, terminal_width()) + "\n";
-  if (const std::string list = failures(report, colour); !list.empty()) text += list + "\n";
+  const std::string list =
+      explained_failures(report, explanations, colour, terminal_width(), options.verbose);
+  if (!list.empty()) text += list + "\n";
   if (const std::string list = omissions(report); !list.empty()) text += list + "\n";
-  text += summary_line(report, colour) + "\n";
+  text += summary_line(report, colour) + "\n" + repeat_line(report, explanations);
   if (exit_code(report.results) == 3) {
     // All results alike, as for a name that no library has: say why.
     text +=
@@ -387,7 +432,8 @@ int verify(VerifyOptions options) {
   for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.column.label);
   ask_records(entrants, options.solutions.empty(), report);
   const std::vector<File> files = open_files(options.selection, options.jobs);
-  report.results = run_all(options, files, entrants, pools);
+  std::vector<Explanation> explanations;
+  report.results = run_all(options, files, entrants, pools, explanations);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   report.command = "verify";
   report.seconds = seconds.count();
@@ -395,11 +441,17 @@ int verify(VerifyOptions options) {
   std::string recorded;
   if (!options.record.empty()) recorded = write_records(options.record, entrants, report.results);
   if (!options.junit.empty()) write_text(options.junit, to_junit(report));
-  if (!options.html.empty()) write_text(options.html, to_html(report));
-  if (!options.json.empty()) write_text(options.json, to_json(report));
+  if (!options.html.empty()) write_text(options.html, explained_html(report, explanations));
+  if (!options.json.empty()) {
+    Json object = report_object(report);
+    object["explanations"] = Json::array();
+    for (const Explanation& each : explanations) object["explanations"].push_back(to_object(each));
+    write_text(options.json, to_text(object));
+  }
   const std::vector<std::string> reports = options.reports();
   const bool taken = std::ranges::find(reports, "-") != reports.end();
-  if (!taken) print(told(report, options) + recorded);  // standard output holds one thing
+  if (!taken)
+    print(told(report, explanations, options) + recorded);  // standard output holds one thing
   return exit_code(report.results);
 }
 

@@ -112,6 +112,7 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
     if (std::ranges::find(asked.problems, problem) == asked.problems.end()) continue;
     std::ranges::move(marks[i].cases, std::back_inserter(item.cases));
     std::ranges::move(marks[i].diagnoses, std::back_inserter(item.diagnoses));
+    std::ranges::move(marks[i].properties, std::back_inserter(item.properties));
     if (marks[i].undiagnosed) item.undiagnosed.push_back(problem);
     not_drawn += marks[i].not_drawn;
     cannot_be_asked += marks[i].cannot_be_asked;

@@ -3,8 +3,8 @@
 
 #include "fixture/selection.hpp"
 #include "fixture/verdict.hpp"
-#include "grade/diagnosis.hpp"
-#include "grade/error_map.hpp"
+#include "explain/collector.hpp"
+#include "explain/error_map.hpp"
 #include "grade/rubric.hpp"
 #include "grade/submission.hpp"
 
@@ -22,14 +22,13 @@ struct GradedCase {
   struct Secret {
     Result result;
     std::string from;    // the stored case that it was drawn from
-    std::string shapes;  // as below
+    std::string shapes;  // "x[2, 8] weight[8]; eps=1e-05 -> y[2, 8]"
   };
 
   Result result;  // its `solution` is the submission's name; of a hidden one only the status
   bool hidden = false;
   std::vector<std::string> groups;  // that count it, in the rubric's order
-  std::string shapes;               // "x[2, 8] weight[8]; eps=1e-05 -> y[2, 8]"; not of hidden ones
-  std::vector<ErrorMap> errors;     // of a visible one that gave wrong numbers
+  FailureText told;                 // of a visible one: its sizes, numbers, and what it is about
   std::optional<Secret> secret;     // of a hidden one
 };
 
@@ -44,19 +43,14 @@ struct GradedGroup {
   std::int64_t asked() const { return total + hidden_total; }
 };
 
-/// Of so many failing cases of a problem, errors are kept and shown as pictures; the others have
-/// numbers.
-inline constexpr std::size_t most_pictured = 8;
-
 struct GradedItem {
   std::string name;
   std::vector<std::string> problems;
   double points = 0, earned = 0;
   std::vector<GradedGroup> groups;
   std::vector<GradedCase> cases;
-  /// Every mistake that explains a problem's failing cases best: several where they give the same
-  /// numbers. Problems with failing numbers and no entry here look like no known mistake.
-  std::vector<Diagnosis> diagnoses;
+  std::vector<Diagnosis> diagnoses;      // what explains failing cases of its problems
+  std::vector<Property> properties;      // of what no mistake explains
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
 };
 

@@ -9,6 +9,10 @@ namespace prenorm::harness {
 
 void to_json(Json& record, const GradedGroup& group);
 void from_json(const Json& record, GradedGroup& group);
+void to_json(Json& record, const Diagnosis& diagnosis);
+void from_json(const Json& record, Diagnosis& diagnosis);
+void to_json(Json& record, const Property& property);
+void from_json(const Json& record, Property& property);
 PRENORM_JSON(GradedCase::Secret, result, from, shapes)
 
 /// A case with all that is known of it; secret where it is hidden.

@@ -1,9 +1,11 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "base/parallel.hpp"
 #include "base/text.hpp"
+#include "explain/axes.hpp"
 #include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
 #include "grade/marks.hpp"
+#include "grade/snippet.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
@@ -24,6 +26,8 @@ constexpr int most_timeouts = 3;
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
 constexpr double most_seconds_lost = 60;
+/// Failing cases of a problem that are asked again with other axes.
+constexpr int most_hints = 3;
 
 /// Ends the questions of a problem where each would cost a worker and much time. The group that is
 /// worth the most is asked on while its own cases end: who makes slow tables of far positions may
@@ -92,6 +96,7 @@ class Run {
       questions_ += part.questions.size();
     }
     budgets_.resize(exam.parts.size());
+    hints_.resize(exam.parts.size());
     seats_.resize(std::max(1u, askers_));
     seats_.front().solution = std::move(probe);
   }
@@ -106,7 +111,10 @@ class Run {
       in_parallel(marks.size(), askers_, [&](std::size_t turn, std::size_t thread) {
         const std::size_t i = order[turn];
         ask(i, thread, hidden);
-        if (hidden) marks[i] = markers_[i]->finish(pools_[thread].get("mistakes"));
+        if (hidden) {
+          SolutionPool& pool = pools_[thread];
+          marks[i] = markers_[i]->finish(pool.get("mistakes"), pool.get("reference"));
+        }
       });
     }
     return marks;
@@ -231,7 +239,18 @@ class Run {
         result.message += ", a quarter of the limit, as another case of this problem had all of it";
       }
       budgets_[i].add(part.questions[number], result, seconds_since(start));
+      std::string hint, snippet;
+      if (!hidden && result.status != Status::passed) {
+        const Signature& signature = part.file->fixture->signature();
+        if (hints_[i]++ < most_hints) {
+          hint = axes_hint(part.problem, signature, loaded, result, solution);
+        }
+        if (submission_.kind() == SubmissionKind::python) {
+          snippet = snippet_of(submission_.adapters(), part.problem, signature, loaded, result);
+        }
+      }
       marker.add(number, loaded, std::move(result), std::move(outputs));
+      if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
     }
   }
 
@@ -271,6 +290,7 @@ class Run {
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
   std::vector<Budget> budgets_;  // one for each problem
+  std::vector<int> hints_;       // likewise: cases that were asked with other axes
   std::vector<Seat> seats_;      // one a thread
   std::size_t questions_ = 0;
   Clock::time_point begun_;

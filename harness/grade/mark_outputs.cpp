@@ -64,7 +64,8 @@ void judge(const Signature& signature, const LoadedCase& loaded, const std::vect
 }
 
 Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
-           Solution& mistakes) {
+           SolutionPool& pool) {
+  Solution& mistakes = pool.get("mistakes");
   Marker marker(exam, part, submission.name());
   const OutputsFile* handed_in = submission.outputs(part.problem);
   const Signature& signature = part.file->fixture->signature();
@@ -85,7 +86,7 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
     judge(signature, loaded, outputs, result);
     marker.add(number, loaded, std::move(result), std::move(outputs));
   }
-  Marks marks = marker.finish(mistakes);
+  Marks marks = marker.finish(mistakes, pool.get("reference"));
   marks.cannot_be_asked = 0;  // no fault of a function's
   return marks;
 }
@@ -97,7 +98,7 @@ std::vector<Marks> mark_outputs(const Exam& exam, const Submission& submission) 
   std::vector<Marks> marks(exam.parts.size());
   std::vector<SolutionPool> pools = make_pools(jobs);
   in_parallel(marks.size(), jobs, [&](std::size_t i, std::size_t thread) {
-    marks[i] = mark(exam, exam.parts[i], submission, pools[thread].get("mistakes"));
+    marks[i] = mark(exam, exam.parts[i], submission, pools[thread]);
   });
   return marks;
 }

@@ -1,6 +1,7 @@
 #include "grade/marks.hpp"
 
 #include "base/text.hpp"
+#include "explain/numbers.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/describe.hpp"
 #include "grade/accepted.hpp"
@@ -26,7 +27,10 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
   if (!question.hidden) {
     result.repeat =
         exam.options.repeat + " " + shell_line({"--problem", problem, "--case", question.name});
-    graded.shapes = shapes;
+    graded.told.sizes = shapes;
+    graded.told.description = info.description;
+    graded.told.elements = info.elements();
+    graded.told.refusal = info.error && result.status == Status::incorrect_numerical;
     graded.result = std::move(result);
     return graded;
   }
@@ -100,14 +104,9 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
   const Status status = result.status;
   const bool compared = outputs.size() == loaded.expected.size() &&
                         result.outputs.size() == outputs.size() && !loaded.info.error;
-  std::vector<ErrorMap> errors;
+  std::string numbers;
   if (status == Status::incorrect_numerical && compared && !question.hidden) {
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const OutputReport& report = result.outputs[i];
-      if (report.mismatches == 0) continue;
-      errors.push_back(
-          error_map(report.name, outputs[i], loaded.expected[i], {report.atol, report.rtol}));
-    }
+    numbers = numbers_of(*evidence_.signature, loaded, outputs);
   }
   if (status == Status::passed && !loaded.info.error) evidence_.passed.push_back(number);
   if (status == Status::incorrect_numerical && compared) {
@@ -116,7 +115,12 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
     evidence_.wrong.push_back({number, std::move(outputs)});
   }
   add(number, std::move(result), &loaded.info);
-  marks_.cases[number].errors = std::move(errors);
+  marks_.cases[number].told.numbers = std::move(numbers);
+}
+
+void Marker::tell(std::size_t number, std::string hint, std::string snippet) {
+  marks_.cases[number].told.hint = std::move(hint);
+  marks_.cases[number].told.snippet = std::move(snippet);
 }
 
 void Marker::add(std::size_t number, Result result, const Case* info) {
@@ -125,13 +129,29 @@ void Marker::add(std::size_t number, Result result, const Case* info) {
                                 std::move(result), exam_, submission_);
 }
 
-Marks Marker::finish(Solution& mistakes) {
+Marks Marker::finish(Solution& mistakes, Solution& truth) {
   // The small ones first: most mistakes are out of the question after a few.
   std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
     return part_.questions[wrong.number].stored->elements();
   });
   std::ranges::sort(evidence_.passed);
-  marks_.diagnoses = diagnose(evidence_, mistakes);
+  const Causes findings = diagnose(evidence_, mistakes);
+  // What hidden cases look like is not told.
+  std::vector<std::size_t> unexplained;
+  std::size_t pictured = 0;
+  for (std::size_t i = 0; i < evidence_.wrong.size(); ++i) {
+    const std::size_t number = evidence_.wrong[i].number;
+    if (part_.questions[number].hidden) continue;
+    FailureText& told = marks_.cases[number].told;
+    told.cause = findings.cause_of[i];
+    const bool explained = told.cause != Causes::none;
+    if (!explained) unexplained.push_back(i);
+    if (pictured++ >= most_pictured) continue;
+    const Diagnosis* cause = explained ? &findings.diagnoses[told.cause] : nullptr;
+    told.errors = pictures_of(evidence_, evidence_.wrong[i], cause, &mistakes);
+  }
+  marks_.diagnoses = findings.diagnoses;
+  marks_.properties = properties(evidence_, unexplained, truth);
   marks_.undiagnosed = !evidence_.wrong.empty() && marks_.diagnoses.empty();
   std::vector<GradedCase> cases;
   for (std::size_t i = 0; i < marks_.cases.size(); ++i) {

@@ -10,6 +10,7 @@ namespace prenorm::harness {
 struct Marks {
   std::vector<GradedCase> cases;  // in the questions' order; without those that were not drawn
   std::vector<Diagnosis> diagnoses;
+  std::vector<Property> properties;  // of visible cases that no mistake explains
   bool undiagnosed = false;          // there were wrong numbers, and no mistake explains them
   std::int64_t not_drawn = 0;        // hidden cases that could be given no answer
   std::int64_t cannot_be_asked = 0;  // by the functions that the rubric names
@@ -41,11 +42,13 @@ class Marker {
   /// The result of a question, with the outputs that were compared (none where there are none).
   void add(std::size_t number, const LoadedCase& loaded, Result result,
            std::vector<Tensor> outputs);
+  /// What is known of a visible case besides: a hint on its axes, lines that show the failure.
+  void tell(std::size_t number, std::string hint, std::string snippet);
   /// The same without data: `info` is the case's as it was asked, or nullptr.
   void add(std::size_t number, Result result, const Case* info = nullptr);
 
-  /// All of it, diagnosed.
-  Marks finish(Solution& mistakes);
+  /// All of it, diagnosed. `truth` computes the problem.
+  Marks finish(Solution& mistakes, Solution& truth);
 
  private:
   const Exam& exam_;

@@ -51,7 +51,7 @@ std::string message_of(const GradedItem& item, const std::string& problem, const
   std::string text;
   for (const std::string& line : diagnosis_lines(item, problem)) text += line + "\n";
   if (!failed.visible.empty()) {
-    const Result& result = failed.visible.front()->result;
+    const Result& result = simplest_first(failed).cases.front()->result;
     text += std::string(name(result.status)) + "  " +
             (failed.all_alike() ? "in all" : printable(result.case_name.value_or(""))) + "\n";
     if (!result.message.empty()) text += printable(result.message) + "\n";

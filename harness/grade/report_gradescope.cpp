@@ -2,6 +2,7 @@
 // https://gradescope-autograders.readthedocs.io/en/latest/specs/
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "explain/failures_text.hpp"
 #include "grade/report_parts.hpp"
 #include "report/json.hpp"
 #include "report/report.hpp"
@@ -34,7 +35,7 @@ bool belongs(const GradedCase& graded, const GradedGroup& group) {
 std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
   std::string text;
   for (const std::string& line : diagnosis_lines(item, problem)) {
-    text += printable(problem) + " " + printable(line) + "\n";
+    text += (line.starts_with(' ') ? "" : printable(problem) + ": ") + printable(line, 2000) + "\n";
   }
   return text;
 }
@@ -49,8 +50,7 @@ std::string mistakes_text(const GradedItem& item, const std::string& problem) {
   std::string text;
   for (const Diagnosis& diagnosis : item.diagnoses) {
     if (!wrong || diagnosis.problem != problem) continue;
-    text += printable(problem) +
-            " looks like a known mistake: " + printable(as_words(diagnosis.mistake)) + "\n";
+    text += printable(problem) + " " + printable(looks_like(diagnosis)) + "\n";
   }
   return text;
 }
@@ -76,14 +76,10 @@ std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
   return text;
 }
 
-std::string case_text(const GradedCase& graded) {
-  const Result& result = graded.result;
-  std::string text = std::string(name(result.status)) + "  " +
-                     printable(result.case_name.value_or(result.fixture)) + "  " +
-                     printable(graded.shapes) + "\n";
-  if (!result.message.empty()) text += "  " + printable(result.message) + "\n";
-  if (!result.repeat.empty()) text += "  repeat: " + printable(result.repeat, 4000) + "\n";
-  return text;
+std::string case_text(const GradedCase& graded, bool snippet) {
+  FailureText told = graded.told;
+  if (!snippet) told.snippet.clear();
+  return failing_case_text(graded.result, told, false, 100, false);
 }
 
 /// Of a group of visible cases: what failed and why. `told`: what hidden cases gave may be.
@@ -108,7 +104,7 @@ std::string visible_text(const GradedItem& item, const GradedGroup& group, bool 
     }
   }
   for (std::size_t i = 0; i < std::min(failed.size(), most_told); ++i) {
-    text += "\n" + case_text(*failed[i]);
+    text += "\n" + case_text(*failed[i], i == 0);
   }
   if (failed.size() > most_told) {
     text += fmt::format("\nand {} more\n", failed.size() - most_told);

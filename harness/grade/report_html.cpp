@@ -1,7 +1,8 @@
 // The page that a student opens: what was earned, what failed, why, and how to see it again.
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "grade/error_picture.hpp"
+#include "explain/error_picture.hpp"
+#include "explain/case_page.hpp"
 #include "grade/report_parts.hpp"
 #include "grade/words.hpp"
 #include "report/page.hpp"
@@ -25,49 +26,6 @@ double sum(const std::vector<GradedItem>& items, double GradedItem::*of) {
   return total;
 }
 
-/// What a status says to somebody who sees it for the first time.
-std::string_view meaning(Status status) {
-  switch (status) {
-    case Status::not_implemented: return "There is no function for it yet.";
-    case Status::incorrect_shape: return "The result has another shape than is wanted.";
-    case Status::incorrect_dtype: return "The result has another element type than is wanted.";
-    case Status::incorrect_numerical: return "Some numbers are wrong.";
-    case Status::input_mutated: return "The function changed one of its inputs.";
-    case Status::out_of_bounds: return "The function wrote or read beside its tensors.";
-    case Status::nondeterministic: return "The same call gave other numbers the second time.";
-    case Status::runtime_error: return "The function failed, or the process died in it.";
-    case Status::timeout: return "There was no answer in time.";
-    case Status::out_of_memory: return "It took more memory than it may.";
-    case Status::sandbox_violation: return "It tried what a submission may not do.";
-    case Status::compile_error: return "It could not be built.";
-    case Status::load_error: return "It could not be loaded.";
-    case Status::bad_fixture: return "A file could not be read.";
-    case Status::skipped: return "It was left out.";
-    default: return "";
-  }
-}
-
-/// Two numbers with as many digits as it takes to tell them apart, at least eight.
-std::pair<std::string, std::string> told_apart(double a, double b) {
-  const auto text = [](double value, int digits) {
-    if (!std::isfinite(value)) return short_number(value);
-    return fmt::format("{:.{}g}", value, digits);
-  };
-  for (int digits = 8;; ++digits) {
-    std::pair texts{text(a, digits), text(b, digits)};
-    if (texts.first != texts.second || digits == 17) return texts;
-  }
-}
-
-/// "y[1, 2, 5]": an element, or a shape.
-std::string index_text(const std::string& tensor, const Shape& index) {
-  std::string text = tensor + "[";
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(index[i]);
-  }
-  return text + "]";
-}
-
 bool is_passed(const GradedCase& graded) { return graded.result.status == Status::passed; }
 
 /// Lines of a message as they were written, safe each for itself: HTML.
@@ -83,98 +41,18 @@ std::string lines_of(std::string_view message) {
   return text;
 }
 
-// ---- One failing case
-
-/// What is known of one output that was compared: how many miss, and the worst.
-Json output_values(const OutputReport& output, bool alone) {
-  const double share = output.elements > 0 ? 100.0 * static_cast<double>(output.mismatches) /
-                                                 static_cast<double>(output.elements)
-                                           : 0;
-  Json worst;
-  if (output.worst_actual && output.worst_expected) {
-    const double actual = *output.worst_actual, expected = *output.worst_expected;
-    const auto [got, wanted] = told_apart(actual, expected);
-    const double bound = output.atol + output.rtol * std::abs(expected);
-    const double error = std::abs(actual - expected);
-    const auto number = [](double value, bool shown) {
-      return shown ? short_number(value) : std::string();
-    };
-    worst = {{"index", printable(index_text(output.name, output.worst_index), most_text)},
-             {"actual", got},
-             {"expected", wanted},
-             {"error", number(error, std::isfinite(error))},
-             {"times", number(error / bound, bound > 0)},
-             {"bound", number(bound, bound > 0 && std::isfinite(bound))},
-             {"exact", !(bound > 0) && std::isfinite(bound)},
-             {"atol", short_number(output.atol)},
-             {"rtol", short_number(output.rtol)}};
-  }
-  std::string largest;
-  const auto add = [&](const std::optional<double>& value, std::string_view what) {
-    if (value) largest += (largest.empty() ? "" : ", ") + short_number(*value) + std::string(what);
-  };
-  add(output.max_abs_error, " absolute");
-  add(output.max_rel_error, " relative");
-  add(output.max_ulp_error, " units in the last place");
-  return {{"any", output.mismatches > 0},
-          {"told", output.mismatches > 0 || alone},
-          {"output", printable(output.name, 100)},
-          {"mismatches", output.mismatches},
-          {"elements", output.elements},
-          {"share", fmt::format("{:.3g}", share)},
-          {"worst", worst},
-          {"largest", largest}};
-}
-
-Json figure_values(const ErrorMap& map, const Result& result) {
-  const auto found = std::ranges::find(result.outputs, map.tensor, &OutputReport::name);
-  const OutputReport* report = found == result.outputs.end() ? nullptr : &*found;
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : map.shape) elements *= extent;
-  return {{"map", heat_map(map, report)},
-          {"bars", histogram(map, report)},
-          {"shape", printable(index_text(map.tensor, map.shape), 200)},
-          {"pooled", map.rows * map.columns != elements},
-          {"crosses",
-           std::ranges::any_of(map.cells, [](double ratio) { return !std::isfinite(ratio); })}};
-}
-
-/// What a list says of a case.
-Json case_values(const GradedCase& graded) {
-  const Result& result = graded.result;
-  return {{"case_name", printable(result.case_name.value_or(result.fixture), 200)},
-          {"dtype", printable(result.dtype, 50)},
-          {"shapes", printable(graded.shapes, most_text)},
-          {"status", name(result.status)},
-          {"meaning", meaning(result.status)},
-          {"message", printable(result.message, most_text)},
-          {"repeat", result.repeat}};
-}
-
-Json failing_case(const GradedCase& graded, bool open, bool pictured) {
-  Json values = case_values(graded), outputs = Json::array(), figures = Json::array();
-  for (const OutputReport& output : graded.result.outputs) {
-    outputs.push_back(output_values(output, graded.result.outputs.size() == 1));
-  }
-  if (pictured) {
-    for (const ErrorMap& map : graded.errors) figures.push_back(figure_values(map, graded.result));
-  }
-  values.update({{"open", open}, {"outputs", outputs}, {"figures", figures}});
-  return values;
-}
-
 /// Cases in a list, with their number.
 Json list_of(std::span<const GradedCase* const> cases) {
   if (cases.empty()) return {};
   Json each = Json::array();
-  for (const GradedCase* graded : cases) each.push_back(case_values(*graded));
+  for (const GradedCase* graded : cases) each.push_back(case_values(graded->result, graded->told));
   return {{"count", counted(cases.size(), "case")}, {"each", each}};
 }
 
 /// Cases that fail alike, with nothing to say of each: a function that is missing, a library that
 /// cannot be loaded.
 Json alike_cases(std::span<const GradedCase* const> cases, bool all) {
-  Json values = case_values(*cases.front());
+  Json values = case_values(cases.front()->result, cases.front()->told);
   values.update(list_of(cases));
   values["all"] = all ? "all " : "";
   return values;
@@ -182,40 +60,16 @@ Json alike_cases(std::span<const GradedCase* const> cases, bool all) {
 
 // ---- One problem, one item
 
-/// The mistakes that explain a problem's wrong numbers, in sentences.
+/// What explains a problem's wrong numbers.
 Json diagnosis_of(const GradedItem& item, const std::string& problem) {
-  std::vector<std::vector<const Diagnosis*>> groups;  // a sentence each
-  for (const Diagnosis& diagnosis : item.diagnoses) {
-    if (diagnosis.problem == problem) groups.push_back({&diagnosis});
-  }
-  const bool undiagnosed = std::ranges::find(item.undiagnosed, problem) != item.undiagnosed.end();
-  if (groups.empty() && !undiagnosed) return {};
-  const bool same = std::ranges::all_of(groups, [&](const auto& group) {
-    return group[0]->agrees == groups[0][0]->agrees && group[0]->of == groups[0][0]->of;
-  });
-  for (; same && groups.size() > 1; groups.pop_back()) {
-    groups[0].insert(groups[0].begin() + 1, groups.back()[0]);
-  }
-  Json sentences = Json::array();
-  for (const auto& group : groups) {
-    Json mistakes = Json::array();
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      mistakes.push_back({{"before", i == 0                  ? ""
-                                     : i + 1 == group.size() ? " and "
-                                                             : ", "},
-                          {"mistake", printable(as_words(group[i]->mistake), most_text)}});
-    }
-    sentences.push_back({{"mistakes", mistakes},
-                         {"plural", group.size() > 1 ? "s" : ""},
-                         {"agrees", group[0]->agrees},
-                         {"of", group[0]->of},
-                         {"noun", group[0]->of == 1 ? "case" : "cases"}});
-  }
+  Json causes = cause_values(causes_of(item, problem));
+  if (causes.is_null()) return {};
   const bool shown = std::ranges::any_of(item.cases, [&](const GradedCase& graded) {
     return !graded.hidden && graded.result.problem == problem &&
            graded.result.status == Status::incorrect_numerical;
   });
-  return {{"unknown", groups.empty()}, {"shown", shown}, {"sentences", sentences}};
+  causes["only_hidden"] = !shown;
+  return causes;
 }
 
 /// Nothing of a hidden case but its status.
@@ -239,22 +93,16 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
   std::vector<const GradedCase*> passed, hidden, failing;
   for (const GradedCase& graded : item.cases) {
     if (graded.result.problem != problem) continue;
-    (graded.hidden ? hidden : is_passed(graded) ? passed : failing).push_back(&graded);
+    if (graded.hidden || is_passed(graded)) (graded.hidden ? hidden : passed).push_back(&graded);
   }
-  // The smallest first: it is the easiest to follow by hand.
-  std::ranges::stable_sort(failing, {}, [](const GradedCase* graded) {
-    std::int64_t elements = 0;
-    for (const OutputReport& output : graded->result.outputs) elements += output.elements;
-    return elements;
-  });
+  failing = simplest_first(failures_of(item, problem)).cases;
   Json parts = Json::array();
-  std::size_t pictured = 0;
   bool opened = false;
   for (std::size_t begin = 0; begin < failing.size();) {
     const Result& first = failing[begin]->result;
     const auto is_alike = [&](const GradedCase* other) {
       return other->result.status == first.status && other->result.message == first.message &&
-             other->errors.empty() && other->result.outputs.empty();
+             other->result.outputs.empty();
     };
     std::size_t end = begin;
     while (end < failing.size() && is_alike(failing[end])) ++end;
@@ -266,9 +114,8 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
       continue;
     }
     const GradedCase& graded = *failing[begin++];
-    const bool picture = !graded.errors.empty() && pictured < most_pictured;
-    if (picture) ++pictured;
-    parts.push_back({{"one", failing_case(graded, !opened, picture)}, {"alike", nullptr}});
+    parts.push_back(
+        {{"one", failing_case_values(graded.result, graded.told, !opened)}, {"alike", nullptr}});
     opened = true;
   }
   return {{"problem", titled ? printable(problem, 200) : ""},
@@ -330,7 +177,7 @@ std::string grade_html(const Grading& grading) {
   if (!imports.is_null()) imports["count"] = counted(grading.imports.size(), "symbol");
   if (grading.status != Status::passed) {
     stopped = {{"status", name(grading.status)},
-               {"meaning", meaning(grading.status)},
+               {"meaning", meaning_of(grading.status)},
                {"message", lines_of(grading.message)}};
   }
   return render_page(

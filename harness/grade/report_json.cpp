@@ -12,7 +12,7 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
   object["groups"] = graded.groups;
   object["hidden"] = graded.hidden;
   object["shapes"] = nullptr;
-  if (!graded.hidden) object["shapes"] = graded.shapes;
+  if (!graded.hidden) object["shapes"] = graded.told.sizes;
   if (secret && graded.secret) {
     object["shapes"] = graded.secret->shapes;
     object["drawn_from"] = graded.secret->from;
@@ -21,19 +21,16 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
 }
 
 Json item_object(const GradedItem& item) {
-  Json diagnoses = Json::array();
-  for (const Diagnosis& diagnosis : item.diagnoses) {
-    diagnoses.push_back({{"problem", diagnosis.problem},
-                         {"mistake", diagnosis.mistake},
-                         {"agrees", diagnosis.agrees},
-                         {"of", diagnosis.of}});
-  }
+  Json diagnoses = Json::array(), properties = Json::array();
+  for (const Diagnosis& diagnosis : item.diagnoses) diagnoses.push_back(to_object(diagnosis));
+  for (const Property& property : item.properties) properties.push_back(to_object(property));
   return {{"name", item.name},
           {"problems", item.problems},
           {"points", item.points},
           {"earned", item.earned},
           {"groups", item.groups},
           {"diagnoses", std::move(diagnoses)},
+          {"properties", std::move(properties)},
           {"undiagnosed", item.undiagnosed}};
 }
 

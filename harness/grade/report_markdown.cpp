@@ -4,6 +4,7 @@
 #include "report/markdown.hpp"
 
 #include <fmt/format.h>
+#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -25,16 +26,23 @@ std::string problem_part(const GradedItem& item, const std::string& problem) {
   if (!failed.any()) return "";
   std::string text = "#### " + markdown_code(problem) + ": " + failed.counts() + "\n\n";
   for (const std::string& line : diagnosis_lines(item, problem)) {
-    text += "- " + markdown_text(line) + "\n";
+    text += (line.starts_with(' ') ? "  " : "- ") + markdown_text(line) + "\n";
   }
   if (failed.visible.empty()) return text + "\n";
-  const GradedCase& first = *failed.visible.front();
+  const GradedCase& first = *simplest_first(failed).cases.front();
   const Result& result = first.result;
   text += fmt::format("- **{}** {}", name(result.status),
                       failed.all_alike() ? "in all" : markdown_code(result.case_name.value_or("")));
-  if (!failed.all_alike() && !first.shapes.empty()) text += " " + markdown_code(first.shapes);
+  if (!failed.all_alike() && !first.told.sizes.empty())
+    text += " " + markdown_code(first.told.sizes);
   if (!result.message.empty()) text += ": " + markdown_code(result.message);
   text += "\n\n";
+  if (!first.told.numbers.empty()) {
+    std::istringstream numbers(first.told.numbers);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(numbers, line);) lines.push_back(printable(line, 400));
+    text += markdown_block(lines) + "\n";
+  }
   if (result.repeat.empty()) return text;
   return text + markdown_block(std::vector{printable(result.repeat, 4000)}) + "\n";
 }

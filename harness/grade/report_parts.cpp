@@ -2,6 +2,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "explain/failing_cases.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -91,18 +92,44 @@ Failures failures_of(const GradedItem& item, const std::string& problem) {
   return found;
 }
 
+std::vector<CauseText> causes_of(const GradedItem& item, const std::string& problem) {
+  const bool undiagnosed = std::ranges::find(item.undiagnosed, problem) != item.undiagnosed.end();
+  return causes_of(problem, item.diagnoses, item.properties, undiagnosed);
+}
+
 std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::string& problem) {
-  std::vector<std::string> lines;
-  for (const Diagnosis& diagnosis : item.diagnoses) {
-    if (diagnosis.problem != problem) continue;
-    lines.push_back(fmt::format("looks like a known mistake: {} (agrees on {} of {})",
-                                as_words(diagnosis.mistake), diagnosis.agrees,
-                                counted(static_cast<std::size_t>(diagnosis.of), "case")));
+  std::vector<std::string> lines = cause_lines(causes_of(item, problem));
+  std::map<std::string, Failed> by_dtype;
+  std::int64_t refusals = 0;
+  for (const GradedCase& graded : item.cases) {
+    if (graded.hidden || graded.result.problem != problem) continue;
+    Failed& counts = by_dtype[graded.result.dtype];
+    ++counts.asked;
+    counts.failed += is_failure(graded) ? 1 : 0;
+    refusals += graded.told.refusal ? 1 : 0;
   }
-  if (std::ranges::find(item.undiagnosed, problem) != item.undiagnosed.end()) {
-    lines.emplace_back("looks like none of the known mistakes");
+  for (const std::string& line : {refusal_line(refusals), dtype_line(by_dtype)}) {
+    if (!line.empty()) lines.push_back(line);
   }
   return lines;
+}
+
+FailingOrder simplest_first(const Failures& failed) {
+  std::vector<FailingCase> cases;
+  for (const GradedCase* graded : failed.visible) {
+    const Result& result = graded->result;
+    const std::string cause = graded->told.refusal ? "refusal"
+                              : graded->told.cause != Causes::none
+                                  ? std::to_string(graded->told.cause)
+                              : result.outputs.empty() ? result.message
+                                                       : std::string(name(result.status));
+    cases.push_back(
+        {result.case_name.value_or(""), graded->told.elements, cause, graded->told.refusal});
+  }
+  FailingOrder order;
+  for (const std::size_t i : simplest_first(cases)) order.cases.push_back(failed.visible[i]);
+  order.shown = shown_at_first(cases);
+  return order;
 }
 
 std::vector<std::string> message_lines(const Grading& grading, std::size_t most) {

@@ -40,8 +40,18 @@ struct Failures {
 };
 Failures failures_of(const GradedItem& item, const std::string& problem);
 
-/// What the problem's wrong numbers look like, a line a known mistake; none where none are wrong.
+/// What the problem's wrong numbers come from; nothing where none are wrong.
+std::vector<CauseText> causes_of(const GradedItem& item, const std::string& problem);
+/// The same as lines of text, with what the element types of failing cases say.
 std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::string& problem);
+
+/// What failed of one problem, the simplest case of each cause first; and how many of them are
+/// shown where not all are.
+struct FailingOrder {
+  std::vector<const GradedCase*> cases;
+  std::size_t shown = 0;
+};
+FailingOrder simplest_first(const Failures& failed);
 
 /// What is wrong with the whole submission, each line fit for a report; "..." for those after the
 /// first `most`.

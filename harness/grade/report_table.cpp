@@ -1,4 +1,5 @@
 #include "base/printable.hpp"
+#include "explain/failures_text.hpp"
 #include "grade/report_parts.hpp"
 
 #include <algorithm>
@@ -8,36 +9,27 @@
 namespace prenorm::harness {
 namespace {
 
-/// Failing cases of one problem that are told, unless all are asked for.
-constexpr std::size_t most_failures = 5;
-
-std::string failing_case(const GradedCase& graded, bool colour) {
-  const Result& result = graded.result;
-  std::string text = "  " + toned(name(result.status), Tone::bad, colour) + "  " +
-                     toned(printable(*result.case_name), Tone::strong, colour) + "  " +
-                     toned(printable(graded.shapes), Tone::quiet, colour) + "\n";
-  if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
-  return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +
-         "\n";
-}
-
 /// What came of one problem where something failed.
 std::string problem_lines(const GradedItem& item, const std::string& problem, bool colour,
-                          bool verbose) {
+                          std::size_t width, bool verbose) {
   const Failures failed = failures_of(item, problem);
   if (!failed.any()) return "";
   std::string text =
       toned(printable(problem), Tone::strong, colour) + ": " + failed.counts() + "\n";
-  for (const std::string& line : diagnosis_lines(item, problem)) text += "    " + line + "\n";
+  text += cause_text(diagnosis_lines(item, problem), width);
   if (failed.all_alike()) {
     const Result& result = failed.visible.front()->result;
     return text + "  " + toned(name(result.status), Tone::bad, colour) +
            "  in all: " + printable(result.message) + "\n";
   }
-  const std::size_t all = failed.visible.size();
-  const std::size_t told = verbose ? all : std::min(all, most_failures);
+  const FailingOrder order = simplest_first(failed);
+  const std::size_t all = order.cases.size();
+  const std::size_t told = verbose ? all : order.shown;
   for (std::size_t i = 0; i < told; ++i) {
-    text += failing_case(*failed.visible[i], colour);
+    const GradedCase& graded = *order.cases[i];
+    FailureText words = graded.told;
+    if (i > 0 && !verbose) words.snippet.clear();  // the simplest case's will do
+    text += failing_case_text(graded.result, words, colour, width, verbose);
   }
   if (all > told) text += fmt::format("  and {} more: --verbose\n", all - told);
   return text;
@@ -62,7 +54,7 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width, 
   if (grading.status == Status::passed) {
     for (const GradedItem& item : grading.items) {
       for (const std::string& problem : item.problems) {
-        const std::string lines = problem_lines(item, problem, colour, verbose);
+        const std::string lines = problem_lines(item, problem, colour, width, verbose);
         if (!lines.empty()) text += lines + "\n";
       }
     }

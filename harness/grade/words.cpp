@@ -26,9 +26,4 @@ std::string per_cent(std::int64_t part, std::int64_t whole) {
   return fmt::format("{:.0f} %", std::clamp(share, 1.0, 99.0));
 }
 
-std::string as_words(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name;
-}
-
 }  // namespace prenorm::harness

@@ -15,7 +15,4 @@ std::string of_points(double points);
 /// Whole per cents of `whole`, which is not 0: "33 %"; 0 and 100 only where it is none and all.
 std::string per_cent(std::int64_t part, std::int64_t whole);
 
-/// A mistake's name in words: "halves_instead_of_neighbours" is "halves instead of neighbours".
-std::string as_words(std::string name);
-
 }  // namespace prenorm::harness

@@ -54,7 +54,7 @@ void judge_refusal(const std::string& wanted, const Outcome& outcome, Result& re
     result.message = "refused: " + outcome.message;
   } else if (accepted) {
     result.status = Status::incorrect_numerical;
-    result.message = "returned 0, but must refuse: " + printable(wanted);
+    result.message = "gave a result, but must refuse this call: " + printable(wanted);
   }
 }
 

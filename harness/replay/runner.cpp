@@ -38,9 +38,7 @@ Result unusable(const File& file, const std::optional<std::string>& case_name,
 /// "no function prenorm_x; its variants are a, b".
 std::string what_is_missing(const std::string& problem, const std::string& function,
                             Solution& solution) {
-  const std::string& variant = solution.variant();
-  std::string text =
-      "no function prenorm_" + (variant.empty() ? function : function + "__" + variant);
+  std::string text = "no function prenorm_" + solution.absent_for(function);
   const std::vector<std::string> variants = variants_of(problem, solution);
   if (!variants.empty()) text += "; its variants are " + joined(variants);
   return text;
@@ -82,6 +80,7 @@ Result replay_case(const File& file, const Case& info, const Column& column, Dat
   const std::string& problem = file.fixture->problem();
   Result result;
   std::vector<Tensor> outputs;
+  Solution* ran = nullptr;
   const auto left_out = [&result](Status status, const std::string& why) {
     result.status = status;
     result.message = why;
@@ -97,6 +96,7 @@ Result replay_case(const File& file, const Case& info, const Column& column, Dat
     if (solution.function_for(wanted).empty()) {
       left_out(Status::not_implemented, what_is_missing(problem, wanted, solution));
     } else {
+      ran = &solution;
       const ReplayOptions how = column.brief ? ReplayOptions{false, false} : options.replay;
       result = replay(wanted, file.fixture->signature(), data.get(), solution, how,
                       options.keep_outputs ? &outputs : nullptr);
@@ -108,8 +108,8 @@ Result replay_case(const File& file, const Case& info, const Column& column, Dat
   result.solution = column.label;
   result.dtype = name(info.dtype());
   result.repeat = repeat_line(file, info.name, column.label, options);
-  if (options.keep_outputs && !outputs.empty()) {
-    options.keep_outputs(info, result, std::move(outputs));
+  if (options.keep_outputs && ran != nullptr) {
+    options.keep_outputs(data.get(), result, std::move(outputs), *ran);
   }
   return result;
 }

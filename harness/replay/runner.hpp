@@ -56,8 +56,9 @@ struct RunOptions {
   std::optional<FreshOptions> fresh;  // replay fresh cases instead of the stored values
   bool error_cases = true;            // also the cases that must be refused
   std::vector<std::string> repeat;    // options to add to the command that repeats a case
-  /// Called with what a solution returned for a case, if anything.
-  std::function<void(const Case&, const Result&, std::vector<Tensor>)> keep_outputs;
+  /// Called with what came of a case that was run, and with the outputs, if there are any.
+  std::function<void(const LoadedCase&, const Result&, std::vector<Tensor>, Solution&)>
+      keep_outputs;
 };
 
 /// The results of a file's selected cases, in the order of cases, then columns. An unusable

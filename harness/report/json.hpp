@@ -47,4 +47,8 @@ void from_json(const Json& value, Status& status);
 
 PRENORM_JSON(Summary, passed, failed, skipped)
 
+struct Report;  // report.hpp
+/// What to_json() writes.
+Json report_object(const Report& report);
+
 }  // namespace prenorm::harness

@@ -1,4 +1,4 @@
-// What a run of a command found, and its forms: for a person, JSON, JUnit, HTML.
+// What a run of a command found, and its forms: for a person, JSON, JUnit.
 #pragma once
 
 #include "fixture/verdict.hpp"
@@ -57,8 +57,5 @@ std::string to_json(const Report& report);
 
 /// JUnit's XML: a suite for each fixture and solution, a test case for each result.
 std::string to_junit(const Report& report);
-
-/// A page that needs nothing beside itself: the table, and the failures with their commands.
-std::string to_html(const Report& report);
 
 }  // namespace prenorm::harness

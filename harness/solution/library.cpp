@@ -5,6 +5,7 @@
 #include <cfenv>
 #include <dlfcn.h>
 #include <elf.h>
+#include <functional>
 #include <link.h>
 #include <memory>
 #include <new>
@@ -16,7 +17,8 @@ namespace {
 
 constexpr std::string_view function_prefix = "prenorm_";
 /// Functions that every solution exports besides those of its problems.
-constexpr std::array<std::string_view, 4> not_problems{"abi", "device", "mode", "sources"};
+constexpr std::array<std::string_view, 5> not_problems{"abi", "combination", "device", "mode",
+                                                       "sources"};
 
 /// The tables of a loaded object that name its symbols.
 struct SymbolTables {
@@ -194,9 +196,21 @@ class KeptFloatingPoint {
   std::fenv_t environment_{};
 };
 
+/// A library's function by its name without prenorm_; none if there is no such function. Several
+/// variants at once, rope__halves+theta_fixed, are for its prenorm_combination.
+std::function<int(const prenorm_call*)> function_named(void* handle, const std::string& name) {
+  if (name.find('+') == name.npos) {
+    return find<int(const prenorm_call*)>(handle, std::string(function_prefix) + name);
+  }
+  auto* combination = find<int(const char*, const prenorm_call*)>(
+      handle, std::string(function_prefix) + "combination");
+  if (combination == nullptr) return nullptr;
+  return [=](const prenorm_call* call) { return combination(name.c_str(), call); };
+}
+
 /// Calls the function and stores its outcome in the answer.
-void call_function(prenorm_function function, const prenorm_call* call,
-                   protocol::Returned& answer) {
+void call_function(const std::function<int(const prenorm_call*)>& function,
+                   const prenorm_call* call, protocol::Returned& answer) {
   using How = protocol::Returned::How;
   try {
     answer.code = function(call);
@@ -252,9 +266,8 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
   using protocol::Returned;
   Returned answer;
   answer.number = message.number;
-  auto* function =
-      find<int(const prenorm_call*)>(handle_, std::string(function_prefix) + message.function);
-  if (function == nullptr) {
+  const auto function = function_named(handle_, message.function);
+  if (!function) {
     answer.how = Returned::How::absent;
     return answer;
   }
@@ -264,7 +277,7 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
     const auto buffers = device_->copy(tensors, memory);
     const Arguments arguments(message, memory, *device_, *buffers);
     const KeptFloatingPoint kept;
-    const auto run = [&] { call_function(*function, arguments.get(), answer); };
+    const auto run = [&] { call_function(function, arguments.get(), answer); };
     answer.seconds = device_->time(run, message.timed);
     buffers->copy_back();
   } catch (const OutOfDeviceMemory& error) {

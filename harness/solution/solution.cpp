@@ -123,6 +123,20 @@ bool is_name(const std::string& text) {
   });
 }
 
+/// The first of the functions that a name stands for which is not there: rope__halves+theta_fixed is
+/// rope__halves and rope__theta_fixed. Empty if all are there.
+std::string first_absent(const std::string& name, const std::set<std::string>& functions) {
+  const std::size_t variants = std::min(name.find("__"), name.size());
+  for (std::size_t first = variants, end; first <= name.size(); first = end + 1) {
+    end = std::min(name.find('+', first), name.size());
+    const bool whole = first == variants;  // its "__" is still there
+    const std::string one = name.substr(0, variants) + (whole ? "" : "__") +
+                            name.substr(first, end - first);
+    if (!functions.contains(one)) return one;
+  }
+  return "";
+}
+
 }  // namespace
 
 /// A Solution's library: in a worker process, or in this one.
@@ -346,8 +360,12 @@ const std::set<std::string>& Solution::functions() {
 }
 
 std::string Solution::function_for(const std::string& problem) {
-  const std::string function = variant_.empty() ? problem : problem + "__" + variant_;
-  return functions().contains(function) ? function : "";
+  if (!absent_for(problem).empty()) return "";
+  return variant_.empty() ? problem : problem + "__" + variant_;
+}
+
+std::string Solution::absent_for(const std::string& problem) {
+  return first_absent(variant_.empty() ? problem : problem + "__" + variant_, functions());
 }
 
 Outcome Solution::call(const Call& call) {
@@ -355,9 +373,10 @@ Outcome Solution::call(const Call& call) {
   if (!load() || (!worker_->running() && !worker_->start(library_, options_))) {
     outcome.status = status();
     outcome.message = message();
-  } else if (!functions().contains(call.function)) {
+  } else if (const std::string absent = first_absent(call.function, functions());
+             !absent.empty()) {
     outcome.status = Status::not_implemented;
-    outcome.message = "no function prenorm_" + call.function;
+    outcome.message = "no function prenorm_" + absent;
   } else {
     try {
       return worker_->call(call, options_);

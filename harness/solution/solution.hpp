@@ -57,7 +57,8 @@ class Solution {
     std::function<void(const std::string&)> note = nullptr;
   };
 
-  /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so".
+  /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so". The variant
+  /// may be several at once, where the library can combine them: "mistakes/no_eps+no_gain".
   Solution(std::string label, std::filesystem::path library, std::string variant,
            const Options& options);
   ~Solution();
@@ -90,7 +91,10 @@ class Solution {
   /// solution that was not built.
   const std::set<std::string>& functions();
   /// The function for a problem: with the variant where this solution has one; empty if absent.
+  /// Of several variants at once each must be there.
   std::string function_for(const std::string& problem);
+  /// The first of these that is absent, without prenorm_: "rmsnorm__no_epps"; empty if none is.
+  std::string absent_for(const std::string& problem);
 
   /// The seconds that a call may take; another limit for the calls to come.
   double call_limit() const { return options_.limits.seconds; }

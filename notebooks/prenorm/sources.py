@@ -84,11 +84,12 @@ def _cuda(problem, solution, variant):
 
 
 def _mistake(problem, name):
-    """A known mistake's file and the arguments of its export."""
+    """A known mistake's file, and its change of the problem's steps: "halves", "rope::halves"."""
     for path in sorted((_folder("reference") / "mistakes").glob("*.cpp")):
-        words = _exports(path, "EXPORT_MISTAKE").get(f"{problem}__{name}")
-        if words is not None:
-            return path.with_suffix(".hpp"), " ".join(words)
+        found = re.search(rf"^EXPORT_MISTAKE\(\s*{problem},\s*{name}(?:,\s*([^;]*?))?\)$",
+                          path.read_text(), re.M)
+        if found:
+            return path.with_suffix(".hpp"), found[1] or name
     raise ValueError(f"no mistakes/{name} for {problem}")
 
 
@@ -144,12 +145,11 @@ def function_source(problem, solution="reference"):
         files = sorted(path.parent.glob(f"{component}*.cu*"), key=_kernels_last)
         neighbours = sorted(path.parent.glob("*.cuh")) + sorted(path.parent.glob("*.cu"))
     elif name == "mistakes":
-        path, root = _mistake(problem, variant)
+        path, change = _mistake(problem, variant)
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
-        # A function of another component, given to a template of this one, is the mistake itself.
-        files += [path.with_name(f"{header}.hpp") for header, used
-                  in re.findall(r"^using (\w+)::(\w+);", path.read_text(), re.M)
-                  if used in re.findall(r"\w+", root)]
+        # The change of a part's steps is the mistake itself.
+        files += [path.with_name(f"{part}.hpp") for part in re.findall(r"(\w+)::", change)]
+        root = f"{problem} {change}"
     else:
         raise ValueError(f"no sources of {solution}")
     roots = set(re.findall(r"[A-Za-z_]\w*", root))

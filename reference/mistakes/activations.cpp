@@ -1,26 +1,24 @@
 #include "activations.hpp"
 
-using namespace prenorm::mistakes::activations;
+namespace prenorm::mistakes::activations {
 
-PRENORM_COMPILED_IN_PLAIN(relu)
-PRENORM_COMPILED_IN_PLAIN(silu)
-PRENORM_COMPILED_IN_PLAIN(gelu)
+EXPORT_MISTAKE(relu, nan_to_zero)
+EXPORT_MISTAKE(relu, one_block)
 
-EXPORT_MISTAKE(relu__nan_to_zero, relu_nan_to_zero)
-EXPORT_MISTAKE(relu__one_block, one_block<prenorm::reference::relu<double>>)
+EXPORT_MISTAKE(silu, sigmoid_only)
+EXPORT_MISTAKE(silu, scaled_1702, sigmoid_form)
+EXPORT_MISTAKE(silu, exp_on_top)
+EXPORT_MISTAKE(silu, sigmoid_in_t)
+EXPORT_MISTAKE(silu, zero_far_below)
+EXPORT_MISTAKE(silu, one_block)
 
-EXPORT_MISTAKE(silu__sigmoid_only, silu_sigmoid_only)
-EXPORT_MISTAKE(silu__scaled_1702, silu_1702)
-EXPORT_MISTAKE(silu__exp_on_top, silu_exp_on_top)
-EXPORT_MISTAKE(silu__sigmoid_in_t, silu_sigmoid_in_t)
-EXPORT_MISTAKE(silu__one_block, one_block<prenorm::reference::silu<double>>)
-EXPORT_MISTAKE(silu__zero_far_below, silu_zero_far_below)
+EXPORT_MISTAKE(gelu, tanh_form)
+EXPORT_MISTAKE(gelu, sigmoid_form)
+EXPORT_MISTAKE(gelu, no_half)
+EXPORT_MISTAKE(gelu, no_sqrt2)
+EXPORT_MISTAKE(gelu, nan_far_below)
+EXPORT_MISTAKE(gelu, x_far_below)
+EXPORT_MISTAKE(gelu, phi_in_t)
+EXPORT_MISTAKE(gelu, one_block)
 
-EXPORT_MISTAKE(gelu__tanh_form, gelu_tanh_form)
-EXPORT_MISTAKE(gelu__sigmoid_form, gelu_sigmoid_form)
-EXPORT_MISTAKE(gelu__no_half, gelu_no_half)
-EXPORT_MISTAKE(gelu__no_sqrt2, gelu_no_sqrt2)
-EXPORT_MISTAKE(gelu__nan_far_below, gelu_nan_far_below)
-EXPORT_MISTAKE(gelu__x_far_below, gelu_x_far_below)
-EXPORT_MISTAKE(gelu__phi_in_t, gelu_phi_in_t)
-EXPORT_MISTAKE(gelu__one_block, one_block<prenorm::reference::gelu<double>>)
+}  // namespace prenorm::mistakes::activations

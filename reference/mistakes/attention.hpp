@@ -9,263 +9,120 @@
 namespace prenorm::mistakes::attention {
 
 using Mask = std::optional<Tensor<bool>>;
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Attention with the caller's own softmax: `weigh` turns the scores of one sequence, n rows of m,
-/// and which of them count, into weights, in place.
-template <class Weigh>
-Wide attend(const Wide& q, const Wide& k, const Wide& v, const Mask& mask, Weigh weigh) {
-  return reference::each_sequence<double>(
-      q, k, v, mask,
-      [&](const double* queries, const double* keys, const double* values, const bool* allowed,
-          double* y, std::size_t n, std::size_t m, std::size_t d_k, std::size_t d_v) {
-        std::vector<double> weights(n * m);
-        for (std::size_t i = 0; i < n * m; ++i) {
-          const double* a = queries + i / m * d_k;
-          weights[i] = std::inner_product(a, a + d_k, keys + i % m * d_k, 0.0) /
-                       std::sqrt(static_cast<double>(d_k));
-        }
-        weigh(weights.data(), allowed, n, m);
-        for (std::size_t i = 0; i < n * m; ++i) {
-          for (std::size_t c = 0; c < d_v; ++c) {
-            y[i / m * d_v + c] += weights[i] * values[i % m * d_v + c];
-          }
-        }
-      });
+/// What scores or weights are divided by.
+struct Widths {
+  std::size_t d_k, d_v, d_model;  // d_model is d_k where there is one head
+};
+using Divisor = double (*)(const Widths& of);
+inline double one(const Widths&) { return 1; }
+inline double root_of_d_k(const Widths& of) { return std::sqrt(static_cast<double>(of.d_k)); }
+
+/// What a score becomes.
+using Score = double (*)(double score);
+inline double as_it_is(double score) { return score; }
+inline double minus_infinity(double) { return -infinity; }
+
+enum class Reading { as_given, not_at_all, the_other_way, by_columns };
+
+/// The steps of attention; the defaults are right.
+struct Steps : AnySteps {
+  bool exchanges_q_and_k = false;
+  std::size_t most_components = std::numeric_limits<std::size_t>::max();  // of a query and a key
+  Divisor scores_by = root_of_d_k, weights_by = one;
+  bool rounds_scores = false;  // to T
+  bool caps_scores = false;
+  Reading mask = Reading::as_given;
+  bool mask_for_each_sequence = false;              // and not for each head
+  Score shown = as_it_is, hidden = minus_infinity;  // a score that counts, and one that does not
+  bool empty_rows_are_0 = true;                     // a row is empty if no score of it counts
+  bool normalizes = true;                           // by a softmax
+  bool over_queries = false;                        // not over keys
+  bool hides_weights = false;                       // sets them to 0 where scores do not count
+  bool nan_if_first_tile_is_empty = false, stops_at_tile_that_is_empty = false;
+  bool maximum_in_first_tile = false;  // a larger score overflows, in the compute type
+  bool rounds_sums = false;            // of exponentials, to T
+  bool rounds_result = false;          // after every 16 keys, to T
+
+  bool operator==(const Steps&) const = default;
+};
+
+/// Keys that are taken together by an algorithm of one pass.
+inline constexpr std::size_t tile = 64;
+
+inline bool is_empty(const double* scores, std::size_t count) {
+  return std::all_of(scores, scores + count, [](double score) { return score == -infinity; });
 }
 
-/// Softmax of `count` scores, `stride` elements apart.
-inline void softmax_in_place(double* scores, std::size_t count, std::size_t stride) {
-  double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (std::size_t j = 0; j < count; ++j) maximum = std::max(maximum, scores[j * stride]);
-  for (std::size_t j = 0; j < count; ++j) {
-    sum += scores[j * stride] = std::exp(scores[j * stride] - maximum);
+/// Softmax of n scores, stride elements apart, in place.
+inline void normalize(const Steps& steps, const Element& t, double* s, std::size_t n,
+                      std::size_t stride) {
+  double maximum = -infinity, sum = 0;
+  const std::size_t searched = steps.maximum_in_first_tile ? std::min(n, tile) : n;
+  for (std::size_t j = 0; j < searched; ++j) maximum = std::max(maximum, s[j * stride]);
+  if (steps.maximum_in_first_tile && !std::isfinite(maximum)) maximum = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    double& value = s[j * stride];
+    value -= maximum;
+    value = steps.maximum_in_first_tile ? exp_in(t, value) : std::exp(value);
+    sum = steps.rounds_sums ? t.round(sum + value) : sum + value;
   }
-  for (std::size_t j = 0; j < count; ++j) scores[j * stride] /= sum;
+  for (std::size_t j = 0; j < n; ++j) s[j * stride] /= sum;
 }
 
-inline void mask_out(double* scores, const bool* allowed, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!allowed[i]) scores[i] = -std::numeric_limits<double>::infinity();
+/// A row of m scores, some of them hidden, becomes weights.
+inline void weigh_row(const Steps& steps, const Element& t, double* s, std::size_t m) {
+  if (steps.nan_if_first_tile_is_empty && is_empty(s, std::min(m, tile))) {
+    std::fill_n(s, m, std::numeric_limits<double>::quiet_NaN());
   }
-}
-
-inline Wide scaled_by(double factor, const Wide& q, const Wide& k, const Wide& v,
-                      const Mask& mask) {
-  return reference::scaled_dot_product_attention<double>(Tensor<double>(q * factor), k, v, mask);
-}
-inline double root(const Wide& x) { return std::sqrt(static_cast<double>(x.shape().back())); }
-
-inline Wide not_scaled(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return scaled_by(root(q), q, k, v, mask);
-}
-inline Wide divided_by_d_k(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return scaled_by(1 / root(q), q, k, v, mask);
-}
-inline Wide divided_by_sqrt_d_v(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return scaled_by(root(q) / root(v), q, k, v, mask);
-}
-
-/// True read as "hide", as in PyTorch's key_padding_mask.
-inline Wide mask_inverted(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return reference::scaled_dot_product_attention<double>(
-      q, k, v, mask ? Mask(Tensor<bool>(!*mask)) : std::nullopt);
-}
-
-inline Wide softmax_over_queries(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return attend(q, k, v, mask, [](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    mask_out(s, allowed, n * m);
-    for (std::size_t j = 0; j < m; ++j) softmax_in_place(s + j, n, m);
-  });
-}
-
-/// The mask added to the scores as 0 and 1.
-inline Wide mask_added(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return attend(q, k, v, mask, [](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    for (std::size_t i = 0; i < n * m; ++i) s[i] += allowed[i] ? 1 : 0;
-    for (std::size_t i = 0; i < n; ++i) softmax_in_place(s + i * m, m, 1);
-  });
-}
-
-/// Masked after the softmax, and not renormalized.
-inline Wide masked_after_softmax(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return attend(q, k, v, mask, [](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    for (std::size_t i = 0; i < n; ++i) softmax_in_place(s + i * m, m, 1);
-    for (std::size_t i = 0; i < n * m; ++i) s[i] = allowed[i] ? s[i] : 0;
-  });
-}
-
-/// A large negative number for -inf: a query that attends to nothing averages all values.
-inline Wide empty_rows_averaged(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return attend(q, k, v, mask, [](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    for (std::size_t i = 0; i < n * m; ++i) s[i] = allowed[i] ? s[i] : -1e9;
-    for (std::size_t i = 0; i < n; ++i) softmax_in_place(s + i * m, m, 1);
-  });
-}
-
-/// Attention where hide(score) stands for the score of a key that a query must not attend to. All
-/// else is right: a query that attends to nothing gives zeros.
-template <class Hide>
-Wide hidden_by(const Wide& q, const Wide& k, const Wide& v, const Mask& mask, Hide hide) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return attend(q, k, v, mask, [&](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    for (std::size_t i = 0; i < n; ++i, s += m, allowed += m) {
-      const auto counts = [&](std::size_t j) { return allowed[j] && s[j] != -infinity; };
-      bool any = false;
-      for (std::size_t j = 0; j < m; ++j) any = any || counts(j);
-      for (std::size_t j = 0; j < m; ++j) s[j] = !any ? 0 : allowed[j] ? s[j] : hide(s[j]);
-      if (any) softmax_in_place(s, m, 1);
-    }
-  });
-}
-
-// Finite numbers for -infinity: they show where the scores that count are lower still.
-
-inline Wide sentinel_minus_50(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return hidden_by(q, k, v, mask, [](double) { return -50; });
-}
-inline Wide sentinel_minus_1e4(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return hidden_by(q, k, v, mask, [](double) { return -1e4; });
-}
-inline Wide sentinel_minus_1e9(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return hidden_by(q, k, v, mask, [](double) { return -1e9; });
-}
-
-/// A large negative number added to a score, which it should replace.
-inline Wide minus_1e4_added(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return hidden_by(q, k, v, mask, [](double score) { return score - 1e4; });
-}
-
-/// -inf minus a maximum of -inf: a query that attends to nothing gives NaN.
-inline Wide empty_rows_nan(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return attend(q, k, v, mask, [](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    mask_out(s, allowed, n * m);
-    for (std::size_t i = 0; i < n; ++i) softmax_in_place(s + i * m, m, 1);
-  });
-}
-
-/// Attention whose scores are rounded to T.
-inline Wide scores_in_t(const Element& t, const Wide& q, const Wide& k, const Wide& v,
-                        const Mask& mask) {
-  t.require_16_bit();
-  return attend(q, k, v, mask, [&](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    for (std::size_t i = 0; i < n * m; ++i) s[i] = t.round(s[i]);
-    mask_out(s, allowed, n * m);
-    for (double* row = s; row < s + n * m; row += m) {
-      if (*std::max_element(row, row + m) == -std::numeric_limits<double>::infinity()) {
-        std::fill_n(row, m, 0.0);
-      } else {
-        softmax_in_place(row, m, 1);
-      }
-    }
-  });
-}
-
-/// The sum of exponentials rounded to T at each step.
-inline Wide sums_in_t(const Element& t, const Wide& q, const Wide& k, const Wide& v,
-                      const Mask& mask) {
-  t.require_16_bit();
-  return attend(q, k, v, mask, [&](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    mask_out(s, allowed, n * m);
-    for (double* row = s; row < s + n * m; row += m) {
-      const double maximum = *std::max_element(row, row + m);
-      if (maximum == -std::numeric_limits<double>::infinity()) {
-        std::fill_n(row, m, 0.0);
-        continue;
-      }
-      for (std::size_t j = 0; j < m; ++j) row[j] = std::exp(row[j] - maximum);
-      const double sum = sum_in(t, m, [&](std::size_t j) { return row[j]; });
-      for (std::size_t j = 0; j < m; ++j) row[j] /= sum;
-    }
-  });
-}
-
-/// Attention with the caller's own softmax of one row of m scores, -infinity where hidden. A row
-/// that is -infinity throughout gives zeros.
-template <class Row>
-Wide attend_by_rows(const Wide& q, const Wide& k, const Wide& v, const Mask& mask, Row row) {
-  return attend(q, k, v, mask, [&](double* s, const bool* allowed, std::size_t n, std::size_t m) {
-    mask_out(s, allowed, n * m);
-    for (double* scores = s; scores < s + n * m; scores += m) {
-      const bool empty = std::all_of(scores, scores + m, [](double score) {
-        return score == -std::numeric_limits<double>::infinity();
-      });
-      if (empty) {
-        std::fill_n(scores, m, 0.0);
-      } else {
-        row(scores, m);
-      }
-    }
-  });
-}
-
-/// In one pass over tiles of 64 keys: where a query sees none of the first tile,
-/// -infinity minus -infinity is NaN.
-inline Wide empty_tile_nan(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return attend_by_rows(q, k, v, mask, [](double* s, std::size_t m) {
-    const double* first = std::max_element(s, s + std::min<std::size_t>(m, 64));
-    if (*first == -std::numeric_limits<double>::infinity()) {
-      std::fill_n(s, m, std::numeric_limits<double>::quiet_NaN());
-    } else {
-      softmax_in_place(s, m, 1);
-    }
-  });
-}
-
-/// A query takes no tile of 64 keys after the first that it sees nothing of.
-inline Wide stops_at_empty_tile(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return attend_by_rows(q, k, v, mask, [](double* s, std::size_t m) {
+  if (steps.stops_at_tile_that_is_empty) {
     std::size_t end = 0;
-    while (end < m) {
-      const std::size_t next = std::min<std::size_t>(end + 64, m);
-      if (std::all_of(s + end, s + next, [](double score) { return score == -infinity; })) break;
-      end = next;
-    }
-    std::fill(s + end, s + m, -infinity);
-    if (end == 0) {
-      std::fill_n(s, m, 0.0);
+    while (end < m && !is_empty(s + end, std::min(tile, m - end))) end = std::min(m, end + tile);
+    std::fill(s + end, s + m, end == 0 ? 0.0 : -infinity);
+    if (end == 0) return;
+  }
+  normalize(steps, t, s, m, 1);
+}
+
+/// The scores of a sequence, n rows of m, become weights.
+inline void weigh(const Steps& steps, const Element& t, double* s, const bool* allowed,
+                  std::size_t n, std::size_t m) {
+  std::vector<bool> empty(n, steps.empty_rows_are_0);
+  for (std::size_t i = 0; i < n * m; ++i) {
+    if (steps.rounds_scores) s[i] = t.round(s[i]);
+    if (steps.caps_scores && !std::isinf(s[i])) s[i] = 50 * std::tanh(s[i] / 50);
+    if (allowed[i] && s[i] != -infinity) empty[i / m] = false;
+    s[i] = allowed[i] ? steps.shown(s[i]) : steps.hidden(s[i]);
+  }
+  if (!steps.normalizes) return;
+  for (std::size_t j = 0; steps.over_queries && j < m; ++j) normalize(steps, t, s + j, n, m);
+  for (std::size_t i = 0; !steps.over_queries && i < n; ++i) {
+    if (empty[i]) {
+      std::fill_n(s + i * m, m, 0.0);
     } else {
-      softmax_in_place(s, m, 1);
+      weigh_row(steps, t, s + i * m, m);
     }
-  });
+  }
 }
 
-/// The maximum of the first 64 keys only: larger scores overflow in the compute type.
-inline Wide maximum_of_first_tile(const Element& t, const Wide& q, const Wide& k, const Wide& v,
-                                  const Mask& mask) {
-  return attend_by_rows(q, k, v, mask, [&](double* s, std::size_t m) {
-    const double maximum = *std::max_element(s, s + std::min<std::size_t>(m, 64));
-    const double shift = std::isfinite(maximum) ? maximum : 0;
-    double sum = 0;
-    for (std::size_t j = 0; j < m; ++j) {
-      s[j] = exp_in(t, s[j] - shift);
-      sum += s[j];
-    }
-    for (std::size_t j = 0; j < m; ++j) s[j] /= sum;
-  });
-}
-
-/// Scores bounded by 50 tanh(s / 50), as Gemma 2 has them.
-inline Wide scores_capped(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  return attend_by_rows(q, k, v, mask, [](double* s, std::size_t m) {
-    for (std::size_t j = 0; j < m; ++j) s[j] = std::isinf(s[j]) ? s[j] : 50 * std::tanh(s[j] / 50);
-    softmax_in_place(s, m, 1);
-  });
-}
-
-/// No more than 128 components of a query and a key.
-inline Wide first_128_of_d_k(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  const std::size_t d_k = q.shape().back();
-  Tensor<double> cut = q;
-  for (std::size_t i = 0; i < cut.size(); ++i) cut.data()[i] *= i % d_k < 128 ? 1 : 0;
-  return reference::scaled_dot_product_attention<double>(cut, k, v, mask);
+/// The mask as it is read: [n, m] for each sequence.
+inline Mask read_as(const Steps& steps, const Mask& mask) {
+  if (!mask || steps.mask == Reading::as_given) return mask;
+  if (steps.mask == Reading::not_at_all) return std::nullopt;
+  if (steps.mask == Reading::the_other_way) return Tensor<bool>(!*mask);
+  const std::size_t n = mask->shape().back();
+  if (mask->shape(mask->dimension() - 2) != n) throw not_implemented("only for square masks");
+  Tensor<bool> transposed = *mask;
+  for (std::size_t i = 0; i < mask->size(); ++i) {
+    transposed.data()[i] = mask->data()[i / (n * n) * n * n + i % n * n + i / n % n];
+  }
+  return transposed;
 }
 
 /// A mask with fewer batch axes taken for one mask a sequence, and not one a head.
-inline Wide mask_of_each_sequence(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
-  if (!mask || mask->size() == 0) {
-    return reference::scaled_dot_product_attention<double>(q, k, v, mask);
-  }
+inline Mask for_each_sequence(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
+  if (!mask || mask->size() == 0) return mask;
   reference::Batch batch;
   batch.join(q, 2), batch.join(k, 2), batch.join(v, 2), batch.join(*mask, 2);
   const std::size_t n = mask->shape(mask->dimension() - 2), m = mask->shape().back();
@@ -274,40 +131,179 @@ inline Wide mask_of_each_sequence(const Wide& q, const Wide& k, const Wide& v, c
   for (std::size_t b = 0; b < batch.size(); ++b) {
     std::copy_n(mask->data() + b * masks / batch.size() * n * m, n * m, all.data() + b * n * m);
   }
-  return reference::scaled_dot_product_attention<double>(q, k, v, all);
+  return all;
 }
 
-/// The products with v added up in T, 16 keys at a time.
-inline Wide values_added_in_t(const Element& t, const Wide& q, const Wide& k, const Wide& v,
-                              const Mask& mask) {
+/// Attention of heads that are d_model wide together.
+inline Wide attend(const Steps& steps, const Element& t, const Wide& q, const Wide& k,
+                   const Wide& v, const Mask& mask, std::size_t d_model) {
+  const auto sequence = [&](const double* queries, const double* keys, const double* values,
+                            const bool* allowed, double* y, std::size_t n, std::size_t m,
+                            std::size_t d_k, std::size_t d_v) {
+    const Widths widths{d_k, d_v, d_model};
+    std::vector<double> weights(n * m);
+    for (std::size_t i = 0; i < n * m; ++i) {
+      const double *a = queries + i / m * d_k, *b = keys + i % m * d_k;
+      weights[i] = std::inner_product(a, a + std::min(d_k, steps.most_components), b, 0.0) /
+                   steps.scores_by(widths);
+    }
+    weigh(steps, t, weights.data(), allowed, n, m);
+    for (std::size_t i = 0; i < n * m; ++i) {
+      if (steps.hides_weights && !allowed[i]) weights[i] = 0;
+      weights[i] /= steps.weights_by(widths);
+      const std::size_t j = i % m;
+      for (std::size_t c = 0; c < d_v; ++c) {
+        double& sum = y[i / m * d_v + c];
+        sum += weights[i] * values[j * d_v + c];
+        if (steps.rounds_result && (j % 16 == 15 || j + 1 == m)) sum = t.round(sum);
+      }
+    }
+  };
+  const Wide &first = steps.exchanges_q_and_k ? k : q, &second = steps.exchanges_q_and_k ? q : k;
+  return reference::each_sequence<double>(first, second, v, mask, sequence);
+}
+
+inline Wide scaled_dot_product_attention(const Steps& steps, const Element& t, const Wide& q,
+                                         const Wide& k, const Wide& v, const Mask& mask) {
+  reference::require(q.dimension() >= 2 && k.dimension() >= 2 && v.dimension() >= 2,
+                     "scaled_dot_product_attention: q, k and v must have two axes");
+  const std::size_t n = q.shape(q.dimension() - 2), m = k.shape(k.dimension() - 2);
+  const std::size_t d_k = q.shape().back();
+  reference::require(k.shape().back() == d_k && v.shape(v.dimension() - 2) == m,
+                     "scaled_dot_product_attention: k must be [..., m, d_k], and v [..., m, d_v]");
+  if (mask) {
+    reference::require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
+                           mask->shape().back() == m,
+                       "scaled_dot_product_attention: mask must be [..., n, m]");
+  }
+  if (steps.exchanges_q_and_k && n != m) throw not_implemented("only for as many queries as keys");
+  const Mask read = read_as(steps, mask);
+  return attend(steps, t, q, k, v,
+                steps.mask_for_each_sequence ? for_each_sequence(q, k, v, read) : read, d_k);
+}
+
+inline void q_and_k_exchanged(Steps& steps) { steps.exchanges_q_and_k = true; }
+
+inline void not_scaled(Steps& steps) { steps.scores_by = one; }
+
+inline void divided_by_d_k(Steps& steps) {
+  steps.scores_by = [](const Widths& of) { return static_cast<double>(of.d_k); };
+}
+
+/// By the root of d_k, and by the root of d_k again.
+inline void scaled_twice(Steps& steps) {
+  steps.scores_by = [](const Widths& of) { return root_of_d_k(of) * root_of_d_k(of); };
+}
+
+inline void divided_by_sqrt_d_v(Steps& steps) {
+  steps.scores_by = [](const Widths& of) { return std::sqrt(static_cast<double>(of.d_v)); };
+}
+
+/// The weights divided by the root of d_k, and not the scores.
+inline void scaled_after_softmax(Steps& steps) {
+  steps.scores_by = one;
+  steps.weights_by = root_of_d_k;
+}
+
+/// The masked scores themselves for weights, -infinity among them.
+inline void no_softmax(Steps& steps) { steps.normalizes = false; }
+
+inline void softmax_over_queries(Steps& steps) {
+  steps.over_queries = true;
+  steps.empty_rows_are_0 = false;
+}
+
+/// All keys for every query, whatever the mask says.
+inline void mask_ignored(Steps& steps) { steps.mask = Reading::not_at_all; }
+
+/// True read as "hide", as in PyTorch's key_padding_mask.
+inline void mask_inverted(Steps& steps) { steps.mask = Reading::the_other_way; }
+
+/// Rows read as columns, in a square mask.
+inline void mask_transposed(Steps& steps) { steps.mask = Reading::by_columns; }
+
+/// The mask added to the scores as 0 and 1.
+inline void mask_added(Steps& steps) {
+  steps.shown = [](double score) { return score + 1; };
+  steps.hidden = as_it_is;
+  steps.empty_rows_are_0 = false;
+}
+
+/// Masked after the softmax, and not renormalized.
+inline void masked_after_softmax(Steps& steps) {
+  steps.hidden = as_it_is;
+  steps.hides_weights = true;
+  steps.empty_rows_are_0 = false;
+}
+
+/// A score of 0 for what is hidden, which so has a weight: e^0 = 1.
+inline void hidden_scores_zero(Steps& steps) {
+  steps.hidden = [](double) { return 0.0; };
+  steps.empty_rows_are_0 = false;
+}
+
+/// A large negative number for -inf: a query that attends to nothing averages all values.
+inline void empty_rows_averaged(Steps& steps) {
+  steps.hidden = [](double) { return -1e9; };
+  steps.empty_rows_are_0 = false;
+}
+
+/// -inf minus a maximum of -inf: a query that attends to nothing gives NaN.
+inline void empty_rows_nan(Steps& steps) { steps.empty_rows_are_0 = false; }
+
+// Finite numbers for -infinity: they show where the scores that count are lower still. All else is
+// right: a query that attends to nothing gives zeros.
+
+inline void sentinel_minus_50(Steps& steps) {
+  steps.hidden = [](double) { return -50.0; };
+}
+inline void sentinel_minus_1e4(Steps& steps) {
+  steps.hidden = [](double) { return -1e4; };
+}
+inline void sentinel_minus_1e9(Steps& steps) {
+  steps.hidden = [](double) { return -1e9; };
+}
+
+/// A large negative number added to a score, which it should replace.
+inline void minus_1e4_added(Steps& steps) {
+  steps.hidden = [](double score) { return score - 1e4; };
+}
+
+/// Attention whose scores are rounded to T.
+inline void scores_in_t(Steps& steps, const Element& t) {
   t.require_16_bit();
-  return reference::each_sequence<double>(
-      q, k, v, mask,
-      [&](const double* queries, const double* keys, const double* values, const bool* allowed,
-          double* y, std::size_t n, std::size_t m, std::size_t d_k, std::size_t d_v) {
-        std::vector<double> s(m);
-        for (std::size_t i = 0; i < n; ++i) {
-          const double* a = queries + i * d_k;
-          for (std::size_t j = 0; j < m; ++j) {
-            s[j] = std::inner_product(a, a + d_k, keys + j * d_k, 0.0) /
-                   std::sqrt(static_cast<double>(d_k));
-          }
-          mask_out(s.data(), allowed + i * m, m);
-          if (*std::max_element(s.begin(), s.end()) == -std::numeric_limits<double>::infinity()) {
-            continue;
-          }
-          softmax_in_place(s.data(), m, 1);
-          for (std::size_t c = 0; c < d_v; ++c) {
-            double part = 0;
-            for (std::size_t j = 0; j < m; ++j) {
-              part += s[j] * values[j * d_v + c];
-              if (j % 16 != 15 && j + 1 != m) continue;
-              y[i * d_v + c] = t.round(y[i * d_v + c] + part);
-              part = 0;
-            }
-          }
-        }
-      });
+  steps.rounds_scores = true;
+}
+
+/// The sum of exponentials rounded to T at each step.
+inline void sums_in_t(Steps& steps, const Element& t) {
+  t.require_16_bit();
+  steps.rounds_sums = true;
+}
+
+/// In one pass over tiles of 64 keys: where a query sees none of the first tile,
+/// -infinity minus -infinity is NaN.
+inline void empty_tile_nan(Steps& steps) { steps.nan_if_first_tile_is_empty = true; }
+
+/// A query takes no tile of 64 keys after the first that it sees nothing of.
+inline void stops_at_empty_tile(Steps& steps) { steps.stops_at_tile_that_is_empty = true; }
+
+/// The maximum of the first 64 keys only: larger scores overflow in the compute type.
+inline void maximum_of_first_tile(Steps& steps) { steps.maximum_in_first_tile = true; }
+
+/// Scores bounded by 50 tanh(s / 50), as Gemma 2 has them.
+inline void scores_capped(Steps& steps) { steps.caps_scores = true; }
+
+/// No more than 128 components of a query and a key.
+inline void first_128_of_d_k(Steps& steps) { steps.most_components = 128; }
+
+/// A mask with fewer batch axes taken for one mask a sequence, and not one a head.
+inline void mask_of_each_sequence(Steps& steps) { steps.mask_for_each_sequence = true; }
+
+/// The products with v added up in T, 16 keys at a time.
+inline void values_added_in_t(Steps& steps, const Element& t) {
+  t.require_16_bit();
+  steps.rounds_result = true;
 }
 
 }  // namespace prenorm::mistakes::attention

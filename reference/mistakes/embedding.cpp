@@ -1,10 +1,12 @@
 #include "embedding.hpp"
 
-using namespace prenorm::mistakes::embedding;
-
 PRENORM_COMPILED_IN_PLAIN(embedding)
 
-EXPORT_MISTAKE(embedding__id_plus_one, id_plus_one)
-EXPORT_MISTAKE(embedding__ids_in_16_bits, ids_in_16_bits)
-EXPORT_MISTAKE(embedding__ids_in_float16, ids_in_float16)
-EXPORT_MISTAKE(embedding__subnormals_flushed, subnormals_flushed)
+namespace prenorm::mistakes::embedding {
+
+EXPORT_MISTAKE(embedding, id_plus_one)
+EXPORT_MISTAKE(embedding, ids_in_16_bits)
+EXPORT_MISTAKE(embedding, ids_in_float16)
+EXPORT_MISTAKE(embedding, subnormals_flushed)
+
+}  // namespace prenorm::mistakes::embedding

@@ -7,114 +7,118 @@
 
 namespace prenorm::mistakes::feed_forward {
 
-using activations::each;
-using activations::gelu_nan_far_below;
-using activations::gelu_x_far_below;
-using activations::sigmoid;
-using activations::silu_exp_on_top;
+/// How an activated value and its gate become one.
+using Gate = double (*)(double activated, double other);
+inline double multiplied(double activated, double other) { return activated * other; }
 
-inline Tensor<double> product(const Tensor<double>& x, const Tensor<double>& weight) {
-  return reference::linear<double>(x, weight);
-}
-inline Tensor<double> sigmoids(const Tensor<double>& x) { return each(x, sigmoid); }
-inline Tensor<double> relu(const Tensor<double>& x) { return reference::relu<double>(x); }
-inline Tensor<double> silu(const Tensor<double>& x) { return reference::silu<double>(x); }
-inline Tensor<double> gelu(const Tensor<double>& x) { return reference::gelu<double>(x); }
+/// The steps of a network, with those of its activation; the defaults are right.
+struct Steps : activations::Steps {
+  linear::Steps inner, outer;  // the products with w1 and w3, and that with w2
+  bool exchanges_inner = false;
+  bool activates_last = false;  // what is gated; without a gate, what w2 gives
+  Gate gate = multiplied;
 
-// glu: sigmoid(x w1ᵀ) * (x w2ᵀ)
+  bool operator==(const Steps&) const = default;
+};
 
-inline Wide glu_exchanged(const Wide& x, const Wide& w1, const Wide& w2) {
-  return reference::glu<double>(x, w2, w1);
-}
-inline Wide glu_silu_gate(const Wide& x, const Wide& w1, const Wide& w2) {
-  return silu(product(x, w1)) * product(x, w2);
-}
-inline Wide glu_relu_gate(const Wide& x, const Wide& w1, const Wide& w2) {
-  return relu(product(x, w1)) * product(x, w2);
-}
-inline Wide glu_gate_left_out(const Wide& x, const Wide&, const Wide& w2) { return product(x, w2); }
-inline Wide glu_sum_for_product(const Wide& x, const Wide& w1, const Wide& w2) {
-  return sigmoids(product(x, w1)) + product(x, w2);
-}
-inline Wide glu_sums_in_t(const Element& t, const Wide& x, const Wide& w1, const Wide& w2) {
-  return sigmoids(linear::sums_in_t(t, x, w1)) * linear::sums_in_t(t, x, w2);
+/// activation(x w1ᵀ) gated by x w3ᵀ.
+inline Wide gated(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
+                  const Wide& w3, activations::Function own) {
+  Wide y = linear::linear(steps.inner, t, x, steps.exchanges_inner ? w3 : w1);
+  const Wide other = linear::linear(steps.inner, t, x, steps.exchanges_inner ? w1 : w3);
+  if (!steps.activates_last) y = activations::each(steps, t, y, own);
+  std::transform(y.begin(), y.end(), other.begin(), y.begin(), steps.gate);
+  return steps.activates_last ? activations::each(steps, t, y, own) : y;
 }
 
-// ffn_relu, ffn_silu, ffn_gelu: activation(x w1ᵀ) w2ᵀ
-
-using Activation = Tensor<double> (*)(const Tensor<double>&);
-
-template <Activation another>
-Wide ffn_another_activation(const Wide& x, const Wide& w1, const Wide& w2) {
-  return product(another(product(x, w1)), w2);
-}
-template <Activation activation>
-Wide ffn_activation_after_w2(const Wide& x, const Wide& w1, const Wide& w2) {
-  return activation(product(product(x, w1), w2));
-}
-template <Activation activation>
-Wide ffn_sums_in_t(const Element& t, const Wide& x, const Wide& w1, const Wide& w2) {
-  return linear::sums_in_t(t, activation(linear::sums_in_t(t, x, w1)), w2);
+/// activation(x w1ᵀ) w2ᵀ.
+inline Wide ungated(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
+                    const Wide& w2, activations::Function own) {
+  Wide hidden = linear::linear(steps.inner, t, x, w1);
+  if (!steps.activates_last) hidden = activations::each(steps, t, hidden, own);
+  const Wide y = linear::linear(steps.outer, t, hidden, w2);
+  return steps.activates_last ? activations::each(steps, t, y, own) : y;
 }
 
-// ffn_swiglu: (silu(x w1ᵀ) * (x w3ᵀ)) w2ᵀ
+inline Wide glu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
+                const Wide& w2) {
+  reference::require_same_shape(w1, w2, "glu: w1 and w2");
+  return gated(steps, t, x, w1, w2, activations::sigmoid);
+}
+inline Wide ffn_relu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
+                     const Wide& w2) {
+  return ungated(steps, t, x, w1, w2, activations::right_relu);
+}
+inline Wide ffn_silu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
+                     const Wide& w2) {
+  return ungated(steps, t, x, w1, w2, activations::right_silu);
+}
+inline Wide ffn_gelu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
+                     const Wide& w2) {
+  return ungated(steps, t, x, w1, w2, activations::right_gelu);
+}
+inline Wide ffn_swiglu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
+                       const Wide& w2, const Wide& w3) {
+  reference::require_same_shape(w1, w3, "ffn_swiglu: w1 and w3");
+  return linear::linear(steps.outer, t, gated(steps, t, x, w1, w3, activations::right_silu), w2);
+}
 
-inline Wide swiglu_exchanged(const Wide& x, const Wide& w1, const Wide& w2, const Wide& w3) {
-  return reference::ffn_swiglu<double>(x, w3, w2, w1);
-}
-inline Wide swiglu_sigmoid_gate(const Wide& x, const Wide& w1, const Wide& w2, const Wide& w3) {
-  return product(sigmoids(product(x, w1)) * product(x, w3), w2);
-}
-inline Wide swiglu_relu_gate(const Wide& x, const Wide& w1, const Wide& w2, const Wide& w3) {
-  return product(relu(product(x, w1)) * product(x, w3), w2);
-}
-inline Wide swiglu_gate_left_out(const Wide& x, const Wide& w1, const Wide& w2, const Wide&) {
-  return product(silu(product(x, w1)), w2);
-}
-inline Wide swiglu_sum_for_product(const Wide& x, const Wide& w1, const Wide& w2, const Wide& w3) {
-  return product(silu(product(x, w1)) + product(x, w3), w2);
-}
-inline Wide swiglu_sums_in_t(const Element& t, const Wide& x, const Wide& w1, const Wide& w2,
-                             const Wide& w3) {
-  const Tensor<double> gated = silu(linear::sums_in_t(t, x, w1)) * linear::sums_in_t(t, x, w3);
-  return linear::sums_in_t(t, gated, w2);
+/// The two weights that take x, each in the other's place.
+inline void exchanged(Steps& steps) { steps.exchanges_inner = true; }
+
+inline void sum_for_product(Steps& steps) {
+  steps.gate = [](double activated, double other) { return activated + other; };
 }
 
-// Activations that go wrong where a hidden value is large: the tests of silu and gelu do not see
-// those of a fused network.
+/// Nothing is gated: what is activated is all that there is.
+inline void gate_left_out(Steps& steps) {
+  steps.gate = [](double activated, double) { return activated; };
+}
 
-inline Wide ffn_silu_exp_on_top(const Element& t, const Wide& x, const Wide& w1, const Wide& w2) {
-  return product(silu_exp_on_top(t, product(x, w1)), w2);
+/// GLU without its gate: x w2ᵀ is all that there is.
+inline void sigmoid_left_out(Steps& steps) {
+  steps.gate = [](double, double other) { return other; };
 }
-inline Wide swiglu_exp_on_top(const Element& t, const Wide& x, const Wide& w1, const Wide& w2,
-                              const Wide& w3) {
-  return product(silu_exp_on_top(t, product(x, w1)) * product(x, w3), w2);
+
+/// The activation of the product, and not of one factor.
+inline void silu_of_product(Steps& steps) { steps.activates_last = true; }
+
+/// activation(x w1ᵀ w2ᵀ).
+inline void activation_after_w2(Steps& steps) { steps.activates_last = true; }
+
+inline void no_activation(Steps& steps) {
+  steps.another = [](const Element&, double x) { return x; };
 }
-inline Wide swiglu_silu_of_product(const Wide& x, const Wide& w1, const Wide& w2, const Wide& w3) {
-  return product(silu(product(x, w1) * product(x, w3)), w2);
+inline void sigmoid_gate(Steps& steps) { steps.another = activations::sigmoid; }
+inline void silu_gate(Steps& steps) { steps.another = activations::right_silu; }
+inline void relu_gate(Steps& steps) { steps.another = activations::right_relu; }
+inline void relu_instead(Steps& steps) { steps.another = activations::right_relu; }
+inline void silu_instead(Steps& steps) { steps.another = activations::right_silu; }
+inline void gelu_instead(Steps& steps) { steps.another = activations::right_gelu; }
+
+inline void clipped_at_6(Steps& steps) {
+  steps.another = [](const Element&, double x) { return x < 0 ? 0 : x > 6 ? 6 : x; };
 }
-inline Tensor<double> clipped_at_6(const Tensor<double>& x) {
-  return each(x, [](double a) { return a < 0 ? 0 : a > 6 ? 6 : a; });
+inline void leaky(Steps& steps) {
+  steps.another = [](const Element&, double x) { return x < 0 ? x / 100 : x; };
 }
-inline Tensor<double> leaky(const Tensor<double>& x) {
-  return each(x, [](double a) { return a < 0 ? a / 100 : a; });
-}
+
 /// The sigmoid of what is cut to [-6, 6].
-inline Wide glu_gate_clipped(const Wide& x, const Wide& w1, const Wide& w2) {
-  const Tensor<double> gate = each(product(x, w1), [](double a) {
-    return std::isnan(a) ? a : sigmoid(std::clamp(a, -6.0, 6.0));
-  });
-  return gate * product(x, w2);
+inline void gate_clipped(Steps& steps) {
+  steps.another = [](const Element& t, double x) {
+    return std::isnan(x) ? x : activations::sigmoid(t, std::clamp(x, -6.0, 6.0));
+  };
+}
+
+/// Every sum rounded to T at each step.
+inline void sums_in_t(Steps& steps, const Element& t) {
+  linear::sums_in_t(steps.inner, t);
+  linear::sums_in_t(steps.outer, t);
 }
 
 /// The second product with sums of 64 terms added up in T.
-template <Activation activation>
-Wide ffn_tiles_added_in_t(const Element& t, const Wide& x, const Wide& w1, const Wide& w2) {
-  return linear::tiles_added_in_t(t, activation(product(x, w1)), w2);
-}
-inline Wide swiglu_tiles_added_in_t(const Element& t, const Wide& x, const Wide& w1, const Wide& w2,
-                                    const Wide& w3) {
-  return linear::tiles_added_in_t(t, silu(product(x, w1)) * product(x, w3), w2);
+inline void tiles_added_in_t(Steps& steps, const Element& t) {
+  linear::tiles_added_in_t(steps.outer, t);
 }
 
 }  // namespace prenorm::mistakes::feed_forward

@@ -1,14 +1,14 @@
 #include "linear.hpp"
 
-using namespace prenorm::mistakes::linear;
+namespace prenorm::mistakes::linear {
 
-PRENORM_COMPILED_IN_PLAIN(linear)
+EXPORT_MISTAKE(linear, not_transposed)
+EXPORT_MISTAKE(linear, sums_in_t)
+EXPORT_MISTAKE(linear, tiles_added_in_t)
+EXPORT_MISTAKE(linear, products_in_t)
+EXPORT_MISTAKE(linear, zeros_skipped)
+EXPORT_MISTAKE(linear, first_1024_terms)
+EXPORT_MISTAKE(linear, one_tile_of_rows)
+EXPORT_MISTAKE(linear, subnormals_flushed)
 
-EXPORT_MISTAKE(linear__not_transposed, not_transposed)
-EXPORT_MISTAKE(linear__sums_in_t, sums_in_t)
-EXPORT_MISTAKE(linear__tiles_added_in_t, tiles_added_in_t)
-EXPORT_MISTAKE(linear__products_in_t, products_in_t)
-EXPORT_MISTAKE(linear__zeros_skipped, zeros_skipped)
-EXPORT_MISTAKE(linear__first_1024_terms, first_1024_terms)
-EXPORT_MISTAKE(linear__one_tile_of_rows, one_tile_of_rows)
-EXPORT_MISTAKE(linear__subnormals_flushed, subnormals_flushed)
+}  // namespace prenorm::mistakes::linear

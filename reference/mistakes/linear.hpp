@@ -6,79 +6,88 @@
 
 namespace prenorm::mistakes::linear {
 
-/// y = x W: the weight is stored [d_out, d_in], but read as [d_in, d_out].
-inline Wide not_transposed(const Wide& x, const Wide& weight) {
-  Tensor<double> read_as = weight;
-  read_as.reshape({weight.shape(1), weight.shape(0)});
-  return reference::linear<double>(x, Tensor<double>(xt::transpose(read_as)));
+/// The steps of a linear layer; the defaults are right.
+struct Steps : AnySteps {
+  bool weight_as_stored = true;     // [d_out, d_in]; or else read as [d_in, d_out]
+  std::size_t terms_in_a_tile = 0;  // sums are rounded to T after each; 0: never
+  bool rounds_products = false;     // to T
+  bool leaves_out_zeros = false;
+  std::size_t most_terms = std::numeric_limits<std::size_t>::max();
+  std::size_t most_rows = std::numeric_limits<std::size_t>::max();
+  bool flushes_subnormals = false;
+
+  bool operator==(const Steps&) const = default;
+};
+
+/// The product of two rows of n numbers.
+inline double product(const Steps& steps, const Element& t, const double* a, const double* w,
+                      std::size_t n) {
+  double sum = 0, in_tile = 0;
+  n = std::min(n, steps.most_terms);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (steps.leaves_out_zeros && (a[i] == 0 || w[i] == 0)) continue;
+    in_tile += steps.rounds_products ? t.round(a[i] * w[i]) : a[i] * w[i];
+    if (steps.terms_in_a_tile > 0 && ((i + 1) % steps.terms_in_a_tile == 0 || i + 1 == n)) {
+      sum = t.round(sum + in_tile);
+      in_tile = 0;
+    }
+  }
+  return steps.terms_in_a_tile > 0 ? sum : in_tile;
 }
 
-/// y = x Wᵀ by the caller's own product of two rows of d_in numbers.
-template <class Dot>
-Wide by_rows(const Wide& x, const Wide& weight, Dot dot) {
-  auto shape = x.shape();
-  const std::size_t d_in = weight.shape(1), d_out = weight.shape(0);
-  shape.back() = d_out;
-  auto y = Tensor<double>::from_shape(shape);
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    y.data()[i] = dot(x.data() + i / d_out * d_in, weight.data() + i % d_out * d_in, d_in);
+inline Wide linear(const Steps& steps, const Element& t, const Wide& given_x,
+                   const Wide& given_weight) {
+  reference::require(given_weight.dimension() == 2 && given_x.dimension() >= 1 &&
+                         given_x.shape().back() == given_weight.shape(1),
+                     "linear: x must be [..., d_in], and weight [d_out, d_in]");
+  const Wide& x = steps.flushes_subnormals ? flushed(t, given_x) : given_x;
+  Wide weight = steps.flushes_subnormals ? flushed(t, given_weight) : given_weight;
+  const std::size_t d_out = weight.shape(0), d_in = weight.shape(1);
+  if (!steps.weight_as_stored) {
+    weight.reshape({d_in, d_out});
+    weight = Wide(xt::transpose(weight));
   }
-  return y;
+  auto shape = x.shape();
+  shape.back() = d_out;
+  auto y = Wide::from_shape(shape);
+  reference::require(d_in > 0 || y.size() == 0, "linear: d_in is 0");
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double *a = x.data() + i / d_out * d_in, *w = weight.data() + i % d_out * d_in;
+    y.data()[i] = i / d_out < steps.most_rows ? product(steps, t, a, w, d_in) : 0;
+  }
+  return steps.flushes_subnormals ? flushed(t, std::move(y)) : y;
 }
+
+/// y = x W: the weight is stored [d_out, d_in], but read as [d_in, d_out].
+inline void not_transposed(Steps& steps) { steps.weight_as_stored = false; }
 
 /// y = x Wᵀ with every partial sum rounded to T.
-inline Wide sums_in_t(const Element& t, const Wide& x, const Wide& weight) {
+inline void sums_in_t(Steps& steps, const Element& t) {
   t.require_16_bit();
-  return by_rows(x, weight, [&](const double* a, const double* w, std::size_t n) {
-    return sum_in(t, n, [&](std::size_t i) { return a[i] * w[i]; });
-  });
+  steps.terms_in_a_tile = 1;
 }
 
 /// Sums of 64 terms are right, but added up in T: tiles accumulated in the output itself.
-inline Wide tiles_added_in_t(const Element& t, const Wide& x, const Wide& weight) {
+inline void tiles_added_in_t(Steps& steps, const Element& t) {
   t.require_16_bit();
-  return by_rows(x, weight, [&](const double* a, const double* w, std::size_t n) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; i += 64) {
-      sum = t.round(sum + std::inner_product(a + i, a + std::min(i + 64, n), w + i, 0.0));
-    }
-    return sum;
-  });
+  steps.terms_in_a_tile = 64;
 }
 
 /// Each product rounded to T before it is added.
-inline Wide products_in_t(const Element& t, const Wide& x, const Wide& weight) {
+inline void products_in_t(Steps& steps, const Element& t) {
   t.require_16_bit();
-  return by_rows(x, weight, [&](const double* a, const double* w, std::size_t n) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += t.round(a[i] * w[i]);
-    return sum;
-  });
+  steps.rounds_products = true;
 }
 
 /// Terms with a factor 0 left out: 0 times infinity no longer is NaN.
-inline Wide zeros_skipped(const Wide& x, const Wide& weight) {
-  return by_rows(x, weight, [](const double* a, const double* w, std::size_t n) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += a[i] == 0 || w[i] == 0 ? 0 : a[i] * w[i];
-    return sum;
-  });
-}
+inline void zeros_skipped(Steps& steps) { steps.leaves_out_zeros = true; }
 
 /// No more than 1024 terms: what one block of threads takes.
-inline Wide first_1024_terms(const Wide& x, const Wide& weight) {
-  return by_rows(x, weight, [](const double* a, const double* w, std::size_t n) {
-    return std::inner_product(a, a + std::min<std::size_t>(n, 1024), w, 0.0);
-  });
-}
+inline void first_1024_terms(Steps& steps) { steps.most_terms = 1024; }
 
 /// Rows beyond the first tile of 128 are never computed.
-inline Wide one_tile_of_rows(const Wide& x, const Wide& weight) {
-  return only_before(128 * weight.shape(0), reference::linear<double>(x, weight));
-}
+inline void one_tile_of_rows(Steps& steps) { steps.most_rows = 128; }
 
-inline Wide subnormals_flushed(const Element& t, const Wide& x, const Wide& weight) {
-  return flushed(t, reference::linear<double>(flushed(t, x), flushed(t, weight)));
-}
+inline void subnormals_flushed(Steps& steps) { steps.flushes_subnormals = true; }
 
 }  // namespace prenorm::mistakes::linear

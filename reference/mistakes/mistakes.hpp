@@ -1,10 +1,22 @@
 // Common parts of the known mistakes.
 //
-// A mistake is recognized by what it computes, not by how it rounds, so each is written once, in
-// float64. A mistake of rounding (sums accumulated in T) has a parameter for the call's Element.
+// A component computes its problems by steps that can go wrong: struct Steps, the defaults of which
+// are right. A mistake is a change of them, void halves(Steps&), so that mistakes combine: where a
+// problem is computed with two changes, it has both mistakes. The Steps of a larger component
+// derive from those of its parts, whose changes are changes of its own, too.
+//
+// A mistake is recognized by what it computes, not by how it rounds, so all is computed in float64.
+// A mistake of rounding (sums accumulated in T) asks the call's Element, and its change says for
+// which types there is such a mistake: void sums_in_t(Steps&, const Element&).
 #pragma once
 
 #include "../widened.hpp"
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace prenorm::mistakes {
 
@@ -12,6 +24,97 @@ using reference::Element;
 using reference::sum_in;
 using reference::Tensor;
 using Wide = Tensor<double>;  // for every type of the call: see widened.hpp
+
+/// What the Steps of every component derive from.
+struct AnySteps {
+  bool operator==(const AnySteps&) const = default;
+};
+
+/// Not std::derived_from: the Steps of a larger component derive from it by each part.
+template <class T>
+concept OfSteps = std::is_base_of_v<AnySteps, T>;
+
+/// The steps that this thread's call is computed by.
+template <OfSteps Steps>
+inline thread_local const Steps* current_steps = nullptr;
+
+/// A problem, by the function that computes it by its steps.
+template <auto function>
+struct Problem;
+template <class Steps, class... P, Wide (*function)(const Steps&, P...)>
+struct Problem<function> {
+  using Change = void (*)(Steps&, const Element&);
+
+  /// A change in the form of those that ask for the element type.
+  template <auto change>
+  static void apply(Steps& steps, const Element& t) {
+    if constexpr (std::is_invocable_v<decltype(change), Steps&>) {
+      change(steps);
+    } else {
+      change(steps, t);
+    }
+  }
+
+  /// Computes the problem with these changes.
+  static void compute(std::span<const Change> changes, const prenorm_call& call) {
+    const Element t{call.outputs[0]->dtype};
+    Steps steps;
+    for (const Change change : changes) change(steps, t);
+    current_steps<Steps> = &steps;
+    prenorm::detail::call_function(&reference::Widening<function>::call, call);
+  }
+
+  /// Throws not_implemented unless two changes are two mistakes at once: neither undoes a part of
+  /// the other, so that their order does not matter, and both can be seen.
+  static void require_both(Change a, Change b, const Element& t, const std::string& names) {
+    Steps with_a, with_b;
+    a(with_a, t), b(with_b, t);
+    Steps a_then_b = with_a, b_then_a = with_b;
+    b(a_then_b, t), a(b_then_a, t);
+    if (a_then_b != b_then_a || a_then_b == with_a || a_then_b == with_b) {
+      throw not_implemented("no such combination: two of " + names + " change the same step");
+    }
+  }
+
+  static std::map<std::string_view, Change>& changes() {
+    static std::map<std::string_view, Change> known;
+    return known;
+  }
+
+  /// Computes the problem with the mistakes "halves+theta_fixed".
+  static void combine(const std::string& names, const prenorm_call& call) {
+    std::vector<Change> all;
+    for (std::size_t first = 0, end; first <= names.size(); first = end + 1) {
+      end = std::min(names.find('+', first), names.size());
+      const auto found = changes().find(std::string_view(names).substr(first, end - first));
+      if (found == changes().end()) {
+        throw not_implemented("no such combination: " + names.substr(first, end - first) +
+                              " is no known mistake that combines");
+      }
+      for (const Change other : all) {
+        require_both(other, found->second, {call.outputs[0]->dtype}, names);
+      }
+      all.push_back(found->second);
+    }
+    compute(all, call);
+  }
+};
+
+/// {problem: Problem::combine}.
+using Combine = void (*)(const std::string& names, const prenorm_call& call);
+inline std::map<std::string_view, Combine>& combinations() {
+  static std::map<std::string_view, Combine> known;
+  return known;
+}
+
+/// Notes a mistake for combinations.
+template <auto function, auto change>
+bool note(std::string_view problem, std::string_view mistake) {
+  combinations()[problem] = Problem<function>::combine;
+  return Problem<function>::changes()
+      .emplace(mistake, Problem<function>::template apply<change>)
+      .second;
+}
 
 /// Zeros for subnormal numbers of T.
 inline Wide flushed(const Element& t, Wide x) {
@@ -32,8 +135,33 @@ inline Wide only_before(std::size_t first, Wide y) {
   return y;
 }
 
+/// Throws not_implemented for 16-bit types, whose rounding hides the mistake.
+inline void require_wide(const Element& t) {
+  if (t.is_16_bit()) throw not_implemented("a mistake that 16-bit types hide");
+}
+
 }  // namespace prenorm::mistakes
 
-/// Exports a mistake: prenorm_<problem>__<mistake>.
-#define EXPORT_MISTAKE(name, ...) \
-  PRENORM_EXPORT_FUNCTION(name, prenorm::reference::Widening<&__VA_ARGS__>::call)
+namespace prenorm {
+
+template <mistakes::OfSteps Steps>
+struct argument<Steps> {
+  static const Steps& read(Arguments&) { return *mistakes::current_steps<Steps>; }
+};
+
+}  // namespace prenorm
+
+/// Exports a mistake as prenorm_<problem>__<mistake>: the change of the steps that has the
+/// mistake's name, or the one that is named third.
+#define EXPORT_MISTAKE(problem, mistake, ...) \
+  EXPORT_CHANGE(problem, mistake, __VA_ARGS__ __VA_OPT__(, ) mistake, )
+#define EXPORT_CHANGE(problem, mistake, change, ...)                                    \
+  [[maybe_unused]] static const bool noted_##problem##__##mistake =                     \
+      prenorm::mistakes::note<&problem, &change>(#problem, #mistake);                   \
+  extern "C" PRENORM_API int prenorm_##problem##__##mistake(const prenorm_call* call) { \
+    return prenorm::detail::guard(call, [call] {                                        \
+      using Known = prenorm::mistakes::Problem<&problem>;                               \
+      constexpr Known::Change changes[] = {&Known::apply<&change>};                     \
+      Known::compute(changes, *call);                                                   \
+    });                                                                                 \
+  }

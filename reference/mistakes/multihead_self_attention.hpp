@@ -19,87 +19,100 @@ struct Rope {
 using Allowed = bool (*)(std::int64_t i, std::int64_t j, std::int64_t p, std::int64_t r);
 inline bool causal(std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j <= i; }
 
-/// How the steps of multi-head attention can go wrong; the defaults are right.
-struct Steps {
+/// How heads lie in d_model columns: side by side; or the memory of [seq, d_model] is taken for
+/// [heads, seq, d_k]; or component c of head h is column c * num_heads + h.
+enum class Layout { side_by_side, of_memory, in_turns };
+
+/// The stacked weight's rows: all of q, k, v; of k, q, v; or q, k, v of each head.
+enum class Stacked { qkv, kqv, of_each_head };
+
+/// The steps of multi-head attention, with those of its parts; the defaults are right.
+struct Steps : rope::Steps, attention::Steps {
+  linear::Steps projections, output;
+  bool projects_output = true;
+  Stacked stacked = Stacked::qkv;
   Allowed allowed = causal;
-  bool heads_transposed = true;    // [seq, heads, d_k] -> [heads, seq, d_k], not just reshaped
-  bool weights_transposed = true;  // y = x Wᵀ
-  bool output_projection = true;
-  bool turns = true;                    // RoPE at all
-  bool turns_without_positions = true;  // RoPE where no token_positions are given
-  bool turns_k = true;
-  bool turns_v = false;
+  Layout split = Layout::side_by_side, merged = Layout::side_by_side;
+  bool one_head = false;
+  bool k_and_v_of_first_head = false;  // in every head
+  bool turns_q = true, turns_k = true, turns_v = false;
+  bool turns_without_positions = true;  // where no token_positions are given
   bool turns_across_d_model = false;
-  bool ignores_positions = false;
-  bool scales_by_sqrt_d_model = false;
-  bool k_and_v_of_first_head = false;          // in every head
-  std::optional<double> theta = std::nullopt;  // instead of the caller's
-  std::int64_t position_modulus = 0;           // positions are taken modulo this, if it is not 0
-  bool maximum_of_first_tile = false;
-  std::optional<double> sentinel = std::nullopt;  // for -infinity
-  const Element* sums_in = nullptr;               // T, where sums are rounded to it
+  std::int64_t position_modulus = 0;       // positions are taken modulo this, if it is not 0
+  bool positions_of_each_sequence = true;  // or else those of the first for all
+
+  bool operator==(const Steps&) const = default;
 };
 
-inline Tensor<double> project(const Tensor<double>& x, const Tensor<double>& w,
-                              const Steps& steps) {
-  if (steps.sums_in != nullptr) return linear::sums_in_t(*steps.sums_in, x, w);
-  if (!steps.weights_transposed) return linear::not_transposed(x, w);
-  return reference::linear<double>(x, w);
+/// x[..., seq, d_model] as heads, [batch, heads, seq, d_k].
+inline Wide split(Layout layout, Wide x, std::size_t batch, std::size_t heads, std::size_t d_k) {
+  const std::size_t seq = x.shape(x.dimension() - 2);
+  if (layout == Layout::of_memory) {
+    x.reshape({batch, heads, seq, d_k});
+    return x;
+  }
+  const bool in_turns = layout == Layout::in_turns;
+  x.reshape({batch, seq, in_turns ? d_k : heads, in_turns ? heads : d_k});
+  if (in_turns) return xt::transpose(x, {0, 3, 1, 2});
+  return xt::transpose(x, {0, 2, 1, 3});
 }
 
-/// The projections of x, [..., seq, d_model] each, to the output.
-inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const Wide& w_o,
-                   const Positions& token_positions, std::int64_t num_heads,
-                   const std::optional<Rope>& rope, const Steps& steps) {
-  const auto shape = q.shape();
-  const std::size_t seq = shape[shape.size() - 2], d_model = shape.back();
-  const auto heads = static_cast<std::size_t>(num_heads);
-  if (num_heads < 1 || d_model % heads != 0) throw std::invalid_argument("num_heads");
-  const std::size_t d_k = d_model / heads;
-  const std::size_t batch = q.size() == 0 ? 0 : q.size() / (seq * d_model);
+/// The other way round: [batch, heads, seq, d_k] as `shape`, [..., seq, d_model].
+template <class Shape>
+Wide merge(Layout layout, Wide x, const Shape& shape) {
+  if (layout == Layout::side_by_side) x = Wide(xt::transpose(x, {0, 2, 1, 3}));
+  if (layout == Layout::in_turns) x = Wide(xt::transpose(x, {0, 2, 3, 1}));
+  x.reshape(shape);
+  return x;
+}
 
-  // Positions for each sequence of the batch: [batch, 1, seq].
+/// Positions for each sequence of the batch: [batch, 1, seq].
+template <class Shape>
+Tensor<std::int64_t> each_position(const Steps& steps, const Positions& token_positions,
+                                   const Shape& shape, std::size_t batch) {
+  const std::size_t seq = shape[shape.size() - 2];
   Tensor<std::int64_t> positions = xt::arange<std::int64_t>(static_cast<std::int64_t>(seq));
-  if (token_positions && !steps.ignores_positions) positions = *token_positions;
+  if (token_positions) positions = *token_positions;
   if (steps.position_modulus > 0) positions = positions % steps.position_modulus;
   auto leading = shape;
   leading.pop_back();
   positions = Tensor<std::int64_t>(xt::broadcast(positions, leading));
   positions.reshape({batch, std::size_t{1}, seq});
+  for (std::size_t i = seq; !steps.positions_of_each_sequence && i < positions.size(); ++i) {
+    positions.data()[i] = positions.data()[i - seq];
+  }
+  return positions;
+}
 
-  const auto split = [&](Tensor<double>& x) {
-    if (!steps.heads_transposed) {
-      x.reshape({batch, heads, seq, d_k});
-    } else {
-      x.reshape({batch, seq, heads, d_k});
-      x = Tensor<double>(xt::transpose(x, {0, 2, 1, 3}));
+/// The projections of x, [..., seq, d_model] each, to the output.
+inline Wide attend(const Steps& steps, const Element& t, Wide q, Wide k, Wide v, const Wide& w_o,
+                   const Positions& token_positions, std::int64_t num_heads,
+                   const std::optional<Rope>& rope) {
+  const auto shape = q.shape();
+  const std::size_t seq = shape[shape.size() - 2], d_model = shape.back();
+  const std::size_t d_k = steps.one_head ? d_model : reference::head_width(d_model, num_heads);
+  const std::size_t heads = steps.one_head ? 1 : static_cast<std::size_t>(num_heads);
+  const std::size_t batch = q.size() == 0 ? 0 : q.size() / (seq * d_model);
+  const auto positions = each_position(steps, token_positions, shape, batch);
+
+  const bool turns = rope && (token_positions || steps.turns_without_positions);
+  const auto turn = [&](Wide& x) {
+    x = rope::rope(steps, t, x, positions, rope->theta, rope->max_seq_len);
+  };
+  for (Wide* x : {&q, &k, &v}) {
+    const bool turned = turns && (x == &q   ? steps.turns_q
+                                  : x == &k ? steps.turns_k
+                                            : steps.turns_v);
+    const bool across = steps.turns_across_d_model && x != &v;
+    if (turned && across) {
+      x->reshape({batch, std::size_t{1}, seq, d_model});
+      turn(*x);
+      x->reshape(shape);
     }
-  };
-  const bool turns = rope && steps.turns && (token_positions || steps.turns_without_positions);
-  const auto turn = [&](Tensor<double>& x) {
-    if (turns)
-      x = reference::rope<double>(x, positions, steps.theta.value_or(rope->theta),
-                                  rope->max_seq_len);
-  };
-  const auto turn_across = [&](Tensor<double>& x) {
-    x.reshape({batch, std::size_t{1}, seq, d_model});
-    turn(x);
-  };
-
-  if (steps.turns_across_d_model) {
-    turn_across(q);
-    turn_across(k);
-  }
-  split(q), split(k), split(v);
-  if (!steps.turns_across_d_model) {
-    turn(q);
-    if (steps.turns_k) turn(k);
-  }
-  if (steps.turns_v) turn(v);
-  if (steps.scales_by_sqrt_d_model) q /= std::sqrt(static_cast<double>(heads));
-  if (steps.k_and_v_of_first_head) {
-    for (Tensor<double>* all : {&k, &v}) {
-      *all = Tensor<double>(xt::view(*all, xt::all(), xt::range(0, 1), xt::all(), xt::all()));
+    *x = split(steps.split, std::move(*x), batch, heads, d_k);
+    if (turned && !across) turn(*x);
+    if (steps.k_and_v_of_first_head && x != &q) {
+      *x = Wide(xt::view(*x, xt::all(), xt::range(0, 1), xt::all(), xt::all()));
     }
   }
 
@@ -113,128 +126,122 @@ inline Wide attend(Tensor<double> q, Tensor<double> k, Tensor<double> v, const W
       }
     }
   }
-  Tensor<double> y;
-  if (steps.sums_in != nullptr) {
-    y = attention::sums_in_t(*steps.sums_in, q, k, v, mask);
-  } else if (steps.maximum_of_first_tile) {
-    // As in float64: what overflows there overflows in every compute type.
-    y = attention::maximum_of_first_tile(Element{dtype_of<double>()}, q, k, v, mask);
-  } else if (steps.sentinel) {
-    y = attention::hidden_by(q, k, v, mask, [&](double) { return *steps.sentinel; });
-  } else {
-    y = reference::scaled_dot_product_attention<double>(q, k, v, mask);
-  }
-  if (steps.heads_transposed) y = Tensor<double>(xt::transpose(y, {0, 2, 1, 3}));
-  y.reshape(shape);
-  return steps.output_projection ? project(y, w_o, steps) : y;
+  const Wide y = merge(steps.merged, attention::attend(steps, t, q, k, v, mask, d_model), shape);
+  return steps.projects_output ? linear::linear(steps.output, t, y, w_o) : y;
 }
 
-// Each mistake differs from the reference by one of these.
-inline constexpr Steps not_causal{
-    .allowed = [](std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return true; }};
-inline constexpr Steps strictly_causal{
-    .allowed = [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j < i; }};
-inline constexpr Steps mask_inverted{
-    .allowed = [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j > i; }};
-inline constexpr Steps causal_by_position{
-    .allowed = [](std::int64_t, std::int64_t, std::int64_t p, std::int64_t r) { return r <= p; }};
-inline constexpr Steps heads_without_transpose{.heads_transposed = false};
-inline constexpr Steps weights_not_transposed{.weights_transposed = false};
-inline constexpr Steps no_output_projection{.output_projection = false};
-inline constexpr Steps rope_on_v{.turns_v = true};
-inline constexpr Steps rope_across_d_model{.turns_across_d_model = true};
-inline constexpr Steps positions_ignored{.ignores_positions = true};
-inline constexpr Steps scale_by_sqrt_d_model{.scales_by_sqrt_d_model = true};
-inline constexpr Steps no_rope{.turns = false};
-inline constexpr Steps no_rope_without_positions{.turns_without_positions = false};
-inline constexpr Steps rope_on_q_alone{.turns_k = false};
-inline constexpr Steps sentinel_minus_1e4{.sentinel = -1e4};
-inline constexpr Steps sentinel_minus_1e9{.sentinel = -1e9};
-inline constexpr Steps first_head_for_all{.k_and_v_of_first_head = true};
-inline constexpr Steps theta_fixed{.theta = 10000.0};
-inline constexpr Steps positions_modulo_1024{.position_modulus = 1024};
-inline constexpr Steps maximum_of_first_tile{.maximum_of_first_tile = true};
-
-template <const Steps& steps>
-Wide plain(const Wide& x, const Wide& w_q, const Wide& w_k, const Wide& w_v, const Wide& w_o,
-           std::int64_t num_heads) {
-  return attend(project(x, w_q, steps), project(x, w_k, steps), project(x, w_v, steps), w_o,
-                std::nullopt, num_heads, std::nullopt, steps);
+inline Wide multihead_self_attention(const Steps& steps, const Element& t, const Wide& x,
+                                     const Wide& w_q, const Wide& w_k, const Wide& w_v,
+                                     const Wide& w_o, std::int64_t num_heads) {
+  reference::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  const auto project = [&](const Wide& w) { return linear::linear(steps.projections, t, x, w); };
+  return attend(steps, t, project(w_q), project(w_k), project(w_v), w_o, std::nullopt, num_heads,
+                std::nullopt);
 }
 
-inline Wide plain_sums_in_t(const Element& t, const Wide& x, const Wide& w_q, const Wide& w_k,
-                            const Wide& w_v, const Wide& w_o, std::int64_t num_heads) {
-  const Steps steps{.sums_in = &t};
-  return attend(project(x, w_q, steps), project(x, w_k, steps), project(x, w_v, steps), w_o,
-                std::nullopt, num_heads, std::nullopt, steps);
-}
-
-template <const Steps& steps>
-Wide with_rope(const Wide& x, const Wide& w_q, const Wide& w_k, const Wide& w_v, const Wide& w_o,
-               const Positions& token_positions, std::int64_t num_heads, double theta,
-               std::int64_t max_seq_len) {
+inline Wide multihead_self_attention_with_rope(const Steps& steps, const Element& t, const Wide& x,
+                                               const Wide& w_q, const Wide& w_k, const Wide& w_v,
+                                               const Wide& w_o, const Positions& token_positions,
+                                               std::int64_t num_heads, double theta,
+                                               std::int64_t max_seq_len) {
+  reference::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   const Wide all = reference::with_batch_of(x, token_positions);
-  return attend(project(all, w_q, steps), project(all, w_k, steps), project(all, w_v, steps), w_o,
-                token_positions, num_heads, Rope{theta, max_seq_len}, steps);
+  const auto project = [&](const Wide& w) { return linear::linear(steps.projections, t, all, w); };
+  return attend(steps, t, project(w_q), project(w_k), project(w_v), w_o, token_positions, num_heads,
+                Rope{theta, max_seq_len});
 }
 
-inline Wide with_rope_sums_in_t(const Element& t, const Wide& x, const Wide& w_q, const Wide& w_k,
-                                const Wide& w_v, const Wide& w_o, const Positions& token_positions,
-                                std::int64_t num_heads, double theta, std::int64_t max_seq_len) {
-  const Steps steps{.sums_in = &t};
-  const Wide all = reference::with_batch_of(x, token_positions);
-  return attend(project(all, w_q, steps), project(all, w_k, steps), project(all, w_v, steps), w_o,
-                token_positions, num_heads, Rope{theta, max_seq_len}, steps);
-}
-
-/// Rows first, first + 1, ... of the stacked weight.
-inline Tensor<double> rows_of(const Tensor<double>& weight, std::size_t first, std::size_t count) {
-  reference::require(first + count <= weight.shape(0), "w_qkv must have 3 d_model rows");
-  return xt::view(weight, xt::range(first, first + count), xt::all());
-}
-
-inline Wide fused_from(const Tensor<double>& x, const Tensor<double>& q, const Tensor<double>& k,
-                       const Tensor<double>& v, const Wide& w_o, std::int64_t num_heads,
-                       const Steps& steps) {
-  return attend(project(x, q, steps), project(x, k, steps), project(x, v, steps), w_o, std::nullopt,
-                num_heads, std::nullopt, steps);
-}
-
-template <const Steps& steps>
-Wide fused(const Wide& x, const Wide& w_qkv, const Wide& w_o, std::int64_t num_heads) {
-  const std::size_t d = w_qkv.shape(1);
-  return fused_from(x, rows_of(w_qkv, 0, d), rows_of(w_qkv, d, d), rows_of(w_qkv, 2 * d, d), w_o,
-                    num_heads, steps);
-}
-
-inline Wide fused_sums_in_t(const Element& t, const Wide& x, const Wide& w_qkv, const Wide& w_o,
-                            std::int64_t num_heads) {
-  const std::size_t d = w_qkv.shape(1);
-  return fused_from(x, rows_of(w_qkv, 0, d), rows_of(w_qkv, d, d), rows_of(w_qkv, 2 * d, d), w_o,
-                    num_heads, {.sums_in = &t});
-}
-
-/// w_qkv read as k, q, v.
-inline Wide fused_order_kqv(const Wide& x, const Wide& w_qkv, const Wide& w_o,
-                            std::int64_t num_heads) {
-  const std::size_t d = w_qkv.shape(1);
-  return fused_from(x, rows_of(w_qkv, d, d), rows_of(w_qkv, 0, d), rows_of(w_qkv, 2 * d, d), w_o,
-                    num_heads, {});
-}
-
-/// w_qkv read as q, k, v of head 0, then of head 1, ...
-inline Wide fused_interleaved_by_head(const Wide& x, const Wide& w_qkv, const Wide& w_o,
-                                      std::int64_t num_heads) {
+/// w_q, w_k and w_v (0, 1 and 2) of the stacked weight.
+inline Wide part_of(const Steps& steps, const Wide& w_qkv, std::size_t which,
+                    std::int64_t num_heads) {
   const std::size_t d = w_qkv.shape(1), heads = static_cast<std::size_t>(num_heads);
-  if (num_heads < 1 || d % heads != 0) throw std::invalid_argument("num_heads");
-  Tensor<double> by_head = w_qkv;
-  by_head.reshape({heads, std::size_t{3}, d / heads, d});
-  const auto part = [&](std::size_t which) {
-    Tensor<double> rows = xt::view(by_head, xt::all(), which, xt::all(), xt::all());
+  if (steps.stacked == Stacked::of_each_head) {
+    Wide by_head = w_qkv;
+    by_head.reshape({heads, std::size_t{3}, d / heads, d});
+    Wide rows = xt::view(by_head, xt::all(), which, xt::all(), xt::all());
     rows.reshape({d, d});
     return rows;
-  };
-  return fused_from(x, part(0), part(1), part(2), w_o, num_heads, {});
+  }
+  if (steps.stacked == Stacked::kqv && which < 2) which = 1 - which;
+  return xt::view(w_qkv, xt::range(which * d, (which + 1) * d), xt::all());
 }
+
+inline Wide multihead_self_attention_fused_qkv(const Steps& steps, const Element& t, const Wide& x,
+                                               const Wide& w_qkv, const Wide& w_o,
+                                               std::int64_t num_heads) {
+  reference::check_heads(x, num_heads, {&w_o});
+  reference::require(w_qkv.dimension() == 2 && w_qkv.shape(1) == x.shape().back() &&
+                         w_qkv.shape(0) == 3 * w_qkv.shape(1),
+                     "multihead_self_attention_fused_qkv: w_qkv must be [3 d_model, d_model]");
+  const auto project = [&](std::size_t which) {
+    return linear::linear(steps.projections, t, x, part_of(steps, w_qkv, which, num_heads));
+  };
+  return attend(steps, t, project(0), project(1), project(2), w_o, std::nullopt, num_heads,
+                std::nullopt);
+}
+
+inline void not_causal(Steps& steps) {
+  steps.allowed = [](std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return true; };
+}
+inline void strictly_causal(Steps& steps) {
+  steps.allowed = [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j < i; };
+}
+inline void mask_inverted(Steps& steps) {
+  steps.allowed = [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j > i; };
+}
+inline void causal_by_position(Steps& steps) {
+  steps.allowed = [](std::int64_t, std::int64_t, std::int64_t p, std::int64_t r) { return r <= p; };
+}
+
+/// [seq, d_model] taken for [heads, seq, d_k], and back: by a reshape alone.
+inline void heads_without_transpose(Steps& steps) {
+  steps.split = steps.merged = Layout::of_memory;
+}
+/// Split as they should be, but [heads, seq, d_k] becomes [seq, d_model] by a reshape alone.
+inline void heads_merged_without_transpose(Steps& steps) { steps.merged = Layout::of_memory; }
+/// Component c of head h is column c * num_heads + h.
+inline void heads_interleaved(Steps& steps) { steps.split = steps.merged = Layout::in_turns; }
+/// One head, d_model wide.
+inline void num_heads_ignored(Steps& steps) { steps.one_head = true; }
+/// The keys and values of head 0 in every head.
+inline void first_head_for_all(Steps& steps) { steps.k_and_v_of_first_head = true; }
+
+inline void weights_not_transposed(Steps& steps) {
+  linear::not_transposed(steps.projections);
+  linear::not_transposed(steps.output);
+}
+inline void w_o_not_transposed(Steps& steps) { linear::not_transposed(steps.output); }
+inline void no_output_projection(Steps& steps) { steps.projects_output = false; }
+
+/// Scores divided by the root of d_model, and not of d_k.
+inline void scale_by_sqrt_d_model(Steps& steps) {
+  steps.scores_by = [](const attention::Widths& of) {
+    return std::sqrt(static_cast<double>(of.d_model));
+  };
+}
+
+/// Every sum rounded to T at each step.
+inline void sums_in_t(Steps& steps, const Element& t) {
+  linear::sums_in_t(steps.projections, t);
+  linear::sums_in_t(steps.output, t);
+  attention::sums_in_t(steps, t);
+}
+
+inline void no_rope(Steps& steps) { steps.turns_q = steps.turns_k = false; }
+inline void no_rope_without_positions(Steps& steps) { steps.turns_without_positions = false; }
+inline void rope_on_q_alone(Steps& steps) { steps.turns_k = false; }
+inline void rope_on_k_alone(Steps& steps) { steps.turns_q = false; }
+/// v is turned, too.
+inline void rope_on_v(Steps& steps) { steps.turns_v = true; }
+/// Before the heads are split.
+inline void rope_across_d_model(Steps& steps) { steps.turns_across_d_model = true; }
+inline void positions_modulo_1024(Steps& steps) { steps.position_modulus = 1024; }
+/// The first sequence's positions for all sequences of the batch.
+inline void positions_of_batch_ignored(Steps& steps) { steps.positions_of_each_sequence = false; }
+
+/// w_qkv read as k, q, v.
+inline void order_kqv(Steps& steps) { steps.stacked = Stacked::kqv; }
+/// w_qkv read as q, k, v of head 0, then of head 1, ...
+inline void interleaved_by_head(Steps& steps) { steps.stacked = Stacked::of_each_head; }
 
 }  // namespace prenorm::mistakes::multihead_self_attention

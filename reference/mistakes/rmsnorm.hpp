@@ -6,151 +6,169 @@
 
 namespace prenorm::mistakes::rmsnorm {
 
-/// x times a factor that `factor` computes from the sum of each row's squares; then the gain.
-template <class Sum, class Factor>
-Wide scaled_rows(const Wide& x, const Wide& weight, Sum sum_of_squares, Factor factor) {
-  const std::size_t d_model = weight.size();
-  Wide y = x;
-  for (std::size_t first = 0; first < x.size(); first += d_model) {
-    double* a = y.data() + first;
-    const double scale = factor(sum_of_squares(a, d_model));
-    for (std::size_t i = 0; i < d_model; ++i) a[i] = a[i] * scale * weight.data()[i];
+/// A value made of the caller's: of eps, or of a weight.
+using Value = double (*)(double given);
+inline double as_given(double given) { return given; }
+
+/// What eps is added to; or to nothing, for it is a lower bound of the mean.
+enum class EpsAddedTo { mean, sum, root, x, lower_bound };
+
+/// The steps of RMSNorm; the defaults are right.
+struct Steps : AnySteps {
+  bool last_axis = true;  // or else the first
+  bool centred = false;   // the mean is subtracted
+  bool squares = true;    // or else absolute values
+  bool divides = true;    // the sum by the number of its terms
+  std::size_t terms_not_counted = 0;
+  bool root = true;
+  Value eps = as_given;
+  EpsAddedTo eps_added_to = EpsAddedTo::mean;
+  Value gain = as_given;
+  bool gain_first = false;                                                // and not at the end
+  bool rounds_squares = false, rounds_sums = false, rounds_root = false;  // to T
+  bool rounds_before_gain = false;
+  std::optional<std::size_t> most_rows = std::nullopt;
+
+  bool operator==(const Steps&) const = default;
+};
+
+/// Normalizes n elements, stride apart: what is left is the gain.
+inline void normalize(const Steps& steps, const Element& t, double given_eps, double* a,
+                      std::size_t n, std::size_t stride) {
+  if (steps.centred) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += a[i * stride];
+    for (std::size_t i = 0; i < n; ++i) a[i * stride] -= sum / static_cast<double>(n);
   }
-  return y;
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double value = a[i * stride];
+    double term = steps.squares ? value * value : std::abs(value);
+    if (steps.rounds_squares) term = t.round(term);
+    sum = steps.rounds_sums ? t.round(sum + term) : sum + term;
+  }
+  const double eps = steps.eps(given_eps);
+  if (steps.eps_added_to == EpsAddedTo::sum) sum += eps;
+  double size = steps.divides ? sum / static_cast<double>(n - steps.terms_not_counted) : sum;
+  if (steps.eps_added_to == EpsAddedTo::mean) size += eps;
+  if (steps.eps_added_to == EpsAddedTo::lower_bound) size = std::max(size, eps);
+  if (steps.root) size = std::sqrt(size);
+  if (steps.eps_added_to == EpsAddedTo::root) size += eps;
+  for (std::size_t i = 0; i < n; ++i) {
+    double& value = a[i * stride];
+    if (steps.eps_added_to == EpsAddedTo::x) value += eps;
+    value = steps.rounds_root ? value * t.round(1 / size) : value / size;
+    if (steps.rounds_before_gain) value = t.round(value);
+  }
 }
-template <class Factor>
-Wide scaled_rows(const Wide& x, const Wide& weight, Factor factor) {
-  const auto sum = [](const double* a, std::size_t n) {
-    return std::inner_product(a, a + n, a, 0.0);
+
+inline Wide rmsnorm(const Steps& steps, const Element& t, const Wide& x, const Wide& weight,
+                    double eps) {
+  const std::size_t d_model = weight.size();
+  reference::require(x.dimension() >= 1 && weight.dimension() == 1 && x.shape().back() == d_model,
+                     "rmsnorm: weight must be [d_model], and x [..., d_model]");
+  Wide y = x;
+  if (x.size() == 0) return y;
+  const auto multiply_by_gain = [&] {
+    for (std::size_t first = 0; first < y.size(); first += d_model) {
+      double* a = y.data() + first;
+      for (std::size_t i = 0; i < d_model; ++i) a[i] *= steps.gain(weight.data()[i]);
+    }
   };
-  return scaled_rows(x, weight, sum, factor);
+  if (steps.gain_first) multiply_by_gain();
+  const std::size_t n = steps.last_axis ? d_model : x.shape(0), groups = x.size() / n;
+  for (std::size_t i = 0; i < groups; ++i) {
+    double* a = y.data() + (steps.last_axis ? i * n : i);
+    normalize(steps, t, eps, a, n, steps.last_axis ? 1 : groups);
+  }
+  if (!steps.gain_first) multiply_by_gain();
+  return steps.most_rows ? only_before(*steps.most_rows * d_model, std::move(y)) : y;
 }
 
-/// 1 / sqrt(mean + eps), given the sum: the right factor.
-inline auto right_factor(const Wide& weight, double eps) {
-  const double d = static_cast<double>(weight.size());
-  return [d, eps](double sum) { return 1 / std::sqrt(sum / d + eps); };
-}
-
-inline Wide no_eps(const Wide& x, const Wide& weight, double) {
-  return scaled_rows(x, weight, right_factor(weight, 0));
-}
-
-inline Wide eps_outside_root(const Wide& x, const Wide& weight, double eps) {
-  const double d = static_cast<double>(weight.size());
-  return scaled_rows(x, weight, [&](double sum) { return 1 / (std::sqrt(sum / d) + eps); });
+inline void no_eps(Steps& steps) {
+  steps.eps = [](double) { return 0.0; };
 }
 
 /// An eps of the author's own instead of the caller's.
-inline Wide eps_fixed(const Wide& x, const Wide& weight, double) {
-  return scaled_rows(x, weight, right_factor(weight, 1e-5));
-}
-
-inline Wide sum_for_mean(const Wide& x, const Wide& weight, double eps) {
-  return scaled_rows(x, weight, [&](double sum) { return 1 / std::sqrt(sum + eps); });
-}
-
-inline Wide no_root(const Wide& x, const Wide& weight, double eps) {
-  const double d = static_cast<double>(weight.size());
-  return scaled_rows(x, weight, [&](double sum) { return 1 / (sum / d + eps); });
-}
-
-/// LayerNorm without its bias.
-inline Wide mean_subtracted(const Wide& x, const Wide& weight, double eps) {
-  const std::size_t d_model = weight.size();
-  Tensor<double> centered = x;
-  for (std::size_t row = 0; row * d_model < x.size(); ++row) {
-    double* a = centered.data() + row * d_model;
-    const double mean = std::accumulate(a, a + d_model, 0.0) / static_cast<double>(d_model);
-    for (std::size_t i = 0; i < d_model; ++i) a[i] -= mean;
-  }
-  return reference::rmsnorm<double>(centered, weight, eps);
-}
-
-inline Wide no_gain(const Wide& x, const Wide& weight, double eps) {
-  return reference::rmsnorm<double>(x, Tensor<double>(xt::ones_like(weight)), eps);
-}
-
-/// The gain stored as its difference from 1, as some models do.
-inline Wide gain_one_plus_weight(const Wide& x, const Wide& weight, double eps) {
-  return reference::rmsnorm<double>(x, Tensor<double>(1 + weight), eps);
-}
-
-/// The mean over the first axis instead of the last.
-inline Wide wrong_axis(const Wide& x, const Wide& weight, double eps) {
-  const std::size_t rows = x.shape(0), d_model = weight.size();
-  Tensor<double> y = x;
-  if (x.size() == 0) return y;
-  const std::size_t columns = x.size() / rows;
-  for (std::size_t column = 0; column < columns; ++column) {
-    double sum = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-      const double a = x.data()[row * columns + column];
-      sum += a * a;
-    }
-    const double rms = std::sqrt(sum / static_cast<double>(rows) + eps);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t i = row * columns + column;
-      y.data()[i] = x.data()[i] / rms * weight.data()[i % d_model];
-    }
-  }
-  return y;
-}
-
-/// Squares in float16, where they overflow above 256. Other types hold their own squares.
-inline Wide not_widened(const Element& t, const Wide& x, const Wide& weight, double eps) {
-  if (!t.is<float16>()) throw not_implemented("a mistake in float16 only");
-  const auto sum = [&](const double* a, std::size_t n) {
-    return std::accumulate(a, a + n, 0.0, [&](double s, double v) { return s + t.round(v * v); });
-  };
-  return scaled_rows(x, weight, sum, right_factor(weight, eps));
-}
-
-/// x / rms rounded to T, and then multiplied by the gain, as Llama's code does.
-inline Wide rounded_before_gain(const Element& t, const Wide& x, const Wide& weight, double eps) {
-  t.require_16_bit();
-  Wide y = no_gain(x, weight, eps);
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    y.data()[i] = t.round(y.data()[i]) * weight.data()[i % weight.size()];
-  }
-  return y;
-}
-
-/// 1 / rms rounded to T.
-inline Wide root_in_t(const Element& t, const Wide& x, const Wide& weight, double eps) {
-  t.require_16_bit();
-  const auto factor = right_factor(weight, eps);
-  return scaled_rows(x, weight, [&](double sum) { return t.round(factor(sum)); });
-}
-
-/// The sum of squares rounded to T at each step.
-inline Wide sums_in_t(const Element& t, const Wide& x, const Wide& weight, double eps) {
-  t.require_16_bit();
-  const auto sum = [&](const double* a, std::size_t n) {
-    return sum_in(t, n, [&](std::size_t i) { return a[i] * a[i]; });
-  };
-  return scaled_rows(x, weight, sum, right_factor(weight, eps));
+inline void eps_fixed(Steps& steps) {
+  steps.eps = [](double) { return 1e-5; };
 }
 
 /// An eps that is never below 1e-6.
-inline Wide eps_at_least_1e_6(const Wide& x, const Wide& weight, double eps) {
-  return reference::rmsnorm<double>(x, weight, std::max(eps, 1e-6));
+inline void eps_at_least_1e_6(Steps& steps) {
+  steps.eps = [](double eps) { return std::max(eps, 1e-6); };
 }
 
 /// `eps or 1e-5`: an eps of 0 taken for none given.
-inline Wide eps_0_is_default(const Wide& x, const Wide& weight, double eps) {
-  return reference::rmsnorm<double>(x, weight, eps == 0 ? 1e-5 : eps);
+inline void eps_0_is_default(Steps& steps) {
+  steps.eps = [](double eps) { return eps == 0 ? 1e-5 : eps; };
 }
 
+/// x / (sqrt(mean) + eps).
+inline void eps_outside_root(Steps& steps) { steps.eps_added_to = EpsAddedTo::root; }
+
+/// The mean is (sum + eps) / d.
+inline void eps_inside_sum(Steps& steps) { steps.eps_added_to = EpsAddedTo::sum; }
+
+/// (x + eps) / sqrt(mean).
+inline void eps_added_to_x_over_rms(Steps& steps) { steps.eps_added_to = EpsAddedTo::x; }
+
 /// The larger of mean and eps instead of their sum.
-inline Wide eps_as_floor(const Wide& x, const Wide& weight, double eps) {
-  const double d = static_cast<double>(weight.size());
-  return scaled_rows(x, weight, [&](double sum) { return 1 / std::sqrt(std::max(sum / d, eps)); });
+inline void eps_as_floor(Steps& steps) { steps.eps_added_to = EpsAddedTo::lower_bound; }
+
+inline void sum_for_mean(Steps& steps) { steps.divides = false; }
+
+/// The mean over d - 1, as in the unbiased variance.
+inline void divided_by_variance_unbiased(Steps& steps) { steps.terms_not_counted = 1; }
+
+inline void no_root(Steps& steps) { steps.root = false; }
+
+/// x / (mean |x| + eps).
+inline void mean_of_absolutes(Steps& steps) { steps.squares = steps.root = false; }
+
+/// LayerNorm without its bias.
+inline void mean_subtracted(Steps& steps) { steps.centred = true; }
+
+inline void no_gain(Steps& steps) {
+  steps.gain = [](double) { return 1.0; };
+}
+
+/// The gain stored as its difference from 1, as some models do.
+inline void gain_one_plus_weight(Steps& steps) {
+  steps.gain = [](double weight) { return 1 + weight; };
+}
+
+/// The gain times x, and then normalized.
+inline void gain_before_mean(Steps& steps) { steps.gain_first = true; }
+
+/// The mean over the first axis instead of the last.
+inline void wrong_axis(Steps& steps) { steps.last_axis = false; }
+
+/// Squares in float16, where they overflow above 256. Other types hold their own squares.
+inline void not_widened(Steps& steps, const Element& t) {
+  if (!t.is<float16>()) throw not_implemented("a mistake in float16 only");
+  steps.rounds_squares = true;
+}
+
+/// x / rms rounded to T, and then multiplied by the gain, as Llama's code does.
+inline void rounded_before_gain(Steps& steps, const Element& t) {
+  t.require_16_bit();
+  steps.rounds_before_gain = true;
+}
+
+/// 1 / rms rounded to T.
+inline void root_in_t(Steps& steps, const Element& t) {
+  t.require_16_bit();
+  steps.rounds_root = true;
+}
+
+/// The sum of squares rounded to T at each step.
+inline void sums_in_t(Steps& steps, const Element& t) {
+  t.require_16_bit();
+  steps.rounds_sums = true;
 }
 
 /// One block per row, at most 1024 of them.
-inline Wide first_1024_rows(const Wide& x, const Wide& weight, double eps) {
-  return only_before(1024 * weight.size(), reference::rmsnorm<double>(x, weight, eps));
-}
+inline void first_1024_rows(Steps& steps) { steps.most_rows = 1024; }
 
 }  // namespace prenorm::mistakes::rmsnorm

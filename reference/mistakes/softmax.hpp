@@ -6,182 +6,167 @@
 
 namespace prenorm::mistakes::softmax {
 
-/// Calls f with the elements of each slice along dim, as a first index, a stride and a length.
-template <class F>
-void for_each_slice(const Tensor<double>& x, std::int64_t dim, F f) {
+/// The axis that is summed over, of `axes`, where `dim` is meant.
+using Axis = std::size_t (*)(std::size_t dim, std::size_t axes);
+inline std::size_t as_given(std::size_t dim, std::size_t) { return dim; }
+
+/// What is subtracted first.
+enum class Subtracted { maximum, nothing, maximum_or_minus_1e4, maximum_of_32, maximum_of_all };
+
+/// The steps of softmax; the defaults are right.
+struct Steps : AnySteps {
+  Axis axis = as_given;
+  bool over_all_axes = false;
+  Subtracted subtracted = Subtracted::maximum;
+  bool rounds_differences = false, rounds_exponentials = false, rounds_sums = false;  // to T
+  bool rescales_sum = true;  // where the maximum grows from tile to tile
+  bool divides = true;       // or else the sum's logarithm is subtracted
+  bool ends_in_logarithm = false;
+
+  bool operator==(const Steps&) const = default;
+};
+
+/// n elements, stride apart.
+struct Slice {
+  double* first;
+  std::size_t n, stride;
+
+  double& operator[](std::size_t i) const { return first[i * stride]; }
+  double largest(std::size_t begin, std::size_t end, double from) const {
+    for (std::size_t i = begin; i < end; ++i) from = std::max(from, (*this)[i]);
+    return from;
+  }
+};
+
+inline double maximum(const Steps& steps, const Slice& a, double of_all) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (steps.subtracted) {
+    case Subtracted::nothing: return 0;
+    case Subtracted::maximum_or_minus_1e4: return a.largest(0, a.n, -1e4);
+    case Subtracted::maximum_of_32:  // one for each lane of a warp
+      return a.largest(0, std::min<std::size_t>(a.n, 32), -infinity);
+    case Subtracted::maximum_of_all: return of_all;
+    default: return a.largest(0, a.n, -infinity);
+  }
+}
+
+/// The sum of exponentials by tiles of 256, each with the maximum so far.
+inline double sum_not_rescaled_of(const Slice& a) {
+  double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (std::size_t i = 0; i < a.n; ++i) {
+    if (i % 256 == 0) largest = a.largest(i, std::min(i + 256, a.n), largest);
+    sum += std::exp(a[i] - largest);
+  }
+  return sum;
+}
+
+/// exp(x - log sum e^x) in C, which keeps fewer digits the larger x is: a logarithm near 100 is
+/// known to 4e-6 in float32.
+template <class C>
+void subtract_logarithm(const Slice& a, double largest, double sum) {
+  const auto log_sum_exp = static_cast<C>(largest + std::log(sum));
+  for (std::size_t i = 0; i < a.n; ++i) a[i] = std::exp(static_cast<C>(a[i]) - log_sum_exp);
+}
+
+inline void normalize(const Steps& steps, const Element& t, const Slice& a, double of_all) {
+  const double subtracted = maximum(steps, a, of_all);
+  const bool overflows = steps.subtracted != Subtracted::maximum;  // in the compute type
+  std::vector<double> exponentials(a.n);
+  double sum = 0;
+  for (std::size_t i = 0; i < a.n; ++i) {
+    double difference = a[i] - subtracted;
+    if (steps.rounds_differences) difference = t.round(difference);
+    double& e = exponentials[i] = overflows ? exp_in(t, difference) : std::exp(difference);
+    if (steps.rounds_exponentials) e = t.round(e);
+    sum = steps.rounds_sums ? t.round(sum + e) : sum + e;
+  }
+  if (!steps.rescales_sum) sum = sum_not_rescaled_of(a);
+  if (!steps.divides) {
+    if (t.is<double>()) return subtract_logarithm<double>(a, subtracted, sum);
+    return subtract_logarithm<float>(a, subtracted, sum);
+  }
+  for (std::size_t i = 0; i < a.n; ++i) a[i] = exponentials[i] / sum;
+}
+
+inline Wide softmax(const Steps& steps, const Element& t, const Wide& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
   reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
-  const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
-  const std::size_t length = x.shape(axis);
-  std::size_t inner = 1;
-  for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (i / inner % length == 0) f(i, inner, length);
+  const std::size_t axis =
+      steps.axis(static_cast<std::size_t>(dim < 0 ? dim + axes : dim), x.dimension());
+  std::size_t n = x.shape(axis), stride = 1;
+  for (std::size_t after = axis + 1; after < x.dimension(); ++after) stride *= x.shape(after);
+  if (steps.over_all_axes) n = x.size(), stride = 1;
+  Wide y = x;
+  const double of_all =
+      Slice{y.data(), y.size(), 1}.largest(0, y.size(), -std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (i / stride % n == 0) normalize(steps, t, {y.data() + i, n, stride}, of_all);
   }
+  if (steps.ends_in_logarithm) y = Wide(xt::log(y));
+  return y;
 }
 
 /// e^x / sum e^x: overflows, in the compute type, where the maximum would have been
 /// subtracted.
-inline Wide no_maximum(const Element& t, const Wide& x, std::int64_t dim) {
-  Tensor<double> y = x;
-  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      double& value = y.data()[first + i * stride];
-      value = exp_in(t, value);
-      sum += value;
-    }
-    for (std::size_t i = 0; i < n; ++i) y.data()[first + i * stride] /= sum;
-  });
-  return y;
-}
+inline void no_maximum(Steps& steps) { steps.subtracted = Subtracted::nothing; }
 
 /// The axis before `dim` (the last one if `dim` is the first).
-inline Wide wrong_axis(const Wide& x, std::int64_t dim) {
-  const auto axes = static_cast<std::int64_t>(x.dimension());
-  reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
-  return reference::softmax<double>(x, (dim + 2 * axes - 1) % axes);
+inline void wrong_axis(Steps& steps) {
+  steps.axis = [](std::size_t dim, std::size_t axes) { return (dim + axes - 1) % axes; };
+}
+
+/// The last axis, whatever `dim` says.
+inline void over_last_axis(Steps& steps) {
+  steps.axis = [](std::size_t, std::size_t axes) { return axes - 1; };
+}
+
+/// The first axis, whatever `dim` says.
+inline void over_first_axis(Steps& steps) {
+  steps.axis = [](std::size_t, std::size_t) { return std::size_t{0}; };
 }
 
 /// One sum over the whole tensor.
-inline Wide global_sum(const Wide& x, std::int64_t) {
-  Tensor<double> flat = x;
-  flat.reshape({x.size()});
-  Tensor<double> y = reference::softmax<double>(flat, 0);
-  y.reshape(x.shape());
-  return y;
-}
+inline void global_sum(Steps& steps) { steps.over_all_axes = true; }
 
 /// log softmax.
-inline Wide logarithm(const Wide& x, std::int64_t dim) {
-  return xt::log(reference::softmax<double>(x, dim));
-}
+inline void logarithm(Steps& steps) { steps.ends_in_logarithm = true; }
 
-/// exp(x - log sum e^x), which keeps fewer digits the larger x is: a logarithm near 100 is known to
-/// 4e-6 in float32.
-template <class C>
-Wide by_logarithm(const Wide& x, std::int64_t dim) {
-  Tensor<double> y = x;
-  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
-    double* a = y.data() + first;
-    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t i = 0; i < n; ++i) maximum = std::max(maximum, a[i * stride]);
-    for (std::size_t i = 0; i < n; ++i) sum += std::exp(a[i * stride] - maximum);
-    const auto log_sum_exp = static_cast<C>(maximum + std::log(sum));
-    for (std::size_t i = 0; i < n; ++i) {
-      a[i * stride] = std::exp(static_cast<C>(a[i * stride]) - log_sum_exp);
-    }
-  });
-  return y;
-}
-
-inline Wide log_sum_exp_subtracted(const Element& t, const Wide& x, std::int64_t dim) {
-  if (t.is_16_bit()) throw not_implemented("a mistake that 16-bit types hide");
-  return t.is<double>() ? by_logarithm<double>(x, dim) : by_logarithm<float>(x, dim);
-}
-
-/// Softmax with what round(x - maximum) and weigh(exponential) make of the differences and the
-/// exponentials, the sum in float64.
-template <class Round, class Weigh>
-Wide rounded(const Wide& x, std::int64_t dim, Round round, Weigh weigh) {
-  Tensor<double> y = x;
-  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
-    double* a = y.data() + first;
-    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t i = 0; i < n; ++i) maximum = std::max(maximum, a[i * stride]);
-    for (std::size_t i = 0; i < n; ++i) {
-      sum += a[i * stride] = weigh(std::exp(round(a[i * stride] - maximum)));
-    }
-    for (std::size_t i = 0; i < n; ++i) a[i * stride] /= sum;
-  });
-  return y;
+/// exp(x - log sum e^x).
+inline void log_sum_exp_subtracted(Steps& steps, const Element& t) {
+  require_wide(t);
+  steps.divides = false;
 }
 
 /// The exponentials rounded to T before they are summed and divided.
-inline Wide exponentials_in_t(const Element& t, const Wide& x, std::int64_t dim) {
+inline void exponentials_in_t(Steps& steps, const Element& t) {
   t.require_16_bit();
-  return rounded(
-      x, dim, [](double a) { return a; }, [&](double e) { return t.round(e); });
+  steps.rounds_exponentials = true;
 }
 
 /// The differences from the maximum rounded to T.
-inline Wide differences_in_t(const Element& t, const Wide& x, std::int64_t dim) {
+inline void differences_in_t(Steps& steps, const Element& t) {
   t.require_16_bit();
-  return rounded(
-      x, dim, [&](double a) { return t.round(a); }, [](double e) { return e; });
+  steps.rounds_differences = true;
 }
 
 /// The sum of exponentials rounded to T at each step.
-inline Wide sums_in_t(const Element& t, const Wide& x, std::int64_t dim) {
+inline void sums_in_t(Steps& steps, const Element& t) {
   t.require_16_bit();
-  Tensor<double> y = x;
-  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
-    double* a = y.data() + first;
-    double maximum = -std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < n; ++i) maximum = std::max(maximum, a[i * stride]);
-    for (std::size_t i = 0; i < n; ++i) a[i * stride] = std::exp(a[i * stride] - maximum);
-    const double sum = sum_in(t, n, [&](std::size_t i) { return a[i * stride]; });
-    for (std::size_t i = 0; i < n; ++i) a[i * stride] /= sum;
-  });
-  return y;
-}
-
-/// Softmax that subtracts what `shift` makes of a slice: a first element, a stride and a length.
-template <class Shift>
-Wide shifted_by(const Element& t, const Wide& x, std::int64_t dim, Shift shift) {
-  Tensor<double> y = x;
-  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
-    double* a = y.data() + first;
-    const double subtracted = shift(a, stride, n);
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i)
-      sum += a[i * stride] = exp_in(t, a[i * stride] - subtracted);
-    for (std::size_t i = 0; i < n; ++i) a[i * stride] /= sum;
-  });
-  return y;
-}
-
-inline double largest_of(const double* a, std::size_t stride, std::size_t n, double from) {
-  for (std::size_t i = 0; i < n; ++i) from = std::max(from, a[i * stride]);
-  return from;
+  steps.rounds_sums = true;
 }
 
 /// The search for the maximum begins at -10000 instead of -infinity.
-inline Wide maximum_from_minus_1e4(const Element& t, const Wide& x, std::int64_t dim) {
-  return shifted_by(t, x, dim, [](const double* a, std::size_t stride, std::size_t n) {
-    return largest_of(a, stride, n, -1e4);
-  });
+inline void maximum_from_minus_1e4(Steps& steps) {
+  steps.subtracted = Subtracted::maximum_or_minus_1e4;
 }
 
 /// The maximum of the first 32 elements only, one for each lane of a warp.
-inline Wide maximum_of_first_tile(const Element& t, const Wide& x, std::int64_t dim) {
-  return shifted_by(t, x, dim, [](const double* a, std::size_t stride, std::size_t n) {
-    return largest_of(a, stride, std::min<std::size_t>(n, 32),
-                      -std::numeric_limits<double>::infinity());
-  });
-}
+inline void maximum_of_first_tile(Steps& steps) { steps.subtracted = Subtracted::maximum_of_32; }
 
 /// One maximum for the whole tensor: slices far below it vanish.
-inline Wide one_maximum_for_all(const Element& t, const Wide& x, std::int64_t dim) {
-  const double largest =
-      largest_of(x.data(), 1, x.size(), -std::numeric_limits<double>::infinity());
-  return shifted_by(t, x, dim, [=](const double*, std::size_t, std::size_t) { return largest; });
-}
+inline void one_maximum_for_all(Steps& steps) { steps.subtracted = Subtracted::maximum_of_all; }
 
 /// In one pass over tiles of 256, the sum not rescaled where the maximum grows.
-inline Wide sum_not_rescaled(const Wide& x, std::int64_t dim) {
-  Tensor<double> y = x;
-  for_each_slice(x, dim, [&](std::size_t first, std::size_t stride, std::size_t n) {
-    double* a = y.data() + first;
-    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::size_t tile = 0; tile < n; tile += 256) {
-      const std::size_t count = std::min<std::size_t>(256, n - tile);
-      maximum = largest_of(a + tile * stride, stride, count, maximum);
-      for (std::size_t i = tile; i < tile + count; ++i) sum += std::exp(a[i * stride] - maximum);
-    }
-    for (std::size_t i = 0; i < n; ++i) a[i * stride] = std::exp(a[i * stride] - maximum) / sum;
-  });
-  return y;
-}
+inline void sum_not_rescaled(Steps& steps) { steps.rescales_sum = false; }
 
 }  // namespace prenorm::mistakes::softmax

@@ -1,7 +1,8 @@
-#include "grade/error_picture.hpp"
+#include "explain/error_picture.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "explain/power_label.hpp"
 #include "report/svg.hpp"
 
 #include <algorithm>
@@ -55,17 +56,6 @@ std::optional<Place> place_in(const ErrorMap& map, const Shape& index) {
 
 std::string count_text(std::int64_t count) {
   return counted(static_cast<std::size_t>(count), "element");
-}
-
-/// At a border between two bars: "1/16", "1", "256", 2 to the 16th.
-void label_power(Svg& svg, double x, double y, int power) {
-  const Svg::Attribute middle{"text-anchor", "middle"};
-  if (power < 0) return svg.label(x, y, fmt::format("1/{}", 1 << -power), {middle});
-  if (power <= 12) return svg.label(x, y, std::to_string(1 << power), {middle});
-  svg.open("text", {{"x", x}, {"y", y}, middle});
-  svg.add("tspan", {}, "2");
-  svg.add("tspan", {{"dy", -4}, {"font-size", 8}}, std::to_string(power));
-  svg.close();
 }
 
 /// "more than 16, up to 32 times the bound".
@@ -142,6 +132,12 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
                       {"aria-label", "Map of the errors in " + printable(map.tensor, 100)}});
 }
 
+std::string mistake_map(const ErrorMap& map) {
+  ErrorMap mistake = map;
+  mistake.cells = map.mistake;
+  return heat_map(mistake, nullptr);
+}
+
 std::string histogram(const ErrorMap& map, const OutputReport* report) {
   if (map.histogram.size() != static_cast<std::size_t>(colours)) return {};
   constexpr double left = 44, top = 26, bar = 11, height = 120, key = 10;
@@ -185,7 +181,7 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
   svg.label(bound + 5, top + 4, exact ? "must be exact" : "bound");
   if (!exact) {
     for (const int power : {-8, -4, 0, 4, 8, 12, 16}) {
-      label_power(svg, left + bar * (power - first_power + 1), base + key + 13, power);
+      label_power(svg, left + bar * (power - first_power + 1), base + key + 13, power, "middle");
     }
     svg.label(left + width - bar / 2, base + key + 13, "∞", {{"text-anchor", "middle"}});
   }

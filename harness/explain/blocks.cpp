@@ -1,0 +1,86 @@
+#include "explain/blocks.hpp"
+
+#include <algorithm>
+
+namespace prenorm::harness {
+namespace {
+
+bool is_failure(const Result& result) {
+  return result.status != Status::passed && result.status != Status::skipped &&
+         result.status != Status::not_implemented;
+}
+
+/// What is shared by cases that need telling once.
+std::string cause_of(const Block& block, const Result& result) {
+  const FailureText* told = block.told(result);
+  if (told != nullptr && told->refusal) return "refusal";
+  if (told != nullptr && told->cause != Causes::none) return std::to_string(told->cause);
+  return result.outputs.empty() ? result.message : std::string(name(result.status));
+}
+
+}  // namespace
+
+const FailureText* Block::told(const Result& result) const {
+  if (why == nullptr || !result.case_name) return nullptr;
+  const auto found = why->failures.find(*result.case_name);
+  return found == why->failures.end() ? nullptr : &found->second;
+}
+
+std::vector<FailingCase> Block::cases() const {
+  std::vector<FailingCase> all;
+  for (const Result* result : failed) {
+    const FailureText* of = told(*result);
+    all.push_back({result->case_name.value_or(""), of == nullptr ? 0 : of->elements,
+                   cause_of(*this, *result), of != nullptr && of->refusal});
+  }
+  return all;
+}
+
+std::string Block::likeness() const {
+  std::string text;
+  for (const Result* result : failed) {
+    text += result->case_name.value_or("") + " " + std::string(name(result->status)) + "\n";
+  }
+  return text;
+}
+
+std::int64_t Block::refusals() const {
+  return std::ranges::count_if(failed, [&](const Result* result) {
+    const FailureText* of = told(*result);
+    return of != nullptr && of->refusal;
+  });
+}
+
+bool Block::all_alike() const {
+  return std::ranges::all_of(failed, [&](const Result* result) {
+    return told(*result) == nullptr && result->message == failed.front()->message;
+  });
+}
+
+std::vector<Block> blocks_of(const Report& report, const std::vector<Explanation>& explanations) {
+  std::vector<Block> blocks;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (const Result& result : report.results) {
+    const auto [place, is_new] =
+        places.try_emplace({result.fixture, result.solution}, blocks.size());
+    if (is_new) blocks.push_back({result.fixture, result.problem, result.solution});
+    Block& block = blocks[place->second];
+    const bool ran = result.status == Status::passed || is_failure(result);
+    if (!ran) continue;
+    ++block.asked;
+    Failed& of_dtype = block.by_dtype[result.dtype];
+    ++of_dtype.asked;
+    if (!is_failure(result)) continue;
+    ++of_dtype.failed;
+    block.failed.push_back(&result);
+  }
+  std::erase_if(blocks, [](const Block& block) { return block.failed.empty(); });
+  for (Block& block : blocks) {
+    for (const Explanation& each : explanations) {
+      if (each.fixture == block.fixture && each.solution == block.solution) block.why = &each;
+    }
+  }
+  return blocks;
+}
+
+}  // namespace prenorm::harness

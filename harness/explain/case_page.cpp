@@ -1,0 +1,162 @@
+#include "explain/case_page.hpp"
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "explain/error_picture.hpp"
+#include "explain/numbers.hpp"
+#include "report/page.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::size_t most_text = 1000;  // bytes of a text from outside
+
+/// "y[1, 2, 5]": an element, or a shape.
+std::string index_text(const std::string& tensor, const Shape& index) {
+  std::string text = tensor + "[";
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(index[i]);
+  }
+  return text + "]";
+}
+
+/// Lines, each safe for itself: HTML.
+std::string escaped_lines(const std::string& text) {
+  std::istringstream in(text);
+  std::string lines;
+  for (std::string line; std::getline(in, line);) lines += escaped(line, 2000) + "\n";
+  return lines;
+}
+
+/// What is known of one output that was compared: how many miss, and the worst.
+Json output_values(const OutputReport& output, bool alone) {
+  const double share = output.elements > 0 ? 100.0 * static_cast<double>(output.mismatches) /
+                                                 static_cast<double>(output.elements)
+                                           : 0;
+  Json worst;
+  if (output.worst_actual && output.worst_expected) {
+    const double actual = *output.worst_actual, expected = *output.worst_expected;
+    const auto [got, wanted] = told_apart(actual, expected);
+    const double bound = output.atol + output.rtol * std::abs(expected);
+    const double error = std::abs(actual - expected);
+    const auto number = [](double value, bool shown) {
+      return shown ? short_number(value) : std::string();
+    };
+    worst = {{"index", printable(index_text(output.name, output.worst_index), most_text)},
+             {"actual", got},
+             {"expected", wanted},
+             {"error", number(error, std::isfinite(error))},
+             {"times", number(error / bound, bound > 0)},
+             {"bound", number(bound, bound > 0 && std::isfinite(bound))},
+             {"exact", !(bound > 0) && std::isfinite(bound)},
+             {"atol", short_number(output.atol)},
+             {"rtol", short_number(output.rtol)}};
+  }
+  std::string largest;
+  const auto add = [&](const std::optional<double>& value, std::string_view what) {
+    if (value) largest += (largest.empty() ? "" : ", ") + short_number(*value) + std::string(what);
+  };
+  add(output.max_abs_error, " absolute");
+  add(output.max_rel_error, " relative");
+  add(output.max_ulp_error, " units in the last place");
+  return {{"any", output.mismatches > 0},
+          {"told", output.mismatches > 0 || alone},
+          {"output", printable(output.name, 100)},
+          {"mismatches", output.mismatches},
+          {"elements", output.elements},
+          {"share", fmt::format("{:.3g}", share)},
+          {"worst", worst},
+          {"largest", largest}};
+}
+
+Json figure_values(const ErrorMap& map, const Result& result) {
+  const auto found = std::ranges::find(result.outputs, map.tensor, &OutputReport::name);
+  const OutputReport* report = found == result.outputs.end() ? nullptr : &*found;
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : map.shape) elements *= extent;
+  Json axes = Json::array();
+  for (const ErrorMap::Axis& axis : map.axes) {
+    const std::string picture = error_along(axis, map.tensor);
+    if (picture.empty()) continue;
+    axes.push_back({{"picture", picture}, {"axis", printable(axis.name, 100)}});
+  }
+  return {{"map", heat_map(map, report)},
+          {"mistake", map.mistake.empty() ? "" : mistake_map(map)},
+          {"bars", histogram(map, report)},
+          {"ulps", ulp_histogram(map)},
+          {"axes", axes},
+          {"shape", printable(index_text(map.tensor, map.shape), 200)},
+          {"pooled", map.rows * map.columns != elements},
+          {"crosses",
+           std::ranges::any_of(map.cells, [](double ratio) { return !std::isfinite(ratio); })}};
+}
+
+}  // namespace
+
+std::string_view meaning_of(Status status) {
+  switch (status) {
+    case Status::not_implemented: return "There is no function for it yet.";
+    case Status::incorrect_shape: return "The result has another shape than is wanted.";
+    case Status::incorrect_dtype: return "The result has another element type than is wanted.";
+    case Status::incorrect_numerical: return "Some numbers are wrong.";
+    case Status::input_mutated: return "The function changed one of its inputs.";
+    case Status::out_of_bounds: return "The function wrote or read beside its tensors.";
+    case Status::nondeterministic: return "The same call gave other numbers the second time.";
+    case Status::runtime_error: return "The function failed, or the process died in it.";
+    case Status::timeout: return "There was no answer in time.";
+    case Status::out_of_memory: return "It took more memory than it may.";
+    case Status::sandbox_violation: return "It tried what a submission may not do.";
+    case Status::compile_error: return "It could not be built.";
+    case Status::load_error: return "It could not be loaded.";
+    case Status::bad_fixture: return "A file could not be read.";
+    case Status::skipped: return "It was left out.";
+    default: return "";
+  }
+}
+
+Json case_values(const Result& result, const FailureText& told) {
+  return {{"case_name", printable(result.case_name.value_or(result.fixture), 200)},
+          {"dtype", printable(result.dtype, 50)},
+          {"shapes", printable(told.sizes, most_text)},
+          {"status", name(result.status)},
+          {"meaning", told.refusal ? "It must refuse this call." : meaning_of(result.status)},
+          {"message", printable(result.message, most_text)},
+          {"repeat", result.repeat}};
+}
+
+Json failing_case_values(const Result& result, const FailureText& told, bool open) {
+  Json values = case_values(result, told), outputs = Json::array(), figures = Json::array();
+  for (const OutputReport& output : result.outputs) {
+    outputs.push_back(output_values(output, result.outputs.size() == 1));
+  }
+  for (const ErrorMap& map : told.errors) figures.push_back(figure_values(map, result));
+  values.update({{"open", open},
+                 {"outputs", outputs},
+                 {"figures", figures},
+                 {"description", told.refusal ? "" : printable(told.description, most_text)},
+                 {"numbers", escaped_lines(told.numbers)},
+                 {"snippet", escaped_lines(told.snippet)},
+                 {"hint", printable(told.hint, most_text)}});
+  return values;
+}
+
+Json cause_values(const std::vector<CauseText>& causes) {
+  if (causes.empty()) return {};
+  Json each = Json::array();
+  for (const CauseText& cause : causes) {
+    std::string heading = cause.heading;
+    heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(heading[0])));
+    each.push_back({{"heading", printable(heading, most_text)},
+                    {"sentence", printable(cause.sentence, most_text)},
+                    {"hint", printable(cause.hint, most_text)}});
+  }
+  return {{"each", each}};
+}
+
+}  // namespace prenorm::harness

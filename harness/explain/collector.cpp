@@ -1,0 +1,120 @@
+#include "explain/collector.hpp"
+
+#include "explain/axes.hpp"
+#include "explain/numbers.hpp"
+#include "fixture/describe.hpp"
+
+#include <algorithm>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::size_t most_bytes = 64u << 20;
+constexpr int most_hints = 3;  // cases whose function is called with other axes
+
+std::size_t bytes_of(const LoadedCase& loaded) {
+  std::size_t bytes = 0;
+  for (const auto& input : loaded.inputs) bytes += input ? input->data.size() : 0;
+  for (const Tensor& expected : loaded.expected) bytes += 2 * expected.data.size();
+  return bytes;
+}
+
+}  // namespace
+
+Json to_object(const Explanation& explanation) {
+  Json object{{"solution", explanation.solution}, {"fixture", explanation.fixture}};
+  object["diagnoses"] = object["properties"] = Json::array();
+  for (const Diagnosis& each : explanation.diagnoses) {
+    object["diagnoses"].push_back(to_object(each));
+  }
+  for (const Property& each : explanation.properties) {
+    object["properties"].push_back(to_object(each));
+  }
+  return object;
+}
+
+Collector::Collector(const Fixture& fixture, std::string solution,
+                     std::function<LoadedCase(const std::string&)> again)
+    : signature_(fixture.signature()), again_(std::move(again)) {
+  told_.fixture = fixture.path();
+  told_.problem = fixture.problem();
+  told_.solution = std::move(solution);
+  evidence_.problem = fixture.problem();
+  evidence_.signature = &signature_;
+}
+
+void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<Tensor> outputs,
+                    Solution& ran) {
+  const Case& info = loaded.info;
+  if (result.status == Status::skipped || result.status == Status::not_implemented) return;
+  if (result.status == Status::passed) {
+    if (again_ && !info.error) passed_.emplace_back(info.elements(), info.name);
+    return;
+  }
+  FailureText& told = told_.failures[info.name];
+  told.sizes = describe_sizes(info, signature_);
+  told.description = info.description;
+  told.elements = info.elements();
+  told.refusal = info.error && result.status == Status::incorrect_numerical;
+  if (hints_ < most_hints) {
+    ++hints_;
+    told.hint = axes_hint(result.problem, signature_, loaded, result, ran);
+  }
+  const bool wrong = result.status == Status::incorrect_numerical && !info.error &&
+                     outputs.size() == loaded.expected.size() &&
+                     result.outputs.size() == outputs.size();
+  if (!wrong) return;
+  told_.undiagnosed = true;
+  told.numbers = numbers_of(signature_, loaded, outputs);
+  bytes_ += bytes_of(loaded);
+  if (bytes_ > most_bytes) return;
+  // What was never written is nobody's mistake in the formula.
+  if (result.message.ends_with("was never written")) outputs.clear();
+  evidence_.wrong.push_back({wrong_.size(), std::move(outputs)});
+  wrong_.push_back(loaded);
+}
+
+std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wrong& wrong,
+                                  const Diagnosis* diagnosis, Solution* mistakes) {
+  const LoadedCase loaded = evidence.load(wrong.number);
+  std::vector<Tensor> mistaken;
+  if (diagnosis != nullptr && mistakes != nullptr) {
+    mistaken = outputs_of(evidence.problem + "__" + diagnosis->mistake, *evidence.signature, loaded,
+                          *mistakes);
+  }
+  return error_maps(*evidence.signature, loaded, wrong.outputs, mistaken);
+}
+
+Explanation Collector::explain(Solution* mistakes, Solution* truth, bool pictures) {
+  std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
+    return wrong_[wrong.number].info.elements();
+  });
+  std::ranges::stable_sort(passed_);
+  for (std::size_t i = 0; i < passed_.size(); ++i) {
+    evidence_.passed.push_back(wrong_.size() + i);
+  }
+  evidence_.load = [this](std::size_t number) {
+    return number < wrong_.size() ? wrong_[number] : again_(passed_[number - wrong_.size()].second);
+  };
+  Causes findings;
+  findings.cause_of.assign(evidence_.wrong.size(), Causes::none);
+  if (mistakes != nullptr) findings = diagnose(evidence_, *mistakes);
+  std::vector<std::size_t> unexplained;
+  for (std::size_t i = 0; i < evidence_.wrong.size(); ++i) {
+    const std::string& name = wrong_[evidence_.wrong[i].number].info.name;
+    FailureText& told = told_.failures.at(name);
+    told.cause = findings.cause_of[i];
+    if (pictures && i < most_pictured) {
+      const Diagnosis* cause =
+          told.cause == Causes::none ? nullptr : &findings.diagnoses[told.cause];
+      told.errors = pictures_of(evidence_, evidence_.wrong[i], cause, mistakes);
+    }
+    if (findings.cause_of[i] == Causes::none) unexplained.push_back(i);
+  }
+  if (truth != nullptr) told_.properties = properties(evidence_, unexplained, *truth);
+  told_.diagnoses = std::move(findings.diagnoses);
+  told_.undiagnosed = told_.undiagnosed && told_.diagnoses.empty();
+  return std::move(told_);
+}
+
+}  // namespace prenorm::harness

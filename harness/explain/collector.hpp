@@ -1,0 +1,73 @@
+// Gathers what fails while cases run, and explains it at the end.
+#pragma once
+
+#include "explain/error_map.hpp"
+#include "explain/explanation.hpp"
+#include "fixture/verdict.hpp"
+
+namespace prenorm::harness {
+
+/// One failing case, told.
+struct FailureText {
+  std::string sizes, description, numbers;
+  std::string hint;                  // on axes
+  std::string snippet;               // lines of a program that shows the failure
+  bool refusal = false;              // the case must be refused
+  std::size_t cause = Causes::none;  // of Explanation::diagnoses
+  std::int64_t elements = 0;
+  std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers
+};
+
+/// Of so many failing cases of a problem, errors are kept and shown as pictures; the others have
+/// numbers.
+inline constexpr std::size_t most_pictured = 8;
+
+/// The pictures of a wrong case, with those of the mistake that explains it, if one does.
+std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wrong& wrong,
+                                  const Diagnosis* diagnosis, Solution* mistakes);
+
+/// What one solution made of one fixture's cases, explained.
+struct Explanation {
+  std::string fixture, problem, solution;
+  std::vector<Diagnosis> diagnoses;
+  std::vector<Property> properties;
+  bool undiagnosed = false;
+  std::map<std::string, FailureText> failures;  // by the case's name
+
+  std::vector<CauseText> causes() const {
+    return causes_of(problem, diagnoses, properties, undiagnosed);
+  }
+};
+
+/// "solution", "fixture", "diagnoses", "properties".
+Json to_object(const Explanation& explanation);
+
+/// For one fixture file and one solution. Not thread-safe.
+class Collector {
+ public:
+  /// `solution` as results name it. `again` reads a case that has passed once more, by its name;
+  /// where it is empty, such cases say nothing.
+  Collector(const Fixture& fixture, std::string solution,
+            std::function<LoadedCase(const std::string&)> again);
+
+  /// A case that `ran` has answered. `outputs` may be none. Failing ones are kept, with their data
+  /// up to a limit in memory; where the number of axes may be why, `ran` is called again.
+  void add(const LoadedCase& loaded, const Result& result, std::vector<Tensor> outputs,
+           Solution& ran);
+  bool any_failed() const { return !told_.failures.empty(); }
+
+  /// All of it; solutions that are not here are nullptr.
+  Explanation explain(Solution* mistakes, Solution* truth, bool pictures);
+
+ private:
+  const Signature& signature_;
+  std::function<LoadedCase(const std::string&)> again_;
+  Explanation told_;
+  std::vector<LoadedCase> wrong_;
+  std::vector<std::pair<std::int64_t, std::string>> passed_;  // elements and names
+  Evidence evidence_;
+  std::size_t bytes_ = 0;
+  int hints_ = 0;  // that were asked for
+};
+
+}  // namespace prenorm::harness

@@ -1,0 +1,28 @@
+// Which failing cases are shown, and in which order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+struct FailingCase {
+  std::string name;
+  std::int64_t elements = 0;
+  std::string cause;     // of cases with the same one, few are shown: a diagnosis, a message
+  bool refusal = false;  // a call that must be refused: shown after what gives wrong numbers
+};
+
+/// Failing cases that a report shows unless all are asked for.
+inline constexpr std::size_t most_shown = 5;
+
+/// Places of the cases, the simplest of each cause first: those made by hand before all, then by
+/// their elements, then calls that must be refused. After two of each cause come the others.
+std::vector<std::size_t> simplest_first(std::span<const FailingCase> cases);
+
+/// How many of them, in that order, are shown where not all are: two of each cause, at most five.
+std::size_t shown_at_first(std::span<const FailingCase> cases);
+
+}  // namespace prenorm::harness

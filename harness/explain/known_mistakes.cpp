@@ -1,0 +1,180 @@
+#include "explain/known_mistakes.hpp"
+
+#include "base/home.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <toml++/toml.h>
+#include <utility>
+#include <vector>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+/// A file of words: those of one component's mistakes.
+struct Component {
+  Names problems;  // globs
+  Names parts;     // components that this is made of
+  std::map<std::string, MistakeWords> words;
+};
+
+using Components = std::map<std::string, Component>;
+
+Names names_in(const toml::node& node) {
+  Names names;
+  if (!node.is_array()) return names;
+  for (const toml::node& each : *node.as_array()) {
+    names.push_back(each.value_or<std::string>(""));
+  }
+  return names;
+}
+
+MistakeWords words_in(const toml::table& table) {
+  const auto text = [&](const char* key) { return table[key].value_or<std::string>(""); };
+  return {text("name"), text("sentence"), text("hint"), text("form_of"),
+          table["honest"].value_or(false)};
+}
+
+Component read_component(const fs::path& file) {
+  toml::table table;
+  try {
+    table = toml::parse_file(file.string());
+  } catch (const toml::parse_error& error) {
+    throw std::invalid_argument(file.string() + ":" + std::to_string(error.source().begin.line) +
+                                ": " + std::string(error.description()));
+  }
+  Component component;
+  for (const auto& [key, value] : table) {
+    if (key == "problems") component.problems = names_in(value);
+    if (key == "parts") component.parts = names_in(value);
+    if (value.is_table()) {
+      component.words.emplace(std::string(key.str()), words_in(*value.as_table()));
+    }
+  }
+  return component;
+}
+
+Components read_components(const fs::path& folder) {
+  Components components;
+  std::error_code no_folder;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, no_folder)) {
+    const fs::path file = entry.path();
+    if (file.extension() == ".toml") components.emplace(file.stem(), read_component(file));
+  }
+  return components;
+}
+
+/// The words in a component's own file, or else in those of its parts.
+const MistakeWords* find_in(const Components& components, const std::string& name,
+                            const std::string& mistake, std::set<std::string>& searched) {
+  const auto component = components.find(name);
+  if (component == components.end() || !searched.insert(name).second) return nullptr;
+  const auto found = component->second.words.find(mistake);
+  if (found != component->second.words.end()) return &found->second;
+  for (const std::string& part : component->second.parts) {
+    const MistakeWords* words = find_in(components, part, mistake, searched);
+    if (words != nullptr) return words;
+  }
+  return nullptr;
+}
+
+/// Those of one mistake: [problem__mistake] comes before [mistake], the problem's component before
+/// its parts, and these before all others.
+const MistakeWords* find_words(const Components& components, const std::string& problem,
+                               const std::string& mistake) {
+  Names order;
+  for (const auto& [name, component] : components) {
+    const auto& problems = component.problems;
+    const bool own = !problems.empty() && selects(problems, problem);
+    order.insert(own ? order.begin() : order.end(), name);
+  }
+  for (const std::string& key : {problem + "__" + mistake, mistake}) {
+    std::set<std::string> searched;
+    for (const std::string& name : order) {
+      const MistakeWords* words = find_in(components, name, key, searched);
+      if (words != nullptr) return words;
+    }
+  }
+  return nullptr;
+}
+
+Names split(const std::string& text, char between) {
+  Names parts{""};
+  for (const char c : text) {
+    if (c == between) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// "a", "a, and b", "a, b, and c".
+std::string enumerated(Names names) {
+  if (names.size() > 1) names.back().insert(0, "and ");
+  return joined(names);
+}
+
+/// The words of several mistakes at once. Where one is a form of another, so is the whole.
+MistakeWords together(const std::vector<std::pair<std::string, MistakeWords>>& all) {
+  Names names, sentences, hints, forms;
+  MistakeWords words;
+  words.honest = true;
+  bool has_form = false;
+  for (const auto& [mistake, each] : all) {
+    names.push_back(each.name);
+    if (!each.sentence.empty()) sentences.push_back(each.sentence);
+    if (!each.hint.empty()) hints.push_back(each.hint);
+    forms.push_back(each.form_of.empty() ? mistake : each.form_of);
+    has_form = has_form || !each.form_of.empty();
+    words.honest = words.honest && each.honest;
+  }
+  words.name = enumerated(names);
+  words.sentence = joined(sentences, " ");
+  words.hint = joined(hints, " ");
+  if (has_form) words.form_of = joined(forms, "+");
+  return words;
+}
+
+MistakeWords make_words(const Components& components, const std::string& problem,
+                        const std::string& mistakes) {
+  std::vector<std::pair<std::string, MistakeWords>> all;
+  for (const std::string& mistake : split(mistakes, '+')) {
+    const MistakeWords* known = find_words(components, problem, mistake);
+    MistakeWords words = known != nullptr ? *known : MistakeWords{};
+    if (words.name.empty()) {
+      words.name = mistake;
+      std::ranges::replace(words.name, '_', ' ');
+    }
+    all.emplace_back(mistake, std::move(words));
+  }
+  return all.size() == 1 ? all.front().second : together(all);
+}
+
+}  // namespace
+
+const MistakeWords& words_of(const std::string& problem, const std::string& mistake) {
+  static const Components components = read_components(home() / "share" / "prenorm" / "mistakes");
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, MistakeWords> known;
+  const std::lock_guard lock(mutex);
+  const auto [words, is_new] = known.try_emplace({problem, mistake});
+  if (is_new) words->second = make_words(components, problem, mistake);
+  return words->second;
+}
+
+std::string same_mistake(const std::string& problem, const std::string& mistake) {
+  const std::string& form_of = words_of(problem, mistake).form_of;
+  return form_of.empty() ? mistake : form_of;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,20 @@
+// The numbers of a wrong case, side by side.
+#pragma once
+
+#include "fixture/fixture.hpp"
+
+#include <string>
+#include <utility>
+
+namespace prenorm::harness {
+
+/// Two numbers with as many digits as it takes to tell them apart, at least eight.
+std::pair<std::string, std::string> told_apart(double a, double b);
+
+/// Inputs of at most 16 elements, and each output's elements, expected and got, with * at wrong
+/// ones; of an output of more than 16 elements its three worst, with their neighbours. Lines of
+/// text, each with its newline; nothing is as wide as 100 columns.
+std::string numbers_of(const Signature& signature, const LoadedCase& loaded,
+                       const std::vector<Tensor>& outputs);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,175 @@
+#include "grade/snippet.hpp"
+
+#include "base/text.hpp"
+#include "fixture/describe.hpp"
+#include "report/json.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::int64_t most_inlined = 128;  // numbers, of all inputs together
+constexpr std::int64_t most_expected = 16;  // that stand in the last line
+constexpr std::size_t most_lines = 8;
+
+std::string python_number(double value, DType dtype) {
+  if (dtype == DType::boolean) return value != 0 ? "True" : "False";
+  if (dtype == DType::int64) return fmt::format("{:.0f}", value);
+  if (std::isnan(value)) return "float('nan')";
+  if (std::isinf(value)) return value > 0 ? "float('inf')" : "-float('inf')";
+  std::string text = dtype == DType::float64 ? fmt::format("{}", value)
+                                             : fmt::format("{}", static_cast<float>(value));
+  if (text.find_first_of(".e") == std::string::npos) text += '.';
+  return text;
+}
+
+/// "[[1., 2.], [3., 4.]]".
+std::string python_list(const Tensor& tensor, DType as) {
+  std::string text;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    std::int64_t extent = 1;
+    std::string opened, closed;
+    for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
+      extent *= tensor.shape[axis];
+      if (i % extent == 0) opened += '[';
+      if (i % extent == extent - 1) closed += ']';
+    }
+    text += (i > 0 ? ", " : "") + opened + python_number(tensor.at(i), as) + closed;
+  }
+  return text;
+}
+
+std::string python_tensor(const Tensor& tensor) {
+  std::string text = "torch.tensor(" + python_list(tensor, tensor.dtype);
+  const bool is_default = tensor.dtype == DType::float32 || tensor.dtype == DType::int64 ||
+                          tensor.dtype == DType::boolean;
+  if (!is_default) text += ", dtype=torch." + std::string(name(tensor.dtype));
+  return text + ")";
+}
+
+std::string python_scalar(const Scalar& scalar) {
+  if (const bool* truth = std::get_if<bool>(&scalar)) return *truth ? "True" : "False";
+  return to_text(scalar);
+}
+
+/// How the call's arguments are written, by the adapters' rules.
+class Arguments {
+ public:
+  Arguments(const Signature& signature, const LoadedCase& loaded, bool loads)
+      : signature_(signature), loaded_(loaded), loads_(loads) {}
+
+  std::string of(const Json& rule) const {
+    if (rule.contains("constant")) return python_constant(rule["constant"]);
+    if (rule.contains("scalar")) return python_scalar(loaded_.info.scalars[rule["scalar"]]);
+    if (rule.contains("dimension")) {
+      const std::size_t place = rule["dimension"][0];
+      const std::ptrdiff_t axis = rule["dimension"][1];  // from the last
+      const Shape& shape = loaded_.inputs[place]->shape;
+      return std::to_string(shape[static_cast<std::size_t>(std::ssize(shape) + axis)]);
+    }
+    if (rule.contains("dict")) return dictionary(rule["dict"]);
+    const std::size_t place = rule["input"];
+    if (!loaded_.inputs[place]) return "None";
+    return (rule.value("not", false) ? "~" : "") + variable(place);
+  }
+
+ private:
+  static std::string python_constant(const Json& value) {
+    if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+    return value.dump();
+  }
+
+  std::string variable(std::size_t place) const {
+    const std::string& name = signature_.inputs[place].name;
+    return loads_ ? "c['" + name + "']" : name;
+  }
+
+  std::string dictionary(const Json& entries) const {
+    std::vector<std::string> parts;
+    for (const Json& entry : entries) {
+      const Json& rule = entry["value"];
+      std::string key = entry["name"];
+      const bool numbered = rule.contains("slices") || rule.contains("blocks");
+      if (!numbered) {
+        parts.push_back("'" + key + "': " + of(rule));
+        continue;
+      }
+      key.replace(key.find("{N}"), 3, "%d");
+      std::string each = variable(rule["input"]);
+      if (rule.contains("blocks")) each += ".chunk(" + of(rule["blocks"]) + ")";
+      parts.push_back("**{'" + key + "' % n: w for n, w in enumerate(" + each + ")}");
+    }
+    return "{" + joined(parts) + "}";
+  }
+
+  const Signature& signature_;
+  const LoadedCase& loaded_;
+  bool loads_;
+};
+
+std::string index_text(const Shape& index) {
+  std::vector<std::string> words;
+  for (const std::int64_t i : index) words.push_back(std::to_string(i));
+  return joined(words);
+}
+
+/// The last line: what comes out, and what should.
+std::string comparison(const LoadedCase& loaded, const Result& result, bool loads,
+                       const std::string& output) {
+  if (loaded.expected.size() != 1) return "print(y)";
+  const Tensor& expected = loaded.expected.front();
+  if (expected.size() <= most_expected) {
+    return "print(y)  # expected " + python_list(expected, DType::float32);
+  }
+  if (result.outputs.size() == 1 && result.outputs.front().worst_expected &&
+      !expected.shape.empty()) {
+    const OutputReport& report = result.outputs.front();
+    return fmt::format("print(y[{}])  # expected {}", index_text(report.worst_index),
+                       python_number(*report.worst_expected, DType::float32));
+  }
+  if (loads) return "print(y.shape, c['expected_" + output + "'].shape)";
+  return "print(y.shape)  # expected " + to_text(expected.shape);
+}
+
+}  // namespace
+
+std::string snippet_of(const Adapters& adapters, const std::string& problem,
+                       const Signature& signature, const LoadedCase& loaded, const Result& result) {
+  if (adapters.empty() || loaded.info.error || loaded.expected.empty()) return "";
+  const Json all = parse_json(adapters.json());
+  if (!all.contains(problem)) return "";
+  const Json& function = all[problem];
+  if (function.contains("fold") && loaded.info.binding.batch.size() != 1) return "";
+  std::int64_t numbers = 0;
+  for (const auto& input : loaded.inputs) numbers += input ? input->size() : 0;
+  const bool loads = numbers > most_inlined;
+  std::vector<std::string> lines{"import torch; from adapters import " +
+                                 function["function"].get<std::string>()};
+  if (loads) {
+    lines.push_back("# prenorm fixtures export " + problem + " --case " + loaded.info.name +
+                    " --to case.pt");
+    lines.emplace_back("c = torch.load('case.pt')");
+  } else {
+    for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
+      if (!loaded.inputs[i]) continue;
+      const std::string line = signature.inputs[i].name + " = " + python_tensor(*loaded.inputs[i]);
+      if (lines.size() + 2 < most_lines) {
+        lines.push_back(line);
+      } else {
+        lines.back() += "; " + line;
+      }
+    }
+  }
+  const Arguments arguments(signature, loaded, loads);
+  std::vector<std::string> words;
+  for (const Json& argument : function["arguments"]) {
+    words.push_back(argument["name"].get<std::string>() + "=" + arguments.of(argument["value"]));
+  }
+  lines.push_back("y = " + function["function"].get<std::string>() + "(" + joined(words) + ")");
+  lines.push_back(comparison(loaded, result, loads, signature.outputs.front().name));
+  return joined(lines, "\n") + "\n";
+}
+
+}  // namespace prenorm::harness
