@@ -403,8 +403,8 @@ def forms():
     found = {}
     for path in sorted(words_folder().glob("*.toml")):
         for name, words in tomllib.loads(path.read_text()).items():
-            if "form_of" in words:
-                found[name] = words["form_of"]
+            if isinstance(words, dict) and "form_of" in words:
+                found[name.split("__")[-1]] = words["form_of"]
     return found
 
 
