@@ -1,17 +1,57 @@
 """`prenorm mistakes` of a made-up problem; test_mistakes.py is about the shipped ones."""
 
 import json
+import os
 import re
+import subprocess
 
+import pytest
 from centred import GOOD, make_file
 
 
 def test_mistakes(prenorm, good):
     out = prenorm("mistakes", "centred", "--fixtures", good)
-    assert re.search(r"^  no_bias +1/1 +1/1 +1/1 +- +batch16 and 2 more$", out, re.M)
+    row = r"^  no_bias +1/1 +1/1 +1/1 +-\n    no bias\n    caught by batch16 and 2 more$"
+    assert re.search(row, out, re.M)
     # Not written for float16.
-    assert re.search(r"^  sum_for_mean +1/1 +1/1 +- +- ", out, re.M)
+    assert re.search(r"^  sum_for_mean +1/1 +1/1 +- +-$", out, re.M)
     assert "3 of 3 mistakes caught (mutation score 100.0 %)" in out
+    verbose = prenorm("mistakes", "centred", "--fixtures", good, "--verbose")
+    assert re.search("^    caught by batch16, batch32, single64$", verbose, re.M)
+
+
+@pytest.fixture
+def shipped(program, home):
+    """shipped(words..., width=80): what is said of shipped mistakes on a terminal of that width."""
+
+    def call(*words, width=80):
+        done = subprocess.run([program, "mistakes", "--dtype", "float16", *words], capture_output=True,
+                              text=True, env={**os.environ, "COLUMNS": str(width)})
+        assert max(map(len, done.stdout.splitlines())) <= width
+        return done.stdout
+
+    return call
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_mistakes_of_several_problems(shipped, width):
+    """One line each, or two where the name is long."""
+    out = shipped("rmsnorm", "softmax", width=width)
+    assert re.search(r"^mistake +caught  looks like$", out, re.M)
+    assert re.search(r"^rmsnorm$", out, re.M) and re.search(r"^softmax$", out, re.M)
+    assert re.search(r"^  no_eps +\d+/\d+ +no eps$", out, re.M)
+    assert re.search(r" wrong_axis \d+/\d+ the mean over the first axis ", " ".join(out.split()))
+    assert re.search(r"^  log_sum_exp_subtracted +- +exp\(x - logsumexp\)$", out, re.M), "not in float16"
+    assert "x is divided by" not in out and "caught by" not in out
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_mistakes_of_one_problem_are_explained(shipped, width):
+    out = " ".join(shipped("rmsnorm", width=width).split())
+    assert re.search(r" no_eps - - \d+/\d+ - no eps eps is left out: x is divided by sqrt\(mean", out)
+    assert re.search(r"The root is that of mean\(x\^2\) \+ eps\. caught by \w+ and \d+ more ", out)
+    verbose = " ".join(shipped("rmsnorm", "softmax", "--verbose", width=width).split())
+    assert re.search(r"What is the result for a row of zeros\? caught by \w+, \w+, ", verbose)
 
 
 def test_mistakes_of_a_problem_by_option(prenorm, good, tmp_path):
@@ -24,7 +64,7 @@ def test_mistakes_of_a_problem_by_option(prenorm, good, tmp_path):
 def test_a_mistake_that_no_case_catches(prenorm, tmp_path):
     path = make_file(tmp_path / "weak.h5", {"weak": dict(dtype="float64", shape=(2, 5), scale=1.0)})
     out = prenorm("mistakes", "--fixtures", path, code=1)
-    assert re.search(r"no_scale +0/1 .*no case", out) and "2 of 3 mistakes" in out
+    assert re.search(r"no_scale +0/1 .*\n    no scale\n    no case catches it$", out, re.M) and "2 of 3 mistakes" in out
 
 
 def test_honest_variants_must_pass(prenorm, good, wrong):
@@ -37,7 +77,16 @@ def test_mistakes_as_json(prenorm, good):
     report = json.loads(prenorm("mistakes", "--fixtures", good, "--json", "-"))
     assert report["command"] == "mistakes"
     assert sum(report["summary"].values()) == len(report["results"])
-    variants = {v["name"]: v["dtypes"] for v in report["variants"]}
+    variants = {v["variant"]: v["dtypes"] for v in report["variants"]}
     assert variants["no_bias"]["float32"] == {"tried": ["batch32"], "caught": ["batch32"]}
     assert {r["solution"] for r in report["results"]} == {
         "mistakes/no_bias", "mistakes/no_scale", "mistakes/sum_for_mean"}
+    assert {v["name"] for v in report["variants"]} == {"no bias", "no scale", "sum for mean"}
+
+
+def test_words_as_json(program, home):
+    done = subprocess.run([program, "mistakes", "rmsnorm", "--dtype", "float16", "--json", "-"],
+                          capture_output=True, text=True)
+    words = {v["variant"]: v for v in json.loads(done.stdout)["variants"]}["no_eps"]
+    assert words["problem"] == "rmsnorm" and words["name"] == "no eps"
+    assert words["sentence"].startswith("eps is left out") and words["hint"].endswith("zeros?")

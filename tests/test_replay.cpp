@@ -160,7 +160,8 @@ BOOST_AUTO_TEST_CASE(what_is_absent_is_not_implemented) {
 
 BOOST_AUTO_TEST_CASE(a_library_that_cannot_be_used_says_why) {
   check(twice().replay("twice", open("no_abi")), Status::load_error,
-        "the library exports no function prenorm_abi");
+        "the library exports no function prenorm_abi (in C++: the line "
+        "PRENORM_SOLUTION(kDLCPU) is missing)");
   check(twice().replay("twice", open("other_device")), Status::skipped,
         "no device of DLPack's type 9");
 }

@@ -125,6 +125,12 @@ def test_a_variant_of_a_collection(prenorm, good):
     assert "NOT_IMPLEMENTED" in out and "nothing ran" in out
     out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bais", code=3)
     assert "no function prenorm_centred__no_bais; its variants are no_bias, no_scale" in out
+    # Several at once: each must be there, and the library must be able to combine them.
+    for names in ("no_bias+no_bais", "no_bais+no_bias"):
+        out = prenorm("verify", "--fixtures", good, "--solution", f"mistakes/{names}", code=3)
+        assert "no function prenorm_centred__no_bais; its variants are no_bias, no_scale" in out
+    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bias+no_scale", code=3)
+    assert "no function prenorm_combination" in out
     assert "no case is selected" in prenorm(
         "verify", "--fixtures", good, "--case", "single64", "--dtype", "float16", code=3)
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ struct ZipEntry {
   std::string name;            // "harness/CMakeLists.txt": below the archive's root
   std::filesystem::path from;  // the file that it is a copy of
   bool executable = false;
+  std::optional<std::string> bytes = std::nullopt;  // instead of a file's; stored, not compressed
 };
 
 /// Writes the archive in the order of the entries, each dated 1 January 1980. Throws

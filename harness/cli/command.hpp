@@ -35,5 +35,6 @@ void add_hidden_visibility(Arguments& command, std::string& visibility);
 void add_fixtures_make(Arguments& fixtures, Action& chosen);
 void add_fixtures_check(Arguments& fixtures, Action& chosen);
 void add_fixtures_calibrate(Arguments& fixtures, Action& chosen);
+void add_fixtures_export(Arguments& fixtures, Action& chosen);
 
 }  // namespace prenorm::harness

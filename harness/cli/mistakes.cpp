@@ -5,6 +5,8 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
+#include "explain/known_mistakes.hpp"
+#include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
 #include "replay/catches.hpp"
 #include "replay/runner.hpp"
@@ -15,6 +17,8 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
+#include <sstream>
+#include <utility>
 
 namespace prenorm::harness {
 namespace {
@@ -40,35 +44,130 @@ Cell dtype_cell(const Variant& variant, const std::string& dtype, bool expect_pa
   return {fmt::format("{}/{}", caught, cases->second.tried.size()), tone};
 }
 
+const std::vector<std::string> dtypes{"float64", "float32", "float16", "bfloat16"};
+
+/// What is said of a variant: a known mistake has words, one that must pass has none.
+MistakeWords words_for(const Variant& variant, const MistakesOptions& options) {
+  return options.expect_pass ? MistakeWords{} : words_of(variant.problem, variant.name);
+}
+
+/// "far_below and 9 more", or all of them.
 std::string some_names(const std::vector<std::string>& names, bool all) {
-  if (all) return joined(names);
-  if (names.size() <= 1) return joined(names);
+  if (all || names.size() <= 1) return joined(names);
   return names.front() + fmt::format(" and {} more", names.size() - 1);
 }
 
-Table table_of(const std::vector<Variant>& variants, const MistakesOptions& options) {
-  static const std::vector<std::string> dtypes{"float64", "float32", "float16", "bfloat16"};
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// One line per mistake: how many cases catch it, and its name in words.
+Table overview(const std::vector<Variant>& variants, std::size_t width) {
+  constexpr std::size_t gap = 2;
+  const auto count = [](const Variant& variant) {
+    if (variant.tried() == 0) return std::string("-");
+    return fmt::format("{}/{}", variant.caught().size(), variant.tried());
+  };
   Table table;
-  table.head = {options.expect_pass ? "variant" : "mistake"};
-  table.head.insert(table.head.end(), dtypes.begin(), dtypes.end());
-  table.head.emplace_back(options.expect_pass ? "fails" : "caught by");
+  table.head = {"mistake", "caught", "looks like"};
+  std::size_t taken = table.head[0].size(), counts = table.head[1].size();
+  for (const Variant& variant : variants) {
+    taken = std::max({taken, gap + variant.name.size(), variant.problem.size()});
+    counts = std::max(counts, count(variant).size());
+  }
+  taken += gap + counts + gap;
   std::string problem;
   for (const Variant& variant : variants) {
     if (variant.problem != problem) {
       problem = variant.problem;
       table.rows.push_back({{problem, Tone::strong}});
     }
+    const bool wanted = is_as_wanted(variant, false);
+    std::vector<Cell> row{{"  " + variant.name, wanted ? Tone::plain : Tone::bad},
+                          {count(variant), wanted ? Tone::good : Tone::bad}};
+    const std::size_t room = width > taken ? width - taken : 1;
+    for (const std::string& line :
+         lines_of(wrapped(words_of(variant.problem, variant.name).name, 0, room))) {
+      row.push_back({line});
+      table.rows.push_back(std::exchange(row, {{""}, {""}}));
+    }
+    for (const auto& [dtype, cases] : variant.dtypes) {
+      if (cases.caught.empty())
+        table.rows.push_back({{""}, {""}, {"no case in " + dtype, Tone::bad}});
+    }
+  }
+  return table;
+}
+
+/// What stands below a variant's row: its words, and the cases that it fails.
+std::string paragraph(const Variant& variant, const MistakesOptions& options, std::size_t width,
+                      bool colour) {
+  constexpr std::size_t indent = 4;
+  std::string text;
+  const auto line = [&](const std::string& words, Tone tone) {
+    for (const std::string& each : lines_of(wrapped(words, 0, width - indent))) {
+      text += std::string(indent, ' ') + toned(each, tone, colour) + "\n";
+    }
+  };
+  const MistakeWords words = words_for(variant, options);
+  line(words.name, Tone::strong);
+  line(words.sentence, Tone::plain);
+  if (options.verbose) line(words.hint, Tone::plain);
+  const std::vector<std::string> caught = variant.caught();
+  const std::string names = some_names(caught, options.verbose);
+  const bool wanted = is_as_wanted(variant, options.expect_pass);
+  if (caught.empty()) {
+    if (!wanted) line(variant.tried() == 0 ? "no case to try" : "no case catches it", Tone::bad);
+  } else {
+    line((options.expect_pass ? "fails " : "caught by ") + names, wanted ? Tone::quiet : Tone::bad);
+  }
+  return text;
+}
+
+/// A row of counts for each variant, with a paragraph below it.
+std::string details(const std::vector<Variant>& variants, const MistakesOptions& options,
+                    std::size_t width, bool colour) {
+  Table table;
+  table.head = {options.expect_pass ? "variant" : "mistake"};
+  table.head.insert(table.head.end(), dtypes.begin(), dtypes.end());
+  std::vector<std::string> below;  // each row
+  std::string problem;
+  for (const Variant& variant : variants) {
+    if (variant.problem != problem) {
+      problem = variant.problem;
+      table.rows.push_back({{problem, Tone::strong}});
+      below.emplace_back();
+    }
     const bool wanted = is_as_wanted(variant, options.expect_pass);
     std::vector<Cell> row{{"  " + variant.name, wanted ? Tone::plain : Tone::bad}};
     for (const std::string& dtype : dtypes) {
       row.push_back(dtype_cell(variant, dtype, options.expect_pass));
     }
-    std::string names = some_names(variant.caught(), options.verbose);
-    if (names.empty()) names = options.expect_pass ? "nothing" : "no case";
-    row.push_back({names, wanted ? Tone::quiet : Tone::bad});
     table.rows.push_back(std::move(row));
+    below.push_back(paragraph(variant, options, width, colour));
   }
-  return table;
+  const std::vector<std::string> lines = lines_of(render(table, colour));
+  const std::size_t head = lines.size() - below.size();
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += lines[i] + "\n" + (i < head ? "" : below[i - head]);
+  }
+  return text;
+}
+
+std::string listing(const std::vector<Variant>& variants, const MistakesOptions& options,
+                    bool colour) {
+  constexpr std::size_t widest = 100, narrowest = 60;
+  const std::size_t columns = terminal_width();
+  const std::size_t width = columns == 0 ? widest : std::clamp(columns, narrowest, widest);
+  const bool one_problem = variants.front().problem == variants.back().problem;
+  if (one_problem || options.verbose || options.expect_pass) {
+    return details(variants, options, width, colour);
+  }
+  return render(overview(variants, width), colour);
 }
 
 std::string conclusion(const std::vector<Variant>& variants, const MistakesOptions& options) {
@@ -83,7 +182,8 @@ std::string conclusion(const std::vector<Variant>& variants, const MistakesOptio
 }
 
 /// The common report, with a list of the variants beside the results.
-std::string json_of(const Report& report, const std::vector<Variant>& variants) {
+std::string json_of(const Report& report, const std::vector<Variant>& variants,
+                    const MistakesOptions& options) {
   Json object = parse_json(to_json(report));
   auto& list = object["variants"] = Json::array();
   for (const Variant& variant : variants) {
@@ -91,7 +191,14 @@ std::string json_of(const Report& report, const std::vector<Variant>& variants) 
     for (const auto& [dtype, cases] : variant.dtypes) {
       dtypes[dtype] = {{"tried", cases.tried}, {"caught", cases.caught}};
     }
-    list.push_back({{"problem", variant.problem}, {"name", variant.name}, {"dtypes", dtypes}});
+    Json entry{{"problem", variant.problem}, {"variant", variant.name}, {"dtypes", dtypes}};
+    if (!options.expect_pass) {
+      const MistakeWords& words = words_of(variant.problem, variant.name);
+      entry["name"] = words.name;
+      entry["sentence"] = words.sentence;
+      entry["hint"] = words.hint;
+    }
+    list.push_back(std::move(entry));
   }
   return to_text(object);
 }
@@ -140,7 +247,7 @@ int mistakes(MistakesOptions options) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   report.seconds = seconds.count();
 
-  if (!options.json.empty()) write_text(options.json, json_of(report, found.variants));
+  if (!options.json.empty()) write_text(options.json, json_of(report, found.variants, options));
   if (options.json != "-") {
     const bool colour = wants_colour(options.no_color);
     Report unusable = report;
@@ -149,7 +256,7 @@ int mistakes(MistakesOptions options) {
     if (found.variants.empty()) {
       print(options.solution + " has no variant for these problems\n");
     } else {
-      print(render(table_of(found.variants, options), colour) + "\n");
+      print(listing(found.variants, options, colour) + "\n");
       print(conclusion(found.variants, options));
     }
   }
@@ -176,12 +283,13 @@ void add_mistakes(Arguments& app, Action& chosen) {
                    "The variants are correct and must pass every case");
   command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
-  command.add_flag("--verbose", options->verbose, "Name each case");
+  command.add_flag("--verbose", options->verbose, "Tell all of each mistake, and name each case");
   command.add_flag("--no-color", options->no_color, "Disable colours");
   add_jobs_option(command, options->jobs);
   command.footer(
       "3/10: 3 of 10 cases catch the mistake. -: the mistake is not written for that dtype.\n"
-      "Cases that must be refused are not tried.\n\n"
+      "Cases that must be refused are not tried. For one problem, or with --verbose, each mistake\n"
+      "is explained.\n\n"
       "Examples:\n"
       "  prenorm mistakes PROBLEM\n"
       "  prenorm mistakes --solution honest --expect-pass\n\n"

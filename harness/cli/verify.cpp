@@ -5,6 +5,7 @@
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
+#include "cli/saver.hpp"
 #include "explain/failures_page.hpp"
 #include "explain/failures_text.hpp"
 #include "fixture/selection.hpp"
@@ -177,71 +178,6 @@ std::string write_records(const std::string& folder, const std::vector<Entrant>&
   return text.empty() ? "nothing recorded: no solution ran on a device\n" : text;
 }
 
-/// "./mine.so" becomes "mine", "mistakes/no_eps" "mistakes-no_eps": part of a file's name.
-std::string file_word(const std::string& solution) {
-  std::string word =
-      fs::path(solution).extension() == ".so" ? fs::path(solution).stem().string() : solution;
-  for (char& c : word) {
-    if (c == '/') c = '-';
-  }
-  while (word.starts_with('.') || word.starts_with('-')) word.erase(0, 1);
-  return word;
-}
-
-/// The word, with a number appended if it has been used before.
-std::string unused(const std::string& word, std::set<std::string>& used) {
-  std::string name = word;
-  for (int number = 2; !used.insert(name).second; ++number) {
-    name = word + "-" + std::to_string(number);
-  }
-  return name;
-}
-
-/// The file names without folder and extension, made unique.
-std::vector<std::string> stems_of(const std::vector<File>& files) {
-  std::set<std::string> used;
-  std::vector<std::string> stems;
-  for (const File& file : files) stems.push_back(unused(fs::path(file.path).stem(), used));
-  return stems;
-}
-
-/// Collects what solutions return for one fixture file, and writes a file for each solution:
-/// <stem>.<solution>.h5.
-class Saver {
- public:
-  Saver(const File& file, std::string stem, const VerifyOptions& options)
-      : file_(file), stem_(std::move(stem)), options_(options) {}
-
-  void keep(const Case& info, const Result& result, std::vector<Tensor> outputs) {
-    if (options_.only_failing && result.status == Status::passed) return;
-    OutputsFile& saved = saved_[result.solution];
-    saved.problem = result.problem;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      saved.entries.push_back(
-          {info.name, file_.fixture->signature().outputs[i].name, std::move(outputs[i])});
-    }
-  }
-
-  void write() const {
-    std::set<std::string> used;
-    for (const auto& [solution, outputs] : saved_) {
-      const std::string word = unused(file_word(solution), used);
-      const fs::path path = fs::path(options_.save) / (stem_ + "." + word + ".h5");
-      try {
-        write_outputs(path, outputs);
-      } catch (const std::exception& error) {
-        throw UsageError("cannot save " + path.string() + ": " + error.what());
-      }
-    }
-  }
-
- private:
-  const File& file_;
-  std::string stem_;
-  const VerifyOptions& options_;
-  std::map<std::string, OutputsFile> saved_;
-};
-
 /// Indices of the files, largest first, so that no large one is started last.
 std::vector<std::size_t> largest_first(const std::vector<File>& files) {
   std::vector<std::size_t> order(files.size());
@@ -364,7 +300,7 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File
   found.failed.resize(files.size());
   const std::vector<std::string> stems = stems_of(files);
   for (std::size_t i = 0; i < files.size() && !options.save.empty(); ++i) {
-    found.savers.emplace_back(files[i], stems[i], options);
+    found.savers.emplace_back(files[i], stems[i], options.save, options.only_failing);
   }
   if (!on_host.empty()) run(options, files, on_host, pools, options.jobs, found);
   if (!on_device.empty()) run(options, files, on_device, pools, 1, found);

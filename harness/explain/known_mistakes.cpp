@@ -86,19 +86,14 @@ const MistakeWords* find_in(const Components& components, const std::string& nam
   return nullptr;
 }
 
-/// Those of one mistake: [problem__mistake] comes before [mistake], the problem's component before
-/// its parts, and these before all others.
+/// Those of one mistake: [problem__mistake] comes before [mistake]. Nothing for a problem of no
+/// component: what a mistake of that name does elsewhere need not be true of it.
 const MistakeWords* find_words(const Components& components, const std::string& problem,
                                const std::string& mistake) {
-  Names order;
   for (const auto& [name, component] : components) {
-    const auto& problems = component.problems;
-    const bool own = !problems.empty() && selects(problems, problem);
-    order.insert(own ? order.begin() : order.end(), name);
-  }
-  for (const std::string& key : {problem + "__" + mistake, mistake}) {
-    std::set<std::string> searched;
-    for (const std::string& name : order) {
+    if (component.problems.empty() || !selects(component.problems, problem)) continue;
+    for (const std::string& key : {problem + "__" + mistake, mistake}) {
+      std::set<std::string> searched;
       const MistakeWords* words = find_in(components, name, key, searched);
       if (words != nullptr) return words;
     }

@@ -149,7 +149,11 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
   }
   switch (answer.how) {
     case Returned::How::absent:
-      return found(Status::not_implemented, "no function prenorm_" + call_.function);
+      return found(
+          Status::not_implemented,
+          "no function prenorm_" + (call_.function.find('+') == std::string::npos
+                                        ? call_.function
+                                        : "combination, which " + call_.function + " needs"));
     case Returned::How::out_of_memory: return found(Status::out_of_memory, printable(answer.what));
     case Returned::How::threw:
       return found(Status::runtime_error, "threw an exception: " + printable(answer.what));

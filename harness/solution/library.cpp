@@ -96,7 +96,8 @@ Function* find(void* handle, const std::string& name) {
 template <class Function>
 Function* require(void* handle, const std::string& name) {
   if (auto* function = find<Function>(handle, name)) return function;
-  throw CannotLoad("the library exports no function " + name);
+  throw CannotLoad("the library exports no function " + name +
+                   " (in C++: the line PRENORM_SOLUTION(kDLCPU) is missing)");
 }
 
 /// The result of an optional function without parameters; empty if it is absent.
@@ -249,6 +250,11 @@ Library::Library(const std::filesystem::path& path) {
   description_.mode = text_of(handle_, "prenorm_mode");
   description_.sources = text_of(handle_, "prenorm_sources");
   description_.functions = problem_functions(handle_);
+  if (description_.functions.empty()) {
+    throw CannotLoad(
+        "the library exports no problem's function (in C++: a line "
+        "PRENORM_EXPORT(problem, function) is missing)");
+  }
 }
 
 void Library::open_device() {

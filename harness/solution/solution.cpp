@@ -123,15 +123,15 @@ bool is_name(const std::string& text) {
   });
 }
 
-/// The first of the functions that a name stands for which is not there: rope__halves+theta_fixed is
-/// rope__halves and rope__theta_fixed. Empty if all are there.
+/// The first of the functions that a name stands for which is not there: rope__halves+theta_fixed
+/// is rope__halves and rope__theta_fixed. Empty if all are there.
 std::string first_absent(const std::string& name, const std::set<std::string>& functions) {
   const std::size_t variants = std::min(name.find("__"), name.size());
   for (std::size_t first = variants, end; first <= name.size(); first = end + 1) {
     end = std::min(name.find('+', first), name.size());
     const bool whole = first == variants;  // its "__" is still there
-    const std::string one = name.substr(0, variants) + (whole ? "" : "__") +
-                            name.substr(first, end - first);
+    const std::string one =
+        name.substr(0, variants) + (whole ? "" : "__") + name.substr(first, end - first);
     if (!functions.contains(one)) return one;
   }
   return "";
@@ -373,8 +373,7 @@ Outcome Solution::call(const Call& call) {
   if (!load() || (!worker_->running() && !worker_->start(library_, options_))) {
     outcome.status = status();
     outcome.message = message();
-  } else if (const std::string absent = first_absent(call.function, functions());
-             !absent.empty()) {
+  } else if (const std::string absent = first_absent(call.function, functions()); !absent.empty()) {
     outcome.status = Status::not_implemented;
     outcome.message = "no function prenorm_" + absent;
   } else {

@@ -124,7 +124,7 @@ def known_mistakes(*problems):
         dtypes = variant["dtypes"]
         caught = [case for each in dtypes.values() for case in each["caught"]]
         found.append({
-            "problem": variant["problem"], "name": variant["name"], "caught": bool(caught),
+            "problem": variant["problem"], "name": variant["variant"], "caught": bool(caught),
             "first": caught[0] if caught else "no case",
             "cells": [Count(len(dtypes[dtype]["caught"]), len(dtypes[dtype]["tried"]))
                       if dtype in dtypes else None for dtype in DTYPES]})

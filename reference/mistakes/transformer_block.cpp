@@ -37,14 +37,17 @@ EXPORT_MISTAKE(transformer_block, halves, rope::halves)
 EXPORT_MISTAKE(transformer_block, turned_the_other_way, rope::turned_the_other_way)
 EXPORT_MISTAKE(transformer_block, exponent_k_over_d, rope::exponent_k_over_d)
 EXPORT_MISTAKE(transformer_block, theta_fixed, rope::theta_fixed)
-EXPORT_MISTAKE(transformer_block, float32_angles, rope::float32_angles)
-EXPORT_MISTAKE(transformer_block, float32_angles_by_exp_log, rope::float32_angles_by_exp_log)
+EXPORT_MISTAKE(transformer_block, float32_angles, in_float64<rope::float32_angles>)
+EXPORT_MISTAKE(transformer_block, float32_angles_by_exp_log,
+               in_float64<rope::float32_angles_by_exp_log>)
 EXPORT_MISTAKE(transformer_block, float32_angles_by_exp_of_product,
-               rope::float32_angles_by_exp_of_product)
-EXPORT_MISTAKE(transformer_block, float32_angles_by_quotient, rope::float32_angles_by_quotient)
-EXPORT_MISTAKE(transformer_block, float32_angles_by_reciprocal, rope::float32_angles_by_reciprocal)
+               in_float64<rope::float32_angles_by_exp_of_product>)
+EXPORT_MISTAKE(transformer_block, float32_angles_by_quotient,
+               in_float64<rope::float32_angles_by_quotient>)
+EXPORT_MISTAKE(transformer_block, float32_angles_by_reciprocal,
+               in_float64<rope::float32_angles_by_reciprocal>)
 EXPORT_MISTAKE(transformer_block, float32_angles_by_negative_power,
-               rope::float32_angles_by_negative_power)
+               in_float64<rope::float32_angles_by_negative_power>)
 EXPORT_MISTAKE(transformer_block, exchanged, feed_forward::exchanged)
 EXPORT_MISTAKE(transformer_block, sigmoid_gate, feed_forward::sigmoid_gate)
 EXPORT_MISTAKE(transformer_block, relu_gate, feed_forward::relu_gate)
@@ -77,7 +80,7 @@ EXPORT_MISTAKE(transformer_block_gelu, not_scaled, attention::not_scaled)
 EXPORT_MISTAKE(transformer_block_gelu, softmax_over_queries, attention::softmax_over_queries)
 EXPORT_MISTAKE(transformer_block_gelu, silu_instead, feed_forward::silu_instead)
 EXPORT_MISTAKE(transformer_block_gelu, relu_instead, feed_forward::relu_instead)
-EXPORT_MISTAKE(transformer_block_gelu, tanh_form, activations::tanh_form)
+EXPORT_MISTAKE(transformer_block_gelu, tanh_form, in_wide_types<activations::tanh_form>)
 
 EXPORT_MISTAKE(transformer_block_post_norm, pre_norm)
 EXPORT_MISTAKE(transformer_block_post_norm, no_first_residual)
@@ -113,17 +116,17 @@ EXPORT_MISTAKE(transformer_block_post_norm, halves, rope::halves)
 EXPORT_MISTAKE(transformer_block_post_norm, turned_the_other_way, rope::turned_the_other_way)
 EXPORT_MISTAKE(transformer_block_post_norm, exponent_k_over_d, rope::exponent_k_over_d)
 EXPORT_MISTAKE(transformer_block_post_norm, theta_fixed, rope::theta_fixed)
-EXPORT_MISTAKE(transformer_block_post_norm, float32_angles, rope::float32_angles)
+EXPORT_MISTAKE(transformer_block_post_norm, float32_angles, in_float64<rope::float32_angles>)
 EXPORT_MISTAKE(transformer_block_post_norm, float32_angles_by_exp_log,
-               rope::float32_angles_by_exp_log)
+               in_float64<rope::float32_angles_by_exp_log>)
 EXPORT_MISTAKE(transformer_block_post_norm, float32_angles_by_exp_of_product,
-               rope::float32_angles_by_exp_of_product)
+               in_float64<rope::float32_angles_by_exp_of_product>)
 EXPORT_MISTAKE(transformer_block_post_norm, float32_angles_by_quotient,
-               rope::float32_angles_by_quotient)
+               in_float64<rope::float32_angles_by_quotient>)
 EXPORT_MISTAKE(transformer_block_post_norm, float32_angles_by_reciprocal,
-               rope::float32_angles_by_reciprocal)
+               in_float64<rope::float32_angles_by_reciprocal>)
 EXPORT_MISTAKE(transformer_block_post_norm, float32_angles_by_negative_power,
-               rope::float32_angles_by_negative_power)
+               in_float64<rope::float32_angles_by_negative_power>)
 EXPORT_MISTAKE(transformer_block_post_norm, exchanged, feed_forward::exchanged)
 EXPORT_MISTAKE(transformer_block_post_norm, sigmoid_gate, feed_forward::sigmoid_gate)
 EXPORT_MISTAKE(transformer_block_post_norm, relu_gate, feed_forward::relu_gate)

@@ -111,6 +111,21 @@ inline void parallel(Steps& steps) {
   one_norm_for_both(steps);
 }
 
+// In a block some mistakes of its parts are smaller than the tolerance of some types.
+
+/// Wrong angles: positions are 0, 1, 2, ..., and where these are few only float64 shows it.
+template <auto change>
+void in_float64(Steps& steps, const Element& t) {
+  if (!t.is<double>()) throw not_implemented("a mistake that only float64 shows");
+  change(steps, t);
+}
+/// What the rounding of 16-bit types hides.
+template <auto change>
+void in_wide_types(Steps& steps, const Element& t) {
+  require_wide(t);
+  change(steps);
+}
+
 /// Every sum of every sub-layer rounded to T at each step.
 inline void sums_in_t(Steps& steps, const Element& t) {
   rmsnorm::sums_in_t(steps, t);

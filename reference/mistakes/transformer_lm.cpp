@@ -48,14 +48,17 @@ EXPORT_MISTAKE(transformer_lm, halves, rope::halves)
 EXPORT_MISTAKE(transformer_lm, turned_the_other_way, rope::turned_the_other_way)
 EXPORT_MISTAKE(transformer_lm, exponent_k_over_d, rope::exponent_k_over_d)
 EXPORT_MISTAKE(transformer_lm, theta_fixed, rope::theta_fixed)
-EXPORT_MISTAKE(transformer_lm, float32_angles, rope::float32_angles)
-EXPORT_MISTAKE(transformer_lm, float32_angles_by_exp_log, rope::float32_angles_by_exp_log)
+EXPORT_MISTAKE(transformer_lm, float32_angles, transformer_block::in_float64<rope::float32_angles>)
+EXPORT_MISTAKE(transformer_lm, float32_angles_by_exp_log,
+               transformer_block::in_float64<rope::float32_angles_by_exp_log>)
 EXPORT_MISTAKE(transformer_lm, float32_angles_by_exp_of_product,
-               rope::float32_angles_by_exp_of_product)
-EXPORT_MISTAKE(transformer_lm, float32_angles_by_quotient, rope::float32_angles_by_quotient)
-EXPORT_MISTAKE(transformer_lm, float32_angles_by_reciprocal, rope::float32_angles_by_reciprocal)
+               transformer_block::in_float64<rope::float32_angles_by_exp_of_product>)
+EXPORT_MISTAKE(transformer_lm, float32_angles_by_quotient,
+               transformer_block::in_float64<rope::float32_angles_by_quotient>)
+EXPORT_MISTAKE(transformer_lm, float32_angles_by_reciprocal,
+               transformer_block::in_float64<rope::float32_angles_by_reciprocal>)
 EXPORT_MISTAKE(transformer_lm, float32_angles_by_negative_power,
-               rope::float32_angles_by_negative_power)
+               transformer_block::in_float64<rope::float32_angles_by_negative_power>)
 EXPORT_MISTAKE(transformer_lm, exchanged, feed_forward::exchanged)
 EXPORT_MISTAKE(transformer_lm, sigmoid_gate, feed_forward::sigmoid_gate)
 EXPORT_MISTAKE(transformer_lm, relu_gate, feed_forward::relu_gate)

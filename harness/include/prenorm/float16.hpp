@@ -3,12 +3,16 @@
 // Arithmetic happens in float (or double); a value is rounded once, to nearest, ties to even, when
 // it is stored (explicitly: T(value)); reading widens to float, exactly. A double is rounded
 // directly, never by way of float, so that it is not rounded twice.
+//
+// So `sum += x[i]` and `y[i] = 2 * x[i]` do not compile where sum and y[i] have 16 bits: sum in
+// float, and write y[i] = T(2 * x[i]).
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 #if defined(__F16C__)
 #include <immintrin.h>
 #endif
@@ -51,10 +55,26 @@ inline std::uint16_t round_to_16_bits(double value) {
                                     mantissa);
 }
 
+/// Makes unrounded results and sums in 16 bits a sentence of the compiler's rather than a list of
+/// the candidates that do not fit. Overloads of your own are preferred.
+struct StorageOnly {
+  struct Number {
+    template <class N>
+    requires std::is_arithmetic_v<N> || std::is_base_of_v<StorageOnly, N> Number(const N&) {
+      static_assert(sizeof(N) == 0,
+                    "16-bit types only store: compute in float, then write T(value)");
+    }
+  };
+  void operator+=(Number) {}
+  void operator-=(Number) {}
+  void operator*=(Number) {}
+  void operator/=(Number) {}
+};
+
 }  // namespace detail
 
 /// IEEE 754 binary16: 5 exponent bits, 10 mantissa bits; largest finite value 65504.
-struct float16 {
+struct float16 : detail::StorageOnly {
   std::uint16_t bits = 0;
 
   float16() = default;
@@ -84,10 +104,11 @@ struct float16 {
 #endif
   }
   explicit operator double() const { return static_cast<double>(static_cast<float>(*this)); }
+  void operator=(Number) {}
 };
 
 /// bfloat16: the upper half of a float32; 8 exponent bits, 7 mantissa bits.
-struct bfloat16 {
+struct bfloat16 : detail::StorageOnly {
   std::uint16_t bits = 0;
 
   bfloat16() = default;
@@ -105,6 +126,7 @@ struct bfloat16 {
 
   operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
   explicit operator double() const { return static_cast<double>(static_cast<float>(*this)); }
+  void operator=(Number) {}
 };
 
 static_assert(sizeof(float16) == 2 && sizeof(bfloat16) == 2);

@@ -10,6 +10,8 @@
 //     PRENORM_SOLUTION(kDLCPU)
 //     PRENORM_EXPORT(relu, relu)
 //
+// PRENORM_EXPORT_FOR(relu, relu, float, double) exports it for these element types only.
+//
 // A function's parameters follow the signature: the inputs (View<const T>, or std::optional of one
 // where the signature has `?`), then the scalars (std::int64_t, double, bool), then the outputs
 // (View<T>); a Stream, for code on a device, may stand anywhere. A function may return its only
@@ -121,7 +123,10 @@ class Arguments {
 
   template <class T>
   View<T> output() {
-    if (output_ >= call_.num_outputs) throw std::invalid_argument("too few outputs in the call");
+    if (output_ >= call_.num_outputs) {
+      throw std::invalid_argument("the function takes more than " + number(call_.num_outputs) +
+                                  " outputs: View<T> is an output, View<const T> an input");
+    }
     const DLTensor& tensor = *call_.outputs[output_++];
     return view<T>(tensor, "output ", output_);
   }
@@ -133,7 +138,10 @@ class Arguments {
 
   /// The next input as it is, whatever its type; nullptr where it is absent.
   const DLTensor* next_input() {
-    if (input_ >= call_.num_inputs) throw std::invalid_argument("too few inputs in the call");
+    if (input_ >= call_.num_inputs) {
+      throw std::invalid_argument("the function takes more than " + number(call_.num_inputs) +
+                                  " inputs");
+    }
     return call_.inputs[input_++];
   }
 
@@ -154,10 +162,14 @@ class Arguments {
   static std::string number(std::int32_t n) { return std::to_string(n); }
 
   const prenorm_scalar& next_scalar(prenorm_kind kind) {
-    if (scalar_ >= call_.num_scalars) throw std::invalid_argument("too few scalars in the call");
+    if (scalar_ >= call_.num_scalars) {
+      throw std::invalid_argument("the function takes more than " + number(call_.num_scalars) +
+                                  " scalars");
+    }
     const prenorm_scalar& scalar = call_.scalars[scalar_++];
     if (scalar.kind != kind) {
-      throw std::invalid_argument("scalar " + number(scalar_) + " is of another kind");
+      throw std::invalid_argument("scalar " + number(scalar_) +
+                                  " is of another kind: int is std::int64_t, float is double");
     }
     return scalar;
   }
@@ -176,7 +188,14 @@ class Arguments {
 
 /// How a parameter of type P is read from a call; specialize it for containers of your own.
 template <class P>
-struct argument;
+struct argument {
+  static_assert(!std::is_arithmetic_v<P>,
+                "a scalar int of the signature is std::int64_t, a float is double");
+  static_assert(std::is_arithmetic_v<P>,
+                "a parameter is View<const T> (an input), std::int64_t, double, bool, View<T> (an "
+                "output) or Stream");
+  static P read(Arguments& arguments);
+};
 template <class T>
 struct argument<View<const T>> {
   static View<const T> read(Arguments& arguments) { return arguments.input<T>(); }
@@ -184,6 +203,11 @@ struct argument<View<const T>> {
 template <class T>
 struct argument<std::optional<View<const T>>> {
   static std::optional<View<const T>> read(Arguments& a) { return a.optional_input<T>(); }
+};
+template <class T>
+struct argument<std::optional<View<T>>> {
+  static_assert(std::is_const_v<T>, "an input that may be absent is std::optional<View<const T>>");
+  static std::optional<View<T>> read(Arguments& arguments);
 };
 template <class T>
 struct argument<View<T>> {
@@ -232,6 +256,10 @@ inline void require_shape(const auto& shape, const DLTensor& output) {
 template <class R>
 struct result {
   static void write(const R& value, const prenorm_call& call) {
+    static_assert(
+        requires { *value.data(), value.shape(); },
+        "a function returns nothing, or its output as a container with shape() and "
+        "data()");
     using T = std::remove_cvref_t<decltype(*value.data())>;
     detail::require_shape(value.shape(), *call.outputs[0]);
     const View<T> output = Arguments(call).output<T>();
