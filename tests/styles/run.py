@@ -378,9 +378,18 @@ class State:
                 file.write(json.dumps({"key": key(task), "name": task.name, "told": result}) + "\n")
 
 
+def turn(task):
+    """Each slip once, by styles in turn, before any a second time: what is interrupted has seen all."""
+    if not task.slips:
+        return (0, 0)
+    every = list(dict.fromkeys(slip for style in slips.STYLES for slip in slips.names(style)))
+    styles = [style for style in slips.STYLES if task.slips[0] in slips.names(style)]
+    return (bool(task.habits), (styles.index(task.style) - every.index(task.slips[0])) % len(styles))
+
+
 def grade_all(wanted, state, jobs=2, progress=None):
     """{task: what it was told}"""
-    missing = [task for task in wanted if key(task) not in state.results]
+    missing = sorted((task for task in wanted if key(task) not in state.results), key=turn)
     with ThreadPoolExecutor(jobs) as pool:
         for done, (task, result) in enumerate(zip(missing, pool.map(grade, missing)), 1):
             state.keep(task, result)

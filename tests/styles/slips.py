@@ -11,6 +11,7 @@ says what goes wrong, the name after it is that of the known mistake.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -53,6 +54,7 @@ PROBLEMS = {
 MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9.]+):(?: (?P<code>.*))?$")
 
 
+@cache
 def source(style):
     return (HERE / STYLES[style][0]).read_text()
 
@@ -70,6 +72,7 @@ def read(text):
     return lines
 
 
+@cache
 def names(style, kind="slip"):
     """The slips of a style, in the order of its source."""
     found = (MARK.match(line) for line in source(style).splitlines())

@@ -181,7 +181,7 @@ def rope(x, positions, theta):
     # slip rope.float32_angles_by_quotient: rates = theta ** exponents.float()
     # slip rope.float32_angles_by_reciprocal: rates = 1 / theta ** exponents.float()
     # slip rope.float32_angles_by_negative_power: rates = theta ** -exponents.float()
-    # habit float32_angles: rates = torch.exp(torch.arange(0, d_k, 2).float() * (-math.log(theta) / d_k))
+    # habit float32_angles: rates = torch.exp(exponents.float() * -math.log(theta))
     places = positions.unsqueeze(-1)
     # slip rope.position_plus_one: places = positions.unsqueeze(-1) + 1
     # slip rope.positions_ignored: places = torch.arange(x.shape[-2]).unsqueeze(-1)
