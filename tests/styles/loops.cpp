@@ -1,5 +1,6 @@
 // A Transformer language model in plain loops: everything is a matrix, one sequence after the other.
-// clang-format off: a slip takes the place of one line.
+// A slip takes the place of one line.
+// clang-format off
 #include <prenorm/prenorm.hpp>
 
 #include <algorithm>
