@@ -1,5 +1,5 @@
-// A Transformer language model in plain loops: everything is a matrix, one sequence after the other.
-// A slip takes the place of one line.
+// A Transformer language model in plain loops: all are matrices, one sequence after the other.
+
 // clang-format off
 #include <prenorm/prenorm.hpp>
 

@@ -25,7 +25,7 @@ def run_linear(d_in, d_out, weights, in_features):
 def run_embedding(vocab_size, d_model, weights, token_ids):
     return weights[token_ids]
     # slip embedding.id_plus_one: return weights[(token_ids + 1) % vocab_size]
-    # slip embedding.ids_in_float16: return weights[token_ids.half().long().clamp(max=vocab_size - 1)]
+    # slip embedding.ids_in_float16: return weights[token_ids.half().float().clamp(max=vocab_size - 1).long()]
     # habit functional: return F.embedding(token_ids, weights)
 
 

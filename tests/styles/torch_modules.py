@@ -34,7 +34,7 @@ class Embedding(nn.Module):
     def forward(self, token_ids):
         return self.weight[token_ids]
         # slip embedding.id_plus_one: return self.weight[(token_ids + 1) % self.weight.shape[0]]
-        # slip embedding.ids_in_float16: return self.weight[token_ids.half().long().clamp(max=self.weight.shape[0] - 1)]
+        # slip embedding.ids_in_float16: return self.weight[token_ids.half().float().clamp(max=self.weight.shape[0] - 1).long()]
 
 
 class RMSNorm(nn.Module):
