@@ -23,7 +23,7 @@ PYTHON_STYLES = [style for style in slips.STYLES if style != "cpp"]
 # What people get wrong most, for the quick tier: of one style with torch and one without.
 QUICK_STYLES = ["modules", "numpy"]
 QUICK = [
-    "rope.halves", "rope.exponent_k_over_d", "rope.float32_angles_by_exp_log",
+    "rope.halves", "rope.exponent_k_over_d", "rope.float32_angles_by_reciprocal",
     "rmsnorm.eps_outside_root", "rmsnorm.no_gain", "softmax.over_last_axis",
     "attention.mask_inverted", "attention.not_scaled", "heads.not_causal",
     "heads_with_rope.rope_across_d_model", "ffn_swiglu.exchanged", "block.post_norm",

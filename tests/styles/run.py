@@ -95,10 +95,19 @@ def alone(style):
             continue
         yield Task("alone", style, (slip,), (), problems, rubric_of(problems))
         habits = beside(style, [slip])
-        if habits and set(problems) & CONCERNED:
+        if habits and set(problems) & CONCERNED and place_among_styles(style, slip) < STYLES_WITH_HABITS:
             yield Task("alone", style, (slip,), habits, problems, rubric_of(problems))
 
 
+def place_among_styles(style, slip):
+    """0 for the first style that a slip is graded in, 1 for the second, ...: each slip begins with
+    another style."""
+    every = list(dict.fromkeys(name for one in slips.STYLES for name in slips.names(one)))
+    styles = [one for one in slips.STYLES if slip in slips.names(one)]
+    return (styles.index(style) - every.index(slip)) % len(styles)
+
+
+STYLES_WITH_HABITS = 2  # of five: the habits beside a slip change little from style to style
 # Problems whose numbers the habits of BESIDE change.
 CONCERNED = {"rope", "scaled_dot_product_attention", "multihead_self_attention_with_rope"}
 
@@ -237,8 +246,8 @@ def honest():
     for seed in SEEDS:
         for style, habits in HONEST:
             allowed = tuple(name for habit in habits for name in ALLOWED_BY_HABIT.get(habit, []))
-            # Every other seed by all cases and in 16 bits, where more is lost.
-            rubric = COURSE if seed % 2 else "strict"
+            # Once by all cases and in 16 bits, where more is lost.
+            rubric = "strict" if seed == 2 else COURSE
             yield Task("honest", style, (), habits, (), rubric, seed, allowed)
         for folder, (rubric, allowed) in HONEST_FOLDERS.items():
             yield Task("honest", folder, (), (), (), rubric, seed, tuple(allowed))
@@ -379,12 +388,10 @@ class State:
 
 
 def turn(task):
-    """Each slip once, by styles in turn, before any a second time: what is interrupted has seen all."""
+    """Each slip once before any a second time: what is interrupted has seen all."""
     if not task.slips:
         return (0, 0)
-    every = list(dict.fromkeys(slip for style in slips.STYLES for slip in slips.names(style)))
-    styles = [style for style in slips.STYLES if task.slips[0] in slips.names(style)]
-    return (bool(task.habits), (styles.index(task.style) - every.index(task.slips[0])) % len(styles))
+    return (bool(task.habits), place_among_styles(task.style, task.slips[0]))
 
 
 def grade_all(wanted, state, jobs=2, progress=None):
@@ -464,13 +471,13 @@ INTRODUCTION = """\
 often it is right. `tests/styles/run.py` writes it; `tests/test_styles.py` holds the bounds.
 
 {styles} complete submissions, each in a style that people write, are graded with one known mistake
-switched on: PyTorch modules, PyTorch functions, PyTorch with `einsum`, NumPy, and C++. Only the visible
-cases are used, by the points of `cs336-2025` (all cases for problems that it does not have, and for
-mistakes that it does not see). A
-mistake is *named right* if the report names it for a problem that it concerns, as itself, as another
-form of it, or among those that give the same numbers. Each is tried alone and, if attention or RoPE is
-involved, also beside two habits of honest code: NaN where a query attends to nothing, and angles in
-float32. A mistake that fails no visible case cannot be named and is not counted.
+switched on: PyTorch modules, PyTorch functions, PyTorch with `einsum`, NumPy, and C++. Only visible
+cases are used: those that the points of `cs336-2025` ask for, and all for problems that it does not
+have and for mistakes that it does not see. A mistake is *named right* if the report names it for a
+problem that it concerns: as itself, as another form of it, or among those that give the same numbers.
+If attention or RoPE is involved, it is also tried, in two of the styles, beside two habits of honest
+code: NaN where a query attends to nothing, and angles in float32. A mistake that fails no case cannot
+be named and is not counted.
 """
 
 
