@@ -263,7 +263,6 @@ Matrix<R> attention(const Matrix<R>& q, const Matrix<R>& k, const Matrix<R>& v, 
       // slip attention.mask_inverted: if (mask && mask[i * m + j]) score = -infinity<R>;
       // slip attention.mask_added: if (mask && mask[i * m + j]) score += 1;
       // slip attention.mask_ignored: (void)mask;
-      // slip attention.mask_transposed: if (mask && !mask[j * n + i]) score = -infinity<R>;
       // slip attention.hidden_scores_zero: if (mask && !mask[i * m + j]) score = 0;
       // slip attention.empty_rows_averaged: if (mask && !mask[i * m + j]) score = R(-1e9);
       // slip attention.minus_1e4_added: if (mask && !mask[i * m + j]) score -= R(1e4);

@@ -524,7 +524,7 @@ def table(judged):
                   f"{len({t.seed for t, _ in of['honest']})} seeds"])
     page.append(rows(["submissions", "named right"], lines) + "\n")
 
-    page.append("## By mistake\n\nNamed right / tried, alone and beside the habits together.\n")
+    page.append("## By mistake\n\nNamed right / tried, alone and beside the habits together. A dash: not tried there.\n")
     every = list(dict.fromkeys(task.slips[0] for task, _ in of["alone"]))
     every.sort(key=lambda slip: list(slips.PROBLEMS).index(slips.part(slip)))
     lines = []

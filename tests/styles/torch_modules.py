@@ -312,7 +312,7 @@ class MultiHeadSelfAttention(nn.Module):
         seq_len = x.shape[-2]
         if token_positions is None:
             token_positions = torch.arange(seq_len)
-            # slip heads_with_rope.no_rope_without_positions: self.rope = None
+            # slip heads_with_rope.no_rope_without_positions: self.rope, token_positions = None, torch.arange(seq_len)
         positions = token_positions.unsqueeze(-2)
         # slip heads_with_rope.positions_ignored: positions = torch.arange(seq_len)
         # slip heads_with_rope.positions_of_batch_ignored: positions = token_positions.reshape(-1, seq_len)[:1]
