@@ -29,7 +29,8 @@ def test_verify_shows_a_row_a_problem_and_a_column_a_solution(prenorm, good):
 def test_a_wrong_element_fails_with_its_index(prenorm, wrong):
     out = prenorm("verify", "--fixtures", wrong, "--solution", "reference", code=1)
     assert "FAILED 4/5" in out
-    assert "INCORRECT_NUMERICAL  centred / off (float64)  by reference" in out
+    assert "centred by reference: 1 of 5 cases failed" in out
+    assert "INCORRECT_NUMERICAL  off  float64" in out
     assert "1 of 24 elements" in out and "[1, 2, 3]" in out
     repeat = re.search(r"repeat: (.*)", out).group(1)
     assert repeat == f"prenorm verify --fixtures {wrong} --case off --solution reference"
