@@ -41,7 +41,7 @@ from grading import ROOT, SUBMISSIONS, built, home
 HONEST = SUBMISSIONS / "honest"
 RUBRIC = ROOT / "fixtures" / "rubrics" / "cs336-2025.toml"
 # Of a hundred students, so many are of each sort.
-SHARES = {"good": 22, "partly": 20, "mistake": 25, "attack": 22, "outputs": 3, "damaged": 5,
+SHARES = {"good": 11, "partly": 9, "mistake": 47, "attack": 22, "outputs": 3, "damaged": 5,
           "no_work": 3}
 # Names that somebody's spreadsheet, page, terminal, shell or database may take for something else.
 HOSTILE_NAMES = [
@@ -426,7 +426,10 @@ def all_kinds(fast):
 def quotas(count):
     """How many of each sort; of a class of at least seven, one of each."""
     shares = {sort: max(1, count * share // 100) for sort, share in SHARES.items()}
-    shares["good"] += max(0, count - sum(shares.values()))
+    over = sum(shares.values()) - count
+    if over > 0:  # of a small class, for what is there at least once
+        shares["mistake"] = max(1, shares["mistake"] - over)
+    shares["good"] += max(0, -over)
     return shares
 
 

@@ -330,7 +330,8 @@ def test_the_page_of_a_real_grading(chromium, program, home, tmp_path):
     chromium.open(address)
     assert chromium.complaints == [] and chromium.requests == [address]
     assert "Looks like no eps (all " in chromium.value("document.body.innerText")
-    assert chromium.value("document.querySelectorAll('svg.map').length") == 8
+    # Of 8 cases, each with the map of the mistake that explains it.
+    assert chromium.value("document.querySelectorAll('svg.map').length") == 16
     assert (tmp_path / "page.html").stat().st_size < 2_000_000
 
 

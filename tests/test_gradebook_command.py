@@ -99,7 +99,7 @@ def test_the_table_and_the_summary(book):
     assert SHOWN_LINES in text and "LOAD_ERROR" in text
     assert "4 students, 4 graded\nof 5 points the mean is 2.5, the median 2.5" in text
     assert any(line.split()[:5] == ["norms", "50%", "2", "of", "4"] for line in lines)
-    assert any(line.split() == ["1", "mean", "subtracted", "rmsnorm"] for line in lines)
+    assert any(line.split() == ["1", "the", "mean", "subtracted", "first", "rmsnorm"] for line in lines)
     summary = gradebook("grades.sqlite", "--summary", folder=book)[0]
     assert text.endswith(summary) and "alice" not in summary
 

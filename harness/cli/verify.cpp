@@ -378,12 +378,7 @@ int verify(VerifyOptions options) {
   if (!options.record.empty()) recorded = write_records(options.record, entrants, report.results);
   if (!options.junit.empty()) write_text(options.junit, to_junit(report));
   if (!options.html.empty()) write_text(options.html, explained_html(report, explanations));
-  if (!options.json.empty()) {
-    Json object = report_object(report);
-    object["explanations"] = Json::array();
-    for (const Explanation& each : explanations) object["explanations"].push_back(to_object(each));
-    write_text(options.json, to_text(object));
-  }
+  if (!options.json.empty()) write_text(options.json, to_json(report));
   const std::vector<std::string> reports = options.reports();
   const bool taken = std::ranges::find(reports, "-") != reports.end();
   if (!taken)

@@ -21,18 +21,6 @@ std::size_t bytes_of(const LoadedCase& loaded) {
 
 }  // namespace
 
-Json to_object(const Explanation& explanation) {
-  Json object{{"solution", explanation.solution}, {"fixture", explanation.fixture}};
-  object["diagnoses"] = object["properties"] = Json::array();
-  for (const Diagnosis& each : explanation.diagnoses) {
-    object["diagnoses"].push_back(to_object(each));
-  }
-  for (const Property& each : explanation.properties) {
-    object["properties"].push_back(to_object(each));
-  }
-  return object;
-}
-
 Collector::Collector(const Fixture& fixture, std::string solution,
                      std::function<LoadedCase(const std::string&)> again)
     : signature_(fixture.signature()), again_(std::move(again)) {

@@ -39,9 +39,6 @@ struct Explanation {
   }
 };
 
-/// "solution", "fixture", "diagnoses", "properties".
-Json to_object(const Explanation& explanation);
-
 /// For one fixture file and one solution. Not thread-safe.
 class Collector {
  public:

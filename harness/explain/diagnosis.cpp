@@ -5,6 +5,7 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -21,6 +22,7 @@ constexpr std::int64_t telling_elements = 8;
 /// Limits on the work: a call costs its elements, and as much as so many for itself.
 constexpr std::int64_t cost_of_call = 2000;
 constexpr std::int64_t most_work = 8'000'000;
+constexpr std::int64_t most_work_of_pairs = 16'000'000;
 constexpr std::size_t most_passed = 24;  // cases that a cause is held against
 
 using Indices = std::set<std::size_t>;  // of exhibits
@@ -102,9 +104,9 @@ class Court {
     return place->second;
   }
 
-  bool can_afford(std::size_t i, std::int64_t& work) {
+  bool can_afford(std::size_t i, std::int64_t& work, std::int64_t most = most_work) {
     work += cost_of_call + exhibit(i).loaded.info.elements();
-    return work <= most_work;
+    return work <= most;
   }
 
   /// Tries the mistake in one case.
@@ -151,14 +153,14 @@ class Court {
     return most;
   }
 
-  /// Pairs, where no single mistake explains all that is open: of one that explains some with every
-  /// other; of all, where none explains any.
+  /// Pairs, where no single mistake explains all that is open: of one that explains a third of it
+  /// with every other; of all, where none does.
   std::vector<Suspect> hold_pairs(const std::vector<Suspect>& singles, const Indices& open) {
     Indices unexplained = open;
     std::vector<std::string> first;
     for (const Suspect& single : singles) {
       if (explained(single, open) == 0) continue;
-      first.push_back(single.mistake);
+      if (3 * explained(single, open) >= open.size()) first.push_back(single.mistake);
       for (const std::size_t i : single.agrees) unexplained.erase(i);
     }
     if (unexplained.empty()) return {};
@@ -184,12 +186,12 @@ class Court {
     std::vector<std::size_t> tried;
     for (const std::size_t i : unexplained) {  // the first that tell something
       if (tried.size() == probes) break;
-      if (exhibit(i).outputs->front().size() >= telling_elements) tried.push_back(i);
+      if (tells(i)) tried.push_back(i);
     }
     if (tried.empty()) tried.push_back(*unexplained.begin());
     for (const std::size_t i : tried) {
       for (Suspect& pair : pairs) {
-        if (!can_afford(i, work)) break;
+        if (!can_afford(i, work, most_work_of_pairs)) break;
         hold(pair, i, true);
       }
     }
@@ -197,21 +199,31 @@ class Court {
     for (const std::size_t i : open) {
       if (std::ranges::find(tried, i) != tried.end()) continue;
       for (Suspect& pair : pairs) {
-        if (!can_afford(i, work)) return pairs;
+        if (!can_afford(i, work, most_work_of_pairs)) return pairs;
         hold(pair, i, true);
       }
     }
     return pairs;
   }
 
+  /// Whether a case has enough numbers for pairs to be tried in, all of them finite.
+  bool tells(std::size_t i) {
+    const Tensor& truth = exhibit(i).loaded.expected.front();
+    if (truth.size() < telling_elements) return false;
+    for (std::int64_t at = 0; at < truth.size(); ++at) {
+      if (!std::isfinite(truth.at(at))) return false;
+    }
+    return true;
+  }
+
   /// Whether so few cases can be coincidence.
   bool convinces(const Indices& explained, const Indices& open) {
-    const bool tells = std::ranges::any_of(explained, [&](std::size_t i) {
+    const bool telling = std::ranges::any_of(explained, [&](std::size_t i) {
       return exhibit(i).outputs->front().size() >= telling_elements;
     });
-    if (!tells && explained.size() < 2 && explained.size() < open.size()) return false;
+    if (!telling && explained.size() < 2 && explained.size() < open.size()) return false;
     return 2 * explained.size() > open.size() ||
-           (tells && explained.size() >= 3 && 4 * explained.size() >= open.size());
+           (telling && explained.size() >= 3 && 4 * explained.size() >= open.size());
   }
 
   /// Whether the mistake clearly fails a case that has passed, of a type in which it explains some.

@@ -21,16 +21,16 @@ struct ErrorMap {
   std::vector<std::int64_t> histogram;
   /// Elements by |y - expected| in units in the last place: 0, <= 1/2, <= 1, <= 2, ..., <= 2^20,
   /// beyond or not finite.
-  std::vector<std::int64_t> ulps;
+  std::vector<std::int64_t> ulps = {};
   /// For each axis of more than one index, the largest ratio at each index, at most 64 of them.
   struct Axis {
     std::string name;
     std::int64_t extent = 0;
     std::vector<double> ratios;
   };
-  std::vector<Axis> axes;
+  std::vector<Axis> axes = {};
   /// The cells of the known mistake that explains the case; none where there is none.
-  std::vector<double> mistake;
+  std::vector<double> mistake = {};
 };
 
 /// `actual` and `expected` (float64) have one shape; `spec` names the tensor and its axes.

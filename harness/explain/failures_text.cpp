@@ -33,7 +33,7 @@ std::string alike_text(const Block& block, bool colour) {
   const Result& first = *block.failed.front();
   std::string text = "  " + toned(name(first.status), Tone::bad, colour);
   if (block.failed.size() > 1) text += fmt::format("  all {} cases", block.failed.size());
-  text += "\n" + indented(first.message, 4);
+  text += "\n    " + printable(first.message) + "\n";
   if (!first.repeat.empty()) {
     text += "    " + toned("repeat: " + printable(first.repeat, 4000), Tone::quiet, colour) + "\n";
   }
@@ -94,7 +94,7 @@ std::string failing_case_text(const Result& result, const FailureText& told, boo
     text += "    " + toned(printable(told.sizes), Tone::quiet, colour) + "\n";
   if (!told.description.empty() && !told.refusal)
     text += wrapped_line(printable(told.description, 2000), 4, width);
-  text += indented(result.message, 4);
+  if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
   if (!told.hint.empty()) text += wrapped_line(told.hint, 4, width);
   text += indented(told.numbers, 6);
   for (const OutputReport& output : result.outputs) {

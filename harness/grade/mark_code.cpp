@@ -93,7 +93,10 @@ class Run {
         askers_(on_device_ ? 1 : exam.options.jobs),
         pools_(make_pools(exam.options.jobs)) {
     for (const ExamPart& part : exam.parts) {
-      markers_.push_back(std::make_unique<Marker>(exam, part, submission.name()));
+      const auto give = [&submission, &part](LoadedCase& loaded) {
+        submission.adapters().give(part.problem, loaded);
+      };
+      markers_.push_back(std::make_unique<Marker>(exam, part, submission.name(), give));
       if (!probe.function_for(part.problem).empty()) solved_.insert(part.problem);
       questions_ += part.questions.size();
     }

@@ -45,7 +45,8 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
   return graded;
 }
 
-Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission)
+Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission,
+               std::function<void(LoadedCase&)> give)
     : exam_(exam), part_(part), submission_(std::move(submission)) {
   marks_.cases.resize(part.questions.size());
   fresh_.resize(part.questions.size());
@@ -53,7 +54,11 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission)
   accepted_.resize(part.questions.size());
   evidence_.problem = part.problem;
   evidence_.signature = &part.file->fixture->signature();
-  evidence_.load = [this](std::size_t number) { return load(number); };
+  evidence_.load = [this, give = std::move(give)](std::size_t number) {
+    LoadedCase loaded = load(number);
+    if (give) give(loaded);
+    return loaded;
+  };
 }
 
 void Marker::drawn(std::size_t number, std::optional<LoadedCase> fresh) {

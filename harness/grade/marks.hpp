@@ -23,7 +23,9 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
 /// Gathers what came of one problem's questions. Not to be moved.
 class Marker {
  public:
-  Marker(const Exam& exam, const ExamPart& part, std::string submission);
+  /// `give` makes of a case what the submission is asked.
+  Marker(const Exam& exam, const ExamPart& part, std::string submission,
+         std::function<void(LoadedCase&)> give = nullptr);
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 

@@ -132,13 +132,11 @@ std::string to_line(const Json& object) {
 
 Json parse_json(std::string_view text) { return Json::parse(text); }
 
-Json report_object(const Report& report) {
+std::string to_json(const Report& report) {
   Json object = report_head(report.command);
   object["results"] = report.results;
   object["summary"] = summarize(report.results);
-  return object;
+  return to_text(object);
 }
-
-std::string to_json(const Report& report) { return to_text(report_object(report)); }
 
 }  // namespace prenorm::harness

@@ -47,8 +47,4 @@ void from_json(const Json& value, Status& status);
 
 PRENORM_JSON(Summary, passed, failed, skipped)
 
-struct Report;  // report.hpp
-/// What to_json() writes.
-Json report_object(const Report& report);
-
 }  // namespace prenorm::harness
