@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
+#include <sstream>
 #include <fnmatch.h>
 
 namespace prenorm::harness {
@@ -156,6 +157,13 @@ std::string joined(std::span<const std::string> items, std::string_view between)
     text += items[i];
   }
   return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 bool matches(const std::string& pattern, const std::string& name) {

@@ -47,6 +47,9 @@ std::string counted(std::size_t count, std::string_view noun);
 /// The items, separated by ", ".
 std::string joined(std::span<const std::string> items, std::string_view between = ", ");
 
+/// The text's lines, without their newlines.
+std::vector<std::string> lines_of(const std::string& text);
+
 /// Whether the name matches the pattern, as a shell does: * is any text, ? any single character,
 /// [abc] one of these.
 bool matches(const std::string& pattern, const std::string& name);

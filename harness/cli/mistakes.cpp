@@ -17,7 +17,6 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
-#include <sstream>
 #include <utility>
 
 namespace prenorm::harness {
@@ -55,13 +54,6 @@ MistakeWords words_for(const Variant& variant, const MistakesOptions& options) {
 std::string some_names(const std::vector<std::string>& names, bool all) {
   if (all || names.size() <= 1) return joined(names);
   return names.front() + fmt::format(" and {} more", names.size() - 1);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 /// One line per mistake: how many cases catch it, and its name in words.

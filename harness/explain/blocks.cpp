@@ -3,23 +3,6 @@
 #include <algorithm>
 
 namespace prenorm::harness {
-namespace {
-
-bool is_failure(const Result& result) {
-  return result.status != Status::passed && result.status != Status::skipped &&
-         result.status != Status::not_implemented;
-}
-
-/// What is shared by cases that need telling once.
-std::string cause_of(const Block& block, const Result& result) {
-  const FailureText* told = block.told(result);
-  if (told != nullptr && told->refusal) return "refusal";
-  if (told != nullptr && told->cause != Causes::none) return std::to_string(told->cause);
-  return result.outputs.empty() ? result.message : std::string(name(result.status));
-}
-
-}  // namespace
-
 const FailureText* Block::told(const Result& result) const {
   if (why == nullptr || !result.case_name) return nullptr;
   const auto found = why->failures.find(*result.case_name);
@@ -28,11 +11,7 @@ const FailureText* Block::told(const Result& result) const {
 
 std::vector<FailingCase> Block::cases() const {
   std::vector<FailingCase> all;
-  for (const Result* result : failed) {
-    const FailureText* of = told(*result);
-    all.push_back({result->case_name.value_or(""), of == nullptr ? 0 : of->elements,
-                   cause_of(*this, *result), of != nullptr && of->refusal});
-  }
+  for (const Result* result : failed) all.push_back(failing_case(*result, told(*result)));
   return all;
 }
 

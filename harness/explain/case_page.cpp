@@ -10,7 +10,6 @@
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
-#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -28,9 +27,8 @@ std::string index_text(const std::string& tensor, const Shape& index) {
 
 /// Lines, each safe for itself: HTML.
 std::string escaped_lines(const std::string& text) {
-  std::istringstream in(text);
   std::string lines;
-  for (std::string line; std::getline(in, line);) lines += escaped(line, 2000) + "\n";
+  for (const std::string& line : lines_of(text)) lines += escaped(line, 2000) + "\n";
   return lines;
 }
 

@@ -19,7 +19,41 @@ std::size_t bytes_of(const LoadedCase& loaded) {
   return bytes;
 }
 
+/// The pictures of a wrong case, with those of the mistake that explains it, if one does.
+std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wrong& wrong,
+                                  const Diagnosis* diagnosis, Solution* mistakes) {
+  const LoadedCase loaded = evidence.load(wrong.number);
+  std::vector<Tensor> mistaken;
+  if (diagnosis != nullptr && mistakes != nullptr) {
+    mistaken = outputs_of(evidence.problem + "__" + diagnosis->mistake, *evidence.signature, loaded,
+                          *mistakes);
+  }
+  return error_maps(*evidence.signature, loaded, wrong.outputs, mistaken);
+}
+
 }  // namespace
+
+Reasons reasons_of(const Evidence& evidence, Solution* mistakes, Solution* truth, bool pictures,
+                   const std::function<FailureText*(std::size_t number)>& told) {
+  Causes causes;
+  causes.cause_of.assign(evidence.wrong.size(), Causes::none);
+  if (mistakes != nullptr) causes = diagnose(evidence, *mistakes);
+  std::vector<std::size_t> unexplained;
+  std::size_t pictured = 0;
+  for (std::size_t i = 0; i < evidence.wrong.size(); ++i) {
+    FailureText* text = told(evidence.wrong[i].number);
+    if (text == nullptr) continue;
+    text->cause = causes.cause_of[i];
+    const bool explained = text->cause != Causes::none;
+    if (!explained) unexplained.push_back(i);
+    if (!pictures || pictured++ >= most_pictured) continue;
+    const Diagnosis* cause = explained ? &causes.diagnoses[text->cause] : nullptr;
+    text->errors = pictures_of(evidence, evidence.wrong[i], cause, mistakes);
+  }
+  Reasons reasons{std::move(causes.diagnoses), {}};
+  if (truth != nullptr) reasons.properties = properties(evidence, unexplained, *truth);
+  return reasons;
+}
 
 Collector::Collector(const Fixture& fixture, std::string solution,
                      std::function<LoadedCase(const std::string&)> again)
@@ -62,17 +96,6 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
   wrong_.push_back(loaded);
 }
 
-std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wrong& wrong,
-                                  const Diagnosis* diagnosis, Solution* mistakes) {
-  const LoadedCase loaded = evidence.load(wrong.number);
-  std::vector<Tensor> mistaken;
-  if (diagnosis != nullptr && mistakes != nullptr) {
-    mistaken = outputs_of(evidence.problem + "__" + diagnosis->mistake, *evidence.signature, loaded,
-                          *mistakes);
-  }
-  return error_maps(*evidence.signature, loaded, wrong.outputs, mistaken);
-}
-
 Explanation Collector::explain(Solution* mistakes, Solution* truth, bool pictures) {
   std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
     return wrong_[wrong.number].info.elements();
@@ -84,23 +107,11 @@ Explanation Collector::explain(Solution* mistakes, Solution* truth, bool picture
   evidence_.load = [this](std::size_t number) {
     return number < wrong_.size() ? wrong_[number] : again_(passed_[number - wrong_.size()].second);
   };
-  Causes findings;
-  findings.cause_of.assign(evidence_.wrong.size(), Causes::none);
-  if (mistakes != nullptr) findings = diagnose(evidence_, *mistakes);
-  std::vector<std::size_t> unexplained;
-  for (std::size_t i = 0; i < evidence_.wrong.size(); ++i) {
-    const std::string& name = wrong_[evidence_.wrong[i].number].info.name;
-    FailureText& told = told_.failures.at(name);
-    told.cause = findings.cause_of[i];
-    if (pictures && i < most_pictured) {
-      const Diagnosis* cause =
-          told.cause == Causes::none ? nullptr : &findings.diagnoses[told.cause];
-      told.errors = pictures_of(evidence_, evidence_.wrong[i], cause, mistakes);
-    }
-    if (findings.cause_of[i] == Causes::none) unexplained.push_back(i);
-  }
-  if (truth != nullptr) told_.properties = properties(evidence_, unexplained, *truth);
-  told_.diagnoses = std::move(findings.diagnoses);
+  Reasons reasons = reasons_of(evidence_, mistakes, truth, pictures, [&](std::size_t number) {
+    return &told_.failures.at(wrong_[number].info.name);
+  });
+  told_.diagnoses = std::move(reasons.diagnoses);
+  told_.properties = std::move(reasons.properties);
   told_.undiagnosed = told_.undiagnosed && told_.diagnoses.empty();
   return std::move(told_);
 }

@@ -22,9 +22,17 @@ struct FailureText {
 /// numbers.
 inline constexpr std::size_t most_pictured = 8;
 
-/// The pictures of a wrong case, with those of the mistake that explains it, if one does.
-std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wrong& wrong,
-                                  const Diagnosis* diagnosis, Solution* mistakes);
+/// What wrong numbers come from.
+struct Reasons {
+  std::vector<Diagnosis> diagnoses;
+  std::vector<Property> properties;  // of what no mistake explains
+};
+
+/// Solutions that are not here are nullptr. `told` gives the text of a case by its number, which
+/// receives the cause and, of the first cases if `pictures` is set, the pictures; nullptr for a
+/// case that is not told of, and whose properties are not looked at.
+Reasons reasons_of(const Evidence& evidence, Solution* mistakes, Solution* truth, bool pictures,
+                   const std::function<FailureText*(std::size_t number)>& told);
 
 /// What one solution made of one fixture's cases, explained.
 struct Explanation {

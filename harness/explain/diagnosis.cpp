@@ -23,7 +23,7 @@ constexpr std::int64_t telling_elements = 8;
 constexpr std::int64_t cost_of_call = 2000;
 constexpr std::int64_t most_work = 8'000'000;
 constexpr std::int64_t most_work_of_pairs = 16'000'000;
-constexpr std::size_t most_passed = 24;  // cases that a cause is held against
+constexpr std::size_t most_passed = 24;  // cases that have passed and that a mistake is tried in
 
 using Indices = std::set<std::size_t>;  // of exhibits
 

@@ -7,6 +7,8 @@
 
 namespace prenorm::harness {
 
+class Solution;
+
 struct Evidence {
   struct Wrong {
     std::size_t number;           // of the case
@@ -27,7 +29,6 @@ struct Exhibit {
 
 /// What a function of a solution, "rope__halves" say, makes of the case; nothing where it fails, or
 /// is not written for the case's type.
-class Solution;
 std::vector<Tensor> outputs_of(const std::string& function, const Signature& signature,
                                const LoadedCase& loaded, Solution& solution);
 

@@ -27,22 +27,6 @@ std::string looks_like(const Diagnosis& diagnosis) {
   return text;
 }
 
-Json to_object(const Diagnosis& diagnosis) {
-  return {{"problem", diagnosis.problem},
-          {"mistake", diagnosis.mistake},
-          {"name", words_of(diagnosis.problem, diagnosis.mistake).name},
-          {"agrees", diagnosis.agrees},
-          {"of", diagnosis.of},
-          {"also", diagnosis.also}};
-}
-
-Json to_object(const Property& property) {
-  return {{"problem", property.problem},
-          {"property", property.sentence},
-          {"holds", property.holds},
-          {"of", property.of}};
-}
-
 std::vector<CauseText> causes_of(const std::string& problem, std::span<const Diagnosis> diagnoses,
                                  std::span<const Property> properties, bool undiagnosed) {
   std::vector<CauseText> causes;

@@ -3,7 +3,6 @@
 
 #include "explain/diagnosis.hpp"
 #include "explain/property.hpp"
-#include "report/json.hpp"
 
 #include <map>
 #include <span>
@@ -23,11 +22,6 @@ std::string looks_like(const Diagnosis& diagnosis);
 /// `undiagnosed`: there are such numbers that no mistake explains.
 std::vector<CauseText> causes_of(const std::string& problem, std::span<const Diagnosis> diagnoses,
                                  std::span<const Property> properties, bool undiagnosed);
-
-/// As reports in JSON have them: "problem", "mistake", "name", "agrees", "of", "also".
-Json to_object(const Diagnosis& diagnosis);
-/// "problem", "property", "holds", "of".
-Json to_object(const Property& property);
 
 /// The same as lines of text.
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes);

@@ -20,7 +20,19 @@ std::vector<std::size_t> by_simplicity(std::span<const FailingCase> cases) {
   return order;
 }
 
+/// What is shared by cases that need telling once.
+std::string cause_of(const Result& result, const FailureText* told) {
+  if (told != nullptr && told->refusal) return "refusal";
+  if (told != nullptr && told->cause != Causes::none) return std::to_string(told->cause);
+  return result.outputs.empty() ? result.message : std::string(name(result.status));
+}
+
 }  // namespace
+
+FailingCase failing_case(const Result& result, const FailureText* told) {
+  return {result.case_name.value_or(""), told == nullptr ? 0 : told->elements,
+          cause_of(result, told), told != nullptr && told->refusal};
+}
 
 std::vector<std::size_t> simplest_first(std::span<const FailingCase> cases) {
   std::vector<std::size_t> order = by_simplicity(cases);

@@ -1,6 +1,8 @@
 // Which failing cases are shown, and in which order.
 #pragma once
 
+#include "explain/collector.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +16,9 @@ struct FailingCase {
   std::string cause;     // of cases with the same one, few are shown: a diagnosis, a message
   bool refusal = false;  // a call that must be refused: shown after what gives wrong numbers
 };
+
+/// `told` is what is known of the case, or nullptr.
+FailingCase failing_case(const Result& result, const FailureText* told);
 
 /// Failing cases that a report shows unless all are asked for.
 inline constexpr std::size_t most_shown = 5;

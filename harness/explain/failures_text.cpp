@@ -8,15 +8,13 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <sstream>
 
 namespace prenorm::harness {
 namespace {
 
 std::string indented(const std::string& text, std::size_t by) {
-  std::istringstream lines(text);
   std::string result;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(text)) {
     result.append(by, ' ');
     result += printable(line, 2000) + "\n";
   }

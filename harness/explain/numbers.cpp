@@ -20,22 +20,6 @@ std::string number(double value, DType dtype) {
   return std::isfinite(value) ? fmt::format("{:.8g}", value) : short_number(value);
 }
 
-/// "[[1, 2], [3, 4]]".
-std::string nested(const Tensor& tensor) {
-  std::string text;
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    std::int64_t extent = 1;
-    std::string opened, closed;
-    for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
-      extent *= tensor.shape[axis];
-      if (i % extent == 0) opened += '[';
-      if (i % extent == extent - 1) closed += ']';
-    }
-    text += (i > 0 ? ", " : "") + opened + number(tensor.at(i), tensor.dtype) + closed;
-  }
-  return text;
-}
-
 struct Row {
   std::string element, expected, got;
   bool wrong = false;
@@ -112,13 +96,29 @@ std::pair<std::string, std::string> told_apart(double a, double b) {
   }
 }
 
+std::string nested(const Tensor& tensor, const std::function<std::string(double)>& number) {
+  std::string text;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    std::int64_t extent = 1;
+    std::string opened, closed;
+    for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
+      extent *= tensor.shape[axis];
+      if (i % extent == 0) opened += '[';
+      if (i % extent == extent - 1) closed += ']';
+    }
+    text += (i > 0 ? ", " : "") + opened + number(tensor.at(i)) + closed;
+  }
+  return text;
+}
+
 std::string numbers_of(const Signature& signature, const LoadedCase& loaded,
                        const std::vector<Tensor>& outputs) {
   std::string text;
   for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
     const std::optional<Tensor>& input = loaded.inputs[i];
     if (!input || input->size() > most_elements || input->size() == 0) continue;
-    const std::string line = signature.inputs[i].name + " = " + nested(*input);
+    const auto written = [&](double value) { return number(value, input->dtype); };
+    const std::string line = signature.inputs[i].name + " = " + nested(*input, written);
     if (line.size() <= widest) text += line + "\n";
   }
   for (std::size_t i = 0; i < outputs.size() && i < loaded.expected.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include "fixture/fixture.hpp"
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,9 @@ namespace prenorm::harness {
 
 /// Two numbers with as many digits as it takes to tell them apart, at least eight.
 std::pair<std::string, std::string> told_apart(double a, double b);
+
+/// "[[1, 2], [3, 4]]", each number as `number` writes it.
+std::string nested(const Tensor& tensor, const std::function<std::string(double)>& number);
 
 /// Inputs of at most 16 elements, and each output's elements, expected and got, with * at wrong
 /// ones; of an output of more than 16 elements its three worst, with their neighbours. Lines of

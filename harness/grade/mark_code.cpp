@@ -86,6 +86,7 @@ class Run {
   Run(const Exam& exam, const Submission& submission, Solution probe)
       : exam_(exam),
         submission_(submission),
+        snippets_(submission.adapters()),
         call_limit_(probe.call_limit()),
         mode_(probe.mode()),
         on_device_(probe.on_device()),
@@ -252,7 +253,7 @@ class Run {
           hint = axes_hint(part.problem, signature, loaded, result, solution);
         }
         if (submission_.kind() == SubmissionKind::python) {
-          snippet = snippet_of(submission_.adapters(), part.problem, signature, loaded, result);
+          snippet = snippets_.of(part.problem, signature, loaded, result);
         }
       }
       marker.add(number, loaded, std::move(result), std::move(outputs));
@@ -293,6 +294,7 @@ class Run {
 
   const Exam& exam_;
   const Submission& submission_;
+  Snippets snippets_;
   double call_limit_ = 0;  // seconds
   // What it says of itself, the first time that it is loaded, holds for all of it.
   std::string mode_;

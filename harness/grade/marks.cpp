@@ -140,23 +140,13 @@ Marks Marker::finish(Solution& mistakes, Solution& truth) {
     return part_.questions[wrong.number].stored->elements();
   });
   std::ranges::sort(evidence_.passed);
-  const Causes findings = diagnose(evidence_, mistakes);
   // What hidden cases look like is not told.
-  std::vector<std::size_t> unexplained;
-  std::size_t pictured = 0;
-  for (std::size_t i = 0; i < evidence_.wrong.size(); ++i) {
-    const std::size_t number = evidence_.wrong[i].number;
-    if (part_.questions[number].hidden) continue;
-    FailureText& told = marks_.cases[number].told;
-    told.cause = findings.cause_of[i];
-    const bool explained = told.cause != Causes::none;
-    if (!explained) unexplained.push_back(i);
-    if (pictured++ >= most_pictured) continue;
-    const Diagnosis* cause = explained ? &findings.diagnoses[told.cause] : nullptr;
-    told.errors = pictures_of(evidence_, evidence_.wrong[i], cause, &mistakes);
-  }
-  marks_.diagnoses = findings.diagnoses;
-  marks_.properties = properties(evidence_, unexplained, truth);
+  const auto told = [&](std::size_t number) {
+    return part_.questions[number].hidden ? nullptr : &marks_.cases[number].told;
+  };
+  Reasons reasons = reasons_of(evidence_, &mistakes, &truth, true, told);
+  marks_.diagnoses = std::move(reasons.diagnoses);
+  marks_.properties = std::move(reasons.properties);
   marks_.undiagnosed = !evidence_.wrong.empty() && marks_.diagnoses.empty();
   std::vector<GradedCase> cases;
   for (std::size_t i = 0; i < marks_.cases.size(); ++i) {

@@ -29,7 +29,7 @@ double sum(const std::vector<GradedItem>& items, double GradedItem::*of) {
 bool is_passed(const GradedCase& graded) { return graded.result.status == Status::passed; }
 
 /// Lines of a message as they were written, safe each for itself: HTML.
-std::string lines_of(std::string_view message) {
+std::string message_html(std::string_view message) {
   std::string text;
   std::size_t lines = 0;
   for (std::size_t begin = 0; begin <= message.size(); ++lines) {
@@ -181,7 +181,7 @@ std::string grade_html(const Grading& grading) {
   if (grading.status != Status::passed) {
     stopped = {{"status", name(grading.status)},
                {"meaning", meaning_of(grading.status)},
-               {"message", lines_of(grading.message)}};
+               {"message", message_html(grading.message)}};
   }
   return render_page(
       "grade", {{"page_title", printable(grading.submission + ": " + points_text(earned) + " of " +

@@ -1,8 +1,28 @@
 #include "grade/report_json.hpp"
+#include "explain/known_mistakes.hpp"
 #include "grade/grading_record.hpp"
 #include "report/json.hpp"
 
 namespace prenorm::harness {
+namespace {
+
+Json to_object(const Diagnosis& diagnosis) {
+  return {{"problem", diagnosis.problem},
+          {"mistake", diagnosis.mistake},
+          {"name", words_of(diagnosis.problem, diagnosis.mistake).name},
+          {"agrees", diagnosis.agrees},
+          {"of", diagnosis.of},
+          {"also", diagnosis.also}};
+}
+
+Json to_object(const Property& property) {
+  return {{"problem", property.problem},
+          {"property", property.sentence},
+          {"holds", property.holds},
+          {"of", property.of}};
+}
+
+}  // namespace
 
 Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) {
   const bool told = !graded.hidden || secret;

@@ -1,10 +1,10 @@
 // The summary that a job of continuous integration shows: GitHub's Markdown.
 #include "base/printable.hpp"
+#include "base/text.hpp"
 #include "grade/report_parts.hpp"
 #include "report/markdown.hpp"
 
 #include <fmt/format.h>
-#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -38,9 +38,8 @@ std::string problem_part(const GradedItem& item, const std::string& problem) {
   if (!result.message.empty()) text += ": " + markdown_code(result.message);
   text += "\n\n";
   if (!first.told.numbers.empty()) {
-    std::istringstream numbers(first.told.numbers);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(numbers, line);) lines.push_back(printable(line, 400));
+    std::vector<std::string> lines = lines_of(first.told.numbers);
+    for (std::string& line : lines) line = printable(line, 400);
     text += markdown_block(lines) + "\n";
   }
   if (result.repeat.empty()) return text;

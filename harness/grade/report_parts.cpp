@@ -117,14 +117,7 @@ std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::stri
 FailingOrder simplest_first(const Failures& failed) {
   std::vector<FailingCase> cases;
   for (const GradedCase* graded : failed.visible) {
-    const Result& result = graded->result;
-    const std::string cause = graded->told.refusal ? "refusal"
-                              : graded->told.cause != Causes::none
-                                  ? std::to_string(graded->told.cause)
-                              : result.outputs.empty() ? result.message
-                                                       : std::string(name(result.status));
-    cases.push_back(
-        {result.case_name.value_or(""), graded->told.elements, cause, graded->told.refusal});
+    cases.push_back(failing_case(graded->result, &graded->told));
   }
   FailingOrder order;
   for (const std::size_t i : simplest_first(cases)) order.cases.push_back(failed.visible[i]);

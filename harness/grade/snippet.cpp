@@ -1,8 +1,8 @@
 #include "grade/snippet.hpp"
 
 #include "base/text.hpp"
+#include "explain/numbers.hpp"
 #include "fixture/describe.hpp"
-#include "report/json.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -27,18 +27,7 @@ std::string python_number(double value, DType dtype) {
 
 /// "[[1., 2.], [3., 4.]]".
 std::string python_list(const Tensor& tensor, DType as) {
-  std::string text;
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    std::int64_t extent = 1;
-    std::string opened, closed;
-    for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
-      extent *= tensor.shape[axis];
-      if (i % extent == 0) opened += '[';
-      if (i % extent == extent - 1) closed += ']';
-    }
-    text += (i > 0 ? ", " : "") + opened + python_number(tensor.at(i), as) + closed;
-  }
-  return text;
+  return nested(tensor, [as](double value) { return python_number(value, as); });
 }
 
 std::string python_tensor(const Tensor& tensor) {
@@ -135,12 +124,13 @@ std::string comparison(const LoadedCase& loaded, const Result& result, bool load
 
 }  // namespace
 
-std::string snippet_of(const Adapters& adapters, const std::string& problem,
-                       const Signature& signature, const LoadedCase& loaded, const Result& result) {
-  if (adapters.empty() || loaded.info.error || loaded.expected.empty()) return "";
-  const Json all = parse_json(adapters.json());
-  if (!all.contains(problem)) return "";
-  const Json& function = all[problem];
+Snippets::Snippets(const Adapters& adapters)
+    : functions_(adapters.empty() ? Json::object() : parse_json(adapters.json())) {}
+
+std::string Snippets::of(const std::string& problem, const Signature& signature,
+                         const LoadedCase& loaded, const Result& result) const {
+  if (loaded.info.error || loaded.expected.empty() || !functions_.contains(problem)) return "";
+  const Json& function = functions_[problem];
   if (function.contains("fold") && loaded.info.binding.batch.size() != 1) return "";
   std::int64_t numbers = 0;
   for (const auto& input : loaded.inputs) numbers += input ? input->size() : 0;

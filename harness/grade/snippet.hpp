@@ -3,14 +3,24 @@
 
 #include "fixture/verdict.hpp"
 #include "grade/adapters.hpp"
+#include "report/json.hpp"
 
 namespace prenorm::harness {
 
-/// At most 8 lines: the inputs inlined where they are small, else loaded from a file that the first
-/// line says how to make; the call as the adapters make it; and what is expected. Empty for a
-/// problem without a function, for a case that must be refused, and where the call's batch axes are
-/// folded into one.
-std::string snippet_of(const Adapters& adapters, const std::string& problem,
-                       const Signature& signature, const LoadedCase& loaded, const Result& result);
+/// Of one submission; threads may share it.
+class Snippets {
+ public:
+  explicit Snippets(const Adapters& adapters);
+
+  /// At most 8 lines: the inputs inlined where they are small, else loaded from a file that the
+  /// first line says how to make; the call as the adapters make it; and what is expected. Empty for
+  /// a problem without a function, for a case that must be refused, and where the call's batch axes
+  /// are folded into one.
+  std::string of(const std::string& problem, const Signature& signature, const LoadedCase& loaded,
+                 const Result& result) const;
+
+ private:
+  Json functions_;  // by problem: the adapters' rules
+};
 
 }  // namespace prenorm::harness

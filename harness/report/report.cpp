@@ -7,15 +7,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
-#include <sstream>
 
 namespace prenorm::harness {
 namespace {
-
-bool is_failure(const Result& result) {
-  return result.status != Status::passed && result.status != Status::skipped &&
-         result.status != Status::not_implemented;
-}
 
 /// What one solution made of one file's cases.
 struct Tally {
@@ -162,6 +156,11 @@ std::optional<double> largest_ulp_error(const Result& result) {
 
 }  // namespace
 
+bool is_failure(const Result& result) {
+  return result.status != Status::passed && result.status != Status::skipped &&
+         result.status != Status::not_implemented;
+}
+
 Table overview(const Report& report) {
   Table table;
   table.head = {"problem"};
@@ -215,8 +214,7 @@ std::string failures(const Report& report, bool colour) {
 std::string printed_lines(const Result& result, bool colour) {
   if (result.printed.empty()) return "";
   std::string text = "    it printed:\n";
-  std::istringstream lines(result.printed);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(result.printed)) {
     text += "      " + toned(printable(line), Tone::quiet, colour) + "\n";
   }
   return text;

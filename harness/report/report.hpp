@@ -34,6 +34,9 @@ struct Report {
   std::map<std::string, NotHere> variants;  // of those, by NAME/VARIANT: no columns, but a note
 };
 
+/// Neither passed nor left out.
+bool is_failure(const Result& result);
+
 /// The table: a row for each fixture file, a column for each solution. Where a solution's device is
 /// not here, a cell says what the record says, as "recorded".
 Table overview(const Report& report);
