@@ -62,6 +62,7 @@ class Court {
         std::ranges::move(hold_pairs(singles, open), std::back_inserter(suspects));
       }
       std::optional<Diagnosis> cause = best_of(suspects, open, findings);
+      if (!cause) cause = honest_cause(open, findings);
       if (!cause) break;
       findings.diagnoses.push_back(std::move(*cause));
     }
@@ -222,7 +223,7 @@ class Court {
       return exhibit(i).outputs->front().size() >= telling_elements;
     });
     if (!telling && explained.size() < 2 && explained.size() < open.size()) return false;
-    return 2 * explained.size() > open.size() ||
+    return 2 * explained.size() > open.size() || (telling && open.size() == 2) ||
            (telling && explained.size() >= 3 && 4 * explained.size() >= open.size());
   }
 
@@ -289,13 +290,38 @@ class Court {
         }
         if (!contradicted(other.mistake, here)) diagnosis.also.push_back(other.mistake);
       }
-      for (const std::size_t index : here) {
-        findings.cause_of[order_[index]] = findings.diagnoses.size();
-        open.erase(index);
-      }
+      close(here, open, findings);
       return diagnosis;
     }
     return std::nullopt;
+  }
+
+  /// A deviation of honest code in a form that is not ours: no further from the truth than ours, in
+  /// cases that ours fail as well.
+  std::optional<Diagnosis> honest_cause(Indices& open, Causes& findings) {
+    for (const std::string& mistake : honest_) {
+      Indices here;
+      absorb(mistake, open, here);
+      std::erase_if(here, [&](std::size_t i) {
+        const LoadedCase& loaded = exhibit(i).loaded;
+        const std::vector<Tensor> outputs = mistaken(mistake, loaded);
+        return outputs.empty() || !fails_clearly(outputs, loaded);
+      });
+      if (here.empty() || !convinces(here, open) || contradicted(mistake, here)) continue;
+      const Diagnosis diagnosis{
+          evidence_.problem, mistake, std::ssize(here), std::ssize(evidence_.wrong), {}};
+      close(here, open, findings);
+      return diagnosis;
+    }
+    return std::nullopt;
+  }
+
+  /// These exhibits have a cause: the next of the diagnoses.
+  void close(const Indices& explained, Indices& open, Causes& findings) const {
+    for (const std::size_t i : explained) {
+      findings.cause_of[order_[i]] = findings.diagnoses.size();
+      open.erase(i);
+    }
   }
 
   const Evidence& evidence_;

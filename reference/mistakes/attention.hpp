@@ -97,10 +97,10 @@ inline void weigh(const Steps& steps, const Element& t, double* s, const bool* a
   }
   if (!steps.normalizes) return;
   for (std::size_t j = 0; steps.over_queries && j < m; ++j) normalize(steps, t, s + j, n, m);
-  for (std::size_t i = 0; !steps.over_queries && i < n; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     if (empty[i]) {
       std::fill_n(s + i * m, m, 0.0);
-    } else {
+    } else if (!steps.over_queries) {
       weigh_row(steps, t, s + i * m, m);
     }
   }
@@ -208,10 +208,7 @@ inline void scaled_after_softmax(Steps& steps) {
 /// The masked scores themselves for weights, -infinity among them.
 inline void no_softmax(Steps& steps) { steps.normalizes = false; }
 
-inline void softmax_over_queries(Steps& steps) {
-  steps.over_queries = true;
-  steps.empty_rows_are_0 = false;
-}
+inline void softmax_over_queries(Steps& steps) { steps.over_queries = true; }
 
 /// All keys for every query, whatever the mask says.
 inline void mask_ignored(Steps& steps) { steps.mask = Reading::not_at_all; }
@@ -267,6 +264,15 @@ inline void sentinel_minus_1e9(Steps& steps) {
 /// A large negative number added to a score, which it should replace.
 inline void minus_1e4_added(Steps& steps) {
   steps.hidden = [](double score) { return score - 1e4; };
+}
+
+/// The same in the compute type, and in empty rows, too: to the digits that are left, they are
+/// weighed as if nothing were hidden.
+inline void minus_1e4_added_in_empty_rows(Steps& steps, const Element& t) {
+  steps.empty_rows_are_0 = false;
+  steps.hidden = [](double score) { return score - 1e4; };
+  if (t.is<double>()) return;
+  steps.hidden = [](double score) -> double { return static_cast<float>(score) - 1e4F; };
 }
 
 /// Attention whose scores are rounded to T.

@@ -17,6 +17,7 @@ enum class Subtracted { maximum, nothing, maximum_or_minus_1e4, maximum_of_32, m
 struct Steps : AnySteps {
   Axis axis = as_given;
   bool over_all_axes = false;
+  bool one_sum = false;  // of all slices
   Subtracted subtracted = Subtracted::maximum;
   bool rounds_differences = false, rounds_exponentials = false, rounds_sums = false;  // to T
   bool rescales_sum = true;  // where the maximum grows from tile to tile
@@ -81,6 +82,7 @@ inline void normalize(const Steps& steps, const Element& t, const Slice& a, doub
     sum = steps.rounds_sums ? t.round(sum + e) : sum + e;
   }
   if (!steps.rescales_sum) sum = sum_not_rescaled_of(a);
+  if (steps.one_sum) sum = 1;
   if (!steps.divides) {
     if (t.is<double>()) return subtract_logarithm<double>(a, subtracted, sum);
     return subtract_logarithm<float>(a, subtracted, sum);
@@ -102,6 +104,7 @@ inline Wide softmax(const Steps& steps, const Element& t, const Wide& x, std::in
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (i / stride % n == 0) normalize(steps, t, {y.data() + i, n, stride}, of_all);
   }
+  if (steps.one_sum) y /= xt::sum(y)();
   if (steps.ends_in_logarithm) y = Wide(xt::log(y));
   return y;
 }
@@ -125,8 +128,11 @@ inline void over_first_axis(Steps& steps) {
   steps.axis = [](std::size_t, std::size_t) { return std::size_t{0}; };
 }
 
-/// One sum over the whole tensor.
+/// One maximum and one sum, of the whole tensor.
 inline void global_sum(Steps& steps) { steps.over_all_axes = true; }
+
+/// A maximum for each slice, and one sum of the whole tensor.
+inline void global_sum_after_maxima(Steps& steps) { steps.one_sum = true; }
 
 /// log softmax.
 inline void logarithm(Steps& steps) { steps.ends_in_logarithm = true; }
