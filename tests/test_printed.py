@@ -102,8 +102,10 @@ def printed(run, library):
     return call
 
 
-def test_a_failing_case_shows_what_it_printed(printed):
-    text, _, shown = printed("wrong")
+def test_a_failing_case_shows_what_it_printed(printed, tmp_path):
+    text, _, shown = printed("wrong", "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert 'It printed:</p><pre class="numbers">size ' in page and "\nto error\n</pre>" in page
     assert text.startswith("size ") and text.endswith("\nto error")
     assert "    it printed:\n      size " in shown and "\n      to error\n    repeat: " in shown
 

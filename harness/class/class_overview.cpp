@@ -1,9 +1,11 @@
 #include "class/class_overview.hpp"
 #include "class/times.hpp"
+#include "explain/known_mistakes.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 namespace prenorm::harness {
 namespace {
@@ -116,12 +118,17 @@ class Maker {
       row.failed += failed(counts);
       row.skipped += count_of(counts, Status::skipped);
     }
+    std::set<std::pair<std::string, std::string>> made;  // forms of one mistake are one
+    const auto add = [&](const std::string& problem, const std::string& mistake) {
+      made.emplace(problem, same_mistake(problem, mistake));
+    };
     for (const GradedItem& item : grading.items) {
       for (const Diagnosis& diagnosis : item.diagnoses) {
-        ++mistakes_[{diagnosis.problem, diagnosis.mistake}];
-        for (const std::string& also : diagnosis.also) ++mistakes_[{diagnosis.problem, also}];
+        add(diagnosis.problem, diagnosis.mistake);
+        for (const std::string& also : diagnosis.also) add(diagnosis.problem, also);
       }
     }
+    for (const auto& mistake : made) ++mistakes_[mistake];
   }
 
   void set_by_hand(OverviewRow& row) {

@@ -139,6 +139,7 @@ Json failing_case_values(const Result& result, const FailureText& told, bool ope
                  {"figures", figures},
                  {"description", told.refusal ? "" : printable(told.description, most_text)},
                  {"numbers", escaped_lines(told.numbers)},
+                 {"printed", escaped_lines(result.printed)},
                  {"snippet", escaped_lines(told.snippet)},
                  {"hint", printable(told.hint, most_text)}});
   return values;

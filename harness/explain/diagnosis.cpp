@@ -276,6 +276,8 @@ class Court {
       Indices here;
       std::ranges::set_intersection(suspect.agrees, open, std::inserter(here, here.end()));
       if (here.empty() || !convinces(here, open)) return std::nullopt;
+      // Of hundreds of pairs, one may happen to fit a case that is left.
+      if (is_pair(suspect) && here.size() < 2 && evidence_.wrong.size() > 1) continue;
       if (contradicted(suspect.mistake, here)) continue;
       absorb(suspect.mistake, open, here);
       Diagnosis diagnosis{evidence_.problem, suspect.mistake, 0, 0, {}};
