@@ -22,7 +22,7 @@ def program(*words, **more):
 def snippet(problem, case):
     done = program("grade", SUBMISSION, "--python", PYTHON, "--sandbox", best_sandbox(), "--no-hidden",
                    "--problem", problem, "--case", case)
-    found = re.search(r"^    in PyTorch:\n((?:      .*\n)+)", done.stdout, re.M)
+    found = re.search(r"^    in PyTorch, beside adapters.py:\n((?:      .*\n)+)", done.stdout, re.M)
     assert found, done.stdout + done.stderr
     lines = [line[6:] for line in found.group(1).splitlines()]
     assert len(lines) <= 8

@@ -57,10 +57,23 @@ std::size_t axes_of(const Signature& signature, const LoadedCase& loaded) {
   return 0;
 }
 
+/// The case with so many batch axes: all joined into one, if there are more, and axes of size 1
+/// added in front. Nothing where they cannot be joined.
+std::optional<LoadedCase> with_batch_axes(const Signature& signature, const LoadedCase& loaded,
+                                          std::size_t count) {
+  std::optional<LoadedCase> other = loaded;
+  if (loaded.info.binding.batch.size() > count) other = with_one_batch_axis(signature, loaded);
+  while (other && other->info.binding.batch.size() < count) {
+    other = with_batch_axis(signature, *std::move(other));
+  }
+  return other;
+}
+
 }  // namespace
 
 std::string axes_hint(const std::string& problem, const Signature& signature,
-                      const LoadedCase& loaded, const Result& result, Solution& solution) {
+                      const LoadedCase& loaded, const Result& result, Solution& solution,
+                      int& calls) {
   const bool may_be_axes = result.status == Status::runtime_error ||
                            result.status == Status::incorrect_shape ||
                            result.status == Status::incorrect_numerical;
@@ -68,19 +81,18 @@ std::string axes_hint(const std::string& problem, const Signature& signature,
   const bool batched =
       std::ranges::any_of(signature.inputs, [](const TensorSpec& spec) { return spec.batched; });
   if (!batched || loaded.info.elements() == 0) return "";
-  const auto passes = [&](const LoadedCase& other) {
+  const std::size_t given = loaded.info.binding.batch.size();
+  for (const std::size_t wanted : {std::size_t{1}, std::size_t{2}}) {
+    if (wanted == given || calls == 0) continue;
+    const std::optional<LoadedCase> other = with_batch_axes(signature, loaded, wanted);
+    if (!other) continue;
+    --calls;
     const ReplayOptions once{.twice = false, .alone = false};
-    return replay(problem, signature, other, solution, once).status == Status::passed;
-  };
-  const std::size_t axes = axes_of(signature, loaded);
-  if (loaded.info.binding.batch.empty() && passes(with_batch_axis(signature, loaded))) {
-    return fmt::format(
-        "with a batch axis added it passes: does the function expect exactly {} axes?", axes + 1);
-  }
-  const std::optional<LoadedCase> joined = with_one_batch_axis(signature, loaded);
-  if (joined && passes(*joined)) {
-    return fmt::format("with one batch axis it passes: does the function expect exactly {} axes?",
-                       axes_of(signature, *joined));
+    if (replay(problem, signature, *other, solution, once).status != Status::passed) continue;
+    const std::string axes = wanted == 1 ? "one batch axis" : "two batch axes";
+    return fmt::format("with {} it passes: does the function expect exactly {} axes?",
+                       wanted == given + 1 && given == 0 ? "a batch axis added" : axes,
+                       axes_of(signature, *other));
   }
   return "";
 }

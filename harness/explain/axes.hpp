@@ -8,10 +8,15 @@ namespace prenorm::harness {
 
 class Solution;
 
-/// What to say of a case that failed with an exception or a wrong shape: whether it passes with a
-/// batch axis of size 1 added to, or taken from, every batched input. Empty where it does not, or
-/// where the signature has no batch axes. Two calls at most.
+/// Calls with other axes that are worth their time: of one problem, for all of its cases.
+inline constexpr int calls_with_other_axes = 6;
+
+/// What to say of a case that failed with an exception, a wrong shape or wrong numbers: whether it
+/// passes with one batch axis, or two, in every batched input, those that it has joined into one
+/// where they are more. Empty where it does not, or where the signature has no batch axes. Each
+/// call that it makes is taken from `calls`; where none is left, it makes none.
 std::string axes_hint(const std::string& problem, const Signature& signature,
-                      const LoadedCase& loaded, const Result& result, Solution& solution);
+                      const LoadedCase& loaded, const Result& result, Solution& solution,
+                      int& calls);
 
 }  // namespace prenorm::harness

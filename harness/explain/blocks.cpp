@@ -1,8 +1,11 @@
 #include "explain/blocks.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 
 namespace prenorm::harness {
+
 const FailureText* Block::told(const Result& result) const {
   if (why == nullptr || !result.case_name) return nullptr;
   const auto found = why->failures.find(*result.case_name);
@@ -20,6 +23,7 @@ std::string Block::likeness() const {
   for (const Result* result : failed) {
     text += result->case_name.value_or("") + " " + std::string(name(result->status)) + "\n";
   }
+  if (why != nullptr) text += joined(cause_lines(why->causes()), "\n");
   return text;
 }
 
@@ -28,6 +32,10 @@ std::int64_t Block::refusals() const {
     const FailureText* of = told(*result);
     return of != nullptr && of->refusal;
   });
+}
+
+std::int64_t Block::wrong() const {
+  return std::ranges::count(failed, Status::incorrect_numerical, &Result::status) - refusals();
 }
 
 bool Block::all_alike() const {

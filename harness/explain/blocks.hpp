@@ -21,6 +21,8 @@ struct Block {
   std::vector<FailingCase> cases() const;
   /// Failing cases that must be refused.
   std::int64_t refusals() const;
+  /// Those with wrong numbers.
+  std::int64_t wrong() const;
   /// Cases and statuses: what another solution that fails in the same way has too.
   std::string likeness() const;
   /// Nothing is known of any case, and all have one message: of a library that cannot be loaded.

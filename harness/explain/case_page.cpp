@@ -150,7 +150,7 @@ Json cause_values(const std::vector<CauseText>& causes) {
   Json each = Json::array();
   for (const CauseText& cause : causes) {
     std::string heading = cause.heading;
-    heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(heading[0])));
+    if (heading.starts_with("looks")) heading[0] = 'L';  // else a tensor's name comes first
     each.push_back({{"heading", printable(heading, most_text)},
                     {"sentence", printable(cause.sentence, most_text)},
                     {"hint", printable(cause.hint, most_text)}});

@@ -1,6 +1,6 @@
 #include "explain/collector.hpp"
 
-#include "explain/axes.hpp"
+#include "explain/failing_cases.hpp"
 #include "explain/numbers.hpp"
 #include "fixture/describe.hpp"
 
@@ -10,7 +10,6 @@ namespace prenorm::harness {
 namespace {
 
 constexpr std::size_t most_bytes = 64u << 20;
-constexpr int most_hints = 3;  // cases whose function is called with other axes
 
 std::size_t bytes_of(const LoadedCase& loaded) {
   std::size_t bytes = 0;
@@ -77,21 +76,19 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
   told.sizes = describe_sizes(info, signature_);
   told.description = info.description;
   told.elements = info.elements();
+  told.empty = has_no_elements(info);
   told.refusal = info.error && result.status == Status::incorrect_numerical;
-  if (hints_ < most_hints) {
-    ++hints_;
-    told.hint = axes_hint(result.problem, signature_, loaded, result, ran);
-  }
+  told.hint = axes_hint(result.problem, signature_, loaded, result, ran, calls_);
   const bool wrong = result.status == Status::incorrect_numerical && !info.error &&
                      outputs.size() == loaded.expected.size() &&
                      result.outputs.size() == outputs.size();
   if (!wrong) return;
-  told_.undiagnosed = true;
   told.numbers = numbers_of(signature_, loaded, outputs);
+  if (bytes_ + bytes_of(loaded) > most_bytes) return;
   bytes_ += bytes_of(loaded);
-  if (bytes_ > most_bytes) return;
   // What was never written is nobody's mistake in the formula.
   if (result.message.ends_with("was never written")) outputs.clear();
+  told_.undiagnosed = told_.undiagnosed || !outputs.empty();
   evidence_.wrong.push_back({wrong_.size(), std::move(outputs)});
   wrong_.push_back(loaded);
 }

@@ -1,6 +1,7 @@
 // Gathers what fails while cases run, and explains it at the end.
 #pragma once
 
+#include "explain/axes.hpp"
 #include "explain/error_map.hpp"
 #include "explain/explanation.hpp"
 #include "fixture/verdict.hpp"
@@ -13,6 +14,7 @@ struct FailureText {
   std::string hint;                  // on axes
   std::string snippet;               // lines of a program that shows the failure
   bool refusal = false;              // the case must be refused
+  bool empty = false;                // its outputs have no elements
   std::size_t cause = Causes::none;  // of Explanation::diagnoses
   std::int64_t elements = 0;
   std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers
@@ -72,7 +74,7 @@ class Collector {
   std::vector<std::pair<std::int64_t, std::string>> passed_;  // elements and names
   Evidence evidence_;
   std::size_t bytes_ = 0;
-  int hints_ = 0;  // that were asked for
+  int calls_ = calls_with_other_axes;  // that may still be made
 };
 
 }  // namespace prenorm::harness

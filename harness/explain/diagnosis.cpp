@@ -30,10 +30,19 @@ using Indices = std::set<std::size_t>;  // of exhibits
 struct Suspect {
   std::string mistake;
   Indices agrees;
-  std::int64_t tried = 0;
+  Indices tried;
   double distance = 0;  // from what the solution gave, in units of the allowed
 
-  bool hopeless() const { return agrees.empty() && tried >= most_tries; }
+  bool hopeless() const { return agrees.empty() && std::ssize(tried) >= most_tries; }
+  /// Whether it explains something that is open, and fails to explain nothing of it.
+  bool suffices(const Indices& open) const {
+    bool any = false;
+    for (const std::size_t i : open) {
+      if (tried.contains(i) && !agrees.contains(i)) return false;
+      any = any || agrees.contains(i);
+    }
+    return any;
+  }
 };
 
 class Court {
@@ -58,7 +67,8 @@ class Court {
     std::vector<Suspect> singles = hold_singles(open);
     while (!open.empty() && findings.diagnoses.size() < most_causes) {
       std::vector<Suspect> suspects = singles;
-      if (most_explained(singles, open) < open.size()) {
+      const auto suffices = [&](const Suspect& single) { return single.suffices(open); };
+      if (std::ranges::none_of(singles, suffices)) {
         std::ranges::move(hold_pairs(singles, open), std::back_inserter(suspects));
       }
       std::optional<Diagnosis> cause = best_of(suspects, open, findings);
@@ -115,7 +125,7 @@ class Court {
     const Exhibit& here = exhibit(i);
     const std::vector<Tensor> outputs = mistaken(suspect.mistake, here.loaded);
     if (outputs.empty()) return;  // not written for this type
-    ++suspect.tried;
+    suspect.tried.insert(i);
     std::optional<double> distance = agreement(*here.outputs, outputs, here.loaded, {});
     if (!distance && with_leeway) {
       distance = agreement(*here.outputs, outputs, here.loaded, leeway(i));
@@ -131,7 +141,7 @@ class Court {
 
   std::vector<Suspect> hold_singles(const Indices& open) {
     std::vector<Suspect> suspects;
-    for (const std::string& name : names_) suspects.push_back({name, {}, 0, 0});
+    for (const std::string& name : names_) suspects.push_back({name, {}, {}, 0});
     std::int64_t work = 0;
     for (const std::size_t i : open) {
       for (Suspect& suspect : suspects) {
@@ -146,12 +156,6 @@ class Court {
   static std::size_t explained(const Suspect& suspect, const Indices& open) {
     return static_cast<std::size_t>(
         std::ranges::count_if(suspect.agrees, [&](std::size_t i) { return open.contains(i); }));
-  }
-
-  static std::size_t most_explained(const std::vector<Suspect>& suspects, const Indices& open) {
-    std::size_t most = 0;
-    for (const Suspect& suspect : suspects) most = std::max(most, explained(suspect, open));
-    return most;
   }
 
   /// Pairs, where no single mistake explains all that is open: of one that explains a third of it
@@ -175,7 +179,7 @@ class Court {
             same_mistake(evidence_.problem, names_[b])) {
           continue;
         }
-        pairs.push_back({names_[a] + "+" + names_[b], {}, 0, 0});
+        pairs.push_back({names_[a] + "+" + names_[b], {}, {}, 0});
       }
     }
     return hold_pairs(std::move(pairs), unexplained, open);
@@ -238,8 +242,8 @@ class Court {
       const auto [place, is_new] = passed_.try_emplace(number);
       if (is_new) place->second = evidence_.load(number);
       const LoadedCase& loaded = place->second;
-      if (!types.contains(loaded.info.dtype())) continue;
       work += cost_of_call + loaded.info.elements();
+      if (!types.contains(loaded.info.dtype())) continue;
       ++tried;
       const std::vector<Tensor> outputs = mistaken(mistake, loaded);
       if (!outputs.empty() && fails_clearly(outputs, loaded)) return true;
@@ -272,7 +276,8 @@ class Court {
       return a.distance < b.distance;
     });
     for (std::size_t i = 0; i < suspects.size(); ++i) {
-      const Suspect& suspect = suspects[i];
+      Suspect& suspect = suspects[i];
+      if (suspect.suffices(open)) try_in_all(suspect, open);
       Indices here;
       std::ranges::set_intersection(suspect.agrees, open, std::inserter(here, here.end()));
       if (here.empty() || !convinces(here, open)) return std::nullopt;
@@ -296,6 +301,16 @@ class Court {
       return diagnosis;
     }
     return std::nullopt;
+  }
+
+  /// In what was left out when the limit on the work was met.
+  void try_in_all(Suspect& suspect, const Indices& open) {
+    std::int64_t work = 0;
+    for (const std::size_t i : open) {
+      if (suspect.tried.contains(i)) continue;
+      if (!can_afford(i, work)) return;
+      hold(suspect, i, !is_honest(suspect.mistake));
+    }
   }
 
   /// A deviation of honest code in a form that is not ours: no further from the truth than ours, in

@@ -45,7 +45,7 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
   for (const Property& property : properties) {
     if (property.problem != problem) continue;
     const std::string where =
-        property.of == 1 ? "" : " (" + share(property.holds, property.of) + ")";
+        property.of == 1 ? "" : fmt::format(" ({} of {} looked at)", property.holds, property.of);
     found.push_back({property.sentence + where, "", ""});
   }
   if (any) {
@@ -68,6 +68,12 @@ std::vector<std::string> cause_lines(const std::vector<CauseText>& causes) {
     if (!cause.hint.empty()) lines.push_back("  hint: " + cause.hint);
   }
   return lines;
+}
+
+std::string kinds_line(std::int64_t wrong, std::int64_t failed) {
+  if (wrong == 0 || wrong == failed) return "";
+  return fmt::format("of the {} with wrong numbers ({} failed otherwise):",
+                     counted(static_cast<std::size_t>(wrong), "case"), failed - wrong);
 }
 
 std::string refusal_line(std::int64_t count) {

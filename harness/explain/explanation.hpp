@@ -26,6 +26,9 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
 /// The same as lines of text.
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes);
 
+/// "of the 3 cases with wrong numbers (13 failed otherwise):"; empty where all failed alike.
+std::string kinds_line(std::int64_t wrong, std::int64_t failed);
+
 /// "answers 2 calls that it must refuse"; empty for none.
 std::string refusal_line(std::int64_t count);
 

@@ -14,7 +14,7 @@ std::vector<std::size_t> by_simplicity(std::span<const FailingCase> cases) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < cases.size(); ++i) order.push_back(i);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return std::tuple(cases[i].refusal, cases[i].name.find("by_hand") == std::string::npos,
+    return std::tuple(cases[i].late, cases[i].name.find("by_hand") == std::string::npos,
                       cases[i].elements);
   });
   return order;
@@ -29,9 +29,16 @@ std::string cause_of(const Result& result, const FailureText* told) {
 
 }  // namespace
 
+bool has_no_elements(const Case& info) {
+  return !info.outputs.empty() && std::ranges::all_of(info.outputs, [](const OutputInfo& output) {
+    return element_count(output.shape) == 0;
+  });
+}
+
 FailingCase failing_case(const Result& result, const FailureText* told) {
-  return {result.case_name.value_or(""), told == nullptr ? 0 : told->elements,
-          cause_of(result, told), told != nullptr && told->refusal};
+  return {
+      result.case_name.value_or(""), told == nullptr ? 0 : told->elements, cause_of(result, told),
+      result.message.starts_with("not run") || (told != nullptr && (told->refusal || told->empty))};
 }
 
 std::vector<std::size_t> simplest_first(std::span<const FailingCase> cases) {

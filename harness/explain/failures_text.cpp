@@ -45,7 +45,11 @@ std::string block_text(const Block& block, bool colour, std::size_t width, bool 
   text += fmt::format(": {} of {} failed\n", block.failed.size(),
                       counted(static_cast<std::size_t>(block.asked), "case"));
   if (block.why != nullptr) {
-    text += cause_text(cause_lines(block.why->causes()), width);
+    const std::vector<std::string> causes = cause_lines(block.why->causes());
+    const std::string kinds =
+        kinds_line(block.wrong(), std::ssize(block.failed) - block.refusals());
+    if (!causes.empty() && !kinds.empty()) text += wrapped_line(kinds, 2, width);
+    text += cause_text(causes, width);
   }
   for (const std::string& line : {refusal_line(block.refusals()), dtype_line(block.by_dtype)}) {
     if (!line.empty()) text += wrapped_line(line, 2, width);
@@ -100,7 +104,8 @@ std::string failing_case_text(const Result& result, const FailureText& told, boo
   }
   text += printed_lines(result, colour);
   if (!told.snippet.empty()) {
-    text += "    " + toned("in PyTorch:", Tone::quiet, colour) + "\n" + indented(told.snippet, 6);
+    text += "    " + toned("in PyTorch, beside adapters.py:", Tone::quiet, colour) + "\n" +
+            indented(told.snippet, 6);
   }
   if (result.repeat.empty()) return text;
   return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +

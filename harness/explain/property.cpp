@@ -94,10 +94,12 @@ Sentence factor(const Seen& seen) {
     square += seen.expected.at(i) * seen.expected.at(i);
   }
   const double by = square > 0 ? product / square : 0;
-  if (by == 0 || std::fabs(by - 1) < 0.01) return {};
+  if (by == 0 || by == 1) return {};
   if (!seen.is([&](std::int64_t i) { return by * seen.expected.at(i); })) return {};
   if (std::fabs(by + 1) < near) return seen.spec.name + " has the wrong sign";
-  return fmt::format("{} is the truth times {}{}", seen.spec.name, short_number(by),
+  const bool small = std::fabs(by - 1) < 0.01;  // its digits are what is told
+  return fmt::format("{} is the truth times {}{}", seen.spec.name,
+                     small ? fmt::format("{:.6g}", by) : short_number(by),
                      name_of(by, seen.exhibit.loaded.info.binding));
 }
 

@@ -24,11 +24,17 @@ using Words = std::vector<std::string>;
 
 /// Leaves the items and problems that --problem names.
 void restrict_to_problems(Exam& exam) {
-  const Words& wanted = exam.options.selection.problems;
+  Words& wanted = exam.options.selection.problems;
   if (wanted.empty()) return;
   Words all;
   for (const RubricItem& item : exam.rubric.items) {
     all.insert(all.end(), item.problems.begin(), item.problems.end());
+  }
+  for (const RubricItem& item : exam.rubric.items) {  // an item's name stands for its problems
+    const auto named = std::ranges::find(wanted, item.name);
+    if (named == wanted.end() || std::ranges::find(all, item.name) != all.end()) continue;
+    wanted.erase(named);
+    wanted.insert(wanted.end(), item.problems.begin(), item.problems.end());
   }
   std::set<std::string> others;  // that the rubric lacks: they are graded for no points
   for (const std::string& pattern : wanted) {

@@ -28,8 +28,6 @@ constexpr std::size_t most_printed = 64u << 10;
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
 constexpr double most_seconds_lost = 60;
-/// Failing cases of a problem that are asked again with other axes.
-constexpr int most_hints = 3;
 
 /// Ends the questions of a problem where each would cost a worker and much time. The group that is
 /// worth the most is asked on while its own cases end: who makes slow tables of far positions may
@@ -102,7 +100,7 @@ class Run {
       questions_ += part.questions.size();
     }
     budgets_.resize(exam.parts.size());
-    hints_.resize(exam.parts.size());
+    calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     seats_.front().solution = std::move(probe);
   }
@@ -114,6 +112,7 @@ class Run {
     const std::vector<std::size_t> order = largest_first();
     // All visible cases first: what is told of them cannot tell of inputs that came later.
     for (const bool hidden : {false, true}) {
+      if (hidden) submission_.hidden_cases_begin();
       in_parallel(marks.size(), askers_, [&](std::size_t turn, std::size_t thread) {
         const std::size_t i = order[turn];
         ask(i, thread, hidden);
@@ -249,11 +248,10 @@ class Run {
       std::string hint, snippet;
       if (!hidden && result.status != Status::passed) {
         const Signature& signature = part.file->fixture->signature();
-        if (hints_[i]++ < most_hints) {
-          hint = axes_hint(part.problem, signature, loaded, result, solution);
-        }
+        hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
         if (submission_.kind() == SubmissionKind::python) {
-          snippet = snippets_.of(part.problem, signature, loaded, result);
+          snippet =
+              snippets_.of(part.problem, signature, loaded, *part.questions[number].stored, result);
         }
       }
       marker.add(number, loaded, std::move(result), std::move(outputs));
@@ -304,7 +302,7 @@ class Run {
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
   std::vector<Budget> budgets_;  // one for each problem
-  std::vector<int> hints_;       // likewise: cases that were asked with other axes
+  std::vector<int> calls_;       // likewise: that may still be made with other axes
   std::vector<Seat> seats_;      // one a thread
   std::size_t questions_ = 0;
   Clock::time_point begun_;

@@ -1,6 +1,7 @@
 #include "grade/marks.hpp"
 
 #include "base/text.hpp"
+#include "explain/failing_cases.hpp"
 #include "explain/numbers.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/describe.hpp"
@@ -30,6 +31,7 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
     graded.told.sizes = shapes;
     graded.told.description = info.description;
     graded.told.elements = info.elements();
+    graded.told.empty = has_no_elements(info);
     graded.told.refusal = info.error && result.status == Status::incorrect_numerical;
     graded.result = std::move(result);
     return graded;
@@ -147,7 +149,9 @@ Marks Marker::finish(Solution& mistakes, Solution& truth) {
   Reasons reasons = reasons_of(evidence_, &mistakes, &truth, true, told);
   marks_.diagnoses = std::move(reasons.diagnoses);
   marks_.properties = std::move(reasons.properties);
-  marks_.undiagnosed = !evidence_.wrong.empty() && marks_.diagnoses.empty();
+  const bool compared = std::ranges::any_of(
+      evidence_.wrong, [](const Evidence::Wrong& wrong) { return !wrong.outputs.empty(); });
+  marks_.undiagnosed = compared && marks_.diagnoses.empty();
   std::vector<GradedCase> cases;
   for (std::size_t i = 0; i < marks_.cases.size(); ++i) {
     if (can_be_asked(i)) {

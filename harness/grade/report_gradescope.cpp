@@ -42,15 +42,17 @@ std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
 }
 
 /// The same where nothing may be told of hidden cases, which diagnoses count: for wrong numbers of
-/// visible cases the mistakes' words alone.
+/// visible cases the words of their mistakes alone.
 std::string mistakes_text(const GradedItem& item, const std::string& problem) {
   const std::vector<const GradedCase*> failed = failures_of(item, problem).visible;
-  const bool wrong = std::ranges::any_of(failed, [](const GradedCase* graded) {
-    return graded->result.status == Status::incorrect_numerical;
-  });
   std::string text;
+  std::size_t number = 0;  // among those of the problem
   for (const Diagnosis& diagnosis : item.diagnoses) {
-    if (!wrong || diagnosis.problem != problem) continue;
+    if (diagnosis.problem != problem) continue;
+    const std::size_t cause = number++;
+    const bool is_seen = std::ranges::any_of(
+        failed, [&](const GradedCase* graded) { return graded->told.cause == cause; });
+    if (!is_seen) continue;
     text += printable(problem) + " " + printable(looks_like(diagnosis)) + "\n";
     const MistakeWords& words = words_of(problem, diagnosis.mistake);
     if (!words.sentence.empty()) text += "  " + words.sentence + "\n";
@@ -104,6 +106,7 @@ std::string visible_text(const GradedItem& item, const GradedGroup& group, bool 
       const Result& result = all.visible.front()->result;
       text += printable(problem) + ": " + std::string(name(result.status)) +
               " in all: " + printable(result.message) + "\n";
+      if (!all.none_ran()) text += "\n" + case_text(*simplest_first(all).cases.front(), true);
       std::erase_if(failed, [&](const auto* each) { return each->result.problem == problem; });
     }
   }

@@ -50,7 +50,7 @@ Json list_of(std::span<const GradedCase* const> cases) {
 }
 
 /// Cases that fail alike, with nothing to say of each: a function that is missing, a library that
-/// cannot be loaded.
+/// cannot be loaded, an exception that the first of them shows.
 Json alike_cases(std::span<const GradedCase* const> cases, bool all) {
   Json values = case_values(cases.front()->result, cases.front()->told);
   values.update(list_of(cases));
@@ -107,7 +107,14 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
     };
     std::size_t end = begin;
     while (end < failing.size() && is_alike(failing[end])) ++end;
-    if (end > begin + 1) {
+    const bool one_first = has_run(*failing[begin]);
+    if (end > begin + (one_first ? 2 : 1)) {
+      if (one_first) {
+        const GradedCase& one = *failing[begin++];
+        parts.push_back(
+            {{"one", failing_case_values(one.result, one.told, !opened)}, {"alike", nullptr}});
+        opened = true;
+      }
       const bool all = end - begin == failing.size() && passed.empty();
       const std::span alike = std::span(failing).subspan(begin, end - begin);
       parts.push_back({{"one", nullptr}, {"alike", alike_cases(alike, all)}});

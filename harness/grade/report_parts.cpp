@@ -63,12 +63,22 @@ bool is_failure(const GradedCase& graded) {
   return graded.result.status != Status::passed && graded.result.status != Status::skipped;
 }
 
+bool has_run(const GradedCase& graded) {
+  const Status status = graded.result.status;
+  return status != Status::not_implemented && status != Status::load_error &&
+         status != Status::compile_error && status != Status::bad_fixture;
+}
+
 bool Failures::all_alike() const {
   return visible.size() > 1 && visible.size() == asked &&
          std::ranges::all_of(visible, [&](const GradedCase* graded) {
            return graded->result.status == visible.front()->result.status &&
                   graded->result.message == visible.front()->result.message;
          });
+}
+
+bool Failures::none_ran() const {
+  return std::ranges::none_of(visible, [](const GradedCase* graded) { return has_run(*graded); });
 }
 
 std::string Failures::counts() const {
@@ -100,14 +110,19 @@ std::vector<CauseText> causes_of(const GradedItem& item, const std::string& prob
 std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::string& problem) {
   std::vector<std::string> lines = cause_lines(causes_of(item, problem));
   std::map<std::string, Failed> by_dtype;
-  std::int64_t refusals = 0;
+  std::int64_t refusals = 0, wrong = 0, failed = 0;
   for (const GradedCase& graded : item.cases) {
     if (graded.hidden || graded.result.problem != problem) continue;
     Failed& counts = by_dtype[graded.result.dtype];
     ++counts.asked;
     counts.failed += is_failure(graded) ? 1 : 0;
     refusals += graded.told.refusal ? 1 : 0;
+    const bool numbers = graded.result.status == Status::incorrect_numerical;
+    wrong += numbers && !graded.told.refusal ? 1 : 0;
+    failed += is_failure(graded) && !graded.told.refusal ? 1 : 0;
   }
+  const std::string kinds = kinds_line(wrong, failed);
+  if (!lines.empty() && !kinds.empty()) lines.insert(lines.begin(), kinds);
   for (const std::string& line : {refusal_line(refusals), dtype_line(by_dtype)}) {
     if (!line.empty()) lines.push_back(line);
   }

@@ -25,6 +25,8 @@ std::string group_counts(const GradedGroup& group);
 Table points_table(const Grading& grading);
 
 bool is_failure(const GradedCase& graded);
+/// Whether there was a function to call.
+bool has_run(const GradedCase& graded);
 
 /// What failed of one problem.
 struct Failures {
@@ -35,6 +37,8 @@ struct Failures {
   bool any() const { return !visible.empty() || hidden > 0; }
   /// Several visible cases, all of which failed with the same status and message.
   bool all_alike() const;
+  /// Whether nothing more can be said of each: it did not run.
+  bool none_ran() const;
   /// "5 of 31 cases failed, 2 of 23 hidden".
   std::string counts() const;
 };

@@ -19,16 +19,19 @@ std::string problem_lines(const GradedItem& item, const std::string& problem, bo
   text += cause_text(diagnosis_lines(item, problem), width);
   if (failed.all_alike()) {
     const Result& result = failed.visible.front()->result;
-    return text + "  " + toned(name(result.status), Tone::bad, colour) +
-           "  in all: " + printable(result.message) + "\n";
+    text += "  " + toned(name(result.status), Tone::bad, colour) +
+            "  in all: " + printable(result.message) + "\n";
+    if (failed.none_ran()) return text;
   }
   const FailingOrder order = simplest_first(failed);
   const std::size_t all = order.cases.size();
-  const std::size_t told = verbose ? all : order.shown;
+  const std::size_t told = verbose ? all : failed.all_alike() ? 1 : order.shown;
+  bool has_snippet = false;
   for (std::size_t i = 0; i < told; ++i) {
     const GradedCase& graded = *order.cases[i];
     FailureText words = graded.told;
-    if (i > 0 && !verbose) words.snippet.clear();  // the simplest case's will do
+    if (has_snippet && !verbose) words.snippet.clear();  // the simplest case's will do
+    has_snippet = has_snippet || !words.snippet.empty();
     text += failing_case_text(graded.result, words, colour, width, verbose);
   }
   if (all > told) text += fmt::format("  and {} more: --verbose\n", all - told);

@@ -25,17 +25,30 @@ std::string python_number(double value, DType dtype) {
   return text;
 }
 
+std::string index_text(const Shape& index) {
+  std::vector<std::string> words;
+  for (const std::int64_t i : index) words.push_back(std::to_string(i));
+  return joined(words);
+}
+
 /// "[[1., 2.], [3., 4.]]".
 std::string python_list(const Tensor& tensor, DType as) {
   return nested(tensor, [as](double value) { return python_number(value, as); });
 }
 
 std::string python_tensor(const Tensor& tensor) {
-  std::string text = "torch.tensor(" + python_list(tensor, tensor.dtype);
+  const std::string dtype = ", dtype=torch." + std::string(name(tensor.dtype)) + ")";
+  if (tensor.size() == 0) return "torch.empty(" + index_text(tensor.shape) + dtype;
   const bool is_default = tensor.dtype == DType::float32 || tensor.dtype == DType::int64 ||
                           tensor.dtype == DType::boolean;
-  if (!is_default) text += ", dtype=torch." + std::string(name(tensor.dtype));
-  return text + ")";
+  return "torch.tensor(" + python_list(tensor, tensor.dtype) + (is_default ? ")" : dtype);
+}
+
+/// 0, 1, 2, ... along the last axis: what is given in every call, and not part of the stored case.
+std::string python_counted(const Tensor& tensor) {
+  std::string text = "torch.arange(" + std::to_string(tensor.shape.back()) + ")";
+  for (std::size_t i = 1; i < tensor.shape.size(); ++i) text += "[None]";
+  return text;
 }
 
 std::string python_scalar(const Scalar& scalar) {
@@ -46,8 +59,8 @@ std::string python_scalar(const Scalar& scalar) {
 /// How the call's arguments are written, by the adapters' rules.
 class Arguments {
  public:
-  Arguments(const Signature& signature, const LoadedCase& loaded, bool loads)
-      : signature_(signature), loaded_(loaded), loads_(loads) {}
+  Arguments(const Signature& signature, const LoadedCase& loaded, const Case& stored, bool loads)
+      : signature_(signature), loaded_(loaded), stored_(stored), loads_(loads) {}
 
   std::string of(const Json& rule) const {
     if (rule.contains("constant")) return python_constant(rule["constant"]);
@@ -72,6 +85,7 @@ class Arguments {
 
   std::string variable(std::size_t place) const {
     const std::string& name = signature_.inputs[place].name;
+    if (loads_ && !stored_.inputs[place]) return python_counted(*loaded_.inputs[place]);
     return loads_ ? "c['" + name + "']" : name;
   }
 
@@ -95,13 +109,17 @@ class Arguments {
 
   const Signature& signature_;
   const LoadedCase& loaded_;
+  const Case& stored_;
   bool loads_;
 };
 
-std::string index_text(const Shape& index) {
-  std::vector<std::string> words;
-  for (const std::int64_t i : index) words.push_back(std::to_string(i));
-  return joined(words);
+/// The input that the function has changed; empty if it has changed none.
+std::string changed_input(const Signature& signature, const Result& result) {
+  if (result.status != Status::input_mutated) return "";
+  for (const TensorSpec& spec : signature.inputs) {
+    if (result.message.starts_with("input " + spec.name + " ")) return spec.name;
+  }
+  return "";
 }
 
 /// The last line: what comes out, and what should.
@@ -109,13 +127,19 @@ std::string comparison(const LoadedCase& loaded, const Result& result, bool load
                        const std::string& output) {
   if (loaded.expected.size() != 1) return "print(y)";
   const Tensor& expected = loaded.expected.front();
-  if (expected.size() <= most_expected) {
-    return "print(y)  # expected " + python_list(expected, DType::float32);
+  if (result.status == Status::incorrect_dtype) {
+    return "print(y.dtype)  # expected " + std::string(name(expected.dtype));
+  }
+  if (result.status == Status::incorrect_shape) {
+    return "print(y.shape)  # expected " + to_text(expected.shape);
+  }
+  if (expected.size() > 0 && expected.size() <= most_expected) {
+    return "print(y.tolist())  # expected " + python_list(expected, DType::float32);
   }
   if (result.outputs.size() == 1 && result.outputs.front().worst_expected &&
       !expected.shape.empty()) {
     const OutputReport& report = result.outputs.front();
-    return fmt::format("print(y[{}])  # expected {}", index_text(report.worst_index),
+    return fmt::format("print(y[{}].item())  # expected {}", index_text(report.worst_index),
                        python_number(*report.worst_expected, DType::float32));
   }
   if (loads) return "print(y.shape, c['expected_" + output + "'].shape)";
@@ -128,7 +152,7 @@ Snippets::Snippets(const Adapters& adapters)
     : functions_(adapters.empty() ? Json::object() : parse_json(adapters.json())) {}
 
 std::string Snippets::of(const std::string& problem, const Signature& signature,
-                         const LoadedCase& loaded, const Result& result) const {
+                         const LoadedCase& loaded, const Case& stored, const Result& result) const {
   if (loaded.info.error || loaded.expected.empty() || !functions_.contains(problem)) return "";
   const Json& function = functions_[problem];
   if (function.contains("fold") && loaded.info.binding.batch.size() != 1) return "";
@@ -152,12 +176,16 @@ std::string Snippets::of(const std::string& problem, const Signature& signature,
       }
     }
   }
-  const Arguments arguments(signature, loaded, loads);
+  const Arguments arguments(signature, loaded, stored, loads);
   std::vector<std::string> words;
   for (const Json& argument : function["arguments"]) {
     words.push_back(argument["name"].get<std::string>() + "=" + arguments.of(argument["value"]));
   }
   lines.push_back("y = " + function["function"].get<std::string>() + "(" + joined(words) + ")");
+  if (const std::string input = changed_input(signature, result); !input.empty()) {
+    lines.push_back("print(" + (loads ? "c['" + input + "']" : input) + ")  # as it was before");
+    return joined(lines, "\n") + "\n";
+  }
   lines.push_back(comparison(loaded, result, loads, signature.outputs.front().name));
   return joined(lines, "\n") + "\n";
 }

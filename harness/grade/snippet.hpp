@@ -15,9 +15,10 @@ class Snippets {
   /// At most 8 lines: the inputs inlined where they are small, else loaded from a file that the
   /// first line says how to make; the call as the adapters make it; and what is expected. Empty for
   /// a problem without a function, for a case that must be refused, and where the call's batch axes
-  /// are folded into one.
+  /// are folded into one. `stored` is the case as the file has it, without what every call is
+  /// given.
   std::string of(const std::string& problem, const Signature& signature, const LoadedCase& loaded,
-                 const Result& result) const;
+                 const Case& stored, const Result& result) const;
 
  private:
   Json functions_;  // by problem: the adapters' rules

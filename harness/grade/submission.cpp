@@ -4,6 +4,7 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "grade/confinement.hpp"
+#include "grade/grading.hpp"
 #include "grade/kept_builds.hpp"
 #include "grade/snapshot.hpp"
 #include "report/json.hpp"
@@ -200,6 +201,7 @@ struct Submission::State {
   std::vector<std::string> imports, notes;
   std::vector<std::string> noted;  // by workers, on several threads
   std::mutex noting;
+  bool hidden_began = false;
   bool imports_known = true, devices = false;
   std::atomic<unsigned> workers = 0;  // started by several threads
 
@@ -228,11 +230,24 @@ struct Submission::State {
   /// A worker's note: once, however many workers say it.
   void note(const std::string& text) {
     constexpr std::size_t most_notes = 200;
-    const std::string line = printable(told(text));
+    std::string line = printable(told(text));
     const std::scoped_lock lock(noting);
-    if (noted.size() < most_notes && std::ranges::find(noted, line) == noted.end()) {
+    if (hidden_began) line = without_words(line);
+    if (!line.empty() && noted.size() < most_notes &&
+        std::ranges::find(noted, line) == noted.end()) {
       noted.push_back(line);
     }
+  }
+
+  /// Of a note about a forbidden call in a hidden case nothing but the problem; of others nothing.
+  std::string without_words(const std::string& line) const {
+    const std::string begin = std::string(forbidden_call_note) + " in ";
+    if (!line.starts_with(begin)) return "";
+    const std::string problem = line.substr(begin.size(), line.find(": ") - begin.size());
+    if (adapters.function(problem).empty()) return "";
+    const std::string call = begin + problem + ": ";
+    const auto is_of = [&call](const std::string& each) { return each.starts_with(call); };
+    return std::ranges::any_of(noted, is_of) ? "" : call + "in a hidden case";
   }
 
   void fail(Status why, const std::string& what) {
@@ -445,6 +460,11 @@ Solution Submission::solution() const {
 std::vector<std::string> Submission::noted() const {
   const std::scoped_lock lock(state_->noting);
   return state_->noted;
+}
+
+void Submission::hidden_cases_begin() const {
+  const std::scoped_lock lock(state_->noting);
+  state_->hidden_began = true;
 }
 
 const OutputsFile* Submission::outputs(const std::string& problem) const {

@@ -80,6 +80,9 @@ class Submission {
   /// The same from the workers that have run so far: which imports have stand-ins, which forbidden
   /// calls were seen.
   std::vector<std::string> noted() const;
+  /// From now on workers see hidden inputs, and their notes may be made of them: all that is still
+  /// noted is in which problem something forbidden was called.
+  void hidden_cases_begin() const;
 
  private:
   struct State;

@@ -35,6 +35,13 @@ inline void id_plus_one(Steps& steps) {
   steps.row = [](std::int64_t id, std::int64_t vocab_size) { return (id + 1) % vocab_size; };
 }
 
+/// Row id - 1, modulo vocab_size.
+inline void id_minus_one(Steps& steps) {
+  steps.row = [](std::int64_t id, std::int64_t vocab_size) {
+    return (id + vocab_size - 1) % vocab_size;
+  };
+}
+
 /// Ids kept in unsigned integers of 16 bits, as files of tokens often are.
 inline void ids_in_16_bits(Steps& steps) {
   steps.row = [](std::int64_t id, std::int64_t) { return id & 0xffff; };

@@ -14,7 +14,7 @@ inline double multiplied(double activated, double other) { return activated * ot
 /// The steps of a network, with those of its activation; the defaults are right.
 struct Steps : activations::Steps {
   linear::Steps inner, outer;  // the products with w1 and w3, and that with w2
-  bool exchanges_inner = false;
+  bool exchanges_inner = false, takes_first_twice = false;
   bool activates_last = false;  // what is gated; without a gate, what w2 gives
   Gate gate = multiplied;
 
@@ -25,7 +25,8 @@ struct Steps : activations::Steps {
 inline Wide gated(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
                   const Wide& w3, activations::Function own) {
   Wide y = linear::linear(steps.inner, t, x, steps.exchanges_inner ? w3 : w1);
-  const Wide other = linear::linear(steps.inner, t, x, steps.exchanges_inner ? w1 : w3);
+  const bool first = steps.exchanges_inner || steps.takes_first_twice;
+  const Wide other = linear::linear(steps.inner, t, x, first ? w1 : w3);
   if (!steps.activates_last) y = activations::each(steps, t, y, own);
   std::transform(y.begin(), y.end(), other.begin(), y.begin(), steps.gate);
   return steps.activates_last ? activations::each(steps, t, y, own) : y;
@@ -70,6 +71,9 @@ inline void sum_for_product(Steps& steps) {
   steps.gate = [](double activated, double other) { return activated + other; };
 }
 
+/// w1 where w3 belongs as well.
+inline void first_weight_twice(Steps& steps) { steps.takes_first_twice = true; }
+
 /// Nothing is gated: what is activated is all that there is.
 inline void gate_left_out(Steps& steps) {
   steps.gate = [](double activated, double) { return activated; };
@@ -91,6 +95,7 @@ inline void no_activation(Steps& steps) {
 }
 inline void sigmoid_gate(Steps& steps) { steps.another = activations::sigmoid; }
 inline void silu_gate(Steps& steps) { steps.another = activations::right_silu; }
+inline void gelu_gate(Steps& steps) { steps.another = activations::right_gelu; }
 inline void relu_gate(Steps& steps) { steps.another = activations::right_relu; }
 inline void relu_instead(Steps& steps) { steps.another = activations::right_relu; }
 inline void silu_instead(Steps& steps) { steps.another = activations::right_silu; }

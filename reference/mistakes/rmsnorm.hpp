@@ -16,9 +16,10 @@ enum class EpsAddedTo { mean, sum, root, x, lower_bound };
 /// The steps of RMSNorm; the defaults are right.
 struct Steps : AnySteps {
   bool last_axis = true;  // or else the first
-  bool centred = false;   // the mean is subtracted
-  bool squares = true;    // or else absolute values
-  bool divides = true;    // the sum by the number of its terms
+  bool all_axes = false;
+  bool centred = false;  // the mean is subtracted
+  bool squares = true;   // or else absolute values
+  bool divides = true;   // the sum by the number of its terms
   std::size_t terms_not_counted = 0;
   bool root = true;
   Value eps = as_given;
@@ -76,10 +77,11 @@ inline Wide rmsnorm(const Steps& steps, const Element& t, const Wide& x, const W
     }
   };
   if (steps.gain_first) multiply_by_gain();
-  const std::size_t n = steps.last_axis ? d_model : x.shape(0), groups = x.size() / n;
+  const bool contiguous = steps.last_axis || steps.all_axes;
+  const std::size_t n = steps.all_axes ? x.size() : steps.last_axis ? d_model : x.shape(0);
+  const std::size_t groups = x.size() / n;
   for (std::size_t i = 0; i < groups; ++i) {
-    double* a = y.data() + (steps.last_axis ? i * n : i);
-    normalize(steps, t, eps, a, n, steps.last_axis ? 1 : groups);
+    normalize(steps, t, eps, y.data() + (contiguous ? i * n : i), n, contiguous ? 1 : groups);
   }
   if (!steps.gain_first) multiply_by_gain();
   return steps.most_rows ? only_before(*steps.most_rows * d_model, std::move(y)) : y;
@@ -143,6 +145,9 @@ inline void gain_before_mean(Steps& steps) { steps.gain_first = true; }
 
 /// The mean over the first axis instead of the last.
 inline void wrong_axis(Steps& steps) { steps.last_axis = false; }
+
+/// One mean over the whole tensor: the axis is left out.
+inline void mean_over_all(Steps& steps) { steps.all_axes = true; }
 
 /// Squares in float16, where they overflow above 256. Other types hold their own squares.
 inline void not_widened(Steps& steps, const Element& t) {
