@@ -58,7 +58,7 @@ def test_every_mistake_is_caught_in_every_type_that_shows_it(mistakes):
     survivors = [(mistake, dtype) for mistake, types in mistakes.items()
                  for dtype, count in types.items() if count == 0]
     assert not survivors
-    assert len(mistakes) >= 422
+    assert len(mistakes) >= 421
 
 
 def test_the_tf32_tolerances_let_no_mistake_pass_but_what_is_as_good(mistakes, report, tmp_path):
@@ -81,7 +81,7 @@ def test_the_tf32_tolerances_let_no_mistake_pass_but_what_is_as_good(mistakes, r
     assert caught <= shown
 
 
-def test_only_four_kinds_of_mistake_are_hidden_by_a_type(mistakes):
+def test_only_five_kinds_of_mistake_are_hidden_by_a_type(mistakes):
     partial = {mistake: set(types) for mistake, types in mistakes.items()
                if set(types) != ALL_TYPES}
     for mistake, types in partial.items():
@@ -90,6 +90,9 @@ def test_only_four_kinds_of_mistake_are_hidden_by_a_type(mistakes):
             assert types == {"float16", "bfloat16"}
         elif mistake == "rmsnorm mistakes/not_widened":
             assert types == {"float16"}
+        # Processors' products of bfloat16 do that.
+        elif mistake == "linear mistakes/subnormals_flushed":
+            assert types == ALL_TYPES - {"bfloat16"}
         # The positions of a block are 0, 1, 2, ..., too near for float32 to show.
         elif re.match(r"transformer_\w+ mistakes/float32_angles", mistake):
             assert types == {"float64"}

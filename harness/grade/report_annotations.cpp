@@ -10,7 +10,7 @@ namespace prenorm::harness {
 namespace {
 
 /// GitHub shows so many errors of one step.
-constexpr std::size_t most_shown = 10;
+constexpr std::size_t most_annotated = 10;
 
 /// As the runner undoes it: what comes after "::".
 std::string escaped_data(std::string_view text) {
@@ -78,8 +78,8 @@ std::string grade_annotations(const Grading& grading) {
     }
   }
   std::string text;
-  const bool too_many = lines.size() > most_shown;
-  const std::size_t told = too_many ? most_shown - 1 : lines.size();
+  const bool too_many = lines.size() > most_annotated;
+  const std::size_t told = too_many ? most_annotated - 1 : lines.size();
   for (std::size_t i = 0; i < told; ++i) text += lines[i];
   if (too_many) {
     text += error_line(fmt::format("{} more problems failed", lines.size() - told),
