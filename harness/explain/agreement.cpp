@@ -57,7 +57,7 @@ void allow_nan_rows(const Tensor& outputs, Tensor& mistaken) {
 struct Distances {
   double to_mistake = 0, to_truth = 0;
   std::int64_t differing = 0;  // elements in which the mistake misses the truth
-  bool misplaced = false;      // what is given is finite where the truth is not, or the other way
+  bool misplaced = false;      // NaN or infinity where the truth has none, or another one
 };
 
 Distances measure(const Tensor& outputs, const Tensor& mistaken, const Tensor& truth,
@@ -65,10 +65,13 @@ Distances measure(const Tensor& outputs, const Tensor& mistaken, const Tensor& t
   Distances far;
   for (std::int64_t i = 0; i < outputs.size(); ++i) {
     const double y = outputs.at(i), m = mistaken.at(i), e = truth.at(i);
-    far.misplaced = far.misplaced || std::isfinite(y) != std::isfinite(e);
+    const auto is_truth = [e](double value) {
+      return value == e || (std::isnan(value) && std::isnan(e));
+    };
+    const bool finite = std::isfinite(y) && std::isfinite(e);
+    far.misplaced = far.misplaced || (!finite && !is_truth(y));
     if (!std::isfinite(m) || !std::isfinite(e)) {
-      const bool same = m == e || (std::isnan(m) && std::isnan(e));
-      far.differing += same ? 0 : 1;
+      far.differing += is_truth(m) ? 0 : 1;
       continue;
     }
     const double allowed = tolerance.atol + tolerance.rtol * std::fabs(e) + leeway;
