@@ -67,11 +67,13 @@ def unfair(student, expected, missing):
     called = {match[1] for note in student["notes"]
               if (match := re.match(r"forbidden call .*?: (\S+) \(.+:\d+\)$", note))}
     complaints = []
+    lost = missing and set(expected.get("without", ["*"]))
+    if lost and "*" in lost:  # it needs a module that is not here, and cannot be loaded
+        flags -= {"not gradeable", "LOAD_ERROR"}
     if flags - {"forbidden calls"} or ("forbidden calls" in flags) != bool(called):
         complaints.append(f"flags {flags}")
     if called != set(expected.get("forbidden", [])):
         complaints.append(f"forbidden calls {called}")
-    lost = missing and set(expected.get("without", ["*"]))
     worthless = set(expected.get("none", []))
     shares = {item["name"]: item["earned"] / item["points"] for item in student["items"]}
     for name, share in shares.items():

@@ -3,16 +3,22 @@
 # processors: 2
 """A class of 20 whose grader is killed 10 times, and one of 60 with everything in it."""
 
+import json
 import os
 import random
+import subprocess
 import threading
 import time
+import tomllib
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from gradebooks import Course, adopt_orphans, difference, dump, none_left
-from synthetic_class import make_class, rubric_problems
+from grading import program
+from synthetic_class import RUBRIC, make_class, rubric_problems
 
 KILLS = 10
 GIB = 1 << 30
@@ -156,11 +162,26 @@ def unmet(name, facts, course):
             "SELECT DISTINCT status FROM cases WHERE submission = ?", known))}
         if facts["status"] not in statuses:
             return str(statuses)
-    if facts["sort"] == "mistake" and facts["problem"] in rubric_problems():
+    if facts["sort"] == "mistake" and (facts["problem"], facts["mistake"]) in seen_by_the_rubric():
         [(_, _, points, earned)] = [row for row in items if f'"{facts["problem"]}"' in row[1]]
         if earned == points:
             return f"all points of {facts['problem']}"
     return ""
+
+
+@cache
+def seen_by_the_rubric():
+    """(problem, mistake) of those that fail a visible case of its groups."""
+    done = subprocess.run([program(), "mistakes", "--json", "-"], stdout=subprocess.PIPE, check=True)
+    caught = {(variant["problem"], variant["variant"]): variant["dtypes"]
+              for variant in json.loads(done.stdout)["variants"]}
+    return {(problem, mistake)
+            for item in tomllib.loads(RUBRIC.read_text())["items"] for group in item["groups"]
+            for problem, mistake in caught
+            if problem in group.get("problems", item["problems"])
+            and any(fnmatchcase(case, pattern) for dtype in group["dtypes"]
+                    for case in caught[problem, mistake].get(dtype, {"caught": []})["caught"]
+                    for pattern in group["cases"])}
 
 
 def rubric_items(course):
