@@ -4,16 +4,21 @@
 //     prenorm-confine [OPTION...] -- PROGRAM [ARGUMENT...]
 //
 //     --cpu SECONDS  --file-size BYTES  --tasks COUNT  --descriptors COUNT      limits
-//     --alone         there are no namespaces: the program may signal no other process, make no
-//                     process group, and use no files except those named here:
-//     --read PATH     may be read and executed, with everything below it
+//     --alone         there are no namespaces: the program may signal no other process, and make no
+//                     process group
+//     --first         this is the first process of a namespace, and stays it
+//     --read PATH     may be read and executed, with everything below it; where the kernel has
+//                     Landlock, no files are used except those named here
 //     --write PATH    may be written too
 //     --device PATH   a file that may be read and written
 //     --with-device   allow what a device's driver needs: files in memory
 //
+//     --list          prints the table of system calls, and nothing else
+//
 // Exit code 126 if a step fails: the program does not run.
+#include "sandbox/system_calls.hpp"
+
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -21,21 +26,20 @@
 #include <cstring>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sched.h>
-#include <seccomp.h>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
 namespace {
+
+namespace sandbox = prenorm::sandbox;
 
 [[noreturn]] void fail(const std::string& what, int reason) {
   std::fprintf(stderr, "prenorm-confine: %s: %s\n", what.c_str(), std::strerror(reason));
@@ -48,7 +52,7 @@ void check(bool good, const std::string& what) {
 
 struct Options {
   rlim_t cpu = 0, file_size = 0, tasks = 0, descriptors = 0;
-  bool alone = false, with_device = false;
+  bool alone = false, first = false, with_device = false;
   std::vector<const char*> read, write, device;
   char** program = nullptr;
 };
@@ -64,8 +68,12 @@ Options parse(std::span<char*> words) {
       if (i + 1 < words.size()) options.program = &words[i + 1];
       break;
     }
-    if (word == "--alone" || word == "--with-device") {
-      (word == "--alone" ? options.alone : options.with_device) = true;
+    bool* const flag = word == "--alone"         ? &options.alone
+                       : word == "--first"       ? &options.first
+                       : word == "--with-device" ? &options.with_device
+                                                 : nullptr;
+    if (flag != nullptr) {
+      *flag = true;
       continue;
     }
     if (i + 1 == words.size()) bad(words[i]);
@@ -154,6 +162,7 @@ void allow(int rules, const char* path, std::uint64_t rights) {
 
 void restrict_files(const Options& options) {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1);
+  if (version <= 0 && !options.alone) return;  // namespaces hold without it
   check(version > 0, "the kernel has no Landlock");
   Attributes attributes;
   attributes.files = handled_files(version);
@@ -173,160 +182,50 @@ void restrict_files(const Options& options) {
 
 }  // namespace landlock
 
-// System calls. Those that no computation needs end the process (SIGSYS: a
-// violation); those that a library may try for a good reason fail with an error.
-class Filter {
- public:
-  Filter() : filter_(::seccomp_init(SCMP_ACT_ALLOW)) {
-    if (filter_ == nullptr) fail("seccomp", ENOMEM);
-  }
-
-  void kill(std::initializer_list<int> calls) {
-    for (const int call : calls) add(SCMP_ACT_KILL_PROCESS, call, {});
-  }
-  void refuse(int error, std::initializer_list<int> calls) {
-    for (const int call : calls) add(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error)), call, {});
-  }
-  void refuse_where(int error, int call, scmp_arg_cmp condition) {
-    add(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error)), call, {condition});
-  }
-
-  void load() {
-    const int result = ::seccomp_load(filter_);
-    if (result != 0) fail("seccomp", -result);
-    ::seccomp_release(filter_);
-  }
-
- private:
-  void add(std::uint32_t action, int call, std::vector<scmp_arg_cmp> conditions) {
-    const int result = ::seccomp_rule_add_array(
-        filter_, action, call, static_cast<unsigned>(conditions.size()), conditions.data());
-    if (result != 0 && result != -EDOM) fail("seccomp", -result);  // EDOM: not on this machine
-  }
-
-  scmp_filter_ctx filter_;
-};
-
-/// New namespaces would grant all capabilities inside them.
-constexpr std::array<scmp_datum_t, 8> namespaces{CLONE_NEWNS,  CLONE_NEWCGROUP, CLONE_NEWUTS,
-                                                 CLONE_NEWIPC, CLONE_NEWUSER,   CLONE_NEWPID,
-                                                 CLONE_NEWNET, CLONE_NEWTIME};
-
-/// Landlock does not ask who changes rights, owners, times and extended attributes, and whoever
-/// owns a file may: here the submission has the grader's own user. These calls do nothing, and say
-/// that they did, for a compiler's tools ask for them and need them not.
-void keep_rights(Filter& filter) {
-  constexpr int success = 0;
-  filter.refuse(success, {SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(chown),
-                          SCMP_SYS(lchown), SCMP_SYS(fchown), SCMP_SYS(fchownat), SCMP_SYS(utime),
-                          SCMP_SYS(utimes), SCMP_SYS(futimesat), SCMP_SYS(utimensat),
-                          SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr),
-                          SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr)});
-  // Younger than the library of filters: by their numbers, the same on every machine. As on a
-  // kernel that has them not.
-  constexpr int fchmodat2 = 452, setxattrat = 463, removexattrat = 466, file_setattr = 469;
-  filter.refuse(ENOSYS, {fchmodat2, setxattrat, removexattrat, file_setattr});
-}
-
-/// Without a namespace of processes: no signal to others, no change of theirs, and no way out of
-/// the process group by which all of it is ended.
-void keep_to_itself(Filter& filter) {
-  const auto self = static_cast<scmp_datum_t>(::getpid());
-  for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)}) {
-    filter.refuse_where(EPERM, call, SCMP_A0(SCMP_CMP_NE, self));
-  }
-  filter.refuse_where(EPERM, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
-  filter.refuse_where(EPERM, SCMP_SYS(sched_setaffinity), SCMP_A0(SCMP_CMP_NE, 0));
-  // A descriptor sends signals to its owner, whoever that is made.
-  for (const scmp_datum_t owner : {8 /* F_SETOWN */, 15 /* F_SETOWN_EX */, 10 /* F_SETSIG */}) {
-    filter.refuse_where(EPERM, SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, owner));
-  }
-  for (const scmp_datum_t owner : {0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */}) {
-    filter.refuse_where(EPERM, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, owner));
-  }
-  // Landlock's first versions let a file be emptied that may only be read.
-  filter.refuse(EPERM, {SCMP_SYS(truncate)});
-  filter.refuse(ENOSYS, {SCMP_SYS(openat2)});
-  constexpr scmp_datum_t mode_and_emptied = O_ACCMODE | O_TRUNC, emptied = O_RDONLY | O_TRUNC;
-  filter.refuse_where(EPERM, SCMP_SYS(open),
-                      SCMP_A1(SCMP_CMP_MASKED_EQ, mode_and_emptied, emptied));
-  filter.refuse_where(EPERM, SCMP_SYS(openat),
-                      SCMP_A2(SCMP_CMP_MASKED_EQ, mode_and_emptied, emptied));
-  filter.refuse(EPERM, {SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo),
-                        SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_send_signal), SCMP_SYS(setsid),
-                        SCMP_SYS(setpgid), SCMP_SYS(setpriority), SCMP_SYS(ioprio_set),
-                        SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
-                        SCMP_SYS(sched_setattr), SCMP_SYS(process_madvise),
-                        SCMP_SYS(process_mrelease), SCMP_SYS(migrate_pages), SCMP_SYS(move_pages)});
-}
-
 void filter_calls(const Options& options) {
-  Filter filter;
-  filter.kill({SCMP_SYS(ptrace),
-               SCMP_SYS(process_vm_readv),
-               SCMP_SYS(process_vm_writev),
-               SCMP_SYS(pidfd_getfd),
-               SCMP_SYS(kcmp),
-               SCMP_SYS(mount),
-               SCMP_SYS(umount2),
-               SCMP_SYS(pivot_root),
-               SCMP_SYS(chroot),
-               SCMP_SYS(move_mount),
-               SCMP_SYS(open_tree),
-               SCMP_SYS(fsopen),
-               SCMP_SYS(fsconfig),
-               SCMP_SYS(fsmount),
-               SCMP_SYS(fspick),
-               SCMP_SYS(mount_setattr),
-               SCMP_SYS(setns),
-               SCMP_SYS(unshare),
-               SCMP_SYS(bpf),
-               SCMP_SYS(userfaultfd),
-               SCMP_SYS(kexec_load),
-               SCMP_SYS(kexec_file_load),
-               SCMP_SYS(init_module),
-               SCMP_SYS(finit_module),
-               SCMP_SYS(delete_module),
-               SCMP_SYS(reboot),
-               SCMP_SYS(swapon),
-               SCMP_SYS(swapoff),
-               SCMP_SYS(acct),
-               SCMP_SYS(quotactl),
-               SCMP_SYS(settimeofday),
-               SCMP_SYS(clock_settime),
-               SCMP_SYS(iopl),
-               SCMP_SYS(ioperm),
-               SCMP_SYS(keyctl),
-               SCMP_SYS(add_key),
-               SCMP_SYS(request_key),
-               SCMP_SYS(open_by_handle_at),
-               SCMP_SYS(sethostname),
-               SCMP_SYS(setdomainname),
-               SCMP_SYS(modify_ldt),
-               SCMP_SYS(vhangup)});
-  filter.refuse(EACCES, {SCMP_SYS(socket)});
-  filter.refuse(EPERM, {SCMP_SYS(perf_event_open), SCMP_SYS(name_to_handle_at), SCMP_SYS(syslog),
-                        SCMP_SYS(shmget), SCMP_SYS(msgget), SCMP_SYS(semget), SCMP_SYS(mq_open),
-                        SCMP_SYS(fanotify_init), SCMP_SYS(personality)});
-  // As on a kernel that has them not: there is another way, and who asks knows it.
-  filter.refuse(ENOSYS, {SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
-                         SCMP_SYS(io_uring_register), SCMP_SYS(memfd_secret), SCMP_SYS(clone3)});
-  // Memory that no limit counts; a device's driver may need it.
-  if (!options.with_device) filter.refuse(ENOSYS, {SCMP_SYS(memfd_create)});
-  for (const scmp_datum_t flag : namespaces) {
-    filter.refuse_where(EPERM, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+  const scmp_filter_ctx filter = ::seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+  if (filter == nullptr) fail("seccomp", ENOMEM);
+  ::seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);  // found by halving, not one by one
+  const sandbox::Setting setting{options.alone, options.with_device, ::getpid()};
+  for (const sandbox::Rule& rule : sandbox::rules(setting)) {
+    for (const sandbox::Call& call : rule.calls) {
+      const int result =
+          ::seccomp_rule_add_array(filter, rule.action, call.number,
+                                   static_cast<unsigned>(call.where.size()), call.where.data());
+      // EDOM: not on this machine.
+      if (result != 0 && result != -EDOM) fail(std::string("seccomp: ") + call.name, -result);
+    }
   }
-  filter.refuse_where(EPERM, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI));
-  if (options.alone) {
-    keep_to_itself(filter);
-    keep_rights(filter);
+  const int result = ::seccomp_load(filter);
+  if (result != 0) fail("seccomp", -result);
+  ::seccomp_release(filter);
+}
+
+/// Goes on in a child, while this process, as confined as the child, stays the first of its
+/// namespace: it reaps what loses its parent, and ends as the child does, as a shell would say it.
+void stay_first() {
+  // Its memory belongs to nobody inside; the program that the child executes has its own again.
+  check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
+  const pid_t child = ::fork();
+  check(child >= 0, "fork");
+  if (child == 0) return;
+  ::close_range(0, ~0u, 0);
+  while (true) {
+    int status = 0;
+    const pid_t ended = ::wait(&status);
+    if (ended < 0 && errno != EINTR) ::_exit(126);
+    if (ended != child) continue;
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   }
-  filter.load();
 }
 
 }  // namespace
 
 int main(int count, char** words) {
+  if (count == 2 && std::string_view(words[1]) == "--list") {
+    std::fputs(sandbox::listed().c_str(), stdout);
+    return 0;
+  }
   const Options options = parse({words, static_cast<std::size_t>(count)});
   // Where memory runs out, this goes first, and not whoever judges it.
   if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "w")) {
@@ -340,8 +239,9 @@ int main(int count, char** words) {
   limit(RLIMIT_NPROC, options.tasks, "number of processes");
   limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
   drop_privileges();
-  if (options.alone) landlock::restrict_files(options);
+  landlock::restrict_files(options);
   filter_calls(options);
+  if (options.first) stay_first();
   ::execv(options.program[0], options.program);
   fail(options.program[0], errno);
 }

@@ -136,7 +136,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   std::vector<std::string>& words = command.arguments;
   append(words, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net",
                  "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session",
-                 "--uid", "65534", "--gid", "65534", "--hostname", "sandbox"});
+                 "--as-pid-1", "--uid", "65534", "--gid", "65534", "--hostname", "sandbox"});
   for (const fs::path& path : readable_system()) {
     if (fs::is_symlink(path)) {  // /lib -> usr/lib
       append(words, {"--symlink", fs::read_symlink(path).string(), path.string()});
@@ -172,6 +172,13 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   append(words, {"--remount-ro", "/", "--chdir", "/tmp", "--", door().string()});
   const std::vector<std::string> limits = limit_words(sandbox);
   words.insert(words.end(), limits.begin(), limits.end());
+  append(words, {"--first", "--read", "/", "--write", "/tmp", "--write", "/dev/shm"});
+  for (const char* path : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
+    append(words, {"--device", path});
+  }
+  if (sandbox.devices) {
+    for (const fs::path& path : devices()) append(words, {"--device", path.string()});
+  }
   append(words, {"--", what.program.string()});
   return command;
 }

@@ -1,0 +1,470 @@
+#include "sandbox/system_calls.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <map>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <utility>
+
+namespace prenorm::sandbox {
+namespace {
+
+using Calls = std::vector<Call>;
+
+#define CALL(name) \
+  Call { #name, SCMP_SYS(name) }
+#define CALL_IF(name, only, ...) \
+  Call { #name, SCMP_SYS(name), {__VA_ARGS__ }, only }
+
+constexpr std::uint32_t allowed = SCMP_ACT_ALLOW, ends = SCMP_ACT_KILL_PROCESS;
+constexpr std::uint32_t fails(int error) {
+  return SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error));
+}
+
+/// The low 32 bits of an argument, which is all that the kernel looks at in an int.
+scmp_arg_cmp is(unsigned argument, std::uint32_t value) {
+  return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, 0xffffffff, value);
+}
+
+/// One rule for each of some values of an argument.
+Calls each(const char* name, int number, unsigned argument,
+           std::initializer_list<std::pair<const char*, std::uint32_t>> values) {
+  Calls calls;
+  for (const auto& [only, value] : values)
+    calls.push_back({name, number, {is(argument, value)}, only});
+  return calls;
+}
+
+void append(Calls& calls, Calls more) {
+  calls.insert(calls.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+Rule files() {
+  return {"files and folders",
+          allowed,
+          {CALL(read),
+           CALL(readv),
+           CALL(pread64),
+           CALL(preadv),
+           CALL(preadv2),
+           CALL(write),
+           CALL(writev),
+           CALL(pwrite64),
+           CALL(pwritev),
+           CALL(pwritev2),
+           CALL(creat),
+           CALL(close),
+           CALL(close_range),
+           CALL(lseek),
+           CALL(_llseek),
+           CALL(stat),
+           CALL(fstat),
+           CALL(lstat),
+           CALL(newfstatat),
+           CALL(statx),
+           CALL(statfs),
+           CALL(fstatfs),
+           CALL(access),
+           CALL(faccessat),
+           CALL(faccessat2),
+           CALL(getdents),
+           CALL(getdents64),
+           CALL(getcwd),
+           CALL(chdir),
+           CALL(fchdir),
+           CALL(mkdir),
+           CALL(mkdirat),
+           CALL(rmdir),
+           CALL(unlink),
+           CALL(unlinkat),
+           CALL(rename),
+           CALL(renameat),
+           CALL(renameat2),
+           CALL(link),
+           CALL(linkat),
+           CALL(symlink),
+           CALL(symlinkat),
+           CALL(readlink),
+           CALL(readlinkat),
+           CALL(umask),
+           CALL(ftruncate),
+           CALL(fallocate),
+           CALL(fsync),
+           CALL(fdatasync),
+           CALL(fadvise64),
+           CALL(readahead),
+           CALL(sendfile),
+           CALL(copy_file_range),
+           CALL(flock),
+           CALL(dup),
+           CALL(dup2),
+           CALL(dup3),
+           CALL(pipe),
+           CALL(pipe2),
+           CALL(getxattr),
+           CALL(lgetxattr),
+           CALL(fgetxattr),
+           CALL(listxattr),
+           CALL(llistxattr),
+           CALL(flistxattr)}};
+}
+
+/// Landlock's first versions let a file be emptied that may only be read.
+Rule opening(const Setting& setting) {
+  Rule rule{"opening files", allowed, {}};
+  if (!setting.alone) {
+    rule.calls = {CALL(open), CALL(openat), CALL(truncate)};
+    return rule;
+  }
+  constexpr scmp_datum_t mask = O_ACCMODE | O_TRUNC;
+  for (const scmp_datum_t mode :
+       {O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_TRUNC, O_RDWR | O_TRUNC}) {
+    const char* only = "not to empty what is only read";
+    rule.calls.push_back(CALL_IF(open, only, SCMP_A1(SCMP_CMP_MASKED_EQ, mask, mode)));
+    rule.calls.push_back(CALL_IF(openat, only, SCMP_A2(SCMP_CMP_MASKED_EQ, mask, mode)));
+  }
+  return rule;
+}
+
+/// No leases, no signals from descriptors, no notifications of a folder, no larger pipes.
+Rule descriptors(const Setting& setting) {
+  Rule rule{"descriptors", allowed, {}};
+  append(rule.calls, each("fcntl", SCMP_SYS(fcntl), 1,
+                          {{"F_DUPFD", F_DUPFD},
+                           {"F_DUPFD_CLOEXEC", F_DUPFD_CLOEXEC},
+                           {"F_GETFD", F_GETFD},
+                           {"F_SETFD", F_SETFD},
+                           {"F_GETFL", F_GETFL},
+                           {"F_SETFL", F_SETFL},
+                           {"F_GETLK", F_GETLK},
+                           {"F_SETLK", F_SETLK},
+                           {"F_SETLKW", F_SETLKW},
+                           {"F_OFD_GETLK", 36},
+                           {"F_OFD_SETLK", 37},
+                           {"F_OFD_SETLKW", 38},
+                           {"F_GETPIPE_SZ", 1032}}));
+  if (setting.with_device) {
+    append(rule.calls, {CALL(ioctl)});
+    append(rule.calls,
+           each("fcntl", SCMP_SYS(fcntl), 1, {{"F_ADD_SEALS", 1033}, {"F_GET_SEALS", 1034}}));
+    return rule;
+  }
+  append(rule.calls, each("ioctl", SCMP_SYS(ioctl), 1,
+                          {{"TCGETS", TCGETS},
+                           {"TIOCGWINSZ", TIOCGWINSZ},
+                           {"FIONREAD", FIONREAD},
+                           {"FIONBIO", FIONBIO},
+                           {"FIOCLEX", FIOCLEX},
+                           {"FIONCLEX", FIONCLEX}}));
+  return rule;
+}
+
+Rule memory(const Setting& setting) {
+  Rule rule{"memory",
+            allowed,
+            {CALL(mmap), CALL(mmap2), CALL(munmap), CALL(mremap), CALL(mprotect), CALL(madvise),
+             CALL(brk), CALL(msync), CALL(mincore), CALL(mlock), CALL(mlock2), CALL(munlock),
+             CALL(membarrier), CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind)}};
+  // Memory that no limit counts; a device's driver needs it.
+  if (setting.with_device) rule.calls.push_back(CALL(memfd_create));
+  return rule;
+}
+
+Rule processes(const Setting& setting) {
+  constexpr scmp_datum_t kept = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME |
+                                CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED;
+  Rule rule{"processes and threads",
+            allowed,
+            {CALL(fork),
+             CALL(vfork),
+             CALL_IF(clone, "no new namespace, no sibling, no tracing",
+                     SCMP_A0(SCMP_CMP_MASKED_EQ, kept, 0)),
+             CALL(execve),
+             CALL(execveat),
+             CALL(exit),
+             CALL(exit_group),
+             CALL(wait4),
+             CALL(waitid),
+             CALL(getpid),
+             CALL(getppid),
+             CALL(gettid),
+             CALL(getpgrp),
+             CALL(getpgid),
+             CALL(getsid),
+             CALL(set_tid_address),
+             CALL(set_robust_list),
+             CALL(get_robust_list),
+             CALL(rseq),
+             CALL(arch_prctl),
+             CALL(getuid),
+             CALL(geteuid),
+             CALL(getgid),
+             CALL(getegid),
+             CALL(getresuid),
+             CALL(getresgid),
+             CALL(getgroups),
+             CALL(setuid),  // without a capability, to what it is already: make does that
+             CALL(setgid),
+             CALL(setreuid),
+             CALL(setregid),
+             CALL(setresuid),
+             CALL(setresgid),
+             CALL(capget),
+             CALL(uname),
+             CALL(sysinfo),
+             CALL(getcpu),
+             CALL(getrusage),
+             CALL(times),
+             CALL(getrlimit),
+             CALL(setrlimit),
+             CALL_IF(prlimit64, "of itself", is(0, 0)),
+             CALL(getpriority),
+             CALL(sched_yield),
+             CALL(sched_getaffinity),
+             CALL(sched_getparam),
+             CALL(sched_getscheduler),
+             CALL(sched_getattr),
+             CALL(sched_get_priority_max),
+             CALL(sched_get_priority_min),
+             CALL(sched_rr_get_interval),
+             CALL(futex),
+             CALL(futex_waitv)}};
+  append(rule.calls, each("prctl", SCMP_SYS(prctl), 0,
+                          {{"PR_SET_NAME", PR_SET_NAME},
+                           {"PR_GET_NAME", PR_GET_NAME},
+                           {"PR_SET_PDEATHSIG", PR_SET_PDEATHSIG},
+                           {"PR_GET_PDEATHSIG", PR_GET_PDEATHSIG},
+                           {"PR_SET_DUMPABLE", PR_SET_DUMPABLE},
+                           {"PR_GET_DUMPABLE", PR_GET_DUMPABLE},
+                           {"PR_SET_NO_NEW_PRIVS", PR_SET_NO_NEW_PRIVS},
+                           {"PR_GET_NO_NEW_PRIVS", PR_GET_NO_NEW_PRIVS},
+                           {"PR_CAPBSET_READ", PR_CAPBSET_READ},
+                           {"PR_GET_SECCOMP", PR_GET_SECCOMP},
+                           {"PR_SET_TIMERSLACK", PR_SET_TIMERSLACK},
+                           {"PR_GET_TIMERSLACK", PR_GET_TIMERSLACK},
+                           {"PR_SET_THP_DISABLE", PR_SET_THP_DISABLE},
+                           {"PR_GET_THP_DISABLE", PR_GET_THP_DISABLE},
+                           {"PR_SET_VMA", PR_SET_VMA}}));
+  const auto self = static_cast<std::uint32_t>(setting.self);
+  if (setting.alone) {
+    // By its own number: forked processes cannot signal anybody, which a filter cannot tell apart.
+    append(rule.calls,
+           {CALL_IF(kill, "itself", is(0, self)), CALL_IF(tgkill, "itself", is(0, self)),
+            CALL_IF(sched_setaffinity, "of itself", is(0, 0))});
+  } else {
+    append(rule.calls, {CALL(kill), CALL(tgkill), CALL(tkill), CALL(rt_sigqueueinfo),
+                        CALL(rt_tgsigqueueinfo), CALL(setsid), CALL(setpgid), CALL(setpriority),
+                        CALL(sched_setaffinity), CALL(sched_setscheduler), CALL(sched_setparam),
+                        CALL(pidfd_open), CALL(pidfd_send_signal)});
+  }
+  return rule;
+}
+
+Rule signals_and_time() {
+  return {"signals, time, waiting",
+          allowed,
+          {CALL(rt_sigaction),
+           CALL(rt_sigprocmask),
+           CALL(rt_sigreturn),
+           CALL(rt_sigpending),
+           CALL(rt_sigsuspend),
+           CALL(rt_sigtimedwait),
+           CALL(sigaltstack),
+           CALL(pause),
+           CALL(signalfd),
+           CALL(signalfd4),
+           CALL(restart_syscall),
+           CALL(alarm),
+           CALL(getitimer),
+           CALL(setitimer),
+           CALL(timer_create),
+           CALL(timer_settime),
+           CALL(timer_gettime),
+           CALL(timer_delete),
+           CALL(timer_getoverrun),
+           CALL(timerfd_create),
+           CALL(timerfd_settime),
+           CALL(timerfd_gettime),
+           CALL(nanosleep),
+           CALL(clock_nanosleep),
+           CALL(clock_gettime),
+           CALL(clock_getres),
+           CALL(gettimeofday),
+           CALL(time),
+           CALL(poll),
+           CALL(ppoll),
+           CALL(select),
+           CALL(_newselect),
+           CALL(pselect6),
+           CALL(epoll_create),
+           CALL(epoll_create1),
+           CALL(epoll_ctl),
+           CALL(epoll_wait),
+           CALL(epoll_pwait),
+           CALL(epoll_pwait2),
+           CALL(eventfd),
+           CALL(eventfd2),
+           CALL(getrandom)}};
+}
+
+/// A pair of sockets reaches nobody else, if neither end can name an address: a datagram could.
+Rule sockets() {
+  constexpr std::uint32_t type = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
+  const auto pair_of = [](std::uint32_t kind) {
+    return CALL_IF(socketpair, "AF_UNIX, no datagrams", is(0, AF_UNIX),
+                   SCMP_A1(SCMP_CMP_MASKED_EQ, type, kind));
+  };
+  return {"pairs of sockets",
+          allowed,
+          {pair_of(SOCK_STREAM), pair_of(SOCK_SEQPACKET),
+           CALL_IF(sendto, "without an address", SCMP_A4(SCMP_CMP_EQ, 0)), CALL(recvfrom),
+           CALL(sendmsg), CALL(recvmsg), CALL(sendmmsg), CALL(recvmmsg), CALL(shutdown),
+           CALL(getsockname), CALL(getpeername), CALL(getsockopt),
+           CALL_IF(setsockopt, "of sockets in general", is(1, SOL_SOCKET))}};
+}
+
+/// Whoever owns a file may change its rights, owner, times and attributes, and Landlock does not
+/// ask: without namespaces the submission has the grader's own user. These calls then do nothing,
+/// and say that they did, for a compiler's tools ask for them and need them not.
+Rule rights(const Setting& setting) {
+  return {"rights, owners and times of files",
+          setting.alone ? fails(0) : allowed,
+          {CALL(chmod), CALL(fchmod), CALL(fchmodat), CALL(chown), CALL(lchown), CALL(fchown),
+           CALL(fchownat), CALL(utime), CALL(utimes), CALL(futimesat), CALL(utimensat),
+           CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr), CALL(lremovexattr),
+           CALL(fremovexattr)}};
+}
+
+/// What a library may ask for, and can do without.
+std::vector<Rule> refused(const Setting& setting) {
+  Rule permission{
+      "what needs a permission",
+      fails(EPERM),
+      {CALL(perf_event_open), CALL(name_to_handle_at), CALL(syslog), CALL(shmget), CALL(msgget),
+       CALL(semget), CALL(mq_open), CALL(fanotify_init), CALL(personality), CALL(setgroups),
+       CALL(mknod), CALL(mknodat), CALL(capset), CALL(ioprio_set), CALL(process_madvise),
+       CALL(process_mrelease), CALL(migrate_pages), CALL(move_pages), CALL(sched_setattr)}};
+  if (setting.alone) {
+    const auto self = static_cast<scmp_datum_t>(setting.self);
+    append(permission.calls,
+           {CALL(truncate), CALL(tkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
+            CALL(pidfd_open), CALL(pidfd_send_signal), CALL(setsid), CALL(setpgid),
+            CALL(setpriority), CALL(sched_setscheduler), CALL(sched_setparam),
+            CALL_IF(kill, "others", SCMP_A0(SCMP_CMP_NE, self)),
+            CALL_IF(tgkill, "others", SCMP_A0(SCMP_CMP_NE, self))});
+  }
+  return {std::move(permission), {"sockets to others", fails(EACCES), {CALL(socket)}}};
+}
+
+/// What no computation needs.
+Rule violations() {
+  return {"violations",
+          ends,
+          {CALL(ptrace),
+           CALL(process_vm_readv),
+           CALL(process_vm_writev),
+           CALL(pidfd_getfd),
+           CALL(kcmp),
+           CALL(mount),
+           CALL(umount2),
+           CALL(pivot_root),
+           CALL(chroot),
+           CALL(move_mount),
+           CALL(open_tree),
+           CALL(fsopen),
+           CALL(fsconfig),
+           CALL(fsmount),
+           CALL(fspick),
+           CALL(mount_setattr),
+           CALL(setns),
+           CALL(unshare),
+           CALL(bpf),
+           CALL(userfaultfd),
+           CALL(kexec_load),
+           CALL(kexec_file_load),
+           CALL(init_module),
+           CALL(finit_module),
+           CALL(delete_module),
+           CALL(reboot),
+           CALL(swapon),
+           CALL(swapoff),
+           CALL(acct),
+           CALL(quotactl),
+           CALL(settimeofday),
+           CALL(clock_settime),
+           CALL(iopl),
+           CALL(ioperm),
+           CALL(keyctl),
+           CALL(add_key),
+           CALL(request_key),
+           CALL(open_by_handle_at),
+           CALL(sethostname),
+           CALL(setdomainname),
+           CALL(modify_ldt),
+           CALL(vhangup)}};
+}
+
+std::string end_of(std::uint32_t action) {
+  if (action == allowed) return "allowed";
+  if (action == ends) return "ends the process";
+  if (action == fails(0)) return "does nothing";
+  return action == fails(EACCES) ? "EACCES" : "EPERM";
+}
+
+/// "`clone` (no new namespace), `fcntl` (F_DUPFD, F_GETFD)".
+std::string names_in(const Calls& calls) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> only;
+  for (const Call& call : calls) {
+    if (!only.contains(call.name)) order.emplace_back(call.name);
+    auto& words = only[call.name];
+    const std::string word = call.only;
+    if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) {
+      words.push_back(word);
+    }
+  }
+  std::string text;
+  for (const std::string& name : order) {
+    text += (text.empty() ? "`" : ", `") + name + "`";
+    std::string inside;
+    for (const std::string& word : only[name]) inside += (inside.empty() ? "" : ", ") + word;
+    if (!inside.empty()) text += " (" + inside + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Rule> rules(const Setting& setting) {
+  std::vector<Rule> all{files(),         opening(setting),   descriptors(setting),
+                        memory(setting), processes(setting), signals_and_time(),
+                        sockets(),       rights(setting)};
+  for (Rule& rule : refused(setting)) all.push_back(std::move(rule));
+  all.push_back(violations());
+  return all;
+}
+
+std::string listed() {
+  const std::vector<Rule> apart = rules({}), alone = rules({.alone = true, .with_device = false});
+  std::string text = "| for | sandbox | what happens | system calls |\n|---|---|---|---|\n";
+  const auto add = [&text](const Rule& rule, const char* where) {
+    text += std::string("| ") + rule.what + " | " + where + " | " + end_of(rule.action) + " | " +
+            names_in(rule.calls) + " |\n";
+  };
+  for (std::size_t i = 0; i < apart.size(); ++i) {
+    const bool same = end_of(apart[i].action) == end_of(alone[i].action) &&
+                      names_in(apart[i].calls) == names_in(alone[i].calls);
+    add(apart[i], same ? "both" : "bubblewrap");
+    if (!same) add(alone[i], "process");
+  }
+  return text;
+}
+
+}  // namespace prenorm::sandbox

@@ -1,0 +1,39 @@
+// What a process of a sandbox may ask of the kernel: an allow-list. What is not in it fails with
+// ENOSYS, as on a kernel that has it not. docs/sandbox.md shows this table.
+#pragma once
+
+#include <seccomp.h>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace prenorm::sandbox {
+
+/// Which of the calls' rules hold.
+struct Setting {
+  bool alone = false;        // there are no namespaces: other processes and files are in reach
+  bool with_device = false;  // a device's driver is at work
+  pid_t self = 0;            // of the process that is confined
+};
+
+/// A system call, and what its arguments must be for the rule to hold.
+struct Call {
+  const char* name;
+  int number;
+  std::vector<scmp_arg_cmp> where = {};
+  const char* only = "";  // the same in words
+};
+
+/// Calls that are treated alike.
+struct Rule {
+  const char* what;
+  std::uint32_t action;
+  std::vector<Call> calls;
+};
+
+std::vector<Rule> rules(const Setting& setting);
+
+/// The rules as a table in Markdown, for both kinds of sandbox.
+std::string listed();
+
+}  // namespace prenorm::sandbox
