@@ -188,7 +188,7 @@ void filter_calls(const Options& options) {
   ::seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);  // found by halving, not one by one
   const sandbox::Setting setting{options.alone, options.with_device, ::getpid()};
   for (const sandbox::Rule& rule : sandbox::rules(setting)) {
-    for (const sandbox::Call& call : rule.calls) {
+    for (const sandbox::SystemCall& call : rule.calls) {
       const int result =
           ::seccomp_rule_add_array(filter, rule.action, call.number,
                                    static_cast<unsigned>(call.where.size()), call.where.data());

@@ -14,12 +14,12 @@
 namespace prenorm::sandbox {
 namespace {
 
-using Calls = std::vector<Call>;
+using Calls = std::vector<SystemCall>;
 
 #define CALL(name) \
-  Call { #name, SCMP_SYS(name) }
+  SystemCall { #name, SCMP_SYS(name) }
 #define CALL_IF(name, only, ...) \
-  Call { #name, SCMP_SYS(name), {__VA_ARGS__ }, only }
+  SystemCall { #name, SCMP_SYS(name), {__VA_ARGS__ }, only }
 
 constexpr std::uint32_t allowed = SCMP_ACT_ALLOW, ends = SCMP_ACT_KILL_PROCESS;
 constexpr std::uint32_t fails(int error) {
@@ -422,7 +422,7 @@ std::string end_of(std::uint32_t action) {
 std::string names_in(const Calls& calls) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::string>> only;
-  for (const Call& call : calls) {
+  for (const SystemCall& call : calls) {
     if (!only.contains(call.name)) order.emplace_back(call.name);
     auto& words = only[call.name];
     const std::string word = call.only;

@@ -17,7 +17,7 @@ struct Setting {
 };
 
 /// A system call, and what its arguments must be for the rule to hold.
-struct Call {
+struct SystemCall {
   const char* name;
   int number;
   std::vector<scmp_arg_cmp> where = {};
@@ -28,7 +28,7 @@ struct Call {
 struct Rule {
   const char* what;
   std::uint32_t action;
-  std::vector<Call> calls;
+  std::vector<SystemCall> calls;
 };
 
 std::vector<Rule> rules(const Setting& setting);
