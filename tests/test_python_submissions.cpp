@@ -62,8 +62,9 @@ Count replay_all(const std::string& name, const std::string& map, const Interpre
   }
   const Adapters adapters(source / "fixtures/rubrics" / map, signatures);
   Solution::Options options;
-  options.worker = worker(interpreter, adapters.json());
-  Solution solution(name, source / "tests/submissions/honest" / name, "", options);
+  const fs::path submission = source / "tests/submissions/honest" / name;
+  options.worker = [&] { return WorkerStart{worker(interpreter, adapters.json()), submission}; };
+  Solution solution(name, submission, "", options);
   BOOST_REQUIRE_MESSAGE(solution.load(), solution.message());
   Count count;
   for (const Fixture& fixture : fixtures) {

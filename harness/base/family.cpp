@@ -98,6 +98,7 @@ Family Family::of(pid_t ancestor) {
     if (one == processes->all.end()) continue;
     family.tasks += one->second.tasks;
     family.resident += one->second.pages * page_bytes;
+    family.members.push_back({pid, one->second.pages * page_bytes});
   }
   return family;
 }

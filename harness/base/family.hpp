@@ -4,10 +4,16 @@
 #include <chrono>
 #include <cstddef>
 #include <sys/types.h>
+#include <vector>
 
 namespace prenorm::harness {
 
 struct Family {
+  struct Member {
+    pid_t process;
+    std::size_t resident;  // bytes
+  };
+  std::vector<Member> members;
   std::size_t tasks = 0;     // processes and threads
   std::size_t resident = 0;  // bytes; memory that several of them share counts for each
 

@@ -402,7 +402,8 @@ void Process::ended() {
 
 void Process::check_limits() {
   const Family family = Family::of(pid_);
-  const bool memory = limits_.resident > 0 && family.resident > limits_.resident;
+  const bool memory =
+      limits_.resident > 0 && meter_.bytes(family, limits_.resident) > limits_.resident;
   if (!memory && (limits_.tasks == 0 || family.tasks <= limits_.tasks)) return;
   std::array<char, 80> why;
   if (memory) {

@@ -1,6 +1,8 @@
 // A child process (a worker, the HDF5 child) with one socket to it.
 #pragma once
 
+#include "base/memory_meter.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
@@ -111,6 +113,7 @@ class Process {
   Stream output_, error_;
   std::string how_ended_;
   Limits limits_;
+  MemoryMeter meter_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
   bool wrapper_ = false;
 };

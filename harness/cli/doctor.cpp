@@ -145,7 +145,7 @@ std::string start_up(SandboxKind kind) {
     Process::Command command;
     command.program = worker;
     Solution::Options options;
-    options.worker = confined(command, sandbox);
+    options.worker = [&] { return WorkerStart{confined(command, sandbox), library}; };
     const auto start = std::chrono::steady_clock::now();
     Solution solution("plain", library, "", options);
     if (!solution.load()) return "a worker does not start: " + solution.message();

@@ -6,13 +6,14 @@
 #include "grade/confinement.hpp"
 #include "grade/grading.hpp"
 #include "grade/kept_builds.hpp"
+#include "grade/room.hpp"
 #include "grade/snapshot.hpp"
 #include "report/json.hpp"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <fstream>
 #include <mutex>
 #include <prenorm/prenorm.h>
@@ -203,21 +204,16 @@ struct Submission::State {
   std::mutex noting;
   bool hidden_began = false;
   bool imports_known = true, devices = false;
-  std::atomic<unsigned> workers = 0;  // started by several threads
+  bool may_write = true;  // its own copy, that is
 
-  Sandbox sandbox() {
-    Sandbox sandbox = submission_sandbox(options);
-    sandbox.devices = devices;
-    if (options.sandbox != SandboxKind::bubblewrap) {
-      sandbox.folder = folder->path() / ("scratch-" + std::to_string(++workers));
-      if (!fs::create_directory(sandbox.folder)) {
-        throw std::runtime_error(sandbox.folder.string() + " is there already");
-      }
-    }
-    return sandbox;
+  Room room(bool writable = false) const {
+    Room room = make_room(options, folder->path(), root, writable && may_write);
+    room.box.devices = devices;
+    return room;
   }
 
   std::string told(std::string what) const {
+    what = without_rooms(std::move(what), folder->path());
     for (const fs::path& place : {root, root.parent_path(), folder->path()}) {
       const std::string prefix = place.string() + "/";
       for (std::size_t at = 0; (at = what.find(prefix)) != what.npos;) {
@@ -258,16 +254,16 @@ struct Submission::State {
   void build();
   void list_symbols();
   void read_outputs_files();
-  Process::Command worker();
+  WorkerStart worker() const;
 };
 
 void Submission::State::build() {
-  Sandbox box = sandbox();
-  box.scratch = build_scratch;
-  box.cpu_seconds = options.build_seconds;
+  Room room = this->room(true);
+  room.box.scratch = build_scratch;
+  room.box.cpu_seconds = options.build_seconds;
   const fs::path package = fs::canonical(home() / "share" / "cmake" / "prenorm");
   const fs::path headers = fs::canonical(home() / "include" / "prenorm");
-  box.readable = {root, package, headers};
+  room.box.readable = {room.submission, package, headers};
   // Without a sandbox, a submission could change what is kept.
   const bool may_keep = options.sandbox != SandboxKind::none;
   std::string key;
@@ -280,14 +276,15 @@ void Submission::State::build() {
       return;
     }
   }
-  Process::Command shell{"/bin/sh",
-                         {"-c", build_project, "build", root.string(), package.string(), "2"},
-                         {},
-                         std::nullopt,
-                         false};
+  Process::Command shell{
+      "/bin/sh",
+      {"-c", build_project, "build", room.submission.string(), package.string(), "2"},
+      {},
+      std::nullopt,
+      false};
   try {
     const std::string bytes =
-        hand_out(confined(shell, box), most_library_bytes, options.build_seconds);
+        hand_out(confined(shell, room.box), most_library_bytes, options.build_seconds);
     library = folder->path() / "library.so";
     if (!(std::ofstream(library, std::ios::binary) << bytes).flush()) {
       throw CannotCopy("the library cannot be kept: is the disk full?");
@@ -307,12 +304,13 @@ void Submission::State::build() {
 }
 
 void Submission::State::list_symbols() {
-  Sandbox box = sandbox();
-  box.readable = {library};
+  Room room = this->room();
+  room.box.readable = {library};
   Process::Command shell{
       "/bin/sh", {"-c", list_imports, "list", library.string()}, {}, std::nullopt, false};
   try {
-    std::istringstream lines(hand_out(confined(shell, box), most_listing_bytes, seconds_to_list));
+    std::istringstream lines(
+        hand_out(confined(shell, room.box), most_listing_bytes, seconds_to_list));
     for (std::string line; std::getline(lines, line);) imports.push_back(printable(line, 200));
     std::ranges::sort(imports);
   } catch (const std::exception& error) {
@@ -324,15 +322,15 @@ void Submission::State::list_symbols() {
 void Submission::State::read_outputs_files() {
   std::vector<fs::path> files{root};
   if (fs::is_directory(root)) files = files_of(root, is_outputs);
-  Sandbox box = sandbox();
+  Room room = this->room();
   std::string unusable;
   std::size_t left = most_case_bytes();  // for all files together
   for (const fs::path& file : files) {
-    box.readable = {file};
+    room.box.readable = {file};
     try {
       ReadLimits limits;
       limits.bytes = left;
-      limits.sandbox = &box;
+      limits.sandbox = &room.box;
       OutputsFile read = read_outputs(file, limits);
       for (const OutputsFile::Entry& entry : read.entries) {
         left -= std::min(left, entry.value.data.size());
@@ -357,21 +355,24 @@ void Submission::State::read_outputs_files() {
   if (outputs.empty()) fail(Status::bad_fixture, unusable);
 }
 
-/// Where the worker runs, and what it may see.
-Process::Command Submission::State::worker() {
-  Sandbox box = sandbox();
-  box.readable = {library};
+/// A worker, where it runs, and what it may see.
+WorkerStart Submission::State::worker() const {
+  const bool is_python = kind == SubmissionKind::python;
+  Room room = this->room(is_python);
+  const fs::path& library = is_python ? room.submission : this->library;
+  room.box.readable = {room.box.copied.empty() ? library : room.box.copied};
   Process::Command command;
-  if (kind == SubmissionKind::python) {
+  if (is_python) {
     const Json how{{"forbidden", options.forbidden_calls},
                    {"round_float64", options.round_float64}};
-    command = python_script(options, "prenorm_worker.py", {adapters.json(), to_line(how)}, box);
+    command =
+        python_script(options, "prenorm_worker.py", {adapters.json(), to_line(how)}, room.box);
   } else {
     command.program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-worker";
-    box.readable.push_back(command.program);
+    room.box.readable.push_back(command.program);
   }
-  Process::Command worker = confined(command, box);
-  worker.keep_output = true;
+  WorkerStart worker{confined(command, room.box), library, room.folder};
+  worker.command.keep_output = true;
   return worker;
 }
 
@@ -407,6 +408,11 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (!fs::exists(state.root)) {
     state.fail(Status::load_error, state.notes.empty() ? "cannot be read" : state.notes[0]);
     return;
+  }
+  state.may_write = can_be_copied(state.folder->path() / "submission");
+  if (!state.may_write) {
+    state.notes.push_back(
+        fmt::format("larger than {} MiB: it may not write beside its files", most_copied >> 20));
   }
   state.library = state.root;
   if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
@@ -452,7 +458,7 @@ Solution Submission::solution() const {
   // What is not resident counts too; Python's libraries reserve much that they never use.
   options.limits.bytes = slow_to_start() ? std::max(state_->options.memory, addresses_of_python)
                                          : state_->options.memory;
-  options.worker = state_->worker();
+  options.worker = [state = state_.get()] { return state->worker(); };
   options.note = [state = state_.get()](const std::string& text) { state->note(text); };
   return {state_->name, state_->library, state_->variant, options};
 }

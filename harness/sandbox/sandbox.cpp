@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 constexpr double seconds_to_try = 10;
 /// Open files and sockets of one process.
-constexpr int descriptors = 256;
-constexpr std::size_t shared_memory = 64u << 20;
+constexpr int descriptors = 1024;
+constexpr std::size_t shared_memory = 256u << 20;
 
 /// Folders of programs and libraries; missing ones are skipped.
-const std::array<const char*, 13> system_paths{"/usr",
+const std::array<const char*, 15> system_paths{"/usr",
                                                "/bin",
                                                "/sbin",
                                                "/lib",
@@ -35,7 +35,13 @@ const std::array<const char*, 13> system_paths{"/usr",
                                                "/etc/ld.so.cache",
                                                "/etc/ld.so.conf",
                                                "/etc/ld.so.conf.d",
-                                               "/etc/localtime"};
+                                               "/etc/localtime",
+                                               "/etc/fonts",
+                                               "/etc/matplotlibrc"};
+
+/// Who the users are: of the machine where the submission runs as one of them; else files that know
+/// nobody.
+const std::array<const char*, 2> user_files{"passwd", "group"};
 
 /// Kernel files that programs of any language read; for Landlock.
 const std::array<const char*, 9> kernel_paths{
@@ -62,7 +68,8 @@ std::optional<fs::path> bubblewrap() {
   return std::nullopt;
 }
 
-fs::path door() { return home() / "libexec" / "prenorm" / "prenorm-confine"; }
+fs::path helpers() { return home() / "libexec" / "prenorm"; }
+fs::path door() { return helpers() / "prenorm-confine"; }
 
 std::vector<fs::path> devices() {
   std::vector<fs::path> found;
@@ -134,9 +141,13 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   command.wrapper = true;
   command.environment = clean_environment("/tmp");
   std::vector<std::string>& words = command.arguments;
-  append(words, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net",
-                 "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session",
-                 "--as-pid-1", "--uid", "65534", "--gid", "65534", "--hostname", "sandbox"});
+  append(words,
+         {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts",
+          "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-add",
+          "CAP_SYS_ADMIN", "--uid", "65534", "--gid", "65534", "--hostname", "sandbox"});
+  for (const char* file : user_files) {
+    append(words, {"--ro-bind", (helpers() / "etc" / file).string(), std::string("/etc/") + file});
+  }
   for (const fs::path& path : readable_system()) {
     if (fs::is_symlink(path)) {  // /lib -> usr/lib
       append(words, {"--symlink", fs::read_symlink(path).string(), path.string()});
@@ -144,9 +155,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
       append(words, {"--ro-bind", path.string(), path.string()});
     }
   }
-  const std::string scratch = std::to_string(sandbox.scratch);
   append(words, {"--proc", "/proc", "--dev", "/dev"});
-  append(words, {"--size", std::to_string(shared_memory), "--tmpfs", "/dev/shm"});
   if (sandbox.devices) {
     for (const fs::path& path : devices()) {
       append(words, {"--dev-bind", path.string(), path.string()});
@@ -154,9 +163,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
     // The CUDA runtime finds devices there.
     append(words, {"--ro-bind-try", "/sys", "/sys"});
   }
-  append(words, {"--remount-ro", "/dev"});
-  if (sandbox.scratch > 0) append(words, {"--size", scratch});
-  append(words, {"--tmpfs", "/tmp"});
+  append(words, {"--remount-ro", "/dev", "--tmpfs", "/tmp"});
   std::vector<fs::path> readable = sandbox.readable;
   readable.push_back(door());
   if (const auto driver = named_driver()) readable.push_back(*driver);
@@ -173,6 +180,18 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   const std::vector<std::string> limits = limit_words(sandbox);
   words.insert(words.end(), limits.begin(), limits.end());
   append(words, {"--first", "--read", "/", "--write", "/tmp", "--write", "/dev/shm"});
+  const auto sized = [](std::size_t bytes, const std::string& path) {
+    return std::to_string(bytes) + ":" + path;
+  };
+  append(words,
+         {"--empty", sized(sandbox.scratch, "/tmp"), "--empty", sized(shared_memory, "/dev/shm")});
+  for (const fs::path& path : readable) {
+    if (lies_in(path, "/tmp")) append(words, {"--keep", path.string()});
+  }
+  if (!sandbox.copied.empty()) {
+    const std::string copied = sandbox.copied.string();
+    append(words, {"--copy", sized(2 * most_copied, copied), "--write", copied});
+  }
   for (const char* path : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
     append(words, {"--device", path});
   }
@@ -204,6 +223,7 @@ void add_readable(const fs::path& path, const std::vector<fs::path>& hidden,
 Process::Command by_process(const Process::Command& what, const Sandbox& sandbox) {
   Process::Command command;
   command.program = door();
+  command.wrapper = true;
   const char* temporary = std::getenv("TMPDIR");
   const fs::path scratch =
       sandbox.folder.empty() ? fs::path(temporary == nullptr ? "/tmp" : temporary) : sandbox.folder;
@@ -212,6 +232,10 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   std::vector<std::string>& words = command.arguments;
   append(words, {"--alone"});
   std::vector<fs::path> readable = readable_system();
+  if (const fs::path library = helpers() / "prenorm-shm.so"; is_there(library)) {
+    command.environment->push_back("LD_PRELOAD=" + library.string());
+    readable.push_back(library);
+  }
   readable.insert(readable.end(), sandbox.readable.begin(), sandbox.readable.end());
   if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) {
@@ -224,7 +248,13 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   if (sandbox.devices) {
     for (const fs::path& path : devices()) append(words, {"--device", path.string()});
   }
-  if (!sandbox.folder.empty()) append(words, {"--write", sandbox.folder.string()});
+  for (const char* file : user_files) {
+    const std::string path = std::string("/etc/") + file;
+    if (is_there(path)) append(words, {"--read", path});
+  }
+  for (const fs::path& path : {sandbox.folder, sandbox.copied}) {
+    if (!path.empty()) append(words, {"--write", path.string()});
+  }
   append(words, {"--", what.program.string()});
   return command;
 }

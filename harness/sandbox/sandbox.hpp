@@ -26,6 +26,9 @@ std::string_view name(SandboxKind kind);
 /// 256, or four for each processor.
 std::size_t most_tasks();
 
+/// Bytes of a folder that a sandbox copies: it may grow to twice as many.
+inline constexpr std::size_t most_copied = 64u << 20;
+
 struct Sandbox {
   SandboxKind kind = SandboxKind::none;
   /// Files and folders that may be read and executed, in addition to the system's.
@@ -35,6 +38,9 @@ struct Sandbox {
   /// Without a mount namespace: the only writable folder, used as $TMPDIR. If empty, nothing is
   /// writable.
   std::filesystem::path folder;
+  /// A readable folder that may be written. With a mount namespace it is a copy, in memory, of at
+  /// most `most_copied` bytes, that vanishes with the sandbox; else the folder itself.
+  std::filesystem::path copied;
   bool devices = false;  // CUDA devices are bound
 
   // Limits; 0: none.

@@ -1,6 +1,7 @@
 #include "sandbox/system_calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <map>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <utility>
 
@@ -21,7 +23,8 @@ using Calls = std::vector<SystemCall>;
 #define CALL_IF(name, only, ...) \
   SystemCall { #name, SCMP_SYS(name), {__VA_ARGS__ }, only }
 
-constexpr std::uint32_t allowed = SCMP_ACT_ALLOW, ends = SCMP_ACT_KILL_PROCESS;
+constexpr std::uint32_t allowed = SCMP_ACT_ALLOW, ends = SCMP_ACT_KILL_PROCESS,
+                        served = SCMP_ACT_NOTIFY;
 constexpr std::uint32_t fails(int error) {
   return SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error));
 }
@@ -226,6 +229,7 @@ Rule processes(const Setting& setting) {
              CALL(setrlimit),
              CALL_IF(prlimit64, "of itself", is(0, 0)),
              CALL(getpriority),
+             CALL_IF(setpriority, "of itself", is(0, PRIO_PROCESS), is(1, 0)),
              CALL(sched_yield),
              CALL(sched_getaffinity),
              CALL(sched_getparam),
@@ -241,7 +245,6 @@ Rule processes(const Setting& setting) {
                            {"PR_GET_NAME", PR_GET_NAME},
                            {"PR_SET_PDEATHSIG", PR_SET_PDEATHSIG},
                            {"PR_GET_PDEATHSIG", PR_GET_PDEATHSIG},
-                           {"PR_SET_DUMPABLE", PR_SET_DUMPABLE},
                            {"PR_GET_DUMPABLE", PR_GET_DUMPABLE},
                            {"PR_SET_NO_NEW_PRIVS", PR_SET_NO_NEW_PRIVS},
                            {"PR_GET_NO_NEW_PRIVS", PR_GET_NO_NEW_PRIVS},
@@ -252,20 +255,27 @@ Rule processes(const Setting& setting) {
                            {"PR_SET_THP_DISABLE", PR_SET_THP_DISABLE},
                            {"PR_GET_THP_DISABLE", PR_GET_THP_DISABLE},
                            {"PR_SET_VMA", PR_SET_VMA}}));
+  // Else the grader could not see what it takes.
+  rule.calls.push_back(CALL_IF(prctl, "PR_SET_DUMPABLE to 1", is(0, PR_SET_DUMPABLE), is(1, 1)));
   const auto self = static_cast<std::uint32_t>(setting.self);
-  if (setting.alone) {
+  if (setting.keeps_inside()) {
+    append(rule.calls,
+           {CALL(kill), CALL(tgkill), CALL(tkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo)});
+  } else {
     // By its own number: forked processes cannot signal anybody, which a filter cannot tell apart.
     append(rule.calls,
-           {CALL_IF(kill, "itself", is(0, self)), CALL_IF(tgkill, "itself", is(0, self)),
-            CALL_IF(sched_setaffinity, "of itself", is(0, 0))});
-  } else {
-    append(rule.calls, {CALL(kill), CALL(tgkill), CALL(tkill), CALL(rt_sigqueueinfo),
-                        CALL(rt_tgsigqueueinfo), CALL(setsid), CALL(setpgid), CALL(setpriority),
-                        CALL(sched_setaffinity), CALL(sched_setscheduler), CALL(sched_setparam),
+           {CALL_IF(kill, "itself", is(0, self)), CALL_IF(tgkill, "itself", is(0, self))});
+  }
+  if (!setting.alone) {
+    append(rule.calls, {CALL(setsid), CALL(setpgid), CALL(sched_setscheduler), CALL(sched_setparam),
                         CALL(pidfd_open), CALL(pidfd_send_signal)});
   }
   return rule;
 }
+
+/// The grader says on which processors a submission runs, so that another keeps its own. Whoever
+/// asks for others is not disturbed: libraries do.
+Rule processors() { return {"choosing processors", fails(0), {CALL(sched_setaffinity)}}; }
 
 Rule signals_and_time() {
   return {"signals, time, waiting",
@@ -314,20 +324,60 @@ Rule signals_and_time() {
            CALL(getrandom)}};
 }
 
-/// A pair of sockets reaches nobody else, if neither end can name an address: a datagram could.
-Rule sockets() {
+/// Sockets of this machine's processes, without datagrams, which could be sent to any address.
+/// Where nothing keeps abstract names inside, there are pairs only.
+Rule sockets(const Setting& setting) {
   constexpr std::uint32_t type = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
-  const auto pair_of = [](std::uint32_t kind) {
-    return CALL_IF(socketpair, "AF_UNIX, no datagrams", is(0, AF_UNIX),
-                   SCMP_A1(SCMP_CMP_MASKED_EQ, type, kind));
-  };
-  return {"pairs of sockets",
-          allowed,
-          {pair_of(SOCK_STREAM), pair_of(SOCK_SEQPACKET),
-           CALL_IF(sendto, "without an address", SCMP_A4(SCMP_CMP_EQ, 0)), CALL(recvfrom),
-           CALL(sendmsg), CALL(recvmsg), CALL(sendmmsg), CALL(recvmmsg), CALL(shutdown),
-           CALL(getsockname), CALL(getpeername), CALL(getsockopt),
-           CALL_IF(setsockopt, "of sockets in general", is(1, SOL_SOCKET))}};
+  const char* only = "AF_UNIX, no datagrams";
+  Rule rule{"sockets", allowed, {}};
+  for (const std::uint32_t kind : {SOCK_STREAM, SOCK_SEQPACKET}) {
+    const scmp_arg_cmp is_kind = SCMP_A1(SCMP_CMP_MASKED_EQ, type, kind);
+    rule.calls.push_back(CALL_IF(socketpair, only, is(0, AF_UNIX), is_kind));
+    if (setting.keeps_inside())
+      rule.calls.push_back(CALL_IF(socket, only, is(0, AF_UNIX), is_kind));
+  }
+  if (setting.keeps_inside()) {
+    append(rule.calls, {CALL(bind), CALL(listen), CALL(accept), CALL(accept4)});
+  }
+  if (!setting.alone) append(rule.calls, {CALL(connect)});
+  append(rule.calls, {CALL_IF(sendto, "without an address", SCMP_A4(SCMP_CMP_EQ, 0)),
+                      CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(sendmmsg), CALL(recvmmsg),
+                      CALL(shutdown), CALL(getsockname), CALL(getpeername), CALL(getsockopt)});
+  append(rule.calls, each("setsockopt", SCMP_SYS(setsockopt), 2,
+                          {{"SO_REUSEADDR", SO_REUSEADDR},
+                           {"SO_KEEPALIVE", SO_KEEPALIVE},
+                           {"SO_LINGER", SO_LINGER},
+                           {"SO_PASSCRED", SO_PASSCRED},
+                           {"SO_RCVTIMEO", SO_RCVTIMEO},
+                           {"SO_SNDTIMEO", SO_SNDTIMEO}}));
+  return rule;
+}
+
+/// A socket's buffers keep the size by which the grader counts them.
+Rule buffers() {
+  Rule rule{"sizes of buffers", fails(0), {}};
+  append(rule.calls, each("setsockopt", SCMP_SYS(setsockopt), 2,
+                          {{"SO_SNDBUF", SO_SNDBUF}, {"SO_RCVBUF", SO_RCVBUF}}));
+  return rule;
+}
+
+/// Landlock does not ask about sockets that have a path, and a filter cannot see which one has: the
+/// process above connects, to abstract names.
+Rule connections() { return {"connections", served, {CALL(connect)}}; }
+
+/// Other kinds of sockets.
+Rule other_sockets(const Setting& setting) {
+  Rule rule{"sockets to others", fails(EACCES), {}};
+  if (!setting.keeps_inside()) {
+    rule.calls = {CALL(socket), CALL(connect), CALL(bind)};
+    return rule;
+  }
+  rule.calls = {CALL_IF(socket, "others", SCMP_A0_32(SCMP_CMP_NE, AF_UNIX))};
+  for (const std::uint32_t kind : {SOCK_DGRAM, SOCK_RAW, SOCK_RDM}) {
+    rule.calls.push_back(
+        CALL_IF(socket, "others", is(0, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, kind)));
+  }
+  return rule;
 }
 
 /// Whoever owns a file may change its rights, owner, times and attributes, and Landlock does not
@@ -343,7 +393,7 @@ Rule rights(const Setting& setting) {
 }
 
 /// What a library may ask for, and can do without.
-std::vector<Rule> refused(const Setting& setting) {
+Rule refused(const Setting& setting) {
   Rule permission{
       "what needs a permission",
       fails(EPERM),
@@ -352,15 +402,17 @@ std::vector<Rule> refused(const Setting& setting) {
        CALL(mknod), CALL(mknodat), CALL(capset), CALL(ioprio_set), CALL(process_madvise),
        CALL(process_mrelease), CALL(migrate_pages), CALL(move_pages), CALL(sched_setattr)}};
   if (setting.alone) {
-    const auto self = static_cast<scmp_datum_t>(setting.self);
     append(permission.calls,
-           {CALL(truncate), CALL(tkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
-            CALL(pidfd_open), CALL(pidfd_send_signal), CALL(setsid), CALL(setpgid),
-            CALL(setpriority), CALL(sched_setscheduler), CALL(sched_setparam),
-            CALL_IF(kill, "others", SCMP_A0(SCMP_CMP_NE, self)),
-            CALL_IF(tgkill, "others", SCMP_A0(SCMP_CMP_NE, self))});
+           {CALL(truncate), CALL(pidfd_open), CALL(pidfd_send_signal), CALL(setsid), CALL(setpgid),
+            CALL(sched_setscheduler), CALL(sched_setparam)});
   }
-  return {std::move(permission), {"sockets to others", fails(EACCES), {CALL(socket)}}};
+  if (!setting.keeps_inside()) {
+    const auto self = static_cast<scmp_datum_t>(setting.self);
+    append(permission.calls, {CALL(tkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
+                              CALL_IF(kill, "others", SCMP_A0(SCMP_CMP_NE, self)),
+                              CALL_IF(tgkill, "others", SCMP_A0(SCMP_CMP_NE, self))});
+  }
+  return permission;
 }
 
 /// What no computation needs.
@@ -414,6 +466,7 @@ Rule violations() {
 std::string end_of(std::uint32_t action) {
   if (action == allowed) return "allowed";
   if (action == ends) return "ends the process";
+  if (action == served) return "done by the process above, for abstract names";
   if (action == fails(0)) return "does nothing";
   return action == fails(EACCES) ? "EACCES" : "EPERM";
 }
@@ -443,26 +496,60 @@ std::string names_in(const Calls& calls) {
 }  // namespace
 
 std::vector<Rule> rules(const Setting& setting) {
-  std::vector<Rule> all{files(),         opening(setting),   descriptors(setting),
-                        memory(setting), processes(setting), signals_and_time(),
-                        sockets(),       rights(setting)};
-  for (Rule& rule : refused(setting)) all.push_back(std::move(rule));
-  all.push_back(violations());
+  std::vector<Rule> all{files(),
+                        opening(setting),
+                        descriptors(setting),
+                        memory(setting),
+                        processes(setting),
+                        processors(),
+                        signals_and_time(),
+                        sockets(setting),
+                        rights(setting),
+                        refused(setting),
+                        other_sockets(setting),
+                        violations()};
+  if (setting.alone && setting.scoped) all.push_back(connections());
   return all;
 }
 
+std::vector<Rule> rules_of_supervisor() {
+  return {
+      {"waiting and connecting",
+       allowed,
+       {CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll), CALL(wait4),
+        CALL(exit_group), CALL(rt_sigprocmask), CALL(restart_syscall), CALL(brk), CALL(mmap),
+        CALL(munmap), CALL(connect), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
+        // To a filter's descriptor.
+        CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
+}
+
 std::string listed() {
-  const std::vector<Rule> apart = rules({}), alone = rules({.alone = true, .with_device = false});
+  const std::array<std::pair<const char*, Setting>, 3> kinds{
+      {{"bubblewrap", {}},
+       {"process", {.alone = true, .scoped = true}},
+       {"process before Linux 6.12", {.alone = true}}}};
+  // The rows of each rule, one for each way in which the sandboxes have it.
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> rows;
+  for (const auto& [kind, setting] : kinds) {
+    for (const Rule& rule : rules(setting)) {
+      const std::string row = end_of(rule.action) + " | " + names_in(rule.calls);
+      if (!rows.contains(rule.what)) order.emplace_back(rule.what);
+      auto& same = rows[rule.what];
+      const auto found = std::ranges::find(same, row, &std::pair<std::string, std::string>::second);
+      if (found == same.end()) {
+        same.emplace_back(kind, row);
+      } else {
+        found->first += std::string(", ") + kind;
+      }
+    }
+  }
   std::string text = "| for | sandbox | what happens | system calls |\n|---|---|---|---|\n";
-  const auto add = [&text](const Rule& rule, const char* where) {
-    text += std::string("| ") + rule.what + " | " + where + " | " + end_of(rule.action) + " | " +
-            names_in(rule.calls) + " |\n";
-  };
-  for (std::size_t i = 0; i < apart.size(); ++i) {
-    const bool same = end_of(apart[i].action) == end_of(alone[i].action) &&
-                      names_in(apart[i].calls) == names_in(alone[i].calls);
-    add(apart[i], same ? "both" : "bubblewrap");
-    if (!same) add(alone[i], "process");
+  for (const std::string& what : order) {
+    for (const auto& [where, row] : rows[what]) {
+      const bool all = rows[what].size() == 1 && where.ends_with("6.12") && where.starts_with("b");
+      text += "| " + what + " | " + (all ? "all" : where) + " | " + row + " |\n";
+    }
   }
   return text;
 }

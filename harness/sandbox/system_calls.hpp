@@ -12,8 +12,12 @@ namespace prenorm::sandbox {
 /// Which of the calls' rules hold.
 struct Setting {
   bool alone = false;        // there are no namespaces: other processes and files are in reach
+  bool scoped = false;       // but Landlock keeps signals and abstract sockets inside
   bool with_device = false;  // a device's driver is at work
   pid_t self = 0;            // of the process that is confined
+
+  /// Signals and connections stay inside, whomever they name.
+  bool keeps_inside() const { return !alone || scoped; }
 };
 
 /// A system call, and what its arguments must be for the rule to hold.
@@ -33,7 +37,10 @@ struct Rule {
 
 std::vector<Rule> rules(const Setting& setting);
 
-/// The rules as a table in Markdown, for both kinds of sandbox.
+/// Of the process above, which waits, and makes connections where it is asked to.
+std::vector<Rule> rules_of_supervisor();
+
+/// The rules as a table in Markdown, for all kinds of sandbox.
 std::string listed();
 
 }  // namespace prenorm::sandbox

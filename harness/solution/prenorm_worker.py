@@ -505,20 +505,24 @@ def answer_call(submission, call, memory, settings):
 class Settings:
     """State of the interpreter that a submission may change and the worker needs unchanged."""
 
-    def __init__(self):
-        self.depth = sys.getrecursionlimit()
+    def __init__(self, least_depth=0):
+        self.depth = max(sys.getrecursionlimit(), least_depth)
         numbers = (signal.SIGINT, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
         self.handlers = {number: signal.getsignal(number) for number in numbers}
 
     def restore(self):
         sys.setrecursionlimit(self.depth)
-        sys.settrace(None)
-        sys.setprofile(None)
-        for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
-            signal.setitimer(timer, 0)
+        stop_tracing_and_timers()
         for number, handler in self.handlers.items():
             if signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
+
+
+def stop_tracing_and_timers():
+    sys.settrace(None)
+    sys.setprofile(None)
+    for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+        signal.setitimer(timer, 0)
 
 
 def empty_caches():
@@ -576,10 +580,12 @@ class Worker:
                 words = type(error).__name__ + ": " + str(error)
                 why = words if submission is None else submission.describe(error)
             finally:
-                self.settings.restore()
+                stop_tracing_and_timers()
         if why is not None:
             return self.connection.send(LOAD_FAILED, text(why))
         self.submission = submission
+        # What a module sets when it is imported holds for its functions.
+        self.settings = Settings(least_depth=self.settings.depth)
         names = sorted(submission.functions)
         self.connection.send(
             LOADED,

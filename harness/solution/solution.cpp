@@ -35,7 +35,8 @@ struct Faulted {
 /// The connection to a worker process: one message out, one in.
 class WorkerConnection {
  public:
-  explicit WorkerConnection(const Process::Command& worker) : process_(worker) {}
+  explicit WorkerConnection(const WorkerStart& worker)
+      : belongings_(worker.belongings), process_(worker.command) {}
 
   /// False if the process has ended since its last answer, or has sent something unasked, which
   /// would be taken for the answer to another call.
@@ -90,6 +91,7 @@ class WorkerConnection {
     return lines;
   }
 
+  std::shared_ptr<const void> belongings_;  // outlives the process
   Process process_;
 };
 
@@ -100,11 +102,12 @@ double seconds_to_load(const RunLimits& limits) {
 }
 
 /// The worker for libraries.
-Process::Command shipped_worker() {
-  Process::Command command;
-  command.program = home() / "libexec" / "prenorm" / "prenorm-worker";
-  command.keep_output = true;
-  return command;
+WorkerStart shipped_worker(const std::filesystem::path& library) {
+  WorkerStart worker;
+  worker.command.program = home() / "libexec" / "prenorm" / "prenorm-worker";
+  worker.command.keep_output = true;
+  worker.library = library;
+  return worker;
 }
 
 /// The outcome that the death of the worker's process means.
@@ -238,8 +241,10 @@ struct Solution::Worker {
 
   protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
     const RunLimits& limits = options.limits;
-    connection = std::make_unique<WorkerConnection>(options.worker.value_or(shipped_worker()));
-    const protocol::Load request{limits.bytes, std::filesystem::absolute(path).string()};
+    connection.reset();  // before another has its place
+    const WorkerStart worker = options.worker ? options.worker() : shipped_worker(path);
+    connection = std::make_unique<WorkerConnection>(worker);
+    const protocol::Load request{limits.bytes, std::filesystem::absolute(worker.library).string()};
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_in(seconds_to_load(limits)));
     if (kind == protocol::Kind::load_failed) {

@@ -44,6 +44,13 @@ struct RunLimits {
   double loading = 0;              // seconds for loading; 0: as for one call
 };
 
+/// A worker that is to be started.
+struct WorkerStart {
+  Process::Command command;
+  std::filesystem::path library;                     // where the solution lies, for the worker
+  std::shared_ptr<const void> belongings = nullptr;  // released when it has ended
+};
+
 /// A library in its worker process. The worker starts on first use, and again after a
 /// crash. Libraries are loaded nowhere else (unless in_process, for a debugger).
 class Solution {
@@ -51,8 +58,8 @@ class Solution {
   struct Options {
     bool in_process = false;
     RunLimits limits;
-    /// The command that starts the worker. Nothing: the shipped worker, without a sandbox.
-    std::optional<Process::Command> worker = std::nullopt;
+    /// Called for each worker that is started. Nothing: the shipped worker, without a sandbox.
+    std::function<WorkerStart()> worker = nullptr;
     bool tf32 = true;  // false: a library that computes in tf32 is a LOAD_ERROR
     /// Receives the worker's notes on the solution, such as imports that have stand-ins.
     std::function<void(const std::string&)> note = nullptr;

@@ -1,0 +1,92 @@
+#include "base/memory_meter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <dirent.h>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <string>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+/// The kernel's usual limit of what one end of a socket has sent, and nobody has read.
+constexpr std::size_t bytes_of_socket = 208u << 10;
+/// How often the kernel's part is counted, which no number of a process's own shows.
+constexpr std::chrono::milliseconds between_counts{150};
+
+std::string path_of(pid_t process, const char* file) {
+  return "/proc/" + std::to_string(process) + "/" + file;
+}
+
+/// "Pss:  1234 kB" in a file of /proc, in bytes; or a plain number.
+std::optional<std::size_t> number_in(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t number = std::strtoull(line.c_str() + key.size(), nullptr, 10);
+    return line.ends_with("kB") ? number << 10 : number;
+  }
+  return std::nullopt;
+}
+
+/// Adds the sockets of a process, by the numbers that the kernel gives them. False: they cannot be
+/// read.
+bool add_sockets(pid_t process, std::set<std::string>& sockets) {
+  const std::string folder = path_of(process, "fd");
+  DIR* const listing = ::opendir(folder.c_str());
+  if (listing == nullptr) return false;
+  while (const dirent* entry = ::readdir(listing)) {
+    std::array<char, 64> target;
+    const ssize_t got = ::readlinkat(::dirfd(listing), entry->d_name, target.data(), target.size());
+    const std::string name(target.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+    if (name.starts_with("socket:")) sockets.insert(name);
+  }
+  ::closedir(listing);
+  return true;
+}
+
+/// Page tables and sockets.
+std::size_t held_for(const Family& family) {
+  std::size_t bytes = 0;
+  std::set<std::string> sockets;
+  for (const Family::Member& member : family.members) {
+    const std::string status = path_of(member.process, "status");
+    bytes += number_in(status, "VmPTE:").value_or(0);
+    if (add_sockets(member.process, sockets)) continue;
+    bytes += bytes_of_socket * number_in(status, "FDSize:").value_or(0);
+  }
+  return bytes + bytes_of_socket * sockets.size();
+}
+
+/// Resident memory, in which each process has its part of what it shares.
+std::size_t shared_once(const Family& family) {
+  std::size_t bytes = 0;
+  for (const Family::Member& member : family.members) {
+    bytes += number_in(path_of(member.process, "smaps_rollup"), "Pss:").value_or(member.resident);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t MemoryMeter::bytes(const Family& family, std::size_t limit) {
+  if (Clock::now() >= next_count_) {
+    held_ = held_for(family);
+    next_count_ = Clock::now() + between_counts;
+  }
+  const auto at_most = [&] {
+    const std::size_t grown = family.resident - std::min(family.resident, resident_then_);
+    return std::min(family.resident, exact_ + grown) + held_;
+  };
+  if (at_most() > limit) {
+    exact_ = shared_once(family);
+    resident_then_ = family.resident;
+  }
+  return at_most();
+}
+
+}  // namespace prenorm::harness

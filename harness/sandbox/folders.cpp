@@ -1,0 +1,81 @@
+#include "sandbox/folders.hpp"
+
+#include "sandbox/writable_copy.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <sched.h>
+#include <sys/mount.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace prenorm::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(bool good, const std::string& what) {
+  if (!good) throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// What lies at a path now, by a name that stays when something is mounted above it.
+class Held {
+ public:
+  explicit Held(const char* path) : path_(path), file_(::open(path, O_PATH | O_CLOEXEC)) {
+    check(file_ >= 0, path);
+  }
+  Held(Held&& other) noexcept : path_(other.path_), file_(std::exchange(other.file_, -1)) {}
+  Held& operator=(Held&&) = delete;
+  ~Held() {
+    if (file_ >= 0) ::close(file_);
+  }
+
+  const char* path() const { return path_; }
+  std::string name() const { return "/proc/self/fd/" + std::to_string(file_); }
+
+ private:
+  const char* path_;
+  int file_;
+};
+
+void mount_empty(const SizedFolder& folder) {
+  const std::string options =
+      "mode=0700,size=" + folder.bytes + ",nr_inodes=" + std::string(most_entries);
+  check(::mount("tmpfs", folder.path, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0,
+        std::string("cannot mount ") + folder.path);
+}
+
+void mount_again(const Held& held) {
+  const fs::path path = held.path();
+  fs::create_directories(path.parent_path());
+  if (fs::is_directory(held.name())) {
+    fs::create_directory(path);
+  } else {
+    const int file = ::open(held.path(), O_WRONLY | O_CREAT | O_CLOEXEC, 0400);
+    check(file >= 0, held.path());
+    ::close(file);
+  }
+  check(::mount(held.name().c_str(), held.path(), nullptr, MS_BIND | MS_REC, nullptr) == 0,
+        std::string("cannot mount ") + held.path());
+}
+
+}  // namespace
+
+void mount_folders(const Folders& folders) {
+  if (folders.empty.empty() && folders.copied.empty()) return;
+  // First: what is held must be of the namespace in which it is mounted again.
+  check(::unshare(CLONE_NEWNS) == 0, "no mount namespace");
+  std::vector<Held> kept, originals;
+  for (const char* path : folders.kept) kept.emplace_back(path);
+  for (const SizedFolder& folder : folders.copied) originals.emplace_back(folder.path);
+  for (const SizedFolder& folder : folders.empty) mount_empty(folder);
+  for (const Held& held : kept) mount_again(held);
+  for (std::size_t i = 0; i < folders.copied.size(); ++i) {
+    mount_empty(folders.copied[i]);
+    copy_writable(originals[i].name(), folders.copied[i].path);
+  }
+}
+
+}  // namespace prenorm::sandbox

@@ -1,0 +1,103 @@
+#include "sandbox/landlock.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <string>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace prenorm::sandbox::landlock {
+namespace {
+
+// By system call numbers: the system's header may be older than its kernel.
+
+struct Attributes {
+  std::uint64_t files = 0, network = 0, scoped = 0;
+};
+struct PathRule {
+  std::uint64_t allowed = 0;
+  std::int32_t parent = -1;
+} __attribute__((packed));
+
+constexpr std::uint64_t execute = 1u << 0, write_file = 1u << 1, read_file = 1u << 2,
+                        read_dir = 1u << 3, truncate = 1u << 14, ioctl_device = 1u << 15;
+constexpr std::uint64_t may_read = execute | read_file | read_dir;
+/// All rights of the first version: everything up to creating symbolic links.
+constexpr std::uint64_t first_version = (1u << 13) - 1;
+constexpr std::uint64_t refer = 1u << 13;
+constexpr std::uint64_t of_a_file = execute | write_file | read_file | truncate | ioctl_device;
+constexpr std::uint64_t bind_and_connect = 3, abstract_sockets_and_signals = 3;
+
+void check(bool good, const std::string& what) {
+  if (!good) throw std::system_error(errno, std::generic_category(), "Landlock: " + what);
+}
+
+std::uint64_t handled_files() {
+  return first_version | (version() >= 2 ? refer : 0) | (version() >= 3 ? truncate : 0) |
+         (version() >= 5 ? ioctl_device : 0);
+}
+
+/// A descriptor; the kernel knows as many members of the attributes as its version has.
+int ruleset(const Attributes& attributes) {
+  const std::size_t size = version() >= 6 ? 24 : version() >= 4 ? 16 : 8;
+  const int rules = static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
+  check(rules >= 0, "rules");
+  return rules;
+}
+
+void allow(int rules, const char* path, std::uint64_t rights) {
+  const int file = ::open(path, O_PATH | O_CLOEXEC);
+  if (file < 0 && errno == EACCES) return;  // then the program cannot open it either
+  check(file >= 0, path);
+  struct stat info {};
+  check(::fstat(file, &info) == 0, path);
+  PathRule rule;
+  rule.allowed = S_ISDIR(info.st_mode) ? rights : rights & of_a_file;
+  rule.parent = file;
+  check(::syscall(SYS_landlock_add_rule, rules, 1, &rule, 0) == 0, path);
+  ::close(file);
+}
+
+void enforce(int rules) {
+  check(::syscall(SYS_landlock_restrict_self, rules, 0) == 0, "no restriction");
+  ::close(rules);
+}
+
+}  // namespace
+
+long version() {
+  static const long known = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1);
+  return known > 0 ? known : 0;
+}
+
+bool keeps_inside() { return version() >= 6; }
+
+void restrict_files(const Files& files) {
+  Attributes attributes;
+  attributes.files = handled_files();
+  if (version() >= 4) attributes.network = bind_and_connect;
+  if (keeps_inside()) attributes.scoped = abstract_sockets_and_signals;
+  const int rules = ruleset(attributes);
+  for (const char* path : files.read) allow(rules, path, may_read);
+  for (const char* path : files.write) allow(rules, path, attributes.files & ~ioctl_device);
+  for (const char* path : files.device) {
+    allow(rules, path, attributes.files & (read_file | write_file | ioctl_device));
+  }
+  enforce(rules);
+}
+
+void restrict_neighbours() {
+  if (!keeps_inside()) return;
+  Attributes attributes;
+  attributes.files = refer;  // renaming between folders is refused unless it is allowed
+  attributes.scoped = abstract_sockets_and_signals;
+  const int rules = ruleset(attributes);
+  allow(rules, "/", refer);
+  enforce(rules);
+}
+
+}  // namespace prenorm::sandbox::landlock

@@ -1,0 +1,209 @@
+#include "sandbox/supervisor.hpp"
+
+#include "sandbox/filter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <poll.h>
+#include <span>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace prenorm::sandbox {
+namespace {
+
+constexpr unsigned thread_too = 0x80;  // PIDFD_THREAD: pidfd_open() takes a thread's number
+
+void check(bool good, const char* what) {
+  if (!good) throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// As a shell says how a process ended.
+[[noreturn]] void end_as(int status) {
+  ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+/// One byte, with a descriptor unless that is -1.
+void send(int socket, int descriptor) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  }
+  check(::sendmsg(socket, &message, MSG_NOSIGNAL) == 1, "message");
+}
+
+/// The descriptor that came with the byte, or -1; ends this process where nobody is there.
+int receive(int socket) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
+  int descriptor = -1;
+  if (const cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr) {
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+  }
+  return descriptor;
+}
+
+/// What connect() was asked: the address is copied, so that nobody can change it afterwards.
+struct Request {
+  sockaddr_un address{};
+  socklen_t bytes = 0;
+};
+
+/// An abstract address, which Landlock keeps inside: it lets this process connect to sockets of its
+/// own domain only, which are those of its children. 0, or why not.
+int read_request(const seccomp_notif& asked, Request& request) {
+  const std::uint64_t bytes = asked.data.args[2];
+  if (bytes <= offsetof(sockaddr_un, sun_path) || bytes > sizeof request.address) return EINVAL;
+  iovec here{&request.address, bytes};
+  iovec there{reinterpret_cast<void*>(asked.data.args[1]), bytes};
+  const ssize_t got = ::process_vm_readv(static_cast<pid_t>(asked.pid), &here, 1, &there, 1, 0);
+  if (got != static_cast<ssize_t>(bytes)) return EFAULT;
+  request.bytes = static_cast<socklen_t>(bytes);
+  const bool abstract =
+      request.address.sun_family == AF_UNIX && request.address.sun_path[0] == '\0';
+  return abstract ? 0 : EACCES;
+}
+
+/// Connects the child's socket, through a duplicate of its descriptor. 0, or why not.
+int connect_for(const seccomp_notif& asked, int listener) {
+  Request request;
+  if (const int reason = read_request(asked, request)) return reason;
+  const int process =
+      static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(asked.pid), thread_too));
+  if (process < 0) return errno;
+  // The number may be another thread's by now.
+  const bool still_it = ::seccomp_notify_id_valid(listener, asked.id) == 0;
+  const int socket = still_it ? static_cast<int>(::syscall(SYS_pidfd_getfd, process,
+                                                           static_cast<int>(asked.data.args[0]), 0))
+                              : -1;
+  int reason = socket < 0 ? EBADF : 0;
+  if (socket >= 0) {
+    const auto* address = reinterpret_cast<const sockaddr*>(&request.address);
+    if (::connect(socket, address, request.bytes) != 0) reason = errno;
+    ::close(socket);
+  }
+  ::close(process);
+  return reason;
+}
+
+void answer(int listener, seccomp_notif* asked, seccomp_notif_resp* reply) {
+  *asked = {};
+  if (::seccomp_notify_receive(listener, asked) != 0) return;  // whoever asked has ended
+  *reply = {};
+  reply->id = asked->id;
+  reply->error = -connect_for(*asked, listener);
+  ::seccomp_notify_respond(listener, reply);
+}
+
+/// Until the child ends.
+[[noreturn]] void supervise(pid_t child, int listener, int signals, seccomp_notif* asked,
+                            seccomp_notif_resp* reply) {
+  std::array<pollfd, 2> watched{{{signals, POLLIN, 0}, {listener, POLLIN, 0}}};
+  while (true) {
+    if (::poll(watched.data(), watched.size(), -1) < 0) continue;
+    if ((watched[1].revents & POLLIN) != 0) answer(listener, asked, reply);
+    if ((watched[1].revents & POLLHUP) != 0) watched[1].fd = -1;  // nobody has the filter any more
+    if ((watched[0].revents & POLLIN) == 0) continue;
+    signalfd_siginfo info;
+    [[maybe_unused]] const auto got = ::read(signals, &info, sizeof info);
+    int status = 0;
+    for (pid_t ended; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (ended == child) end_as(status);
+    }
+  }
+}
+
+}  // namespace
+
+void stay_first() {
+  // Its memory belongs to nobody inside; the program that the child executes has its own again.
+  check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
+  const pid_t child = ::fork();
+  check(child >= 0, "fork");
+  if (child == 0) return;
+  ::close_range(0, ~0u, 0);
+  while (true) {
+    int status = 0;
+    const pid_t ended = ::wait(&status);
+    if (ended < 0 && errno != EINTR) ::_exit(126);
+    if (ended == child) end_as(status);
+  }
+}
+
+Supervised::Supervised() {
+  check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
+  check(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "no parent of orphans");
+  sigset_t child_ended, before;
+  sigemptyset(&child_ended);
+  sigaddset(&child_ended, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child_ended, &before);
+  std::array<int, 2> ends;
+  check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0, "socket");
+  const pid_t self = ::getpid(), child = ::fork();
+  check(child >= 0, "fork");
+  if (child == 0) {
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != self) ::_exit(126);
+    ::close(ends[0]);
+    socket_ = ends[1];
+    return;
+  }
+  const int signals = ::signalfd(-1, &child_ended, SFD_CLOEXEC);
+  // The channel to the grader, and what it prints, are the child's alone.
+  const unsigned kept = static_cast<unsigned>(std::min(signals, ends[0]));
+  ::close_range(0, kept - 1, 0);
+  ::close(ends[1]);
+  const int listener = receive(ends[0]);
+  seccomp_notif* asked = nullptr;
+  seccomp_notif_resp* reply = nullptr;
+  if (::seccomp_notify_alloc(&asked, &reply) != 0) ::_exit(126);
+  try {
+    load_filter(rules_of_supervisor());
+  } catch (const std::exception&) {
+    ::_exit(126);
+  }
+  [[maybe_unused]] const auto ready = ::write(ends[0], "", 1);
+  ::close(ends[0]);
+  supervise(child, listener, signals, asked, reply);
+}
+
+void Supervised::serve(int listener) const {
+  send(socket_, listener);
+  if (listener >= 0) ::close(listener);
+  char byte = 0;
+  check(::read(socket_, &byte, 1) == 1, "no supervisor");
+  ::close(socket_);
+}
+
+}  // namespace prenorm::sandbox
