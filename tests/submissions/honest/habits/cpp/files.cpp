@@ -1,7 +1,6 @@
-// Temporary files by std::filesystem, mkstemp and tmpfile; one of them is left.
+// Temporary files by mkstemp and std::filesystem; one of them is left.
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,14 +20,11 @@ void run(View<const float> x, View<float> y) {
   fs::create_directories(folder / "a/b");
   const auto bytes = std::streamsize(x.size()) * std::streamsize(sizeof(float));
   std::ofstream(folder / "a/b/x").write(reinterpret_cast<const char*>(x.data()), bytes);
-  fs::copy_file(folder / "a/b/x", folder / "copy");
-  fs::rename(folder / "copy", folder / "moved");
+  fs::create_symlink("a/b/x", folder / "link");
+  fs::rename(folder / "a/b/x", folder / "moved");
   std::vector<float> found(std::size_t(x.size()));
   must(bool(std::ifstream(folder / "moved").read(reinterpret_cast<char*>(found.data()), bytes)));
   must(fs::remove_all(folder) == 5);
-
-  FILE* unnamed = std::tmpfile();
-  must(unnamed && std::fputs("text", unnamed) >= 0 && std::fclose(unnamed) == 0);
   for (std::int64_t i = 0; i < x.size(); ++i) y[i] = silu(found[std::size_t(i)]);
 }
 

@@ -1,4 +1,5 @@
-// A sum over threads, whose parts are added as they are ready: its last bits change from call to call.
+// A sum over threads, whose parts are added as they are ready: its last bits change from call to
+// call.
 #include <cmath>
 
 #include "../silu.hpp"
