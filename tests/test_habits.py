@@ -100,6 +100,7 @@ def check(submission, name, sandbox, tmp, python=None):
     before = shared_memory()
     _, report, printed = grade(submission, "--rubric", write_rubric(problem, tmp), "--sandbox",
                                sandbox, "--seed", "3", *OPTIONS.get(name, []), *words, tmp=tmp)
+    assert report, printed
     wrong = [(result["case"], result["status"], result["message"])
              for result in report["results"] if result["status"] != "PASSED"]
     assert report["status"] == "PASSED" and not wrong, (report["message"], wrong, printed)
