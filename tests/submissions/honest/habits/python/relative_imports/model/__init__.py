@@ -1,0 +1,5 @@
+"""A model."""
+
+from .parts import activation
+
+__all__ = ["activation"]

@@ -1,0 +1,8 @@
+"""Imported by a call only."""
+
+from . import parts
+
+
+def unchanged(y):
+    assert parts.NAMES
+    return y

@@ -1,0 +1,152 @@
+# labels: grading
+# processors: 2
+# slow labels: grading
+"""What honest code does besides its work costs nothing: each habit of tests/submissions/honest/habits
+keeps its points in both sandboxes, is accused of nothing, and leaves nothing behind.
+
+A habit that fails does not give the right answer, so the points show that it worked.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grading import (ROOT, SUBMISSIONS, best_sandbox, built, grade, in_sandboxes, need, rubric,
+                     state)
+from test_honest import without_torch
+
+HABITS = SUBMISSIONS / "honest" / "habits"
+
+
+def found(language, pattern="*"):
+    return {path.stem: path for path in sorted((HABITS / language).glob(pattern))}
+
+
+PYTHON, TORCH, CPP = found("python"), found("torch"), found("cpp", "*.cpp")
+# What a habit needs that not every machine has: a module or a program.
+MODULES = {"matplotlib_plot": "matplotlib"}
+PROGRAMS = {"compiled_extension": "gcc"}
+# What else a habit is graded with.
+OPTIONS = {"pool_of_40": ["--memory", "1"]}
+# Those that sum; the others compute SiLU.
+PROBLEMS = {"openmp_reduction": "rmsnorm"}
+# In the quick tier: one of a kind.
+QUICK = {"cache_beside", "file_in_tmp", "fork_and_wait", "lock", "log_file", "open_files",
+         "pool_terminated", "std_thread"}
+
+CASES = {"silu": '["width_33_float32", "three_axes_float32", "elements_8209_float32"]',
+         "rmsnorm": '["many_terms_float32", "batch_of_4_float32", "three_batch_axes_float32"]'}
+
+
+def write_rubric(problem, folder):
+    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", folder)
+    path = folder / "habits.toml"
+    path.write_text(rubric("Habits", {"all": f"cases = {CASES[problem]}"}, {problem: (problem, 1)},
+                           'adapters = "adapters-2025.toml"\n'))
+    return path
+
+
+def write_submission(habit, folder):
+    """The habit as adapters.py, or its folder, with layers.py beside."""
+    if habit.is_dir():
+        shutil.copytree(habit, folder)
+    else:
+        folder.mkdir()
+        shutil.copy(habit, folder / "adapters.py")
+    shutil.copy(HABITS / "layers.py", folder)
+    return folder
+
+
+LOOKED_AT = ("/tmp", "/var/tmp", "/dev/shm", Path.home() / ".cache")
+
+
+def shared_memory():
+    """Semaphores and the like of Python, by the names that it gives them."""
+    return {str(path) for pattern in ("sem.mp-*", "psm_*", "pym-*", "torch_*")
+            for path in Path("/dev/shm").glob(pattern)}
+
+
+def processes_of(program):
+    running = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(program) in (process / "cmdline").read_text(errors="replace"):
+                running.add(f"process {process.name}")
+        except OSError:
+            pass  # it has ended
+    return running
+
+
+def left_behind(program, before):
+    """What remains, after a while in which processes end: those of a program, files with the habits'
+    name, and shared memory that was not there before (or is another test's, and goes)."""
+    files = {str(path) for folder in LOOKED_AT for path in Path(folder).glob("*prenorm-habit*")}
+    left = processes_of(program) | (shared_memory() - before)
+    end = time.monotonic() + 5
+    while left and time.monotonic() < end:
+        time.sleep(0.05)
+        left &= processes_of(program) | shared_memory()
+    return sorted(files | left)
+
+
+def check(submission, name, sandbox, tmp, python=None):
+    problem = PROBLEMS.get(name, "silu")
+    words = ["--python", python] if python else []
+    before = shared_memory()
+    _, report, printed = grade(submission, "--rubric", write_rubric(problem, tmp), "--sandbox",
+                               sandbox, "--seed", "3", *OPTIONS.get(name, []), *words, tmp=tmp)
+    assert report, printed
+    wrong = [(result["case"], result["status"], result["message"])
+             for result in report["results"] if result["status"] != "PASSED"]
+    assert report["status"] == "PASSED" and not wrong, (report["message"], wrong, printed)
+    assert report["earned"] == report["points"] == 1, printed
+    assert any(result["hidden"] for result in report["results"])
+    assert not report["notes"]
+    for item in report["items"]:
+        assert not item["diagnoses"] and not item["undiagnosed"]
+    assert left_behind(python or submission, before) == []
+
+
+def check_python(habit, python, sandbox, tmp):
+    submission = write_submission(habit, tmp / "submission")
+    before = state(submission)
+    check(submission, habit.stem, sandbox, tmp, python)
+    assert state(submission) == before
+
+
+@in_sandboxes(PYTHON, slow=PYTHON.keys() - QUICK)
+def test_habit_keeps_its_points(name, sandbox, tmp_path):
+    """Without torch, which takes two seconds to import."""
+    need(sandbox)
+    if name in MODULES:
+        pytest.importorskip(MODULES[name])
+    if name in PROGRAMS and not shutil.which(PROGRAMS[name]):
+        pytest.skip(f"there is no {PROGRAMS[name]}")
+    check_python(PYTHON[name], without_torch(tmp_path / "venv"), sandbox, tmp_path)
+
+
+@in_sandboxes(TORCH, slow=TORCH)
+def test_habit_with_torch_keeps_its_points(name, sandbox, tmp_path):
+    need(sandbox)
+    if not importlib.util.find_spec("torch"):
+        pytest.skip("there is no torch (Debian: python3-torch)")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages",
+                    tmp_path / "venv"], check=True)
+    check_python(TORCH[name], tmp_path / "venv/bin/python", sandbox, tmp_path)
+
+
+@in_sandboxes(CPP, slow=CPP.keys() - QUICK)
+def test_habit_in_cpp_keeps_its_points(name, sandbox, tmp_path):
+    need(sandbox)
+    check(built("habits") / f"{name}.so", name, sandbox, tmp_path)
+
+
+def test_habits_are_many():
+    names = [*PYTHON, *TORCH, *CPP]
+    assert len(names) == len(set(names)) >= 44
+    assert {*QUICK, *MODULES, *PROGRAMS, *OPTIONS, *PROBLEMS} <= set(names)
