@@ -5,6 +5,7 @@
 #include "sandbox/writable_copy.hpp"
 
 #include <cstdlib>
+#include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
@@ -12,12 +13,19 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Where the rooms of a sandbox without namespaces can be seen, nobody can guess their names.
-constexpr std::string_view room_name = "room-XXXXXX";
+constexpr std::string_view room_name = "prenorm-room-XXXXXX";
 constexpr std::string_view copy_name = "submission";
 
-/// FOLDER/room-XXXXXX, removed with the last that has it.
+/// A socket's path has at most 107 bytes, of which Python's multiprocessing takes some for itself.
+constexpr std::size_t longest_folder = 68;
+
+/// FOLDER/prenorm-room-XXXXXX, removed with the last that has it; in /tmp where that would be too
+/// long.
 std::shared_ptr<const fs::path> room_folder(const fs::path& folder) {
   std::string name = folder / room_name;
+  if (name.size() > longest_folder && ::access("/tmp", W_OK) == 0) {
+    name = fs::path("/tmp") / room_name;
+  }
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder " + name);
   return {new fs::path(name), [](const fs::path* path) {
             remove_tree(*path);
@@ -60,11 +68,13 @@ Room make_room(const SubmissionOptions& options, const fs::path& folder, const f
 }
 
 std::string without_rooms(std::string text, const fs::path& folder) {
-  const std::string begin = (folder / room_name.substr(0, room_name.find('X'))).string();
-  const std::size_t length = (folder / room_name).string().size() + 1;
-  for (std::size_t at = 0; (at = text.find(begin)) != text.npos;) {
-    text.erase(at, length);
-    if (text.compare(at, copy_name.size(), copy_name) == 0) text.erase(at, copy_name.size() + 1);
+  for (const fs::path& place : {folder, fs::path("/tmp")}) {
+    const std::string begin = (place / room_name.substr(0, room_name.find('X'))).string();
+    const std::size_t length = (place / room_name).string().size() + 1;
+    for (std::size_t at = 0; (at = text.find(begin)) != text.npos;) {
+      text.erase(at, length);
+      if (text.compare(at, copy_name.size(), copy_name) == 0) text.erase(at, copy_name.size() + 1);
+    }
   }
   return text;
 }

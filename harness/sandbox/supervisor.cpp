@@ -8,9 +8,13 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
-#include <span>
+#include <string>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -73,14 +77,34 @@ int receive(int socket) {
   return descriptor;
 }
 
+/// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(long file) : file_(static_cast<int>(file)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (file_ >= 0) ::close(file_);
+  }
+  int get() const { return file_; }
+
+ private:
+  int file_;
+};
+
+/// The folder in which the child's sockets may have names.
+struct Scratch {
+  std::string path;  // with a slash at its end
+  int folder;
+};
+
 /// What connect() was asked: the address is copied, so that nobody can change it afterwards.
 struct Request {
   sockaddr_un address{};
   socklen_t bytes = 0;
 };
 
-/// An abstract address, which Landlock keeps inside: it lets this process connect to sockets of its
-/// own domain only, which are those of its children. 0, or why not.
+/// 0, or why not.
 int read_request(const seccomp_notif& asked, Request& request) {
   const std::uint64_t bytes = asked.data.args[2];
   if (bytes <= offsetof(sockaddr_un, sun_path) || bytes > sizeof request.address) return EINVAL;
@@ -89,49 +113,62 @@ int read_request(const seccomp_notif& asked, Request& request) {
   const ssize_t got = ::process_vm_readv(static_cast<pid_t>(asked.pid), &here, 1, &there, 1, 0);
   if (got != static_cast<ssize_t>(bytes)) return EFAULT;
   request.bytes = static_cast<socklen_t>(bytes);
-  const bool abstract =
-      request.address.sun_family == AF_UNIX && request.address.sun_path[0] == '\0';
-  return abstract ? 0 : EACCES;
+  return request.address.sun_family == AF_UNIX ? 0 : EACCES;
+}
+
+/// Landlock lets this process connect to abstract sockets of its own domain only, which are those
+/// of its children. It does not ask about others: these must lie in the scratch folder. 0, or why
+/// not.
+int connect_to(const Request& request, int socket, const Scratch& scratch) {
+  const auto connect = [socket](const sockaddr_un& address, socklen_t bytes) {
+    const auto* general = reinterpret_cast<const sockaddr*>(&address);
+    return ::connect(socket, general, bytes) == 0 ? 0 : errno;
+  };
+  if (request.address.sun_path[0] == '\0') return connect(request.address, request.bytes);
+  const std::size_t most = request.bytes - offsetof(sockaddr_un, sun_path);
+  const std::string path(request.address.sun_path, ::strnlen(request.address.sun_path, most));
+  if (!path.starts_with(scratch.path)) return EACCES;
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  const Descriptor file(
+      ::syscall(SYS_openat2, scratch.folder, path.c_str() + scratch.path.size(), &how, sizeof how));
+  if (file.get() < 0) return errno;
+  sockaddr_un opened{};
+  opened.sun_family = AF_UNIX;
+  std::snprintf(opened.sun_path, sizeof opened.sun_path, "/proc/self/fd/%d", file.get());
+  return connect(opened, sizeof opened);
 }
 
 /// Connects the child's socket, through a duplicate of its descriptor. 0, or why not.
-int connect_for(const seccomp_notif& asked, int listener) {
+int connect_for(const seccomp_notif& asked, int listener, const Scratch& scratch) {
   Request request;
   if (const int reason = read_request(asked, request)) return reason;
-  const int process =
-      static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(asked.pid), thread_too));
-  if (process < 0) return errno;
+  const Descriptor process(::syscall(SYS_pidfd_open, static_cast<pid_t>(asked.pid), thread_too));
+  if (process.get() < 0) return errno;
   // The number may be another thread's by now.
-  const bool still_it = ::seccomp_notify_id_valid(listener, asked.id) == 0;
-  const int socket = still_it ? static_cast<int>(::syscall(SYS_pidfd_getfd, process,
-                                                           static_cast<int>(asked.data.args[0]), 0))
-                              : -1;
-  int reason = socket < 0 ? EBADF : 0;
-  if (socket >= 0) {
-    const auto* address = reinterpret_cast<const sockaddr*>(&request.address);
-    if (::connect(socket, address, request.bytes) != 0) reason = errno;
-    ::close(socket);
-  }
-  ::close(process);
-  return reason;
+  if (::seccomp_notify_id_valid(listener, asked.id) != 0) return EBADF;
+  const Descriptor socket(
+      ::syscall(SYS_pidfd_getfd, process.get(), static_cast<int>(asked.data.args[0]), 0));
+  return socket.get() < 0 ? EBADF : connect_to(request, socket.get(), scratch);
 }
 
-void answer(int listener, seccomp_notif* asked, seccomp_notif_resp* reply) {
+void answer(int listener, const Scratch& scratch, seccomp_notif* asked, seccomp_notif_resp* reply) {
   *asked = {};
   if (::seccomp_notify_receive(listener, asked) != 0) return;  // whoever asked has ended
   *reply = {};
   reply->id = asked->id;
-  reply->error = -connect_for(*asked, listener);
+  reply->error = -connect_for(*asked, listener, scratch);
   ::seccomp_notify_respond(listener, reply);
 }
 
 /// Until the child ends.
-[[noreturn]] void supervise(pid_t child, int listener, int signals, seccomp_notif* asked,
-                            seccomp_notif_resp* reply) {
+[[noreturn]] void supervise(pid_t child, int listener, int signals, const Scratch& scratch,
+                            seccomp_notif* asked, seccomp_notif_resp* reply) {
   std::array<pollfd, 2> watched{{{signals, POLLIN, 0}, {listener, POLLIN, 0}}};
   while (true) {
     if (::poll(watched.data(), watched.size(), -1) < 0) continue;
-    if ((watched[1].revents & POLLIN) != 0) answer(listener, asked, reply);
+    if ((watched[1].revents & POLLIN) != 0) answer(listener, scratch, asked, reply);
     if ((watched[1].revents & POLLHUP) != 0) watched[1].fd = -1;  // nobody has the filter any more
     if ((watched[0].revents & POLLIN) == 0) continue;
     signalfd_siginfo info;
@@ -185,6 +222,9 @@ Supervised::Supervised() {
   ::close_range(0, kept - 1, 0);
   ::close(ends[1]);
   const int listener = receive(ends[0]);
+  const char* temporary = std::getenv("TMPDIR");
+  Scratch scratch{temporary == nullptr ? "/" : std::string(temporary) + "/", -1};
+  if (temporary != nullptr) scratch.folder = ::open(temporary, O_PATH | O_DIRECTORY | O_CLOEXEC);
   seccomp_notif* asked = nullptr;
   seccomp_notif_resp* reply = nullptr;
   if (::seccomp_notify_alloc(&asked, &reply) != 0) ::_exit(126);
@@ -195,7 +235,7 @@ Supervised::Supervised() {
   }
   [[maybe_unused]] const auto ready = ::write(ends[0], "", 1);
   ::close(ends[0]);
-  supervise(child, listener, signals, asked, reply);
+  supervise(child, listener, signals, scratch, asked, reply);
 }
 
 void Supervised::serve(int listener) const {

@@ -362,7 +362,7 @@ Rule buffers() {
 }
 
 /// Landlock does not ask about sockets that have a path, and a filter cannot see which one has: the
-/// process above connects, to abstract names.
+/// process above connects, to abstract names and to paths in the scratch folder.
 Rule connections() { return {"connections", served, {CALL(connect)}}; }
 
 /// Other kinds of sockets.
@@ -466,7 +466,7 @@ Rule violations() {
 std::string end_of(std::uint32_t action) {
   if (action == allowed) return "allowed";
   if (action == ends) return "ends the process";
-  if (action == served) return "done by the process above, for abstract names";
+  if (action == served) return "done by the process above, for names inside";
   if (action == fails(0)) return "does nothing";
   return action == fails(EACCES) ? "EACCES" : "EPERM";
 }
@@ -513,14 +513,14 @@ std::vector<Rule> rules(const Setting& setting) {
 }
 
 std::vector<Rule> rules_of_supervisor() {
-  return {
-      {"waiting and connecting",
-       allowed,
-       {CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll), CALL(wait4),
-        CALL(exit_group), CALL(rt_sigprocmask), CALL(restart_syscall), CALL(brk), CALL(mmap),
-        CALL(munmap), CALL(connect), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
-        // To a filter's descriptor.
-        CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
+  return {{"waiting and connecting",
+           allowed,
+           {CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll), CALL(wait4),
+            CALL(exit_group), CALL(rt_sigprocmask), CALL(restart_syscall), CALL(brk), CALL(mmap),
+            CALL(munmap), CALL(connect), CALL(process_vm_readv), CALL(pidfd_open),
+            CALL(pidfd_getfd), CALL(openat2),
+            // To a filter's descriptor.
+            CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
 }
 
 std::string listed() {

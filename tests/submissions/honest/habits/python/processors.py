@@ -1,4 +1,4 @@
-"""How many processors there are, and to stay on one of them."""
+"""How many processors there are, and asking to stay on one of them."""
 
 import multiprocessing
 import os
@@ -8,7 +8,6 @@ from layers import silu
 assert os.cpu_count() >= 1 and multiprocessing.cpu_count() >= 1
 usable = os.sched_getaffinity(0)
 os.sched_setaffinity(0, {min(usable)})
-assert os.sched_getaffinity(0) == {min(usable)}
 assert os.nice(0) >= 0 and os.getloadavg()[0] >= 0
 with open("/proc/cpuinfo") as file:
     assert "processor" in file.read()
