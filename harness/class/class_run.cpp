@@ -89,7 +89,7 @@ class ClassRun {
     std::erase_if(todo, [this](const auto& each) { return state_.failures.contains(each.name); });
     state_.todo = state_.finished() + todo.size();
     if (!todo.empty()) begin(todo);
-    remove_work_folder(work_);
+    clear_work();
     // Once more: its times are of what was graded now.
     if (!options_.roster.empty()) book_.set_roster(roster_);
     return conclude();
@@ -192,7 +192,11 @@ class ClassRun {
         }
       }
     }
-    remove_work_folder(work_);
+    clear_work();
+  }
+
+  void clear_work() const {
+    if (const auto warning = remove_work_folder(work_)) events_.say(*warning);
   }
 
   /// With what is still wanted of an earlier plan.

@@ -1,4 +1,5 @@
 #include "base/files.hpp"
+#include "base/tree.hpp"
 #include "base/home.hpp"
 #include "base/parallel.hpp"
 #include "base/process.hpp"
@@ -38,7 +39,6 @@ struct Trial {
 
 Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary) {
   std::error_code ignored;
-  remove_tree(temporary);
   fs::create_directories(temporary, ignored);
   std::vector<std::string> words = planned_command(folder, "--number", number);
   Process::Command command;
@@ -58,7 +58,7 @@ Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path&
     trial.why = std::string("the grader could not be started: ") + error.what();
     std::this_thread::sleep_for(std::chrono::seconds(2));
   }
-  remove_tree(temporary);
+  (void)remove_tree(temporary);  // what stays is told when the folder above is removed
   if (has_result(folder, number)) trial.why = "";
   return trial;
 }
