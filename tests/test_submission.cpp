@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,6 +88,82 @@ BOOST_AUTO_TEST_CASE(a_snapshot_leaves_out_what_is_no_work) {
   BOOST_TEST(left_out[1] == "left out: old_build (an earlier build)");
   BOOST_TEST(left_out[2] == "left out: pipe (no file, folder or link)");
   BOOST_TEST(std::distance(fs::directory_iterator(to), fs::directory_iterator()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(folders_nested_without_end_are_no_submission) {
+  const TemporaryFolder folder;
+  const fs::path from = folder.path() / "from", to = folder.path() / "to";
+  fs::create_directory(from);
+  OpenFile deep(::open(from.c_str(), O_RDONLY | O_DIRECTORY));
+  for (int i = 0; i < 1500; ++i) {
+    BOOST_REQUIRE(::mkdirat(deep.get(), "deep", 0700) == 0);
+    deep = OpenFile(::openat(deep.get(), "deep", O_RDONLY | O_DIRECTORY));
+  }
+  const auto is_told = [](const std::invalid_argument& error) {
+    return error.what() == std::string("has folders nested deeper than 100");
+  };
+  BOOST_CHECK_EXCEPTION(copy_snapshot(from, to), std::invalid_argument, is_told);
+  BOOST_CHECK_EXCEPTION(digest_snapshot(from), std::invalid_argument, is_told);
+  BOOST_TEST(!last_change(from).has_value());
+  BOOST_TEST(refusal(from) == from.string() + ": has folders nested deeper than 100");
+}
+
+BOOST_AUTO_TEST_CASE(what_has_too_long_a_path_is_left_out) {
+  const TemporaryFolder folder;
+  const fs::path from = folder.path() / "from", to = folder.path() / "to";
+  fs::path deep = from;
+  for (int i = 0; i < 11; ++i) deep /= std::string(200, 'd');
+  fs::create_directories(deep);
+  const std::vector<std::string> left_out = copy_snapshot(from, to);
+  BOOST_REQUIRE(left_out.size() == 1u);
+  BOOST_TEST(left_out[0].ends_with("... (its path is too long)"), left_out[0]);
+}
+
+BOOST_AUTO_TEST_CASE(holes_stay_holes) {
+  const TemporaryFolder folder;
+  const fs::path from = folder.path() / "from", to = folder.path() / "to";
+  fs::create_directory(from);
+  constexpr std::size_t size = 60 << 20;
+  std::ofstream file(from / "file");
+  file.seekp(size / 2).write("middle", 6);
+  file.close();
+  fs::resize_file(from / "file", size);
+  BOOST_TEST(copy_snapshot(from, to).empty());
+  struct stat copy {};
+  BOOST_REQUIRE(::stat((to / "file").c_str(), &copy) == 0);
+  BOOST_TEST(copy.st_size == static_cast<off_t>(size));
+  BOOST_TEST(copy.st_blocks * 512 < (1 << 20));
+  BOOST_TEST((read(to / "file") == read(from / "file")));
+  BOOST_TEST(digest_snapshot(to) == digest_snapshot(from));
+  std::string bytes;
+  read_snapshot(
+      from, size / 2 + 3, [](const fs::path&) { return true; },
+      [&](const fs::path&, const std::string& all) { bytes = all; });
+  BOOST_TEST((bytes == std::string(size / 2, '\0') + "mid"));
+  // Without a hole it is the same submission.
+  std::string dense(size, '\0');
+  dense.replace(size / 2, 6, "middle");
+  std::ofstream(from / "file") << dense;
+  BOOST_TEST(digest_snapshot(to) == digest_snapshot(from));
+}
+
+BOOST_AUTO_TEST_CASE(limits_hold_for_what_grows_while_it_is_read) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 5; ++i) write(folder.path() / (std::to_string(i) + ".so"), "x");
+  std::uintmax_t size = 300 << 20;
+  std::size_t taken = 0;
+  // It is open when its name is asked for.
+  const auto grow = [&](const fs::path& name) {
+    fs::resize_file(folder.path() / name, size);
+    return true;
+  };
+  const auto take = [&](const fs::path&, const std::string&) { ++taken; };
+  read_snapshot(folder.path(), 1, grow, take);
+  BOOST_TEST(taken == 0u);
+  for (int i = 0; i < 5; ++i) fs::resize_file(folder.path() / (std::to_string(i) + ".so"), 1);
+  size = 250 << 20;
+  BOOST_CHECK_THROW(read_snapshot(folder.path(), 1, grow, take), std::invalid_argument);
+  BOOST_TEST(taken == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_has_no_snapshot) {

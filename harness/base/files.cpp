@@ -2,8 +2,10 @@
 
 #include "base/error.hpp"
 #include "base/terminal.hpp"
+#include "base/tree.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -105,19 +107,6 @@ std::optional<std::string> read_whole(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-void remove_tree(const fs::path& path) {
-  std::error_code ignored;
-  for (fs::recursive_directory_iterator
-           entry(path, fs::directory_options::skip_permission_denied, ignored),
-       end;
-       !ignored && entry != end; entry.increment(ignored)) {
-    if (entry->symlink_status(ignored).type() == fs::file_type::directory) {
-      fs::permissions(entry->path(), fs::perms::owner_all, ignored);
-    }
-  }
-  fs::remove_all(path, ignored);
-}
-
 TemporaryFolder::TemporaryFolder() {
   const char* temporary = std::getenv("TMPDIR");
   std::string name = fs::path(temporary == nullptr ? "/tmp" : temporary) / "prenorm-XXXXXX";
@@ -127,6 +116,10 @@ TemporaryFolder::TemporaryFolder() {
   path_ = fs::canonical(name);
 }
 
-TemporaryFolder::~TemporaryFolder() { remove_tree(path_); }
+TemporaryFolder::~TemporaryFolder() {
+  if (const auto why = remove_tree(path_)) {
+    std::fprintf(stderr, "prenorm: %s cannot be removed: %s\n", path_.c_str(), why->c_str());
+  }
+}
 
 }  // namespace prenorm::harness

@@ -1,4 +1,4 @@
-// Files and folders: writing for a user, writing atomically for another process, removing.
+// Files and folders: writing for a user, writing atomically for another process, temporary folders.
 #pragma once
 
 #include <filesystem>
@@ -30,10 +30,8 @@ void write_whole(const std::filesystem::path& file, std::string_view text);
 /// The whole file; nothing if there is none, or a folder.
 std::optional<std::string> read_whole(const std::filesystem::path& file);
 
-/// Removes a tree, including folders that their owner may not change, as builds leave them.
-void remove_tree(const std::filesystem::path& path);
-
-/// A folder that only this user can enter, removed with the object.
+/// A folder that only this user can enter, removed with the object; a note on standard error says
+/// where something of it stays.
 class TemporaryFolder {
  public:
   /// In $TMPDIR, or /tmp. Throws std::system_error.

@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "class/class_sandbox.hpp"
 #include "class/grade_planned.hpp"
 #include "class/gradebook.hpp"
 #include "class/missing_packages.hpp"
@@ -62,6 +63,7 @@ class ClassRun {
         class_(look_at(paths)),
         work_(options.work.empty() ? options.gradebook + ".work" : options.work) {
     state_.submissions = class_.size();
+    say_whether_sandbox_changed();
     if (options.roster.empty()) return;
     std::set<std::string> names;
     for (const auto& [name, submission] : class_) names.insert(name);
@@ -79,7 +81,9 @@ class ClassRun {
     }
     keep_apart();
     keep_course();
-    book_.set_how(to_line(limits_record(settings_)));
+    Json how = limits_record(settings_);
+    how[class_sandbox] = grader_.sandbox();
+    book_.set_how(to_line(how));
     if (!options_.roster.empty()) book_.set_roster(roster_);
     state_.todo = ungraded().size();
     take_up_or_clear();
@@ -89,7 +93,7 @@ class ClassRun {
     std::erase_if(todo, [this](const auto& each) { return state_.failures.contains(each.name); });
     state_.todo = state_.finished() + todo.size();
     if (!todo.empty()) begin(todo);
-    remove_work_folder(work_);
+    clear_work();
     // Once more: its times are of what was graded now.
     if (!options_.roster.empty()) book_.set_roster(roster_);
     return conclude();
@@ -102,10 +106,22 @@ class ClassRun {
     if (before && settings.rubric.empty()) settings.rubric = before->rubric;
     if (before && !settings.seed) settings.seed = before->seed;
     if (const std::string how = book_.how(); !how.empty()) {
-      const std::string as_before = take_limits(settings, parse_json(how), options_.typed);
+      const Json record = parse_json(how);
+      const std::string as_before = take_limits(settings, record, options_.typed);
       if (!as_before.empty()) events_.say("as before: " + as_before);
+      const bool decides_anew = std::ranges::count(options_.typed, "--sandbox") > 0;
+      if (!decides_anew) keep_sandbox(settings, decided_sandbox(record));
     }
     return settings;
+  }
+
+  void say_whether_sandbox_changed() const {
+    const std::string how = book_.how(), now = grader_.sandbox();
+    if (how.empty()) return;
+    const std::string before = decided_sandbox(parse_json(how));
+    if (before.empty() || before == now) return;
+    events_.say("the class's sandbox is " + now + " from now on; earlier submissions had " +
+                before);
   }
 
   /// No submission may be, or hold, what holds the hidden cases.
@@ -192,7 +208,11 @@ class ClassRun {
         }
       }
     }
-    remove_work_folder(work_);
+    clear_work();
+  }
+
+  void clear_work() const {
+    if (const auto warning = remove_work_folder(work_)) events_.say(*warning);
   }
 
   /// With what is still wanted of an earlier plan.
@@ -233,7 +253,7 @@ class ClassRun {
     for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
       take_points(grading.items[i], items[i]);
     }
-    book_.put(entry_of(submission, limits_text(settings_of(plan.settings))), grading);
+    book_.put(entry_of(submission, limits_of(plan.settings)), grading);
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;
@@ -246,7 +266,7 @@ class ClassRun {
   }
 
   void fail(const PlannedSubmission& submission, const std::string& why) {
-    Entry entry = entry_of(submission, limits_text(settings_));
+    Entry entry = entry_of(submission, limits_of(planned_settings()));
     entry.failure = printable(why);
     book_.put_failure(entry);
     state_.failures[submission.name] = entry.failure;
@@ -256,7 +276,18 @@ class ClassRun {
   Json planned_settings() const {
     GradeSettings settings = settings_;
     for (const File& file : grader_.exam().files) settings.files.push_back(file.path);
-    return settings_record(settings);
+    Json record = settings_record(settings);
+    record[class_sandbox] = grader_.sandbox();
+    return record;
+  }
+
+  /// The limits of a plan in words.
+  static std::string limits_of(const Json& record) {
+    GradeSettings settings = settings_of(record);
+    if (const std::string decided = decided_sandbox(record); !decided.empty()) {
+      settings.sandbox = decided;
+    }
+    return limits_text(settings);
   }
 
   /// Says what the interpreter lacks, while there is still time to install it.

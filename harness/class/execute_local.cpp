@@ -1,8 +1,10 @@
 #include "base/files.hpp"
+#include "base/tree.hpp"
 #include "base/home.hpp"
 #include "base/parallel.hpp"
 #include "base/process.hpp"
 #include "class/execute.hpp"
+#include "class/processor_share.hpp"
 #include "grade/snapshot.hpp"
 #include "solution/solution.hpp"
 
@@ -19,14 +21,18 @@ namespace fs = std::filesystem;
 /// However many calls of a submission end by their limits, and however often it is built.
 constexpr double most_seconds = 2 * 3600;
 
-/// This process's own, with another folder for temporary files: one that is emptied even where a
-/// grader is killed.
-std::vector<std::string> environment_with(const fs::path& temporary) {
+/// This process's own, with a share of the processors and another folder for temporary files: one
+/// that is emptied even where a grader is killed.
+std::vector<std::string> environment_with(const fs::path& temporary, const std::string& share) {
+  const std::string processors = std::string(processor_share) + "=";
   std::vector<std::string> all;
   for (char** each = environ; *each != nullptr; ++each) {
-    if (!std::string_view(*each).starts_with("TMPDIR=")) all.emplace_back(*each);
+    const std::string_view variable = *each;
+    if (variable.starts_with("TMPDIR=") || variable.starts_with(processors)) continue;
+    all.emplace_back(variable);
   }
   all.push_back("TMPDIR=" + fs::absolute(temporary).string());
+  all.push_back(processors + share);
   return all;
 }
 
@@ -36,15 +42,15 @@ struct Trial {
   bool late = false;
 };
 
-Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary) {
+Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary,
+                     const std::string& share) {
   std::error_code ignored;
-  remove_tree(temporary);
   fs::create_directories(temporary, ignored);
   std::vector<std::string> words = planned_command(folder, "--number", number);
   Process::Command command;
   command.program = words.front();
   command.arguments.assign(words.begin() + 1, words.end());
-  command.environment = environment_with(temporary);
+  command.environment = environment_with(temporary, share);
   Trial trial;
   try {
     Process child(command);
@@ -58,7 +64,7 @@ Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path&
     trial.why = std::string("the grader could not be started: ") + error.what();
     std::this_thread::sleep_for(std::chrono::seconds(2));
   }
-  remove_tree(temporary);
+  (void)remove_tree(temporary);  // what stays is told when the folder above is removed
   if (has_result(folder, number)) trial.why = "";
   return trial;
 }
@@ -75,11 +81,14 @@ void execute_locally(const fs::path& folder, const std::vector<std::size_t>& num
                      const ExecuteOptions& options, const fs::path& temporary,
                      const Events& events) {
   std::mutex one;
-  in_parallel(numbers.size(), options.jobs, [&](std::size_t i, std::size_t) {
+  // A submission that keeps its processors busy takes none of its neighbours'.
+  const std::vector<std::string> shares =
+      processor_shares(thread_count(numbers.size(), options.jobs));
+  in_parallel(numbers.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
     const std::size_t number = numbers[i];
     Trial trial;
     for (unsigned times = 0; times <= options.retries; ++times) {
-      trial = grade_in_child(folder, number, temporary / std::to_string(number));
+      trial = grade_in_child(folder, number, temporary / std::to_string(number), shares.at(thread));
       // Who took so long would take as long again.
       if (trial.why.empty() || trial.late) break;
     }

@@ -3,6 +3,8 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"
+#include "class/class_sandbox.hpp"
+#include "class/processor_share.hpp"
 #include "grade/grader.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/snapshot.hpp"
@@ -53,6 +55,7 @@ std::string files_digest(const std::string& path) {
 }
 
 int grade_number(const fs::path& given, std::size_t number) {
+  take_processor_share();
   const fs::path folder = fs::absolute(given);
   const Plan plan = enter_plan(folder);
   if (number >= plan.submissions.size()) {
@@ -60,6 +63,7 @@ int grade_number(const fs::path& given, std::size_t number) {
   }
   const std::string& path = plan.submissions[number].path;
   GradeSettings settings = settings_of(plan.settings);
+  keep_sandbox(settings, decided_sandbox(plan.settings));
   Grader grader(settings, 1, nullptr);
   if (fs::exists(folder / "hidden")) grader.take_drawn(folder / "hidden");
   PlannedResult result;

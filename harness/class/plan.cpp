@@ -1,6 +1,7 @@
 #include "class/plan.hpp"
 
 #include "base/files.hpp"
+#include "base/tree.hpp"
 #include "base/printable.hpp"
 #include "grade/snapshot.hpp"
 #include "report/json.hpp"
@@ -24,6 +25,19 @@ fs::path failed_file(const fs::path& folder, std::size_t number) {
   return result_file(folder, number).string() + ".failed";
 }
 
+/// Renames it to a name that nothing has; returns that, empty where it cannot be renamed.
+fs::path set_aside(const fs::path& folder) {
+  constexpr int most = 1000;
+  std::error_code failed;
+  for (int number = 1; number <= most; ++number) {
+    const fs::path aside = folder.string() + ".left-" + std::to_string(number);
+    if (fs::exists(fs::symlink_status(aside, failed))) continue;
+    fs::rename(folder, aside, failed);
+    return failed ? fs::path() : aside;
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_work_folder(const fs::path& folder) {
@@ -33,23 +47,32 @@ bool is_work_folder(const fs::path& folder) {
   return fs::exists(folder / marker, failed) || fs::is_empty(folder, failed);
 }
 
-void remove_work_folder(const fs::path& folder) {
+std::optional<std::string> remove_work_folder(const fs::path& folder) {
   std::error_code failed;
-  if (!fs::exists(folder / marker, failed)) return;
+  if (!fs::exists(folder / marker, failed)) return std::nullopt;
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
     if (entry.path().filename() != marker) entries.push_back(entry.path());
   }
-  for (const fs::path& entry : entries) remove_tree(entry);
+  std::string why;
+  bool blocks = false;  // something may be taken for a part of the next plan
   for (const fs::path& entry : entries) {
-    if (fs::exists(fs::symlink_status(entry, failed))) {
-      throw std::runtime_error(folder.string() + ": cannot be emptied: " + entry.string() +
-                               " stays");
-    }
+    const std::optional<std::string> reason = remove_tree(entry);
+    if (!reason) continue;
+    if (why.empty()) why = entry.filename().string() + ": " + *reason;
+    blocks = blocks || entry.filename() != "tmp";
   }
-  // Last: what lies in the folder is known to be a grader's as long as anything does.
-  fs::remove(folder / marker, failed);
-  fs::remove(folder, failed);
+  if (why.empty()) {
+    // Last: what lies in the folder is known to be a grader's as long as anything does.
+    fs::remove(folder / marker, failed);
+    fs::remove(folder, failed);
+    return std::nullopt;
+  }
+  if (const fs::path aside = set_aside(folder); !aside.empty()) {
+    return folder.string() + " cannot be removed (" + why + "); it is now " + aside.string();
+  }
+  if (!blocks) return folder.string() + " cannot be emptied: " + why;
+  throw std::runtime_error(folder.string() + ": cannot be emptied: " + why);
 }
 
 void write_plan(const fs::path& folder, const Plan& plan) {

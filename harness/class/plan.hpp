@@ -38,8 +38,10 @@ struct Plan {
 
 /// Whether nothing is there, or only what graders of a class put there: it may be removed.
 bool is_work_folder(const std::filesystem::path& folder);
-/// Removes it, if a grader made it. Throws std::runtime_error where something of it stays.
-void remove_work_folder(const std::filesystem::path& folder);
+/// Removes it, if a grader made it. What cannot be removed is set aside, as FOLDER.left-1: returns
+/// where and why then, for whoever waits. Throws std::runtime_error where that is not possible, and
+/// a plan or results are among it.
+std::optional<std::string> remove_work_folder(const std::filesystem::path& folder);
 /// Makes the folder and writes the plan into it. Throws std::runtime_error.
 void write_plan(const std::filesystem::path& folder, const Plan& plan);
 /// Nothing where there is none, or a damaged one.

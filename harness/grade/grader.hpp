@@ -57,6 +57,7 @@ class Grader {
   Grader& operator=(const Grader&) = delete;
 
   const Exam& exam() const { return exam_; }
+  std::string sandbox() const { return std::string(name(sandbox_)); }  // that was chosen
   /// A digest of all that is asked: the rubric but for titles, points and shares, the fixtures, the
   /// seed. Two gradings by the same exam need not be done twice.
   std::string exam_digest() const;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
@@ -22,61 +22,115 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t most_bytes = 1ull << 30, most_bytes_of_file = 64ull << 20,
-                         most_bytes_of_library = 256ull << 20;
-constexpr std::size_t most_files = 50000;
+constexpr std::uintmax_t most_bytes_of_file = 64ull << 20, most_bytes_of_library = 256ull << 20;
 
 constexpr std::array<std::string_view, 9> usual_folders{
     ".git",        ".hg",           ".svn",         ".venv", "__pycache__",
     ".mypy_cache", ".pytest_cache", "node_modules", ".idea"};
 
-bool is_build(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(fs::symlink_status(folder / "CMakeCache.txt", ignored));
-}
+/// Longer paths do not fit into those of the copy, the sandbox and a build.
+constexpr std::size_t longest_path = 2048;
 
-/// A regular file, opened; -1: it is none, or a large one.
-int open_plain(const fs::path& from, bool& executable) {
-  // Between a look at a path and its opening it may become a link, or a pipe that never answers.
-  const int source = ::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (source < 0) throw std::system_error(errno, std::generic_category(), from.string());
+/// Whether a folder has an entry of that name.
+bool has(const TreeEntry& folder, const char* name) {
+  const std::string path = folder.name + "/" + name;
   struct stat info {};
-  const auto most = from.extension() == ".so" ? most_bytes_of_library : most_bytes_of_file;
-  const bool wanted = ::fstat(source, &info) == 0 && S_ISREG(info.st_mode) &&
-                      static_cast<std::uintmax_t>(info.st_size) <= most;
-  executable = (info.st_mode & S_IXUSR) != 0;
-  if (wanted) return source;
-  ::close(source);
-  return -1;
+  return ::fstatat(folder.folder, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/// Hands over an open file's bytes, and closes it. Throws std::system_error.
-void read_plain(int source, const fs::path& from,
-                const std::function<void(std::span<const char>)>& take) {
-  std::array<char, 65536> part;
-  ssize_t got = 0;
-  int reason = 0;
-  try {
-    while ((got = ::read(source, part.data(), part.size())) > 0) {
-      take(std::span(part).first(static_cast<std::size_t>(got)));
-    }
-    reason = errno;
-  } catch (...) {
-    ::close(source);
-    throw;
+bool is_build(const TreeEntry& folder) { return has(folder, "CMakeCache.txt"); }
+
+/// A file is larger than a submission's may be.
+struct FileTooLarge {};
+
+/// A regular file of a submission. Where it grows while it is read, that counts, too.
+class PlainFile {
+ public:
+  /// Throws std::system_error; FileTooLarge.
+  PlainFile(const TreeEntry& entry, const std::function<void(std::uintmax_t)>& count)
+      // Between a look at a name and its opening it may become a link, or a pipe that never
+      // answers.
+      : file_(::openat(entry.folder, entry.name.c_str(),
+                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
+        most_(fs::path(entry.name).extension() == ".so" ? most_bytes_of_library
+                                                        : most_bytes_of_file),
+        count_(count) {
+    if (!file_.is_open() || ::fstat(file_.get(), &info_) != 0) fail();
+    if (!S_ISREG(info_.st_mode)) throw std::system_error(EINVAL, std::generic_category());
+    reach(info_.st_size);
   }
-  ::close(source);
-  if (got < 0) throw std::system_error(reason, std::generic_category(), from.string());
+
+  const struct stat& info() const { return info_; }
+  bool is_executable() const { return (info_.st_mode & S_IXUSR) != 0; }
+
+  /// Hands over the bytes in order; `skip` gets the sizes of holes, which are zeros.
+  template <class Take, class Skip>
+  void read(Take take, Skip skip) {
+    off_t at = 0;
+    while (true) {
+      const off_t data = begin_of_data(at);
+      if (data > at) skip(static_cast<std::size_t>(data - at));
+      at = data;
+      const ssize_t got = ::pread(file_.get(), part_.data(), bytes_from(at), at);
+      if (got < 0) fail();
+      if (got == 0) return;
+      reach(at += got);
+      take(std::span<const char>(part_).first(static_cast<std::size_t>(got)));
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail() { throw std::system_error(errno, std::generic_category()); }
+
+  /// The file is known to have that many bytes.
+  void reach(off_t end) {
+    const auto size = static_cast<std::uintmax_t>(end);
+    if (size > most_) throw FileTooLarge();
+    if (size > counted_) count_(size - counted_);
+    counted_ = std::max(counted_, size);
+  }
+
+  /// The next place that is in no hole; the end, where there is none.
+  off_t begin_of_data(off_t at) {
+    const off_t data = ::lseek(file_.get(), at, SEEK_DATA);
+    if (data >= 0) return data;
+    if (errno != ENXIO) return at;  // no file system that knows holes
+    struct stat now {};
+    if (::fstat(file_.get(), &now) != 0) fail();
+    reach(now.st_size);
+    return std::max(at, now.st_size);
+  }
+
+  /// How many bytes to read at once: up to the next hole.
+  std::size_t bytes_from(off_t at) {
+    const off_t hole = ::lseek(file_.get(), at, SEEK_HOLE);
+    if (hole <= at) return part_.size();
+    return std::min(part_.size(), static_cast<std::size_t>(hole - at));
+  }
+
+  OpenFile file_;
+  std::uintmax_t most_, counted_ = 0;
+  const std::function<void(std::uintmax_t)>& count_;
+  struct stat info_ {};
+  std::array<char, 65536> part_;
+};
+
+/// Where a link leads. Throws std::system_error.
+std::string target_of(const TreeEntry& link) {
+  std::array<char, PATH_MAX> target;
+  const ssize_t size = ::readlinkat(link.folder, link.name.c_str(), target.data(), target.size());
+  if (size < 0) throw std::system_error(errno, std::generic_category());
+  return {target.data(), static_cast<std::size_t>(size)};
 }
 
 /// What becomes of the files that belong to a submission. `name` is the path in it.
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual void link(const fs::path& from, const fs::path& name) = 0;
+  virtual void link(const fs::path& name, const std::string& target) = 0;
   virtual void folder(const fs::path& name) = 0;
-  /// Takes the open file over.
-  virtual void file(int source, const fs::path& from, const fs::path& name, bool executable) = 0;
+  /// Throws FileTooLarge where the file turns out to be so; nothing of it is kept then.
+  virtual void file(const fs::path& name, PlainFile& source) = 0;
 };
 
 /// Goes through a submission, in the order of names.
@@ -85,58 +139,54 @@ class Walk {
   explicit Walk(Sink& sink) : sink_(sink) {}
   std::vector<std::string> left_out;
 
-  void add(const fs::path& from, const fs::path& name) {
-    const fs::file_status status = fs::symlink_status(from);
-    if (name.empty() && !fs::exists(status)) {
+  void run(const fs::path& from) {
+    std::optional<TreeWalk> tree;
+    try {
+      tree.emplace(from, snapshot_limits);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::no_such_file_or_directory) throw;
       throw std::invalid_argument("no such file or folder");
     }
-    if (++files_ > most_files) {
-      throw std::invalid_argument("has more than " + std::to_string(most_files) + " files");
+    while (const TreeEntry* entry = tree->next()) {
+      try {
+        if (entry->error != 0) throw std::system_error(entry->error, std::generic_category());
+        add(*entry, *tree);
+      } catch (const std::system_error& error) {  // of this entry alone
+        const int reason = error.code().value();
+        if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) cannot_copy(from, reason);
+        if (entry->path.empty()) throw;
+        leave_out(entry->path, error.code().message());
+      } catch (const FileTooLarge&) {
+        leave_out(entry->path, "too large");
+      }
     }
-    switch (status.type()) {
-      case fs::file_type::symlink: sink_.link(from, name); break;
-      case fs::file_type::directory: add_folder(from, name); break;
-      case fs::file_type::regular: add_file(from, name); break;
-      default: leave_out(name, "no file, folder or link");
-    }
+  }
+
+  /// Of where the copy goes, or of this machine. Where an entry cannot be read, std::system_error
+  /// is thrown: it is left out.
+  [[noreturn]] static void cannot_copy(const fs::path& what, int reason) {
+    throw CannotCopy("cannot copy " + what.string() + ": " + std::strerror(reason));
   }
 
  private:
-  void add_folder(const fs::path& from, const fs::path& name) {
-    sink_.folder(name);
-    const fs::directory_iterator entries(from);
-    std::vector<fs::directory_entry> sorted(begin(entries), end(entries));
-    std::ranges::sort(sorted);
-    for (const fs::directory_entry& entry : sorted) {
-      const fs::path inside = name / entry.path().filename();
-      std::error_code ignored;
-      if (entry.symlink_status(ignored).type() == fs::file_type::directory &&
-          is_no_work(entry.path())) {
-        if (is_build(entry.path())) leave_out(inside, "an earlier build");
-        continue;
+  void add(const TreeEntry& entry, TreeWalk& tree) {
+    const fs::path& name = entry.path;
+    if (name.native().size() > longest_path) return leave_out(name, "its path is too long");
+    if (S_ISLNK(entry.info.st_mode)) {
+      sink_.link(name, target_of(entry));
+    } else if (entry.is_folder()) {
+      if (!name.empty() && is_no_work(entry)) {
+        if (is_build(entry)) leave_out(name, "an earlier build");
+        return;
       }
-      try {
-        add(entry.path(), inside);
-      } catch (const std::system_error& error) {  // of this entry alone
-        leave_out(inside, error.code().message());
-      }
+      sink_.folder(name);
+      tree.enter();
+    } else if (S_ISREG(entry.info.st_mode)) {
+      PlainFile source(entry, count_);
+      sink_.file(name, source);
+    } else {
+      leave_out(name, "no file, folder or link");
     }
-  }
-
-  void add_file(const fs::path& from, const fs::path& name) {
-    bool executable = false;
-    const int source = open_plain(from, executable);
-    if (source < 0) {
-      leave_out(name, "too large");
-      return;
-    }
-    bytes_ += static_cast<std::uintmax_t>(std::max<off_t>(0, ::lseek(source, 0, SEEK_END)));
-    ::lseek(source, 0, SEEK_SET);
-    if (bytes_ > most_bytes) {
-      ::close(source);
-      throw std::invalid_argument("is larger than " + std::to_string(most_bytes >> 20) + " MiB");
-    }
-    sink_.file(source, from, name, executable);
   }
 
   void leave_out(const fs::path& name, const std::string& why) {
@@ -147,51 +197,47 @@ class Walk {
   }
 
   Sink& sink_;
-  std::size_t files_ = 0;
   std::uintmax_t bytes_ = 0;
+  const std::function<void(std::uintmax_t)> count_ = [this](std::uintmax_t more) {
+    bytes_ += more;
+    if (bytes_ > snapshot_limits.bytes) {
+      throw std::invalid_argument("is larger than " + std::to_string(snapshot_limits.bytes >> 20) +
+                                  " MiB");
+    }
+  };
 };
-
-/// Of where the copy goes. Where an entry cannot be read, std::system_error is thrown: it is left
-/// out.
-[[noreturn]] void cannot_copy(const fs::path& from, int reason) {
-  throw CannotCopy("cannot copy " + from.string() + ": " + std::strerror(reason));
-}
 
 class Copy : public Sink {
  public:
   explicit Copy(fs::path to) : to_(std::move(to)) {}
 
-  void link(const fs::path& from, const fs::path& name) override {
-    const fs::path target = fs::read_symlink(from);
-    std::error_code failed;
-    fs::create_symlink(target, at(name), failed);
-    if (failed) cannot_copy(from, failed.value());
+  void link(const fs::path& name, const std::string& target) override {
+    if (::symlink(target.c_str(), at(name).c_str()) != 0) Walk::cannot_copy(name, errno);
   }
   void folder(const fs::path& name) override {
-    std::error_code failed;
-    fs::create_directory(at(name), failed);
-    if (failed) cannot_copy(name, failed.value());
+    if (::mkdir(at(name).c_str(), 0777) != 0) Walk::cannot_copy(name, errno);
   }
-  void file(int source, const fs::path& from, const fs::path& name, bool executable) override {
-    const int target =
-        ::open(at(name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, executable ? 0555 : 0444);
-    if (target < 0) {
-      const int reason = errno;
-      ::close(source);
-      cannot_copy(from, reason);
-    }
+  void file(const fs::path& name, PlainFile& source) override {
+    const fs::path path = at(name);
+    const OpenFile target(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                 source.is_executable() ? 0555 : 0444));
+    if (!target.is_open()) Walk::cannot_copy(name, errno);
+    off_t end = 0;
     try {
-      read_plain(source, from, [&](std::span<const char> part) {
-        const ssize_t written = ::write(target, part.data(), part.size());
-        if (written == static_cast<ssize_t>(part.size())) return;
-        // A disk that fills up takes a part first.
-        cannot_copy(from, written < 0 ? errno : ENOSPC);
-      });
+      source.read(
+          [&](std::span<const char> part) {
+            const ssize_t written = ::pwrite(target.get(), part.data(), part.size(), end);
+            if (written < 0) Walk::cannot_copy(name, errno);
+            // A disk that fills up takes a part first.
+            if (written != static_cast<ssize_t>(part.size())) Walk::cannot_copy(name, ENOSPC);
+            end += written;
+          },
+          [&](std::size_t hole) { end += static_cast<off_t>(hole); });
     } catch (...) {
-      ::close(target);
+      ::unlink(path.c_str());
       throw;
     }
-    ::close(target);
+    if (::ftruncate(target.get(), end) != 0) Walk::cannot_copy(name, errno);
   }
 
  private:
@@ -199,16 +245,28 @@ class Copy : public Sink {
   fs::path to_;
 };
 
+/// Hands over zeros for a hole.
+template <class Take>
+auto zeros_to(Take take) {
+  return [take](std::size_t hole) {
+    static constexpr std::array<char, 65536> zeros{};
+    for (; hole > 0; hole -= std::min(hole, zeros.size())) {
+      take(std::span(zeros).first(std::min(hole, zeros.size())));
+    }
+  };
+}
+
 class Hash : public Sink {
  public:
-  void link(const fs::path& from, const fs::path& name) override {
-    digest.add("link").add(name.string()).add(fs::read_symlink(from).string());
+  void link(const fs::path& name, const std::string& target) override {
+    digest.add("link").add(name.string()).add(target);
   }
   void folder(const fs::path& name) override { digest.add("folder").add(name.string()); }
-  void file(int source, const fs::path& from, const fs::path& name, bool executable) override {
+  void file(const fs::path& name, PlainFile& source) override {
     Digest bytes;
-    read_plain(source, from, [&](std::span<const char> part) { bytes.add_bytes(part); });
-    digest.add(executable ? "program" : "file").add(name.string()).add(bytes.hex());
+    const auto take = [&](std::span<const char> part) { bytes.add_bytes(part); };
+    source.read(take, zeros_to(take));
+    digest.add(source.is_executable() ? "program" : "file").add(name.string()).add(bytes.hex());
   }
   Digest digest;
 };
@@ -216,41 +274,38 @@ class Hash : public Sink {
 /// The youngest file's time.
 class Youngest : public Sink {
  public:
-  void link(const fs::path&, const fs::path&) override {}
+  void link(const fs::path&, const std::string&) override {}
   void folder(const fs::path&) override {}
-  void file(int source, const fs::path&, const fs::path&, bool) override {
-    struct stat info {};
-    if (::fstat(source, &info) == 0) {
-      time = std::max(time.value_or(info.st_mtime), std::int64_t{info.st_mtime});
-    }
-    ::close(source);
+  void file(const fs::path&, PlainFile& source) override {
+    const std::int64_t changed = source.info().st_mtime;
+    time = std::max(time.value_or(changed), changed);
   }
   std::optional<std::int64_t> time;
 };
 
 class Read : public Sink {
  public:
-  Read(std::size_t most, const std::function<bool(const fs::path&)>& wanted,
+  Read(const fs::path& from, std::size_t most, const std::function<bool(const fs::path&)>& wanted,
        const std::function<void(const fs::path&, const std::string&)>& take)
-      : most_(most), wanted_(wanted), take_(take) {}
+      : own_name_(from.filename()), most_(most), wanted_(wanted), take_(take) {}
 
-  void link(const fs::path&, const fs::path&) override {}
+  void link(const fs::path&, const std::string&) override {}
   void folder(const fs::path&) override {}
-  void file(int source, const fs::path& from, const fs::path& name, bool) override {
+  void file(const fs::path& name, PlainFile& source) override {
     // Of a file alone the name in the submission is empty.
-    const fs::path shown = name.empty() ? from.filename() : name;
-    if (!wanted_(shown)) {
-      ::close(source);
-      return;
-    }
+    const fs::path shown = name.empty() ? own_name_ : name;
+    if (!wanted_(shown)) return;
     std::string bytes;
-    read_plain(source, from, [&](std::span<const char> part) {
-      bytes.append(part.data(), std::min(part.size(), most_ - bytes.size()));
-    });
+    source.read(
+        [&](std::span<const char> part) {
+          bytes.append(part.data(), std::min(part.size(), most_ - bytes.size()));
+        },
+        [&](std::size_t hole) { bytes.append(std::min(hole, most_ - bytes.size()), '\0'); });
     take_(shown, bytes);
   }
 
  private:
+  fs::path own_name_;
   std::size_t most_;
   const std::function<bool(const fs::path&)>& wanted_;
   const std::function<void(const fs::path&, const std::string&)>& take_;
@@ -258,30 +313,28 @@ class Read : public Sink {
 
 }  // namespace
 
-bool is_no_work(const fs::path& folder) {
-  std::error_code ignored;
-  return std::ranges::find(usual_folders, folder.filename().string()) != usual_folders.end() ||
-         fs::exists(fs::symlink_status(folder / "pyvenv.cfg", ignored)) || is_build(folder);
+bool is_no_work(const TreeEntry& folder) {
+  return std::ranges::find(usual_folders, folder.name) != usual_folders.end() ||
+         has(folder, "pyvenv.cfg") || is_build(folder);
 }
 
 std::vector<std::string> copy_snapshot(const fs::path& from, const fs::path& to) {
   Copy copy(to);
   Walk walk(copy);
-  walk.add(from, "");
+  walk.run(from);
   return walk.left_out;
 }
 
 std::string digest_snapshot(const fs::path& from) {
   Hash hash;
-  Walk walk(hash);
-  walk.add(from, "");
+  Walk(hash).run(from);
   return hash.digest.hex();
 }
 
 std::optional<std::int64_t> last_change(const fs::path& from) {
   Youngest youngest;
   try {
-    Walk(youngest).add(from, "");
+    Walk(youngest).run(from);
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -291,8 +344,8 @@ std::optional<std::int64_t> last_change(const fs::path& from) {
 void read_snapshot(
     const fs::path& from, std::size_t most, const std::function<bool(const fs::path& name)>& wanted,
     const std::function<void(const fs::path& name, const std::string& bytes)>& take) {
-  Read read(most, wanted, take);
-  Walk(read).add(from, "");
+  Read read(from, most, wanted, take);
+  Walk(read).run(from);
 }
 
 }  // namespace prenorm::harness

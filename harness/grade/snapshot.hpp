@@ -1,6 +1,8 @@
 // A copy of what was handed in, so that it cannot change while it is graded.
 #pragma once
 
+#include "base/tree.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,17 +18,20 @@ struct CannotCopy : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What a submission may be at most.
+inline constexpr TreeLimits snapshot_limits{50000, 1u << 30, 100};
+
 /// Whether a folder holds no work of its own: an environment, a history, caches, an earlier build.
-bool is_no_work(const std::filesystem::path& folder);
+bool is_no_work(const TreeEntry& folder);
 
 /// Copies a file or a folder to `to`, which does not exist. Symbolic links are copied as they are
 /// and never followed; what is neither file, folder nor link is left out, and so are environments,
 /// histories and earlier builds (.git, .venv, __pycache__, a folder with CMakeCache.txt, ...) and
-/// files above 64 MiB (libraries: 256). Returns what was left out, for the report, without the
-/// usual folders.
+/// files above 64 MiB (libraries: 256), even where they grow so large only while they are copied.
+/// Holes in files stay holes. Returns what was left out, for the report, without the usual folders.
 ///
-/// Throws std::invalid_argument where there is nothing, or it has more than 1 GiB or 50000 files;
-/// CannotCopy.
+/// Throws std::invalid_argument where there is nothing, or it has more than 1 GiB, 50000 files or
+/// 100 folders nested in each other; CannotCopy.
 std::vector<std::string> copy_snapshot(const std::filesystem::path& from,
                                        const std::filesystem::path& to);
 

@@ -58,26 +58,28 @@ fs::path without_slash(fs::path path) {
 /// The files of a folder itself with that property, sorted.
 std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::path&)) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.symlink_status().type() == fs::file_type::regular && wanted(entry.path())) {
-      files.push_back(entry.path());
+  TreeWalk walk(folder, snapshot_limits);
+  while (const TreeEntry* entry = walk.next()) {
+    if (entry->path.empty()) {
+      walk.enter();
+    } else if (entry->error == 0 && S_ISREG(entry->info.st_mode) && wanted(entry->path)) {
+      files.push_back(folder / entry->path);
     }
   }
-  std::ranges::sort(files);
   return files;
 }
 
 /// Not in environments, where others' adapters.py lie, nor in what cannot be read.
 bool has_adapters(const fs::path& folder) {
-  std::error_code ignored;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
-                                         ignored);
-  for (; entry != fs::recursive_directory_iterator(); entry.increment(ignored)) {
-    if (entry->symlink_status(ignored).type() == fs::file_type::directory &&
-        is_no_work(entry->path())) {
-      entry.disable_recursion_pending();
-    } else if (entry->path().filename() == "adapters.py") {
-      return true;
+  TreeWalk walk(folder, snapshot_limits);
+  while (const TreeEntry* entry = walk.next()) {
+    const bool skipped = entry->is_folder() && !entry->path.empty() && is_no_work(*entry);
+    if (skipped) continue;
+    if (entry->path.filename() == "adapters.py") return true;
+    try {
+      if (entry->is_folder()) walk.enter();
+    } catch (const std::system_error&) {
+      if (entry->path.empty()) throw;
     }
   }
   return false;
@@ -169,10 +171,14 @@ SubmissionKind submission_kind(const fs::path& path) {
                                 ": wanted a folder, a library (.so), a Python file (.py) or "
                                 "outputs (.h5)");
   }
-  if (fs::exists(path / "CMakeLists.txt")) return SubmissionKind::cmake;
-  if (has_adapters(path)) return SubmissionKind::python;
-  if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
-  if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
+  try {
+    if (fs::exists(path / "CMakeLists.txt")) return SubmissionKind::cmake;
+    if (has_adapters(path)) return SubmissionKind::python;
+    if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
+    if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
+  } catch (const TreeTooLarge& error) {
+    throw std::invalid_argument(path.string() + ": " + error.what());
+  }
   throw std::invalid_argument(path.string() +
                               ": nothing in it that can be graded: no CMakeLists.txt, no "
                               "adapters.py, no library (one .so), no outputs (.h5)");
