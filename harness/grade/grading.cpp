@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 namespace prenorm::harness {
 namespace {
@@ -68,7 +69,9 @@ bool anybody_has(const Exam& exam, const Result& result) {
   for (const ExamPart& part : exam.parts) {
     if (part.problem != result.problem) continue;
     for (const ExamCase& question : part.questions) {
-      if (question.name == result.case_name) return question.is_public;
+      if (question.name == result.case_name && question.file->path == result.fixture) {
+        return question.is_public;
+      }
     }
   }
   return false;
@@ -83,10 +86,12 @@ bool is_repeatable(const GradedCase& graded) {
   return result_of(graded).deterministic.value_or(true);
 }
 
-/// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs.
+/// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
+/// these must be of a case that is not public in each of the group's problems. (Some answers, of no
+/// elements say, are public in any file.)
 void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran) {
   for (GradedGroup& group : item.groups) {
-    bool proves = ran;  // some answers, of no elements say, are public in any file
+    std::set<std::string> problems, proven;
     const bool deterministic =
         std::ranges::find(asked.groups, group.name, &RubricGroup::name)->deterministic;
     for (const GradedCase& graded : item.cases) {
@@ -96,10 +101,11 @@ void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran
       const std::int64_t passed = counts ? 1 : 0;
       ++(graded.hidden ? group.hidden_total : group.total);
       (graded.hidden ? group.hidden_passed : group.passed) += passed;
-      proves = proves || !anybody_has(exam, graded.result);
+      problems.insert(graded.result.problem);
+      if (ran || !anybody_has(exam, graded.result)) proven.insert(graded.result.problem);
     }
     const bool all = group.passed == group.total && group.hidden_passed == group.hidden_total;
-    group.earned = group.asked() > 0 && all && proves;
+    group.earned = group.asked() > 0 && all && proven == problems;
   }
   item.earned = earned_points(item);
 }
