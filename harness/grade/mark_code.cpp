@@ -220,7 +220,7 @@ class Run {
     if (shorter && !late && result.status == Status::timeout) {
       result.message += ", a quarter of the limit, as another case of this problem had all of it";
     }
-    losses_[i].add(question, result, seconds_since(start));
+    if (!late) losses_[i].add(question, result, seconds_since(start));
     std::string hint, snippet;
     if (!question.hidden && result.status != Status::passed) {
       if (Clock::now() < end) {
