@@ -173,7 +173,8 @@ def test_layers_in_reverse_order(grade, tmp_path):
     report = grade(tmp_path, "--python", sys.executable, "--problem", "transformer_lm", "--seed", 4)
     [item] = report["items"]
     assert {group["name"]: group["earned"] for group in item["groups"]} == {
-        "as the course calls it": False, "any lengths and sizes": False}
+        "as the course calls it": False, "same result twice": False,
+        "any lengths and sizes": False}
     [diagnosis] = item["diagnoses"]
     assert diagnosis["mistake"] == "layers_reversed" and diagnosis["agrees"] == diagnosis["of"]
     statuses = {r["case"]: r["status"] for r in report["results"]}
@@ -412,7 +413,8 @@ def test_outputs_earn_on_fixtures_of_one_s_own(grade, program, tmp_path):
     report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
     [item] = report["items"]
     earned = {group["name"]: group["earned"] for group in item["groups"]}
-    assert earned == {"as the course calls it": True, "any batch axes, eps and scale": True,
+    assert earned == {"as the course calls it": True, "same result twice": True,
+                      "any batch axes, eps and scale": True,
                       "16 bits, widened to float32": False}
     assert 0 < report["earned"] < item["points"]
     # The same bytes as the shipped ones are public, wherever they lie.
@@ -421,6 +423,29 @@ def test_outputs_earn_on_fixtures_of_one_s_own(grade, program, tmp_path):
     save_outputs(tmp_path / "handed_in.h5", "rmsnorm")
     report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", copied)
     assert report["earned"] == 0
+
+
+def test_public_answers_earn_nothing_beside_one_s_own(grade, program, tmp_path):
+    """Of an item with two problems, one by own fixtures and one by the shipped ones: groups that ask
+    for both are not earned by copying; nor are public answers right for own cases."""
+    own, others = "multihead_self_attention", "multihead_self_attention_with_rope"
+    subprocess.run([program, "fixtures", "make", own, "--seed", "8", "--out", tmp_path / "own"],
+                   check=True, capture_output=True)
+    fixtures = ["--fixtures", tmp_path / "own" / f"{own}.h5", "--fixtures", FIXTURES / f"{others}.h5"]
+    handed_in = tmp_path / "handed_in"
+    handed_in.mkdir()
+    save_outputs(handed_in / f"{others}.h5", others)
+
+    def earned():
+        report = grade(handed_in, "--problem", "multihead_self_attention*", *fixtures)
+        [item] = report["items"]
+        right = {r["problem"] for r in report["results"] if r["status"] == "PASSED"}
+        return {group["name"] for group in item["groups"] if group["earned"]}, right
+
+    save_outputs(handed_in / f"{own}.h5", own, fixtures=tmp_path / "own" / f"{own}.h5")
+    assert earned() == ({"as the course calls it"}, {own, others})
+    save_outputs(handed_in / f"{own}.h5", own)
+    assert earned()[0] == set()
 
 
 def test_outputs_of_another_type(grade, tmp_path):

@@ -21,6 +21,7 @@ SOLVED = {
     "cpp_float64": ["ffn_swiglu", "gelu", "linear", "rmsnorm", "silu", "softmax"],
     "cpp_orders": ["linear", "rmsnorm", "scaled_dot_product_attention", "silu", "softmax"],
     "cpp_threads": ["embedding", "linear", "rmsnorm"],
+    "cpp_other_sums": ["embedding", "linear"],
     "c_plain": ["embedding"],
 }
 # Solved for these element types, and not implemented for the others: the groups that are earned.
@@ -78,6 +79,25 @@ def test_folder_is_built_and_keeps_its_points(name, tmp_path):
     for problem in few:
         item = items(report)[problem]
         assert item["earned"] == item["points"], printed
+
+
+def test_other_sums_in_a_second_call_cost_what_the_rubric_asks(tmp_path):
+    """A course rubric has a small group for the same bits; everything else is earned."""
+    _, report, printed = grade(built("honest") / "cpp_other_sums.so", "--rubric", "cs336-2025",
+                               "--sandbox", best_sandbox(), "--problem", "linear", "--problem",
+                               "embedding", tmp=tmp_path)
+    assert {result["status"] for result in report["results"]} == {"PASSED"}, printed
+    linear, embedding = items(report)["linear"], items(report)["embedding"]
+    assert embedding["earned"] == embedding["points"]
+    assert [group["name"] for group in linear["groups"] if not group["earned"]] == [
+        "same result twice"]
+    assert linear["earned"] == pytest.approx(0.98 * linear["points"])
+    [note] = [note for note in report["notes"] if "two calls" in note]
+    assert note.startswith("linear: in ") and "y at [" in note
+    _, report, printed = grade(built("honest") / "cpp_other_sums.so", "--rubric", "strict",
+                               "--sandbox", best_sandbox(), "--problem", "linear", tmp=tmp_path)
+    assert {result["status"] for result in report["results"]} == {"PASSED"}, printed
+    assert report["earned"] == 0
 
 
 # Python: which rubric, and what of it is not done.

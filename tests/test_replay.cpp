@@ -177,6 +177,28 @@ BOOST_AUTO_TEST_CASE(the_same_call_must_give_the_same_bits) {
   check(example.replay("twice", open("misbehaving", "nondeterministic"), once), Status::passed, "");
 }
 
+BOOST_AUTO_TEST_CASE(a_second_call_may_be_judged_like_the_first) {
+  const ReplayOptions judged{.twice = true, .alone = false, .same_bits = false};
+  Example example = twice();
+  example.info.outputs[0].tolerance = Tolerance{1e-3, 0};
+  const Result other_bits =
+      example.replay("twice", open("misbehaving", "nondeterministic"), judged);
+  check(other_bits, Status::passed,
+        "two calls with the same inputs differ: y at [1, 2]: 12, then 12.0000029");
+  BOOST_TEST(!other_bits.deterministic.value());
+  BOOST_TEST(example.replay("twice", open("misbehaving"), judged).deterministic.value());
+  example.info.outputs[0].tolerance = Tolerance{1e-7, 0};
+  std::vector<Tensor> outputs;
+  const Result wrong =
+      example.replay("twice", open("misbehaving", "nondeterministic"), judged, &outputs);
+  BOOST_TEST(name(wrong.status) == "INCORRECT_NUMERICAL");
+  BOOST_TEST(wrong.message.starts_with("in the second call: y: 1 of 6"), wrong.message);
+  BOOST_TEST(outputs.at(0).at(5) > 12);  // what was wrong, not what was right before
+  check(example.replay("twice", open("misbehaving", "crashes_second_time"), judged),
+        Status::runtime_error,
+        "in a second call with the same inputs: killed by SIGSEGV at address 0x40");
+}
+
 BOOST_AUTO_TEST_CASE(a_nan_has_no_sign) {
   Example example = twice();
   example.loaded.expected[0].set(0, std::nan(""));

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
            group + item + "[[items]]\n" +
            "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\n[[items.groups]]\nname = 'g'\n"
            "share = 3\nhidden = false\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
-           "except = ['*_y']\naccepts = ['b/wrong_*']\n");
+           "except = ['*_y']\ndeterministic = true\naccepts = ['b/wrong_*']\n");
   BOOST_TEST(rubric.title == "T");
   BOOST_TEST(rubric.adapters == "a.toml");
   BOOST_TEST(rubric.forbidden == std::vector<std::string>{"cblas_*"});
@@ -93,6 +93,8 @@ BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   BOOST_TEST(own.share == 3);
   BOOST_TEST(!own.hidden);
   BOOST_TEST(rubric.items.at(0).groups.at(0).hidden);
+  BOOST_TEST(own.deterministic);
+  BOOST_TEST(!rubric.items.at(0).groups.at(0).deterministic);
   BOOST_TEST(own.accepts.at(0) == "b/wrong_*");
   using harness::DType;
   BOOST_TEST(own.has("b", make_case("x_1", DType::float16)));

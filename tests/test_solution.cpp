@@ -4,6 +4,7 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "other_home.hpp"
+#include "solution/declaration.hpp"
 #include "solution/solution.hpp"
 #include "solution/worker_protocol.hpp"
 
@@ -354,6 +355,74 @@ BOOST_AUTO_TEST_CASE(after_a_crash_the_next_call_is_well) {
     BOOST_TEST(name(call(solution, variant, x).status) != "PASSED");
     check_doubled(call(solution, "", x), x);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_library_says_the_same_at_each_load) {
+  // Another file lies in its place when the worker starts again.
+  const fs::path path =
+      fs::temp_directory_path() / ("prenorm_other_" + std::to_string(::getpid()) + ".so");
+  fs::copy_file(library("misbehaving"), path, fs::copy_options::overwrite_existing);
+  Solution solution("x", path, "", {});
+  const Tensor x = counting({2, 3});
+  check_doubled(call(solution, "", x), x);
+  fs::remove(path);
+  fs::copy_file(library("pair"), path);
+  BOOST_TEST(name(call(solution, "segfaults", x).status) == "RUNTIME_ERROR");
+  const std::string other = "has other functions than when it was loaded first";
+  check(call(solution, "", x), Status::load_error, other);
+  fs::remove(path);
+  // So it is for two solutions that are one library's.
+  Solution::Options options;
+  options.declaration = std::make_shared<Declaration>();
+  BOOST_TEST(open("misbehaving", options).load());
+  BOOST_TEST(open("misbehaving", options).load());
+  Solution second = open("pair", options);
+  BOOST_TEST(!second.load());
+  BOOST_TEST(second.message() == other);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_load_decides) {
+  const protocol::Loaded first{.abi = 1,
+                               .device = kDLCUDA,
+                               .unavailable = "",
+                               .mode = "",
+                               .functions = {"a", "b"},
+                               .sources = "",
+                               .facts = {}};
+  const auto differs = [&first](auto change) {
+    Declaration declaration;
+    BOOST_TEST(declaration.difference(first) == "");
+    protocol::Loaded other = first;
+    change(other);
+    return declaration.difference(other);
+  };
+  BOOST_TEST(differs([](auto& other) { std::swap(other.functions[0], other.functions[1]); }) == "");
+  BOOST_TEST(differs([](auto& other) { other.functions.pop_back(); }) ==
+             "has other functions than when it was loaded first");
+  const std::string otherwise = "says another mode or device than when it was loaded first";
+  BOOST_TEST(differs([](auto& other) { other.device = kDLCPU; }) == otherwise);
+  BOOST_TEST(differs([](auto& other) { other.mode = "tf32"; }) == otherwise);
+  BOOST_TEST(differs([](auto& other) { other.unavailable = "no device"; }) ==
+             "could be used when it was loaded first, and now: no device");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_goes_on_when_all_time_is_over) {
+  Solution solution = open("misbehaving");
+  const Tensor x = counting({2, 3});
+  solution.limit_end(deadline_in(-1));
+  BOOST_TEST(!solution.load());
+  BOOST_TEST(name(solution.status()) == "TIMEOUT");
+  BOOST_TEST(solution.message() == "not loaded: the time for all cases was over");
+  solution.limit_end(Process::Deadline::max());  // there is more
+  check_doubled(call(solution, "", x), x);
+  solution.limit_end(deadline_in(0.3));
+  check(call(solution, "hangs", x), Status::timeout,
+        "no answer before the time for all cases was over");
+  check(call(solution, "", x), Status::timeout, "not loaded: the time for all cases was over");
+  solution.limit_end(deadline_in(60));
+  check_doubled(call(solution, "", x), x);
+  solution.limit_end(deadline_in(-1));
+  check(call(solution, "", x), Status::timeout, "not run: the time for all cases was over");
 }
 
 BOOST_AUTO_TEST_CASE(addresses_are_fresh_and_inputs_private) {

@@ -107,9 +107,11 @@ std::optional<std::string> read_whole(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-TemporaryFolder::TemporaryFolder() {
-  const char* temporary = std::getenv("TMPDIR");
-  std::string name = fs::path(temporary == nullptr ? "/tmp" : temporary) / "prenorm-XXXXXX";
+TemporaryFolder::TemporaryFolder()
+    : TemporaryFolder(std::getenv("TMPDIR") == nullptr ? "/tmp" : std::getenv("TMPDIR")) {}
+
+TemporaryFolder::TemporaryFolder(const fs::path& parent) {
+  std::string name = parent / "prenorm-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {
     throw std::system_error(errno, std::generic_category(), "cannot make a folder " + name);
   }

@@ -36,6 +36,8 @@ class TemporaryFolder {
  public:
   /// In $TMPDIR, or /tmp. Throws std::system_error.
   TemporaryFolder();
+  /// In that folder.
+  explicit TemporaryFolder(const std::filesystem::path& parent);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <fstream>
 #include <future>
 #include <limits>
@@ -402,19 +403,23 @@ void Process::ended() {
 
 void Process::check_limits() {
   const Family family = Family::of(pid_);
-  const bool memory =
-      limits_.resident > 0 && meter_.bytes(family, limits_.resident) > limits_.resident;
-  if (!memory && (limits_.tasks == 0 || family.tasks <= limits_.tasks)) return;
-  std::array<char, 80> why;
-  if (memory) {
-    std::snprintf(why.data(), why.size(), "took more than %.3g GiB of memory",
-                  static_cast<double>(limits_.resident) / 0x1p30);
-  } else {
-    std::snprintf(why.data(), why.size(), "had more than %zu processes and threads", limits_.tasks);
+  const std::size_t most = limits_.resident;
+  if (most > 0 && memory_.bytes(family, most) > most) {
+    kill_for(fmt::format("took more than {:.3g} GiB of memory", static_cast<double>(most) / 0x1p30),
+             true);
   }
-  how_ended_ = std::string("killed: it ") + why.data();
+  if (limits_.tasks > 0 && family.tasks > limits_.tasks) {
+    kill_for(fmt::format("had more than {} processes and threads", limits_.tasks), false);
+  }
+  if (const auto why = disk_.exceeded(family, limits_.folders, limits_.disk)) {
+    kill_for("wrote too much: " + *why, false);
+  }
+}
+
+void Process::kill_for(const std::string& why, bool of_memory) {
+  how_ended_ = "killed: it " + why;
   kill_and_reap();
-  throw ProcessOverLimit(why.data(), memory);
+  throw ProcessOverLimit(why, of_memory);
 }
 
 void Process::wait_until(short events, Deadline deadline) {

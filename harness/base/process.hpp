@@ -1,6 +1,7 @@
 // A child process (a worker, the HDF5 child) with one socket to it.
 #pragma once
 
+#include "base/disk_meter.hpp"
 #include "base/memory_meter.hpp"
 
 #include <chrono>
@@ -24,7 +25,7 @@ struct ProcessEnded : std::runtime_error {
 struct ProcessOverLimit : std::runtime_error {
   ProcessOverLimit(const std::string& what, bool of_memory)
       : std::runtime_error(what), memory(of_memory) {}
-  bool memory;  // else of tasks
+  bool memory;  // else of tasks or files
 };
 
 /// The child did not answer in time; it has been killed.
@@ -41,8 +42,10 @@ class Process {
     double cpu_seconds = 0;         // 0: none; rounded up to whole seconds
     std::size_t file_size = 0;      // bytes a written file may have; 0: none
     // For the child and everything it has started; checked while waiting for an answer.
-    std::size_t resident = 0;  // bytes; 0: none
-    std::size_t tasks = 0;     // processes and threads; 0: none
+    std::size_t resident = 0;                         // bytes; 0: none
+    std::size_t tasks = 0;                            // processes and threads; 0: none
+    std::vector<std::filesystem::path> folders = {};  // on disk, that it may write;
+    TreeLimits disk{0, 0, 0};                         // what they may hold together
   };
 
   /// What to start. `program` is a path.
@@ -102,6 +105,7 @@ class Process {
 
   void wait_until(short events, Deadline deadline);
   void check_limits();
+  [[noreturn]] void kill_for(const std::string& why, bool of_memory);
   bool drain(Stream& stream);
   std::string take(Stream& stream);
   void kill_and_reap();
@@ -113,7 +117,8 @@ class Process {
   Stream output_, error_;
   std::string how_ended_;
   Limits limits_;
-  MemoryMeter meter_;
+  MemoryMeter memory_;
+  DiskMeter disk_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
   bool wrapper_ = false;
 };

@@ -5,6 +5,7 @@
 #include "base/process.hpp"
 #include "class/execute.hpp"
 #include "class/processor_share.hpp"
+#include "grade/grader.hpp"
 #include "grade/snapshot.hpp"
 #include "solution/solution.hpp"
 
@@ -17,9 +18,6 @@ namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// However many calls of a submission end by their limits, and however often it is built.
-constexpr double most_seconds = 2 * 3600;
 
 /// This process's own, with a share of the processors and another folder for temporary files: one
 /// that is emptied even where a grader is killed.
@@ -42,8 +40,9 @@ struct Trial {
   bool late = false;
 };
 
+/// `seconds`: more than a grader takes, however slow the submission is.
 Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary,
-                     const std::string& share) {
+                     const std::string& share, double seconds) {
   std::error_code ignored;
   fs::create_directories(temporary, ignored);
   std::vector<std::string> words = planned_command(folder, "--number", number);
@@ -55,9 +54,9 @@ Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path&
   try {
     Process child(command);
     char byte = 0;
-    child.receive(&byte, 1, deadline_in(most_seconds));  // it says that the result is there
+    child.receive(&byte, 1, deadline_in(seconds));  // it says that the result is there
   } catch (const ProcessTimeout&) {
-    trial = {"is not graded within " + seconds_text(most_seconds), true};
+    trial = {"is not graded within " + seconds_text(seconds), true};
   } catch (const ProcessEnded& end) {
     trial.why = std::string("the grader ended: ") + end.what();
   } catch (const std::exception& error) {  // no process, no memory: of the moment
@@ -80,6 +79,9 @@ std::vector<std::string> planned_command(const fs::path& folder, const std::stri
 void execute_locally(const fs::path& folder, const std::vector<std::size_t>& numbers,
                      const ExecuteOptions& options, const fs::path& temporary,
                      const Events& events) {
+  const std::optional<Plan> plan = read_plan(folder);
+  if (!plan) throw std::runtime_error(folder.string() + ": no plan of a class in it");
+  const double seconds = settings_of(plan->settings).whole_seconds;
   std::mutex one;
   // A submission that keeps its processors busy takes none of its neighbours'.
   const std::vector<std::string> shares =
@@ -88,7 +90,8 @@ void execute_locally(const fs::path& folder, const std::vector<std::size_t>& num
     const std::size_t number = numbers[i];
     Trial trial;
     for (unsigned times = 0; times <= options.retries; ++times) {
-      trial = grade_in_child(folder, number, temporary / std::to_string(number), shares.at(thread));
+      trial = grade_in_child(folder, number, temporary / std::to_string(number), shares.at(thread),
+                             seconds);
       // Who took so long would take as long again.
       if (trial.why.empty() || trial.late) break;
     }

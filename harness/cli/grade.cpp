@@ -191,6 +191,12 @@ void add_limits(Arguments& command, GradeCommand& options) {
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command
+      .add_option("--budget", options.how.exam.budget,
+                  "Limit for all cases of one submission (default: 300, or 0.5 per case where\n"
+                  "that is more); what has not run then has failed")
+      ->check(positive_seconds())
+      ->type_name("SECONDS");
+  command
       .add_option("--memory", options.how.memory,
                   "Memory limit for all processes together (default: 4)")
       ->check(positive_seconds())
@@ -309,7 +315,8 @@ void add_grade(Arguments& app, Action& chosen) {
     for (const char* name : {"--hidden-visibility", "--annotations"}) {
       if (command.get_option(name)->count() > 0) options->of_one.emplace_back(name);
     }
-    for (const char* name : {"--sandbox", "--python", "--timeout", "--build-timeout", "--memory"}) {
+    for (const char* name :
+         {"--sandbox", "--python", "--timeout", "--build-timeout", "--budget", "--memory"}) {
       if (command.get_option(name)->count() > 0) options->many.typed.emplace_back(name);
     }
     chosen = [options] { return grade(*options); };

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/home.hpp"
 #include "base/text.hpp"
+#include "grade/budget.hpp"
 #include "grade/drawn.hpp"
 #include "replay/runner.hpp"
 #include "report/json.hpp"
@@ -21,6 +22,10 @@ namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// For all that a grader does but building and asking: copying, drawing hidden cases, diagnosing.
+/// On a machine that has much else to do.
+constexpr double seconds_of_grader = 1800;
 
 /// The sandbox that was typed, or the best that works here; `note` says where that is not the best
 /// there is.
@@ -118,6 +123,8 @@ std::string repeat(const GradeSettings& settings, const fs::path& submission) {
   if (!settings.sandbox.empty()) add("--sandbox", settings.sandbox);
   if (how.python != usual.submission.python) add("--python", how.python.string());
   if (timeout != usual.submission.limits.seconds) add("--timeout", fmt::format("{}", timeout));
+  const double budget = settings.exam.budget;
+  if (budget != usual.exam.budget) add("--budget", fmt::format("{}", budget));
   if (settings.memory != usual.memory) add("--memory", fmt::format("{}", settings.memory));
   for (const std::string& path : settings.exam.selection.fixtures) add("--fixtures", path);
   return shell_line(words);
@@ -182,6 +189,8 @@ Json settings_record(const GradeSettings& settings) {
           {"files", settings.files},
           {"timeout", how.limits.seconds},
           {"build_timeout", how.build_seconds},
+          {"budget", settings.exam.budget},
+          {"whole_time", settings.whole_seconds},
           {"memory", settings.memory}};
 }
 
@@ -196,25 +205,26 @@ GradeSettings settings_of(const Json& record) {
   record.at("files").get_to(settings.files);
   record.at("timeout").get_to(settings.submission.limits.seconds);
   record.at("build_timeout").get_to(settings.submission.build_seconds);
+  record.at("budget").get_to(settings.exam.budget);
+  record.at("whole_time").get_to(settings.whole_seconds);
   record.at("memory").get_to(settings.memory);
   return settings;
 }
 
 std::string limits_text(const GradeSettings& settings) {
   const SubmissionOptions& how = settings.submission;
-  return fmt::format("{} s a call, {} s to build, {} GiB; sandbox {}; {}", how.limits.seconds,
-                     how.build_seconds, settings.memory,
-                     settings.sandbox.empty() ? "as it works" : settings.sandbox,
-                     how.python.string());
+  const double budget = settings.exam.budget;
+  return fmt::format(
+      "{} s a call, {} s to build, {}{} GiB; sandbox {}; {}", how.limits.seconds, how.build_seconds,
+      budget > 0 ? fmt::format("{} s for all cases, ", budget) : "", settings.memory,
+      settings.sandbox.empty() ? "as it works" : settings.sandbox, how.python.string());
 }
 
 Json limits_record(const GradeSettings& settings) {
   const SubmissionOptions& how = settings.submission;
-  return {{"sandbox", settings.sandbox},
-          {"python", how.python.string()},
-          {"timeout", how.limits.seconds},
-          {"build_timeout", how.build_seconds},
-          {"memory", settings.memory}};
+  return {{"sandbox", settings.sandbox},    {"python", how.python.string()},
+          {"timeout", how.limits.seconds},  {"build_timeout", how.build_seconds},
+          {"budget", settings.exam.budget}, {"memory", settings.memory}};
 }
 
 std::string take_limits(GradeSettings& settings, const Json& record,
@@ -224,6 +234,7 @@ std::string take_limits(GradeSettings& settings, const Json& record,
   std::vector<std::string> words;
   const auto take = [&](const char* option, const char* member, auto& value, const auto& normal) {
     if (std::ranges::find(typed, option) != typed.end()) return;
+    if (!record.contains(member)) return;  // of an earlier program
     value = record.at(member).get<std::remove_cvref_t<decltype(value)>>();
     if (value != normal) words.insert(words.end(), {option, fmt::format("{}", value)});
   };
@@ -232,6 +243,7 @@ std::string take_limits(GradeSettings& settings, const Json& record,
   take("--python", "python", python, usual_python().string());
   take("--timeout", "timeout", how.limits.seconds, usual.submission.limits.seconds);
   take("--build-timeout", "build_timeout", how.build_seconds, usual.submission.build_seconds);
+  take("--budget", "budget", settings.exam.budget, usual.exam.budget);
   take("--memory", "memory", settings.memory, usual.memory);
   how.python = python;
   return shell_line(words);
@@ -241,7 +253,9 @@ Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)
     : settings_(completed(settings)),
       sandbox_(choose_sandbox(settings.sandbox, note_)),
       exam_(exam_of(settings, jobs, std::move(progress))),
-      adapters_(adapters_of(exam_)) {}
+      adapters_(adapters_of(exam_)) {
+  settings.whole_seconds = settings.submission.build_seconds + budget_of(exam_) + seconds_of_grader;
+}
 
 std::string Grader::exam_digest() const {
   Digest digest;
@@ -263,6 +277,7 @@ std::string Grader::exam_digest() const {
         add_words(digest, *words);
       }
       digest.add(group.errors ? "errors" : "answers");
+      digest.add(group.deterministic ? "same bits" : "any bits");
     }
   }
   for (const File& file : exam_.files) digest.add(file.problem).add_file(file.path);

@@ -16,6 +16,7 @@ struct GradeSettings {
   std::string rubric, sandbox;  // empty: the usual ones
   std::optional<std::uint64_t> seed;
   double memory = 4;               // GiB
+  double whole_seconds = 0;        // after which a grader of one submission hangs: Grader sets it
   std::vector<std::string> files;  // that the rubric needs, where another grader has found them
   GradeOptions exam;               // but for the seed, the jobs and the progress
   SubmissionOptions submission;    // but for the sandbox, the memory and what is hidden
@@ -50,8 +51,8 @@ class Grader {
  public:
   using Progress = decltype(GradeOptions::progress);
 
-  /// Completes `settings` (a seed, the interpreter's path). Throws UsageError for what cannot be
-  /// used: a sandbox, a rubric, fixtures.
+  /// Completes `settings` (a seed, the interpreter's path, the time for all). Throws UsageError for
+  /// what cannot be used: a sandbox, a rubric, fixtures.
   Grader(GradeSettings& settings, unsigned jobs, Progress progress);
   Grader(const Grader&) = delete;
   Grader& operator=(const Grader&) = delete;

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 namespace prenorm::harness {
 namespace {
 
-/// "the symbol dlopen", where the rubric forbids one that the library takes from elsewhere.
+/// The symbol, or the library, that the rubric forbids and the submission takes from elsewhere.
 std::string forbidden_import(const Rubric& rubric, const Submission& submission) {
   if (!rubric.forbidden.empty() && !submission.imports_known()) return "what cannot be listed";
   for (const std::string& symbol : submission.imports()) {
@@ -54,11 +55,8 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
                       grading.message.substr(0, grading.message.find('\n')));
   }
   if (submission.kind() == SubmissionKind::outputs) return mark_outputs(exam, submission);
-  Result whole;
-  std::vector<Marks> marks = mark_code(exam, submission, whole);
-  grading.status = whole.status;
-  grading.message = whole.message;
-  if (whole.status == Status::passed) note_nothing_loaded(marks, grading);
+  std::vector<Marks> marks = mark_code(exam, submission, grading);
+  if (grading.status == Status::passed) note_nothing_loaded(marks, grading);
   return marks;
 }
 
@@ -71,27 +69,64 @@ bool anybody_has(const Exam& exam, const Result& result) {
   for (const ExamPart& part : exam.parts) {
     if (part.problem != result.problem) continue;
     for (const ExamCase& question : part.questions) {
-      if (question.name == result.case_name) return question.is_public;
+      if (question.name == result.case_name && question.file->path == result.fixture) {
+        return question.is_public;
+      }
     }
   }
   return false;
 }
 
-/// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs.
-void count(GradedItem& item, const Exam& exam, bool ran) {
+/// What came of the case; of a hidden one all of it.
+const Result& result_of(const GradedCase& graded) {
+  return graded.secret ? graded.secret->result : graded.result;
+}
+
+bool is_repeatable(const GradedCase& graded) {
+  return result_of(graded).deterministic.value_or(true);
+}
+
+/// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
+/// these must be of a case that is not public in each of the group's problems. (Some answers, of no
+/// elements say, are public in any file.)
+void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran) {
   for (GradedGroup& group : item.groups) {
-    bool proves = ran;  // some answers, of no elements say, are public in any file
+    std::set<std::string> problems, proven;
+    const bool deterministic =
+        std::ranges::find(asked.groups, group.name, &RubricGroup::name)->deterministic;
     for (const GradedCase& graded : item.cases) {
       if (std::ranges::find(graded.groups, group.name) == graded.groups.end()) continue;
-      const std::int64_t passed = graded.result.status == Status::passed ? 1 : 0;
+      const bool counts =
+          graded.result.status == Status::passed && (!deterministic || is_repeatable(graded));
+      const std::int64_t passed = counts ? 1 : 0;
       ++(graded.hidden ? group.hidden_total : group.total);
       (graded.hidden ? group.hidden_passed : group.passed) += passed;
-      proves = proves || !anybody_has(exam, graded.result);
+      problems.insert(graded.result.problem);
+      if (ran || !anybody_has(exam, graded.result)) proven.insert(graded.result.problem);
     }
     const bool all = group.passed == group.total && group.hidden_passed == group.hidden_total;
-    group.earned = group.asked() > 0 && all && proves;
+    group.earned = group.asked() > 0 && all && proven == problems;
   }
   item.earned = earned_points(item);
+}
+
+/// "linear: 5 of its cases passed, but ...": where that costs points; with one of them.
+std::string not_deterministic(const GradedItem& item, const RubricItem& asked) {
+  const auto costs = [&](const GradedCase& graded) {
+    return graded.result.status == Status::passed && !is_repeatable(graded) &&
+           std::ranges::any_of(asked.groups, [&](const RubricGroup& group) {
+             return group.deterministic &&
+                    std::ranges::find(graded.groups, group.name) != graded.groups.end();
+           });
+  };
+  const auto some = std::ranges::count_if(item.cases, costs);
+  if (some == 0) return "";
+  std::string text = item.name + ": in " + counted(static_cast<std::size_t>(some), "case") +
+                     " that passed, two calls with the same inputs gave other bits";
+  const auto one = std::ranges::find_if(
+      item.cases, [&](const GradedCase& graded) { return !graded.hidden && costs(graded); });
+  if (one != item.cases.end()) text += "; " + *one->result.case_name + ": " + one->result.message;
+  return text;
 }
 
 /// What was made of an item's problems.
@@ -124,7 +159,7 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
       });
     });
   }
-  count(item, exam, ran);
+  count(item, asked, exam, ran);
   return item;
 }
 
@@ -157,6 +192,9 @@ void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool 
   std::int64_t not_drawn = 0, cannot_be_asked = 0;
   for (const RubricItem& asked : exam.rubric.items) {
     GradedItem item = assemble(asked, exam, marks, ran, not_drawn, cannot_be_asked);
+    if (const std::string why = not_deterministic(item, asked); !why.empty()) {
+      grading.notes.push_back(why);
+    }
     if (!exam.rubric.forbidden_calls_earn) take_for_forbidden_calls(item, grading);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
   }

@@ -14,8 +14,9 @@
 namespace prenorm::harness {
 
 /// How cases make points. 1, before version 0.2: groups of visible cases beside groups of hidden
-/// ones. 2: a group is its visible cases and their redraws.
-inline constexpr int scoring_rules = 2;
+/// ones. 2: a group is its visible cases and their redraws. 3: a second call is judged like the
+/// first one; only groups that ask for it want the same bits.
+inline constexpr int scoring_rules = 3;
 
 struct GradedCase {
   /// What a hidden case gave, for the instructor.
@@ -85,6 +86,7 @@ struct GradeOptions {
   bool hidden = true;   // false: leave out hidden cases
   Selection selection;  // problems, cases, dtypes to look at; fixtures
   unsigned jobs = 1;
+  double budget = 0;  // seconds for all cases of one submission; 0: the usual ones (budget.hpp)
   /// A folder with this exam's hidden cases (grade/drawn.hpp); empty: they are drawn anew.
   std::filesystem::path drawn;
   std::string repeat;  // "prenorm grade DIR --rubric NAME": what a line that repeats begins with

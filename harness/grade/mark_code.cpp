@@ -2,6 +2,7 @@
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "explain/axes.hpp"
+#include "grade/budget.hpp"
 #include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
 #include "grade/marks.hpp"
@@ -20,70 +21,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What cases that end their worker, or never end, may cost a problem.
-constexpr int most_timeouts = 3;
 /// Bytes of what failing cases print, of one submission.
 constexpr std::size_t most_printed = 64u << 10;
 /// Of the limit of a call, for a problem's other cases once one has timed out: the same slow
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
-constexpr double most_seconds_lost = 60;
-
-/// Ends the questions of a problem where each would cost a worker and much time. The group that is
-/// worth the most is asked on while its own cases end: who makes slow tables of far positions may
-/// be right at the course's shapes.
-class Budget {
- public:
-  void add(const ExamCase& question, const Result& result, double seconds) {
-    const bool lost = result.status == Status::timeout || result.status == Status::out_of_memory ||
-                      result.status == Status::runtime_error ||
-                      result.status == Status::sandbox_violation;
-    if (!lost) return;
-    timeouts_ += result.status == Status::timeout ? 1 : 0;
-    seconds_ += seconds;
-    last_ = result.status;
-    most_is_lost_ = most_is_lost_ || question.is_worth_most;
-  }
-
-  bool timed_out() const { return timeouts_ > 0; }
-
-  bool spent_for(const ExamCase& question) const {
-    const bool spent = timeouts_ >= most_timeouts || seconds_ > most_seconds_lost;
-    return spent && (most_is_lost_ || !question.is_worth_most);
-  }
-
-  Result not_run() const {
-    Result result;
-    result.status = timeouts_ >= most_timeouts ? Status::timeout : last_;
-    result.message =
-        timeouts_ >= most_timeouts
-            ? fmt::format("not run: {} cases of this problem did not end in time", most_timeouts)
-            : fmt::format("not run: cases of this problem that failed took {} s",
-                          most_seconds_lost);
-    return result;
-  }
-
- private:
-  int timeouts_ = 0;
-  double seconds_ = 0;
-  bool most_is_lost_ = false;  // a case of the group that is worth the most
-  Status last_ = Status::timeout;
-};
-
-/// What all cases of a submission may take together: an honest one needs about a twentieth of it.
-double most_seconds_for(std::size_t questions) {
-  return std::max(300.0, 0.5 * static_cast<double>(questions));
-}
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 class Run {
  public:
-  Run(const Exam& exam, const Submission& submission, Solution probe)
+  Run(const Exam& exam, const Submission& submission, Solution probe, WallBudget& budget)
       : exam_(exam),
         submission_(submission),
+        budget_(budget),
         snippets_(submission.adapters()),
         call_limit_(probe.call_limit()),
         mode_(probe.mode()),
@@ -99,31 +51,32 @@ class Run {
       if (!probe.function_for(part.problem).empty()) solved_.insert(part.problem);
       questions_ += part.questions.size();
     }
-    budgets_.resize(exam.parts.size());
+    losses_.resize(exam.parts.size());
+    left_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     seats_.front().solution = std::move(probe);
   }
 
   std::vector<Marks> all() {
+    const auto start = Clock::now();
     draw();
-    begun_ = Clock::now();
-    std::vector<Marks> marks(exam_.parts.size());
-    const std::vector<std::size_t> order = largest_first();
+    budget_.leave_out(Clock::now() - start);
     // All visible cases first: what is told of them cannot tell of inputs that came later.
-    for (const bool hidden : {false, true}) {
-      if (hidden) submission_.hidden_cases_begin();
-      in_parallel(marks.size(), askers_, [&](std::size_t turn, std::size_t thread) {
-        const std::size_t i = order[turn];
-        ask(i, thread, hidden);
-        if (hidden) {
-          SolutionPool& pool = pools_[thread];
-          marks[i] = markers_[i]->finish(pool.get("mistakes"), pool.get("reference"));
-        }
-      });
-    }
+    ask_all(false);
+    submission_.hidden_cases_begin();
+    ask_all(true);
+    seats_.clear();
+    std::vector<Marks> marks(exam_.parts.size());
+    in_parallel(marks.size(), exam_.options.jobs, [&](std::size_t i, std::size_t thread) {
+      SolutionPool& pool = pools_[thread];
+      marks[i] = markers_[i]->finish(pool.get("mistakes"), pool.get("reference"));
+    });
     return marks;
   }
+
+  /// Cases that did not run, or did not end, as the time for all was over.
+  std::size_t too_late() const { return too_late_; }
 
  private:
   /// A thread's worker.
@@ -173,17 +126,10 @@ class Run {
   /// be loaded again as it was the first time.
   std::optional<Result> cannot_run(const std::string& problem, Solution& solution) const {
     if (!solved_.contains(problem)) return not_implemented(problem, solution);
+    if (solution.load()) return std::nullopt;
     Result result;
-    result.status = Status::load_error;
-    if (!solution.load()) {
-      result.status = solution.status();
-      result.message = submission_.told(solution.message());
-    } else if (solution.function_for(problem).empty() || solution.mode() != mode_ ||
-               solution.on_device() != on_device_) {
-      result.message = "loaded again, it has other functions, or another device or mode";
-    } else {
-      return std::nullopt;
-    }
+    result.status = solution.status();
+    result.message = submission_.told(solution.message());
     return result;
   }
 
@@ -192,71 +138,101 @@ class Run {
            !submission_.adapters().cannot_ask(problem, info).empty();
   }
 
-  /// Nobody knows what comes next; what is worth the most comes first.
-  std::vector<std::size_t> order_of(const ExamPart& part) const {
+  /// Its visible cases, or its hidden ones, as they are asked: nobody knows what comes next; what
+  /// is worth the most comes first.
+  std::vector<std::size_t> order_of(const ExamPart& part, bool hidden) const {
     std::vector<std::size_t> order =
         shuffled(part.questions.size(), exam_.options.seed, part.problem + "/asked");
+    std::erase_if(order,
+                  [&](std::size_t number) { return part.questions[number].hidden != hidden; });
     std::ranges::stable_partition(
         order, [&](std::size_t number) { return part.questions[number].is_worth_most; });
     return order;
   }
 
-  /// A problem's visible cases, or its hidden ones.
-  void ask(std::size_t i, std::size_t thread, bool hidden) {
+  /// All visible cases, or all hidden ones: each problem's in turn, until none is left.
+  void ask_all(bool hidden) {
+    std::vector<std::size_t> waiting = smallest_first();
+    std::size_t count = 0;
+    for (const std::size_t i : waiting) {
+      left_[i] = order_of(exam_.parts[i], hidden);
+      count += left_[i].size();
+    }
+    budget_.begin_kind(count, questions_ - asked_);
+    while (!waiting.empty()) {
+      budget_.begin_round(waiting.size(), askers_);
+      in_parallel(waiting.size(), askers_, [&](std::size_t turn, std::size_t thread) {
+        take_turn(waiting[turn], thread);
+      });
+      std::erase_if(waiting, [&](std::size_t i) { return left_[i].empty(); });
+    }
+  }
+
+  /// Asks cases of a problem until its share of the time is over: at least one.
+  void take_turn(std::size_t i, std::size_t thread) {
     const ExamPart& part = exam_.parts[i];
-    Marker& marker = *markers_[i];
+    const Clock::time_point end = budget_.next_turn();
+    std::vector<std::size_t>& left = left_[i];
+    if (left.empty()) return;
     Solution& solution = solution_for(thread);
-    if (const std::optional<Result> why = cannot_run(part.problem, solution)) {
-      for (std::size_t number = 0; number < part.questions.size(); ++number) {
-        if (part.questions[number].hidden != hidden) continue;
-        marker.add(number, *why);
-        ++asked_;
-      }
-      return;
-    }
-    for (const std::size_t number : order_of(part)) {
-      if (part.questions[number].hidden != hidden) continue;
+    solution.limit_end(budget_.end());
+    const std::optional<Result> why = cannot_run(part.problem, solution);
+    do {
+      const std::size_t number = left.front();
+      left.erase(left.begin());
       progress(part.problem, ++asked_, questions_);
-      if (!marker.can_be_asked(number)) continue;
-      if (cannot_be_asked(part.problem, marker.info(number))) {
-        marker.leave_out(number);
-        continue;
+      if (why) {
+        too_late_ += why->status == Status::timeout ? 1 : 0;
+        markers_[i]->add(number, *why);
+      } else {
+        ask(i, number, thread, end);
       }
-      if (budgets_[i].spent_for(part.questions[number])) {
-        marker.add(number, budgets_[i].not_run());
-        continue;
-      }
-      if (seconds_since(begun_) > most_seconds_for(questions_)) {
-        marker.add(number, too_late());
-        continue;
-      }
-      marker.accept(number, pools_[thread].get("mistakes"));
-      LoadedCase loaded = marker.load(number);
-      submission_.adapters().give(part.problem, loaded);
-      std::vector<Tensor> outputs;
-      const bool shorter = budgets_[i].timed_out();
-      solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
-      const auto start = Clock::now();
-      Result result = replay(part.problem, part.file->fixture->signature(), loaded, solution,
-                             {.twice = true, .alone = false}, &outputs);
-      result.message = submission_.told(result.message);
-      result.printed = hidden ? "" : kept(submission_.told(result.printed));
-      if (shorter && result.status == Status::timeout) {
-        result.message += ", a quarter of the limit, as another case of this problem had all of it";
-      }
-      budgets_[i].add(part.questions[number], result, seconds_since(start));
-      std::string hint, snippet;
-      if (!hidden && result.status != Status::passed) {
-        const Signature& signature = part.file->fixture->signature();
-        hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
-        if (submission_.kind() == SubmissionKind::python) {
-          snippet =
-              snippets_.of(part.problem, signature, loaded, *part.questions[number].stored, result);
-        }
-      }
-      marker.add(number, loaded, std::move(result), std::move(outputs));
-      if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
+    } while (!left.empty() && (why || Clock::now() < end || budget_.spent()));
+  }
+
+  /// One case, in that thread's worker. No hint is looked for after `end`.
+  void ask(std::size_t i, std::size_t number, std::size_t thread, Clock::time_point end) {
+    const ExamPart& part = exam_.parts[i];
+    const ExamCase& question = part.questions[number];
+    Marker& marker = *markers_[i];
+    if (!marker.can_be_asked(number)) return;
+    if (cannot_be_asked(part.problem, marker.info(number))) return marker.leave_out(number);
+    if (losses_[i].too_many_for(question)) return marker.add(number, losses_[i].not_run());
+    if (budget_.spent()) {
+      ++too_late_;
+      return marker.add(number, not_run_in_time(question.hidden));
     }
+    marker.accept(number, pools_[thread].get("mistakes"));
+    LoadedCase loaded = marker.load(number);
+    submission_.adapters().give(part.problem, loaded);
+    std::vector<Tensor> outputs;
+    const bool shorter = losses_[i].timed_out();
+    Solution& solution = *seats_[thread].solution;
+    solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
+    const auto start = Clock::now();
+    const Signature& signature = part.file->fixture->signature();
+    Result result = replay(part.problem, signature, loaded, solution,
+                           {.twice = true, .alone = false, .same_bits = false}, &outputs);
+    const bool late = result.status == Status::timeout && budget_.spent();
+    too_late_ += late ? 1 : 0;
+    result.message = submission_.told(result.message);
+    result.printed = question.hidden ? "" : kept(submission_.told(result.printed));
+    if (shorter && !late && result.status == Status::timeout) {
+      result.message += ", a quarter of the limit, as another case of this problem had all of it";
+    }
+    if (!late) losses_[i].add(question, result, seconds_since(start));
+    std::string hint, snippet;
+    if (!question.hidden && result.status != Status::passed) {
+      if (Clock::now() < end) {
+        hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
+      }
+      if (submission_.kind() == SubmissionKind::python) {
+        snippet = snippets_.of(part.problem, signature, loaded, *question.stored, result);
+      }
+    }
+    const bool hidden = question.hidden;
+    marker.add(number, loaded, std::move(result), std::move(outputs));
+    if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
   }
 
   /// What a case printed, unless the submission has printed much before; of hidden cases nothing is
@@ -265,15 +241,16 @@ class Run {
     return (printed_ += printed.size()) <= most_printed ? printed : "";
   }
 
-  Result too_late() const {
+  Result not_run_in_time(bool hidden) const {
     Result result;
     result.status = Status::timeout;
-    result.message = "not run: the submission has had its " +
-                     duration(most_seconds_for(questions_)) + " for all cases";
+    result.message = fmt::format("not run: the time for {} cases, of {} for all, was over",
+                                 hidden ? "hidden" : "visible", duration(budget_.seconds()));
     return result;
   }
 
-  std::vector<std::size_t> largest_first() const {
+  /// What is quick has earned its points before what is slow takes the time.
+  std::vector<std::size_t> smallest_first() const {
     std::vector<std::size_t> order(exam_.parts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<std::int64_t> work(order.size(), 0);
@@ -282,7 +259,7 @@ class Run {
         work[i] += question.stored->elements() + 1000;
       }
     }
-    std::ranges::stable_sort(order, [&](auto a, auto b) { return work[a] > work[b]; });
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return work[i]; });
     return order;
   }
 
@@ -292,34 +269,42 @@ class Run {
 
   const Exam& exam_;
   const Submission& submission_;
+  WallBudget& budget_;
   Snippets snippets_;
   double call_limit_ = 0;  // seconds
-  // What it says of itself, the first time that it is loaded, holds for all of it.
   std::string mode_;
   bool on_device_ = false;
   std::set<std::string> solved_;  // problems
   unsigned askers_ = 1;           // threads
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
-  std::vector<Budget> budgets_;  // one for each problem
-  std::vector<int> calls_;       // likewise: that may still be made with other axes
-  std::vector<Seat> seats_;      // one a thread
+  std::vector<Losses> losses_;                  // one for each problem
+  std::vector<int> calls_;                      // likewise: that may still be made with other axes
+  std::vector<std::vector<std::size_t>> left_;  // likewise: questions to be asked
+  std::vector<Seat> seats_;                     // one for each thread
   std::size_t questions_ = 0;
-  Clock::time_point begun_;
-  std::atomic<std::size_t> asked_ = 0, printed_ = 0;
+  std::atomic<std::size_t> asked_ = 0, printed_ = 0, too_late_ = 0;
 };
 
 }  // namespace
 
-std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Result& whole) {
+std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Grading& grading) {
+  WallBudget budget(budget_of(exam));
   Solution probe = submission.solution();
-  whole.status = Status::passed;
+  probe.limit_end(budget.end());
   if (!probe.load()) {
-    whole.status = probe.status();
-    whole.message = submission.told(probe.message());
-    return mark_alike(exam, submission.name(), whole.status, whole.message);
+    grading.status = probe.status();
+    grading.message = submission.told(probe.message());
+    return mark_alike(exam, submission.name(), grading.status, grading.message);
   }
-  return Run(exam, submission, std::move(probe)).all();
+  Run run(exam, submission, std::move(probe), budget);
+  std::vector<Marks> marks = run.all();
+  if (run.too_late() > 0) {
+    grading.notes.push_back("the time for all cases, " + duration(budget.seconds()) +
+                            ", was over before " + counted(run.too_late(), "case") +
+                            " had run: not run is failed (--budget)");
+  }
+  return marks;
 }
 
 }  // namespace prenorm::harness

@@ -2,9 +2,9 @@
 
 #include "base/files.hpp"
 #include "grade/confinement.hpp"
+#include "sandbox/folders.hpp"
 #include "sandbox/writable_copy.hpp"
 
-#include <cstdlib>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -12,35 +12,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the rooms of a sandbox without namespaces can be seen, nobody can guess their names.
-constexpr std::string_view room_name = "prenorm-room-XXXXXX";
+/// Of a TemporaryFolder. Other processes of a sandbox without namespaces cannot guess it.
+constexpr std::string_view room_name = "prenorm-XXXXXX";
 constexpr std::string_view copy_name = "submission";
 
 /// A socket's path has at most 107 bytes, of which Python's multiprocessing takes some for itself.
 constexpr std::size_t longest_folder = 68;
 
-/// FOLDER/prenorm-room-XXXXXX, removed with the last that has it; in /tmp where that would be too
-/// long.
-std::shared_ptr<const fs::path> room_folder(const fs::path& folder) {
-  std::string name = folder / room_name;
-  if (name.size() > longest_folder && ::access("/tmp", W_OK) == 0) {
-    name = fs::path("/tmp") / room_name;
-  }
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder " + name);
-  return {new fs::path(name), [](const fs::path* path) {
-            remove_tree(*path);
-            delete path;
-          }};
+/// In the folder, or in /tmp where its path would be too long there.
+fs::path parent_of_room(const fs::path& folder) {
+  const bool is_long = (folder / room_name).string().size() > longest_folder;
+  return is_long && ::access("/tmp", W_OK) == 0 ? "/tmp" : folder;
 }
 
 }  // namespace
 
 bool can_be_copied(const fs::path& handed_in) {
-  if (!fs::is_directory(handed_in)) return fs::file_size(handed_in) <= most_copied;
   std::uintmax_t bytes = 0;
+  std::size_t entries = 0;
   for (const auto& entry : fs::recursive_directory_iterator(handed_in)) {
+    // A hole of a file takes its room in the copy.
     if (fs::is_regular_file(entry.symlink_status())) bytes += entry.file_size();
-    if (bytes > most_copied) return false;
+    if (bytes > most_copied || ++entries > sandbox::most_entries / 2) return false;
   }
   return true;
 }
@@ -53,12 +46,12 @@ Room make_room(const SubmissionOptions& options, const fs::path& folder, const f
     if (writable) room.box.copied = original;
     return room;
   }
-  const std::shared_ptr<const fs::path> own = room_folder(folder);
+  const auto own = std::make_shared<const TemporaryFolder>(parent_of_room(folder));
   room.folder = own;
-  room.box.folder = *own / "tmp";
+  room.box.folder = own->path() / "tmp";
   fs::create_directory(room.box.folder);
   if (writable) {
-    room.box.copied = *own / copy_name;
+    room.box.copied = own->path() / copy_name;
     fs::create_directory(room.box.copied);
     sandbox::copy_writable(original, room.box.copied);
     room.submission = room.box.copied / handed_in.lexically_relative(original);

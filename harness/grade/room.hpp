@@ -14,7 +14,7 @@ struct Room {
   std::shared_ptr<const void> folder;  // removed with the last that has it; none in bubblewrap
 };
 
-/// Whether a copy of what was handed in is small enough to be made for each process.
+/// Whether a copy of that folder is small enough to be made for each process.
 bool can_be_copied(const std::filesystem::path& handed_in);
 
 /// `handed_in` is the grader's copy: FOLDER/submission, or a file in that. With `writable`, the

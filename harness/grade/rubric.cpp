@@ -139,8 +139,8 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   RubricGroup group;
   group.name = Reader(table, file, begin("a group")).name("name");
   const Reader reader(table, file, begin("group '" + group.name + "'"));
-  reader.only(
-      {"name", "share", "hidden", "problems", "dtypes", "cases", "except", "errors", "accepts"});
+  reader.only({"name", "share", "hidden", "problems", "dtypes", "cases", "except", "errors",
+               "deterministic", "accepts"});
   group.share = reader.share();
   group.hidden = reader.flag("hidden", true);
   group.problems = reader.words("problems");
@@ -148,6 +148,7 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   group.cases = reader.words("cases");
   group.except = reader.words("except");
   group.errors = reader.flag("errors", false);
+  group.deterministic = reader.flag("deterministic", false);
   group.accepts = reader.words("accepts");
   for (const std::string& mistake : group.accepts) {
     if (std::ranges::count(mistake, '/') != 1) {

@@ -20,6 +20,7 @@ struct RubricGroup {
   std::vector<std::string> cases;     // globs; empty: every one
   std::vector<std::string> except;    // globs
   bool errors = false;                // cases that must be refused belong to it too
+  bool deterministic = false;         // a case counts only if two calls give the same bits
   /// Globs of known mistakes, "rope/float32_*", whose deviation from the truth is allowed.
   std::vector<std::string> accepts;
 
@@ -41,7 +42,7 @@ struct Rubric {
   std::string name;                    // "cs336-2025"
   std::string title;                   // one line for people
   std::string adapters;                // file of the adapters beside it; empty: none
-  std::vector<std::string> forbidden;  // globs of symbols that a library may not import
+  std::vector<std::string> forbidden;  // globs of symbols and libraries that none may import
   /// Globs of torch's functions, "torch.nn.functional.*", whose calls are reported.
   std::vector<std::string> forbidden_calls;
   bool forbidden_calls_earn = true;  // false: an item that makes one earns nothing

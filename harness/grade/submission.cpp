@@ -9,6 +9,7 @@
 #include "grade/room.hpp"
 #include "grade/snapshot.hpp"
 #include "report/json.hpp"
+#include "solution/declaration.hpp"
 
 #include <algorithm>
 #include <array>
@@ -85,10 +86,9 @@ bool has_adapters(const fs::path& folder) {
   return false;
 }
 
-/// The symbols that a library takes from elsewhere, one a line.
+/// What a library takes from elsewhere, one name per line, by the program "$2".
 constexpr const char* list_imports = R"sh(
-nm -D --undefined-only -- "$1" >"$TMPDIR/symbols" || exit
-awk '{ sub(/@.*/, "", $NF); print $NF }' "$TMPDIR/symbols" >"$TMPDIR/list" || exit
+"$2" "$1" >"$TMPDIR/list" || exit
 printf '%020d' "$(wc -c <"$TMPDIR/list")" >&3
 cat "$TMPDIR/list" >&3
 )sh";
@@ -211,6 +211,7 @@ struct Submission::State {
   bool hidden_began = false;
   bool imports_known = true, devices = false;
   bool may_write = true;  // its own copy, that is
+  std::shared_ptr<Declaration> declaration = std::make_shared<Declaration>();
 
   Room room(bool writable = false) const {
     Room room = make_room(options, folder->path(), root, writable && may_write);
@@ -311,9 +312,13 @@ void Submission::State::build() {
 
 void Submission::State::list_symbols() {
   Room room = this->room();
-  room.box.readable = {library};
-  Process::Command shell{
-      "/bin/sh", {"-c", list_imports, "list", library.string()}, {}, std::nullopt, false};
+  const fs::path program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-imports";
+  room.box.readable = {library, program};
+  Process::Command shell{"/bin/sh",
+                         {"-c", list_imports, "list", library.string(), program.string()},
+                         {},
+                         std::nullopt,
+                         false};
   try {
     std::istringstream lines(
         hand_out(confined(shell, room.box), most_listing_bytes, seconds_to_list));
@@ -321,7 +326,8 @@ void Submission::State::list_symbols() {
     std::ranges::sort(imports);
   } catch (const std::exception& error) {
     imports_known = false;
-    notes.push_back("imported symbols are not known: " + printable(told(error.what())));
+    notes.push_back("what the library takes from elsewhere is not known: " +
+                    printable(told(error.what())));
   }
 }
 
@@ -465,6 +471,7 @@ Solution Submission::solution() const {
   options.limits.bytes = slow_to_start() ? std::max(state_->options.memory, addresses_of_python)
                                          : state_->options.memory;
   options.worker = [state = state_.get()] { return state->worker(); };
+  options.declaration = state_->declaration;
   options.note = [state = state_.get()](const std::string& text) { state->note(text); };
   return {state_->name, state_->library, state_->variant, options};
 }

@@ -60,7 +60,9 @@ class Submission {
   /// each time, and nobody's business.
   std::string told(const std::string& text) const;
 
-  /// A solution in a worker of its own, in the sandbox. Not for outputs. Each thread needs one.
+  /// A solution in a worker of its own, in the sandbox. Not for outputs. Each thread needs one. The
+  /// first load of any of them decides functions, device and mode; one that differs is a
+  /// LOAD_ERROR.
   Solution solution() const;
   /// A worker takes seconds to start (Python): one should serve all problems, not one each.
   bool slow_to_start() const;
@@ -71,9 +73,10 @@ class Submission {
   /// Of outputs: what was handed in for a problem; nullptr where nothing was.
   const OutputsFile* outputs(const std::string& problem) const;
 
-  /// Symbols that the library takes from elsewhere, sorted; of libraries and CMake projects.
+  /// Symbols that the library takes from elsewhere, and the libraries that it needs, sorted; of
+  /// libraries and CMake projects.
   const std::vector<std::string>& imports() const;
-  /// False: a library's symbols could not be listed.
+  /// False: they could not be listed.
   bool imports_known() const;
   /// For the report: how it is kept apart, what was left out of the copy.
   const std::vector<std::string>& notes() const;

@@ -42,7 +42,7 @@ class Held {
 
 void mount_empty(const SizedFolder& folder) {
   const std::string options =
-      "mode=0700,size=" + folder.bytes + ",nr_inodes=" + std::string(most_entries);
+      "mode=0700,size=" + folder.bytes + ",nr_inodes=" + std::to_string(most_entries);
   check(::mount("tmpfs", folder.path, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0,
         std::string("cannot mount ") + folder.path);
 }

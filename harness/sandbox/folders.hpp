@@ -1,6 +1,7 @@
 // The folders of a sandbox that has a mount namespace: in memory, of limited size.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct Folders {
 };
 
 /// Files and folders that each may hold: their names take memory of the kernel.
-inline constexpr const char* most_entries = "65536";
+inline constexpr std::size_t most_entries = 32768;
 
 /// Mounts them all, in a new mount namespace. Needs the capability for that.
 ///

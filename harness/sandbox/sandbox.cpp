@@ -1,6 +1,7 @@
 #include "sandbox/sandbox.hpp"
 
 #include "base/home.hpp"
+#include "sandbox/folders.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,8 @@ constexpr double seconds_to_try = 10;
 /// Open files and sockets of one process.
 constexpr int descriptors = 1024;
 constexpr std::size_t shared_memory = 256u << 20;
+/// Of the folders that a sandbox without a mount namespace may write.
+constexpr std::size_t deepest_folder = 100;
 
 /// Folders of programs and libraries; missing ones are skipped.
 const std::array<const char*, 15> system_paths{"/usr",
@@ -325,6 +328,13 @@ Process::Command confined(const Process::Command& what, const Sandbox& given) {
   command.limits = what.limits;
   command.limits.resident = sandbox.memory;
   command.limits.tasks = sandbox.processes;
+  if (sandbox.kind == SandboxKind::process && sandbox.scratch > 0) {
+    for (const fs::path& path : {sandbox.folder, sandbox.copied}) {
+      if (!path.empty()) command.limits.folders.push_back(path);
+    }
+    command.limits.disk = {sandbox::most_entries, sandbox.scratch + 2 * most_copied,
+                           deepest_folder};
+  }
   return command;
 }
 

@@ -4,6 +4,7 @@
 #include "base/printable.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "solution/declaration.hpp"
 #include "solution/guarded_call.hpp"
 #include "solution/library.hpp"
 
@@ -101,6 +102,15 @@ double seconds_to_load(const RunLimits& limits) {
   return limits.loading > 0 ? limits.loading : limits.seconds;
 }
 
+bool is_over(const RunLimits& limits) { return std::chrono::steady_clock::now() >= limits.end; }
+
+/// That many seconds from now, or when all time is over.
+Process::Deadline deadline_of(double seconds, const RunLimits& limits) {
+  return std::min(deadline_in(seconds), limits.end);
+}
+
+constexpr const char* time_is_over = "the time for all cases was over";
+
 /// The worker for libraries.
 WorkerStart shipped_worker(const std::filesystem::path& library) {
   WorkerStart worker;
@@ -171,7 +181,7 @@ std::string first_absent(const std::string& name, const std::set<std::string>& f
 
 /// A Solution's library: in a worker process, or in this one.
 struct Solution::Worker {
-  bool tried = false, accepted = false;
+  bool tried = false;
   Status status = Status::passed;  // load_error or skipped if it cannot be used
   std::string message;
   std::string mode, sources;
@@ -186,9 +196,12 @@ struct Solution::Worker {
 
   bool running() const { return library || (connection && connection->alive()); }
 
-  /// Loads the library, or loads it again. A failure is final.
+  /// Loads the library, or loads it again. A failure is final, unless there was no time left.
   bool start(const std::filesystem::path& path, const Options& options) {
     tried = true;
+    status = Status::passed;
+    message.clear();
+    if (is_over(options.limits)) return no_time_left("not loaded");
     if (path.extension() == absent_suffix) {
       explain_absence(path);
       return false;
@@ -205,6 +218,7 @@ struct Solution::Worker {
           how);
       if (how.starts_with("killed by SIGSYS")) status = Status::sandbox_violation;
     } catch (const ProcessTimeout&) {
+      if (is_over(options.limits)) return no_time_left("did not load");
       fail("did not load within " + seconds_text(seconds_to_load(options.limits)));
     } catch (const std::exception& error) {  // CannotLoad, Malformed, no such worker
       fail(error.what());
@@ -223,6 +237,13 @@ struct Solution::Worker {
     for (std::string function; std::getline(file, function);) functions.insert(printable(function));
     on_device = true;  // solutions for the host are always built
     status = Status::skipped;
+  }
+
+  bool no_time_left(const std::string& what) {
+    fail(what + ": " + time_is_over);
+    status = Status::timeout;
+    tried = false;
+    return false;
   }
 
   void fail(const std::string& why) {
@@ -246,7 +267,7 @@ struct Solution::Worker {
     connection = std::make_unique<WorkerConnection>(worker);
     const protocol::Load request{limits.bytes, std::filesystem::absolute(worker.library).string()};
     const auto [kind, payload] =
-        connection->ask(encode(request), -1, deadline_in(seconds_to_load(limits)));
+        connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
     if (kind == protocol::Kind::load_failed) {
       throw CannotLoad(protocol::decode_load_failed(payload).reason);
     }
@@ -265,14 +286,11 @@ struct Solution::Worker {
     if (loaded.mode == "tf32" && !options.tf32) {
       return fail("says that it computes in tf32, which is for solutions on a device");
     }
-    const bool device = loaded.device != kDLCPU;
-    if (accepted && (mode != loaded.mode || on_device != device)) {
-      return fail("says another mode or device than when it was loaded first");
-    }
-    accepted = true;
+    const std::string other = options.declaration->difference(loaded);
+    if (!other.empty()) return fail(other);
     mode = loaded.mode;
     sources = printable(loaded.sources);
-    on_device = device;
+    on_device = loaded.device != kDLCPU;
     facts = loaded.facts;
     if (options.note) std::ranges::for_each(loaded.notes, options.note);
     functions.clear();
@@ -298,7 +316,7 @@ struct Solution::Worker {
       const auto asked = std::chrono::steady_clock::now();
       const auto [kind, payload] =
           connection->ask(encode(guarded.message()), guarded.arena().descriptor(),
-                          deadline_in(options.limits.seconds));
+                          deadline_of(options.limits.seconds, options.limits));
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - asked;
       if (kind != protocol::Kind::returned) {
         throw protocol::Malformed("the worker answered out of turn");
@@ -327,7 +345,9 @@ struct Solution::Worker {
       outcome.message = over.what();
     } catch (const ProcessTimeout&) {
       outcome.status = Status::timeout;
-      outcome.message = "no answer within " + seconds_text(options.limits.seconds);
+      outcome.message = is_over(options.limits)
+                            ? std::string("no answer before ") + time_is_over
+                            : "no answer within " + seconds_text(options.limits.seconds);
     } catch (const std::bad_alloc&) {
       connection.reset();
       throw;
@@ -350,8 +370,8 @@ std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
     if (options.in_process) {
       measured = library->copy_bandwidth().bytes_per_second;
     } else {
-      const auto [kind, payload] =
-          connection->ask(protocol::encode_measure_copy(), -1, deadline_in(options.limits.seconds));
+      const auto [kind, payload] = connection->ask(
+          protocol::encode_measure_copy(), -1, deadline_of(options.limits.seconds, options.limits));
       if (kind != protocol::Kind::copy_bandwidth) throw protocol::Malformed("out of turn");
       measured = protocol::decode_copy_bandwidth(payload).bytes_per_second;
     }
@@ -370,7 +390,9 @@ Solution::Solution(std::string label, std::filesystem::path library, std::string
       library_(std::move(library)),
       variant_(std::move(variant)),
       options_(options),
-      worker_(std::make_unique<Worker>()) {}
+      worker_(std::make_unique<Worker>()) {
+  if (!options_.declaration) options_.declaration = std::make_shared<Declaration>();
+}
 Solution::~Solution() = default;
 Solution::Solution(Solution&&) noexcept = default;
 Solution& Solution::operator=(Solution&&) noexcept = default;
@@ -412,6 +434,9 @@ Outcome Solution::call(const Call& call) {
   if (!load() || (!worker_->running() && !worker_->start(library_, options_))) {
     outcome.status = status();
     outcome.message = message();
+  } else if (is_over(options_.limits)) {
+    outcome.status = Status::timeout;
+    outcome.message = std::string("not run: ") + time_is_over;
   } else if (const std::string absent = first_absent(call.function, functions()); !absent.empty()) {
     outcome.status = Status::not_implemented;
     outcome.message = "no function prenorm_" + absent;

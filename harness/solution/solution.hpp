@@ -42,6 +42,9 @@ struct RunLimits {
   std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
                                    // none. Not for a device's solution: worker.cpp says why
   double loading = 0;              // seconds for loading; 0: as for one call
+  /// When all time is over, whatever else is allowed: what has not ended by then is a TIMEOUT, and
+  /// nothing starts any more.
+  Process::Deadline end = Process::Deadline::max();
 };
 
 /// A worker that is to be started.
@@ -51,8 +54,11 @@ struct WorkerStart {
   std::shared_ptr<const void> belongings = nullptr;  // released when it has ended
 };
 
-/// A library in its worker process. The worker starts on first use, and again after a
-/// crash. Libraries are loaded nowhere else (unless in_process, for a debugger).
+class Declaration;  // solution/declaration.hpp
+
+/// A library in its worker process. The worker starts on first use, and again after a crash; a
+/// library that is another one then is a LOAD_ERROR. Libraries are loaded nowhere else (unless
+/// in_process, for a debugger).
 class Solution {
  public:
   struct Options {
@@ -61,6 +67,9 @@ class Solution {
     /// Called for each worker that is started. Nothing: the shipped worker, without a sandbox.
     std::function<WorkerStart()> worker = nullptr;
     bool tf32 = true;  // false: a library that computes in tf32 is a LOAD_ERROR
+    /// Shared by the solutions of one library, which must say the same of itself at each load.
+    /// Nothing: each Solution is by itself.
+    std::shared_ptr<Declaration> declaration = nullptr;
     /// Receives the worker's notes on the solution, such as imports that have stand-ins.
     std::function<void(const std::string&)> note = nullptr;
   };
@@ -107,6 +116,8 @@ class Solution {
   /// The seconds that a call may take; another limit for the calls to come.
   double call_limit() const { return options_.limits.seconds; }
   void limit_calls(double seconds) { options_.limits.seconds = seconds; }
+  /// Another end of all time (RunLimits::end). Who could not load before the last one may again.
+  void limit_end(Process::Deadline end) { options_.limits.end = end; }
 
   /// Copies the inputs into fresh guarded buffers, poisons the outputs, calls, checks that inputs
   /// are unchanged, the canaries intact and every output element written.

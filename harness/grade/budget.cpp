@@ -1,0 +1,80 @@
+#include "grade/budget.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr double least_seconds = 300, seconds_for_a_case = 0.5;
+constexpr double most_seconds = 1e8;  // that the clock can add to
+/// What cases that end their worker, or never end, may cost a problem.
+constexpr int most_timeouts = 3;
+constexpr double most_seconds_lost = 60;
+
+WallBudget::Clock::duration part(WallBudget::Clock::duration whole, std::size_t count,
+                                 std::size_t of) {
+  const double share =
+      static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(1, of));
+  return std::chrono::duration_cast<WallBudget::Clock::duration>(whole * std::min(1.0, share));
+}
+
+}  // namespace
+
+double budget_of(const Exam& exam) {
+  if (exam.options.budget > 0) return exam.options.budget;
+  std::size_t cases = 0;
+  for (const ExamPart& each : exam.parts) cases += each.questions.size();
+  return std::max(least_seconds, seconds_for_a_case * static_cast<double>(cases));
+}
+
+WallBudget::WallBudget(double seconds)
+    : seconds_(std::min(seconds, most_seconds)), end_(deadline_in(seconds_)), kind_end_(end_) {}
+
+void WallBudget::leave_out(Clock::duration time) {
+  end_ += time;
+  kind_end_ += time;
+}
+
+void WallBudget::begin_kind(std::size_t count, std::size_t of) {
+  const Clock::time_point now = Clock::now();
+  kind_end_ = now + part(std::max(end_ - now, Clock::duration::zero()), count, of);
+}
+
+void WallBudget::begin_round(std::size_t turns, unsigned threads) {
+  turns_ = turns;
+  threads_ = threads;
+}
+
+WallBudget::Clock::time_point WallBudget::next_turn() {
+  const Clock::time_point now = Clock::now();
+  return now + part(std::max(kind_end_ - now, Clock::duration::zero()), threads_, turns_--);
+}
+
+void Losses::add(const ExamCase& question, const Result& result, double seconds) {
+  const bool lost = result.status == Status::timeout || result.status == Status::out_of_memory ||
+                    result.status == Status::runtime_error ||
+                    result.status == Status::sandbox_violation;
+  if (!lost) return;
+  timeouts_ += result.status == Status::timeout ? 1 : 0;
+  seconds_ += seconds;
+  last_ = result.status;
+  most_is_lost_ = most_is_lost_ || question.is_worth_most;
+}
+
+bool Losses::too_many_for(const ExamCase& question) const {
+  const bool too_many = timeouts_ >= most_timeouts || seconds_ > most_seconds_lost;
+  return too_many && (most_is_lost_ || !question.is_worth_most);
+}
+
+Result Losses::not_run() const {
+  Result result;
+  result.status = timeouts_ >= most_timeouts ? Status::timeout : last_;
+  result.message =
+      timeouts_ >= most_timeouts
+          ? fmt::format("not run: {} cases of this problem did not end in time", most_timeouts)
+          : fmt::format("not run: cases of this problem that failed took {} s", most_seconds_lost);
+  return result;
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,69 @@
+// What one submission may cost: wall time for all of its cases, and what is lost on those of one
+// problem that never end.
+#pragma once
+
+#include "fixture/verdict.hpp"
+#include "grade/exam.hpp"
+
+#include <atomic>
+#include <chrono>
+
+namespace prenorm::harness {
+
+/// Seconds for all cases of an exam: as GradeOptions says, or the usual ones. An honest submission
+/// needs about a twentieth of these.
+double budget_of(const Exam& exam);
+
+/// The wall time of all cases of one submission. All of it bounds each load and each call
+/// (RunLimits::end), so a grade comes out.
+///
+/// Visible cases are all asked before the hidden ones, so each kind has its part of the time, by
+/// the number of its cases. Problems take turns: one gets an equal share of what is left, and waits
+/// for another turn where that is not enough. So a slow problem takes no time from a quick one.
+class WallBudget {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// It runs from now on.
+  explicit WallBudget(double seconds);
+
+  /// Work of the grader's own, which took that long, does not count.
+  void leave_out(Clock::duration time);
+  /// From now on one kind of cases is asked: `count` of `of` that have not been asked yet.
+  void begin_kind(std::size_t count, std::size_t of);
+  /// All problems that have cases left get a turn, on so many threads.
+  void begin_round(std::size_t turns, unsigned threads);
+  /// The next turn begins: when its share of the time is over.
+  Clock::time_point next_turn();
+
+  /// When the present kind of cases ends.
+  Clock::time_point end() const { return kind_end_; }
+  bool spent() const { return Clock::now() >= kind_end_; }
+  double seconds() const { return seconds_; }
+
+ private:
+  double seconds_;
+  Clock::time_point end_, kind_end_;
+  std::atomic<std::size_t> turns_ = 1;
+  unsigned threads_ = 1;
+};
+
+/// Ends the questions of a problem where each would cost a worker and much time. The group that is
+/// worth the most is asked on while its own cases end: who makes slow tables of far positions may
+/// be right at the course's shapes.
+class Losses {
+ public:
+  void add(const ExamCase& question, const Result& result, double seconds);
+  bool timed_out() const { return timeouts_ > 0; }
+  bool too_many_for(const ExamCase& question) const;
+  /// The result of a case that is not run for that.
+  Result not_run() const;
+
+ private:
+  int timeouts_ = 0;
+  double seconds_ = 0;
+  bool most_is_lost_ = false;  // a case of the group that is worth the most
+  Status last_ = Status::timeout;
+};
+
+}  // namespace prenorm::harness
