@@ -7,6 +7,9 @@
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -166,10 +169,108 @@ BOOST_DATA_TEST_CASE(there_is_no_network, kinds, kind) {
   if (!is_here(kind)) return;
   const Box box(kind);
   BOOST_TEST(box.python("import socket\n"
-                        "for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):\n"
-                        "  try: socket.socket(family); print('made')\n"
+                        "for family, kind in ((socket.AF_INET, socket.SOCK_STREAM),\n"
+                        "                     (socket.AF_INET6, socket.SOCK_STREAM),\n"
+                        "                     (socket.AF_UNIX, socket.SOCK_DGRAM)):\n"
+                        "  try: socket.socket(family, kind); print('made')\n"
                         "  except OSError as error: print(type(error).__name__)") ==
              "PermissionError\nPermissionError\nPermissionError\n");
+}
+
+/// A listening socket outside, with a name in the kernel (a first letter of '\0') or in a folder.
+struct Listener {
+  int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+  explicit Listener(const std::string& name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    BOOST_REQUIRE(name.size() < sizeof address.sun_path);
+    std::ranges::copy(name, address.sun_path);
+    const std::size_t bytes = offsetof(sockaddr_un, sun_path) + name.size();
+    BOOST_REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address),
+                         static_cast<socklen_t>(bytes)) == 0);
+    BOOST_REQUIRE(::listen(socket, 1) == 0);
+  }
+  ~Listener() { ::close(socket); }
+
+  bool was_reached() const { return ::accept(socket, nullptr, nullptr) >= 0; }
+};
+
+BOOST_DATA_TEST_CASE(sockets_connect_inside_and_not_outside, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  const std::string name = "prenorm-test-" + std::to_string(::getpid());
+  const std::string path = (box.folder.path() / "socket").string();
+  const Listener abstract(std::string(1, '\0') + name), named(path);
+  const std::string said = box.python(
+      "import socket, threading\n"
+      "def connect(name):\n"
+      "  end = socket.socket(socket.AF_UNIX)\n"
+      "  try: end.connect(name); return 'connected'\n"
+      "  except OSError: return 'refused'\n"
+      "for name in ('\\0inside', os.environ['TMPDIR'] + '/socket'):\n"
+      "  listener = socket.socket(socket.AF_UNIX)\n"
+      "  listener.bind(name); listener.listen(2)\n"
+      "  print(connect(name))\n"
+      "  thread = threading.Thread(target=lambda: print(connect(name)))\n"
+      "  thread.start(); thread.join()\n"
+      "os.symlink('" +
+      path +
+      "', os.environ['TMPDIR'] + '/link')\n"
+      "for name in ('\\0" +
+      name + "', '" + path +
+      "', os.environ['TMPDIR'] + '/link',\n"
+      "             os.environ['TMPDIR'] + '/../socket'):\n"
+      "  print(connect(name))");
+  BOOST_TEST(said ==
+             "connected\nconnected\nconnected\nconnected\n"
+             "refused\nrefused\nrefused\nrefused\n");
+  BOOST_TEST(!abstract.was_reached());
+  BOOST_TEST(!named.was_reached());
+}
+
+BOOST_DATA_TEST_CASE(memory_and_semaphores_have_names, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  BOOST_TEST(box.python("from multiprocessing import Array, Lock, shared_memory\n"
+                        "Lock(); Array('d', 10)\n"
+                        "one = shared_memory.SharedMemory('prenorm-test', create=True, size=9)\n"
+                        "two = shared_memory.SharedMemory('prenorm-test')\n"
+                        "one.buf[3] = 7\nprint(two.buf[3])\ntwo.close(); one.unlink()") == "7\n");
+  BOOST_TEST(!fs::exists("/dev/shm/prenorm-test"));
+}
+
+BOOST_DATA_TEST_CASE(a_copy_can_be_written_and_is_not_kept, kinds, kind) {
+  if (!is_here(kind)) return;
+  Box box(kind);
+  const fs::path copied = box.folder.path() / "copied";
+  fs::create_directories(copied / "part");
+  std::ofstream(copied / "part" / "file") << "old\n";
+  box.sandbox.readable.push_back(copied);
+  box.sandbox.copied = copied;
+  const std::string file = (copied / "part" / "file").string();
+  BOOST_TEST(box.sh("cat " + file + "; echo new >" + file + "; cat " + file + "; cd " +
+                    copied.string() + "; echo x >log && mv part/file . && cat file log") ==
+             "old\nnew\nnew\nx\n");
+  // Without a mount namespace whoever asks makes the copy.
+  BOOST_TEST(fs::exists(copied / "log") == (kind == SandboxKind::process));
+}
+
+BOOST_DATA_TEST_CASE(many_files_are_limited, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  const std::string said = box.python(
+      "import time\n"
+      "made = 0\n"
+      "try:\n"
+      "  for made in range(60000):\n"
+      "    os.close(os.open(os.environ['TMPDIR'] + f'/{made}', os.O_CREAT))\n"
+      "except OSError: print('no room')\n"
+      "time.sleep(5)",
+      60);
+  BOOST_TEST(said == (kind == SandboxKind::bubblewrap
+                          ? "no room\n"
+                          : "wrote to a folder that has more than 32768 files"));
 }
 
 BOOST_DATA_TEST_CASE(other_processes_cannot_be_signalled, kinds, kind) {

@@ -124,6 +124,7 @@ struct Start {
   char* const* environment;
   Process::Limits limits;
   int socket, output, error, null, report;
+  int group;  // where to join a control group; -1: none
   pid_t parent;
 };
 
@@ -149,6 +150,7 @@ void close_from(int first) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != start.parent) ::_exit(127);  // the parent died before the line above
+  if (start.group >= 0 && ::write(start.group, "0", 1) != 1) ::_exit(127);
 
   // Signals that the parent ignores or blocks would stay so after exec.
   for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ}) ::signal(number, SIG_DFL);
@@ -270,6 +272,10 @@ void end_namespace(pid_t wrapper) {
   }
 }
 
+std::string too_much_memory(std::size_t limit) {
+  return fmt::format("took more than {:.3g} GiB of memory", static_cast<double>(limit) / 0x1p30);
+}
+
 int milliseconds_until(Process::Deadline deadline) {
   if (deadline == Process::Deadline::max()) return -1;
   const auto left = deadline - std::chrono::steady_clock::now();
@@ -311,11 +317,17 @@ Process::Process(const Command& command) : limits_(command.limits), wrapper_(com
   if (null.get() < 0) fail("cannot duplicate a descriptor");
   for (const Pair* pair : {&outputs, &errors}) ::fcntl(pair->first.get(), F_SETFL, O_NONBLOCK);
 
+  // The sandbox has some tasks of its own; check_limits() counts them exactly.
+  constexpr std::size_t more_tasks = 8;
+  if (limits_.resident > 0) {
+    group_ =
+        ControlGroup::make({limits_.resident, limits_.tasks == 0 ? 0 : limits_.tasks + more_tasks});
+  }
   const std::string name = command.program.string();
   pid_ = Starter::instance().start(
       {name.c_str(), argument_list.data(), variable_list.data(), limits_, sockets.second.get(),
        command.keep_output ? outputs.second.get() : null.get(), errors.second.get(), null.get(),
-       reports.second.get(), ::getpid()});
+       reports.second.get(), group_ ? group_->entrance() : -1, ::getpid()});
   if (pid_ < 0) fail("cannot start " + name);
   reports.second.close();
   int reason = 0;
@@ -342,6 +354,7 @@ Process::~Process() {
 void Process::kill_and_reap() {
   if (reaped_) return;
   if (wrapper_) end_namespace(pid_);
+  if (group_) group_->kill();
   ::kill(-pid_, SIGKILL);  // the group: includes what the child has started
   ::kill(pid_, SIGKILL);   // in case it has not created its group yet
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -392,6 +405,7 @@ void Process::ended() {
            info.si_pid == 0 && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    if (group_ && group_->ran_out_of_memory()) kill_for(too_much_memory(limits_.resident), true);
     how_ended_ = info.si_pid == 0 ? "closed its socket and went on" : describe(info, wrapper_);
     kill_and_reap();
     drain(error_);
@@ -404,15 +418,14 @@ void Process::ended() {
 void Process::check_limits() {
   const Family family = Family::of(pid_);
   const std::size_t most = limits_.resident;
-  if (most > 0 && memory_.bytes(family, most) > most) {
-    kill_for(fmt::format("took more than {:.3g} GiB of memory", static_cast<double>(most) / 0x1p30),
-             true);
+  if (!group_ && most > 0 && memory_.bytes(family, most) > most) {
+    kill_for(too_much_memory(most), true);
   }
   if (limits_.tasks > 0 && family.tasks > limits_.tasks) {
     kill_for(fmt::format("had more than {} processes and threads", limits_.tasks), false);
   }
   if (const auto why = disk_.exceeded(family, limits_.folders, limits_.disk)) {
-    kill_for("wrote too much: " + *why, false);
+    kill_for("wrote to a folder that " + *why, false);
   }
 }
 

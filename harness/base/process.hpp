@@ -1,12 +1,14 @@
 // A child process (a worker, the HDF5 child) with one socket to it.
 #pragma once
 
+#include "base/control_group.hpp"
 #include "base/disk_meter.hpp"
 #include "base/memory_meter.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -117,6 +119,8 @@ class Process {
   Stream output_, error_;
   std::string how_ended_;
   Limits limits_;
+  /// Where the kernel counts memory; else memory_ does.
+  std::unique_ptr<ControlGroup> group_;
   MemoryMeter memory_;
   DiskMeter disk_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks

@@ -157,6 +157,13 @@ std::string start_up(SandboxKind kind) {
 }
 
 void look_at_sandboxes(Findings& findings) {
+  const ControlGroup::Availability groups = ControlGroup::availability();
+  if (groups.available) {
+    findings.found("control groups", "limit a submission's " + groups.what);
+  } else {
+    findings.absent("control groups",
+                    "the grader counts a submission's memory itself: " + groups.what);
+  }
   for (const SandboxKind kind : {SandboxKind::bubblewrap, SandboxKind::process}) {
     const std::string what = "sandbox " + std::string(name(kind));
     if (const auto why = unavailable(kind)) {

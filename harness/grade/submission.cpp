@@ -1,5 +1,6 @@
 #include "grade/submission.hpp"
 
+#include "base/digest.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
 #include "base/printable.hpp"
@@ -191,7 +192,12 @@ std::string submission_name(const fs::path& path) {
   // "." is no name.
   const bool relative = file.filename() == "." || file.filename() == "..";
   const fs::path named = relative ? fs::canonical(file) : file;
-  return printable(named.filename().string() + (variant.empty() ? "" : "/" + variant), 255);
+  const std::string whole = named.filename().string() + (variant.empty() ? "" : "/" + variant);
+  constexpr std::size_t longest = 240, letters_of_digest = 8;
+  const std::string shown = printable(whole, longest);
+  // Names that are not shown as they are could be shown alike.
+  if (shown == whole) return shown;
+  return shown + " #" + Digest().add(whole).hex().substr(0, letters_of_digest);
 }
 
 struct Submission::State {

@@ -1,0 +1,47 @@
+// A control group (cgroup v2) for a child process and all that it starts. The kernel counts in it
+// what no reading of /proc shows: buffers of sockets, names of files, page tables, files in memory.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace prenorm::harness {
+
+class ControlGroup {
+ public:
+  struct Limits {
+    std::size_t memory = 0;  // bytes; 0: none
+    std::size_t tasks = 0;   // processes and threads; 0: none
+  };
+
+  /// Nothing where this process may make no group that limits memory: see availability().
+  static std::unique_ptr<ControlGroup> make(const Limits& limits);
+
+  /// What groups do here ("memory, tasks and processors are limited"), or why there are none.
+  struct Availability {
+    bool available;
+    std::string what;
+  };
+  static Availability availability();
+
+  /// Kills what is in it, and removes it.
+  ~ControlGroup();
+  ControlGroup(const ControlGroup&) = delete;
+  ControlGroup& operator=(const ControlGroup&) = delete;
+
+  /// Whoever writes "0" there joins.
+  int entrance() const { return entrance_; }
+  /// Whether the kernel has ended what is in it, for it took more memory than it may.
+  bool ran_out_of_memory() const;
+  void kill() const;
+
+ private:
+  ControlGroup(std::filesystem::path folder, int entrance);
+
+  std::filesystem::path folder_;
+  int entrance_;
+};
+
+}  // namespace prenorm::harness
