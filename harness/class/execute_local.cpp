@@ -5,7 +5,6 @@
 #include "base/process.hpp"
 #include "class/execute.hpp"
 #include "class/processor_share.hpp"
-#include "grade/grader.hpp"
 #include "grade/snapshot.hpp"
 #include "solution/solution.hpp"
 
@@ -34,13 +33,20 @@ std::vector<std::string> environment_with(const fs::path& temporary, const std::
   return all;
 }
 
+/// More than a grader of one submission takes, by its plan (GradeSettings::whole_seconds).
+double seconds_of(const fs::path& folder) {
+  constexpr double of_an_earlier_program = 2 * 3600;
+  const std::optional<Plan> plan = read_plan(folder);
+  return plan ? plan->settings.value("whole_time", of_an_earlier_program) : of_an_earlier_program;
+}
+
 /// What a child left.
 struct Trial {
   std::string why;  // there is no result; empty: there is one
   bool late = false;
 };
 
-/// `seconds`: more than a grader takes, however slow the submission is.
+/// `seconds`: after which it hangs.
 Trial grade_in_child(const fs::path& folder, std::size_t number, const fs::path& temporary,
                      const std::string& share, double seconds) {
   std::error_code ignored;
@@ -79,9 +85,7 @@ std::vector<std::string> planned_command(const fs::path& folder, const std::stri
 void execute_locally(const fs::path& folder, const std::vector<std::size_t>& numbers,
                      const ExecuteOptions& options, const fs::path& temporary,
                      const Events& events) {
-  const std::optional<Plan> plan = read_plan(folder);
-  if (!plan) throw std::runtime_error(folder.string() + ": no plan of a class in it");
-  const double seconds = settings_of(plan->settings).whole_seconds;
+  const double seconds = seconds_of(folder);
   std::mutex one;
   // A submission that keeps its processors busy takes none of its neighbours'.
   const std::vector<std::string> shares =

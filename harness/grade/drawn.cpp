@@ -47,9 +47,16 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
     const ExamPart& part = exam.parts[place.part];
     const ExamCase& question = part.questions[place.number];
     const LoadedCase stored = load_case(*question.file->fixture, *question.stored);
-    drawn[place.part][place.number] =
-        hidden_case(part.problem, part.file->fixture->signature(), stored,
-                    yardsticks(pools[thread], names), exam.options.seed);
+    const Yardsticks by = yardsticks(pools[thread], names);
+    std::optional<LoadedCase>& fresh = drawn[place.part][place.number];
+    fresh =
+        hidden_case(part.problem, part.file->fixture->signature(), stored, by, exam.options.seed);
+    // Stored answers would earn points if hidden cases were left out for want of processes.
+    for (Solution* const each : {&by.truth, &by.textbook}) {
+      if (fresh || each->load()) continue;
+      throw std::runtime_error("hidden cases cannot be drawn, as " + each->label() +
+                               " does not run: " + each->message());
+    }
     ++done;
     if (exam.options.progress) {
       exam.options.progress("drawing hidden cases", done, places.size());

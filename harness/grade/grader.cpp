@@ -206,7 +206,7 @@ GradeSettings settings_of(const Json& record) {
   record.at("timeout").get_to(settings.submission.limits.seconds);
   record.at("build_timeout").get_to(settings.submission.build_seconds);
   record.at("budget").get_to(settings.exam.budget);
-  record.at("whole_time").get_to(settings.whole_seconds);
+  settings.whole_seconds = record.value("whole_time", 0.0);
   record.at("memory").get_to(settings.memory);
   return settings;
 }

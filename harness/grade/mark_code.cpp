@@ -161,9 +161,8 @@ class Run {
     budget_.begin_kind(count, questions_ - asked_);
     while (!waiting.empty()) {
       budget_.begin_round(waiting.size(), askers_);
-      in_parallel(waiting.size(), askers_, [&](std::size_t turn, std::size_t thread) {
-        take_turn(waiting[turn], thread);
-      });
+      in_parallel(waiting.size(), askers_,
+                  [&](std::size_t turn, std::size_t thread) { take_turn(waiting[turn], thread); });
       std::erase_if(waiting, [&](std::size_t i) { return left_[i].empty(); });
     }
   }

@@ -70,8 +70,8 @@ std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, S
 /// Outputs that were handed in, held against the visible cases.
 std::vector<Marks> mark_outputs(const Exam& exam, const Submission& submission);
 
-/// Code, run in workers of its own. `grading` receives what is wrong where nothing of it can be run:
-/// a library that cannot be loaded, a device that is not here; and notes.
+/// Code, run in workers of its own. `grading` receives what is wrong where nothing of it can be
+/// run: a library that cannot be loaded, a device that is not here; and notes.
 std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Grading& grading);
 
 }  // namespace prenorm::harness

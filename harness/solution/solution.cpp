@@ -3,10 +3,10 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "base/process.hpp"
-#include "base/text.hpp"
 #include "solution/declaration.hpp"
 #include "solution/guarded_call.hpp"
 #include "solution/library.hpp"
+#include "solution/worker_connection.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -16,8 +16,6 @@
 #include <fstream>
 #include <prenorm/prenorm.h>
 #include <random>
-#include <sstream>
-#include <sys/wait.h>
 #include <utility>
 
 namespace prenorm::harness {
@@ -25,78 +23,6 @@ namespace {
 
 /// The extension of a file that stands for a library that was not built.
 constexpr std::string_view absent_suffix = ".absent";
-
-/// The worker sent a fault message instead of an answer.
-struct Faulted {
-  protocol::Fault fault;
-};
-
-}  // namespace
-
-/// The connection to a worker process: one message out, one in.
-class WorkerConnection {
- public:
-  explicit WorkerConnection(const WorkerStart& worker)
-      : belongings_(worker.belongings), process_(worker.command) {}
-
-  /// False if the process has ended since its last answer, or has sent something unasked, which
-  /// would be taken for the answer to another call.
-  bool alive() const {
-    if (process_.has_spoken()) return false;
-    siginfo_t info{};
-    return ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT) ==
-               0 &&
-           info.si_pid == 0;
-  }
-
-  /// Sends and waits for the answer's payload, which must be of one of two kinds.
-  ///
-  /// Throws Faulted, protocol::Malformed, and the exceptions of Process.
-  std::pair<protocol::Kind, std::string> ask(const std::string& message, int descriptor,
-                                             Process::Deadline deadline) {
-    process_.send(message.data(), message.size(), descriptor, deadline);
-    protocol::Header header;
-    process_.receive(&header, sizeof header, deadline);
-    if (header.bytes > protocol::largest_message) {
-      throw protocol::Malformed("an answer is too long");
-    }
-    std::string payload(header.bytes, '\0');
-    process_.receive(payload.data(), payload.size(), deadline);
-    const auto kind = static_cast<protocol::Kind>(header.kind);
-    if (kind == protocol::Kind::fault) throw Faulted{protocol::decode_fault(payload)};
-    return {kind, std::move(payload)};
-  }
-
-  /// The end of what the process has printed since this was last called, safe to show. Without
-  /// standard error where a message has it already: that of a process that ended.
-  std::string take_printed(bool error_is_told = false) {
-    auto [output, error] = process_.take_printed();
-    if (error_is_told) error.clear();
-    constexpr std::size_t most = 20;  // lines
-    std::vector<std::string> lines = last_lines(output, error.empty() ? most : most / 2);
-    std::ranges::move(last_lines(error, output.empty() ? most : most / 2),
-                      std::back_inserter(lines));
-    return joined(lines, "\n");
-  }
-
- private:
-  /// Each escaped and truncated.
-  static std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
-    std::vector<std::string> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(printable(line, 200));
-    if (lines.size() > most) {
-      lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
-      lines.front() = "...";
-    }
-    return lines;
-  }
-
-  std::shared_ptr<const void> belongings_;  // outlives the process
-  Process process_;
-};
-
-namespace {
 
 double seconds_to_load(const RunLimits& limits) {
   return limits.loading > 0 ? limits.loading : limits.seconds;
@@ -264,7 +190,7 @@ struct Solution::Worker {
     const RunLimits& limits = options.limits;
     connection.reset();  // before another has its place
     const WorkerStart worker = options.worker ? options.worker() : shipped_worker(path);
-    connection = std::make_unique<WorkerConnection>(worker);
+    connection = std::make_unique<WorkerConnection>(worker.command, worker.belongings);
     const protocol::Load request{limits.bytes, std::filesystem::absolute(worker.library).string()};
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
