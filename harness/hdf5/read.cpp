@@ -52,10 +52,10 @@ const char* link_word(H5L_type_t type) {
 std::size_t dataset_bytes(hid_t id, const std::string& path) {
   const Handle type = own(H5Dget_type(id), H5Tclose, path, "has no readable element type");
   const Handle space = own(H5Dget_space(id), H5Sclose, path, "has no readable shape");
-  const hssize_t count = check(H5Sget_simple_extent_npoints(space.get()), path, "has no size");
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   std::size_t bytes = 0;
-  const bool too_many =
-      __builtin_mul_overflow(static_cast<std::size_t>(count), H5Tget_size(type.get()), &bytes);
+  const bool too_many = count < 0 || __builtin_mul_overflow(static_cast<std::size_t>(count),
+                                                            H5Tget_size(type.get()), &bytes);
   return too_many ? SIZE_MAX : bytes;
 }
 
