@@ -4,6 +4,7 @@ files of outputs."""
 import os
 import shutil
 import tomllib
+import zlib
 
 import h5py
 import numpy as np
@@ -129,5 +130,38 @@ def loops(file):
     file["cases/one/outputs/again"] = file["cases"]
 
 
-OUTPUTS = [external_links, external_group, soft_links, virtual_datasets, external_storage,
+def zeros(group, name, shape, chunks, times=1, written=1):
+    """A dataset of float32 zeros in chunks that are deflated `times` times; `written` of them are
+    there, one behind the other along the first axis."""
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk(chunks)
+    data = bytes(4 * int(np.prod(chunks)))
+    for _ in range(times):
+        plist.set_deflate(9)
+        data = zlib.compress(data, 9)
+    space = h5py.h5s.create_simple(shape, (h5py.h5s.UNLIMITED,) * len(shape))
+    dataset = h5py.h5d.create(group.id, name.encode(), h5py.h5t.IEEE_F32LE, space, plist)
+    for i in range(written):
+        dataset.write_direct_chunk((i * chunks[0],) + (0,) * (len(chunks) - 1), data)
+
+
+def chunks_beyond_their_dataset(file):
+    for _, _, shape, group in every_case(file):
+        if 0 not in (*shape, len(shape)):  # an empty dataset has no chunk
+            zeros(group, "y", shape, (1 << 20,) + (1,) * (len(shape) - 1))
+
+
+def deflated_twice(file):
+    for _, _, shape, group in every_case(file):
+        if 0 not in (*shape, len(shape)):  # an empty dataset has no chunk
+            zeros(group, "y", shape, shape, times=2)
+
+
+def unasked(file):
+    """Gigabytes in a few kilobytes, in a case that there is not."""
+    chunk = 64 << 18
+    zeros(file.require_group("cases/nobody/outputs"), "y", (40 * chunk,), (chunk,), written=40)
+
+
+OUTPUTS = [chunks_beyond_their_dataset, deflated_twice, external_links, external_group, soft_links, virtual_datasets, external_storage,
            promised_petabyte, hostile_names, loops]

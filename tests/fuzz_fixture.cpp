@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const ObjectError&) {
   }
   try {
-    list_outputs(root, limits);
+    list_outputs(root);
   } catch (const ObjectError&) {
   }
   return 0;

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "grade/budget.hpp"
 #include "grade/drawn.hpp"
+#include "grade/wanted_outputs.hpp"
 #include "replay/runner.hpp"
 #include "report/json.hpp"
 
@@ -96,6 +97,7 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
                                      SandboxKind kind) {
   SubmissionOptions result = settings.submission;
   result.sandbox = kind;
+  result.wanted_outputs = wanted_outputs(exam);
   result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
   result.forbidden_calls = exam.rubric.forbidden_calls;
   result.round_float64 = exam.rubric.round_float64;

@@ -31,6 +31,8 @@ constexpr std::size_t most_library_bytes = 256u << 20;
 constexpr std::size_t most_listing_bytes = 4u << 20;
 constexpr std::size_t build_scratch = 2ull << 30;
 constexpr double seconds_to_list = 20;
+/// Of one file of outputs, and of all of them.
+constexpr double seconds_to_read_file = 10, seconds_to_read_outputs = 60;
 constexpr std::size_t addresses_of_python = 16ull << 30;
 /// Of a sandbox with a library in it: however little time a call may take.
 constexpr double seconds_to_start = 10;
@@ -343,19 +345,28 @@ void Submission::State::read_outputs_files() {
   Room room = this->room();
   std::string unusable;
   std::size_t left = most_case_bytes();  // for all files together
+  const Process::Deadline end = deadline_in(seconds_to_read_outputs);
   for (const fs::path& file : files) {
     room.box.readable = {file};
     try {
       ReadLimits limits;
       limits.bytes = left;
       limits.sandbox = &room.box;
-      OutputsFile read = read_outputs(file, limits);
+      limits.seconds_of_file = seconds_to_read_file;
+      if (std::chrono::steady_clock::now() > end) {
+        throw BadFixture(file.string() + ": the files take more than " +
+                         seconds_text(seconds_to_read_outputs) + " to read");
+      }
+      const std::string by_name = file.stem().string().substr(0, file.stem().string().find('.'));
+      OutputsFile read =
+          read_outputs(file, limits, [&](const OutputsFile& of, const OutputsFile::Entry& entry) {
+            return !options.wanted_outputs ||
+                   options.wanted_outputs(of.problem.empty() ? by_name : of.problem, entry);
+          });
       for (const OutputsFile::Entry& entry : read.entries) {
         left -= std::min(left, entry.value.data.size());
       }
-      if (read.problem.empty()) {
-        read.problem = file.stem().string().substr(0, file.stem().string().find('.'));
-      }
+      if (read.problem.empty()) read.problem = by_name;
       const std::string problem = read.problem;
       if (!outputs.emplace(problem, std::move(read)).second) {
         return fail(Status::bad_fixture, "several files of " + problem + ", wanted one");

@@ -34,6 +34,8 @@ struct SubmissionOptions {
   bool reuse_build = false;  // a kept library serves where no file has changed
   std::filesystem::path python = "/usr/bin/python3";
   std::vector<std::filesystem::path> hidden;  // that no submission may see: the fixtures
+  /// Of outputs: which datasets are read; all, where this is empty.
+  std::function<bool(const std::string& problem, const OutputsFile::Entry&)> wanted_outputs;
   // Of Python submissions:
   std::vector<std::string> forbidden_calls;  // globs of torch's functions, whose calls are noted
   bool round_float64 = false;  // results in float64 are taken as float32 where that is wanted

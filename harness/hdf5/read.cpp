@@ -9,6 +9,10 @@
 namespace prenorm::harness::hdf5 {
 namespace {
 
+/// A dataset's chunks may be larger than the dataset as far as this: files for many small tensors
+/// have such.
+constexpr std::size_t usual_chunk_bytes = 1u << 20;
+
 /// More objects than this in one file are an attack or an accident.
 constexpr std::size_t most_objects = 200'000;
 
@@ -42,6 +46,28 @@ const char* link_word(H5L_type_t type) {
     case H5L_TYPE_EXTERNAL: return "an external link";
     default: return "a user-defined link";
   }
+}
+
+/// What the elements of a dataset occupy; SIZE_MAX where that is no number.
+std::size_t dataset_bytes(hid_t id, const std::string& path) {
+  const Handle type = own(H5Dget_type(id), H5Tclose, path, "has no readable element type");
+  const Handle space = own(H5Dget_space(id), H5Sclose, path, "has no readable shape");
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  std::size_t bytes = 0;
+  const bool too_many = count < 0 || __builtin_mul_overflow(static_cast<std::size_t>(count),
+                                                            H5Tget_size(type.get()), &bytes);
+  return too_many ? SIZE_MAX : bytes;
+}
+
+/// Throws where a dataset's chunks occupy more in the file than deflating could make of them: they
+/// would inflate to more than what they stand for. `bytes`: of its elements.
+void check_stored_size(hid_t id, std::size_t bytes, const std::string& path) {
+  const Handle list = own(H5Dget_create_plist(id), H5Pclose, path, "has no readable storage");
+  if (H5Pget_layout(list.get()) != H5D_CHUNKED) return;
+  // Chunks at the edges are stored as whole ones.
+  constexpr std::size_t most_times = 16;
+  const std::size_t most = most_times * bytes + usual_chunk_bytes;
+  if (H5Dget_storage_size(id) > most) throw Failure(path, "occupies more than it can hold");
 }
 
 class Walk {
@@ -154,10 +180,16 @@ class Walk {
                                 " bytes");
       }
     }
+    const std::size_t own = std::max(dataset_bytes(id, path), usual_chunk_bytes);
+    if (bytes > own) {
+      throw Failure(path, "has chunks of " + std::to_string(bytes) + " bytes, more than the " +
+                              "dataset itself");
+    }
   }
 
   static void check_filters(hid_t list, const std::string& path) {
     const int count = check(H5Pget_nfilters(list), path, "has no readable filters");
+    int deflated = 0;
     for (int i = 0; i < count; ++i) {
       unsigned flags = 0;
       std::size_t values = 0;
@@ -170,6 +202,9 @@ class Walk {
         throw Failure(path, "has the filter " + std::to_string(filter) + " (" +
                                 std::string(name, strnlen(name, sizeof name)) +
                                 "), wanted deflate, shuffle or fletcher32");
+      }
+      if (filter == H5Z_FILTER_DEFLATE && ++deflated > 1) {
+        throw Failure(path, "is compressed more than once");
       }
     }
   }
@@ -214,6 +249,7 @@ std::vector<std::byte> read_dataset(hid_t file, const std::string& path, std::si
   }
   std::vector<std::byte> elements(bytes);
   if (bytes == 0) return elements;
+  check_stored_size(id.get(), bytes, path);
   // Read in the file's own type, so that libhdf5 converts nothing.
   check(H5Dread(id.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()), path,
         "cannot be read");
