@@ -26,7 +26,8 @@ def built(kind):
     return Path(os.environ["PRENORM_TEST_SUBMISSIONS"]) / kind
 
 
-def grade(submission, *words, tmp, json_report=True, seconds=300, environment=None):
+def grade(submission, *words, tmp, json_report=True, seconds=300, environment=None,
+          run=subprocess.run):
     """Runs `prenorm grade`: its exit code, the report, and what it printed."""
     report = tmp / "report.json"
     command = [program(), "grade", submission, "--no-color", *words]
@@ -34,9 +35,9 @@ def grade(submission, *words, tmp, json_report=True, seconds=300, environment=No
         command += ["--json", report]
     scratch = tmp / "scratch"
     scratch.mkdir(exist_ok=True)
-    done = subprocess.run([str(word) for word in command], capture_output=True, timeout=seconds,
-                          cwd=tmp, env={**os.environ, "TMPDIR": str(scratch), **(environment or {})})
-    left = sorted(str(path.relative_to(scratch)) for path in scratch.rglob("*"))
+    done = run([str(word) for word in command], capture_output=True, timeout=seconds, cwd=tmp,
+               env={**os.environ, "TMPDIR": str(scratch), **(environment or {})})
+    left = sorted(path.name for path in scratch.iterdir())
     assert not left, f"left in the folder for temporary files: {left[:5]}"
     answer = json.loads(report.read_text()) if report.exists() else None
     return done.returncode, answer, (done.stdout + done.stderr).decode("utf-8", "strict")
