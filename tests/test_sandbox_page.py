@@ -12,4 +12,4 @@ def test_the_page_has_the_table_of_the_program():
     page = (ROOT / "docs" / "sandbox.md").read_text()
     assert page.partition("<!-- system calls -->\n")[2] == table, (
         "prenorm-confine --list prints another table: put it at the end of docs/sandbox.md")
-    assert "`ptrace`" in table and "| process |" in table
+    assert "`ptrace`" in table and "| process before Linux 6.12 |" in table

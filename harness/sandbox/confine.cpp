@@ -163,6 +163,7 @@ void confine(const Options& options) {
   limit(RLIMIT_NPROC, options.tasks, "number of processes");
   limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
   drop_privileges();
+  sandbox::hide_memory();
   if (options.alone) {
     sandbox::landlock::restrict_neighbours();
     const sandbox::Supervised supervised;

@@ -182,9 +182,9 @@ void answer(int listener, const Scratch& scratch, seccomp_notif* asked, seccomp_
 
 }  // namespace
 
+void hide_memory() { check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable"); }
+
 void stay_first() {
-  // Its memory belongs to nobody inside; the program that the child executes has its own again.
-  check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
   const pid_t child = ::fork();
   check(child >= 0, "fork");
   if (child == 0) return;
@@ -198,7 +198,6 @@ void stay_first() {
 }
 
 Supervised::Supervised() {
-  check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable");
   check(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "no parent of orphans");
   sigset_t child_ended, before;
   sigemptyset(&child_ended);

@@ -6,6 +6,11 @@
 
 namespace prenorm::sandbox {
 
+/// From now on, and until it executes a program, nobody inside may open this process's memory.
+///
+/// Throws std::system_error.
+void hide_memory();
+
 /// Goes on in a child, while this process, as confined as the child, stays the first of its PID
 /// namespace.
 ///

@@ -2,12 +2,20 @@
 // ENOSYS, as on a kernel that has it not. docs/sandbox.md shows this table.
 #pragma once
 
+#include <cstdint>
 #include <seccomp.h>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace prenorm::sandbox {
+
+/// What happens at a call.
+inline constexpr std::uint32_t allowed = SCMP_ACT_ALLOW, ends = SCMP_ACT_KILL_PROCESS,
+                               served = SCMP_ACT_NOTIFY;
+constexpr std::uint32_t fails(int error) {
+  return SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error));
+}
 
 /// Which of the calls' rules hold.
 struct Setting {
