@@ -30,7 +30,14 @@ def by_sections(path):
     symbols = subprocess.run(["nm", "-D", "--undefined-only", path], check=True,
                              capture_output=True, text=True).stdout
     needed = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True)
-    return ({line.split()[-1].split("@")[0] for line in symbols.splitlines()}
+    relocations = subprocess.run(["readelf", "-rW", path], check=True, capture_output=True, text=True)
+    table = subprocess.run(["readelf", "--dyn-syms", "-W", path], check=True, capture_output=True,
+                           text=True)
+    seen = {row.split()[7].split("@")[0] for row in table.stdout.splitlines()
+            if " DEFAULT " in row and " LOCAL " not in row and len(row.split()) > 7}
+    looked_up = {name.split("@")[0]
+                 for name in re.findall(r"R_X86_64_\w+ +[0-9a-f]+ ([^ ]+)", relocations.stdout)}
+    return ({line.split()[-1].split("@")[0] for line in symbols.splitlines()} | (looked_up & seen)
             | set(re.findall(r"\(NEEDED\).*\[(.+)\]", needed.stdout)))
 
 
@@ -128,6 +135,17 @@ def test_a_hidden_table_of_symbols_hides_nothing(content, tmp_path):
     path = tmp_path / "hidden.so"
     path.write_bytes(content)
     assert listed(path) == whole
+
+
+def test_a_symbol_that_the_loader_finds_elsewhere_first_is_listed(tmp_path):
+    """A library that has a function of the C library's too calls the C library's."""
+    source = tmp_path / "own.c"
+    source.write_text("float lgammaf(float x) { return x; }\n"
+                      "__attribute__((visibility(\"hidden\"))) float own(float x) { return x; }\n"
+                      "float use(float x) { return lgammaf(own(x)); }\n")
+    path = tmp_path / "own.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-fno-builtin", "-o", path, source], check=True)
+    assert "lgammaf" in listed(path) and "own" not in listed(path)
 
 
 def test_damaged_files_are_no_empty_lists(content, tmp_path):

@@ -103,4 +103,11 @@ Family Family::of(pid_t ancestor) {
   return family;
 }
 
+std::size_t tasks_of_machine() {
+  // "0.20 0.18 0.12 1/80 11206": of 80 tasks, one runs.
+  const std::string text = first_page_of("/proc/loadavg");
+  const std::size_t slash = text.find('/');
+  return slash == text.npos ? 0 : std::strtoull(text.c_str() + slash + 1, nullptr, 10);
+}
+
 }  // namespace prenorm::harness

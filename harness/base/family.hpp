@@ -22,7 +22,10 @@ struct Family {
   /// All callers share one reading of /proc, which is at most `most_age` old: reading it for each
   /// of many workers would take a processor.
   static Family of(pid_t ancestor);
-  static constexpr std::chrono::milliseconds most_age{30};
+  static constexpr std::chrono::milliseconds most_age{15};
 };
+
+/// Processes and threads of the whole machine.
+std::size_t tasks_of_machine();
 
 }  // namespace prenorm::harness

@@ -37,7 +37,9 @@ constexpr std::size_t kept_printed_bytes = 2048;
 /// How long a child that closed its socket may take to end.
 constexpr std::chrono::milliseconds grace{500};
 /// How often a child's memory and processes are checked.
-constexpr std::chrono::milliseconds between_looks = Family::most_age;
+constexpr std::chrono::milliseconds between_looks = 2 * Family::most_age;
+/// How often it is checked whether there are many more processes, which takes next to no time.
+constexpr std::chrono::milliseconds between_glances{5};
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -147,7 +149,9 @@ void close_from(int first) {
 /// Executes the program. The parent may have threads, whose locks stay locked in this copy: only
 /// functions that POSIX calls async-signal-safe (and similar Linux ones) may be called here.
 [[noreturn]] void become(const Start& start) {
-  ::setpgid(0, 0);
+  // A session is a group, and the kernel shares the processors out by sessions: however many
+  // processes the child starts, its parent has time to stop them.
+  ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != start.parent) ::_exit(127);  // the parent died before the line above
   if (start.group >= 0 && ::write(start.group, "0", 1) != 1) ::_exit(127);
@@ -224,6 +228,8 @@ class Starter {
 
  private:
   Starter() {
+    // Whatever a child leaves behind comes here, and not to somebody who does not expect it.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     std::thread([this] { work(); }).detach();
   }
 
@@ -274,6 +280,17 @@ void end_namespace(pid_t wrapper) {
 
 std::string too_much_memory(std::size_t limit) {
   return fmt::format("took more than {:.3g} GiB of memory", static_cast<double>(limit) / 0x1p30);
+}
+
+/// Of a group whose first process has been reaped: those that have lost their parents, and are this
+/// process's own by now.
+void reap_group(pid_t group) {
+  const auto end = std::chrono::steady_clock::now() + grace;
+  pid_t ended = 0;
+  while ((ended = ::waitpid(-group, nullptr, WNOHANG)) >= 0 || errno == EINTR) {
+    if (std::chrono::steady_clock::now() > end) return;
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 int milliseconds_until(Process::Deadline deadline) {
@@ -359,6 +376,7 @@ void Process::kill_and_reap() {
   ::kill(pid_, SIGKILL);   // in case it has not created its group yet
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  reap_group(pid_);
   reaped_ = true;
 }
 
@@ -415,6 +433,19 @@ void Process::ended() {
   throw ProcessEnded(how_ended_ + (text.empty() ? "" : ": " + text));
 }
 
+/// Looks at the limits where it is time for that, or processes become many.
+void Process::glance() {
+  constexpr std::size_t many = 64;
+  const bool is_time = std::chrono::steady_clock::now() >= next_look_;
+  const std::size_t tasks = is_time ? 0 : tasks_of_machine();
+  if (is_time || tasks > tasks_then_ + many) {
+    check_limits();
+    tasks_then_ = tasks_of_machine();
+    next_look_ = std::chrono::steady_clock::now() + between_looks;
+  }
+  next_glance_ = std::chrono::steady_clock::now() + between_glances;
+}
+
 void Process::check_limits() {
   const Family family = Family::of(pid_);
   const std::size_t most = limits_.resident;
@@ -440,13 +471,10 @@ void Process::wait_until(short events, Deadline deadline) {
   while (true) {
     std::array<pollfd, 3> watched{
         {{socket_, events, 0}, {error_.descriptor, POLLIN, 0}, {output_.descriptor, POLLIN, 0}}};
-    const Deadline until = limited ? std::min(deadline, next_look_) : deadline;
+    const Deadline until = limited ? std::min(deadline, next_glance_) : deadline;
     const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(until));
     if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
-    if (limited && std::chrono::steady_clock::now() >= next_look_) {
-      check_limits();
-      next_look_ = std::chrono::steady_clock::now() + between_looks;
-    }
+    if (limited && std::chrono::steady_clock::now() >= next_glance_) glance();
     if (ready > 0 && watched[1].revents != 0) drain(error_);
     if (ready > 0 && watched[2].revents != 0) drain(output_);
     if (ready > 0 && watched[0].revents != 0) return;

@@ -66,7 +66,7 @@ class Process {
   /// Starts `program` with the socket as descriptor 3, standard input from /dev/null, standard
   /// output dropped or kept, standard error kept (the last 4 KiB go into messages), no other
   /// descriptor, an environment of PATH, LANG, library paths, visible devices, the CUDA driver, the
-  /// OpenBLAS and OpenMP thread counts and malloc's thresholds, in a process group of its own. The
+  /// OpenBLAS and OpenMP thread counts and malloc's thresholds, in a session of its own. The
   /// child ends with the parent, whichever of the parent's threads started it.
   ///
   /// Throws std::runtime_error if the program cannot be started.
@@ -106,6 +106,7 @@ class Process {
   };
 
   void wait_until(short events, Deadline deadline);
+  void glance();
   void check_limits();
   [[noreturn]] void kill_for(const std::string& why, bool of_memory);
   bool drain(Stream& stream);
@@ -124,6 +125,8 @@ class Process {
   MemoryMeter memory_;
   DiskMeter disk_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
+  Deadline next_glance_ = next_look_;
+  std::size_t tasks_then_ = 0;  // on the machine, at the last look
   bool wrapper_ = false;
 };
 

@@ -69,7 +69,7 @@ class Library {
     add_relocations(DT_JMPREL, DT_PLTRELSZ,
                     kind == DT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel));
     const std::uint64_t count = symbols();
-    for (std::uint64_t i = 1; i < count; ++i) add_symbol(i);
+    for (std::uint64_t i = 1; i < count; ++i) add_symbol(i, false);
     if (names_.empty()) throw Refused("takes nothing from elsewhere, as no library does");
     return names_;
   }
@@ -126,7 +126,7 @@ class Library {
         if (dynamic_.address != 0) throw Refused("has two dynamic sections");
         dynamic_.address = part.p_vaddr;
       }
-      if (part.p_type == PT_LOAD && part.p_memsz > 0) free = add_segment(part, free);
+      if (part.p_type == PT_LOAD) free = add_segment(part, free);
     }
     if (dynamic_.address == 0) throw Refused("has no dynamic section");
   }
@@ -201,14 +201,17 @@ class Library {
     if (bytes_of_names_ > most_bytes) throw Refused("has too many names");
   }
 
-  /// Adds a symbol's name if the library does not have it itself.
-  void add_symbol(std::uint64_t index) {
+  /// Adds the name of a symbol that the library does not have itself. The loader looks up each one
+  /// that a relocation refers to, in other libraries first, unless nobody else may see it.
+  void add_symbol(std::uint64_t index, bool is_looked_up) {
     if (value(DT_SYMENT, sizeof(Elf64_Sym)) != sizeof(Elf64_Sym)) {
       throw Refused("has odd symbols");
     }
     const Range all = table(value(DT_SYMTAB), index + 1, sizeof(Elf64_Sym));
     const auto symbol = at<Elf64_Sym>(all.address + index * sizeof(Elf64_Sym));
-    if (symbol.st_shndx == SHN_UNDEF) add(string(symbol.st_name));
+    const bool is_own = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+                        ELF64_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT;
+    if (symbol.st_shndx == SHN_UNDEF || (is_looked_up && !is_own)) add(string(symbol.st_name));
   }
 
   /// Adds the symbols that relocations refer to: those that the loader looks up.
@@ -219,11 +222,15 @@ class Library {
     const Range all = table(value(where), bytes / each, each);
     for (std::uint64_t at_byte = 0; at_byte < all.bytes; at_byte += each) {
       const auto relocation = at<Elf64_Rel>(all.address + at_byte);  // as an Elf64_Rela begins
-      // It could put another table in the place of one that was read here.
-      if (dynamic_.touches({relocation.r_offset, sizeof(Elf64_Addr)})) {
+      // It could put another table in the place of one that was read here. A copy of a program's
+      // data, which no library makes, has any size; a descriptor has two words.
+      const auto kind = ELF64_R_TYPE(relocation.r_info);
+      const std::uint64_t words = kind == R_X86_64_TLSDESC ? 2 : 1;
+      if (kind == R_X86_64_COPY ||
+          dynamic_.touches({relocation.r_offset, words * sizeof(Elf64_Addr)})) {
         throw Refused("changes its own tables while it is loaded");
       }
-      if (const auto index = ELF64_R_SYM(relocation.r_info); index != 0) add_symbol(index);
+      if (const auto index = ELF64_R_SYM(relocation.r_info); index != 0) add_symbol(index, true);
     }
   }
 
