@@ -466,6 +466,7 @@ std::vector<Rule> rules(const Setting& setting) {
                         processors(),
                         signals_and_time(),
                         sockets(setting),
+                        buffers(),
                         rights(setting),
                         refused(setting),
                         other_sockets(setting),
