@@ -47,7 +47,6 @@ struct Range {
 struct Segment {
   Range file;  // its addresses, as far as they come from the file
   std::uint64_t offset = 0;
-  bool writable = false;
 };
 
 class Library {
@@ -70,6 +69,7 @@ class Library {
                     kind == DT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel));
     const std::uint64_t count = symbols();
     for (std::uint64_t i = 1; i < count; ++i) add_symbol(i, false);
+    check_relocations();
     if (names_.empty()) throw Refused("takes nothing from elsewhere, as no library does");
     return names_;
   }
@@ -99,14 +99,28 @@ class Library {
     return at_offset<T>(segment.offset + (address - segment.file.address));
   }
 
-  /// A table that nothing can change while the library is loaded.
-  Range table(std::uint64_t address, std::uint64_t count, std::uint64_t each) const {
+  /// A table, which no relocation may change: see check_relocations().
+  Range table(std::uint64_t address, std::uint64_t count, std::uint64_t each) {
     if (count > bytes_.size() / each) throw Refused("has a table that is longer than the file");
     const Range range{address, count * each};
-    if (range.bytes > 0 && segment_of(range).writable) {
-      throw Refused("has a table that can be written to");
+    if (range.bytes > 0) {
+      segment_of(range);
+      std::uint64_t& bytes = tables_[address];
+      bytes = std::max(bytes, range.bytes);
     }
     return range;
+  }
+
+  /// The loader works relocations off while it reads the tables, some of which patched libraries
+  /// have where it may write.
+  void check_relocations() const {
+    for (const Range& written : written_) {
+      for (const auto& [address, bytes] : tables_) {
+        if (written.touches({address, bytes})) {
+          throw Refused("changes its own tables while it is loaded");
+        }
+      }
+    }
   }
 
   void read_segments() {
@@ -123,12 +137,12 @@ class Library {
     for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
       const auto part = at_offset<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
       if (part.p_type == PT_DYNAMIC) {
-        if (dynamic_.address != 0) throw Refused("has two dynamic sections");
-        dynamic_.address = part.p_vaddr;
+        if (dynamic_ != 0) throw Refused("has two dynamic sections");
+        dynamic_ = part.p_vaddr;
       }
       if (part.p_type == PT_LOAD) free = add_segment(part, free);
     }
-    if (dynamic_.address == 0) throw Refused("has no dynamic section");
+    if (dynamic_ == 0) throw Refused("has no dynamic section");
   }
 
   /// Takes a segment that begins behind those before; returns where the next may begin.
@@ -141,7 +155,7 @@ class Library {
         (part.p_vaddr - part.p_offset) % page != 0 || part.p_vaddr / page * page < free) {
       throw Refused("has segments that do not fit");
     }
-    segments_.push_back({{part.p_vaddr, part.p_filesz}, part.p_offset, (part.p_flags & PF_W) != 0});
+    segments_.push_back({{part.p_vaddr, part.p_filesz}, part.p_offset});
     return (part.p_vaddr + part.p_memsz + page - 1) / page * page;
   }
 
@@ -149,7 +163,7 @@ class Library {
     std::size_t count = 0;
     for (bool more = true; more; ++count) {
       if (count == most_entries) throw Refused("has an endless dynamic section");
-      const auto entry = at<Elf64_Dyn>(dynamic_.address + count * sizeof(Elf64_Dyn));
+      const auto entry = at<Elf64_Dyn>(dynamic_ + count * sizeof(Elf64_Dyn));
       switch (entry.d_tag) {
         case DT_NULL: more = false; break;
         case DT_NEEDED:
@@ -161,7 +175,7 @@ class Library {
           }
       }
     }
-    dynamic_.bytes = count * sizeof(Elf64_Dyn);
+    tables_[dynamic_] = count * sizeof(Elf64_Dyn);
     if (values_.contains(DT_TEXTREL) || (value(DT_FLAGS, 0) & DF_TEXTREL) != 0) {
       throw Refused("is changed while it is loaded (text relocations)");
     }
@@ -184,7 +198,7 @@ class Library {
     return values_.contains(tag) ? value(tag) : otherwise;
   }
 
-  std::string string(std::uint64_t index) const {
+  std::string string(std::uint64_t index) {
     const Range all = table(value(DT_STRTAB), value(DT_STRSZ), 1);
     std::string text;
     for (; index < all.bytes && text.size() < longest_name; ++index) {
@@ -222,20 +236,16 @@ class Library {
     const Range all = table(value(where), bytes / each, each);
     for (std::uint64_t at_byte = 0; at_byte < all.bytes; at_byte += each) {
       const auto relocation = at<Elf64_Rel>(all.address + at_byte);  // as an Elf64_Rela begins
-      // It could put another table in the place of one that was read here. A copy of a program's
-      // data, which no library makes, has any size; a descriptor has two words.
       const auto kind = ELF64_R_TYPE(relocation.r_info);
+      if (kind == R_X86_64_COPY) throw Refused("copies a program's data, as no library does");
       const std::uint64_t words = kind == R_X86_64_TLSDESC ? 2 : 1;
-      if (kind == R_X86_64_COPY ||
-          dynamic_.touches({relocation.r_offset, words * sizeof(Elf64_Addr)})) {
-        throw Refused("changes its own tables while it is loaded");
-      }
+      written_.push_back({relocation.r_offset, words * sizeof(Elf64_Addr)});
       if (const auto index = ELF64_R_SYM(relocation.r_info); index != 0) add_symbol(index, true);
     }
   }
 
   /// The number of symbols, by the tables that find them.
-  std::uint64_t symbols() const {
+  std::uint64_t symbols() {
     if (!values_.contains(DT_HASH) && !values_.contains(DT_GNU_HASH)) {
       throw Refused("lacks a table of symbols");
     }
@@ -249,7 +259,7 @@ class Library {
     return count;
   }
 
-  std::uint64_t symbols_of_gnu_hash() const {
+  std::uint64_t symbols_of_gnu_hash() {
     using Word = std::uint32_t;
     const std::uint64_t hash = table(value(DT_GNU_HASH), 4, sizeof(Word)).address;
     const std::uint64_t buckets = at<Word>(hash), first = at<Word>(hash + sizeof(Word)),
@@ -268,9 +278,11 @@ class Library {
 
   std::vector<char> bytes_;
   std::vector<Segment> segments_;
-  Range dynamic_;
-  std::map<std::int64_t, std::uint64_t> values_;  // of the dynamic section, by their tags
-  std::vector<std::uint64_t> needed_;             // names
+  std::uint64_t dynamic_ = 0;                      // where the dynamic section is
+  std::map<std::uint64_t, std::uint64_t> tables_;  // their bytes, by their addresses
+  std::vector<Range> written_;                     // by relocations
+  std::map<std::int64_t, std::uint64_t> values_;   // of the dynamic section, by their tags
+  std::vector<std::uint64_t> needed_;              // names
   std::set<std::string> names_;
   std::size_t bytes_of_names_ = 0;
 };

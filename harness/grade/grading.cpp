@@ -13,7 +13,6 @@ namespace {
 
 /// The symbol, or the library, that the rubric forbids and the submission takes from elsewhere.
 std::string forbidden_import(const Rubric& rubric, const Submission& submission) {
-  if (!rubric.forbidden.empty() && !submission.imports_known()) return "what cannot be listed";
   for (const std::string& symbol : submission.imports()) {
     for (const std::string& pattern : rubric.forbidden) {
       if (matches(pattern, symbol)) return symbol;
@@ -48,6 +47,12 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
     grading.status = Status::sandbox_violation;
     grading.message = "takes " + symbol + " from another library, which the rubric forbids";
     grading.notes.push_back(grading.message);
+  }
+  if (grading.status == Status::passed && !exam.rubric.forbidden.empty() &&
+      !submission.imports_known()) {
+    grading.status = Status::load_error;
+    grading.message =
+        "what it takes from other libraries cannot be listed, which this rubric needs";
   }
   if (grading.status != Status::passed) {
     // The first line says what, the others where.

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 /// Of a library that a build hands out.
 constexpr std::size_t most_library_bytes = 256u << 20;
-constexpr std::size_t most_listing_bytes = 4u << 20;
+constexpr std::size_t most_listing_bytes = 1u << 20;
 constexpr std::size_t build_scratch = 2ull << 30;
 constexpr double seconds_to_list = 20;
 /// Of one file of outputs, and of all of them.
@@ -197,8 +197,10 @@ std::string submission_name(const fs::path& path) {
   const std::string whole = named.filename().string() + (variant.empty() ? "" : "/" + variant);
   constexpr std::size_t longest = 240, letters_of_digest = 8;
   const std::string shown = printable(whole, longest);
-  // Names that are not shown as they are could be shown alike.
-  if (shown == whole) return shown;
+  // Names that are not shown as they are could be shown alike, or as one that ends so.
+  const bool ends_so = whole.size() > letters_of_digest + 2 &&
+                       whole.compare(whole.size() - letters_of_digest - 2, 2, " #") == 0;
+  if (shown == whole && !ends_so) return shown;
   return shown + " #" + Digest().add(whole).hex().substr(0, letters_of_digest);
 }
 
@@ -241,7 +243,8 @@ struct Submission::State {
   /// A worker's note: once, however many workers say it.
   void note(const std::string& text) {
     constexpr std::size_t most_notes = 200;
-    std::string line = printable(told(text));
+    constexpr std::size_t longest = 4096;  // of what is looked at
+    std::string line = printable(told(text.substr(0, longest)));
     const std::scoped_lock lock(noting);
     if (hidden_began) line = without_words(line);
     if (!line.empty() && noted.size() < most_notes &&
@@ -377,7 +380,10 @@ void Submission::State::read_outputs_files() {
       const std::string prefix = file.string();
       if (why.starts_with(prefix)) why = file.filename().string() + why.substr(prefix.size());
       // A bad file costs the others nothing, unless there is no other.
-      if (files.size() > 1) notes.push_back("not used: " + printable(why, 500));
+      constexpr std::size_t most_named = 20;
+      if (files.size() > 1 && notes.size() < most_named) {
+        notes.push_back("not used: " + printable(why, 500));
+      }
       if (unusable.empty()) unusable = why;
     }
   }
