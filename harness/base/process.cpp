@@ -230,6 +230,13 @@ class Starter {
   Starter() {
     // Whatever a child leaves behind comes here, and not to somebody who does not expect it.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    // Children may fill what they may have in flight, which counts for the user: this process,
+    // which sends them descriptors, may have more.
+    rlimit descriptors{};
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
+      descriptors.rlim_cur = descriptors.rlim_max;
+      ::setrlimit(RLIMIT_NOFILE, &descriptors);
+    }
     std::thread([this] { work(); }).detach();
   }
 

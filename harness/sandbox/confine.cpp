@@ -161,7 +161,6 @@ void confine(const Options& options) {
   limit(RLIMIT_CPU, options.cpu, "processor time", 5);
   limit(RLIMIT_FSIZE, options.file_size, "size of files");
   limit(RLIMIT_NPROC, options.tasks, "number of processes");
-  limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
   drop_privileges();
   sandbox::hide_memory();
   if (options.alone) {
@@ -174,6 +173,9 @@ void confine(const Options& options) {
     load_filter(options);
     if (options.first) sandbox::stay_first();
   }
+  // Last: it also limits how many descriptors all processes of this user may have in flight, and
+  // the filter's own has been one.
+  limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
 }
 
 }  // namespace
