@@ -161,7 +161,6 @@ void confine(const Options& options) {
   limit(RLIMIT_CPU, options.cpu, "processor time", 5);
   limit(RLIMIT_FSIZE, options.file_size, "size of files");
   limit(RLIMIT_NPROC, options.tasks, "number of processes");
-  limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
   drop_privileges();
   sandbox::hide_memory();
   if (options.alone) {
@@ -174,6 +173,8 @@ void confine(const Options& options) {
     load_filter(options);
     if (options.first) sandbox::stay_first();
   }
+  // Passing a descriptor on fails where others of this user have that many on their way.
+  limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
 }
 
 }  // namespace
