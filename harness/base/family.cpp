@@ -23,6 +23,7 @@ struct Processes {
   struct One {
     pid_t parent, group;
     std::size_t tasks, pages;
+    pid_t alive;  // one of its threads
   };
   std::map<pid_t, One> all;
   std::multimap<pid_t, pid_t> children;
@@ -40,24 +41,45 @@ std::string first_page_of(const std::filesystem::path& path) {
   return text;
 }
 
+/// What follows the name in a "stat" of /proc; empty for what is none.
+std::vector<std::string> fields_of(const std::string& stat) {
+  // The second field, a name in parentheses, may contain anything, even line breaks.
+  const std::size_t close = stat.rfind(')');
+  if (close == stat.npos) return {};
+  std::istringstream fields(stat.substr(close + 1));
+  std::vector<std::string> field{std::istream_iterator<std::string>(fields), {}};
+  return field.size() < 22 ? std::vector<std::string>() : field;
+}
+
+std::size_t number(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 10); }
+
+/// The first thread of a process has ended, and what is said of the process is nothing: what is
+/// said of another thread.
+void look_at_thread(const std::filesystem::path& process, Processes::One& one) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(process / "task", error)) {
+    const auto field = fields_of(first_page_of(entry.path() / "stat"));
+    if (field.empty() || field[0] == "Z" || field[0] == "X") continue;
+    one.alive = static_cast<pid_t>(number(entry.path().filename()));
+    one.pages = number(field[21]);
+    return;
+  }
+}
+
 Processes read_processes() {
   Processes found;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    const std::string text = first_page_of(entry.path() / "stat");
-    // The second field, a name in parentheses, may contain anything, even line breaks.
-    const std::size_t close = text.rfind(')');
-    if (close == text.npos) continue;
-    std::istringstream fields(text.substr(close + 1));
-    const std::vector<std::string> field{std::istream_iterator<std::string>(fields), {}};
-    if (field.size() < 22) continue;
-    const auto pid = static_cast<pid_t>(std::atol(name.c_str()));
-    const auto parent = static_cast<pid_t>(std::atol(field[1].c_str()));
-    found.all[pid] = {parent, static_cast<pid_t>(std::atol(field[2].c_str())),
-                      std::strtoull(field[17].c_str(), {}, 10),
-                      std::strtoull(field[21].c_str(), {}, 10)};
+    const auto field = fields_of(first_page_of(entry.path() / "stat"));
+    if (field.empty()) continue;
+    const auto pid = static_cast<pid_t>(number(name));
+    const auto parent = static_cast<pid_t>(number(field[1]));
+    Processes::One one{parent, static_cast<pid_t>(number(field[2])), number(field[17]),
+                       number(field[21]), pid};
+    if (field[0] == "Z" && one.tasks > 1) look_at_thread(entry.path(), one);
+    found.all[pid] = one;
     found.children.emplace(parent, pid);
   }
   return found;
@@ -98,7 +120,7 @@ Family Family::of(pid_t ancestor) {
     if (one == processes->all.end()) continue;
     family.tasks += one->second.tasks;
     family.resident += one->second.pages * page_bytes;
-    family.members.push_back({pid, one->second.pages * page_bytes});
+    family.members.push_back({one->second.alive, one->second.pages * page_bytes});
   }
   return family;
 }

@@ -10,7 +10,7 @@ namespace prenorm::harness {
 
 struct Family {
   struct Member {
-    pid_t process;
+    pid_t process;         // or one of its threads, where the first has ended
     std::size_t resident;  // bytes
   };
   std::vector<Member> members;

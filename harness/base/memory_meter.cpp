@@ -15,8 +15,11 @@ namespace {
 
 /// The kernel's usual limit of what one end of a socket has sent, and nobody has read.
 constexpr std::size_t bytes_of_socket = 208u << 10;
-/// How often the kernel's part is counted, which no number of a process's own shows.
+/// How often is counted what no number of a process's own shows: the kernel's part, and what is
+/// shared.
 constexpr std::chrono::milliseconds between_counts{150};
+/// Of the time that the last count took.
+constexpr int times_of_a_count = 4;
 
 std::string path_of(pid_t process, const char* file) {
   return "/proc/" + std::to_string(process) + "/" + file;
@@ -74,18 +77,22 @@ std::size_t shared_once(const Family& family) {
 }  // namespace
 
 std::size_t MemoryMeter::bytes(const Family& family, std::size_t limit) {
-  if (Clock::now() >= next_count_) {
+  const auto count_shared = [&] {
+    exact_ = shared_once(family);
+    resident_then_ = family.resident;
+  };
+  if (const Clock::time_point begin = Clock::now(); begin >= next_count_) {
     held_ = held_for(family);
-    next_count_ = Clock::now() + between_counts;
+    // Even if no more than then: memory that was shared may be their own by now.
+    if (family.resident + held_ > limit) count_shared();
+    const Clock::time_point end = Clock::now();
+    next_count_ = end + std::max<Clock::duration>(between_counts, times_of_a_count * (end - begin));
   }
   const auto at_most = [&] {
     const std::size_t grown = family.resident - std::min(family.resident, resident_then_);
     return std::min(family.resident, exact_ + grown) + held_;
   };
-  if (at_most() > limit) {
-    exact_ = shared_once(family);
-    resident_then_ = family.resident;
-  }
+  if (at_most() > limit) count_shared();
   return at_most();
 }
 

@@ -21,10 +21,10 @@ class MemoryMeter {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::size_t exact_ = 0;          // resident, when it was counted last
-  std::size_t resident_then_ = 0;  // the sum of what each process had then
-  std::size_t held_ = 0;           // by the kernel
-  Clock::time_point next_count_{};
+  std::size_t exact_ = 0;           // resident, when it was counted last
+  std::size_t resident_then_ = 0;   // the sum of what each process had then
+  std::size_t held_ = 0;            // by the kernel
+  Clock::time_point next_count_{};  // at the latest
 };
 
 }  // namespace prenorm::harness

@@ -173,8 +173,7 @@ void confine(const Options& options) {
     load_filter(options);
     if (options.first) sandbox::stay_first();
   }
-  // Last: it also limits how many descriptors all processes of this user may have in flight, and
-  // the filter's own has been one.
+  // Passing a descriptor on fails where others of this user have that many on their way.
   limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
 }
 
