@@ -4,6 +4,7 @@
 #include "base/files.hpp"
 #include "base/home.hpp"
 #include "base/printable.hpp"
+#include "grade/build_script.hpp"
 #include "grade/confinement.hpp"
 #include "grade/grading.hpp"
 #include "grade/kept_builds.hpp"
@@ -94,63 +95,6 @@ constexpr const char* list_imports = R"sh(
 "$2" "$1" >"$TMPDIR/list" || exit
 printf '%020d' "$(wc -c <"$TMPDIR/list")" >&3
 cat "$TMPDIR/list" >&3
-)sh";
-
-/// Configures and builds, and hands out the one library that exports a solution.
-constexpr const char* build_project = R"sh(
-exec 9>&3 3>&-
-log=$TMPDIR/log
-root=$1/
-fail() {
-  echo "$1" >&2
-  awk -v root="$root" -f - "$log" >&2 <<'AWK' || tail -n 6 "$log" >&2
-# "solution.cpp:6:52: " where the line begins with a place in what was handed in.
-function own_place() {
-  return index($0, root) == 1 && match($0, /^[^:]+:[0-9]+(:[0-9]+)?: /) ? substr($0, 1, RLENGTH) : ""
-}
-/In (instantiation|substitution) of/ { place = "" }
-/required (from|by)/ && place == "" { place = own_place() }
-/^[^ ]*(make|ninja)[^ ]*: / || tolower($0) !~ /error[ :]|undefined reference/ { next }
-match($0, /static[_ ]assert[a-z]* failed[^"]*/) {
-  sentence = substr($0, RSTART)  # GCC puts no quotes round it, others do
-  if (!sub(/^[^"]*"/, "", sentence)) sub(/^[^:]*: /, "", sentence)
-  sub(/"$/, "", sentence)
-  where = own_place()
-  sentence = (where == "" ? place : where) sentence
-  if (!seen[sentence]++ && asserted < 5) print sentence
-  asserted++
-  next
-}
-seen[$0]++ { next }
-# After a sentence, what follows from it in headers tells nothing.
-!asserted || own_place() { others[++count] = substr($0, 1, 240) }
-/read-only location .*View<const/ { written = 1 }
-/prenorm::b?float16/ && /conver|no match/ { stored = 1 }
-END {
-  if (written) print "an output is View<T>, without const"
-  if (!asserted && stored) print "16-bit types only store: compute in float, then write T(value)"
-  for (i = 1; i <= count && i <= 6; i++) print others[i]
-  exit (asserted + count == 0)
-}
-AWK
-  exit 1
-}
-cmake -S "$1" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" >"$log" 2>&1 \
-  </dev/null 9>&- || fail 'cmake could not configure it'
-cmake --build "$TMPDIR/build" -j "$3" >"$log" 2>&1 </dev/null 9>&- || fail 'it does not compile'
-found=
-cd "$TMPDIR" || exit  # words of the shell have no blanks in them
-for library in $(find build -type f -name '*.so' ! -path '*[[:space:]]*'); do
-  nm -D --defined-only "$library" 2>"$log" | grep -q ' prenorm_abi$' || continue
-  [ -z "$found" ] || { echo 'builds several solution libraries, wanted one' >&2; exit 1; }
-  found=$library
-done
-[ -n "$found" ] || {
-  echo 'builds no library that exports prenorm_abi: is the line PRENORM_SOLUTION(kDLCPU) missing?' >&2
-  exit 1
-}
-printf '%020d' "$(stat -c %s "$found")" >&9
-cat "$found" >&9
 )sh";
 
 }  // namespace
