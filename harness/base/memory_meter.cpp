@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace prenorm::harness {
 namespace {
@@ -52,13 +53,27 @@ bool add_sockets(pid_t process, std::set<std::string>& sockets) {
   return true;
 }
 
-/// Page tables and sockets.
-std::size_t held_for(const Family& family) {
+/// The kernel's records of a process's mappings. Reading many takes long: more than some count as
+/// the most that there may be.
+std::size_t mappings_of(pid_t process) {
+  constexpr std::size_t bytes_of_mapping = 256, most_mappings = 65530;
+  std::ifstream file(path_of(process, "maps"), std::ios::binary);
+  std::vector<char> text(512u << 10);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  const auto got = static_cast<std::size_t>(file.gcount());
+  if (got == text.size()) return most_mappings * bytes_of_mapping;
+  return bytes_of_mapping *
+         static_cast<std::size_t>(std::count(text.begin(), text.begin() + file.gcount(), '\n'));
+}
+
+/// Page tables, mappings and sockets; no longer counted where that is `enough`.
+std::size_t held_for(const Family& family, std::size_t enough) {
   std::size_t bytes = 0;
   std::set<std::string> sockets;
   for (const Family::Member& member : family.members) {
+    if (bytes > enough) break;
     const std::string status = path_of(member.process, "status");
-    bytes += number_in(status, "VmPTE:").value_or(0);
+    bytes += number_in(status, "VmPTE:").value_or(0) + mappings_of(member.process);
     if (add_sockets(member.process, sockets)) continue;
     bytes += bytes_of_socket * number_in(status, "FDSize:").value_or(0);
   }
@@ -82,7 +97,7 @@ std::size_t MemoryMeter::bytes(const Family& family, std::size_t limit) {
     resident_then_ = family.resident;
   };
   if (const Clock::time_point begin = Clock::now(); begin >= next_count_) {
-    held_ = held_for(family);
+    held_ = held_for(family, limit);
     // Even if no more than then: memory that was shared may be their own by now.
     if (family.resident + held_ > limit) count_shared();
     const Clock::time_point end = Clock::now();
