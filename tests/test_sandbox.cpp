@@ -139,6 +139,17 @@ BOOST_DATA_TEST_CASE(temporary_files_can_be_written_and_the_system_cannot, kinds
                     "echo >$f && echo $f; done 2>/dev/null; echo done") == "done\n");
 }
 
+BOOST_DATA_TEST_CASE(files_in_tmp_are_its_own, kinds, kind) {
+  if (!is_here(kind)) return;
+  const Box box(kind);
+  BOOST_TEST(box.sh("echo text >/tmp/prenorm-test && cat /tmp/prenorm-test") == "text\n");
+  BOOST_TEST(!fs::exists("/tmp/prenorm-test"));
+  BOOST_TEST(box.python("os.makedirs('/tmp/a/b')\n"
+                        "open('/tmp/a/b/c', 'w').write('text')\n"
+                        "os.rename('/tmp/a/b/c', '/tmp/d')\n"
+                        "print(open('/tmp/d').read(), os.listdir('/tmp/a/b'))") == "text []\n");
+}
+
 BOOST_AUTO_TEST_CASE(temporary_files_are_gone_with_the_namespace) {
   if (!is_here(SandboxKind::bubblewrap)) return;
   const Box box(SandboxKind::bubblewrap);

@@ -243,7 +243,7 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   std::vector<std::string>& words = command.arguments;
   append(words, {"--alone"});
   std::vector<fs::path> readable = readable_system();
-  if (const fs::path library = helpers() / "prenorm-shm.so"; is_there(library)) {
+  if (const fs::path library = helpers() / "prenorm-preload.so"; is_there(library)) {
     command.environment->push_back("LD_PRELOAD=" + library.string());
     readable.push_back(library);
   }

@@ -1,4 +1,4 @@
-// prenorm-shm.so: the C library's named semaphores and shared memory, in $TMPDIR/.shm.
+// prenorm-preload.so: the C library's named semaphores and shared memory, in $TMPDIR/.shm.
 //
 // The C library keeps them in /dev/shm, which all processes of the machine share. In a sandbox
 // without a mount namespace nothing there may be written, so this library comes first there
