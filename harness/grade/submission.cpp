@@ -54,6 +54,15 @@ std::pair<fs::path, std::string> split_variant(const fs::path& path) {
   return {path, ""};
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t bytes = first_character(text).bytes;
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
+  }
+  return true;
+}
+
 /// "a/b" for "a/b/".
 fs::path without_slash(fs::path path) {
   while (path.has_relative_path() && path.filename().empty()) path = path.parent_path();
@@ -141,10 +150,14 @@ std::string submission_name(const fs::path& path) {
   const std::string whole = named.filename().string() + (variant.empty() ? "" : "/" + variant);
   constexpr std::size_t longest = 240, letters_of_digest = 8;
   const std::string shown = printable(whole, longest);
-  // Names that are not shown as they are could be shown alike, or as one that ends so.
-  const bool ends_so = whole.size() > letters_of_digest + 2 &&
-                       whole.compare(whole.size() - letters_of_digest - 2, 2, " #") == 0;
-  if (shown == whole && !ends_so) return shown;
+  // Names that are shown with escapes could be shown as others are, which have these letters.
+  const auto ends_as_digest = [&whole] {
+    const std::size_t end = letters_of_digest + 2;
+    return whole.size() > end && whole.compare(whole.size() - end, 2, " #") == 0;
+  };
+  const bool is_unique = whole.find('\\') == whole.npos && is_utf8(whole) &&
+                         !shown.ends_with("...") && !ends_as_digest();
+  if (is_unique) return shown;
   return shown + " #" + Digest().add(whole).hex().substr(0, letters_of_digest);
 }
 

@@ -157,7 +157,8 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
           "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-add",
           "CAP_SYS_ADMIN", "--uid", "65534", "--gid", "65534", "--hostname", "sandbox"});
   for (const char* file : user_files) {
-    append(words, {"--ro-bind", (helpers() / "etc" / file).string(), std::string("/etc/") + file});
+    append(words, {"--ro-bind", (helpers() / "etc" / (std::string(file) + ".txt")).string(),
+                   std::string("/etc/") + file});
   }
   for (const fs::path& path : readable_system()) {
     if (fs::is_symlink(path)) {  // /lib -> usr/lib
