@@ -148,7 +148,7 @@ std::string submission_name(const fs::path& path) {
   const bool relative = file.filename() == "." || file.filename() == "..";
   const fs::path named = relative ? fs::canonical(file) : file;
   const std::string whole = named.filename().string() + (variant.empty() ? "" : "/" + variant);
-  constexpr std::size_t longest = 240, letters_of_digest = 8;
+  constexpr std::size_t longest = 255, letters_of_digest = 8;
   const std::string shown = printable(whole, longest);
   // Names that are shown with escapes could be shown as others are, which have these letters.
   const auto ends_as_digest = [&whole] {
