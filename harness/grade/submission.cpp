@@ -54,13 +54,14 @@ std::pair<fs::path, std::string> split_variant(const fs::path& path) {
   return {path, ""};
 }
 
-bool is_utf8(std::string_view text) {
+/// A byte that belongs to no character is shown as the control character of that number is.
+bool has_byte_like_control(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = first_character(text).bytes;
-    if (bytes == 0) return false;
-    text.remove_prefix(bytes);
+    if (bytes == 0 && static_cast<unsigned char>(text[0]) < 0xa0) return true;
+    text.remove_prefix(std::max<std::size_t>(1, bytes));
   }
-  return true;
+  return false;
 }
 
 /// "a/b" for "a/b/".
@@ -155,7 +156,7 @@ std::string submission_name(const fs::path& path) {
     const std::size_t end = letters_of_digest + 2;
     return whole.size() > end && whole.compare(whole.size() - end, 2, " #") == 0;
   };
-  const bool is_unique = whole.find('\\') == whole.npos && is_utf8(whole) &&
+  const bool is_unique = whole.find('\\') == whole.npos && !has_byte_like_control(whole) &&
                          !shown.ends_with("...") && !ends_as_digest();
   if (is_unique) return shown;
   return shown + " #" + Digest().add(whole).hex().substr(0, letters_of_digest);
