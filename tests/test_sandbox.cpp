@@ -1,6 +1,6 @@
 // The sandbox: what runs in it sees nothing, reaches nothing and leaves nothing. Each case runs a
 // script in every kind that there is here; tests/test_exploits.py attacks it from real submissions.
-#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "grade/snapshot.hpp"
 #include "sandbox/sandbox.hpp"
 #include "skip.hpp"

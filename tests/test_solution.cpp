@@ -1,6 +1,6 @@
 // Solutions in their worker: what each misbehaviour is called, and that nothing else suffers.
 // The libraries are tests/solutions/*.cpp.
-#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "other_home.hpp"

@@ -1,5 +1,5 @@
 // Submissions: recognized, copied, built; whatever they hold, only bytes of it are read.
-#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "grade/snapshot.hpp"
 #include "grade/submission.hpp"
 

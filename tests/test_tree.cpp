@@ -1,4 +1,5 @@
 // Trees that strangers have made: walked, measured and removed, however deep, wide or locked.
+#include "base/temporary_folder.hpp"
 #include "base/files.hpp"
 #include "base/tree.hpp"
 

@@ -1,7 +1,6 @@
 #include "base/disk_meter.hpp"
 
 #include <algorithm>
-#include <dirent.h>
 #include <map>
 #include <numeric>
 #include <sys/stat.h>
@@ -21,16 +20,12 @@ constexpr std::size_t bytes_of_block = 512;
 std::size_t nameless_bytes(const Family& family) {
   std::map<std::pair<dev_t, ino_t>, std::size_t> files;
   for (const Family::Member& member : family.members) {
-    const std::string folder = "/proc/" + std::to_string(member.process) + "/fd";
-    DIR* const listing = ::opendir(folder.c_str());
-    if (listing == nullptr) continue;
-    while (const dirent* entry = ::readdir(listing)) {
+    visit_descriptors(member.process, [&files](int folder, const char* link) {
       struct stat info {};
-      if (::fstatat(::dirfd(listing), entry->d_name, &info, 0) != 0) continue;
-      if (!S_ISREG(info.st_mode) || info.st_nlink > 0) continue;
+      if (::fstatat(folder, link, &info, 0) != 0) return;
+      if (!S_ISREG(info.st_mode) || info.st_nlink > 0) return;
       files[{info.st_dev, info.st_ino}] = static_cast<std::size_t>(info.st_blocks) * bytes_of_block;
-    }
-    ::closedir(listing);
+    });
   }
   const auto add = [](std::size_t sum, const auto& file) { return sum + file.second; };
   return std::accumulate(files.begin(), files.end(), std::size_t{0}, add);

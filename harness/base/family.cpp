@@ -1,6 +1,7 @@
 #include "base/family.hpp"
 
 #include <cstdlib>
+#include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <iterator>
@@ -125,11 +126,12 @@ Family Family::of(pid_t ancestor) {
   return family;
 }
 
-std::size_t tasks_of_machine() {
-  // "0.20 0.18 0.12 1/80 11206": of 80 tasks, one runs.
-  const std::string text = first_page_of("/proc/loadavg");
-  const std::size_t slash = text.find('/');
-  return slash == text.npos ? 0 : std::strtoull(text.c_str() + slash + 1, nullptr, 10);
+bool visit_descriptors(pid_t process, const std::function<void(int, const char*)>& visit) {
+  DIR* const listing = ::opendir(("/proc/" + std::to_string(process) + "/fd").c_str());
+  if (listing == nullptr) return false;
+  while (const dirent* entry = ::readdir(listing)) visit(::dirfd(listing), entry->d_name);
+  ::closedir(listing);
+  return true;
 }
 
 }  // namespace prenorm::harness

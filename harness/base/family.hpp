@@ -1,8 +1,9 @@
-// A process and its descendants: their number of tasks, and their memory.
+// A process and its descendants: their number of tasks, their memory, what they have open.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <sys/types.h>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Family {
   static constexpr std::chrono::milliseconds most_age{15};
 };
 
-/// Processes and threads of the whole machine.
-std::size_t tasks_of_machine();
+/// Calls `visit(FOLDER, NAME)` for each descriptor of a process: an open folder of /proc, and the
+/// link's name in it. False: they cannot be read.
+bool visit_descriptors(pid_t process, const std::function<void(int, const char*)>& visit);
 
 }  // namespace prenorm::harness

@@ -107,21 +107,4 @@ std::optional<std::string> read_whole(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-TemporaryFolder::TemporaryFolder()
-    : TemporaryFolder(std::getenv("TMPDIR") == nullptr ? "/tmp" : std::getenv("TMPDIR")) {}
-
-TemporaryFolder::TemporaryFolder(const fs::path& parent) {
-  std::string name = parent / "prenorm-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), "cannot make a folder " + name);
-  }
-  path_ = fs::canonical(name);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  if (const auto why = remove_tree(path_)) {
-    std::fprintf(stderr, "prenorm: %s cannot be removed: %s\n", path_.c_str(), why->c_str());
-  }
-}
-
 }  // namespace prenorm::harness

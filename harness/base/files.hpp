@@ -30,22 +30,4 @@ void write_whole(const std::filesystem::path& file, std::string_view text);
 /// The whole file; nothing if there is none, or a folder.
 std::optional<std::string> read_whole(const std::filesystem::path& file);
 
-/// A folder that only this user can enter, removed with the object; a note on standard error says
-/// where something of it stays.
-class TemporaryFolder {
- public:
-  /// In $TMPDIR, or /tmp. Throws std::system_error.
-  TemporaryFolder();
-  /// In that folder.
-  explicit TemporaryFolder(const std::filesystem::path& parent);
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace prenorm::harness

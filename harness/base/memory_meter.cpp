@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <dirent.h>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -40,17 +39,12 @@ std::optional<std::size_t> number_in(const std::string& path, const std::string&
 /// Adds the sockets of a process, by the numbers that the kernel gives them. False: they cannot be
 /// read.
 bool add_sockets(pid_t process, std::set<std::string>& sockets) {
-  const std::string folder = path_of(process, "fd");
-  DIR* const listing = ::opendir(folder.c_str());
-  if (listing == nullptr) return false;
-  while (const dirent* entry = ::readdir(listing)) {
+  return visit_descriptors(process, [&sockets](int folder, const char* link) {
     std::array<char, 64> target;
-    const ssize_t got = ::readlinkat(::dirfd(listing), entry->d_name, target.data(), target.size());
+    const ssize_t got = ::readlinkat(folder, link, target.data(), target.size());
     const std::string name(target.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
     if (name.starts_with("socket:")) sockets.insert(name);
-  }
-  ::closedir(listing);
-  return true;
+  });
 }
 
 /// The kernel's records of a process's mappings. Reading many takes long: more than some count as

@@ -1,6 +1,7 @@
 #include "base/process.hpp"
 
 #include "base/family.hpp"
+#include "base/open_file.hpp"
 #include "base/start_process.hpp"
 
 #include <algorithm>
@@ -38,40 +39,27 @@ constexpr std::size_t kept_printed_bytes = 2048;
 constexpr std::chrono::milliseconds grace{500};
 /// How often a child's memory and processes are checked.
 constexpr std::chrono::milliseconds between_looks = 2 * Family::most_age;
-/// How often it is checked whether there are many more processes, which takes next to no time.
-constexpr std::chrono::milliseconds between_glances{5};
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// A descriptor that closes itself.
-class Descriptor {
- public:
-  /// Moves it above the numbers that the child's descriptors will get; -1 if that failed.
-  explicit Descriptor(int low) : fd_(::fcntl(low, F_DUPFD_CLOEXEC, 10)) { ::close(low); }
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  void close() {
-    if (fd_ >= 0) ::close(release());
-  }
-
- private:
-  int fd_;
-};
+/// Above the numbers that the child's descriptors will get; none if that failed.
+OpenFile moved_up(int low) {
+  OpenFile high(::fcntl(low, F_DUPFD_CLOEXEC, 10));
+  ::close(low);
+  return high;
+}
 
 /// Both ends of a socket or pipe. Owned from the start, so that no error leaks one.
 struct Pair {
-  explicit Pair(const std::array<int, 2>& ends) : first(ends[0]), second(ends[1]) {
-    if (first.get() >= 0 && second.get() >= 0) return;
+  explicit Pair(const std::array<int, 2>& ends)
+      : first(moved_up(ends[0])), second(moved_up(ends[1])) {
+    if (first.is_open() && second.is_open()) return;
     errno = EMFILE;  // the only possible error of fcntl() here
     fail("cannot duplicate a descriptor");
   }
-  Descriptor first, second;
+  OpenFile first, second;
 };
 
 Pair socket_pair() {
@@ -188,8 +176,8 @@ Process::Process(const Command& command) : limits_(command.limits), wrapper_(com
   Pair reports = pipe_pair();  // carries errno if exec fails; closes silently if it succeeds
   const int opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (opened < 0) fail("cannot open /dev/null");
-  const Descriptor null(opened);
-  if (null.get() < 0) fail("cannot duplicate a descriptor");
+  const OpenFile null = moved_up(opened);
+  if (!null.is_open()) fail("cannot duplicate a descriptor");
   for (const Pair* pair : {&outputs, &errors}) ::fcntl(pair->first.get(), F_SETFL, O_NONBLOCK);
 
   // The sandbox has some tasks of its own; check_limits() counts them exactly.
@@ -291,19 +279,6 @@ void Process::ended() {
   throw ProcessEnded(how_ended_ + (text.empty() ? "" : ": " + text));
 }
 
-/// Looks at the limits where it is time for that, or processes become many.
-void Process::glance() {
-  constexpr std::size_t many = 64;
-  const bool is_time = std::chrono::steady_clock::now() >= next_look_;
-  const std::size_t tasks = is_time ? 0 : tasks_of_machine();
-  if (is_time || tasks > tasks_then_ + many) {
-    check_limits();
-    tasks_then_ = tasks_of_machine();
-    next_look_ = std::chrono::steady_clock::now() + between_looks;
-  }
-  next_glance_ = std::chrono::steady_clock::now() + between_glances;
-}
-
 void Process::check_limits() {
   const Family family = Family::of(pid_);
   const std::size_t most = limits_.resident;
@@ -329,10 +304,13 @@ void Process::wait_until(short events, Deadline deadline) {
   while (true) {
     std::array<pollfd, 3> watched{
         {{socket_, events, 0}, {error_.descriptor, POLLIN, 0}, {output_.descriptor, POLLIN, 0}}};
-    const Deadline until = limited ? std::min(deadline, next_glance_) : deadline;
+    const Deadline until = limited ? std::min(deadline, next_look_) : deadline;
     const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(until));
     if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
-    if (limited && std::chrono::steady_clock::now() >= next_glance_) glance();
+    if (limited && std::chrono::steady_clock::now() >= next_look_) {
+      check_limits();
+      next_look_ = std::chrono::steady_clock::now() + between_looks;
+    }
     if (ready > 0 && watched[1].revents != 0) drain(error_);
     if (ready > 0 && watched[2].revents != 0) drain(output_);
     if (ready > 0 && watched[0].revents != 0) return;
@@ -347,27 +325,13 @@ void Process::wait_until(short events, Deadline deadline) {
 void Process::send(const void* data, std::size_t bytes, int descriptor, Deadline deadline) {
   if (reaped_) ended();
   const auto* next = static_cast<const std::byte*>(data);
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  bool descriptor_left = descriptor >= 0;
   while (bytes > 0) {
-    iovec part{const_cast<std::byte*>(next), bytes};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (descriptor_left) {
-      message.msg_control = control.data();
-      message.msg_controllen = control.size();
-      cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-    }
-    const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    SocketMessage message(const_cast<std::byte*>(next), bytes);
+    const ssize_t sent = message.send(socket_, descriptor, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
       next += sent;
       bytes -= static_cast<std::size_t>(sent);
-      descriptor_left = false;
+      descriptor = -1;  // it went with the first bytes
     } else if (errno == EAGAIN || errno == EINTR) {
       wait_until(POLLOUT, deadline);
     } else if (errno == EPIPE || errno == ECONNRESET) {

@@ -106,7 +106,6 @@ class Process {
   };
 
   void wait_until(short events, Deadline deadline);
-  void glance();
   void check_limits();
   [[noreturn]] void kill_for(const std::string& why, bool of_memory);
   bool drain(Stream& stream);
@@ -125,8 +124,6 @@ class Process {
   MemoryMeter memory_;
   DiskMeter disk_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
-  Deadline next_glance_ = next_look_;
-  std::size_t tasks_then_ = 0;  // on the machine, at the last look
   bool wrapper_ = false;
 };
 

@@ -42,17 +42,6 @@ std::vector<std::string> names_in(int folder, std::size_t most) {
 
 }  // namespace
 
-OpenFile::~OpenFile() {
-  if (is_open()) ::close(number_);
-}
-
-OpenFile::OpenFile(OpenFile&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-
 TreeWalk::TreeWalk(const fs::path& top, const TreeLimits& limits) : top_(top), limits_(limits) {
   entry_.folder = AT_FDCWD;
   entry_.name = top.string();

@@ -2,6 +2,8 @@
 // recursion and without following a link, however deep or wide they are.
 #pragma once
 
+#include "base/open_file.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -12,21 +14,6 @@
 #include <vector>
 
 namespace prenorm::harness {
-
-/// An open file or folder, closed with the object.
-class OpenFile {
- public:
-  explicit OpenFile(int number = -1) : number_(number) {}
-  ~OpenFile();
-  OpenFile(OpenFile&& other) noexcept;
-  OpenFile& operator=(OpenFile&& other) noexcept;
-
-  int get() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 struct TreeLimits {
   std::size_t entries, bytes, depth;

@@ -1,7 +1,7 @@
 #include "class/grade_planned.hpp"
 
 #include "base/error.hpp"
-#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/printable.hpp"
 #include "class/class_sandbox.hpp"
 #include "class/processor_share.hpp"

@@ -1,6 +1,6 @@
 #include "grade/imports.hpp"
 
-#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/printable.hpp"
 #include "grade/confinement.hpp"
 #include "report/json.hpp"

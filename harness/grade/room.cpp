@@ -1,6 +1,6 @@
 #include "grade/room.hpp"
 
-#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "grade/confinement.hpp"
 #include "sandbox/folders.hpp"
 #include "sandbox/writable_copy.hpp"
@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a TemporaryFolder. Other processes of a sandbox without namespaces cannot guess it.
-constexpr std::string_view room_name = "prenorm-XXXXXX";
+/// Other processes of a sandbox without namespaces cannot guess it.
+constexpr std::string_view room_name = TemporaryFolder::name_pattern;
 constexpr std::string_view copy_name = "submission";
 
 /// A socket's path has at most 107 bytes, of which Python's multiprocessing takes some for itself.

@@ -1,7 +1,7 @@
 #include "grade/submission.hpp"
 
 #include "base/digest.hpp"
-#include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "grade/build_script.hpp"

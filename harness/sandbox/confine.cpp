@@ -1,12 +1,12 @@
 // prenorm-confine: the last step before a submission runs. It drops the rights of its own process
-// that can be dropped from inside, and then executes the program.
+// that can be dropped from inside, and then executes the program in a child. It stays above that
+// as its supervisor.
 //
 //     prenorm-confine [OPTION...] -- PROGRAM [ARGUMENT...]
 //
 //     --cpu SECONDS  --file-size BYTES  --tasks COUNT  --descriptors COUNT      limits
 //     --alone         there are no namespaces: the program may signal no process outside, and make
-//                     no process group; this process stays above it
-//     --first         this is the first process of a namespace, and stays it
+//                     no process group
 //     --read PATH     may be read and executed, with everything below it; where the kernel has
 //                     Landlock, no files are used except those named here
 //     --write PATH    may be written too
@@ -54,7 +54,7 @@ void check(bool good, const std::string& what) {
 
 struct Options {
   rlim_t cpu = 0, file_size = 0, tasks = 0, descriptors = 0;
-  bool alone = false, first = false, with_device = false;
+  bool alone = false, with_device = false;
   sandbox::landlock::Files files;
   sandbox::Folders folders;
   char** program = nullptr;
@@ -79,7 +79,6 @@ Options parse(std::span<char*> words) {
       break;
     }
     bool* const flag = word == "--alone"         ? &options.alone
-                       : word == "--first"       ? &options.first
                        : word == "--with-device" ? &options.with_device
                                                  : nullptr;
     if (flag != nullptr) {
@@ -160,19 +159,18 @@ void confine(const Options& options) {
   if (folder != nullptr && ::chdir(folder) != 0) check(::chdir("/") == 0, "/");
   limit(RLIMIT_CPU, options.cpu, "processor time", 5);
   limit(RLIMIT_FSIZE, options.file_size, "size of files");
-  limit(RLIMIT_NPROC, options.tasks, "number of processes");
+  // Without a user namespace that limit would count all processes of the user.
+  if (!options.alone) limit(RLIMIT_NPROC, options.tasks, "number of processes");
   drop_privileges();
   sandbox::hide_memory();
   if (options.alone) {
     sandbox::landlock::restrict_neighbours();
-    const sandbox::Supervised supervised;
-    restrict_files(options);
-    supervised.serve(load_filter(options));
   } else {
     restrict_files(options);
-    load_filter(options);
-    if (options.first) sandbox::stay_first();
   }
+  const sandbox::Supervised supervised({.alone = options.alone, .tasks = options.tasks});
+  if (options.alone) restrict_files(options);  // but the supervisor connects to others' names
+  supervised.serve(load_filter(options));
   // Passing a descriptor on fails where others of this user have that many on their way.
   limit(RLIMIT_NOFILE, options.descriptors, "number of descriptors");
 }

@@ -32,10 +32,10 @@ int load_filter(const std::vector<Rule>& rules) {
     }
   }
   check(::seccomp_load(filter.get()), "cannot be loaded");
-  const bool serves =
-      std::ranges::any_of(rules, [](const Rule& rule) { return rule.action == SCMP_ACT_NOTIFY; });
+  const bool is_served =
+      std::ranges::any_of(rules, [](const Rule& rule) { return rule.action == asks; });
   // The filter's release closes its own descriptor.
-  return serves ? ::fcntl(::seccomp_notify_fd(filter.get()), F_DUPFD_CLOEXEC, 0) : -1;
+  return is_served ? ::fcntl(::seccomp_notify_fd(filter.get()), F_DUPFD_CLOEXEC, 0) : -1;
 }
 
 }  // namespace prenorm::sandbox

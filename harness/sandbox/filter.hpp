@@ -6,7 +6,7 @@
 namespace prenorm::sandbox {
 
 /// Holds from now on: what no rule names fails with ENOSYS. Returns the descriptor over which the
-/// calls come that are `served`, or -1 where none is.
+/// calls come that ask the supervisor, or -1 where none does.
 ///
 /// Throws std::system_error.
 int load_filter(const std::vector<Rule>& rules);

@@ -1,5 +1,6 @@
 #include "sandbox/folders.hpp"
 
+#include "base/open_file.hpp"
 #include "sandbox/writable_copy.hpp"
 
 #include <cerrno>
@@ -9,7 +10,6 @@
 #include <sys/mount.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 namespace prenorm::sandbox {
 namespace {
@@ -21,23 +21,14 @@ void check(bool good, const std::string& what) {
 }
 
 /// What lies at a path now, by a name that stays when something is mounted above it.
-class Held {
- public:
-  explicit Held(const char* path) : path_(path), file_(::open(path, O_PATH | O_CLOEXEC)) {
-    check(file_ >= 0, path);
+struct Held {
+  explicit Held(const char* at) : path(at), file(::open(at, O_PATH | O_CLOEXEC)) {
+    check(file.is_open(), at);
   }
-  Held(Held&& other) noexcept : path_(other.path_), file_(std::exchange(other.file_, -1)) {}
-  Held& operator=(Held&&) = delete;
-  ~Held() {
-    if (file_ >= 0) ::close(file_);
-  }
+  std::string name() const { return "/proc/self/fd/" + std::to_string(file.get()); }
 
-  const char* path() const { return path_; }
-  std::string name() const { return "/proc/self/fd/" + std::to_string(file_); }
-
- private:
-  const char* path_;
-  int file_;
+  const char* path;
+  harness::OpenFile file;
 };
 
 void mount_empty(const SizedFolder& folder) {
@@ -48,17 +39,16 @@ void mount_empty(const SizedFolder& folder) {
 }
 
 void mount_again(const Held& held) {
-  const fs::path path = held.path();
+  const fs::path path = held.path;
   fs::create_directories(path.parent_path());
   if (fs::is_directory(held.name())) {
     fs::create_directory(path);
   } else {
-    const int file = ::open(held.path(), O_WRONLY | O_CREAT | O_CLOEXEC, 0400);
-    check(file >= 0, held.path());
-    ::close(file);
+    const harness::OpenFile file(::open(held.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0400));
+    check(file.is_open(), held.path);
   }
-  check(::mount(held.name().c_str(), held.path(), nullptr, MS_BIND | MS_REC, nullptr) == 0,
-        std::string("cannot mount ") + held.path());
+  check(::mount(held.name().c_str(), held.path, nullptr, MS_BIND | MS_REC, nullptr) == 0,
+        std::string("cannot mount ") + held.path);
 }
 
 }  // namespace

@@ -137,8 +137,7 @@ std::vector<std::string> limit_words(const Sandbox& sandbox) {
   };
   add("--cpu", static_cast<std::size_t>(std::ceil(sandbox.cpu_seconds)));
   add("--file-size", sandbox.scratch);
-  // Without a user namespace that limit would count all processes of the user.
-  if (sandbox.kind == SandboxKind::bubblewrap) add("--tasks", sandbox.processes);
+  add("--tasks", sandbox.processes);
   if (sandbox.devices) words.emplace_back("--with-device");
   return words;
 }
@@ -191,7 +190,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   append(words, {"--remount-ro", "/", "--chdir", "/tmp", "--", door().string()});
   const std::vector<std::string> limits = limit_words(sandbox);
   words.insert(words.end(), limits.begin(), limits.end());
-  append(words, {"--first", "--read", "/", "--write", "/tmp", "--write", "/dev/shm"});
+  append(words, {"--read", "/", "--write", "/tmp", "--write", "/dev/shm"});
   const auto sized = [](std::size_t bytes, const std::string& path) {
     return std::to_string(bytes) + ":" + path;
   };

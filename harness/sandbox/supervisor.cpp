@@ -1,6 +1,8 @@
 #include "sandbox/supervisor.hpp"
 
+#include "base/open_file.hpp"
 #include "sandbox/filter.hpp"
+#include "sandbox/task_limit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,6 +30,9 @@
 namespace prenorm::sandbox {
 namespace {
 
+using harness::OpenFile;
+using harness::SocketMessage;
+
 constexpr unsigned thread_too = 0x80;  // PIDFD_THREAD: pidfd_open() takes a thread's number
 
 void check(bool good, const char* what) {
@@ -38,59 +43,6 @@ void check(bool good, const char* what) {
 [[noreturn]] void end_as(int status) {
   ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
-
-/// One byte, with a descriptor unless that is -1.
-void send(int socket, int descriptor) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  }
-  check(::sendmsg(socket, &message, MSG_NOSIGNAL) == 1, "message");
-}
-
-/// The descriptor that came with the byte, or -1; ends this process where nobody is there.
-int receive(int socket) {
-  char byte = 0;
-  iovec part{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
-  int descriptor = -1;
-  if (const cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr) {
-    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-  }
-  return descriptor;
-}
-
-/// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(long file) : file_(static_cast<int>(file)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (file_ >= 0) ::close(file_);
-  }
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
 
 /// The folder in which the child's sockets may have names.
 struct Scratch {
@@ -131,7 +83,7 @@ int connect_to(const Request& request, int socket, const Scratch& scratch) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const Descriptor file(
+  const OpenFile file(
       ::syscall(SYS_openat2, scratch.folder, path.c_str() + scratch.path.size(), &how, sizeof how));
   if (file.get() < 0) return errno;
   sockaddr_un opened{};
@@ -144,31 +96,47 @@ int connect_to(const Request& request, int socket, const Scratch& scratch) {
 int connect_for(const seccomp_notif& asked, int listener, const Scratch& scratch) {
   Request request;
   if (const int reason = read_request(asked, request)) return reason;
-  const Descriptor process(::syscall(SYS_pidfd_open, static_cast<pid_t>(asked.pid), thread_too));
+  const OpenFile process(::syscall(SYS_pidfd_open, static_cast<pid_t>(asked.pid), thread_too));
   if (process.get() < 0) return errno;
   // The number may be another thread's by now.
   if (::seccomp_notify_id_valid(listener, asked.id) != 0) return EBADF;
-  const Descriptor socket(
+  const OpenFile socket(
       ::syscall(SYS_pidfd_getfd, process.get(), static_cast<int>(asked.data.args[0]), 0));
   return socket.get() < 0 ? EBADF : connect_to(request, socket.get(), scratch);
 }
 
-void answer(int listener, const Scratch& scratch, seccomp_notif* asked, seccomp_notif_resp* reply) {
-  *asked = {};
-  if (::seccomp_notify_receive(listener, asked) != 0) return;  // whoever asked has ended
-  *reply = {};
-  reply->id = asked->id;
-  reply->error = -connect_for(*asked, listener, scratch);
-  ::seccomp_notify_respond(listener, reply);
+/// What the calls need that this process is asked about.
+struct Service {
+  int listener;
+  Scratch scratch;
+  TaskLimit tasks;
+  seccomp_notif* asked = nullptr;
+  seccomp_notif_resp* reply = nullptr;
+};
+
+void answer(Service& service) {
+  seccomp_notif& asked = *service.asked;
+  seccomp_notif_resp& reply = *service.reply;
+  asked = {};
+  if (::seccomp_notify_receive(service.listener, &asked) != 0) return;  // whoever asked has ended
+  reply = {};
+  reply.id = asked.id;
+  if (asked.data.nr == SYS_connect) {
+    reply.error = -connect_for(asked, service.listener, service.scratch);
+  } else if (service.tasks.admits()) {  // of calls that make a process or a thread
+    reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  } else {
+    reply.error = -EAGAIN;
+  }
+  ::seccomp_notify_respond(service.listener, &reply);
 }
 
 /// Until the child ends.
-[[noreturn]] void supervise(pid_t child, int listener, int signals, const Scratch& scratch,
-                            seccomp_notif* asked, seccomp_notif_resp* reply) {
-  std::array<pollfd, 2> watched{{{signals, POLLIN, 0}, {listener, POLLIN, 0}}};
+[[noreturn]] void supervise(pid_t child, int signals, Service& service) {
+  std::array<pollfd, 2> watched{{{signals, POLLIN, 0}, {service.listener, POLLIN, 0}}};
   while (true) {
     if (::poll(watched.data(), watched.size(), -1) < 0) continue;
-    if ((watched[1].revents & POLLIN) != 0) answer(listener, scratch, asked, reply);
+    if ((watched[1].revents & POLLIN) != 0) answer(service);
     if ((watched[1].revents & POLLHUP) != 0) watched[1].fd = -1;  // nobody has the filter any more
     if ((watched[0].revents & POLLIN) == 0) continue;
     signalfd_siginfo info;
@@ -184,20 +152,7 @@ void answer(int listener, const Scratch& scratch, seccomp_notif* asked, seccomp_
 
 void hide_memory() { check(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable"); }
 
-void stay_first() {
-  const pid_t child = ::fork();
-  check(child >= 0, "fork");
-  if (child == 0) return;
-  ::close_range(0, ~0u, 0);
-  while (true) {
-    int status = 0;
-    const pid_t ended = ::wait(&status);
-    if (ended < 0 && errno != EINTR) ::_exit(126);
-    if (ended == child) end_as(status);
-  }
-}
-
-Supervised::Supervised() {
+Supervised::Supervised(const Options& options) {
   check(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "no parent of orphans");
   sigset_t child_ended, before;
   sigemptyset(&child_ended);
@@ -209,27 +164,33 @@ Supervised::Supervised() {
   check(child >= 0, "fork");
   if (child == 0) {
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != self) ::_exit(126);
+    if (options.alone) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != self) ::_exit(126);
+    }
     ::close(ends[0]);
     socket_ = ends[1];
     return;
   }
-  // Whoever has lost its parent ends with the grader, too: nobody can leave the group.
-  std::signal(SIGTERM, [](int) { ::kill(0, SIGKILL); });
-  check(::getpgrp() != self || ::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0, "no end");
+  if (options.alone) {
+    // Whoever has lost its parent ends with the grader, too: nobody can leave the group.
+    std::signal(SIGTERM, [](int) { ::kill(0, SIGKILL); });
+    check(::getpgrp() != self || ::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0, "no end");
+  }
   const int signals = ::signalfd(-1, &child_ended, SFD_CLOEXEC);
   // The channel to the grader, and what it prints, are the child's alone.
   const unsigned kept = static_cast<unsigned>(std::min(signals, ends[0]));
   ::close_range(0, kept - 1, 0);
   ::close(ends[1]);
-  const int listener = receive(ends[0]);
+  char byte = 0;
+  SocketMessage message(&byte, 1);
+  if (message.receive(ends[0]) != 1 || message.descriptor() < 0) ::_exit(126);
   const char* temporary = std::getenv("TMPDIR");
   Scratch scratch{temporary == nullptr ? "/" : std::string(temporary) + "/", -1};
   if (temporary != nullptr) scratch.folder = ::open(temporary, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  seccomp_notif* asked = nullptr;
-  seccomp_notif_resp* reply = nullptr;
-  if (::seccomp_notify_alloc(&asked, &reply) != 0) ::_exit(126);
+  Service service{message.descriptor(), scratch,
+                  TaskLimit(options.tasks, options.alone ? ::getpgrp() : 0)};
+  if (::seccomp_notify_alloc(&service.asked, &service.reply) != 0) ::_exit(126);
   try {
     load_filter(rules_of_supervisor());
   } catch (const std::exception&) {
@@ -237,13 +198,13 @@ Supervised::Supervised() {
   }
   [[maybe_unused]] const auto ready = ::write(ends[0], "", 1);
   ::close(ends[0]);
-  supervise(child, listener, signals, scratch, asked, reply);
+  supervise(child, signals, service);
 }
 
 void Supervised::serve(int listener) const {
-  send(socket_, listener);
-  if (listener >= 0) ::close(listener);
   char byte = 0;
+  check(SocketMessage(&byte, 1).send(socket_, listener, MSG_NOSIGNAL) == 1, "message");
+  ::close(listener);
   check(::read(socket_, &byte, 1) == 1, "no supervisor");
   ::close(socket_);
 }

@@ -1,8 +1,9 @@
-// The process above a submission's: it reaps whatever loses its parent, ends as the submission
-// does, and, where there is no network namespace, makes connections between its processes.
+// The supervisor a submission's: it reaps whatever loses its parent, ends as the submission
+// does, and answers what the filter asks it: whether there may be another process or thread, and,
+// where there is no network namespace, for a connection between its processes.
 #pragma once
 
-#include <sys/types.h>
+#include <cstddef>
 
 namespace prenorm::sandbox {
 
@@ -11,21 +12,22 @@ namespace prenorm::sandbox {
 /// Throws std::system_error.
 void hide_memory();
 
-/// Goes on in a child, while this process, as confined as the child, stays the first of its PID
-/// namespace.
-///
-/// Throws std::system_error.
-void stay_first();
-
-/// Goes on in a child, which is killed when this process ends, while this process becomes the
-/// parent of all that loses its own. It serves the child's filter (serve()) until the child ends.
+/// Goes on in a child, while this process becomes the parent of all that loses its own. It serves
+/// the child's filter (serve()) until the child ends, and then ends as that did.
 class Supervised {
  public:
-  /// Returns in the child alone. Throws std::system_error.
-  Supervised();
+  struct Options {
+    /// There is no PID namespace: the child is killed when this process ends, and this process,
+    /// with all that runs in its group, when its own parent does.
+    bool alone;
+    std::size_t tasks;  // processes and threads that there may be below; 0: any number
+  };
 
-  /// Hands over the descriptor of the child's filter, or -1: there is nothing to serve. Closes it.
-  /// Returns when this process's guardian is confined itself.
+  /// Returns in the child alone. Throws std::system_error.
+  explicit Supervised(const Options& options);
+
+  /// Hands over the descriptor of the child's filter, and closes it. Returns when the supervisor
+  /// is confined itself.
   void serve(int listener) const;
 
  private:

@@ -123,15 +123,26 @@ Rule memory(const Setting& setting) {
   return rule;
 }
 
-Rule processes(const Setting& setting) {
+/// RLIMIT_NPROC counts all of a user's, and root's not at all: the supervisor counts these.
+Rule new_tasks() {
   constexpr scmp_datum_t kept = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME |
                                 CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED;
+  Rule rule{"new processes and threads", asks, {CALL(fork), CALL(vfork)}};
+  // The grader counts what a process has open: its threads have one table of descriptors.
+  constexpr scmp_datum_t of_thread = CLONE_THREAD | CLONE_FILES;
+  for (const scmp_datum_t flags : {scmp_datum_t{0}, scmp_datum_t{CLONE_FILES}, of_thread}) {
+    rule.calls.push_back(
+        CALL_IF(clone, "no new namespace, no sibling, no tracing; threads share descriptors",
+                SCMP_A0(SCMP_CMP_MASKED_EQ, kept | of_thread, flags)));
+  }
+  return rule;
+}
+
+Rule processes(const Setting& setting) {
   Rule rule{"processes and threads",
             allowed,
-            {CALL(fork),
-             CALL(vfork),
-             CALL(execve),
+            {CALL(execve),
              CALL(execveat),
              CALL(exit),
              CALL(exit_group),
@@ -182,13 +193,6 @@ Rule processes(const Setting& setting) {
              CALL(sched_rr_get_interval),
              CALL(futex),
              CALL(futex_waitv)}};
-  // The grader counts what a process has open: its threads have one table of descriptors.
-  constexpr scmp_datum_t of_thread = CLONE_THREAD | CLONE_FILES;
-  for (const scmp_datum_t flags : {scmp_datum_t{0}, scmp_datum_t{CLONE_FILES}, of_thread}) {
-    rule.calls.push_back(
-        CALL_IF(clone, "no new namespace, no sibling, no tracing; threads share descriptors",
-                SCMP_A0(SCMP_CMP_MASKED_EQ, kept | of_thread, flags)));
-  }
   append(rule.calls, each("prctl", SCMP_SYS(prctl), 0,
                           {{"PR_SET_NAME", PR_SET_NAME},
                            {"PR_GET_NAME", PR_GET_NAME},
@@ -312,7 +316,7 @@ Rule buffers() {
 
 /// Landlock does not ask about sockets that have a path, and a filter cannot see which one has: the
 /// process above connects, to abstract names and to paths in the scratch folder.
-Rule connections() { return {"connections", served, {CALL(connect)}}; }
+Rule connections() { return {"connections", asks, {CALL(connect)}}; }
 
 /// Other kinds of sockets.
 Rule other_sockets(const Setting& setting) {
@@ -419,6 +423,7 @@ std::vector<Rule> rules(const Setting& setting) {
                         opening(setting),
                         descriptors(setting),
                         memory(setting),
+                        new_tasks(),
                         processes(setting),
                         processors(),
                         signals_and_time(),
@@ -433,12 +438,15 @@ std::vector<Rule> rules(const Setting& setting) {
 }
 
 std::vector<Rule> rules_of_supervisor() {
-  return {{"waiting and connecting",
+  return {{"waiting, counting and connecting",
            allowed,
-           {CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll), CALL(wait4),
-            CALL(exit_group), CALL(rt_sigprocmask), CALL(restart_syscall), CALL(brk), CALL(mmap),
-            CALL(munmap), CALL(connect), CALL(process_vm_readv), CALL(pidfd_open),
-            CALL(pidfd_getfd), CALL(openat2), CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
+           {CALL_IF(openat, "", SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)),
+            CALL(getpid), CALL(futex), CALL(fstat), CALL(newfstatat), CALL(getdents64), CALL(lseek),
+            CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll), CALL(nanosleep),
+            CALL(clock_nanosleep), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
+            CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(munmap), CALL(connect),
+            CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd), CALL(openat2),
+            CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
             // To a filter's descriptor.
             CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
 }

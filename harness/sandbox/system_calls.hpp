@@ -10,9 +10,9 @@
 
 namespace prenorm::sandbox {
 
-/// What happens at a call.
+/// What happens at a call. `asks`: the supervisor, which does it, refuses it, or lets it pass.
 inline constexpr std::uint32_t allowed = SCMP_ACT_ALLOW, ends = SCMP_ACT_KILL_PROCESS,
-                               served = SCMP_ACT_NOTIFY;
+                               asks = SCMP_ACT_NOTIFY;
 constexpr std::uint32_t fails(int error) {
   return SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error));
 }
@@ -45,7 +45,7 @@ struct Rule {
 
 std::vector<Rule> rules(const Setting& setting);
 
-/// Of the process above, which waits, and makes connections where it is asked to.
+/// Of the supervisor, which waits, and answers what it is asked.
 std::vector<Rule> rules_of_supervisor();
 
 /// The rules as a table in Markdown, for all kinds of sandbox.

@@ -12,7 +12,7 @@ namespace {
 std::string end_of(std::uint32_t action) {
   if (action == allowed) return "allowed";
   if (action == ends) return "ends the process";
-  if (action == served) return "done by the process above, for names inside";
+  if (action == asks) return "the supervisor decides";
   if (action == fails(0)) return "does nothing";
   return action == fails(EACCES) ? "EACCES" : "EPERM";
 }

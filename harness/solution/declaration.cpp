@@ -18,4 +18,9 @@ std::string Declaration::difference(const protocol::Loaded& loaded) {
   return "";
 }
 
+bool Declaration::is_known() {
+  const std::scoped_lock lock(one_);
+  return first_.has_value();
+}
+
 }  // namespace prenorm::harness

@@ -16,6 +16,8 @@ class Declaration {
  public:
   /// How this load differs from the first one; empty where it does not, or is the first.
   std::string difference(const protocol::Loaded& loaded);
+  /// Whether there was a first one.
+  bool is_known();
 
  private:
   struct Said {

@@ -122,8 +122,15 @@ struct Solution::Worker {
 
   bool running() const { return library || (connection && connection->alive()); }
 
-  /// Loads the library, or loads it again. A failure is final, unless there was no time left.
+  /// Loads the library, or loads it again. A failure is final, unless there was no time left: but
+  /// what has loaded once gets a second try, for the machine may have been too busy.
   bool start(const std::filesystem::path& path, const Options& options) {
+    if (try_to_start(path, options)) return true;
+    const bool again = status == Status::load_error && options.declaration->is_known();
+    return again && try_to_start(path, options);
+  }
+
+  bool try_to_start(const std::filesystem::path& path, const Options& options) {
     tried = true;
     status = Status::passed;
     message.clear();

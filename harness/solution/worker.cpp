@@ -1,5 +1,6 @@
 // prenorm-worker: the process that loads a solution's library and calls its functions. It never
 // sees an expected output, and judges nothing. The protocol on descriptor 3: worker_protocol.md.
+#include "base/open_file.hpp"
 #include "solution/library.hpp"
 
 #include <algorithm>
@@ -112,20 +113,11 @@ struct Message {
 void receive_all(void* data, std::size_t bytes, int* descriptor) {
   auto* next = static_cast<char*>(data);
   while (bytes > 0) {
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    iovec part{next, bytes};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    const ssize_t got = ::recvmsg(socket_descriptor, &message, MSG_CMSG_CLOEXEC);
+    SocketMessage message(next, bytes);
+    const ssize_t got = message.receive(socket_descriptor);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) ::_exit(0);  // no more work; the library's exit handlers do not run
-    const cmsghdr* header = CMSG_FIRSTHDR(&message);
-    if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-      std::memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
-    }
+    if (message.descriptor() >= 0) *descriptor = message.descriptor();
     next += got;
     bytes -= static_cast<std::size_t>(got);
   }
