@@ -154,7 +154,8 @@ void add_fixtures_calibrate(Arguments& fixtures, Action& chosen) {
   command.add_flag("--no-color", options->no_color, "Disable colours");
   add_jobs_option(command, options->jobs);
   command.footer(
-      "With E the largest error of the textbook loop: atol = 2 E, but at least 4 units in the "
+      "With E the largest error of the textbook loop (in float64: its error in float32 times "
+      "2^-29,\nif that is larger): atol = 2 E, but at least 4 units in the "
       "last\n"
       "place at the output's root mean square; rtol = 4 eps. A stored tolerance of 0 stays 0.\n"
       "A 16-bit output that is rounded only once, at the end, and is no product: E is the error\n"

@@ -46,6 +46,9 @@ Tensor widened(const Tensor& narrow, DType dtype) {
   return wide;
 }
 
+/// Of the spacings of float64 and float32.
+constexpr double double_by_float = 0x1p-29;
+
 bool has_16_bits(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
 /// `dtype`, and float32 for a type of 16 bits.
@@ -61,6 +64,24 @@ std::vector<std::optional<Tensor>> as_float32(std::vector<std::optional<Tensor>>
 
 std::vector<TensorType> as_float32(std::vector<TensorType> types) {
   for (TensorType& type : types) type.dtype = at_least_float32(type.dtype);
+  return types;
+}
+
+/// Values of float64 rounded to float32, others as they are.
+std::vector<std::optional<Tensor>> from_float64(std::vector<std::optional<Tensor>> inputs) {
+  for (auto& input : inputs) {
+    if (!input || input->dtype != DType::float64) continue;
+    Tensor narrow(DType::float32, input->shape);
+    for (std::int64_t i = 0; i < input->size(); ++i) narrow.set(i, input->at(i));
+    input = std::move(narrow);
+  }
+  return inputs;
+}
+
+std::vector<TensorType> from_float64(std::vector<TensorType> types) {
+  for (TensorType& type : types) {
+    if (type.dtype == DType::float64) type.dtype = DType::float32;
+  }
   return types;
 }
 
@@ -256,7 +277,26 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       tf32_loop && by.tf32_tolerances && some([](DType dtype) { return dtype == DType::float32; });
   // Whether the 16-bit outputs are rounded once: true until a draw disproves it.
   bool rounded_once = tf32_loop && perturb && some(has_16_bits);
-  std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors, unrounded = errors;
+  const bool any_float64 = some([](DType dtype) { return dtype == DType::float64; });
+  std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors, unrounded = errors,
+                                                      in_proportion = errors;
+
+  // In float64 the truth errs as the loop does, and often in the same way, so that their difference
+  // may be far below either's error: what the loop errs in float32 says more.
+  const auto measure_in_proportion = [&](const auto& inputs, const auto& scalars) {
+    const auto narrow = from_float64(inputs);
+    std::vector<Tensor> actual, exact;
+    try {
+      actual = outputs_of(problem, signature, by.textbook, narrow, scalars, from_float64(types));
+      exact = exact_outputs(problem, signature, narrow, scalars, by.truth);
+      for (std::size_t i = 0; i < in_proportion.size(); ++i) {
+        const double error = largest_error(actual[i], exact[i]);
+        in_proportion[i] = std::max(in_proportion[i], error * double_by_float);
+      }
+    } catch (const std::runtime_error&) {
+      // Values that float32 has not: the difference must do.
+    }
+  };
 
   const auto measure = [&](const auto& inputs, const auto& scalars, const auto& exact) {
     const auto raise = [&](std::vector<double>& largest, const std::vector<Tensor>& actual) {
@@ -267,6 +307,7 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
     const std::vector<Tensor> actual =
         outputs_of(problem, signature, by.textbook, inputs, scalars, types);
     raise(errors, actual);
+    if (any_float64 && perturb) measure_in_proportion(inputs, scalars);
     if (tf32) {
       raise(errors_tf32, outputs_of(problem, signature, *by.textbook_tf32, inputs, scalars, types));
     }
@@ -316,7 +357,10 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       derived = derive_rounded_tolerance(unrounded[i], output.dtype, redraws + 1);
     } else if (!is_exact(output)) {
       const double rms = root_mean_square(stored.expected[i], output.dtype);
-      derived = derive_tolerance(errors[i], rms, output.dtype, redraws + 1);
+      const bool is_float64 = output.dtype == DType::float64;
+      const double error = is_float64 ? std::max(errors[i], in_proportion[i]) : errors[i];
+      derived = derive_tolerance(error, rms, output.dtype, redraws + 1);
+      if (error > errors[i]) derived.reason += "; in float32, times 2^-29";
     }
     NewTolerance found{info.name, signature.outputs[i].name, derived.tolerance, std::nullopt,
                        derived.reason};

@@ -22,6 +22,9 @@ struct Yardsticks {
 /// and rtol = 4 eps(T). A case whose stored tolerance is zero stays exact: atol = rtol = 0, and
 /// E > 0 is an error. E and the root mean square are over finite elements.
 ///
+/// In float64 the truth is no more precise than the loop: E is the loop's error in float32, in
+/// proportion to the types' spacings, where that is larger and float32 has such values.
+///
 /// Where the textbook loop takes no products and rounds a 16-bit output once, at its end, E is the
 /// error before that rounding, and the tolerance leaves room for this one rounding only:
 /// derive_rounded_tolerance(). Both conditions are measured: float32 outputs for the same inputs,
