@@ -3,7 +3,9 @@ relocations, and nothing else of what is changed here."""
 
 import struct
 
-DYNAMIC, LOAD = 2, 1  # kinds of segments
+LOAD, DYNAMIC, NOTE = 1, 2, 4  # kinds of segments
+SEGMENT = "<IIQQQQQQ"
+PAGE = 4096
 SYMBOLS, STRINGS, RELOCATIONS, SIZE, CALLS, CALLS_SIZE = 6, 5, 7, 8, 23, 2
 GNU_HASH, VERSIONS = 0x6ffffef5, 0x6ffffff0
 
@@ -30,6 +32,64 @@ def with_few_symbols(data):
     return bytes(data)
 
 
+def with_a_section(data, name):
+    """The symbol `name`, which is taken from elsewhere, lies in the library's first section by its entry.
+    The loader looks it up by its name all the same."""
+    data = bytearray(data)
+    tables = Dynamic(data)
+    struct.pack_into("<H", data, tables.symbol(tables.taken(name)).start + 6, 1)
+    return bytes(data)
+
+
+def behind_a_segment(data, name, shown):
+    """The file has the name `shown`. A segment that has no size in memory, but one in the file, has the
+    page with the right name, which the loader maps over the other."""
+    data = bytearray(data)
+    tables = Dynamic(data)
+    at = tables.place_of_name(tables.taken(name))
+    page = at // PAGE * PAGE  # of the first segment, whose addresses are places in the file
+    right = data[page:page + PAGE]
+    data[at:at + len(shown)] = shown.encode()
+    data += bytes(-len(data) % PAGE)
+    segment = struct.pack(SEGMENT, LOAD, 4, len(data), page, page, PAGE, 0, PAGE)
+    data += right
+
+    [start] = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    headers = [bytes(data[start + i * size:][:size]) for i in range(count)]
+    headers.remove(next(each for each in headers if each[0] == NOTE))  # which nobody needs
+    first = next(i for i, each in enumerate(headers) if each[0] == LOAD)
+    headers.insert(first + 1, segment)
+    data[start:start + size * count] = b"".join(headers)
+    return bytes(data)
+
+
+def with_a_copy(data, name):
+    """The relocation by `name` copies as many bytes as the symbol has, where one word is written else."""
+    data = bytearray(data)
+    tables = Dynamic(data)
+    for at in tables.relocations():
+        if struct.unpack_from("<I", data, at) == (tables.taken(name),):
+            struct.pack_into("<I", data, at - 4, 5)  # R_X86_64_COPY
+    return bytes(data)
+
+
+def with_packed_relocation(data, address):
+    """One packed relocation (DT_RELR) of the word at an address, in place of two entries of the dynamic
+    segment that nobody needs. It lies where a note lay."""
+    data = bytearray(data)
+    tables = Dynamic(data)
+    [(_, _, at, _, _, length)] = [each for each in tables.segments if each[0] == DYNAMIC]
+    note = next(each for each in tables.segments if each[0] == NOTE)
+    struct.pack_into("<Q", data, note[2], address)
+    new = [(36, note[3]), (35, 8)]  # DT_RELR, DT_RELRSZ
+    for i in range(at, at + length, 16):
+        if new and struct.unpack_from("<Q", data, i) in ((12,), (13,), (0x6ffffff9,)):  # INIT, FINI, RELACOUNT
+            struct.pack_into("<QQ", data, i, *new.pop())
+    assert not new
+    return bytes(data)
+
+
 class Dynamic:
     """The tables that the dynamic segment names, as places in the file."""
 
@@ -53,10 +113,19 @@ class Dynamic:
     def symbol(self, i):
         return slice(self.place(SYMBOLS) + 24 * i, self.place(SYMBOLS) + 24 * i + 24)
 
-    def name(self, i):
+    def place_of_name(self, i):
         [start] = struct.unpack_from("<I", self.data, self.place(SYMBOLS) + 24 * i)
-        at = self.place(STRINGS) + start
+        return self.place(STRINGS) + start
+
+    def name(self, i):
+        at = self.place_of_name(i)
         return bytes(self.data[at:self.data.index(b"\0", at)]).decode()
+
+    def taken(self, name):
+        """The number of a symbol that is taken from elsewhere: of those that the hash table leaves out."""
+        [first] = struct.unpack_from("<I", self.data, self.place(GNU_HASH) + 4)
+        [number] = [i for i in range(1, first) if self.name(i) == name]
+        return number
 
     def relocations(self):
         """Where the number of each one's symbol lies."""
@@ -86,7 +155,7 @@ def behind_the_hash(data, name, given_up):
     last = max(struct.unpack_from(f"<{buckets}I", data, bucket))
     while struct.unpack_from("<I", data, chain + 4 * (last - first))[0] & 1 == 0:
         last += 1
-    [taken] = [i for i in range(1, first) if tables.name(i) == name]
+    taken = tables.taken(name)
     [victim] = [i for i in range(first, last + 1) if tables.name(i) == given_up]
     moved = {taken: last, last: victim, victim: taken}
 

@@ -27,7 +27,7 @@ def built(kind):
 
 
 def grade(submission, *words, tmp, json_report=True, seconds=300, environment=None,
-          run=subprocess.run):
+          run=subprocess.run, cwd=None):
     """Runs `prenorm grade`: its exit code, the report, and what it printed."""
     report = tmp / "report.json"
     command = [program(), "grade", submission, "--no-color", *words]
@@ -35,7 +35,7 @@ def grade(submission, *words, tmp, json_report=True, seconds=300, environment=No
         command += ["--json", report]
     scratch = tmp / "scratch"
     scratch.mkdir(exist_ok=True)
-    done = run([str(word) for word in command], capture_output=True, timeout=seconds, cwd=tmp,
+    done = run([str(word) for word in command], capture_output=True, timeout=seconds, cwd=cwd or tmp,
                env={**os.environ, "TMPDIR": str(scratch), **(environment or {})})
     left = sorted(path.name for path in scratch.iterdir())
     assert not left, f"left in the folder for temporary files: {left[:5]}"

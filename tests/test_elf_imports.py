@@ -3,6 +3,7 @@
 sections say; and an error, never a list that lacks something, where the file is damaged."""
 
 import json
+import math
 import random
 import re
 import struct
@@ -10,7 +11,8 @@ import subprocess
 
 import pytest
 
-from grading import best_sandbox, built, grade, home, rubric
+import elf
+from grading import ROOT, best_sandbox, built, grade, home, rubric
 
 FORBIDS = rubric("One of them", {"float32": 'dtypes = ["float32"]\nexcept = ["*empty*"]'},
                  {"embedding": ("embedding", 1)}, more='forbidden = ["WORD"]\n')
@@ -144,15 +146,94 @@ def test_a_hidden_table_of_symbols_hides_nothing(content, tmp_path):
     assert listed(path) == whole
 
 
-def test_a_symbol_that_the_loader_finds_elsewhere_first_is_listed(tmp_path):
-    """A library that has a function of the C library's too calls the C library's."""
-    source = tmp_path / "own.c"
-    source.write_text("float lgammaf(float x) { return x; }\n"
-                      "__attribute__((visibility(\"hidden\"))) float own(float x) { return x; }\n"
-                      "float use(float x) { return lgammaf(own(x)); }\n")
+LIES = {
+    "with_a_section": lambda data: elf.with_a_section(data, "exp"),
+    "behind_a_segment": lambda data: elf.behind_a_segment(data, "exp", "fma"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_name_that_the_loader_looks_up_is_listed_or_nothing_is(name, tmp_path):
+    whole = (home() / "lib/prenorm/libprenorm_plain.so").read_bytes()
+    path = tmp_path / "lies.so"
+    path.write_bytes(whole)
+    assert "exp" in listed(path)
+    path.write_bytes(LIES[name](whole))
+    assert path.read_bytes() != whole
+    names = listed(path)
+    assert names is None or "exp" in names
+
+
+def test_copies_are_refused(tmp_path):
+    """They are longer than what other relocations write, by what another library says."""
+    path = tmp_path / "copies.so"
+    path.write_bytes(elf.with_a_copy((home() / "lib/prenorm/libprenorm_plain.so").read_bytes(), "exp"))
+    assert listed(path) is None
+
+
+def test_packed_relocations_write_no_table(tmp_path):
+    path = tmp_path / "packed.so"
+    data = (home() / "lib/prenorm/libprenorm_plain.so").read_bytes()
+    path.write_bytes(elf.with_packed_relocation(data, elf.Dynamic(data).values[elf.GNU_HASH] + 64))
+    assert listed(path) is None
+    free = max(at + size for kind, _, _, at, _, size in elf.Dynamic(data).segments if kind == elf.LOAD)
+    path.write_bytes(elf.with_packed_relocation(data, free // 8 * 8 - 8))
+    assert listed(path)
+
+
+def test_a_forbidden_library_is_found_by_its_path(with_own, tmp_path):
+    """As patchelf --replace-needed names it: the loader takes the file of that path."""
+    assert "libm.so.6" in listed(with_own)
+    longer = tmp_path / "longer.so"
+    longer.write_bytes(with_own.read_bytes().replace(b"libm.so.6\0", b"./bm.so.6\0"))
+    assert "./bm.so.6" in listed(longer)
+    for word, earned in (("bm.so*", 0), ("libm.so*", 1)):
+        (tmp_path / "rubric.toml").write_text(
+            rubric("One of them", {"float32": 'dtypes = ["float32"]'}, {"relu": ("relu", 1)},
+                   more=f'forbidden = ["{word}"]\n'))
+        _, report, printed = grade(longer, "--rubric", tmp_path / "rubric.toml", "--sandbox",
+                                   best_sandbox(), tmp=tmp_path)
+        assert (report["status"] == "SANDBOX_VIOLATION") == (earned == 0), printed
+
+
+# A library that has a function of the C library's too calls the C library's, which the loader finds first.
+OWN = """
+float lgammaf(float x) { return x; }
+__attribute__((visibility("hidden"))) float own(float x) { return x; }
+float use(float x) { return lgammaf(own(x)); }
+"""
+
+
+@pytest.fixture
+def with_own(tmp_path):
+    """A solution in C, with these functions."""
+    (tmp_path / "own.c").write_text(OWN)
     path = tmp_path / "own.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-fno-builtin", "-o", path, source], check=True)
-    assert "lgammaf" in listed(path) and "own" not in listed(path)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-fno-builtin", "-o", path, tmp_path / "own.c",
+                    ROOT / "tests/submissions/honest/c_plain/solution.c",
+                    *(f"-I{place}/include" for place in (ROOT / "harness", home())), "-lm"],
+                   check=True)
+    return path
+
+
+def test_a_symbol_that_the_loader_finds_elsewhere_first_is_listed(with_own):
+    used = "import ctypes, sys; use = ctypes.CDLL(sys.argv[1]).use; " \
+           "use.restype = ctypes.c_float; print(use(ctypes.c_float(10)))"
+    done = subprocess.run(["/usr/bin/python3", "-c", used, with_own], capture_output=True, text=True,
+                          check=True)
+    assert float(done.stdout) == pytest.approx(math.lgamma(10))
+    assert "lgammaf" in listed(with_own) and "own" not in listed(with_own)
+
+
+def test_whoever_has_the_forbidden_function_does_not_have_it_to_call(with_own, tmp_path):
+    for word, earned in (("no_such_*", 1), ("lgammaf", 0)):
+        (tmp_path / "rubric.toml").write_text(
+            rubric("One of them", {"float32": 'dtypes = ["float32"]'}, {"relu": ("relu", 1)},
+                   more=f'forbidden = ["{word}"]\n'))
+        _, report, printed = grade(with_own, "--rubric", tmp_path / "rubric.toml", "--sandbox",
+                                   best_sandbox(), tmp=tmp_path)
+        assert report["earned"] == earned, printed
+        assert (report["status"] == "SANDBOX_VIOLATION") == (earned == 0)
 
 
 def test_damaged_files_are_no_empty_lists(content, tmp_path):

@@ -32,13 +32,13 @@ PYTHON, TORCH, CPP = found("python"), found("torch"), found("cpp", "*.cpp")
 MODULES = {"matplotlib_plot": "matplotlib"}
 PROGRAMS = {"compiled_extension": "gcc"}
 # What else a habit is graded with.
-OPTIONS = {"pool_of_40": ["--memory", "1"]}
+OPTIONS = {"pool_of_40": ["--memory", "1"], "held_memory": ["--memory", "1"]}
 # Those that sum; the others compute SiLU.
 PROBLEMS = {"openmp_reduction": "rmsnorm"}
 # Without a mount namespace chmod does nothing: it would reach other files of the same user.
 NEED_CHMOD = [("script", "process"), ("copied_file", "process")]
 # In the quick tier: one of a kind.
-QUICK = {"cache_beside", "file_in_tmp", "fork_and_wait", "lock", "log_file", "open_files",
+QUICK = {"cache_beside", "file_in_tmp", "fork_and_wait", "fork_under_signals", "listener", "lock", "log_file", "open_files",
          "pool_terminated", "std_thread"}
 
 CASES = {"silu": '["width_33_float32", "three_axes_float32", "elements_8209_float32"]',
@@ -152,3 +152,49 @@ def test_habits_are_many():
     names = [*PYTHON, *TORCH, *CPP]
     assert len(names) == len(set(names)) >= 44
     assert {*QUICK, *MODULES, *PROGRAMS, *OPTIONS, *PROBLEMS} <= set(names)
+
+
+# How projects are laid out
+
+PACKAGE = {"tests/adapters.py": "from mine import silu\n\n\ndef run_silu(in_features):\n"
+                                "    return silu(in_features)\n"}
+LAYOUTS = {
+    "conftest": {"lib/mine.py": None, "tests/conftest.py":
+                 "import sys\nsys.path.insert(0, 'lib')\n"},
+    "pytest_ini": {"lib/mine.py": None, "pytest.ini": "[pytest]\npythonpath = lib\n"},
+    "setup_cfg": {"python/mine/__init__.py": None,
+                  "setup.cfg": "[options]\npackage_dir =\n    = python\n"},
+    "hatch": {"python/mine/__init__.py": None, "pyproject.toml":
+              '[project]\nname = "mine"\n[tool.hatch.build]\npackages = ["python/mine"]\n'},
+}
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.slow] * (name != "conftest")) for name in LAYOUTS])
+def test_module_is_found_where_it_lies(name, tmp_path):
+    submission = tmp_path / "submission"
+    for path, text in {**PACKAGE, **LAYOUTS[name]}.items():
+        (submission / path).parent.mkdir(parents=True, exist_ok=True)
+        (submission / path).write_text((HABITS / "layers.py").read_text() if text is None else text)
+    check(submission, name, best_sandbox(), tmp_path, without_torch(tmp_path / "venv"))
+
+
+HEAD = "cmake_minimum_required(VERSION 3.20)\nproject(mine CXX)\nfind_package(prenorm REQUIRED)\n"
+SOLUTION = "prenorm_add_solution(mine std_thread.cpp)\n"
+PROJECTS = {
+    "versioned": SOLUTION + "set_target_properties(mine PROPERTIES VERSION 1.2 SOVERSION 1)\n",
+    "beside_sources": "set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_SOURCE_DIR}/lib)\n" + SOLUTION,
+    "name_with_blank": SOLUTION + 'set_target_properties(mine PROPERTIES OUTPUT_NAME "my own")\n',
+}
+
+
+@in_sandboxes(PROJECTS, slow=PROJECTS)
+def test_library_is_found_where_it_is_built(name, sandbox, tmp_path):
+    need(sandbox)
+    submission = tmp_path / "submission"
+    (submission / "mine").mkdir(parents=True)
+    shutil.copy(HABITS / "silu.hpp", submission)
+    shutil.copy(CPP["std_thread"], submission / "mine")
+    (submission / "mine/CMakeLists.txt").write_text(PROJECTS[name])
+    (submission / "CMakeLists.txt").write_text(HEAD + "add_subdirectory(mine)\n")
+    check(submission, name, sandbox, tmp_path)

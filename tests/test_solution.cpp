@@ -1,8 +1,8 @@
 // Solutions in their worker: what each misbehaviour is called, and that nothing else suffers.
 // The libraries are tests/solutions/*.cpp.
-#include "base/temporary_folder.hpp"
 #include "base/home.hpp"
 #include "base/printable.hpp"
+#include "base/temporary_folder.hpp"
 #include "other_home.hpp"
 #include "solution/declaration.hpp"
 #include "solution/solution.hpp"

@@ -1,6 +1,6 @@
 // Trees that strangers have made: walked, measured and removed, however deep, wide or locked.
-#include "base/temporary_folder.hpp"
 #include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/tree.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
 #include "base/disk_meter.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
-#include <numeric>
 #include <sys/stat.h>
 #include <utility>
 
@@ -16,36 +16,49 @@ constexpr Clock::duration between_looks = std::chrono::milliseconds(150);
 constexpr int times_of_a_look = 10;
 constexpr std::size_t bytes_of_block = 512;
 
-/// Bytes of files that have no name any more and are still open.
-std::size_t nameless_bytes(const Family& family) {
+struct Nameless {
+  std::size_t bytes = 0;
+  bool all_seen = true;  // else somebody may not be asked what he has open
+};
+
+/// Files that have no name any more and are still open. The supervisor has none, and cannot be
+/// asked.
+Nameless nameless_files(const Family& family, pid_t supervisor) {
   std::map<std::pair<dev_t, ino_t>, std::size_t> files;
+  Nameless found;
   for (const Family::Member& member : family.members) {
-    visit_descriptors(member.process, [&files](int folder, const char* link) {
+    if (member.process == supervisor) continue;
+    const bool is_seen = visit_descriptors(member.process, [&files](int folder, const char* link) {
       struct stat info {};
       if (::fstatat(folder, link, &info, 0) != 0) return;
       if (!S_ISREG(info.st_mode) || info.st_nlink > 0) return;
       files[{info.st_dev, info.st_ino}] = static_cast<std::size_t>(info.st_blocks) * bytes_of_block;
     });
+    if (!is_seen && errno == EACCES) found.all_seen = false;
   }
-  const auto add = [](std::size_t sum, const auto& file) { return sum + file.second; };
-  return std::accumulate(files.begin(), files.end(), std::size_t{0}, add);
+  for (const auto& [file, bytes] : files) found.bytes += bytes;
+  return found;
 }
 
 }  // namespace
 
-std::optional<std::string> DiskMeter::exceeded(const Family& family,
+std::optional<std::string> DiskMeter::exceeded(const Family& family, pid_t supervisor,
                                                const std::vector<std::filesystem::path>& folders,
                                                const TreeLimits& limits) {
   const Clock::time_point begin = Clock::now();
   if (folders.empty() || begin < next_look_) return std::nullopt;
   std::optional<std::string> why;
   TreeLimits left = limits;
-  left.bytes -= std::min(left.bytes, nameless_bytes(family));
+  const Nameless nameless = nameless_files(family, supervisor);
+  left.bytes -= std::min(left.bytes, nameless.bytes);
+  // Twice: before a process executes its program, it cannot be asked either.
+  if (!nameless.all_seen && !all_seen_) why = "has files open that cannot be seen";
+  all_seen_ = nameless.all_seen;
   for (const std::filesystem::path& folder : folders) {
     const TreeUsage usage = usage_of(folder, left);
     left.bytes -= std::min(left.bytes, usage.bytes);
     left.entries -= std::min(left.entries, usage.entries);
-    why = usage.exceeded;
+    if (!why) why = usage.exceeded;
     if (why) break;
   }
   const Clock::time_point end = Clock::now();

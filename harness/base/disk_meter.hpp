@@ -16,12 +16,14 @@ namespace prenorm::harness {
 class DiskMeter {
  public:
   /// Why it is too much, in words; nothing if it is not, or it is not time for a look yet.
-  std::optional<std::string> exceeded(const Family& family,
+  /// `supervisor`: of the family, and trusted.
+  std::optional<std::string> exceeded(const Family& family, pid_t supervisor,
                                       const std::vector<std::filesystem::path>& folders,
                                       const TreeLimits& limits);
 
  private:
   std::chrono::steady_clock::time_point next_look_{};
+  bool all_seen_ = true;  // of what is open, at the last look
 };
 
 }  // namespace prenorm::harness

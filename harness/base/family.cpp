@@ -1,15 +1,14 @@
 #include "base/family.hpp"
 
+#include "base/proc_stat.hpp"
+
 #include <cstdlib>
 #include <dirent.h>
-#include <fcntl.h>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -30,39 +29,19 @@ struct Processes {
   std::multimap<pid_t, pid_t> children;
 };
 
-/// The beginning of a file of /proc; empty if its process has ended, even during the read (a
-/// stream would throw).
-std::string first_page_of(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return "";
-  std::string text(4096, '\0');
-  const ssize_t got = ::read(file, text.data(), text.size());
-  ::close(file);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
+pid_t number_of(const std::filesystem::path& folder) {
+  return std::atoi(folder.filename().c_str());
 }
-
-/// What follows the name in a "stat" of /proc; empty for what is none.
-std::vector<std::string> fields_of(const std::string& stat) {
-  // The second field, a name in parentheses, may contain anything, even line breaks.
-  const std::size_t close = stat.rfind(')');
-  if (close == stat.npos) return {};
-  std::istringstream fields(stat.substr(close + 1));
-  std::vector<std::string> field{std::istream_iterator<std::string>(fields), {}};
-  return field.size() < 22 ? std::vector<std::string>() : field;
-}
-
-std::size_t number(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 10); }
 
 /// The first thread of a process has ended, and what is said of the process is nothing: what is
 /// said of another thread.
 void look_at_thread(const std::filesystem::path& process, Processes::One& one) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(process / "task", error)) {
-    const auto field = fields_of(first_page_of(entry.path() / "stat"));
-    if (field.empty() || field[0] == "Z" || field[0] == "X") continue;
-    one.alive = static_cast<pid_t>(number(entry.path().filename()));
-    one.pages = number(field[21]);
+    const auto stat = read_proc_stat(entry.path());
+    if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
+    one.alive = number_of(entry.path());
+    one.pages = stat->resident_pages;
     return;
   }
 }
@@ -73,15 +52,13 @@ Processes read_processes() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    const auto field = fields_of(first_page_of(entry.path() / "stat"));
-    if (field.empty()) continue;
-    const auto pid = static_cast<pid_t>(number(name));
-    const auto parent = static_cast<pid_t>(number(field[1]));
-    Processes::One one{parent, static_cast<pid_t>(number(field[2])), number(field[17]),
-                       number(field[21]), pid};
-    if (field[0] == "Z" && one.tasks > 1) look_at_thread(entry.path(), one);
+    const auto stat = read_proc_stat(entry.path());
+    if (!stat) continue;
+    const pid_t pid = number_of(entry.path());
+    Processes::One one{stat->parent, stat->group, stat->threads, stat->resident_pages, pid};
+    if (stat->state == 'Z' && one.tasks > 1) look_at_thread(entry.path(), one);
     found.all[pid] = one;
-    found.children.emplace(parent, pid);
+    found.children.emplace(stat->parent, pid);
   }
   return found;
 }

@@ -2,11 +2,8 @@
 
 #include "base/error.hpp"
 #include "base/terminal.hpp"
-#include "base/tree.hpp"
 
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>

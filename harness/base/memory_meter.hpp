@@ -5,25 +5,38 @@
 
 #include <chrono>
 #include <cstddef>
+#include <future>
 
 namespace prenorm::harness {
 
 /// Counts what several processes share once, and what the kernel holds for them besides: page
-/// tables, and what the buffers of their sockets may hold. What cannot be read counts as much as it
-/// could be.
+/// tables, mappings, shared memory that nobody has mapped in, and what sockets and pipes may hold.
+/// What cannot be read counts as much as it could be.
 ///
-/// An exact count takes milliseconds, so it is made only where it may matter.
+/// A count takes milliseconds, and a process can keep the kernel from answering for as long as it
+/// likes: it is made on a thread of its own. Until there is one, nothing counts as shared.
 class MemoryMeter {
  public:
-  /// At most a little less than the family takes; exact where that is more than `limit`.
+  /// At most a little less than the family takes; exact where that is more than `limit`. When the
+  /// meter is destroyed, the family must have ended, or be about to.
   std::size_t bytes(const Family& family, std::size_t limit);
+
+  struct Count {
+    std::size_t held = 0;      // by the kernel
+    std::size_t exact = 0;     // resident, what is shared once
+    std::size_t resident = 0;  // the sum of what each process had then
+    std::chrono::steady_clock::duration took{};
+  };
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::size_t exact_ = 0;           // resident, when it was counted last
-  std::size_t resident_then_ = 0;   // the sum of what each process had then
-  std::size_t held_ = 0;            // by the kernel
+  void begin_count(const Family& family, std::size_t limit);
+  bool take_count(std::chrono::milliseconds wait);
+  std::size_t at_most(const Family& family) const;
+
+  std::future<Count> counting_;
+  Count last_;
   Clock::time_point next_count_{};  // at the latest
 };
 

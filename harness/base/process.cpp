@@ -2,13 +2,12 @@
 
 #include "base/family.hpp"
 #include "base/open_file.hpp"
+#include "base/socket_message.hpp"
 #include "base/start_process.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -16,13 +15,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
-#include <future>
 #include <limits>
-#include <mutex>
 #include <poll.h>
-#include <queue>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -107,6 +101,15 @@ std::string describe(const siginfo_t& info, bool wrapper) {
          (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
 }
 
+/// 0: none.
+pid_t first_child(pid_t process) {
+  const std::string id = std::to_string(process);
+  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+  pid_t child = 0;
+  children >> child;
+  return child;
+}
+
 /// Ends what a wrapper has started and waits until the wrapper notices: the first process of a
 /// namespace is gone only when all the others in it are.
 void end_namespace(pid_t wrapper) {
@@ -131,7 +134,8 @@ std::string too_much_memory(std::size_t limit) {
 /// Of a group whose first process has been reaped: those that have lost their parents, and are this
 /// process's own by now.
 void reap_group(pid_t group) {
-  const auto end = std::chrono::steady_clock::now() + grace;
+  constexpr std::chrono::seconds longest{10};  // many that end at once, on a busy machine
+  const auto end = std::chrono::steady_clock::now() + longest;
   pid_t ended = 0;
   while ((ended = ::waitpid(-group, nullptr, WNOHANG)) >= 0 || errno == EINTR) {
     if (std::chrono::steady_clock::now() > end) return;
@@ -223,6 +227,7 @@ void Process::kill_and_reap() {
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   reap_group(pid_);
+  if (inner_ > 0) reap_group(inner_);  // where the kernel has ended the wrapper first
   reaped_ = true;
 }
 
@@ -281,14 +286,16 @@ void Process::ended() {
 
 void Process::check_limits() {
   const Family family = Family::of(pid_);
+  if (wrapper_ && inner_ == 0) inner_ = first_child(pid_);
   const std::size_t most = limits_.resident;
-  if (!group_ && most > 0 && memory_.bytes(family, most) > most) {
-    kill_for(too_much_memory(most), true);
-  }
+  // Twice: a child that is about to execute a program is counted with the memory of its parent.
+  const bool is_over = !group_ && most > 0 && memory_.bytes(family, most) > most;
+  if (is_over && std::exchange(was_over_, true)) kill_for(too_much_memory(most), true);
+  if (!is_over) was_over_ = false;
   if (limits_.tasks > 0 && family.tasks > limits_.tasks) {
     kill_for(fmt::format("had more than {} processes and threads", limits_.tasks), false);
   }
-  if (const auto why = disk_.exceeded(family, limits_.folders, limits_.disk)) {
+  if (const auto why = disk_.exceeded(family, pid_, limits_.folders, limits_.disk)) {
     kill_for("wrote to a folder that " + *why, false);
   }
 }

@@ -114,6 +114,7 @@ class Process {
   [[noreturn]] void ended();
 
   pid_t pid_ = -1;
+  pid_t inner_ = 0;  // what the wrapper has started, once it was seen
   bool reaped_ = false;
   int socket_ = -1;
   Stream output_, error_;
@@ -122,6 +123,7 @@ class Process {
   /// Where the kernel counts memory; else memory_ does.
   std::unique_ptr<ControlGroup> group_;
   MemoryMeter memory_;
+  bool was_over_ = false;  // at the last look
   DiskMeter disk_;
   Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
   bool wrapper_ = false;

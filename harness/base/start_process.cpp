@@ -48,6 +48,12 @@ void close_from(int first) {
   for (int fd = first; fd < end; ++fd) ::close(fd);
 }
 
+[[noreturn]] void give_up(int report) {
+  const int reason = errno;
+  [[maybe_unused]] const auto written = ::write(report, &reason, sizeof reason);
+  ::_exit(127);
+}
+
 /// Executes the program. The parent may have threads, whose locks stay locked in this copy: only
 /// functions that POSIX calls async-signal-safe (and similar Linux ones) may be called here.
 [[noreturn]] void become(const Start& start) {
@@ -56,7 +62,7 @@ void close_from(int first) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != start.parent) ::_exit(127);  // the parent died before the line above
-  if (start.group >= 0 && ::write(start.group, "0", 1) != 1) ::_exit(127);
+  if (start.group >= 0 && ::write(start.group, "0", 1) != 1) give_up(start.report);
 
   // Signals that the parent ignores or blocks would stay so after exec.
   for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ}) ::signal(number, SIG_DFL);
@@ -82,9 +88,7 @@ void close_from(int first) {
     close_from(report + 1);
     ::execve(start.program, start.arguments, start.environment);
   }
-  const int reason = errno;
-  [[maybe_unused]] const auto written = ::write(report, &reason, sizeof reason);
-  ::_exit(127);
+  give_up(report);
 }
 
 pid_t fork_and_become(const Start& start) {

@@ -1,14 +1,14 @@
 #include "base/temporary_folder.hpp"
 
+#include "base/digest.hpp"
 #include "base/tree.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
-#include <set>
-#include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -24,59 +24,68 @@ OpenFile open_folder(const fs::path& path) {
 }
 
 /// Whether the open folder is this user's, and still there by that name.
-bool is_there(const OpenFile& folder, const fs::path& path) {
+bool is_own(const OpenFile& folder, const fs::path& path) {
   struct stat opened {
   }, named{};
   return ::fstat(folder.get(), &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_uid == ::geteuid();
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev &&
+         opened.st_uid == ::geteuid();
 }
 
-bool is_ours(const std::string& name) {
-  constexpr std::string_view pattern = TemporaryFolder::name_pattern;
-  return name.size() == pattern.size() && name.starts_with(pattern.substr(0, pattern.find('X')));
+bool has_scratch_name(const std::string& name) {
+  return name.size() == TemporaryFolder::prefix().size() + TemporaryFolder::random_letters &&
+         name.starts_with(TemporaryFolder::prefix());
 }
 
-/// What was left by programs that were killed: their locks are gone with them.
-void remove_left(const fs::path& parent) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(parent, error)) {
-    if (!is_ours(entry.path().filename())) continue;
-    const OpenFile lock = open_folder(entry.path());
-    const bool is_left = ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
-    if (is_left && is_there(lock, entry.path())) static_cast<void>(remove_tree(entry.path()));
-  }
-}
-
-/// For the first folder that is made there.
-void remove_left_once(const fs::path& parent) {
-  static std::mutex one;
-  static std::set<fs::path> done;
-  const std::scoped_lock lock(one);
-  if (done.insert(parent).second) remove_left(parent);
+/// A lock ends with the program that has it.
+void remove_unless_used(const fs::path& path) {
+  const OpenFile folder = open_folder(path);
+  const bool is_left = is_own(folder, path) && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
+  if (is_left && is_own(folder, path)) static_cast<void>(remove_tree(path));
 }
 
 fs::path default_parent() {
   const char* named = std::getenv("TMPDIR");
-  return named == nullptr ? "/tmp" : named;
+  const fs::path parent = named == nullptr ? "/tmp" : named;
+  static std::once_flag once;
+  std::call_once(once, TemporaryFolder::remove_left, parent);
+  return parent;
 }
 
 }  // namespace
 
+const std::string& TemporaryFolder::prefix() {
+  static const std::string text = [] {
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    return "prenorm-scratch-" + Digest().add(host.data()).hex().substr(0, 4) + "-";
+  }();
+  return text;
+}
+
+void TemporaryFolder::remove_left(const fs::path& parent) {
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (has_scratch_name(entry->path().filename())) remove_unless_used(entry->path());
+  }
+}
+
 TemporaryFolder::TemporaryFolder() : TemporaryFolder(default_parent()) {}
 
 TemporaryFolder::TemporaryFolder(const fs::path& parent) {
-  remove_left_once(parent);
-  bool is_taken = true;
-  while (is_taken) {  // another program may take it for one that was left, until it is locked
-    std::string name = parent / name_pattern;
+  const fs::path real_parent = fs::canonical(parent);
+  bool is_used = false;
+  while (!is_used) {  // until it is locked, another program may remove it as abandoned
+    std::string name = real_parent / (prefix() + std::string(random_letters, 'X'));
     if (::mkdtemp(name.data()) == nullptr) {
       throw std::system_error(errno, std::generic_category(), "cannot make a folder " + name);
     }
-    path_ = fs::canonical(name);
+    path_ = name;
     lock_ = open_folder(path_);
-    // Where the file system has no locks, nobody takes it.
+    // Without file locks nothing is removed.
     const bool is_locked = ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    is_taken = !is_locked || !is_there(lock_, path_);
+    is_used = is_locked && is_own(lock_, path_);
   }
 }
 

@@ -1,20 +1,22 @@
-// Folders for what nobody wants to keep.
+// Temporary folders.
 #pragma once
 
 #include "base/open_file.hpp"
 
 #include <filesystem>
-#include <string_view>
+#include <string>
 
 namespace prenorm::harness {
 
 /// A folder that only this user can enter, removed with the object; a note on standard error says
-/// where something of it stays. What killed programs have left in $TMPDIR is removed when a program
-/// makes its first folder there.
+/// where something of it stays. The first one that a program makes in $TMPDIR removes what killed
+/// programs have left there.
 class TemporaryFolder {
  public:
-  /// Its name; each X stands for some letter.
-  static constexpr std::string_view name_pattern = "prenorm-scratch-XXXXXX";
+  /// How the names begin on this machine: several may share a file system, and not its locks.
+  static const std::string& prefix();
+  /// Letters that follow.
+  static constexpr std::size_t random_letters = 6;
 
   /// In $TMPDIR, or /tmp. Throws std::system_error.
   TemporaryFolder();
@@ -25,6 +27,9 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+
+  /// Removes those in a folder that nobody uses any more. What cannot be removed stays.
+  static void remove_left(const std::filesystem::path& parent);
 
  private:
   std::filesystem::path path_;

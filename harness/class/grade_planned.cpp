@@ -1,8 +1,9 @@
 #include "class/grade_planned.hpp"
 
+#include "base/control_group.hpp"
 #include "base/error.hpp"
-#include "base/temporary_folder.hpp"
 #include "base/printable.hpp"
+#include "base/temporary_folder.hpp"
 #include "class/class_sandbox.hpp"
 #include "class/processor_share.hpp"
 #include "grade/grader.hpp"
@@ -84,6 +85,7 @@ int grade_part(const fs::path& given, const std::string& part, const ExecuteOpti
   const Plan plan = enter_plan(folder);
   std::vector<std::size_t> left = numbers_of(folder, part);
   std::erase_if(left, [&](std::size_t number) { return has_result(folder, number); });
+  ControlGroup::availability();  // this process moves into one of its own, before it has children
   const TemporaryFolder temporary;
   int code = 0;
   Events events;

@@ -1,8 +1,8 @@
 #include "class/plan.hpp"
 
 #include "base/files.hpp"
-#include "base/tree.hpp"
 #include "base/printable.hpp"
+#include "base/tree.hpp"
 #include "grade/snapshot.hpp"
 #include "report/json.hpp"
 

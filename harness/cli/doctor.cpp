@@ -202,7 +202,7 @@ void look_at_parts(Findings& findings, SolutionPool& pool) {
     }
   }
   try {
-    const std::vector<std::string> files = fixture_files({});
+    const std::vector<std::string> files = fixture_files(Selection{});
     if (files.empty()) {
       findings.missing("fixtures", "no .h5 file");
     } else {

@@ -66,12 +66,13 @@ std::string find_student(const Gradebook& book, const std::string& typed) {
   std::vector<std::string> names;
   for (const auto& [name, entry] : book.entries()) names.push_back(name);
   for (const Student& student : roster) names.push_back(student.submission);
-  if (std::ranges::find(names, word) != names.end()) return word;
+  // One may hand in a folder that is called as somebody else is.
   std::vector<std::string> found;
+  if (std::ranges::find(names, word) != names.end()) found.push_back(word);
   for (const Student& student : roster) {
     const bool is_meant = student.name == word || student.id == word ||
                           (!word.empty() && lowered(student.email) == lowered(word));
-    if (is_meant) found.push_back(student.submission);
+    if (is_meant && student.submission != word) found.push_back(student.submission);
     names.push_back(student.name);
   }
   if (found.size() == 1) return found.front();

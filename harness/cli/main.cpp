@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <sys/resource.h>
 
@@ -37,6 +38,21 @@ std::optional<std::string> unknown_command(const Arguments& app, std::span<char*
   if (is_launchers(word)) return "'test' is a command of ./prenorm in the checkout";
   return "no command '" + word + "'" + did_you_mean(word, names) + "; " + before +
          " --help lists them";
+}
+
+/// A shell's `*` makes an option of a file that is called so, which anybody may hand in.
+std::optional<std::string> file_as_option(std::span<char*> words) {
+  for (const std::string word : words) {
+    if (word == "--") break;
+    std::error_code ignored;
+    const bool is_file = word.size() > 1 && word[0] == '-' &&
+                         std::filesystem::exists(std::filesystem::symlink_status(word, ignored));
+    if (is_file) {
+      return "'" + printable(word, 255) +
+             "' is a file or folder here, and would be taken for an option: use ./* in place of *";
+    }
+  }
+  return std::nullopt;
 }
 
 int run(int argc, char** argv) {
@@ -78,6 +94,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (const auto complaint = unknown_command(app, words.subspan(1))) return complain(*complaint);
+  if (const auto complaint = file_as_option(words.subspan(1))) return complain(*complaint);
   try {
     if (const auto code = app.parse(argc, argv)) return *code;  // --help, --version
     const int code = chosen();

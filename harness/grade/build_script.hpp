@@ -42,16 +42,19 @@ END {
 AWK
   exit 1
 }
+touch "$TMPDIR/begun"
 cmake -S "$1" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" >"$log" 2>&1 \
   </dev/null 9>&- || fail 'cmake could not configure it'
 cmake --build "$TMPDIR/build" -j "$3" >"$log" 2>&1 </dev/null 9>&- || fail 'it does not compile'
 found=
-cd "$TMPDIR" || exit  # words of the shell have no blanks in them
-for library in $(find build -type f -name '*.so' ! -path '*[[:space:]]*'); do
+# A project may write beside its sources, too; what lay there before is not what it builds.
+find "$TMPDIR/build" "$1" -type f '(' -name '*.so' -o -name '*.so.*' ')' \
+  ! -path '*/CMakeFiles/*' '(' -path "$TMPDIR/build/*" -o -newer "$TMPDIR/begun" ')' >"$TMPDIR/built"
+while IFS= read -r library; do
   nm -D --defined-only "$library" 2>"$log" | grep -q ' prenorm_abi$' || continue
   [ -z "$found" ] || { echo 'builds several solution libraries, wanted one' >&2; exit 1; }
   found=$library
-done
+done <"$TMPDIR/built"
 [ -n "$found" ] || {
   echo 'builds no library that exports prenorm_abi: is the line PRENORM_SOLUTION(kDLCPU) missing?' >&2
   exit 1

@@ -67,6 +67,7 @@ class Library {
     if (kind != DT_RELA && kind != DT_REL) throw Refused("has unknown relocations");
     add_relocations(DT_JMPREL, DT_PLTRELSZ,
                     kind == DT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel));
+    add_packed_relocations();
     const std::uint64_t count = symbols();
     for (std::uint64_t i = 1; i < count; ++i) add_symbol(i, false);
     check_relocations();
@@ -182,9 +183,10 @@ class Library {
   }
 
   static bool is_read(std::int64_t tag) {
-    constexpr std::array<std::int64_t, 15> all{
-        DT_STRTAB, DT_STRSZ, DT_SYMTAB, DT_SYMENT,   DT_HASH,   DT_GNU_HASH, DT_RELA,   DT_RELASZ,
-        DT_REL,    DT_RELSZ, DT_JMPREL, DT_PLTRELSZ, DT_PLTREL, DT_FLAGS,    DT_RELAENT};
+    constexpr std::array<std::int64_t, 18> all{
+        DT_STRTAB, DT_STRSZ,  DT_SYMTAB,  DT_SYMENT, DT_HASH,   DT_GNU_HASH,
+        DT_RELA,   DT_RELASZ, DT_REL,     DT_RELSZ,  DT_JMPREL, DT_PLTRELSZ,
+        DT_PLTREL, DT_FLAGS,  DT_RELAENT, DT_RELR,   DT_RELRSZ, DT_RELRENT};
     return std::ranges::find(all, tag) != all.end();
   }
 
@@ -241,6 +243,25 @@ class Library {
       const std::uint64_t words = kind == R_X86_64_TLSDESC ? 2 : 1;
       written_.push_back({relocation.r_offset, words * sizeof(Elf64_Addr)});
       if (const auto index = ELF64_R_SYM(relocation.r_info); index != 0) add_symbol(index, true);
+    }
+  }
+
+  /// DT_RELR: what they write. An even word is an address; an odd one has a bit for each of the 63
+  /// words behind the last address.
+  void add_packed_relocations() {
+    constexpr std::uint64_t each = sizeof(Elf64_Addr), bits = 63;
+    const std::uint64_t bytes = value(DT_RELRSZ, 0);
+    if (bytes == 0) return;
+    if (bytes % each != 0) throw Refused("has odd relocations");
+    const Range all = table(value(DT_RELR), bytes / each, each);
+    std::uint64_t next = 0;
+    for (std::uint64_t at_byte = 0; at_byte < all.bytes; at_byte += each) {
+      const auto word = at<Elf64_Addr>(all.address + at_byte);
+      const bool is_address = (word & 1) == 0;
+      const std::uint64_t words = is_address ? 1 : bits;
+      if (is_address) next = word;
+      written_.push_back({next, words * each});
+      next += words * each;
     }
   }
 

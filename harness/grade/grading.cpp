@@ -14,8 +14,10 @@ namespace {
 /// The symbol, or the library, that the rubric forbids and the submission takes from elsewhere.
 std::string forbidden_import(const Rubric& rubric, const Submission& submission) {
   for (const std::string& symbol : submission.imports()) {
+    // A library may be named by its path, too.
+    const std::string name = symbol.substr(symbol.rfind('/') + 1);
     for (const std::string& pattern : rubric.forbidden) {
-      if (matches(pattern, symbol)) return symbol;
+      if (matches(pattern, symbol) || matches(pattern, name)) return symbol;
     }
   }
   return "";

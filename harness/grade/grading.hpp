@@ -1,10 +1,10 @@
 // Grading: one submission by one rubric. The result is plain data; reports are made of it.
 #pragma once
 
-#include "fixture/selection.hpp"
-#include "fixture/verdict.hpp"
 #include "explain/collector.hpp"
 #include "explain/error_map.hpp"
+#include "fixture/selection.hpp"
+#include "fixture/verdict.hpp"
 #include "grade/rubric.hpp"
 #include "grade/submission.hpp"
 
@@ -83,8 +83,8 @@ struct Grading {
 
 struct GradeOptions {
   std::uint64_t seed = 0;
-  bool hidden = true;   // false: leave out hidden cases
-  Selection selection;  // problems, cases, dtypes to look at; fixtures
+  bool hidden = true;                         // false: leave out hidden cases
+  Selection selection{.only_shipped = true};  // problems, cases, dtypes to look at; fixtures
   unsigned jobs = 1;
   double budget = 0;  // seconds for all cases of one submission; 0: the usual ones (budget.hpp)
   /// A folder with this exam's hidden cases (grade/drawn.hpp); empty: they are drawn anew.

@@ -1,7 +1,7 @@
 #include "grade/imports.hpp"
 
-#include "base/temporary_folder.hpp"
 #include "base/printable.hpp"
+#include "base/temporary_folder.hpp"
 #include "grade/confinement.hpp"
 #include "report/json.hpp"
 

@@ -12,8 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Other processes of a sandbox without namespaces cannot guess it.
-constexpr std::string_view room_name = TemporaryFolder::name_pattern;
+/// As long as the name of a room. Other processes of a sandbox without namespaces cannot guess it.
+std::string room_name() {
+  return TemporaryFolder::prefix() + std::string(TemporaryFolder::random_letters, 'X');
+}
 constexpr std::string_view copy_name = "submission";
 
 /// A socket's path has at most 107 bytes, of which Python's multiprocessing takes some for itself.
@@ -21,7 +23,7 @@ constexpr std::size_t longest_folder = 68;
 
 /// In the folder, or in /tmp where its path would be too long there.
 fs::path parent_of_room(const fs::path& folder) {
-  const bool is_long = (folder / room_name).string().size() > longest_folder;
+  const bool is_long = (folder / room_name()).string().size() > longest_folder;
   return is_long && ::access("/tmp", W_OK) == 0 ? "/tmp" : folder;
 }
 
@@ -62,8 +64,8 @@ Room make_room(const SubmissionOptions& options, const fs::path& folder, const f
 
 std::string without_rooms(std::string text, const fs::path& folder) {
   for (const fs::path& place : {folder, fs::path("/tmp")}) {
-    const std::string begin = (place / room_name.substr(0, room_name.find('X'))).string();
-    const std::size_t length = (place / room_name).string().size() + 1;
+    const std::string begin = (place / TemporaryFolder::prefix()).string();
+    const std::size_t length = (place / room_name()).string().size() + 1;
     for (std::size_t at = 0; (at = text.find(begin)) != text.npos;) {
       text.erase(at, length);
       if (text.compare(at, copy_name.size(), copy_name) == 0) text.erase(at, copy_name.size() + 1);

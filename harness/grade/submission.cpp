@@ -1,9 +1,9 @@
 #include "grade/submission.hpp"
 
 #include "base/digest.hpp"
-#include "base/temporary_folder.hpp"
 #include "base/home.hpp"
 #include "base/printable.hpp"
+#include "base/temporary_folder.hpp"
 #include "grade/build_script.hpp"
 #include "grade/confinement.hpp"
 #include "grade/grading.hpp"
@@ -402,8 +402,10 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     state.fail(Status::load_error, state.notes.empty() ? "cannot be read" : state.notes[0]);
     return;
   }
-  state.may_write = can_be_copied(state.folder->path() / "submission");
-  if (!state.may_write) {
+  const bool has_copies =  // others are only read
+      state.kind == SubmissionKind::python || state.kind == SubmissionKind::cmake;
+  state.may_write = has_copies && can_be_copied(state.folder->path() / "submission");
+  if (has_copies && !state.may_write) {
     state.notes.push_back(
         fmt::format("larger than {} MiB: it may not write beside its files", most_copied >> 20));
   }

@@ -5,6 +5,7 @@
 //     prenorm-confine [OPTION...] -- PROGRAM [ARGUMENT...]
 //
 //     --cpu SECONDS  --file-size BYTES  --tasks COUNT  --descriptors COUNT      limits
+//     --count-tasks COUNT  the same as --tasks, where the kernel does not count them so
 //     --alone         there are no namespaces: the program may signal no process outside, and make
 //                     no process group
 //     --read PATH     may be read and executed, with everything below it; where the kernel has
@@ -53,7 +54,7 @@ void check(bool good, const std::string& what) {
 }
 
 struct Options {
-  rlim_t cpu = 0, file_size = 0, tasks = 0, descriptors = 0;
+  rlim_t cpu = 0, file_size = 0, tasks = 0, counted_tasks = 0, descriptors = 0;
   bool alone = false, with_device = false;
   sandbox::landlock::Files files;
   sandbox::Folders folders;
@@ -93,6 +94,8 @@ Options parse(std::span<char*> words) {
       options.file_size = std::strtoull(value, nullptr, 10);
     else if (word == "--tasks")
       options.tasks = std::strtoull(value, nullptr, 10);
+    else if (word == "--count-tasks")
+      options.counted_tasks = std::strtoull(value, nullptr, 10);
     else if (word == "--descriptors")
       options.descriptors = std::strtoull(value, nullptr, 10);
     else if (word == "--read")
@@ -147,6 +150,7 @@ void restrict_files(const Options& options) {
 
 int load_filter(const Options& options) {
   return sandbox::load_filter(sandbox::rules({.alone = options.alone,
+                                              .counted = options.counted_tasks > 0,
                                               .scoped = sandbox::landlock::keeps_inside(),
                                               .with_device = options.with_device,
                                               .self = ::getpid()}));
@@ -159,8 +163,7 @@ void confine(const Options& options) {
   if (folder != nullptr && ::chdir(folder) != 0) check(::chdir("/") == 0, "/");
   limit(RLIMIT_CPU, options.cpu, "processor time", 5);
   limit(RLIMIT_FSIZE, options.file_size, "size of files");
-  // Without a user namespace that limit would count all processes of the user.
-  if (!options.alone) limit(RLIMIT_NPROC, options.tasks, "number of processes");
+  limit(RLIMIT_NPROC, options.tasks, "number of processes");
   drop_privileges();
   sandbox::hide_memory();
   if (options.alone) {
@@ -168,7 +171,7 @@ void confine(const Options& options) {
   } else {
     restrict_files(options);
   }
-  const sandbox::Supervised supervised({.alone = options.alone, .tasks = options.tasks});
+  const sandbox::Supervised supervised({.alone = options.alone, .tasks = options.counted_tasks});
   if (options.alone) restrict_files(options);  // but the supervisor connects to others' names
   supervised.serve(load_filter(options));
   // Passing a descriptor on fails where others of this user have that many on their way.

@@ -5,8 +5,8 @@
 
 namespace prenorm::sandbox {
 
-/// Holds from now on: what no rule names fails with ENOSYS. Returns the descriptor over which the
-/// calls come that ask the supervisor, or -1 where none does.
+/// Holds from now on: what no rule names fails with ENOSYS. Returns the notification descriptor, or
+/// -1 where no rule asks the supervisor.
 ///
 /// Throws std::system_error.
 int load_filter(const std::vector<Rule>& rules);

@@ -1,24 +1,19 @@
 #include "sandbox/folders.hpp"
 
 #include "base/open_file.hpp"
+#include "sandbox/check.hpp"
 #include "sandbox/writable_copy.hpp"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <sched.h>
 #include <sys/mount.h>
-#include <system_error>
 #include <unistd.h>
 
 namespace prenorm::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-void check(bool good, const std::string& what) {
-  if (!good) throw std::system_error(errno, std::generic_category(), what);
-}
 
 /// What lies at a path now, by a name that stays when something is mounted above it.
 struct Held {

@@ -1,5 +1,8 @@
 #include "sandbox/landlock.hpp"
 
+#include "base/open_file.hpp"
+#include "sandbox/check.hpp"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -7,11 +10,12 @@
 #include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <system_error>
 #include <unistd.h>
 
 namespace prenorm::sandbox::landlock {
 namespace {
+
+using harness::OpenFile;
 
 // By system call numbers: the system's header may be older than its kernel.
 
@@ -32,39 +36,35 @@ constexpr std::uint64_t refer = 1u << 13;
 constexpr std::uint64_t of_a_file = execute | write_file | read_file | truncate | ioctl_device;
 constexpr std::uint64_t bind_and_connect = 3, abstract_sockets_and_signals = 3;
 
-void check(bool good, const std::string& what) {
-  if (!good) throw std::system_error(errno, std::generic_category(), "Landlock: " + what);
-}
-
 std::uint64_t handled_files() {
   return first_version | (version() >= 2 ? refer : 0) | (version() >= 3 ? truncate : 0) |
          (version() >= 5 ? ioctl_device : 0);
 }
 
-/// A descriptor; the kernel knows as many members of the attributes as its version has.
-int ruleset(const Attributes& attributes) {
+/// The kernel knows as many members of the attributes as its version has.
+OpenFile ruleset(const Attributes& attributes) {
   const std::size_t size = version() >= 6 ? 24 : version() >= 4 ? 16 : 8;
-  const int rules = static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
-  check(rules >= 0, "rules");
+  OpenFile rules(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
+  check(rules.is_open(), "Landlock: rules");
   return rules;
 }
 
-void allow(int rules, const char* path, std::uint64_t rights) {
-  const int file = ::open(path, O_PATH | O_CLOEXEC);
-  if (file < 0 && errno == EACCES) return;  // then the program cannot open it either
-  check(file >= 0, path);
+void allow(const OpenFile& rules, const char* path, std::uint64_t rights) {
+  const OpenFile file(::open(path, O_PATH | O_CLOEXEC));
+  // What this process cannot open, the program cannot open either.
+  if (!file.is_open() && errno == EACCES) return;
+  const std::string what = std::string("Landlock: ") + path;
+  check(file.is_open(), what);
   struct stat info {};
-  check(::fstat(file, &info) == 0, path);
+  check(::fstat(file.get(), &info) == 0, what);
   PathRule rule;
   rule.allowed = S_ISDIR(info.st_mode) ? rights : rights & of_a_file;
-  rule.parent = file;
-  check(::syscall(SYS_landlock_add_rule, rules, 1, &rule, 0) == 0, path);
-  ::close(file);
+  rule.parent = file.get();
+  check(::syscall(SYS_landlock_add_rule, rules.get(), 1, &rule, 0) == 0, what);
 }
 
-void enforce(int rules) {
-  check(::syscall(SYS_landlock_restrict_self, rules, 0) == 0, "no restriction");
-  ::close(rules);
+void enforce(const OpenFile& rules) {
+  check(::syscall(SYS_landlock_restrict_self, rules.get(), 0) == 0, "Landlock: no restriction");
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ void restrict_files(const Files& files) {
   attributes.files = handled_files();
   if (version() >= 4) attributes.network = bind_and_connect;
   if (keeps_inside()) attributes.scoped = abstract_sockets_and_signals;
-  const int rules = ruleset(attributes);
+  const OpenFile rules = ruleset(attributes);
   for (const char* path : files.read) allow(rules, path, may_read);
   for (const char* path : files.write) allow(rules, path, attributes.files & ~ioctl_device);
   for (const char* path : files.device) {
@@ -95,7 +95,7 @@ void restrict_neighbours() {
   Attributes attributes;
   attributes.files = refer;  // renaming between folders is refused unless it is allowed
   attributes.scoped = abstract_sockets_and_signals;
-  const int rules = ruleset(attributes);
+  const OpenFile rules = ruleset(attributes);
   allow(rules, "/", refer);
   enforce(rules);
 }

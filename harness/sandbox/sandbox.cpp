@@ -129,6 +129,29 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
   words.insert(words.end(), more);
 }
 
+/// Whether the kernel counts the processes and threads of a sandbox alone: a user's, of root none,
+/// and inside a user namespace those there.
+bool kernel_counts(SandboxKind kind) { return kind == SandboxKind::bubblewrap && ::geteuid() != 0; }
+
+/// Libraries that are preloaded there, as far as this build has them.
+std::vector<fs::path> preloaded(SandboxKind kind) {
+  std::vector<fs::path> libraries;
+  if (!kernel_counts(kind)) libraries.push_back(helpers() / "prenorm-fork.so");
+  if (kind == SandboxKind::process) libraries.push_back(helpers() / "prenorm-preload.so");
+  std::erase_if(libraries, [](const fs::path& path) { return !is_there(path); });
+  return libraries;
+}
+
+/// Adds them to the environment, and to what may be read.
+void preload(SandboxKind kind, Process::Command& command, std::vector<fs::path>& readable) {
+  std::string list;
+  for (const fs::path& library : preloaded(kind)) {
+    list += (list.empty() ? "" : ":") + library.string();
+    readable.push_back(library);
+  }
+  if (!list.empty()) command.environment->push_back("LD_PRELOAD=" + list);
+}
+
 /// The options of prenorm-confine that both kinds of sandbox share.
 std::vector<std::string> limit_words(const Sandbox& sandbox) {
   std::vector<std::string> words{"--descriptors", std::to_string(descriptors())};
@@ -137,7 +160,7 @@ std::vector<std::string> limit_words(const Sandbox& sandbox) {
   };
   add("--cpu", static_cast<std::size_t>(std::ceil(sandbox.cpu_seconds)));
   add("--file-size", sandbox.scratch);
-  add("--tasks", sandbox.processes);
+  add(kernel_counts(sandbox.kind) ? "--tasks" : "--count-tasks", sandbox.processes);
   if (sandbox.devices) words.emplace_back("--with-device");
   return words;
 }
@@ -177,6 +200,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   append(words, {"--remount-ro", "/dev", "--tmpfs", "/tmp"});
   std::vector<fs::path> readable = sandbox.readable;
   readable.push_back(door());
+  preload(sandbox.kind, command, readable);
   if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) append(words, {"--ro-bind", path.string(), path.string()});
   // Only if something bound contains them: otherwise bwrap would create the folder.
@@ -243,10 +267,7 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   std::vector<std::string>& words = command.arguments;
   append(words, {"--alone"});
   std::vector<fs::path> readable = readable_system();
-  if (const fs::path library = helpers() / "prenorm-preload.so"; is_there(library)) {
-    command.environment->push_back("LD_PRELOAD=" + library.string());
-    readable.push_back(library);
-  }
+  preload(sandbox.kind, command, readable);
   readable.insert(readable.end(), sandbox.readable.begin(), sandbox.readable.end());
   if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) {
@@ -310,7 +331,11 @@ std::optional<std::string> unavailable(SandboxKind kind) {
   static std::map<SandboxKind, std::optional<std::string>> known;
   const std::lock_guard lock(mutex);
   auto found = known.find(kind);
-  if (found == known.end()) found = known.emplace(kind, try_out(kind)).first;
+  if (found == known.end()) {
+    std::optional<std::string> reason = try_out(kind);
+    if (reason) reason = try_out(kind);  // a busy machine may have been too slow once
+    found = known.emplace(kind, reason).first;
+  }
   return found->second;
 }
 

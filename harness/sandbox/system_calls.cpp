@@ -1,5 +1,7 @@
 #include "sandbox/system_calls.hpp"
 
+#include "sandbox/system_call_rules.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -16,18 +18,6 @@
 namespace prenorm::sandbox {
 namespace {
 
-using Calls = std::vector<SystemCall>;
-
-#define CALL(name) \
-  SystemCall { #name, SCMP_SYS(name) }
-#define CALL_IF(name, only, ...) \
-  SystemCall { #name, SCMP_SYS(name), {__VA_ARGS__ }, only }
-
-/// The low 32 bits of an argument, which is all that the kernel looks at in an int.
-scmp_arg_cmp is(unsigned argument, std::uint32_t value) {
-  return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, 0xffffffff, value);
-}
-
 /// One rule for each of some values of an argument.
 Calls each(const char* name, int number, unsigned argument,
            std::initializer_list<std::pair<const char*, std::uint32_t>> values) {
@@ -37,29 +27,91 @@ Calls each(const char* name, int number, unsigned argument,
   return calls;
 }
 
-void append(Calls& calls, Calls more) {
-  calls.insert(calls.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
-}
-
 Rule files() {
   return {"files and folders",
           allowed,
-          {CALL(read), CALL(readv), CALL(pread64), CALL(preadv), CALL(preadv2), CALL(write),
-           CALL(writev), CALL(pwrite64), CALL(pwritev), CALL(pwritev2), CALL(creat), CALL(close),
+          {CALL(read),
+           CALL(readv),
+           CALL(pread64),
+           CALL(preadv),
+           CALL(preadv2),
+           CALL(write),
+           CALL(writev),
+           CALL(pwrite64),
+           CALL(pwritev),
+           CALL(pwritev2),
+           CALL(creat),
+           CALL(close),
            CALL_IF(close_range, "no table of descriptors for one thread",
                    SCMP_A2(SCMP_CMP_MASKED_EQ, CLOSE_RANGE_UNSHARE, 0)),
-           CALL(lseek), CALL(_llseek), CALL(stat), CALL(fstat), CALL(lstat), CALL(newfstatat),
-           CALL(statx), CALL(statfs), CALL(fstatfs), CALL(access), CALL(faccessat),
-           CALL(faccessat2), CALL(getdents), CALL(getdents64), CALL(getcwd), CALL(chdir),
-           CALL(fchdir), CALL(mkdir), CALL(mkdirat), CALL(rmdir), CALL(unlink), CALL(unlinkat),
-           CALL(rename), CALL(renameat), CALL(renameat2), CALL(link), CALL(linkat), CALL(symlink),
-           CALL(symlinkat), CALL(readlink), CALL(readlinkat), CALL(umask), CALL(ftruncate),
-           // Blocks behind a file's end are not bounded by the limit of its size.
-           CALL_IF(fallocate, "mode 0", is(1, 0)), CALL(fsync), CALL(fdatasync), CALL(fadvise64),
-           CALL(readahead), CALL(sendfile), CALL(copy_file_range), CALL(flock), CALL(dup),
-           CALL(dup2), CALL(dup3), CALL(pipe), CALL(pipe2), CALL(getxattr), CALL(lgetxattr),
-           CALL(fgetxattr), CALL(listxattr), CALL(llistxattr), CALL(flistxattr)}};
+           CALL(lseek),
+           CALL(_llseek),
+           CALL(stat),
+           CALL(fstat),
+           CALL(lstat),
+           CALL(newfstatat),
+           CALL(statx),
+           CALL(statfs),
+           CALL(fstatfs),
+           CALL(access),
+           CALL(faccessat),
+           CALL(faccessat2),
+           CALL(getdents),
+           CALL(getdents64),
+           CALL(getcwd),
+           CALL(chdir),
+           CALL(fchdir),
+           CALL(mkdir),
+           CALL(mkdirat),
+           CALL(rmdir),
+           CALL(unlink),
+           CALL(unlinkat),
+           CALL(rename),
+           CALL(renameat),
+           CALL(renameat2),
+           CALL(link),
+           CALL(linkat),
+           CALL(symlink),
+           CALL(symlinkat),
+           CALL(readlink),
+           CALL(readlinkat),
+           CALL(umask),
+           CALL(ftruncate),
+           CALL(fsync),
+           CALL(fdatasync),
+           CALL(readahead),
+           CALL(sendfile),
+           CALL(copy_file_range),
+           CALL(flock),
+           CALL(dup),
+           CALL(dup2),
+           CALL(dup3),
+           CALL(pipe),
+           CALL(pipe2),
+           CALL(getxattr),
+           CALL(lgetxattr),
+           CALL(fgetxattr),
+           CALL(listxattr),
+           CALL(llistxattr),
+           CALL(flistxattr)}};
+}
+
+/// Room on the disk in no time, and, beyond a file's end, more than a file may have. Who asks for
+/// it writes instead.
+Rule reserving(const Setting& setting) {
+  if (setting.alone) return {"reserving room", fails(EOPNOTSUPP), {CALL(fallocate)}};
+  return {"reserving room", allowed, {CALL_IF(fallocate, "mode 0", is(1, 0))}};
+}
+
+/// What one puts out of memory, another has to read again.
+Rule caches() { return {"what files' pages are needed for", fails(0), {CALL(fadvise64)}}; }
+
+/// Memory of the kernel's that no limit of a file system counts.
+Rule attributes() {
+  return {"extended attributes",
+          fails(EOPNOTSUPP),
+          {CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr), CALL(lremovexattr),
+           CALL(fremovexattr)}};
 }
 
 /// Landlock's first versions let a file be emptied that may only be read.
@@ -113,22 +165,29 @@ Rule descriptors(const Setting& setting) {
 }
 
 Rule memory(const Setting& setting) {
+  constexpr std::uint32_t cold = 20, page_out = 21;  // MADV_COLD, MADV_PAGEOUT
   Rule rule{"memory",
             allowed,
-            {CALL(mmap), CALL(mmap2), CALL(munmap), CALL(mremap), CALL(mprotect), CALL(madvise),
-             CALL(brk), CALL(msync), CALL(mincore), CALL(mlock), CALL(mlock2), CALL(munlock),
-             CALL(membarrier), CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind)}};
+            {CALL(mmap), CALL(mmap2), CALL(munmap), CALL(mremap), CALL(mprotect), CALL(brk),
+             CALL(msync), CALL(mincore), CALL(mlock), CALL(mlock2), CALL(munlock), CALL(membarrier),
+             CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind)}};
+  // Shared pages of files, too: see caches().
+  rule.calls.push_back(
+      CALL_IF(madvise, "not MADV_COLD, MADV_PAGEOUT", SCMP_A2_32(SCMP_CMP_LT, cold)));
+  rule.calls.push_back(
+      CALL_IF(madvise, "not MADV_COLD, MADV_PAGEOUT", SCMP_A2_32(SCMP_CMP_GT, page_out)));
   // Memory that no limit counts; a device's driver needs it.
   if (setting.with_device) rule.calls.push_back(CALL(memfd_create));
   return rule;
 }
 
-/// RLIMIT_NPROC counts all of a user's, and root's not at all: the supervisor counts these.
-Rule new_tasks() {
+/// RLIMIT_NPROC counts all of a user's, and root's not at all: the supervisor counts.
+Rule new_tasks(const Setting& setting) {
   constexpr scmp_datum_t kept = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME |
                                 CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED;
-  Rule rule{"new processes and threads", asks, {CALL(fork), CALL(vfork)}};
+  Rule rule{
+      "new processes and threads", setting.counted ? asks : allowed, {CALL(fork), CALL(vfork)}};
   // The grader counts what a process has open: its threads have one table of descriptors.
   constexpr scmp_datum_t of_thread = CLONE_THREAD | CLONE_FILES;
   for (const scmp_datum_t flags : {scmp_datum_t{0}, scmp_datum_t{CLONE_FILES}, of_thread}) {
@@ -315,7 +374,7 @@ Rule buffers() {
 }
 
 /// Landlock does not ask about sockets that have a path, and a filter cannot see which one has: the
-/// process above connects, to abstract names and to paths in the scratch folder.
+/// supervisor connects, to abstract names and to paths in the scratch folder.
 Rule connections() { return {"connections", asks, {CALL(connect)}}; }
 
 /// Other kinds of sockets.
@@ -340,90 +399,20 @@ Rule rights(const Setting& setting) {
   return {"rights, owners and times of files",
           setting.alone ? fails(0) : allowed,
           {CALL(chmod), CALL(fchmod), CALL(fchmodat), CALL(chown), CALL(lchown), CALL(fchown),
-           CALL(fchownat), CALL(utime), CALL(utimes), CALL(futimesat), CALL(utimensat),
-           CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr), CALL(lremovexattr),
-           CALL(fremovexattr)}};
-}
-
-/// What a library may ask for, and can do without.
-Rule refused(const Setting& setting) {
-  Rule permission{
-      "what needs a permission",
-      fails(EPERM),
-      {CALL(perf_event_open), CALL(name_to_handle_at), CALL(syslog), CALL(shmget), CALL(msgget),
-       CALL(semget), CALL(mq_open), CALL(fanotify_init), CALL(personality), CALL(setgroups),
-       CALL(mknod), CALL(mknodat), CALL(capset), CALL(ioprio_set), CALL(process_madvise),
-       CALL(process_mrelease), CALL(migrate_pages), CALL(move_pages), CALL(sched_setattr)}};
-  if (setting.alone) {
-    append(permission.calls,
-           {CALL(truncate), CALL(pidfd_open), CALL(pidfd_send_signal), CALL(setsid), CALL(setpgid),
-            CALL(sched_setscheduler), CALL(sched_setparam)});
-  }
-  if (!setting.keeps_inside()) {
-    const auto self = static_cast<scmp_datum_t>(setting.self);
-    append(permission.calls, {CALL(tkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
-                              CALL_IF(kill, "others", SCMP_A0(SCMP_CMP_NE, self)),
-                              CALL_IF(tgkill, "others", SCMP_A0(SCMP_CMP_NE, self))});
-  }
-  return permission;
-}
-
-/// What no computation needs.
-Rule violations() {
-  return {"violations",
-          ends,
-          {CALL(ptrace),
-           CALL(process_vm_readv),
-           CALL(process_vm_writev),
-           CALL(pidfd_getfd),
-           CALL(kcmp),
-           CALL(mount),
-           CALL(umount2),
-           CALL(pivot_root),
-           CALL(chroot),
-           CALL(move_mount),
-           CALL(open_tree),
-           CALL(fsopen),
-           CALL(fsconfig),
-           CALL(fsmount),
-           CALL(fspick),
-           CALL(mount_setattr),
-           CALL(setns),
-           CALL(unshare),
-           CALL(bpf),
-           CALL(userfaultfd),
-           CALL(kexec_load),
-           CALL(kexec_file_load),
-           CALL(init_module),
-           CALL(finit_module),
-           CALL(delete_module),
-           CALL(reboot),
-           CALL(swapon),
-           CALL(swapoff),
-           CALL(acct),
-           CALL(quotactl),
-           CALL(settimeofday),
-           CALL(clock_settime),
-           CALL(iopl),
-           CALL(ioperm),
-           CALL(keyctl),
-           CALL(add_key),
-           CALL(request_key),
-           CALL(open_by_handle_at),
-           CALL(sethostname),
-           CALL(setdomainname),
-           CALL(modify_ldt),
-           CALL(vhangup)}};
+           CALL(fchownat), CALL(utime), CALL(utimes), CALL(futimesat), CALL(utimensat)}};
 }
 
 }  // namespace
 
 std::vector<Rule> rules(const Setting& setting) {
   std::vector<Rule> all{files(),
+                        reserving(setting),
+                        caches(),
+                        attributes(),
                         opening(setting),
                         descriptors(setting),
                         memory(setting),
-                        new_tasks(),
+                        new_tasks(setting),
                         processes(setting),
                         processors(),
                         signals_and_time(),
@@ -441,12 +430,13 @@ std::vector<Rule> rules_of_supervisor() {
   return {{"waiting, counting and connecting",
            allowed,
            {CALL_IF(openat, "", SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)),
-            CALL(getpid), CALL(futex), CALL(fstat), CALL(newfstatat), CALL(getdents64), CALL(lseek),
-            CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll), CALL(nanosleep),
-            CALL(clock_nanosleep), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
-            CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(munmap), CALL(connect),
-            CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd), CALL(openat2),
-            CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
+            CALL_IF(fcntl, "", is(1, F_GETFL)), CALL_IF(fcntl, "", is(1, F_SETFL)), CALL(fstat),
+            CALL(newfstatat), CALL(getdents64), CALL(lseek), CALL(read), CALL(write), CALL(close),
+            CALL(poll), CALL(ppoll), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime),
+            CALL(futex), CALL(getpid), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
+            CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise),
+            CALL(connect), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
+            CALL(openat2), CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
             // To a filter's descriptor.
             CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
 }

@@ -10,7 +10,7 @@
 
 namespace prenorm::sandbox {
 
-/// What happens at a call. `asks`: the supervisor, which does it, refuses it, or lets it pass.
+/// What happens at a call. `asks`: the supervisor performs, refuses or permits it.
 inline constexpr std::uint32_t allowed = SCMP_ACT_ALLOW, ends = SCMP_ACT_KILL_PROCESS,
                                asks = SCMP_ACT_NOTIFY;
 constexpr std::uint32_t fails(int error) {
@@ -20,6 +20,7 @@ constexpr std::uint32_t fails(int error) {
 /// Which of the calls' rules hold.
 struct Setting {
   bool alone = false;        // there are no namespaces: other processes and files are in reach
+  bool counted = false;      // the supervisor counts processes and threads
   bool scoped = false;       // but Landlock keeps signals and abstract sockets inside
   bool with_device = false;  // a device's driver is at work
   pid_t self = 0;            // of the process that is confined
@@ -45,7 +46,7 @@ struct Rule {
 
 std::vector<Rule> rules(const Setting& setting);
 
-/// Of the supervisor, which waits, and answers what it is asked.
+/// Of the supervisor.
 std::vector<Rule> rules_of_supervisor();
 
 /// The rules as a table in Markdown, for all kinds of sandbox.

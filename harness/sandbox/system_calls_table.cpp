@@ -14,6 +14,7 @@ std::string end_of(std::uint32_t action) {
   if (action == ends) return "ends the process";
   if (action == asks) return "the supervisor decides";
   if (action == fails(0)) return "does nothing";
+  if (action == fails(EOPNOTSUPP)) return "EOPNOTSUPP";
   return action == fails(EACCES) ? "EACCES" : "EPERM";
 }
 
@@ -42,10 +43,11 @@ std::string names_in(const std::vector<SystemCall>& calls) {
 }  // namespace
 
 std::string listed() {
-  const std::array<std::pair<const char*, Setting>, 3> kinds{
+  const std::array<std::pair<const char*, Setting>, 4> kinds{
       {{"bubblewrap", {}},
-       {"process", {.alone = true, .scoped = true}},
-       {"process before Linux 6.12", {.alone = true}}}};
+       {"bubblewrap as root", {.counted = true}},
+       {"process", {.alone = true, .counted = true, .scoped = true}},
+       {"process before Linux 6.12", {.alone = true, .counted = true}}}};
   // The rows of each rule, one for each way in which the sandboxes have it.
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> rows;

@@ -1,5 +1,5 @@
-// How many processes and threads a submission may have, where no limit of the kernel's counts them:
-// RLIMIT_NPROC counts a user's, and root's not at all.
+// Limits a submission's processes and threads where RLIMIT_NPROC does not: that counts all of a
+// user's, and root's not at all.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@ namespace prenorm::sandbox {
 /// For the supervisor, which is asked before each new process or thread is made.
 class TaskLimit {
  public:
-  /// At most that many processes and threads beside this one; 0: any number. Those count that are
-  /// of this process group, which none of them can leave; where the PID namespace is theirs alone,
-  /// the group is 0, and all count.
+  /// At most that many processes and threads beside this one. Those count that are of this process
+  /// group, which none of them can leave; where the PID namespace is theirs alone, the group is 0,
+  /// and all count.
   TaskLimit(std::size_t most, pid_t group) : most_(most), group_(group) {}
 
   /// Whether there may be one more.

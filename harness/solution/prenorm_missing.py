@@ -106,30 +106,24 @@ class Reading:
         if level > 0:
             return os.path.normpath(os.path.join(beside, *[os.pardir] * (level - 1)))
         for folder in self.layout.path:
-            if modules_at(os.path.join(folder, names[0])):
+            if submission.modules_at(os.path.join(folder, names[0])):
                 self.own.add(names[0])
                 return folder
-        # What lies beside a module is found last, after all that the interpreter has.
-        own = modules_at(os.path.join(beside, names[0])) and not is_installed(names[0])
-        return beside if own else None
+        # What lies beside a module, or elsewhere, is found after all that the interpreter has.
+        if is_installed(names[0]):
+            return None
+        own = submission.modules_at(os.path.join(beside, names[0]))
+        return beside if own else self.layout.elsewhere(names[0])
 
     def follow(self, names, folder):
         for name in names:
             folder = os.path.join(folder, name)
-            for found in modules_at(folder):
+            for found in submission.modules_at(folder):
                 inside = submission.is_within(os.path.realpath(found), self.layout.folder)
                 if os.path.isfile(found) and inside and found not in self.seen:
                     self.seen.add(found)
                     if len(self.seen) <= MOST_FILES:
                         self.left.append(found)
-
-
-def modules_at(path):
-    """What a module of that path, without its ending, may be: its file or its folder's."""
-    found = [path + ".py"] if os.path.isfile(path + ".py") else []
-    if os.path.isdir(path):
-        found.append(os.path.join(path, "__init__.py"))
-    return found
 
 
 def wanted(node):

@@ -25,6 +25,7 @@ from importlib import machinery
 import prenorm_source as source
 
 MOST_NOTES = 50
+MOST_FOLDERS = 2000
 LONGEST_NOTE = 300
 
 
@@ -47,17 +48,8 @@ def find_adapters(folder):
     for usual in ("adapters.py", os.path.join("tests", "adapters.py")):
         if os.path.isfile(os.path.join(folder, usual)):
             return os.path.join(folder, usual)
-    found = []
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in SKIPPED_FOLDERS
-            and not os.path.exists(os.path.join(parent, name, "pyvenv.cfg"))
-        )
-        if "adapters.py" in files:
-            found.append(os.path.relpath(os.path.join(parent, "adapters.py"), folder))
+    files = [os.path.join(parent, "adapters.py") for parent in folders_below(folder)]
+    found = [os.path.relpath(file, folder) for file in files if os.path.isfile(file)]
     if not found:
         raise Unusable("there is no adapters.py")
     if len(found) > 1:
@@ -77,6 +69,31 @@ def find_root(file, folder):
         if parent == folder:
             return folder
         parent = os.path.dirname(parent)
+
+
+def folders_below(folder):
+    """Without environments and what is built; at most MOST_FOLDERS."""
+    found = []
+    for parent, folders, _ in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in SKIPPED_FOLDERS
+            and not os.path.exists(os.path.join(parent, name, "pyvenv.cfg"))
+        )
+        found.append(parent)
+        if len(found) == MOST_FOLDERS:
+            break
+    return found
+
+
+def modules_at(path):
+    """What a module of that path, without its ending, may be: its file or its folder's."""
+    found = [path + ".py"] if os.path.isfile(path + ".py") else []
+    if os.path.isdir(path):
+        found.append(os.path.join(path, "__init__.py"))
+    return found
 
 
 def is_within(path, folder):
@@ -112,6 +129,14 @@ class Layout:
         folders = [home, *named, self.root, os.path.join(self.root, "src"), above, beside]
         folders = [os.path.realpath(each) for each in folders if os.path.isdir(each)]
         self.path = [each for each in dict.fromkeys(folders) if is_within(each, self.folder)]
+
+    def elsewhere(self, name):
+        """The folder of a module that is on no path, if there is just one: conftest.py, setup.cfg
+        and the tools that build packages have many ways to name it."""
+        found = [each for each in folders_below(self.folder) if modules_at(os.path.join(each, name))]
+        alone = [each for each in found if not os.path.isfile(os.path.join(each, "__init__.py"))]
+        found = alone or found  # rather a package than a part of one
+        return found[0] if len(found) == 1 else None
 
     def contains(self, file):
         return is_within(file, self.folder)
@@ -257,6 +282,13 @@ class Modules:
     def install(self):
         sys.path[:0] = self.layout.path
         sys.path_hooks.insert(0, self._finder)
+        sys.meta_path.append(self)  # after all that the interpreter has
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None:  # a part of a package
+            return None
+        folder = self.layout.elsewhere(name)
+        return folder and machinery.PathFinder.find_spec(name, [folder], target)
 
     def _finder(self, folder):
         if not is_within(os.path.realpath(folder), self.layout.folder):

@@ -108,6 +108,7 @@ std::string first_absent(const std::string& name, const std::set<std::string>& f
 /// A Solution's library: in a worker process, or in this one.
 struct Solution::Worker {
   bool tried = false;
+  bool is_late = false;            // the last load took too long
   Status status = Status::passed;  // load_error or skipped if it cannot be used
   std::string message;
   std::string mode, sources;
@@ -122,16 +123,16 @@ struct Solution::Worker {
 
   bool running() const { return library || (connection && connection->alive()); }
 
-  /// Loads the library, or loads it again. A failure is final, unless there was no time left: but
-  /// what has loaded once gets a second try, for the machine may have been too busy.
+  /// Loads the library, or loads it again. A failure is final, unless there was no time left. What
+  /// has loaded before gets a second try where it takes too long: the machine may be busy.
   bool start(const std::filesystem::path& path, const Options& options) {
     if (try_to_start(path, options)) return true;
-    const bool again = status == Status::load_error && options.declaration->is_known();
-    return again && try_to_start(path, options);
+    return is_late && options.declaration->is_known() && try_to_start(path, options);
   }
 
   bool try_to_start(const std::filesystem::path& path, const Options& options) {
     tried = true;
+    is_late = false;
     status = Status::passed;
     message.clear();
     if (is_over(options.limits)) return no_time_left("not loaded");
@@ -152,6 +153,7 @@ struct Solution::Worker {
       if (how.starts_with("killed by SIGSYS")) status = Status::sandbox_violation;
     } catch (const ProcessTimeout&) {
       if (is_over(options.limits)) return no_time_left("did not load");
+      is_late = true;
       fail("did not load within " + seconds_text(seconds_to_load(options.limits)));
     } catch (const std::exception& error) {  // CannotLoad, Malformed, no such worker
       fail(error.what());

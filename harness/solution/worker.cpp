@@ -1,6 +1,6 @@
 // prenorm-worker: the process that loads a solution's library and calls its functions. It never
 // sees an expected output, and judges nothing. The protocol on descriptor 3: worker_protocol.md.
-#include "base/open_file.hpp"
+#include "base/socket_message.hpp"
 #include "solution/library.hpp"
 
 #include <algorithm>
