@@ -98,7 +98,7 @@ __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows,
       for (int e = 0; e < 8; ++e) {
         if (e < elements) vector.element[e] = from[i * stride + e];
       }
-      store_vector(to, vector);
+      store_shared(to, vector);
     }
   }
 }

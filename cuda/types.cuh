@@ -60,14 +60,60 @@ struct alignas(sizeof(T) * N) Vector {
 template <class T>
 constexpr int vector_width = 16 / static_cast<int>(sizeof(T));
 
-/// N elements at `from`, which must be aligned to all of them, in one access.
+#if defined(__CUDACC__)
+/// The built-in type of that size, which the compiler loads in one access.
+template <std::size_t bytes>
+using Word = std::conditional_t<
+    bytes == 16, uint4,
+    std::conditional_t<bytes == 8, uint2,
+                       std::conditional_t<bytes == 4, unsigned, unsigned short>>>;
+
+template <class To, class From>
+__device__ inline To same_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+#endif
+
+/// N elements at `from`, in global or shared memory, which must be aligned to all of them, in one
+/// access.
 template <int N, class T>
 __device__ inline Vector<T, N> load_vector(const T* from) {
+#if defined(__CUDACC__)
+  return same_bits<Vector<T, N>>(*reinterpret_cast<const Word<sizeof(T) * N>*>(from));
+#else
   return *reinterpret_cast<const Vector<T, N>*>(from);
+#endif
 }
+
+/// Stores to shared memory.
+template <class T, int N>
+__device__ inline void store_shared(T* to, const Vector<T, N>& vector) {
+  *reinterpret_cast<Vector<T, N>*>(to) = vector;
+}
+
+/// Stores to global memory in one access. Of an assignment the compiler may make one for each
+/// element, where these come from a branch.
 template <class T, int N>
 __device__ inline void store_vector(T* to, const Vector<T, N>& vector) {
+#if defined(__CUDACC__)
+  const auto place = __cvta_generic_to_global(to);
+  const auto word = same_bits<Word<sizeof vector>>(vector);
+  if constexpr (sizeof vector == 16) {
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(place), "r"(word.x), "r"(word.y),
+                 "r"(word.z), "r"(word.w)
+                 : "memory");
+  } else if constexpr (sizeof vector == 8) {
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(place), "r"(word.x), "r"(word.y)
+                 : "memory");
+  } else {
+    *reinterpret_cast<Word<sizeof vector>*>(to) = word;
+  }
+#else
   *reinterpret_cast<Vector<T, N>*>(to) = vector;
+#endif
 }
 
 }  // namespace prenorm::cuda
