@@ -171,6 +171,17 @@ def test_copies_are_refused(tmp_path):
     assert listed(path) is None
 
 
+def test_a_library_with_packed_relocations_is_read(tmp_path):
+    (tmp_path / "packed.c").write_text(
+        "#include <math.h>\nstatic int a, b;\nint* places[8] = {&a, &b, &a, 0, &b};\n"
+        "float use(float x) { return expf(x) + *places[0]; }\n")
+    path = tmp_path / "packed.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-z,pack-relative-relocs", "-o", path,
+                    tmp_path / "packed.c", "-lm"], check=True)
+    assert 36 in elf.Dynamic(path.read_bytes()).values  # DT_RELR
+    assert {"expf", "libm.so.6"} <= listed(path)
+
+
 def test_packed_relocations_write_no_table(tmp_path):
     path = tmp_path / "packed.so"
     data = (home() / "lib/prenorm/libprenorm_plain.so").read_bytes()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <set>
 #include <sys/stat.h>
 #include <utility>
 
@@ -15,26 +16,26 @@ constexpr Clock::duration between_looks = std::chrono::milliseconds(150);
 /// Of the time that the last look took.
 constexpr int times_of_a_look = 10;
 constexpr std::size_t bytes_of_block = 512;
+constexpr int most_unseen_looks = 10;
 
 struct Nameless {
   std::size_t bytes = 0;
-  bool all_seen = true;  // else somebody may not be asked what he has open
+  std::set<pid_t> unseen;  // processes that may not be asked what they have open
 };
 
-/// Files that have no name any more and are still open. The supervisor has none, and cannot be
-/// asked.
-Nameless nameless_files(const Family& family, pid_t supervisor) {
+/// Files that have no name any more and are still open.
+Nameless nameless_files(const Family& family) {
   std::map<std::pair<dev_t, ino_t>, std::size_t> files;
   Nameless found;
   for (const Family::Member& member : family.members) {
-    if (member.process == supervisor) continue;
+    if (member.has_ended) continue;
     const bool is_seen = visit_descriptors(member.process, [&files](int folder, const char* link) {
       struct stat info {};
       if (::fstatat(folder, link, &info, 0) != 0) return;
       if (!S_ISREG(info.st_mode) || info.st_nlink > 0) return;
       files[{info.st_dev, info.st_ino}] = static_cast<std::size_t>(info.st_blocks) * bytes_of_block;
     });
-    if (!is_seen && errno == EACCES) found.all_seen = false;
+    if (!is_seen && errno == EACCES) found.unseen.insert(member.process);
   }
   for (const auto& [file, bytes] : files) found.bytes += bytes;
   return found;
@@ -42,18 +43,22 @@ Nameless nameless_files(const Family& family, pid_t supervisor) {
 
 }  // namespace
 
-std::optional<std::string> DiskMeter::exceeded(const Family& family, pid_t supervisor,
+std::optional<std::string> DiskMeter::exceeded(const Family& family,
                                                const std::vector<std::filesystem::path>& folders,
                                                const TreeLimits& limits) {
   const Clock::time_point begin = Clock::now();
   if (folders.empty() || begin < next_look_) return std::nullopt;
   std::optional<std::string> why;
   TreeLimits left = limits;
-  const Nameless nameless = nameless_files(family, supervisor);
+  const Nameless nameless = nameless_files(family);
   left.bytes -= std::min(left.bytes, nameless.bytes);
-  // Twice: before a process executes its program, it cannot be asked either.
-  if (!nameless.all_seen && !all_seen_) why = "has files open that cannot be seen";
-  all_seen_ = nameless.all_seen;
+  // Before a process executes its program, it cannot be asked either: that takes a moment only.
+  std::map<pid_t, int> unseen;
+  for (const pid_t process : nameless.unseen) {
+    unseen[process] = unseen_[process] + 1;
+    if (unseen[process] == most_unseen_looks) why = "has files open that cannot be seen";
+  }
+  unseen_ = std::move(unseen);
   for (const std::filesystem::path& folder : folders) {
     const TreeUsage usage = usage_of(folder, left);
     left.bytes -= std::min(left.bytes, usage.bytes);

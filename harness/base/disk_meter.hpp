@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,14 +17,14 @@ namespace prenorm::harness {
 class DiskMeter {
  public:
   /// Why it is too much, in words; nothing if it is not, or it is not time for a look yet.
-  /// `supervisor`: of the family, and trusted.
-  std::optional<std::string> exceeded(const Family& family, pid_t supervisor,
+  /// `family` without processes that are trusted.
+  std::optional<std::string> exceeded(const Family& family,
                                       const std::vector<std::filesystem::path>& folders,
                                       const TreeLimits& limits);
 
  private:
   std::chrono::steady_clock::time_point next_look_{};
-  bool all_seen_ = true;  // of what is open, at the last look
+  std::map<pid_t, int> unseen_;  // looks at which a process could not be asked
 };
 
 }  // namespace prenorm::harness

@@ -24,6 +24,7 @@ struct Processes {
     pid_t parent, group;
     std::size_t tasks, pages;
     pid_t alive;  // one of its threads
+    bool has_ended = false;
   };
   std::map<pid_t, One> all;
   std::multimap<pid_t, pid_t> children;
@@ -41,6 +42,7 @@ void look_at_thread(const std::filesystem::path& process, Processes::One& one) {
     const auto stat = read_proc_stat(entry.path());
     if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
     one.alive = number_of(entry.path());
+    one.has_ended = false;
     one.pages = stat->resident_pages;
     return;
   }
@@ -56,6 +58,7 @@ Processes read_processes() {
     if (!stat) continue;
     const pid_t pid = number_of(entry.path());
     Processes::One one{stat->parent, stat->group, stat->threads, stat->resident_pages, pid};
+    one.has_ended = stat->state == 'Z' || stat->state == 'X';
     if (stat->state == 'Z' && one.tasks > 1) look_at_thread(entry.path(), one);
     found.all[pid] = one;
     found.children.emplace(stat->parent, pid);
@@ -98,7 +101,8 @@ Family Family::of(pid_t ancestor) {
     if (one == processes->all.end()) continue;
     family.tasks += one->second.tasks;
     family.resident += one->second.pages * page_bytes;
-    family.members.push_back({one->second.alive, one->second.pages * page_bytes});
+    family.members.push_back(
+        {one->second.alive, one->second.pages * page_bytes, one->second.has_ended});
   }
   return family;
 }

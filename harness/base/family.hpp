@@ -13,6 +13,7 @@ struct Family {
   struct Member {
     pid_t process;         // or one of its threads, where the first has ended
     std::size_t resident;  // bytes
+    bool has_ended;        // a zombie
   };
   std::vector<Member> members;
   std::size_t tasks = 0;     // processes and threads

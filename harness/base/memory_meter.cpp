@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -25,13 +26,14 @@ constexpr std::size_t bytes_of_pipe = 64u << 10, usual_pipes = 1024,
                       bytes_of_small_pipe = 10u << 10;
 /// The kernel's records of a mapping: its own, and one for each process that it has been forked
 /// from. The latter count where there are many mappings only: else it would be too much by far.
-constexpr std::size_t bytes_of_mapping = 256, bytes_of_ancestor = 64, many_mappings = 8192,
-                      most_mappings = 65530;
+constexpr std::size_t bytes_of_mapping = 256, bytes_of_ancestor = 64, many_mappings = 8192;
+
 /// How often is counted what no number of a process's own shows: the kernel's part, and what is
 /// shared.
 constexpr std::chrono::milliseconds between_counts{150};
-/// How long a count is waited for, and how long where it matters.
-constexpr std::chrono::milliseconds usual_wait{20}, longest_wait{300};
+/// How long a count is waited for, how long where it matters, and after which time whoever keeps
+/// the kernel from answering counts as if nothing were shared.
+constexpr std::chrono::milliseconds usual_wait{20}, longer_wait{300}, longest_count{1000};
 /// Of the time that the last count took.
 constexpr int times_of_a_count = 4;
 
@@ -60,17 +62,20 @@ class Held {
     const auto number = [&status](const char* key) { return number_in(status, key).value_or(0); };
     bytes_ += number("VmPTE:");
     add_mappings(process);
-    most_shared_ = std::max(most_shared_, number("RssShmem:"));
     // What cannot be read counts as the most that it may be.
     if (!add_descriptors(process)) bytes_ += bytes_of_socket * number("FDSize:");
   }
 
   std::size_t bytes() const {
-    std::size_t shared = 0;
-    for (const auto& [file, size] : shared_) shared += size;
     return bytes_ + bytes_of_socket * sockets_.size() + bytes_of_small_pipe * pipes_.size() +
-           bytes_of_pipe * std::min(pipes_.size(), usual_pipes) + shared -
-           std::min(shared, most_shared_);
+           bytes_of_pipe * std::min(pipes_.size(), usual_pipes);
+  }
+
+  /// Of shared memory without a file, whoever has it in its page tables.
+  std::size_t shared() const {
+    std::size_t bytes = 0;
+    for (const auto& [file, size] : shared_) bytes += size;
+    return bytes;
   }
 
  private:
@@ -85,24 +90,12 @@ class Held {
     });
   }
 
-  /// Reading many takes long: more than some count as the most that there may be.
   void add_mappings(pid_t process) {
-    std::ifstream file(path_of(process, "maps"), std::ios::binary);
-    std::string text(512u << 10, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    const bool is_cut = static_cast<std::size_t>(file.gcount()) == text.size();
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    std::istringstream lines(text);
+    std::ifstream lines(path_of(process, "maps"));
     std::size_t count = 0;
     for (std::string line; std::getline(lines, line); ++count) add_if_shared(line);
-    if (is_cut) {
-      count = most_mappings;
-      const std::string status = path_of(process, "status");
-      shared_["of " + std::to_string(process)] =
-          number_in(status, "VmSize:").value_or(0) - number_in(status, "VmData:").value_or(0);
-    }
-    bytes_ +=
-        count * (bytes_of_mapping + (count > many_mappings ? bytes_of_ancestor * members_ : 0));
+    const bool are_many = count > many_mappings;
+    bytes_ += count * (bytes_of_mapping + (are_many ? bytes_of_ancestor * members_ : 0));
   }
 
   /// Shared memory without a file stays when it leaves a process's page tables: its size counts.
@@ -122,35 +115,40 @@ class Held {
   std::size_t bytes_ = 0;
   std::set<std::string> sockets_, pipes_;
   std::map<std::string, std::size_t> shared_;  // by its inode
-  std::size_t most_shared_ = 0;                // that one process has in its page tables
 };
 
-/// No longer counted where it is `enough`.
-std::size_t held_for(const Family& family, std::size_t enough) {
-  Held held(family.members.size());
-  for (const Family::Member& member : family.members) {
-    held.add(member.process);
-    if (held.bytes() > enough) break;
-  }
-  return held.bytes();
-}
+struct Shared {
+  std::size_t resident = 0;  // in which each process has its part of what it shares
+  std::size_t memory = 0;    // of that, what is no file's on a disk
+};
 
-/// Resident memory, in which each process has its part of what it shares.
-std::size_t shared_once(const Family& family) {
-  std::size_t bytes = 0;
+Shared shared_once(const Family& family) {
+  Shared sum;
   for (const Family::Member& member : family.members) {
-    const auto own_part = number_in(path_of(member.process, "smaps_rollup"), "Pss:");
+    const std::string path = path_of(member.process, "smaps_rollup");
+    const auto own_part = number_in(path, "Pss:");
     const bool has_ended = !own_part && ::kill(member.process, 0) != 0;
-    if (!has_ended) bytes += own_part.value_or(member.resident);
+    if (has_ended) continue;
+    sum.resident += own_part.value_or(member.resident);
+    sum.memory += number_in(path, "Pss_Shmem:").value_or(0);
   }
-  return bytes;
+  return sum;
 }
 
 /// Shared memory counts once where that may matter.
 MemoryMeter::Count count(const Family& family, std::size_t limit) {
   const auto begin = std::chrono::steady_clock::now();
-  MemoryMeter::Count counted{held_for(family, limit), family.resident, family.resident, {}};
-  if (family.resident + counted.held > limit) counted.exact = shared_once(family);
+  Held held(family.members.size());
+  for (const Family::Member& member : family.members) {
+    held.add(member.process);
+    if (held.bytes() > limit) break;
+  }
+  MemoryMeter::Count counted{held.bytes(), family.resident, family.resident, {}};
+  if (family.resident + held.bytes() + held.shared() > limit) {
+    const Shared shared = shared_once(family);
+    counted.exact = shared.resident;
+    counted.held += held.shared() - std::min(held.shared(), shared.memory);
+  }
   counted.took = std::chrono::steady_clock::now() - begin;
   return counted;
 }
@@ -159,16 +157,21 @@ MemoryMeter::Count count(const Family& family, std::size_t limit) {
 
 std::size_t MemoryMeter::bytes(const Family& family, std::size_t limit) {
   if (!counting_.valid() && Clock::now() >= next_count_) begin_count(family, limit);
-  take_count(usual_wait);
-  if (at_most(family) <= limit) return at_most(family);
+  if (take_count(usual_wait) || at_most(family) <= limit) return at_most(family);
   // By that it is too much. More exactly:
   if (!counting_.valid()) begin_count(family, limit);
-  if (take_count(longest_wait)) return at_most(family);
-  return family.resident + last_.held;
+  if (take_count(longer_wait)) return at_most(family);
+  const bool is_late = Clock::now() - count_began_ > longest_count;
+  return is_late ? family.resident + last_.held : limit;
 }
 
 void MemoryMeter::begin_count(const Family& family, std::size_t limit) {
-  counting_ = std::async(std::launch::async, [family, limit] { return count(family, limit); });
+  count_began_ = Clock::now();
+  try {
+    counting_ = std::async(std::launch::async, [family, limit] { return count(family, limit); });
+  } catch (const std::system_error&) {
+    // There may be no other thread now: later.
+  }
 }
 
 bool MemoryMeter::take_count(std::chrono::milliseconds wait) {

@@ -14,11 +14,12 @@ namespace prenorm::harness {
 /// What cannot be read counts as much as it could be.
 ///
 /// A count takes milliseconds, and a process can keep the kernel from answering for as long as it
-/// likes: it is made on a thread of its own. Until there is one, nothing counts as shared.
+/// likes: it is made on a thread of its own.
 class MemoryMeter {
  public:
-  /// At most a little less than the family takes; exact where that is more than `limit`. When the
-  /// meter is destroyed, the family must have ended, or be about to.
+  /// `family` without processes that are trusted. At most a little less than the family takes;
+  /// exact where that is more than `limit`. When the meter is destroyed, the family must have
+  /// ended, or be about to.
   std::size_t bytes(const Family& family, std::size_t limit);
 
   struct Count {
@@ -37,7 +38,7 @@ class MemoryMeter {
 
   std::future<Count> counting_;
   Count last_;
-  Clock::time_point next_count_{};  // at the latest
+  Clock::time_point count_began_{}, next_count_{};
 };
 
 }  // namespace prenorm::harness

@@ -2,6 +2,7 @@
 
 #include "base/family.hpp"
 #include "base/open_file.hpp"
+#include "base/proc_stat.hpp"
 #include "base/socket_message.hpp"
 #include "base/start_process.hpp"
 
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <poll.h>
 #include <sys/socket.h>
@@ -101,23 +103,26 @@ std::string describe(const siginfo_t& info, bool wrapper) {
          (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
 }
 
-/// 0: none.
-pid_t first_child(pid_t process) {
+std::vector<pid_t> children_of(pid_t process) {
   const std::string id = std::to_string(process);
   std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-  pid_t child = 0;
-  children >> child;
-  return child;
+  return {std::istream_iterator<pid_t>(children), {}};
+}
+
+/// The first process of the namespace that a wrapper has made, whose group is another; 0: none.
+pid_t first_of_namespace(pid_t wrapper) {
+  for (const pid_t child : children_of(wrapper)) {
+    const auto stat = read_proc_stat("/proc/" + std::to_string(child));
+    if (stat && stat->group != wrapper) return child;
+  }
+  return 0;
 }
 
 /// Ends what a wrapper has started and waits until the wrapper notices: the first process of a
 /// namespace is gone only when all the others in it are.
 void end_namespace(pid_t wrapper) {
-  const std::string id = std::to_string(wrapper);
-  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-  pid_t child = 0;
   bool any = false;
-  while (children >> child) any = ::kill(child, SIGKILL) == 0 || any;
+  for (const pid_t child : children_of(wrapper)) any = ::kill(child, SIGKILL) == 0 || any;
   const auto end = std::chrono::steady_clock::now() + grace;
   siginfo_t info{};
   while (any &&
@@ -285,8 +290,14 @@ void Process::ended() {
 }
 
 void Process::check_limits() {
-  const Family family = Family::of(pid_);
-  if (wrapper_ && inner_ == 0) inner_ = first_child(pid_);
+  Family family = Family::of(pid_);
+  if (wrapper_ && inner_ == 0) inner_ = first_of_namespace(pid_);
+  // What is our own may not be asked what it has open.
+  if (wrapper_) {
+    std::erase_if(family.members, [this](const Family::Member& member) {
+      return member.process == pid_ || member.process == inner_;
+    });
+  }
   const std::size_t most = limits_.resident;
   // Twice: a child that is about to execute a program is counted with the memory of its parent.
   const bool is_over = !group_ && most > 0 && memory_.bytes(family, most) > most;
@@ -295,7 +306,7 @@ void Process::check_limits() {
   if (limits_.tasks > 0 && family.tasks > limits_.tasks) {
     kill_for(fmt::format("had more than {} processes and threads", limits_.tasks), false);
   }
-  if (const auto why = disk_.exceeded(family, pid_, limits_.folders, limits_.disk)) {
+  if (const auto why = disk_.exceeded(family, limits_.folders, limits_.disk)) {
     kill_for("wrote to a folder that " + *why, false);
   }
 }

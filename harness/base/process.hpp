@@ -114,7 +114,7 @@ class Process {
   [[noreturn]] void ended();
 
   pid_t pid_ = -1;
-  pid_t inner_ = 0;  // what the wrapper has started, once it was seen
+  pid_t inner_ = 0;  // the first process of the wrapper's namespace, once it was seen
   bool reaped_ = false;
   int socket_ = -1;
   Stream output_, error_;

@@ -75,17 +75,23 @@ TemporaryFolder::TemporaryFolder() : TemporaryFolder(default_parent()) {}
 
 TemporaryFolder::TemporaryFolder(const fs::path& parent) {
   const fs::path real_parent = fs::canonical(parent);
-  bool is_used = false;
-  while (!is_used) {  // until it is locked, another program may remove it as abandoned
+  bool is_lost = true;
+  while (is_lost) {  // until it is locked, another program may remove it as abandoned
     std::string name = real_parent / (prefix() + std::string(random_letters, 'X'));
     if (::mkdtemp(name.data()) == nullptr) {
       throw std::system_error(errno, std::generic_category(), "cannot make a folder " + name);
     }
     path_ = name;
     lock_ = open_folder(path_);
+    is_lost = !lock_.is_open() && errno == ENOENT;
+    if (is_lost) continue;
+    if (!lock_.is_open()) {
+      throw std::system_error(errno, std::generic_category(), "cannot open the folder " + name);
+    }
     // Without file locks nothing is removed.
-    const bool is_locked = ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    is_used = is_locked && is_own(lock_, path_);
+    const bool is_taken = ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    std::error_code ignored;
+    is_lost = is_taken || !fs::exists(path_, ignored);
   }
 }
 

@@ -114,10 +114,7 @@ void TreeWalk::leave() {
   }
 }
 
-namespace {
-
-/// `vanished`: a folder could not be entered.
-TreeUsage usage_now(const fs::path& folder, const TreeLimits& limits, bool& vanished) {
+TreeUsage usage_of(const fs::path& folder, const TreeLimits& limits) {
   TreeUsage usage;
   try {
     TreeWalk walk(folder, limits);
@@ -133,10 +130,7 @@ TreeUsage usage_now(const fs::path& folder, const TreeLimits& limits, bool& vani
       try {
         walk.enter();
       } catch (const std::system_error& error) {
-        if (error.code() != std::errc::permission_denied) {
-          vanished = true;
-          continue;
-        }
+        if (error.code() != std::errc::permission_denied) continue;  // it has vanished
         usage.exceeded = "has a folder that cannot be read";
         return usage;
       }
@@ -145,20 +139,6 @@ TreeUsage usage_now(const fs::path& folder, const TreeLimits& limits, bool& vani
     usage.exceeded = error.what();
   } catch (const std::system_error&) {  // the folder itself has vanished
   }
-  return usage;
-}
-
-}  // namespace
-
-TreeUsage usage_of(const fs::path& folder, const TreeLimits& limits) {
-  constexpr int most_tries = 8;
-  bool vanished = true;
-  TreeUsage usage;
-  for (int tries = 0; vanished && !usage.exceeded && tries < most_tries; ++tries) {
-    vanished = false;
-    usage = usage_now(folder, limits, vanished);
-  }
-  if (vanished && !usage.exceeded) usage.exceeded = "has folders that are moved all the time";
   return usage;
 }
 

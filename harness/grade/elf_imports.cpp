@@ -257,11 +257,15 @@ class Library {
     std::uint64_t next = 0;
     for (std::uint64_t at_byte = 0; at_byte < all.bytes; at_byte += each) {
       const auto word = at<Elf64_Addr>(all.address + at_byte);
-      const bool is_address = (word & 1) == 0;
-      const std::uint64_t words = is_address ? 1 : bits;
-      if (is_address) next = word;
-      written_.push_back({next, words * each});
-      next += words * each;
+      if ((word & 1) == 0) {
+        written_.push_back({word, each});
+        next = word + each;
+        continue;
+      }
+      for (std::uint64_t bit = 0; bit < bits; ++bit) {
+        if ((word >> (bit + 1) & 1) != 0) written_.push_back({next + bit * each, each});
+      }
+      next += bits * each;
     }
   }
 

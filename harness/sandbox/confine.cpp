@@ -5,7 +5,7 @@
 //     prenorm-confine [OPTION...] -- PROGRAM [ARGUMENT...]
 //
 //     --cpu SECONDS  --file-size BYTES  --tasks COUNT  --descriptors COUNT      limits
-//     --count-tasks COUNT  the same as --tasks, where the kernel does not count them so
+//     --count-tasks COUNT  the same limit, counted by the supervisor
 //     --alone         there are no namespaces: the program may signal no process outside, and make
 //                     no process group
 //     --read PATH     may be read and executed, with everything below it; where the kernel has

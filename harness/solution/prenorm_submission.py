@@ -25,7 +25,7 @@ from importlib import machinery
 import prenorm_source as source
 
 MOST_NOTES = 50
-MOST_FOLDERS = 2000
+MOST_FOLDERS = 20000
 LONGEST_NOTE = 300
 
 
@@ -115,6 +115,7 @@ class Layout:
             self.folder, self.file = os.path.dirname(path), path
         else:
             raise Unusable("there is no such file or folder")
+        self.folders = None  # all of them, once they are asked for
         self.root = find_root(self.file, self.folder)
         self.project = Project(self.root)
         # A module of a package has the package's name, as in the submission's own tests.
@@ -133,7 +134,14 @@ class Layout:
     def elsewhere(self, name):
         """The folder of a module that is on no path, if there is just one: conftest.py, setup.cfg
         and the tools that build packages have many ways to name it."""
-        found = [each for each in folders_below(self.folder) if modules_at(os.path.join(each, name))]
+        if self.folders is None:
+            self.folders = folders_below(self.folder)
+        paths = [os.path.join(each, name) for each in self.folders]
+        found = [
+            os.path.dirname(path)
+            for path in paths
+            if os.path.isfile(path + ".py") or os.path.isfile(os.path.join(path, "__init__.py"))
+        ]
         alone = [each for each in found if not os.path.isfile(os.path.join(each, "__init__.py"))]
         found = alone or found  # rather a package than a part of one
         return found[0] if len(found) == 1 else None
