@@ -62,14 +62,12 @@ Room make_room(const SubmissionOptions& options, const fs::path& folder, const f
   return room;
 }
 
-std::string without_rooms(std::string text, const fs::path& folder) {
-  for (const fs::path& place : {folder, fs::path("/tmp")}) {
-    const std::string begin = (place / TemporaryFolder::prefix()).string();
-    const std::size_t length = (place / room_name()).string().size() + 1;
-    for (std::size_t at = 0; (at = text.find(begin)) != text.npos;) {
-      text.erase(at, length);
-      if (text.compare(at, copy_name.size(), copy_name) == 0) text.erase(at, copy_name.size() + 1);
-    }
+std::string without_rooms(std::string text, const fs::path& parent) {
+  const std::string begin = (parent / TemporaryFolder::prefix()).string();
+  const std::size_t length = (parent / room_name()).string().size() + 1;
+  for (std::size_t at = 0; (at = text.find(begin)) != text.npos;) {
+    text.erase(at, length);
+    if (text.compare(at, copy_name.size(), copy_name) == 0) text.erase(at, copy_name.size() + 1);
   }
   return text;
 }

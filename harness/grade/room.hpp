@@ -24,7 +24,7 @@ bool can_be_copied(const std::filesystem::path& handed_in);
 Room make_room(const SubmissionOptions& options, const std::filesystem::path& folder,
                const std::filesystem::path& handed_in, bool writable);
 
-/// A text without the paths of that folder's rooms: they are others each time.
-std::string without_rooms(std::string text, const std::filesystem::path& folder);
+/// A text without the paths of the rooms in that folder: they are others each time.
+std::string without_rooms(std::string text, const std::filesystem::path& parent);
 
 }  // namespace prenorm::harness
