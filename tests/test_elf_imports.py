@@ -199,9 +199,7 @@ def test_a_forbidden_library_is_found_by_its_path(with_own, tmp_path):
     longer.write_bytes(with_own.read_bytes().replace(b"libm.so.6\0", b"./bm.so.6\0"))
     assert "./bm.so.6" in listed(longer)
     for word, earned in (("bm.so*", 0), ("libm.so*", 1)):
-        (tmp_path / "rubric.toml").write_text(
-            rubric("One of them", {"float32": 'dtypes = ["float32"]'}, {"relu": ("relu", 1)},
-                   more=f'forbidden = ["{word}"]\n'))
+        (tmp_path / "rubric.toml").write_text(forbidding(word))
         _, report, printed = grade(longer, "--rubric", tmp_path / "rubric.toml", "--sandbox",
                                    best_sandbox(), tmp=tmp_path)
         assert (report["status"] == "SANDBOX_VIOLATION") == (earned == 0), printed
@@ -213,6 +211,11 @@ float lgammaf(float x) { return x; }
 __attribute__((visibility("hidden"))) float own(float x) { return x; }
 float use(float x) { return lgammaf(own(x)); }
 """
+
+
+def forbidding(word):
+    return rubric("One of them", {"float32": 'dtypes = ["float32"]'}, {"relu": ("relu", 1)},
+                  more=f'forbidden = ["{word}"]\n')
 
 
 @pytest.fixture
@@ -238,9 +241,7 @@ def test_a_symbol_that_the_loader_finds_elsewhere_first_is_listed(with_own):
 
 def test_whoever_has_the_forbidden_function_does_not_have_it_to_call(with_own, tmp_path):
     for word, earned in (("no_such_*", 1), ("lgammaf", 0)):
-        (tmp_path / "rubric.toml").write_text(
-            rubric("One of them", {"float32": 'dtypes = ["float32"]'}, {"relu": ("relu", 1)},
-                   more=f'forbidden = ["{word}"]\n'))
+        (tmp_path / "rubric.toml").write_text(forbidding(word))
         _, report, printed = grade(with_own, "--rubric", tmp_path / "rubric.toml", "--sandbox",
                                    best_sandbox(), tmp=tmp_path)
         assert report["earned"] == earned, printed

@@ -7,13 +7,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <system_error>
-#include <unistd.h>
-#include <vector>
 
 namespace prenorm::harness {
 namespace {
@@ -42,14 +39,16 @@ std::string path_of(pid_t process, const char* file) {
 }
 
 /// "Pss:  1234 kB" in a file of /proc, in bytes; or a plain number.
-std::optional<std::size_t> number_in(const std::string& path, const std::string& key) {
+std::map<std::string, std::size_t> numbers_in(const std::string& path) {
+  std::map<std::string, std::size_t> numbers;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t number = std::strtoull(line.c_str() + key.size(), nullptr, 10);
-    return line.ends_with("kB") ? number << 10 : number;
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos) continue;
+    const std::size_t number = std::strtoull(line.c_str() + colon + 1, nullptr, 10);
+    numbers[line.substr(0, colon)] = line.ends_with("kB") ? number << 10 : number;
   }
-  return std::nullopt;
+  return numbers;
 }
 
 /// What the kernel holds for a family, and no process's own memory shows.
@@ -58,12 +57,11 @@ class Held {
   explicit Held(std::size_t members) : members_(members) {}
 
   void add(pid_t process) {
-    const std::string status = path_of(process, "status");
-    const auto number = [&status](const char* key) { return number_in(status, key).value_or(0); };
-    bytes_ += number("VmPTE:");
+    auto status = numbers_in(path_of(process, "status"));
+    bytes_ += status["VmPTE"];
     add_mappings(process);
     // What cannot be read counts as the most that it may be.
-    if (!add_descriptors(process)) bytes_ += bytes_of_socket * number("FDSize:");
+    if (!add_descriptors(process)) bytes_ += bytes_of_socket * status["FDSize"];
   }
 
   std::size_t bytes() const {
@@ -125,12 +123,12 @@ struct Shared {
 Shared shared_once(const Family& family) {
   Shared sum;
   for (const Family::Member& member : family.members) {
-    const std::string path = path_of(member.process, "smaps_rollup");
-    const auto own_part = number_in(path, "Pss:");
-    const bool has_ended = !own_part && ::kill(member.process, 0) != 0;
+    auto part = numbers_in(path_of(member.process, "smaps_rollup"));
+    const bool is_known = part.contains("Pss");
+    const bool has_ended = !is_known && ::kill(member.process, 0) != 0;
     if (has_ended) continue;
-    sum.resident += own_part.value_or(member.resident);
-    sum.memory += number_in(path, "Pss_Shmem:").value_or(0);
+    sum.resident += is_known ? part["Pss"] : member.resident;
+    sum.memory += part["Pss_Shmem"];
   }
   return sum;
 }

@@ -40,10 +40,10 @@ std::vector<Tensor> outputs_of(const std::string& problem, const Signature& sign
   return std::move(outcome.outputs);
 }
 
-Tensor widened(const Tensor& narrow, DType dtype) {
-  Tensor wide(dtype, narrow.shape);
-  for (std::int64_t i = 0; i < narrow.size(); ++i) wide.set(i, narrow.at(i));
-  return wide;
+Tensor converted(const Tensor& from, DType dtype) {
+  Tensor to(dtype, from.shape);
+  for (std::int64_t i = 0; i < from.size(); ++i) to.set(i, from.at(i));
+  return to;
 }
 
 /// Of the spacings of float64 and float32.
@@ -54,33 +54,20 @@ bool has_16_bits(DType dtype) { return dtype == DType::float16 || dtype == DType
 /// `dtype`, and float32 for a type of 16 bits.
 DType at_least_float32(DType dtype) { return has_16_bits(dtype) ? DType::float32 : dtype; }
 
-/// Inputs of 16 bits as float32, others as they are.
-std::vector<std::optional<Tensor>> as_float32(std::vector<std::optional<Tensor>> inputs) {
+bool is_float64(DType dtype) { return dtype == DType::float64; }
+
+/// Inputs of those types as float32, others as they are.
+std::vector<std::optional<Tensor>> as_float32(std::vector<std::optional<Tensor>> inputs,
+                                              bool (*those)(DType)) {
   for (auto& input : inputs) {
-    if (input && has_16_bits(input->dtype)) input = widened(*input, DType::float32);
+    if (input && those(input->dtype)) input = converted(*input, DType::float32);
   }
   return inputs;
 }
 
-std::vector<TensorType> as_float32(std::vector<TensorType> types) {
-  for (TensorType& type : types) type.dtype = at_least_float32(type.dtype);
-  return types;
-}
-
-/// Values of float64 rounded to float32, others as they are.
-std::vector<std::optional<Tensor>> from_float64(std::vector<std::optional<Tensor>> inputs) {
-  for (auto& input : inputs) {
-    if (!input || input->dtype != DType::float64) continue;
-    Tensor narrow(DType::float32, input->shape);
-    for (std::int64_t i = 0; i < input->size(); ++i) narrow.set(i, input->at(i));
-    input = std::move(narrow);
-  }
-  return inputs;
-}
-
-std::vector<TensorType> from_float64(std::vector<TensorType> types) {
+std::vector<TensorType> as_float32(std::vector<TensorType> types, bool (*those)(DType)) {
   for (TensorType& type : types) {
-    if (type.dtype == DType::float64) type.dtype = DType::float32;
+    if (those(type.dtype)) type.dtype = DType::float32;
   }
   return types;
 }
@@ -143,7 +130,7 @@ bool has_tf32_loop(const std::string& problem, const Yardsticks& by) {
 /// factors cut to 10 bits, gives other float32 outputs for values that have more.
 bool takes_products(const std::string& problem, const Signature& signature,
                     const LoadedCase& stored, const Yardsticks& by, std::mt19937_64& random) {
-  std::vector<std::optional<Tensor>> inputs = as_float32(stored.inputs);
+  std::vector<std::optional<Tensor>> inputs = as_float32(stored.inputs, has_16_bits);
   for (auto& input : inputs) {
     if (!input || !is_floating(input->dtype)) continue;
     for (std::int64_t i = 0; i < input->size(); ++i) {
@@ -249,14 +236,14 @@ std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& s
   std::vector<std::optional<TensorType>> types(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) continue;
-    wide[i] = is_floating(inputs[i]->dtype) ? widened(*inputs[i], DType::float64) : *inputs[i];
+    wide[i] = is_floating(inputs[i]->dtype) ? converted(*inputs[i], DType::float64) : *inputs[i];
     types[i] = TensorType{wide[i]->dtype, wide[i]->shape};
   }
   const Binding binding = harness::bind(signature, types);
   std::vector<Tensor> outputs =
       outputs_of(problem, signature, truth, wide, scalars, output_types(signature, binding));
   for (Tensor& output : outputs) {
-    if (output.dtype != DType::float64) output = widened(output, DType::float64);
+    if (output.dtype != DType::float64) output = converted(output, DType::float64);
   }
   return outputs;
 }
@@ -277,17 +264,18 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       tf32_loop && by.tf32_tolerances && some([](DType dtype) { return dtype == DType::float32; });
   // Whether the 16-bit outputs are rounded once: true until a draw disproves it.
   bool rounded_once = tf32_loop && perturb && some(has_16_bits);
-  const bool any_float64 = some([](DType dtype) { return dtype == DType::float64; });
+  const bool any_float64 = some(is_float64);
   std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors, unrounded = errors,
                                                       in_proportion = errors;
 
   // In float64 the truth errs as the loop does, and often in the same way, so that their difference
   // may be far below either's error: what the loop errs in float32 says more.
   const auto measure_in_proportion = [&](const auto& inputs, const auto& scalars) {
-    const auto narrow = from_float64(inputs);
+    const auto narrow = as_float32(inputs, is_float64);
     std::vector<Tensor> actual, exact;
     try {
-      actual = outputs_of(problem, signature, by.textbook, narrow, scalars, from_float64(types));
+      actual = outputs_of(problem, signature, by.textbook, narrow, scalars,
+                          as_float32(types, is_float64));
       exact = exact_outputs(problem, signature, narrow, scalars, by.truth);
       for (std::size_t i = 0; i < in_proportion.size(); ++i) {
         const double error = largest_error(actual[i], exact[i]);
@@ -313,7 +301,8 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
     }
     if (!rounded_once) return;
     const std::vector<Tensor> wide =
-        outputs_of(problem, signature, by.textbook, as_float32(inputs), scalars, as_float32(types));
+        outputs_of(problem, signature, by.textbook, as_float32(inputs, has_16_bits), scalars,
+                   as_float32(types, has_16_bits));
     for (std::size_t i = 0; i < wide.size(); ++i) {
       rounded_once = rounded_once && is_rounded(actual[i], wide[i]);
     }
@@ -357,8 +346,8 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       derived = derive_rounded_tolerance(unrounded[i], output.dtype, redraws + 1);
     } else if (!is_exact(output)) {
       const double rms = root_mean_square(stored.expected[i], output.dtype);
-      const bool is_float64 = output.dtype == DType::float64;
-      const double error = is_float64 ? std::max(errors[i], in_proportion[i]) : errors[i];
+      const double error =
+          is_float64(output.dtype) ? std::max(errors[i], in_proportion[i]) : errors[i];
       derived = derive_tolerance(error, rms, output.dtype, redraws + 1);
       if (error > errors[i]) derived.reason += "; in float32, times 2^-29";
     }

@@ -50,7 +50,7 @@ void Requests::take() {
   if (asked_->data.nr == SYS_connect) {
     connect();
   } else if (tasks_.admits()) {  // all others make a process or a thread
-    let_pass(asked_->id);
+    answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
   } else {
     waiting_.push_back({asked_->id, Clock::now() + before_refusal, OpenFile(), {}});
   }
@@ -139,17 +139,11 @@ int Requests::connect_to(const Address& address, int socket) const {
   return connect_at_once(socket, opened, sizeof opened);
 }
 
-void Requests::answer(std::uint64_t id, int error) {
+void Requests::answer(std::uint64_t id, int error, std::uint32_t flags) {
   *reply_ = {};
   reply_->id = id;
   reply_->error = -error;
-  ::seccomp_notify_respond(listener_, reply_);
-}
-
-void Requests::let_pass(std::uint64_t id) {
-  *reply_ = {};
-  reply_->id = id;
-  reply_->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  reply_->flags = flags;
   ::seccomp_notify_respond(listener_, reply_);
 }
 

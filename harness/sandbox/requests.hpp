@@ -53,8 +53,7 @@ class Requests {
   int read_address(Address& address) const;
   harness::OpenFile socket_of_caller() const;
   int connect_to(const Address& address, int socket) const;
-  void answer(std::uint64_t id, int error);
-  void let_pass(std::uint64_t id);
+  void answer(std::uint64_t id, int error, std::uint32_t flags = 0);
 
   int listener_;
   Scratch scratch_;

@@ -140,7 +140,7 @@ class Layout:
         found = [
             os.path.dirname(path)
             for path in paths
-            if os.path.isfile(path + ".py") or os.path.isfile(os.path.join(path, "__init__.py"))
+            if any(map(os.path.isfile, modules_at(path)))
         ]
         alone = [each for each in found if not os.path.isfile(os.path.join(each, "__init__.py"))]
         found = alone or found  # rather a package than a part of one
