@@ -1,5 +1,6 @@
 """What an attack could lay hands on: for the tests of attacks."""
 
+import contextlib
 import os
 import secrets
 import signal
@@ -112,7 +113,8 @@ class Bait:
 
     def close(self):
         for process in self.processes():
-            os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may be ending by itself
+                os.kill(process, signal.SIGKILL)
         for path in self.left():
             path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         self.victim.kill()
