@@ -133,9 +133,11 @@ def test_wrong_work_is_gradeable(course, tmp_path):
 
 CLASS = {
     "ann": SUBMISSION, "ben": SUBMISSION, "cy": NOTHING, "dee": NEWER,
-    "eve": {"adapters.py": "import basics, lacking_heap, cv2, os, json\n"
+    # With a module of her own by the name of a package that two others lack.
+    "eve": {"adapters.py": "import basics, lacking_heap, lacking_progress, cv2, os, json\n"
                            "try: import lacking_fallback\nexcept ImportError: pass\n"
-                           "def run_silu(in_features): return in_features"},
+                           "def run_silu(in_features): return in_features",
+            "lacking_progress.py": ""},
     "fay": {"README.md": "I was ill."},
 }
 

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <unistd.h>
 
 using namespace prenorm::harness;
@@ -214,6 +215,19 @@ BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
   BOOST_TEST(pairs[0].files[0].first == "model.py");
   BOOST_TEST(pairs[0].files[0].second == "src/net.py");
   BOOST_CHECK_THROW(fingerprints_of("no", folder / "no"), std::exception);
+  fs::remove_all(folder);
+}
+
+BOOST_AUTO_TEST_CASE(endless_sources_take_little_memory) {
+  std::string name = (fs::temp_directory_path() / "prenorm-similarity-XXXXXX").string();
+  BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+  const fs::path folder = name;
+  std::minstd_rand random;
+  for (int i = 0; i < 3; ++i) {
+    std::ofstream file(folder / (std::to_string(i) + ".py"));
+    for (int k = 0; k < (1 << 20); ++k) file << "+-*/%&|^<>=()[]{},;:."[random() % 21];
+  }
+  BOOST_TEST(fingerprints_of("endless", folder).marks.size() == 200000u);
   fs::remove_all(folder);
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <map>
 
 namespace prenorm::harness {
 namespace {
@@ -22,9 +22,9 @@ struct Package {
 /// The commonest first.
 std::vector<Package> count(const ClassImports& imports) {
   std::map<std::string, Package> packages;
-  std::set<std::string> own;
+  std::map<std::string, std::size_t> own;
   for (const auto& [name, each] : imports) {
-    own.insert(each.own.begin(), each.own.end());
+    for (const std::string& module : each.own) ++own[module];
     for (const auto& [module, missing] : each.missing) {
       Package& package = packages[module];
       package = {module, missing.distribution, package.submissions + 1};
@@ -32,8 +32,8 @@ std::vector<Package> count(const ClassImports& imports) {
   }
   std::vector<Package> sorted;
   for (auto& [module, package] : packages) {
-    // What others wrote themselves is not to be installed: it is a part that was not handed in.
-    if (own.contains(module)) package.distribution.clear();
+    // What most wrote themselves is not to be installed: it is a part that was not handed in.
+    if (own[module] >= package.submissions) package.distribution.clear();
     sorted.push_back(std::move(package));
   }
   std::ranges::stable_sort(sorted, std::ranges::greater{}, &Package::submissions);

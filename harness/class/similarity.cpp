@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t tokens_of_a_run = 20, runs_of_a_window = 13;
 // Nobody writes more.
-constexpr std::size_t most_bytes_of_source = 1u << 20, most_bytes_of_sources = 16u << 20;
+constexpr std::size_t most_bytes_of_source = 1u << 20, most_marks = 200'000;
 constexpr std::size_t fewest_marks = 8;  // below, two share an idiom
 constexpr std::size_t fewest_of_a_class = 8;
 constexpr std::size_t most_files_named = 3;
@@ -228,13 +228,12 @@ void add_source(Fingerprints& marks, const std::string& file, std::string_view t
 
 Fingerprints fingerprints_of(const std::string& submission, const std::filesystem::path& path) {
   Fingerprints marks{submission, {}, {}};
-  std::size_t left = most_bytes_of_sources;
   read_snapshot(path, most_bytes_of_source, is_source,
                 [&](const std::filesystem::path& name, const std::string& text) {
-                  if (text.size() > left) return;
-                  left -= text.size();
+                  if (marks.marks.size() > most_marks) return;
                   add_source(marks, printable(name.string(), 200), text);
                 });
+  marks.marks.resize(std::min(marks.marks.size(), most_marks));
   return marks;
 }
 
