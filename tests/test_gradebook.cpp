@@ -508,6 +508,20 @@ BOOST_AUTO_TEST_CASE(a_roster_is_read) {
   BOOST_TEST(read_roster(folder.path / "r.csv").students.at(0).submission == "bitdiddle");
 }
 
+BOOST_AUTO_TEST_CASE(accents_may_be_characters_of_their_own) {
+  const Folder folder;
+  const std::string composed = "Jos\u00e9", decomposed = "Jose\u0301", other = "Bjo\u0308rk";
+  write(folder.path / "r.csv", "submission\n" + composed + "\n" + other + "\nann\n");
+  const auto students = [&](const std::set<std::string>& submissions) {
+    return read_roster(folder.path / "r.csv", submissions).students;
+  };
+  BOOST_TEST(students({decomposed, "ann"}).at(0).submission == decomposed);
+  BOOST_TEST(students({composed, decomposed}).at(0).submission == composed);
+  BOOST_TEST(students({other, "ann"}).at(1).submission == other);
+  BOOST_TEST(students({"Bj\u00f6rk"}).at(1).submission == "Bj\u00f6rk");
+  BOOST_TEST(students({"ann", "\xff"}).at(2).submission == "ann");
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_roster_is_refused_with_the_line) {
   const Folder folder;
   const auto told = [&](const std::string& roster, const std::string& line,

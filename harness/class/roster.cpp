@@ -10,10 +10,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <ranges>
+#include <utf8proc.h>
 
 namespace prenorm::harness {
 namespace {
@@ -189,6 +194,29 @@ Roster roster_of(const std::string& text, const std::set<std::string>& submissio
                                                  counted(unread.size(), "time"), unread.front())};
 }
 
+/// With one character for a letter and its accents, as most keyboards write them (NFC). Names of
+/// files from a Mac often have two. What is no UTF-8 stays as it is.
+std::string composed(const std::string& text) {
+  utf8proc_uint8_t* made = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &made,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  if (size < 0) return text;
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
+  return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
+}
+
+/// By composed name. Of two that differ in nothing else, only a composed one is found.
+std::map<std::string, std::string> by_composed_name(const std::set<std::string>& submissions) {
+  std::map<std::string, std::string> names;
+  for (const std::string& name : submissions) {
+    const auto [place, is_new] = names.emplace(composed(name), name);
+    if (!is_new) place->second = place->first;
+  }
+  return names;
+}
+
 }  // namespace
 
 Roster read_roster(const std::filesystem::path& file,
@@ -199,7 +227,15 @@ Roster read_roster(const std::filesystem::path& file,
     throw UsageError("cannot read " + file.string() + ": " +
                      (is_folder ? "is a folder" : std::strerror(errno)));
   }
-  return roster_of(std::string(std::istreambuf_iterator<char>(stream), {}), submissions);
+  const std::map<std::string, std::string> names = by_composed_name(submissions);
+  const auto keys = std::views::keys(names);
+  Roster roster = roster_of(composed(std::string(std::istreambuf_iterator<char>(stream), {})),
+                            {keys.begin(), keys.end()});
+  for (Student& student : roster.students) {
+    const auto name = names.find(student.submission);
+    if (name != names.end()) student.submission = name->second;
+  }
+  return roster;
 } catch (const std::invalid_argument& error) {
   throw UsageError(file.string() + ", " + error.what());
 }

@@ -20,10 +20,10 @@ struct Roster {
 /// Without a column `submission` the id is that. A platform's tells who a student is in several
 /// columns: whichever is the name of one of these submissions is taken (class/platform.hpp).
 ///
-/// Texts are put on one line. Throws UsageError, which names the file and the line: no such column,
-/// a row with more or fewer cells than the head, no submission in it, two students with one
-/// submission, wrong quotes, no UTF-8, a time that is none; and where there are submissions and
-/// none of them is a student's.
+/// Texts are put on one line. A letter with an accent may be one character or two (NFC, NFD).
+/// Throws UsageError, which names the file and the line: no such column, a row with more or fewer
+/// cells than the head, no submission in it, two students with one submission, wrong quotes, no
+/// UTF-8, a time that is none; and where there are submissions and none of them is a student's.
 Roster read_roster(const std::filesystem::path& file,
                    const std::set<std::string>& submissions = {});
 
