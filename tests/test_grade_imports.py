@@ -45,7 +45,7 @@ ADAPTERS = """
 TOKENIZER = """
     import numpy as np
     from lacking_progress import bar
-    from train import merge
+    with bar("train"): from train import merge; print(bar.__version__)
     import yaml_of_old as yaml
 
     def softmax(x, dim):

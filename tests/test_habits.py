@@ -166,6 +166,9 @@ LAYOUTS = {
                   "setup.cfg": "[options]\npackage_dir =\n    = python\n"},
     "hatch": {"python/mine/__init__.py": None, "pyproject.toml":
               '[project]\nname = "mine"\n[tool.hatch.build]\npackages = ["python/mine"]\n'},
+    # An extension of the package.
+    "cmake": {"mine.py": None, "fast.cpp": "", "CMakeLists.txt":
+              "project(mine CXX)\nadd_library(fast MODULE fast.cpp)\n"},
 }
 
 
@@ -184,6 +187,10 @@ SOLUTION = "prenorm_add_solution(mine std_thread.cpp)\n"
 PROJECTS = {
     "versioned": SOLUTION + "set_target_properties(mine PROPERTIES VERSION 1.2 SOVERSION 1)\n",
     "beside_sources": "set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_SOURCE_DIR}/lib)\n" + SOLUTION,
+    "symbol_versions": SOLUTION + "target_link_options(mine PRIVATE "
+                       "LINKER:--version-script=${CMAKE_SOURCE_DIR}/mine/exports)\n",
+    "stripped_copy": SOLUTION + "add_custom_command(TARGET mine POST_BUILD COMMAND strip "
+                     "-o release.so $<TARGET_FILE:mine>)\n",
     "name_with_blank": SOLUTION + 'set_target_properties(mine PROPERTIES OUTPUT_NAME "my own")\n',
 }
 
@@ -196,5 +203,6 @@ def test_library_is_found_where_it_is_built(name, sandbox, tmp_path):
     shutil.copy(HABITS / "silu.hpp", submission)
     shutil.copy(CPP["std_thread"], submission / "mine")
     (submission / "mine/CMakeLists.txt").write_text(PROJECTS[name])
+    (submission / "mine/exports").write_text("MINE_1 { global: prenorm_*; local: *; };\n")
     (submission / "CMakeLists.txt").write_text(HEAD + "add_subdirectory(mine)\n")
     check(submission, name, sandbox, tmp_path)

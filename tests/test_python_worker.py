@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import struct
+import zipfile
 
 import numpy as np
 import pytest
@@ -331,6 +332,18 @@ LAYOUTS = {
     "the only one left": {"part/adapters.py": "def run(x): return x", ".venv/adapters.py": "",
         "env/pyvenv.cfg": "", "env/adapters.py": "", "x/site-packages/adapters.py": "",
         "node_modules/adapters.py": ""},
+    "of several, the one of the tests": {"hw1/model/adapters.py": "1 / 0", "hw1/pyproject.toml": "",
+        "hw1/tests/adapters.py": "from model.f import run", "hw1/model/f.py": "def run(x): return x"},
+    "a package without __init__.py, on a path of conftest.py": {
+        "conftest.py": "import sys\nsys.path.insert(0, 'python')",
+        "python/mine/model.py": "def run(x): return x",
+        "tests/adapters.py": "from mine.model import run"},
+    "two packages of one name, one of them named": {
+        "pyproject.toml": "[tool.uv.sources]\nparts = { path = './parts', editable = true }",
+        "parts/model/__init__.py": "def run(x): return x", "old/model/__init__.py": "1 / 0",
+        "tests/adapters.py": "from model import run"},
+    "relative without __init__.py": {"hw/adapters.py": "from .nn import run",
+        "hw/nn.py": "def run(x): return x"},
     "imported when called": {"pyproject.toml": "", "late.py": "def f(x): return x",
         "tests/adapters.py": "def run(x):\n    from late import f\n    return f(x)"},
     "its own version": {
@@ -377,6 +390,21 @@ def test_where_adapters_may_lie(tmp_path, layout):
     with start(tmp_path, LAYOUTS[layout]) as worker:
         assert worker.failure is None
         assert answers(worker)
+
+
+def test_modules_may_lie_in_an_archive(tmp_path):
+    write(tmp_path, "import sys\nsys.path.insert(0, 'packed.zip')\nfrom packed import run")
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as archive:
+        archive.writestr("packed/__init__.py", "def run(x): return x")
+    with Worker(TAKES_X, without=MODES["numpy"]).load(tmp_path) as worker:
+        assert answers(worker)
+
+
+def test_a_module_that_lies_in_several_folders(tmp_path):
+    files = {"adapters.py": "from model import run", "a/model.py": "", "b/model.py": ""}
+    with start(tmp_path, files) as worker:
+        assert any("model lies in several folders (a, b), and none is on the module path" in each
+                   for each in worker.notes), worker.notes
 
 
 def test_any_file_may_be_handed_in(tmp_path):

@@ -146,6 +146,16 @@ BOOST_AUTO_TEST_CASE(broken_rules_come_before_numbers) {
   BOOST_TEST(result.outputs.empty());
 }
 
+BOOST_AUTO_TEST_CASE(inputs_may_be_allowed_to_change) {
+  const ReplayOptions options{.alone = false, .inputs_may_change = true};
+  Example example = twice();
+  const Result result = example.replay("twice", open("misbehaving", "mutates_input"), options);
+  check(result, Status::passed, "input x was changed at [1, 2]: 6 became 7");
+  example.loaded.expected[0].set(0, 100);
+  const Result wrong = example.replay("twice", open("misbehaving", "mutates_input"), options);
+  BOOST_TEST(name(wrong.status) == "INCORRECT_NUMERICAL");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_absent_is_not_implemented) {
   check(twice().replay("thrice", open("misbehaving")), Status::not_implemented,
         "no function prenorm_thrice");

@@ -204,6 +204,22 @@ BOOST_AUTO_TEST_CASE(a_project_is_built_and_its_symbols_are_listed) {
   BOOST_TEST(!fs::exists(folder.path() / "mine" / "build"));
 }
 
+BOOST_AUTO_TEST_CASE(a_second_library_is_not_taken) {
+  const TemporaryFolder folder;
+  write(folder.path() / "mine" / "CMakeLists.txt",
+        std::string(project) +
+            "\nfile(WRITE ${CMAKE_BINARY_DIR}/part.cpp \"int part() { return 1; }\")\n"
+            "add_library(part SHARED ${CMAKE_BINARY_DIR}/part.cpp)\n"
+            "target_link_libraries(mine PRIVATE part)\n"
+            "target_link_options(mine PRIVATE LINKER:--no-as-needed)\n");
+  write(folder.path() / "mine" / "mine.cpp", source);
+  const Submission submission(folder.path() / "mine", options(), Adapters());
+  BOOST_TEST(name(submission.status()) == "COMPILE_ERROR");
+  BOOST_TEST(submission.message() ==
+             "needs libpart.so, which it builds too, and only one library is taken: link it in "
+             "(STATIC or OBJECT)");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_project_is_told_without_paths_of_ours) {
   const TemporaryFolder folder;
   write(folder.path() / "mine" / "CMakeLists.txt", project);

@@ -43,22 +43,38 @@ AWK
   exit 1
 }
 touch "$TMPDIR/begun"
+mkdir -p "$TMPDIR/build/.cmake/api/v1/query"
+touch "$TMPDIR/build/.cmake/api/v1/query/codemodel-v2"  # CMake then says what its targets make
 cmake -S "$1" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" >"$log" 2>&1 \
   </dev/null 9>&- || fail 'cmake could not configure it'
 cmake --build "$TMPDIR/build" -j "$3" >"$log" 2>&1 </dev/null 9>&- || fail 'it does not compile'
-found=
-# A project may write beside its sources, too; what lay there before is not what it builds.
+# Takes the one library of that list that exports a solution, if there is one.
+take() {
+  found=
+  while IFS= read -r library; do
+    nm -D --defined-only "$library" 2>"$log" | grep -qE ' prenorm_abi(@|$)' || continue
+    [ -z "$found" ] || cmp -s "$found" "$library" || { echo 'builds several solution libraries, wanted one' >&2; exit 1; }
+    found=$library
+  done <"$1"
+}
+grep -ho '"path" : "[^"]*[.]so[^"]*"' "$TMPDIR"/build/.cmake/api/v1/reply/target-*.json 2>"$log" |
+  cut -d'"' -f4 | sed "s|^[^/]|$TMPDIR/build/&|" >"$TMPDIR/made"
+# What a project makes by commands. It may write beside its sources, too; what lay there before is
+# not what it builds.
 find "$TMPDIR/build" "$1" -type f '(' -name '*.so' -o -name '*.so.*' ')' \
   ! -path '*/CMakeFiles/*' '(' -path "$TMPDIR/build/*" -o -newer "$TMPDIR/begun" ')' >"$TMPDIR/built"
-while IFS= read -r library; do
-  nm -D --defined-only "$library" 2>"$log" | grep -q ' prenorm_abi$' || continue
-  [ -z "$found" ] || cmp -s "$found" "$library" || { echo 'builds several solution libraries, wanted one' >&2; exit 1; }
-  found=$library
-done <"$TMPDIR/built"
+take "$TMPDIR/made"
+[ -n "$found" ] || take "$TMPDIR/built"
 [ -n "$found" ] || {
   echo 'builds no library that exports prenorm_abi: is the line PRENORM_SOLUTION(kDLCPU) missing?' >&2
   exit 1
 }
+for needed in $(readelf -d "$found" 2>"$log" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+  if grep -qF -- "/$needed" "$TMPDIR/built"; then
+    echo "needs $needed, which it builds too, and only one library is taken: link it in (STATIC or OBJECT)" >&2
+    exit 1
+  fi
+done
 printf '%020d' "$(stat -c %s "$found")" >&9
 cat "$found" >&9
 )sh";

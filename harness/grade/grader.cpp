@@ -267,6 +267,7 @@ std::string Grader::exam_digest() const {
   add_words(digest, rubric.forbidden_calls);
   digest.add(rubric.forbidden_calls_earn ? "earn" : "earn nothing");
   digest.add(rubric.round_float64 ? "rounded" : "as it is");
+  digest.add(rubric.inputs_may_change ? "inputs may change" : "inputs stay");
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);

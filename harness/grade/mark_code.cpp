@@ -210,8 +210,11 @@ class Run {
     solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
     const auto start = Clock::now();
     const Signature& signature = part.file->fixture->signature();
-    Result result = replay(part.problem, signature, loaded, solution,
-                           {.twice = true, .alone = false, .same_bits = false}, &outputs);
+    const ReplayOptions options{.twice = true,
+                                .alone = false,
+                                .same_bits = false,
+                                .inputs_may_change = exam_.rubric.inputs_may_change};
+    Result result = replay(part.problem, signature, loaded, solution, options, &outputs);
     const bool late = result.status == Status::timeout && budget_.spent();
     too_late_ += late ? 1 : 0;
     result.message = submission_.told(result.message);

@@ -47,6 +47,7 @@ struct Rubric {
   std::vector<std::string> forbidden_calls;
   bool forbidden_calls_earn = true;  // false: an item that makes one earns nothing
   bool round_float64 = false;        // results in float64 count as float32 where that is asked for
+  bool inputs_may_change = false;    // a function may overwrite its inputs
   std::vector<RubricItem> items;
   std::filesystem::path path;
 

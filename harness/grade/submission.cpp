@@ -84,6 +84,17 @@ std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::
   return files;
 }
 
+/// As a CMake project that makes a solution does, at its top.
+bool speaks_of_prenorm(const fs::path& lists) {
+  constexpr std::size_t most = 1u << 20;
+  if (!fs::is_regular_file(fs::symlink_status(lists))) return false;
+  std::string text(most, '\0');
+  std::ifstream file(lists, std::ios::binary);
+  file.read(text.data(), most);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text.find("prenorm") != text.npos;
+}
+
 /// Not in environments, where others' adapters.py lie, nor in what cannot be read.
 bool has_adapters(const fs::path& folder) {
   TreeWalk walk(folder, snapshot_limits);
@@ -129,8 +140,11 @@ SubmissionKind submission_kind(const fs::path& path) {
                                 "outputs (.h5)");
   }
   try {
-    if (fs::exists(path / "CMakeLists.txt")) return SubmissionKind::cmake;
+    // Python packages have a CMakeLists.txt for extensions of theirs.
+    const bool has_lists = fs::exists(path / "CMakeLists.txt");
+    if (has_lists && speaks_of_prenorm(path / "CMakeLists.txt")) return SubmissionKind::cmake;
     if (has_adapters(path)) return SubmissionKind::python;
+    if (has_lists) return SubmissionKind::cmake;
     if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
     if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
   } catch (const TreeTooLarge& error) {

@@ -222,8 +222,9 @@ Result replay(const std::string& problem, const Signature& signature, const Load
   const std::vector<Tolerance> allowed = tolerances(info, solution.mode() == "tf32", missing);
   if (!missing.empty()) return ends(Status::skipped, missing);
 
-  const Call call = make_call(function, signature, loaded.inputs, info.scalars,
-                              wanted_outputs(signature, info.binding, info));
+  Call call = make_call(function, signature, loaded.inputs, info.scalars,
+                        wanted_outputs(signature, info.binding, info));
+  call.inputs_may_change = options.inputs_may_change;
   Outcome outcome = solution.call(call);
   result.status = outcome.status;
   result.message = outcome.message;

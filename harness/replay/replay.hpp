@@ -12,6 +12,7 @@ struct ReplayOptions {
   /// What the second call must give: true: the same bits, or it is NONDETERMINISTIC; false: what
   /// the first one must.
   bool same_bits = true;
+  bool inputs_may_change = false;  // true: it is no failure, and the message says so
 };
 
 /// Runs the case and judges it. `outputs`, if given, receives the solution's outputs, if any.

@@ -112,8 +112,9 @@ class Reading:
         # What lies beside a module, or elsewhere, is found after all that the interpreter has.
         if is_installed(names[0]):
             return None
-        own = submission.modules_at(os.path.join(beside, names[0]))
-        return beside if own else self.layout.elsewhere(names[0])
+        if submission.modules_at(os.path.join(beside, names[0])):
+            return beside
+        return next(iter(self.layout.elsewhere(names[0])), None)
 
     def follow(self, names, folder):
         for name in names:

@@ -44,7 +44,8 @@ SKIPPED_FOLDERS = {"__pycache__", "build", "dist", "node_modules", "site-package
 
 
 def find_adapters(folder):
-    """FOLDER/adapters.py, FOLDER/tests/adapters.py, or the only one below; its path."""
+    """FOLDER/adapters.py, FOLDER/tests/adapters.py, or the only one below (of several, the only one
+    in a folder tests/); its path."""
     for usual in ("adapters.py", os.path.join("tests", "adapters.py")):
         if os.path.isfile(os.path.join(folder, usual)):
             return os.path.join(folder, usual)
@@ -52,12 +53,28 @@ def find_adapters(folder):
     found = [os.path.relpath(file, folder) for file in files if os.path.isfile(file)]
     if not found:
         raise Unusable("there is no adapters.py")
+    of_tests = [each for each in found if os.path.basename(os.path.dirname(each)) == "tests"]
+    if len(of_tests) == 1:
+        found = of_tests
     if len(found) > 1:
         raise Unusable(
             "there are several adapters.py (%s): wanted one, or one at the top or in tests/"
-            % ", ".join(found[:4] + ["..."] * (len(found) > 4))
+            % named(found)
         )
     return os.path.join(folder, found[0])
+
+
+def named(files):
+    return ", ".join(files[:4] + ["..."] * (len(files) > 4))
+
+
+def has_relative_import(file):
+    """Whether it asks for modules beside it, as only a module of a package may."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as text:
+            return re.search(r"(?m)^\s*from\s+\.", text.read(1 << 20)) is not None
+    except OSError:
+        return False
 
 
 def find_root(file, folder):
@@ -96,6 +113,11 @@ def modules_at(path):
     return found
 
 
+def holds_modules(folder):
+    """Whether it is a package without __init__.py."""
+    return os.path.isdir(folder) and any(each.endswith(".py") for each in os.listdir(folder))
+
+
 def is_within(path, folder):
     return path == folder or path.startswith(os.path.join(folder, ""))
 
@@ -121,7 +143,10 @@ class Layout:
         # A module of a package has the package's name, as in the submission's own tests.
         beside = home = os.path.dirname(self.file)
         self.module = os.path.splitext(os.path.basename(self.file))[0]
-        while home != self.folder and os.path.isfile(os.path.join(home, "__init__.py")):
+        while home != self.folder and (
+            os.path.isfile(os.path.join(home, "__init__.py"))
+            or (home == beside and has_relative_import(self.file))
+        ):
             self.module = os.path.basename(home) + "." + self.module
             home = os.path.dirname(home)
         # Tests are run from the folder above theirs, which need not be marked as a root.
@@ -132,19 +157,21 @@ class Layout:
         self.path = [each for each in dict.fromkeys(folders) if is_within(each, self.folder)]
 
     def elsewhere(self, name):
-        """The folder of a module that is on no path, if there is just one: conftest.py, setup.cfg
-        and the tools that build packages have many ways to name it."""
+        """The folders of a module that is on no path; of one that can be used there is just one.
+        conftest.py, setup.cfg and the tools that build packages have many ways to name it."""
         if self.folders is None:
             self.folders = folders_below(self.folder)
-        paths = [os.path.join(each, name) for each in self.folders]
-        found = [
-            os.path.dirname(path)
-            for path in paths
-            if any(map(os.path.isfile, modules_at(path)))
-        ]
+
+        def where(is_module):
+            return [each for each in self.folders if is_module(os.path.join(each, name))]
+
+        found = where(lambda path: any(map(os.path.isfile, modules_at(path))))
+        found = found or where(holds_modules)
         alone = [each for each in found if not os.path.isfile(os.path.join(each, "__init__.py"))]
         found = alone or found  # rather a package than a part of one
-        return found[0] if len(found) == 1 else None
+        if len(found) > 1:
+            found = [each for each in found if self.project.names(each)] or found
+        return found
 
     def contains(self, file):
         return is_within(file, self.folder)
@@ -172,6 +199,21 @@ class Project:
         for quoted in re.findall(r"\"[^\"\n]*\"|'[^'\n]*'", value.group(1)) if value else ():
             text = quoted[1:-1]
             self.python_path += [text] if value.group(1).startswith("[") else text.split()
+
+    def names(self, folder):
+        """Whether a file that configures the project speaks of the folder."""
+        if folder == self.root:
+            return True
+        path = os.path.relpath(folder, self.root).replace(os.sep, "/")
+        word = re.compile(r"(?<![\w./-])(\./)?%s/?(?![\w/-])" % re.escape(path))
+        for mark in ("conftest.py", *ROOT_MARKS):
+            try:
+                with open(os.path.join(self.root, mark), encoding="utf-8") as file:
+                    if word.search(file.read(1 << 20)):
+                        return True
+            except (OSError, ValueError):
+                continue
+        return False
 
     def offer_metadata(self):
         """Lets importlib.metadata find the project as if it had been installed.
@@ -227,7 +269,8 @@ class StandIn:
         return "<stand-in for %s>" % self.__name
 
     def __getattr__(self, name):
-        if name.startswith("__") and name.endswith("__"):
+        is_printed = name == "__version__" and executing
+        if name.startswith("__") and name.endswith("__") and not is_printed:
             raise AttributeError(self.__why)  # what is asked of any object whether it has it
         return StandIn(self.__name + "." + name, self.__why)
 
@@ -260,7 +303,13 @@ class StandIn:
         locals()["__%s__" % __each] = __use
     for __each in "truediv rtruediv floordiv rfloordiv mod rmod pow rpow neg pos abs".split():
         locals()["__%s__" % __each] = __use
-    for __each in "len iter next contains int float complex index enter exit array".split():
+    def __enter__(self):
+        return self.__use()
+
+    def __exit__(self, *_):
+        self.__use()
+
+    for __each in "len iter next contains int float complex index array".split():
         locals()["__%s__" % __each] = __fail
     for __each in "lt le gt ge invert setitem delitem instancecheck subclasscheck".split():
         locals()["__%s__" % __each] = __fail
@@ -295,12 +344,14 @@ class Modules:
     def find_spec(self, name, path=None, target=None):
         if path is not None:  # a part of a package
             return None
-        folder = self.layout.elsewhere(name)
-        return folder and machinery.PathFinder.find_spec(name, [folder], target)
+        folders = self.layout.elsewhere(name)
+        if len(folders) != 1:
+            return None
+        return machinery.PathFinder.find_spec(name, folders, target)
 
     def _finder(self, folder):
-        if not is_within(os.path.realpath(folder), self.layout.folder):
-            raise ImportError("not of the submission")
+        if not (os.path.isdir(folder) and is_within(os.path.realpath(folder), self.layout.folder)):
+            raise ImportError("no folder of the submission")
         return machinery.FileFinder(
             folder,
             (machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES),
@@ -383,9 +434,17 @@ class Modules:
                 % (error, place, line, sys.executable)
             )
         if lacking is not None and lacking.split(".")[0] == wanted.split(".")[0]:
-            known = lacking.split(".")[0] in sys.modules
-            what = "there is no module %s" if known else "%s is not installed"
-            self._note(what % lacking, "stand-in (%s:%d)" % (place, line))
+            first = lacking.split(".")[0]
+            lies = [self.layout.name(each) for each in self.layout.elsewhere(first)]
+            if first in sys.modules:
+                what = "there is no module " + lacking
+            elif lies:
+                what = "%s lies in several folders (%s), and none is on the module path" % (
+                    (lacking, named(lies))
+                )
+            else:
+                what = lacking + " is not installed"
+            self._note(what, "stand-in (%s:%d)" % (place, line))
         elif not str(error).startswith("cannot import name"):
             why = "%s imports %s in line %d, which fails: " % (place, wanted, line)
             self._note("%s: %s" % (wanted, one_line(error)), "stand-in (%s:%d)" % (place, line))

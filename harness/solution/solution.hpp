@@ -25,6 +25,7 @@ struct Call {
   /// For a measurement: the caches hold no part of the tensors when the call starts, and a device
   /// is kept busy until the host makes the call, so that launches cost no time.
   bool timed = false;
+  bool inputs_may_change = false;  // if not, that is INPUT_MUTATED; else the message says so
 };
 
 /// The outcome of a call. `status` is passed if the call returned 0 and broke no rule.
