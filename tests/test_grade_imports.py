@@ -173,9 +173,24 @@ def test_what_is_missing_is_told_before_a_class_is_graded(graded, course):
                                "cannot be parsed by Python 3.")
     assert "fay (nothing in it that can be graded: " in lines[2]
     assert "lacking_heap" not in out
-    # What is graded is not looked at again.
+    # What is graded is not looked at again; what could not be loaded is.
     code, out, err = run(*words, cwd=folder)
-    assert "0 graded, 6 unchanged" in out and "lacking" not in err
+    assert "2 graded, 4 unchanged" in out
+    assert "lacking_everything (1)" in err and "lacking_heap" not in err
+
+
+def test_what_is_installed_later_is_found(course, tmp_path):
+    python = without_torch(tmp_path / "venv")
+    words = ["grade", *course[:3], python, "--no-hidden", "--gradebook", "g.sqlite", "cy"]
+    write(tmp_path / "cy", NOTHING)
+    _, out, err = run(*words, cwd=tmp_path)
+    assert "1 graded" in out and "cy: not gradeable" in err
+    packages = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    write(packages, {"lacking_everything.py": LAYERS + "run_silu = run_softmax = silu\n"})
+    _, out, err = run(*words, cwd=tmp_path)
+    assert "1 graded" in out and "cy: 2.00 of 5 points" in err
+    _, out, _ = run(*words, cwd=tmp_path)
+    assert "0 graded, 1 unchanged" in out
 
 
 def test_a_gradebook_keeps_what_is_not_gradeable_apart(graded):

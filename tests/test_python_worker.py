@@ -407,6 +407,24 @@ def test_a_module_that_lies_in_several_folders(tmp_path):
                    for each in worker.notes), worker.notes
 
 
+INSTALLED = {"model/__init__.py": "def run(x): return 3 * x",
+             "model-1.dist-info/RECORD": "model/__init__.py,,\nmodel-1.dist-info/RECORD,,",
+             "model-1.dist-info/direct_url.json": '{"url": "file:///staff", "dir_info": {}}'}
+
+
+@pytest.mark.parametrize("layout", [
+    {"own/model/__init__.py": "def run(x): return x"}, {"model.py": "def run(x): return x"}, {}])
+def test_what_the_staff_installed_takes_no_ones_place(tmp_path, layout):
+    write(tmp_path / "packages", INSTALLED)
+    write(tmp_path / "ann", {"tests/adapters.py": "from model import run", **layout})
+    before = f"sys.path.append({str(tmp_path / 'packages')!r})"
+    with Worker(TAKES_X, without=MODES["numpy"], before=before).load(tmp_path / "ann") as worker:
+        answer = run(worker, Array("float32", [1.0]), ONE_OUT)
+        assert answer.outputs[0].values().tolist() == [1.0 if layout else 3.0]
+        assert worker.notes == [] if layout else worker.notes == [
+            "model was not handed in: it is a package of this interpreter, installed from a folder"]
+
+
 def test_any_file_may_be_handed_in(tmp_path):
     write(tmp_path, {"my-work.py": "import beside\ndef run(x): return x", "beside.py": ""})
     with Worker(TAKES_X, without=MODES["numpy"]).load(tmp_path / "my-work.py") as worker:

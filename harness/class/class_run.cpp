@@ -12,6 +12,7 @@
 #include "class/slurm.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/snapshot.hpp"
+#include "grade/submission.hpp"
 #include "report/json.hpp"
 
 #include <algorithm>
@@ -85,6 +86,7 @@ class ClassRun {
     how[class_sandbox] = grader_.sandbox();
     book_.set_how(to_line(how));
     if (!options_.roster.empty()) book_.set_roster(roster_);
+    find_ungradeable();
     state_.todo = ungraded().size();
     take_up_or_clear();
     if (options_.regrade) mark_again();
@@ -178,14 +180,25 @@ class ClassRun {
     state_.failures.clear();
   }
 
+  /// Python that could not be loaded is tried again: a package may have been installed since.
+  void find_ungradeable() {
+    for (const auto& [name, entry] : book_.entries()) {
+      const bool has_grading = class_.contains(name) && !entry.files.empty();
+      if (!has_grading || !book_.set_points(name).empty()) continue;
+      const Grading grading = book_.outline(name);
+      const bool is_python = grading.kind == harness::name(SubmissionKind::python);
+      if (is_python && !grading.gradeable()) ungradeable_.insert(name);
+    }
+  }
+
   std::vector<PlannedSubmission> ungraded() const {
     const std::map<std::string, Entry> entries = book_.entries();
     std::vector<PlannedSubmission> todo;
     for (const auto& [name, submission] : class_) {
       const auto found = entries.find(name);
       const bool graded = found != entries.end() && found->second.failure.empty() &&
-                          !found->second.again && found->second.files == submission.files &&
-                          found->second.exam == exam_;
+                          !found->second.again && !ungradeable_.contains(name) &&
+                          found->second.files == submission.files && found->second.exam == exam_;
       if (!graded) todo.push_back(submission);
     }
     return todo;
@@ -254,6 +267,7 @@ class ClassRun {
       take_points(grading.items[i], items[i]);
     }
     book_.put(entry_of(submission, limits_of(plan.settings)), grading);
+    ungradeable_.erase(submission.name);
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;
@@ -382,6 +396,7 @@ class ClassRun {
   Grader grader_;
   std::string exam_;
   std::map<std::string, PlannedSubmission> class_;
+  std::set<std::string> ungradeable_;  // at the last time
   std::vector<Student> roster_;
   fs::path work_;
   ClassState state_;

@@ -16,7 +16,9 @@ prenorm_worker.py and prenorm_missing.py load this file. CPython 3.8 or newer.
 import ast
 import copy
 import functools
+import glob
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -326,6 +328,23 @@ def one_line(error):
     return "%s: %s" % (type(error).__name__, " ".join(str(error).split()))
 
 
+def installed_from_folders():
+    """Top-level modules of this interpreter that were installed from somebody's folder, and from no
+    index (PEP 610): where the staff's own solution is installed, it has the submissions' name."""
+    names = set()
+    for folder in filter(os.path.isdir, sys.path):
+        for info in glob.glob(os.path.join(glob.escape(folder), "*.dist-info")):
+            try:
+                with open(os.path.join(info, "direct_url.json"), encoding="utf-8") as file:
+                    is_from_folder = "dir_info" in json.load(file)
+                with open(os.path.join(info, "RECORD"), encoding="utf-8") as file:
+                    files = [line.split(",")[0] for line in file if is_from_folder]
+            except (OSError, ValueError):
+                continue
+            names |= {re.split(r"/|\.py$", each)[0] for each in files if each.endswith(".py")}
+    return names
+
+
 class Modules:
     """Imports a submission's modules. `notes` are what the person who grades should know."""
 
@@ -334,12 +353,16 @@ class Modules:
     def __init__(self, layout):
         self.layout = layout
         self.guards, self.free = {}, {}  # by file
+        self.not_theirs = set()
         self.notes, self.noted = [], set()
 
     def install(self):
         sys.path[:0] = self.layout.path
         sys.path_hooks.insert(0, self._finder)
         sys.meta_path.append(self)  # after all that the interpreter has
+        self.not_theirs = installed_from_folders()
+        if self.not_theirs:
+            sys.meta_path.insert(0, BeforeInstalled(self))
 
     def find_spec(self, name, path=None, target=None):
         if path is not None:  # a part of a package
@@ -499,6 +522,25 @@ class Modules:
         """Those that have come since it was called last."""
         notes, self.notes = self.notes, []
         return notes
+
+
+class BeforeInstalled:
+    """Finds a submission's module before one of its name that was installed from a folder."""
+
+    def __init__(self, modules):
+        self.modules = modules
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None or name not in self.modules.not_theirs:
+            return None
+        found = machinery.PathFinder.find_spec(name, self.modules.layout.path, target)
+        found = found or self.modules.find_spec(name, path, target)
+        if found is None:
+            self.modules.note(
+                "%s was not handed in: it is a package of this interpreter, installed from a folder"
+                % name
+            )
+        return found
 
 
 class Loader(machinery.SourceFileLoader):
