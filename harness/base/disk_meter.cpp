@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@ using Clock = std::chrono::steady_clock;
 constexpr Clock::duration between_looks = std::chrono::milliseconds(150);
 /// Of the time that the last look took.
 constexpr int times_of_a_look = 10;
+constexpr Clock::duration longest_between_looks = std::chrono::seconds(1);
 constexpr std::size_t bytes_of_block = 512;
 constexpr int most_unseen_looks = 10;
 
@@ -63,11 +65,17 @@ std::optional<std::string> DiskMeter::exceeded(const Family& family,
     const TreeUsage usage = usage_of(folder, left);
     left.bytes -= std::min(left.bytes, usage.bytes);
     left.entries -= std::min(left.entries, usage.entries);
-    if (!why) why = usage.exceeded;
+    if (!why && usage.exceeded && nameless.bytes > 0) {
+      why = fmt::format("has more than {} bytes, with files that have no name any more",
+                        limits.bytes);
+    } else if (!why) {
+      why = usage.exceeded;
+    }
     if (why) break;
   }
   const Clock::time_point end = Clock::now();
-  next_look_ = end + std::max(between_looks, times_of_a_look * (end - begin));
+  next_look_ =
+      end + std::clamp(times_of_a_look * (end - begin), between_looks, longest_between_looks);
   return why;
 }
 

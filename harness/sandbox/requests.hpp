@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <seccomp.h>
 #include <string>
 #include <sys/socket.h>
@@ -24,8 +25,9 @@ struct Scratch {
 /// may be asking for a thread.
 class Requests {
  public:
-  /// Throws std::system_error.
-  Requests(int listener, const Scratch& scratch, const TaskLimit& tasks);
+  /// `shared`: bytes of memory that may be shared without a file in all; 0: any number. Throws
+  /// std::system_error.
+  Requests(int listener, const Scratch& scratch, const TaskLimit& tasks, std::size_t shared);
 
   /// Takes one request, which is there, and answers it, now or later.
   void take();
@@ -47,20 +49,26 @@ class Requests {
     Clock::time_point next;
     harness::OpenFile socket;
     Address address;
+    Clock::time_point end = Clock::time_point::max();  // for the socket's own limit
   };
 
+  bool may_share(std::uint64_t bytes);
   void connect();
   int read_address(Address& address) const;
   harness::OpenFile socket_of_caller() const;
   int connect_to(const Address& address, int socket) const;
-  void answer(std::uint64_t id, int error, std::uint32_t flags = 0);
+  bool answer(std::uint64_t id, int error, std::uint32_t flags = 0);
 
   int listener_;
   Scratch scratch_;
   TaskLimit tasks_;
+  std::uint64_t shared_left_;
   seccomp_notif* asked_ = nullptr;
   seccomp_notif_resp* reply_ = nullptr;
   std::vector<Waiting> waiting_;
+  /// By thread, the descriptor that was connected when a signal came in between: the thread asks
+  /// again.
+  std::map<std::uint32_t, std::uint64_t> unheard_;
 };
 
 }  // namespace prenorm::sandbox

@@ -45,10 +45,11 @@ const std::array<const char*, 15> system_paths{"/usr",
 /// nobody.
 const std::array<const char*, 2> user_files{"passwd", "group"};
 
-/// Kernel files that programs of any language read; for Landlock.
-const std::array<const char*, 9> kernel_paths{
-    "/dev/zero",     "/dev/random", "/dev/urandom",     "/proc/self",         "/proc/cpuinfo",
-    "/proc/meminfo", "/proc/stat",  "/proc/sys/kernel", "/sys/devices/system"};
+/// Kernel files that programs of any language read; for Landlock. Not /dev/zero, which would be
+/// memory shared without a file.
+const std::array<const char*, 8> kernel_paths{
+    "/dev/random",   "/dev/urandom", "/proc/self",       "/proc/cpuinfo",
+    "/proc/meminfo", "/proc/stat",   "/proc/sys/kernel", "/sys/devices/system"};
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;
@@ -113,6 +114,11 @@ std::vector<std::string> clean_environment(const fs::path& scratch) {
   for (const char* name : {"PRENORM_CUDA_DRIVER", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + "=" + value);
   }
+  // A submission's programs may have sanitizers of their own, which mind preloaded libraries, and
+  // look for leaks by a call that ends them here.
+  if (std::getenv("ASAN_OPTIONS") == nullptr) {
+    variables.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0");
+  }
   return variables;
 }
 
@@ -161,6 +167,7 @@ std::vector<std::string> limit_words(const Sandbox& sandbox) {
   add("--cpu", static_cast<std::size_t>(std::ceil(sandbox.cpu_seconds)));
   add("--file-size", sandbox.scratch);
   add(kernel_counts(sandbox.kind) ? "--tasks" : "--count-tasks", sandbox.processes);
+  add("--shared", sandbox.memory / 2);
   if (sandbox.devices) words.emplace_back("--with-device");
   return words;
 }
@@ -189,7 +196,8 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
       append(words, {"--ro-bind", path.string(), path.string()});
     }
   }
-  append(words, {"--proc", "/proc", "--dev", "/dev"});
+  // /dev/zero would be memory shared without a file; /dev/full reads alike.
+  append(words, {"--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/full", "/dev/zero"});
   if (sandbox.devices) {
     for (const fs::path& path : devices()) {
       append(words, {"--dev-bind", path.string(), path.string()});
@@ -227,7 +235,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
     const std::string copied = sandbox.copied.string();
     append(words, {"--copy", sized(2 * most_copied, copied), "--write", copied});
   }
-  for (const char* path : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
+  for (const char* path : {"/dev/null", "/dev/full", "/dev/random", "/dev/urandom"}) {
     append(words, {"--device", path});
   }
   if (sandbox.devices) {

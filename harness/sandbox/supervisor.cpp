@@ -99,7 +99,7 @@ Supervised::Supervised(const Options& options) {
   try {
     const int listener = message.descriptor();
     Requests requests(listener, open_scratch(),
-                      TaskLimit(options.tasks, options.alone ? ::getpgrp() : 0));
+                      TaskLimit(options.tasks, options.alone ? ::getpgrp() : 0), options.shared);
     load_filter(rules_of_supervisor());
     [[maybe_unused]] const auto ready = ::write(ends[0], "", 1);
     ::close(ends[0]);

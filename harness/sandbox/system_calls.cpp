@@ -10,9 +10,11 @@
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <utility>
 
 namespace prenorm::sandbox {
@@ -63,6 +65,8 @@ Rule files() {
            CALL(fchdir),
            CALL(mkdir),
            CALL(mkdirat),
+           CALL_IF(mknod, "pipes", SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO)),
+           CALL_IF(mknodat, "pipes", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO)),
            CALL(rmdir),
            CALL(unlink),
            CALL(unlinkat),
@@ -80,7 +84,6 @@ Rule files() {
            CALL(fsync),
            CALL(fdatasync),
            CALL(readahead),
-           CALL(sendfile),
            CALL(copy_file_range),
            CALL(flock),
            CALL(dup),
@@ -168,9 +171,14 @@ Rule memory(const Setting& setting) {
   constexpr std::uint32_t cold = 20, page_out = 21;  // MADV_COLD, MADV_PAGEOUT
   Rule rule{"memory",
             allowed,
-            {CALL(mmap), CALL(mmap2), CALL(munmap), CALL(mremap), CALL(mprotect), CALL(brk),
-             CALL(msync), CALL(mincore), CALL(mlock), CALL(mlock2), CALL(munlock), CALL(membarrier),
-             CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind)}};
+            {CALL(munmap), CALL(mremap), CALL(mprotect), CALL(brk), CALL(msync), CALL(mincore),
+             CALL(mlock), CALL(mlock2), CALL(munlock), CALL(membarrier), CALL(get_mempolicy),
+             CALL(set_mempolicy), CALL(mbind)}};
+  const char* with_owner = "of files, or of one process";
+  for (const scmp_datum_t flags : {0, MAP_SHARED, MAP_ANONYMOUS}) {
+    rule.calls.push_back(
+        CALL_IF(mmap, with_owner, SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_SHARED | MAP_ANONYMOUS, flags)));
+  }
   // Shared pages of files, too: see caches().
   rule.calls.push_back(
       CALL_IF(madvise, "not MADV_COLD, MADV_PAGEOUT", SCMP_A2_32(SCMP_CMP_LT, cold)));
@@ -179,6 +187,14 @@ Rule memory(const Setting& setting) {
   // Memory that no limit counts; a device's driver needs it.
   if (setting.with_device) rule.calls.push_back(CALL(memfd_create));
   return rule;
+}
+
+/// It stays when no process has its pages any more, and nobody can see how much there is.
+Rule shared_memory(const Setting& setting) {
+  constexpr scmp_datum_t flags = MAP_SHARED | MAP_ANONYMOUS;
+  return {"memory shared without a file",
+          setting.with_device ? allowed : asks,
+          {CALL_IF(mmap, "of several processes", SCMP_A3(SCMP_CMP_MASKED_EQ, flags, flags))}};
 }
 
 /// RLIMIT_NPROC counts all of a user's, and root's not at all: the supervisor counts.
@@ -284,6 +300,9 @@ Rule processes(const Setting& setting) {
   }
   return rule;
 }
+
+/// Where there is no PID namespace, all stay in one group, which is how all are found at the end.
+Rule groups() { return {"process groups", fails(0), {CALL(setsid), CALL(setpgid)}}; }
 
 /// The grader says on which processors a submission runs, so that another keeps its own. Whoever
 /// asks for others is not disturbed: libraries do.
@@ -412,6 +431,7 @@ std::vector<Rule> rules(const Setting& setting) {
                         opening(setting),
                         descriptors(setting),
                         memory(setting),
+                        shared_memory(setting),
                         new_tasks(setting),
                         processes(setting),
                         processors(),
@@ -422,6 +442,7 @@ std::vector<Rule> rules(const Setting& setting) {
                         refused(setting),
                         other_sockets(setting),
                         violations()};
+  if (setting.alone) all.push_back(groups());
   if (setting.alone && setting.scoped) all.push_back(connections());
   return all;
 }
@@ -431,12 +452,13 @@ std::vector<Rule> rules_of_supervisor() {
            allowed,
            {CALL_IF(openat, "", SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)),
             CALL_IF(fcntl, "", is(1, F_GETFL)), CALL_IF(fcntl, "", is(1, F_SETFL)), CALL(fstat),
-            CALL(newfstatat), CALL(getdents64), CALL(lseek), CALL(read), CALL(write), CALL(close),
-            CALL(poll), CALL(ppoll), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime),
-            CALL(futex), CALL(getpid), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
-            CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise),
-            CALL(connect), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
-            CALL(openat2), CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
+            CALL_IF(getsockopt, "", is(2, SO_SNDTIMEO)), CALL(newfstatat), CALL(getdents64),
+            CALL(lseek), CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll),
+            CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime), CALL(futex), CALL(getpid),
+            CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask), CALL(restart_syscall), CALL(brk),
+            CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise), CALL(connect),
+            CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd), CALL(openat2),
+            CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
             // To a filter's descriptor.
             CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
 }
