@@ -38,7 +38,8 @@ PROBLEMS = {"openmp_reduction": "rmsnorm"}
 # Without a mount namespace chmod does nothing: it would reach other files of the same user.
 NEED_CHMOD = [("script", "process"), ("copied_file", "process")]
 # In the quick tier: one of a kind.
-QUICK = {"cache_beside", "file_in_tmp", "fork_and_wait", "fork_under_signals", "listener", "lock", "log_file", "open_files",
+QUICK = {"cache_beside", "connection_under_signals", "file_in_tmp", "fork_and_wait",
+         "fork_under_signals", "listener", "lock", "log_file", "new_session", "open_files",
          "pool_terminated", "std_thread"}
 
 CASES = {"silu": '["width_33_float32", "three_axes_float32", "elements_8209_float32"]',

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <seccomp.h>
 #include <string>
 #include <sys/socket.h>
@@ -57,7 +56,7 @@ class Requests {
   int read_address(Address& address) const;
   harness::OpenFile socket_of_caller() const;
   int connect_to(const Address& address, int socket) const;
-  bool answer(std::uint64_t id, int error, std::uint32_t flags = 0);
+  void answer(std::uint64_t id, int error, std::uint32_t flags = 0);
 
   int listener_;
   Scratch scratch_;
@@ -66,9 +65,6 @@ class Requests {
   seccomp_notif* asked_ = nullptr;
   seccomp_notif_resp* reply_ = nullptr;
   std::vector<Waiting> waiting_;
-  /// By thread, the descriptor that was connected when a signal came in between: the thread asks
-  /// again.
-  std::map<std::uint32_t, std::uint64_t> unheard_;
 };
 
 }  // namespace prenorm::sandbox

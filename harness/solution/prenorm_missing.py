@@ -48,7 +48,8 @@ def load_beside(name):
     return module
 
 
-source = load_beside("prenorm_source")  # which the next one imports
+source = load_beside("prenorm_source")  # which the last one imports
+layouts = load_beside("prenorm_layout")  # and this
 submission = load_beside("prenorm_submission")
 
 
@@ -74,7 +75,7 @@ class Reading:
     """Goes through the files that adapters.py imports."""
 
     def __init__(self, path):
-        self.layout = submission.Layout(path)
+        self.layout = layouts.Layout(path)
         self.missing, self.own = {}, set()
         self.seen, self.left = {self.layout.file}, []
 
@@ -106,21 +107,21 @@ class Reading:
         if level > 0:
             return os.path.normpath(os.path.join(beside, *[os.pardir] * (level - 1)))
         for folder in self.layout.path:
-            if submission.modules_at(os.path.join(folder, names[0])):
+            if layouts.modules_at(os.path.join(folder, names[0])):
                 self.own.add(names[0])
                 return folder
         # What lies beside a module, or elsewhere, is found after all that the interpreter has.
         if is_installed(names[0]):
             return None
-        if submission.modules_at(os.path.join(beside, names[0])):
+        if layouts.modules_at(os.path.join(beside, names[0])):
             return beside
         return next(iter(self.layout.elsewhere(names[0])), None)
 
     def follow(self, names, folder):
         for name in names:
             folder = os.path.join(folder, name)
-            for found in submission.modules_at(folder):
-                inside = submission.is_within(os.path.realpath(found), self.layout.folder)
+            for found in layouts.modules_at(folder):
+                inside = layouts.is_within(os.path.realpath(found), self.layout.folder)
                 if os.path.isfile(found) and inside and found not in self.seen:
                     self.seen.add(found)
                     if len(self.seen) <= MOST_FILES:
@@ -138,7 +139,7 @@ def wanted(node):
 def distribution(name):
     if name in STANDARD:
         return ""
-    return DISTRIBUTIONS.get(name, submission.normalized(name))
+    return DISTRIBUTIONS.get(name, layouts.normalized(name))
 
 
 def main(path):
@@ -147,7 +148,7 @@ def main(path):
         reading = Reading(path)
         reading.run()
         answer.update(missing=reading.missing, own=sorted(reading.own))
-    except submission.Unusable as error:
+    except layouts.Unusable as error:
         answer["failure"] = str(error)
     except UNREADABLE as error:
         why = submission.one_line(error)

@@ -60,9 +60,10 @@ def load_beside(name):
     return module
 
 
-load_beside("prenorm_source")  # which the next one imports
+load_beside("prenorm_source")  # the last one imports both
+layouts = load_beside("prenorm_layout")
 loading = load_beside("prenorm_submission")
-Unusable = loading.Unusable
+Unusable = layouts.Unusable
 
 
 # Messages.
@@ -336,7 +337,7 @@ class Submission:
     """The module and its functions."""
 
     def __init__(self, path, adapters, tensors, forbidden):
-        self.layout = loading.Layout(path)
+        self.layout = layouts.Layout(path)
         self.modules = loading.Modules(self.layout)
         self.watch = None
         if forbidden:
