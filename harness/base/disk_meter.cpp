@@ -63,14 +63,11 @@ std::optional<std::string> DiskMeter::exceeded(const Family& family,
   unseen_ = std::move(unseen);
   for (const std::filesystem::path& folder : folders) {
     const TreeUsage usage = usage_of(folder, left);
+    const bool is_too_much = usage.bytes > left.bytes;
+    if (!why && is_too_much) why = fmt::format("has more than {} bytes", limits.bytes);
+    if (!why) why = usage.exceeded;
     left.bytes -= std::min(left.bytes, usage.bytes);
     left.entries -= std::min(left.entries, usage.entries);
-    if (!why && usage.exceeded && nameless.bytes > 0) {
-      why = fmt::format("has more than {} bytes, with files that have no name any more",
-                        limits.bytes);
-    } else if (!why) {
-      why = usage.exceeded;
-    }
     if (why) break;
   }
   const Clock::time_point end = Clock::now();

@@ -3,6 +3,8 @@
 // The machine's /tmp is everybody's, and may not be written there. What fails with a path in /tmp
 // is tried again with the same path in $TMPDIR. These are the functions that Python and C++ call
 // for files; whoever makes system calls directly finds /tmp as it is.
+#include "sandbox/preload.hpp"
+
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -50,8 +52,6 @@ mode_t mode_of(int flags, va_list more) {
 }
 
 }  // namespace
-
-#define EXPORTED extern "C" __attribute__((visibility("default")))
 
 // The C library declares the first arguments of some as never null.
 #pragma GCC diagnostic ignored "-Wnonnull-compare"

@@ -6,14 +6,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <limits>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 namespace prenorm::sandbox {
 namespace {
@@ -21,22 +18,8 @@ namespace {
 using harness::OpenFile;
 
 constexpr unsigned thread_too = 0x80;  // PIDFD_THREAD: pidfd_open() takes a thread's number
-/// How often a connection is tried that finds no room.
-constexpr std::chrono::milliseconds between_tries{5};
 /// Long enough for the grader to see that the limit is reached, and to report it.
 constexpr std::chrono::milliseconds before_refusal{300};
-
-/// When a socket's own limit (SO_SNDTIMEO) is over.
-std::chrono::steady_clock::time_point end_of_waiting(int socket) {
-  timeval limit{};
-  socklen_t size = sizeof limit;
-  const bool known = ::getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, &size) == 0;
-  const auto most = std::chrono::seconds(limit.tv_sec) + std::chrono::microseconds(limit.tv_usec);
-  constexpr std::chrono::hours longest{24};
-  if (!known || most.count() <= 0 || most > longest)
-    return std::chrono::steady_clock::time_point::max();
-  return std::chrono::steady_clock::now() + most;
-}
 
 /// 0, or why not: EAGAIN where the other end has no room. The caller's own socket may block, which
 /// this process may not.
@@ -52,11 +35,9 @@ int connect_at_once(int socket, const sockaddr_un& name, socklen_t bytes) {
 
 }  // namespace
 
-Requests::Requests(int listener, const Scratch& scratch, const TaskLimit& tasks, std::size_t shared)
-    : listener_(listener),
-      scratch_(scratch),
-      tasks_(tasks),
-      shared_left_(shared > 0 ? shared : std::numeric_limits<std::uint64_t>::max()) {
+Requests::Requests(int listener, const Scratch& scratch, const TaskLimit& tasks,
+                   const SharedLimit& shared)
+    : listener_(listener), scratch_(scratch), tasks_(tasks), shared_(shared) {
   const int failed = ::seccomp_notify_alloc(&asked_, &reply_);
   if (failed != 0) throw std::system_error(-failed, std::generic_category(), "no notifications");
 }
@@ -67,59 +48,45 @@ void Requests::take() {
   if (asked_->data.nr == SYS_connect) {
     connect();
   } else if (asked_->data.nr == SYS_mmap) {
-    const bool may = may_share(asked_->data.args[1]);
-    answer(asked_->id, may ? 0 : ENOMEM, may ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0);
+    share();
   } else if (tasks_.admits()) {  // all others make a process or a thread
     answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
   } else {
-    waiting_.push_back({asked_->id, Clock::now() + before_refusal, OpenFile(), {}});
+    refusals_.push_back({asked_->id, Clock::now() + before_refusal});
   }
-}
-
-/// Of all that was ever shared: when it is given back, nobody tells.
-bool Requests::may_share(std::uint64_t bytes) {
-  if (bytes > shared_left_) return false;
-  shared_left_ -= bytes;
-  return true;
 }
 
 void Requests::look_again() {
-  std::vector<Waiting> others;
-  for (Waiting& each : std::exchange(waiting_, {})) {
-    if (Clock::now() < each.next) {
-      others.push_back(std::move(each));
-    } else if (!each.socket.is_open()) {
-      answer(each.id, EAGAIN);
-    } else if (::seccomp_notify_id_valid(listener_, each.id) == 0) {
-      const int result = connect_to(each.address, each.socket.get());
-      each.next = Clock::now() + between_tries;
-      if (result == EAGAIN && Clock::now() < each.end) {
-        others.push_back(std::move(each));
-      } else {
-        answer(each.id, result);
-      }
-    }
-  }
-  waiting_ = std::move(others);
+  std::erase_if(refusals_, [this](const Refusal& each) {
+    if (Clock::now() < each.when) return false;
+    answer(each.id, EAGAIN);
+    return true;
+  });
 }
 
 int Requests::milliseconds_left() const {
-  if (waiting_.empty()) return -1;
-  const auto first = std::ranges::min_element(waiting_, {}, &Waiting::next);
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(first->next - Clock::now());
+  if (refusals_.empty()) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(refusals_.front().when - Clock::now());
   return static_cast<int>(std::max<long long>(0, left.count()));
 }
 
+void Requests::share() {
+  const bool may = shared_.admits(asked_->data.args[1], asked_->data.args[3]);
+  const bool is_heard =
+      may ? answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE) : answer(asked_->id, ENOMEM);
+  if (may && !is_heard) shared_.take_back();
+}
+
+/// Where the other end has no room, the answer is EAGAIN, and the caller (connect.cpp) tries again.
 void Requests::connect() {
   Address address;
-  if (const int reason = read_address(address)) return answer(asked_->id, reason);
-  OpenFile socket = socket_of_caller();
-  if (!socket.is_open()) return answer(asked_->id, EBADF);
-  const int result = connect_to(address, socket.get());
-  const bool blocks = (::fcntl(socket.get(), F_GETFL) & O_NONBLOCK) == 0;
-  if (result != EAGAIN || !blocks) return answer(asked_->id, result);
-  const Clock::time_point end = end_of_waiting(socket.get());
-  waiting_.push_back({asked_->id, Clock::now() + between_tries, std::move(socket), address, end});
+  int result = read_address(address);
+  if (result == 0) {
+    const OpenFile socket = socket_of_caller();
+    result = socket.is_open() ? connect_to(address, socket.get()) : EBADF;
+  }
+  answer(asked_->id, result);
 }
 
 /// Copies the address, so that nobody can change it afterwards. 0, or why not.
@@ -167,12 +134,13 @@ int Requests::connect_to(const Address& address, int socket) const {
   return connect_at_once(socket, opened, sizeof opened);
 }
 
-void Requests::answer(std::uint64_t id, int error, std::uint32_t flags) {
+/// Whether whoever asked was still there.
+bool Requests::answer(std::uint64_t id, int error, std::uint32_t flags) {
   *reply_ = {};
   reply_->id = id;
   reply_->error = -error;
   reply_->flags = flags;
-  ::seccomp_notify_respond(listener_, reply_);
+  return ::seccomp_notify_respond(listener_, reply_) == 0;
 }
 
 }  // namespace prenorm::sandbox

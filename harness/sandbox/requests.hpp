@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/open_file.hpp"
+#include "sandbox/shared_limit.hpp"
 #include "sandbox/task_limit.hpp"
 
 #include <chrono>
@@ -24,9 +25,8 @@ struct Scratch {
 /// may be asking for a thread.
 class Requests {
  public:
-  /// `shared`: bytes of memory that may be shared without a file in all; 0: any number. Throws
-  /// std::system_error.
-  Requests(int listener, const Scratch& scratch, const TaskLimit& tasks, std::size_t shared);
+  /// Throws std::system_error.
+  Requests(int listener, const Scratch& scratch, const TaskLimit& tasks, const SharedLimit& shared);
 
   /// Takes one request, which is there, and answers it, now or later.
   void take();
@@ -42,29 +42,25 @@ class Requests {
     sockaddr_un name{};
     socklen_t bytes = 0;
   };
-  /// A connection for which there is no room yet, or, without a socket, a refusal.
-  struct Waiting {
+  struct Refusal {
     std::uint64_t id;
-    Clock::time_point next;
-    harness::OpenFile socket;
-    Address address;
-    Clock::time_point end = Clock::time_point::max();  // for the socket's own limit
+    Clock::time_point when;
   };
 
-  bool may_share(std::uint64_t bytes);
+  void share();
   void connect();
   int read_address(Address& address) const;
   harness::OpenFile socket_of_caller() const;
   int connect_to(const Address& address, int socket) const;
-  void answer(std::uint64_t id, int error, std::uint32_t flags = 0);
+  bool answer(std::uint64_t id, int error, std::uint32_t flags = 0);
 
   int listener_;
   Scratch scratch_;
   TaskLimit tasks_;
-  std::uint64_t shared_left_;
+  SharedLimit shared_;
   seccomp_notif* asked_ = nullptr;
   seccomp_notif_resp* reply_ = nullptr;
-  std::vector<Waiting> waiting_;
+  std::vector<Refusal> refusals_;  // the first one first
 };
 
 }  // namespace prenorm::sandbox

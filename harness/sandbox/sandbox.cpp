@@ -141,8 +141,7 @@ bool kernel_counts(SandboxKind kind) { return kind == SandboxKind::bubblewrap &&
 
 /// Libraries that are preloaded there, as far as this build has them.
 std::vector<fs::path> preloaded(SandboxKind kind) {
-  std::vector<fs::path> libraries;
-  if (!kernel_counts(kind)) libraries.push_back(helpers() / "prenorm-uninterrupted.so");
+  std::vector<fs::path> libraries{helpers() / "prenorm-uninterrupted.so"};
   if (kind == SandboxKind::process) libraries.push_back(helpers() / "prenorm-preload.so");
   std::erase_if(libraries, [](const fs::path& path) { return !is_there(path); });
   return libraries;

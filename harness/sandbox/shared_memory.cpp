@@ -3,6 +3,8 @@
 // The C library keeps them in /dev/shm, which all processes of the machine share. In a sandbox
 // without a mount namespace nothing there may be written, so this library comes first there
 // (LD_PRELOAD). Python's multiprocessing needs it.
+#include "sandbox/preload.hpp"
+
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -80,8 +82,6 @@ int without_room(const char* name, const char* path, Info* info) {
 }
 
 }  // namespace
-
-#define EXPORTED extern "C" __attribute__((visibility("default")))
 
 EXPORTED int shm_open(const char* name, int flags, mode_t mode) {
   const std::string path = path_of(name);

@@ -98,8 +98,9 @@ Supervised::Supervised(const Options& options) {
   if (message.receive(ends[0]) != 1) ::_exit(126);
   try {
     const int listener = message.descriptor();
-    Requests requests(listener, open_scratch(),
-                      TaskLimit(options.tasks, options.alone ? ::getpgrp() : 0), options.shared);
+    const pid_t group = options.alone ? ::getpgrp() : 0;
+    Requests requests(listener, open_scratch(), TaskLimit(options.tasks, group),
+                      SharedLimit(options.shared, group));
     load_filter(rules_of_supervisor());
     [[maybe_unused]] const auto ready = ::write(ends[0], "", 1);
     ::close(ends[0]);

@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <utility>
 
 namespace prenorm::sandbox {
@@ -65,8 +64,6 @@ Rule files() {
            CALL(fchdir),
            CALL(mkdir),
            CALL(mkdirat),
-           CALL_IF(mknod, "pipes", SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO)),
-           CALL_IF(mknodat, "pipes", SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO)),
            CALL(rmdir),
            CALL(unlink),
            CALL(unlinkat),
@@ -452,13 +449,12 @@ std::vector<Rule> rules_of_supervisor() {
            allowed,
            {CALL_IF(openat, "", SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)),
             CALL_IF(fcntl, "", is(1, F_GETFL)), CALL_IF(fcntl, "", is(1, F_SETFL)), CALL(fstat),
-            CALL_IF(getsockopt, "", is(2, SO_SNDTIMEO)), CALL(newfstatat), CALL(getdents64),
-            CALL(lseek), CALL(read), CALL(write), CALL(close), CALL(poll), CALL(ppoll),
-            CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime), CALL(futex), CALL(getpid),
-            CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask), CALL(restart_syscall), CALL(brk),
-            CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise), CALL(connect),
-            CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd), CALL(openat2),
-            CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
+            CALL(newfstatat), CALL(getdents64), CALL(lseek), CALL(read), CALL(write), CALL(close),
+            CALL(poll), CALL(ppoll), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime),
+            CALL(futex), CALL(getpid), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
+            CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise),
+            CALL(connect), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
+            CALL(openat2), CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
             // To a filter's descriptor.
             CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
 }

@@ -1,7 +1,6 @@
 #include "sandbox/system_call_rules.hpp"
 
 #include <cerrno>
-#include <sys/stat.h>
 
 namespace prenorm::sandbox {
 
@@ -11,14 +10,8 @@ Rule refused(const Setting& setting) {
       fails(EPERM),
       {CALL(perf_event_open), CALL(name_to_handle_at), CALL(syslog), CALL(shmget), CALL(msgget),
        CALL(semget), CALL(mq_open), CALL(fanotify_init), CALL(personality), CALL(setgroups),
-       CALL(capset), CALL(ioprio_set), CALL(process_madvise), CALL(process_mrelease),
-       CALL(migrate_pages), CALL(move_pages), CALL(sched_setattr)}};
-  // Named pipes are allowed.
-  for (const scmp_datum_t type : {0, S_IFREG, S_IFCHR, S_IFBLK, S_IFSOCK, S_IFDIR, S_IFLNK}) {
-    const char* only = "no pipes";
-    permission.calls.push_back(CALL_IF(mknod, only, SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)));
-    permission.calls.push_back(CALL_IF(mknodat, only, SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)));
-  }
+       CALL(mknod), CALL(mknodat), CALL(capset), CALL(ioprio_set), CALL(process_madvise),
+       CALL(process_mrelease), CALL(migrate_pages), CALL(move_pages), CALL(sched_setattr)}};
   if (setting.alone) {
     append(permission.calls, {CALL(truncate), CALL(pidfd_open), CALL(pidfd_send_signal),
                               CALL(sched_setscheduler), CALL(sched_setparam)});

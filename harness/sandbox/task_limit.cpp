@@ -1,13 +1,9 @@
 #include "sandbox/task_limit.hpp"
 
-#include "base/proc_stat.hpp"
+#include "sandbox/processes.hpp"
 
 #include <algorithm>
-#include <dirent.h>
-#include <limits>
-#include <string>
 #include <thread>
-#include <unistd.h>
 
 namespace prenorm::sandbox {
 namespace {
@@ -17,19 +13,9 @@ constexpr std::chrono::milliseconds between_counts{10};
 /// longer to appear.
 constexpr std::size_t part = 4;
 
-/// Processes and threads of the group, or all of them, but this one's.
 std::size_t tasks_of(pid_t group) {
-  DIR* const listing = ::opendir("/proc");
-  if (listing == nullptr) return std::numeric_limits<std::size_t>::max();
   std::size_t count = 0;
-  const std::string self = std::to_string(::getpid());
-  while (const dirent* entry = ::readdir(listing)) {
-    const std::string name = entry->d_name;
-    if (name.find_first_not_of("0123456789") != name.npos || name == self) continue;
-    const auto stat = harness::read_proc_stat("/proc/" + name);
-    if (stat && (group == 0 || stat->group == group)) count += stat->threads;
-  }
-  ::closedir(listing);
+  for (const GroupProcess& each : processes_of(group)) count += each.threads;
   return count;
 }
 

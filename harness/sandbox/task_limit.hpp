@@ -11,9 +11,7 @@ namespace prenorm::sandbox {
 /// For the supervisor, which is asked before each new process or thread is made.
 class TaskLimit {
  public:
-  /// At most that many processes and threads beside this one. Those count that are of this process
-  /// group, which none of them can leave; where the PID namespace is theirs alone, the group is 0,
-  /// and all count.
+  /// At most that many processes and threads of the group (processes.hpp) beside this one.
   TaskLimit(std::size_t most, pid_t group) : most_(most), group_(group) {}
 
   /// Whether there may be one more.

@@ -1,32 +1,12 @@
-// prenorm-uninterrupted.so: fork() and connect() where the supervisor is asked.
-//
-// A signal with a handler interrupts whoever waits for the supervisor's answer, and the call would
-// fail with EINTR, which few programs expect: signals wait until it is done. The C library does so
-// itself where it makes threads, and in posix_spawn().
-#include <cerrno>
-#include <csignal>
+// prenorm-uninterrupted.so: fork(), and mmap() of memory that is shared without a file.
+#include "sandbox/preload.hpp"
+
 #include <dlfcn.h>
-#include <sys/socket.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPORTED extern "C" __attribute__((visibility("default")))
-
-namespace {
-
-/// What the call returns, and its errno.
-template <class Call>
-auto uninterrupted(Call call) {
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const auto result = call();
-  const int reason = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = reason;
-  return result;
-}
-
-}  // namespace
+using prenorm::sandbox::uninterrupted;
 
 EXPORTED pid_t fork() noexcept {
   static auto* const real = reinterpret_cast<pid_t (*)()>(::dlsym(RTLD_NEXT, "fork"));
@@ -36,8 +16,16 @@ EXPORTED pid_t fork() noexcept {
 /// A function cannot come between vfork() and its caller: the child has memory of its own then.
 EXPORTED pid_t vfork() noexcept { return fork(); }
 
-EXPORTED int connect(int socket, const sockaddr* address, socklen_t bytes) {
-  using Connect = int (*)(int, const sockaddr*, socklen_t);
-  static auto* const real = reinterpret_cast<Connect>(::dlsym(RTLD_NEXT, "connect"));
-  return uninterrupted([&] { return real(socket, address, bytes); });
+/// Without dlsym(), which may allocate memory, and an allocator may call this.
+EXPORTED void* mmap(void* at, size_t bytes, int rights, int flags, int file, off_t from) noexcept {
+  const auto call = [=] {
+    return reinterpret_cast<void*>(::syscall(SYS_mmap, at, bytes, rights, flags, file, from));
+  };
+  const bool is_asked = (flags & MAP_SHARED) != 0 && (flags & MAP_ANONYMOUS) != 0;
+  return is_asked ? uninterrupted(call) : call();
+}
+
+EXPORTED void* mmap64(void* at, size_t bytes, int rights, int flags, int file,
+                      off64_t from) noexcept {
+  return mmap(at, bytes, rights, flags, file, from);
 }
