@@ -344,6 +344,16 @@ LAYOUTS = {
         "tests/adapters.py": "from model import run"},
     "relative without __init__.py": {"hw/adapters.py": "from .nn import run",
         "hw/nn.py": "def run(x): return x"},
+    "relative in a try, in a folder of a module's name": {"code/adapters.py": """
+            try:
+                from .nn import run
+            except ImportError:
+                from nn import run
+            """, "code/nn.py": "def run(x): return x"},
+    "relative, in a folder of another package's name": {"json/adapters.py": "from .nn import run",
+        "json/nn.py": "def run(x): return x"},
+    "relative, in a folder of no module's name": {"hw1.v2/adapters.py": "from .nn import run",
+        "hw1.v2/nn.py": "def run(x): return x"},
     "imported when called": {"pyproject.toml": "", "late.py": "def f(x): return x",
         "tests/adapters.py": "def run(x):\n    from late import f\n    return f(x)"},
     "its own version": {
@@ -409,6 +419,7 @@ def test_a_module_that_lies_in_several_folders(tmp_path):
 
 INSTALLED = {"model/__init__.py": "def run(x): return 3 * x",
              "model-1.dist-info/RECORD": "model/__init__.py,,\nmodel-1.dist-info/RECORD,,",
+             "model-1.dist-info/INSTALLER": "uv",
              "model-1.dist-info/direct_url.json": '{"url": "file:///staff", "dir_info": {}}'}
 
 
@@ -423,6 +434,14 @@ def test_what_the_staff_installed_takes_no_ones_place(tmp_path, layout):
         assert answer.outputs[0].values().tolist() == [1.0 if layout else 3.0]
         assert worker.notes == [] if layout else worker.notes == [
             "model was not handed in: it is a package of this interpreter, installed from a folder"]
+
+
+def test_a_folder_of_scripts_takes_no_packages_place(tmp_path):
+    write(tmp_path / "packages", {"model/__init__.py": "def run(x): return x"})
+    write(tmp_path / "ann", {"adapters.py": "from model import run", "old/model/try1.py": ""})
+    before = f"sys.path.append({str(tmp_path / 'packages')!r})"
+    with Worker(TAKES_X, without=MODES["numpy"], before=before).load(tmp_path / "ann") as worker:
+        assert answers(worker)
 
 
 def test_any_file_may_be_handed_in(tmp_path):

@@ -4,13 +4,17 @@ path, and what project files say.
 prenorm_submission.py and prenorm_missing.py import this file. CPython 3.8 or newer.
 """
 
+import ast
 import glob
 import json
 import os
 import re
 import sys
 
+import prenorm_source as source
+
 MOST_FOLDERS = 20000
+MADE_PACKAGE = "handed_in"  # of a folder that has no __init__.py
 
 
 class Unusable(Exception):
@@ -46,13 +50,21 @@ def named(files):
     return ", ".join(files[:4] + ["..."] * (len(files) > 4))
 
 
-def has_relative_import(file):
-    """Whether it asks for modules beside it, as only a module of a package may."""
+def is_part_of_a_package(file):
+    """Whether it asks for modules beside it, as only a module of a package may, and has nothing else
+    to offer."""
     try:
-        with open(file, encoding="utf-8", errors="replace") as text:
-            return re.search(r"(?m)^\s*from\s+\.", text.read(1 << 20)) is not None
-    except OSError:
+        with open(file, "rb") as stream:
+            tree = ast.parse(stream.read(1 << 20))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return False
+    guards = source.guards(tree)
+    return any(
+        getattr(node, "level", 0) == 1
+        and not in_function
+        and not source.is_caught(guards, node.lineno, {"ImportError", "Exception"})
+        for _, node, in_function in source.imports(tree.body)
+    )
 
 
 def find_root(file, folder):
@@ -92,8 +104,11 @@ def modules_at(path):
 
 
 def holds_modules(folder):
-    """Whether it is a package without __init__.py."""
-    return os.path.isdir(folder) and any(each.endswith(".py") for each in os.listdir(folder))
+    """Whether it may be a package without __init__.py."""
+    try:
+        return any(each.endswith(".py") for each in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def is_within(path, folder):
@@ -121,16 +136,17 @@ class Layout:
         # A module of a package has the package's name, as in the submission's own tests.
         beside = home = os.path.dirname(self.file)
         self.module = os.path.splitext(os.path.basename(self.file))[0]
-        while home != self.folder and (
-            os.path.isfile(os.path.join(home, "__init__.py"))
-            or (home == beside and has_relative_import(self.file))
-        ):
+        while home != self.folder and os.path.isfile(os.path.join(home, "__init__.py")):
             self.module = os.path.basename(home) + "." + self.module
             home = os.path.dirname(home)
+        # By a name that no other package has.
+        self.has_made_package = home == beside and is_part_of_a_package(self.file)
+        if self.has_made_package:
+            self.module = MADE_PACKAGE + "." + self.module
         # Tests are run from the folder above theirs, which need not be marked as a root.
         above = os.path.dirname(beside) if os.path.basename(beside) == "tests" else beside
-        named = [os.path.join(self.root, each) for each in self.project.python_path]
-        folders = [home, *named, self.root, os.path.join(self.root, "src"), above, beside]
+        on_path = [os.path.join(self.root, each) for each in self.project.python_path]
+        folders = [home, *on_path, self.root, os.path.join(self.root, "src"), above, beside]
         folders = [os.path.realpath(each) for each in folders if os.path.isdir(each)]
         self.path = [each for each in dict.fromkeys(folders) if is_within(each, self.folder)]
 
@@ -144,7 +160,8 @@ class Layout:
             return [each for each in self.folders if is_module(os.path.join(each, name))]
 
         found = where(lambda path: any(map(os.path.isfile, modules_at(path))))
-        found = found or where(holds_modules)
+        # Any folder with scripts looks like a package without __init__.py.
+        found = found or [each for each in where(holds_modules) if self.project.names(each)]
         alone = [each for each in found if not os.path.isfile(os.path.join(each, "__init__.py"))]
         found = alone or found  # rather a package than a part of one
         if len(found) > 1:
@@ -236,12 +253,27 @@ def installed_from_folders():
     names = set()
     for folder in filter(os.path.isdir, sys.path):
         for info in glob.glob(os.path.join(glob.escape(folder), "*.dist-info")):
-            try:
-                with open(os.path.join(info, "direct_url.json"), encoding="utf-8") as file:
-                    is_from_folder = "dir_info" in json.load(file)
-                with open(os.path.join(info, "RECORD"), encoding="utf-8") as file:
-                    files = [line.split(",")[0] for line in file if is_from_folder]
-            except (OSError, ValueError):
-                continue
-            names |= {re.split(r"/|\.py$", each)[0] for each in files if each.endswith(".py")}
+            if is_from_folder(info):
+                names |= modules_of(info)
     return names
+
+
+def is_from_folder(info):
+    try:
+        with open(os.path.join(info, "INSTALLER"), encoding="utf-8") as file:
+            if file.read().strip() == "conda":  # which says so of all that it has built
+                return False
+        with open(os.path.join(info, "direct_url.json"), encoding="utf-8") as file:
+            return "dir_info" in json.load(file)
+    except (OSError, ValueError):
+        return False
+
+
+def modules_of(info):
+    """The top-level modules of an installed distribution."""
+    try:
+        with open(os.path.join(info, "RECORD"), encoding="utf-8") as file:
+            files = [line.split(",")[0] for line in file]
+    except (OSError, ValueError):
+        return set()
+    return {re.split(r"/|\.py$", each)[0] for each in files if each.endswith(".py")}

@@ -48,8 +48,8 @@ def load_beside(name):
     return module
 
 
-source = load_beside("prenorm_source")  # which the last one imports
-layouts = load_beside("prenorm_layout")  # and this
+source = load_beside("prenorm_source")  # each imports those before it
+layouts = load_beside("prenorm_layout")
 submission = load_beside("prenorm_submission")
 
 

@@ -19,10 +19,17 @@ import functools
 import importlib.util
 import os
 import sys
+import types
 from importlib import machinery
 
 import prenorm_source as source
-from prenorm_layout import Unusable, installed_from_folders, is_within, named
+from prenorm_layout import (
+    MADE_PACKAGE,
+    Unusable,
+    installed_from_folders,
+    is_within,
+    named,
+)
 
 MOST_NOTES = 50
 LONGEST_NOTE = 300
@@ -114,16 +121,19 @@ class Modules:
     def __init__(self, layout):
         self.layout = layout
         self.guards, self.free = {}, {}  # by file
-        self.not_theirs = set()
+        self.of_staff = set()
         self.notes, self.noted = [], set()
 
     def install(self):
+        self.of_staff = installed_from_folders()
         sys.path[:0] = self.layout.path
         sys.path_hooks.insert(0, self._finder)
         sys.meta_path.append(self)  # after all that the interpreter has
-        self.not_theirs = installed_from_folders()
-        if self.not_theirs:
-            sys.meta_path.insert(0, BeforeInstalled(self))
+        if self.of_staff:
+            sys.meta_path.insert(0, SubmissionFirst(self))
+        if self.layout.has_made_package:
+            package = sys.modules[MADE_PACKAGE] = types.ModuleType(MADE_PACKAGE)
+            package.__path__ = [os.path.dirname(self.layout.file)]
 
     def find_spec(self, name, path=None, target=None):
         if path is not None:  # a part of a package
@@ -224,17 +234,18 @@ class Modules:
                 what = "there is no module " + lacking
             elif lies:
                 what = "%s lies in several folders (%s), and none is on the module path" % (
-                    (lacking, named(lies))
+                    lacking,
+                    named(lies),
                 )
             else:
                 what = lacking + " is not installed"
-            self._note(what, "stand-in (%s:%d)" % (place, line))
+            self.note_of(what, "stand-in (%s:%d)" % (place, line))
         elif not str(error).startswith("cannot import name"):
             why = "%s imports %s in line %d, which fails: " % (place, wanted, line)
-            self._note("%s: %s" % (wanted, one_line(error)), "stand-in (%s:%d)" % (place, line))
+            self.note_of("%s: %s" % (wanted, one_line(error)), "stand-in (%s:%d)" % (place, line))
             return why + one_line(error)
         else:
-            self._note(str(error), "stand-in (%s:%d)" % (place, line))
+            self.note_of(str(error), "stand-in (%s:%d)" % (place, line))
         return "%s, which %s imports in line %d" % (error, place, line)
 
     def complete(self, module, file, error):
@@ -244,11 +255,11 @@ class Modules:
             why = "%s cannot be parsed by Python %d.%d: %s (line %s)" % (
                 (name,) + sys.version_info[:2] + (error.msg, error.lineno)
             )
-            self._note(why, "stand-in")
+            self.note_of(why, "stand-in")
         else:
             what = "%s fails when it is imported: %s" % (name, one_line(error))
             what += place_of(error, self.layout.folder)
-            self._note(what, "stand-ins for what it has not defined by then")
+            self.note_of(what, "stand-ins for what it has not defined by then")
             why = str(error) if isinstance(error, NotImported) else what
 
         def stand_in(attribute):
@@ -270,7 +281,7 @@ class Modules:
             pass
         names.setdefault("__getattr__", stand_in)
 
-    def _note(self, what, consequence):
+    def note_of(self, what, consequence):
         if what not in self.noted and len(self.noted) < MOST_NOTES:
             self.noted.add(what)
             self.note(what + ": " + consequence)
@@ -285,21 +296,21 @@ class Modules:
         return notes
 
 
-class BeforeInstalled:
-    """Finds a submission's module before one of its name that was installed from a folder."""
+class SubmissionFirst:
+    """Finds a submission's module before one of its name that the staff has installed."""
 
     def __init__(self, modules):
         self.modules = modules
 
     def find_spec(self, name, path=None, target=None):
-        if path is not None or name not in self.modules.not_theirs:
+        if path is not None or name not in self.modules.of_staff:
             return None
         found = machinery.PathFinder.find_spec(name, self.modules.layout.path, target)
         found = found or self.modules.find_spec(name, path, target)
         if found is None:
-            self.modules.note(
-                "%s was not handed in: it is a package of this interpreter, installed from a folder"
-                % name
+            self.modules.note_of(
+                "%s was not handed in" % name,
+                "it is a package of this interpreter, installed from a folder",
             )
         return found
 

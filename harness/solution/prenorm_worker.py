@@ -60,7 +60,7 @@ def load_beside(name):
     return module
 
 
-load_beside("prenorm_source")  # the last one imports both
+load_beside("prenorm_source")  # each imports those before it
 layouts = load_beside("prenorm_layout")
 loading = load_beside("prenorm_submission")
 Unusable = layouts.Unusable
