@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(endless_sources_take_little_memory) {
   BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
   const fs::path folder = name;
   std::minstd_rand random;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 12; ++i) {
     std::ofstream file(folder / (std::to_string(i) + ".py"));
     for (int k = 0; k < (1 << 20); ++k) file << "+-*/%&|^<>=()[]{},;:."[random() % 21];
   }

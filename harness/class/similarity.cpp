@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t tokens_of_a_run = 20, runs_of_a_window = 13;
 // Nobody writes more.
-constexpr std::size_t most_bytes_of_source = 1u << 20, most_marks = 200'000;
+constexpr std::size_t most_bytes_of_source = 1u << 20, most_marks_of_source = 20'000,
+                      most_marks = 200'000;
 constexpr std::size_t fewest_marks = 8;  // below, two share an idiom
 constexpr std::size_t fewest_of_a_class = 8;
 constexpr std::size_t most_files_named = 3;
@@ -230,10 +231,12 @@ Fingerprints fingerprints_of(const std::string& submission, const std::filesyste
   Fingerprints marks{submission, {}, {}};
   read_snapshot(path, most_bytes_of_source, is_source,
                 [&](const std::filesystem::path& name, const std::string& text) {
-                  if (marks.marks.size() > most_marks) return;
+                  if (marks.marks.size() >= most_marks) return;
+                  const std::size_t before = marks.marks.size();
                   add_source(marks, printable(name.string(), 200), text);
+                  const std::size_t most = std::min(most_marks, before + most_marks_of_source);
+                  marks.marks.resize(std::min(marks.marks.size(), most));
                 });
-  marks.marks.resize(std::min(marks.marks.size(), most_marks));
   return marks;
 }
 

@@ -87,7 +87,7 @@ std::string axes_hint(const std::string& problem, const Signature& signature,
     const std::optional<LoadedCase> other = with_batch_axes(signature, loaded, wanted);
     if (!other) continue;
     --calls;
-    const ReplayOptions once{.twice = false, .alone = false};
+    const ReplayOptions once{.twice = false, .alone = false, .inputs_may_change = true};
     if (replay(problem, signature, *other, solution, once).status != Status::passed) continue;
     const std::string axes = wanted == 1 ? "one batch axis" : "two batch axes";
     return fmt::format("with {} it passes: does the function expect exactly {} axes?",

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <prenorm/prenorm.h>
 #include <sstream>
@@ -84,24 +85,23 @@ std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::
   return files;
 }
 
-/// As a CMake project that makes a solution does, at its top.
-bool speaks_of_prenorm(const fs::path& lists) {
-  constexpr std::size_t most = 1u << 20;
-  if (!fs::is_regular_file(fs::symlink_status(lists))) return false;
-  std::string text(most, '\0');
-  std::ifstream file(lists, std::ios::binary);
-  file.read(text.data(), most);
+/// Whether a file's first MiB has the word.
+bool mentions_prenorm(const fs::path& path) {
+  std::string text(1u << 20, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text.find("prenorm") != text.npos;
 }
 
-/// Not in environments, where others' adapters.py lie, nor in what cannot be read.
-bool has_adapters(const fs::path& folder) {
+/// Whether a file below the folder is wanted. Not in environments, where others' files lie, nor in
+/// what cannot be read.
+bool any_file(const fs::path& folder, const std::function<bool(const TreeEntry&)>& wanted) {
   TreeWalk walk(folder, snapshot_limits);
   while (const TreeEntry* entry = walk.next()) {
     const bool skipped = entry->is_folder() && !entry->path.empty() && is_no_work(*entry);
     if (skipped) continue;
-    if (entry->path.filename() == "adapters.py") return true;
+    if (wanted(*entry)) return true;
     try {
       if (entry->is_folder()) walk.enter();
     } catch (const std::system_error&) {
@@ -109,6 +109,19 @@ bool has_adapters(const fs::path& folder) {
     }
   }
   return false;
+}
+
+bool has_adapters(const fs::path& folder) {
+  return any_file(folder,
+                  [](const TreeEntry& entry) { return entry.path.filename() == "adapters.py"; });
+}
+
+/// As a CMake project does that makes a solution.
+bool looks_for_prenorm(const fs::path& folder) {
+  return any_file(folder, [&](const TreeEntry& entry) {
+    return entry.path.filename() == "CMakeLists.txt" && entry.error == 0 &&
+           S_ISREG(entry.info.st_mode) && mentions_prenorm(folder / entry.path);
+  });
 }
 
 /// What a library takes from elsewhere, one name per line, by the program "$2".
@@ -142,7 +155,7 @@ SubmissionKind submission_kind(const fs::path& path) {
   try {
     // Python packages have a CMakeLists.txt for extensions of theirs.
     const bool has_lists = fs::exists(path / "CMakeLists.txt");
-    if (has_lists && speaks_of_prenorm(path / "CMakeLists.txt")) return SubmissionKind::cmake;
+    if (has_lists && looks_for_prenorm(path)) return SubmissionKind::cmake;
     if (has_adapters(path)) return SubmissionKind::python;
     if (has_lists) return SubmissionKind::cmake;
     if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
