@@ -143,8 +143,10 @@ def test_tolerances_come_out_the_same(problem, again, program, tmp_path):
     subprocess.run([program, "fixtures", "calibrate", copy], check=True, capture_output=True)
     found = {case.name: case for case in cases_of(tmp_path, problem) if not case.error}
     for case in committed:
+        # In float64 the truth is as noisy as the loop, and depends on the machine's BLAS.
+        most = 4 if case.dtype == "float64" else 2
         for old, new in zip(case.tolerance, found[case.name].tolerance):
-            assert old / 2 <= new <= old * 2, case.name
+            assert old / most <= new <= old * most, case.name
         assert (case.tolerance_tf32 is not None) == (case.dtype == "float32"), case.name
         for old, new in zip(case.tolerance_tf32 or (), found[case.name].tolerance_tf32 or (),
                             strict=True):

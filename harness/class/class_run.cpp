@@ -271,11 +271,11 @@ class ClassRun {
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;
+    take_result(work_, number);
     events_.done(state_, submission.name + ": " +
                              (grading.gradeable() ? fmt::format("{:.2f} of {} points",
                                                                 grading.earned(), grading.points())
                                                   : "not gradeable: " + grading.message));
-    take_result(work_, number);
     return "";
   }
 
