@@ -17,7 +17,7 @@ struct BenchOptions {
   unsigned threads = processors();
   double timeout = 600;
   std::uint64_t seed = 0;
-  bool compile = false;
+  bool compile = false, in_process = false;
 };
 
 using Workloads = std::vector<std::shared_ptr<const Workload>>;

@@ -8,13 +8,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 namespace prenorm::harness {
 namespace bench {
 namespace {
 
 struct Options : BenchOptions {
-  std::string json, svg;
+  std::string json, json_lines, svg;
   bool list = false, quick = false, compare = false, no_color = false;
 };
 
@@ -30,12 +31,33 @@ int exit_code_of(const BenchReport& report) {
   return any ? 0 : 3;
 }
 
+/// Writes lines of JSON, each at once: a run that is cut off leaves those that it measured.
+class Lines {
+ public:
+  explicit Lines(const std::string& path) {
+    if (!path.empty()) file_.open(path, std::ios::trunc);
+  }
+  void head(const BenchReport& report) { write(to_json_lines_head(report)); }
+  void rows(const BenchReport& report, std::size_t first) {
+    for (std::size_t i = first; i < report.rows.size(); ++i) {
+      write(to_json_line(report.rows[i], report));
+    }
+  }
+
+ private:
+  void write(const std::string& line) {
+    if (file_.is_open()) file_ << line << std::endl;
+  }
+  std::ofstream file_;
+};
+
 int bench_command(Options options) {
   if (options.quick) options.samples = std::min(options.samples, 3);
   if (options.json == "-" && options.svg == "-") {
     throw UsageError("standard output (-) holds one report only");
   }
-  for (const std::string& path : {options.json, options.svg}) {
+  if (options.json_lines == "-") throw UsageError("--json-lines needs a file");
+  for (const std::string& path : {options.json, options.json_lines, options.svg}) {
     if (!path.empty()) require_writable(path);
   }
   if (options.file.empty()) options.file = (data_folder() / "shapes.json").string();
@@ -62,7 +84,13 @@ int bench_command(Options options) {
     throw UsageError("--compare and --compile go with --pytorch PYTHON");
   }
   Field field(options);
-  BenchReport report = run_bench(options, std::move(workloads), field);
+  Lines lines(options.json_lines);
+  BenchReport report = run_bench(options, std::move(workloads), field,
+                                 [&](const BenchReport& so_far, std::size_t first) {
+                                   if (so_far.rows.empty()) lines.head(so_far);
+                                   lines.rows(so_far, first);
+                                 });
+  lines.head(report);
   if (options.compare) report.compare = time_comparing(*field.first_peer(), options);
   if (!options.json.empty()) write_text(options.json, to_json(report));
   if (!options.svg.empty()) write_text(options.svg, to_svg(report));
@@ -126,7 +154,13 @@ void add_bench(Arguments& app, Action& chosen) {
       ->type_name("SECONDS");
   command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
+  command
+      .add_option("--json-lines", options->json_lines,
+                  "Write each row as a line of JSON as soon as it is measured")
+      ->type_name("FILE");
   command.add_option("--svg", options->svg, "Draw a roofline plot")->type_name("FILE");
+  command.add_flag("--in-process", options->in_process,
+                   "Load the solutions into this process, for a profiler");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
       "Every timed call gets fresh random values, and its outputs are checked against the "
