@@ -1,29 +1,44 @@
 #!/bin/sh
 # record.sh [--prefix DIR] [--only STEPS] [OUT]: what a device says of the CUDA solutions, all in
-# one command.
+# one command. From a checkout also:
 #
-# Runs, on a machine with a CUDA device: every fixture on the solutions and their variants, fresh
-# cases of other seeds, compute-sanitizer over the fixtures, and the benchmarks beside PyTorch where
-# there is one. Writes into OUT (else cuda/records of the checkout, or ./records): the device
-# records that `prenorm verify` shows, reports as JSON, the roofline picture, logs; a summary stands
-# in summary.txt and is printed last.
+#     record.sh --pack FILE [--arch 90a]      make the kit to carry to a machine with a device
+#     record.sh --rehearse [KIT]              run it here, with the emulated kernels as the device's
+#     record.sh --unpack ARCHIVE              put what came back into cuda/records
 #
-# From a checkout it builds what it needs (CMake, nvcc and the packages of the README). With
-# --prefix DIR it uses an installation made elsewhere, which needs nothing but the driver and
-# libcublasLt.so.13 here:
+# On a machine with a device it leaves two files in OUT (else ./record): record.tar.gz, which is
+# written anew after every step, and summary.txt, which is also printed last. In the archive: the
+# device records that `prenorm verify` shows, each bench row as a line of JSON, and all logs.
 #
-#     cmake --preset relocatable && cmake --build --preset relocatable
-#     cmake --install build/relocatable --prefix DIR
+#     mkdir kit && tar -xJf kit.tar.xz -C kit && kit/share/prenorm/cuda/record.sh OUT
 #
-# After the build it ends within ten minutes: each step has a limit of its own, the most useful ones
-# come first, and what finds no time left is not run. --only 'bench_far bench' runs just these, with
-# the ten minutes for them. PRENORM_PEER_PYTHON names a Python with torch, PRENORM_RECORD_SECONDS
-# another limit for all (580). Exit code: 0 all that ran passed, 1 something failed, 2 it cannot be
-# run here.
+# It ends within ten minutes. Each step has a time limit of its own, the most useful ones come first,
+# and what finds no time left is not run; a step that fails or is cut off costs only itself. --only
+# 'first fixtures' runs just these, with the ten minutes for them.
+#
+# A kit needs nothing but the driver; what else it finds it uses: libcublasLt.so.13, a Python with
+# PyTorch (PRENORM_PEER_PYTHON, else python3), compute-sanitizer, ncu. Without a kit or --prefix (an
+# installation), it builds the checkout first. PRENORM_RECORD_SECONDS is another limit for all (560);
+# the steps' limits change with it. Exit code: 0 all that ran passed, 1 something failed, 2 it cannot
+# be run here.
 set -u
 
-usage() { sed -n '2,25s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,26s/^# \{0,1\}//p' "$0"; }
+die() {
+  echo "record.sh: $*" >&2
+  exit 2
+}
+
 here=$(cd "$(dirname "$0")" && pwd)
+case ${1:-} in
+  --pack | --rehearse)
+    command=$here/record/${1#--}.sh
+    shift
+    exec sh "$command" "$@" ;;
+  --unpack)
+    shift
+    exec python3 "$here/record/unpack.py" "$@" ;;
+esac
 prefix='' out='' only=''
 while [ $# -gt 0 ]; do
   case $1 in
@@ -36,32 +51,105 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-if [ -z "$prefix" ] && [ -x "$here/../../../bin/prenorm" ]; then
-  prefix=$here/../../..  # the script as it is installed: share/prenorm/cuda/record.sh
-fi
-if [ -z "$prefix" ]; then
-  root=$here/..
-  out=${out:-$root/cuda/records}
-  build=$root/build/record # apart from what the launcher has configured
-  if ! { cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DPRENORM_NATIVE=ON \
-    -DBUILD_TESTING=OFF -DPRENORM_CUDA=ON >/dev/null &&
-    cmake --build "$build" --target shipped --parallel >/dev/null; }; then
-    echo "record.sh: the build failed; 'cmake --build $build --target shipped' says why" >&2
-    exit 2
-  fi
-  prefix=$build
-fi
-mkdir -p "${out:=records}" || exit 2
-prenorm=$prefix/bin/prenorm
-[ -x "$prenorm" ] || { echo "record.sh: there is no $prenorm" >&2; exit 2; }
-summary=$out/summary.txt
-: >"$summary"
-failed=0
-deadline=$(($(date +%s) + ${PRENORM_RECORD_SECONDS:-580}))
+usual_seconds=560
+seconds=${PRENORM_RECORD_SECONDS:-$usual_seconds}
 
-# step SECONDS NAME COMMAND...: runs within a time limit, keeps what is printed in OUT/NAME.log.
-step() {
-  limit=$1 name=$2
+# --- What is here ---------------------------------------------------------------------------------
+
+# Sets prefix: the kit that this script is in, else a build of this checkout.
+find_prefix() {
+  if [ -x "$here/../../../bin/prenorm" ]; then  # share/prenorm/cuda/record.sh
+    prefix=$(cd "$here/../../.." && pwd)
+    return
+  fi
+  prefix=$here/../build/record # apart from what the launcher has configured
+  { cmake -S "$here/.." -B "$prefix" -DCMAKE_BUILD_TYPE=Release -DPRENORM_NATIVE=ON \
+    -DBUILD_TESTING=OFF -DPRENORM_CUDA=ON -DPRENORM_KIT=ON >/dev/null &&
+    cmake --build "$prefix" --parallel >/dev/null; } ||
+    die "the build failed; 'cmake --build $prefix' says why"
+}
+
+# The folders of a Python's packages.
+packages_of() { "$1" -c 'import sys; print("\n".join(sys.path))' 2>/dev/null; }
+
+# Prints the folder of libcublasLt.so.13 outside the loader's path: in the toolkit or in a Python's
+# packages.
+cublaslt_folder() {
+  for folder in "${CUDA_HOME:-/usr/local/cuda}" "${CUDA_PATH:-/usr/local/cuda}" /usr/local/cuda*; do
+    printf '%s\n' "$folder/lib64" "$folder/lib" "$folder/targets/x86_64-linux/lib"
+  done >"$work/.folders"
+  for python in "${PRENORM_PEER_PYTHON:-python3}" python3; do
+    packages_of "$python" | sed 's,$,/nvidia/cu13/lib,p; s,/cu13/lib$,/cublas/lib,'
+  done >>"$work/.folders"
+  while read -r folder; do
+    [ -f "$folder/libcublasLt.so.13" ] && echo "$folder" && break
+  done <"$work/.folders"
+  rm "$work/.folders"
+}
+
+# Sees to it that the solutions find libcublasLt.so.13, or the kit's stand-in.
+provide_cublaslt() {
+  if ! ldd "$prefix/lib/prenorm/libprenorm_cuda.so" | grep -q 'libcublasLt.*not found'; then
+    note libcublasLt "on the loader's path"
+    return
+  fi
+  folder=$(cublaslt_folder)
+  if [ -n "$folder" ]; then
+    note libcublasLt "$folder"
+  else
+    note libcublasLt "not here: products fail"
+    folder=$extras/stand-in
+  fi
+  export LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}
+
+# Sets peer to a Python whose PyTorch has the device, or to nothing.
+find_peer() {
+  peer=${PRENORM_PEER_PYTHON:-python3}
+  version=$(timeout 60 "$peer" -c \
+    'import torch; assert torch.cuda.is_available(); print(torch.__version__)' 2>/dev/null)
+  if [ -n "$version" ]; then
+    note PyTorch "$version"
+  else
+    note PyTorch "not here: no rival measured"
+    peer=''
+  fi
+}
+
+# has_tool NAME
+has_tool() {
+  command -v "$1" >/dev/null 2>&1 && return 0
+  note "$1" "not here: not run"
+  return 1
+}
+
+# --- Steps ----------------------------------------------------------------------------------------
+
+# note WHAT TEXT: a line of the summary.
+note() { printf '%-28s %s\n' "$1" "$2" | tee -a "$work/summary.txt"; }
+
+# Brings the archive and the summary in OUT up to date. A reader never sees half of one.
+save() {
+  tar -C "$work/.." -czf "$out/.new" record && mv "$out/.new" "$out/record.tar.gz"
+  cp "$work/summary.txt" "$out/summary.txt"
+}
+
+# What a step's log, or the rows of a bench, say in one line.
+gist() {
+  rows=$work/bench/$1.jsonl
+  if [ -f "$rows" ]; then
+    all=$(grep -c '"contestant"' "$rows") timed=$(grep -c '"status":"OK"' "$rows")
+    echo "$timed rows timed, $((all - timed)) not"
+  else
+    grep -aE '^[0-9]+ passed|^\*\*\*|error' "$work/logs/$1.log" | tail -n 1 | cut -c 1-60
+  fi
+}
+
+# run SECONDS NAME COMMAND...: runs within a time limit, keeps what is printed in logs/NAME.log. Sets
+# code to the exit code, 124 if it was cut off; empty if it was not run, for which a line is written
+# where no time is left.
+run() {
+  limit=$(($1 * seconds / usual_seconds)) name=$2 code=''
   shift 2
   steps="${steps:-} $name"
   case " ${only:-$name} " in
@@ -71,100 +159,161 @@ step() {
   started=$(date +%s)
   left=$((deadline - started))
   [ "$limit" -le "$left" ] || limit=$left
-  if [ "$limit" -lt 10 ]; then
-    verdict="no time left: not run"
-  else
-    timeout "$limit" "$@" >"$out/$name.log" 2>&1
-    status=$?
-    case $status in
-      0) verdict=passed ;;
-      3) verdict="not for this device" ;;  # nothing ran, and so nothing failed
-      124) verdict="cut off after $limit s" failed=1 ;;
-      *) verdict="exit code $status" failed=1 ;;
-    esac
+  if [ "$limit" -lt 2 ]; then
+    note "$name" "no time left: not run"
+    return
   fi
+  timeout -k 5 "$limit" "$@" >"$work/logs/$name.log" 2>&1
+  code=$?
   took=$(($(date +%s) - started))
-  printf '%-28s %-24s %4d s\n' "$name" "$verdict" "$took" | tee -a "$summary"
 }
 
-# bench SECONDS NAME WORDS...: a step of timing, beside PyTorch where there is one. The JSON of one
-# that was cut off is empty.
+# step SECONDS NAME COMMAND...: runs, and writes the line of the summary.
+step() {
+  run "$@"
+  case $code in
+    '') return ;;
+    0) verdict=passed ;;
+    3) verdict="not for this device" ;;  # nothing ran, and so nothing failed
+    124 | 137) verdict="cut off" failed=1 ;;
+    *) verdict=FAILED failed=1 ;;
+  esac
+  note "$name" "$(printf '%-20s %4d s  %s' "$verdict" "$took" "$(gist "$name")")"
+  save
+}
+
+# verify SECONDS NAME WORDS...
+verify() {
+  limit=$1 name=$2
+  shift 2
+  step "$limit" "$name" "$prenorm" verify --no-color --json "$work/verify/$name.json" "$@"
+}
+
+# bench SECONDS NAME WORDS...: rows are written as they are measured, PyTorch's beside ours.
 bench() {
   limit=$1 name=$2
   shift 2
-  step "$limit" "$name" "$prenorm" bench --no-color --quick --json "$out/$name.json" \
-    ${peer:+--pytorch "$peer"} "$@"
+  step "$limit" "bench_$name" "$prenorm" bench --no-color --quick \
+    --json-lines "$work/bench/bench_$name.jsonl" "$@"
 }
 
-# sanitizer TOOL: it sees what no comparison does. It slows a call down a hundredfold, so two
-# element types stand for four.
+# proven TOOL BUG: whether the sanitizer finds a bug that was planted for it. It watches one process,
+# so the solution runs in the program's own.
+proven() {
+  run 20 "$1_planted" compute-sanitizer --tool "$1" --error-exitcode 9 "$prenorm" verify \
+    --in-process --no-color --problem relu --case by_hand_float32 \
+    --solution "$extras/libplanted.so/$2"
+  [ -n "$code" ] || return 1
+  [ "$code" = 9 ] || note "$1" "did not find a planted bug (exit code $code): not run"
+  [ "$code" = 9 ]
+}
+
+# sanitizer SECONDS TOOL BUG: it sees what no comparison does. It slows a call down a hundredfold, so
+# small cases of two element types stand for all.
 sanitizer() {
-  step 60 "$1" compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 \
-    "$prenorm" verify --no-color --jobs 1 --timeout 600 --dtype float32 --dtype bfloat16 \
-    --solution cuda --solution cuda-naive --solution cuda/v4
+  [ -n "$sanitizers" ] && proven "$2" "$3" || return
+  step "$1" "$2" compute-sanitizer --tool "$2" --error-exitcode 9 "$prenorm" verify --in-process \
+    --no-color --timeout 600 --case 'by_hand_*' --case 'no_batch_*' --case '*_257_*' \
+    --dtype float32 --dtype bfloat16 --solution cuda-naive --solution cuda --solution cuda/v4
 }
 
-"$prenorm" doctor --no-color >"$out/doctor.log" 2>&1
-"$prenorm" verify --no-color --solution cuda --problem relu >"$out/first.log" 2>&1
-if [ $? = 3 ]; then  # nothing ran
-  tail -n 1 "$out/first.log" >&2
-  exit 2
+# Counters of the device for kernels that memory bounds.
+counters() {
+  has_tool ncu || return
+  metric=l1tex__t_sectors_pipe_lsu_mem_global_op
+  requests=l1tex__t_requests_pipe_lsu_mem_global_op
+  step "$1" counters ncu --csv --page raw --clock-control none --log-file "$work/counters.csv" \
+    --metrics "gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,${metric}_ld.sum,${metric}_st.sum,${requests}_ld.sum,${requests}_st.sum" \
+    "$prenorm" bench --in-process --no-color --samples 1 --dtype bfloat16 --solution cuda \
+    --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape softmax_axis_0 \
+    --shape silu_llama3 --shape gelu_gpt2 --shape rope_llama3 --shape embedding_gpt2
+}
+
+# Cases that between them take every kernel, in all dtypes that it has: by hand, of usual sizes, and
+# beyond a warp, a block and a tile.
+first() {
+  verify 20 "first_$(echo "$1" | tr / _)" --solution "$1" --record "$work/records" --timeout 10 \
+    --case 'by_hand_*' --case 'no_batch_*' --case '*_257_*' --case 'heads_of_*'
+}
+
+# What is worth most comes first.
+all_steps() {
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v2 cuda/batch_invariant; do
+    first "$solution"
+  done
+  beside="${peer:+--pytorch $peer}"
+  # shellcheck disable=SC2086  # an option and its value, or nothing
+  {
+  bench 50 attention --dtype bfloat16 --shape 'attention_llama3_4096_[cf]*' \
+    --shape attention_llama3_8192_causal --solution cuda --solution cuda/v4 $beside
+  bench 50 memory --dtype bfloat16 --shape rmsnorm_8192x4096 --shape softmax_8192x4096 \
+    --shape softmax_axis_0 --shape silu_llama3 --shape gelu_gpt2 --shape rope_llama3 \
+    --shape embedding_gpt2 --solution cuda $beside
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v2 cuda/batch_invariant; do
+    verify 40 "fixtures_$(echo "$solution" | tr / _)" --solution "$solution" \
+      --record "$work/records"
+  done
+  bench 50 block --dtype bfloat16 --shape block_llama3_4096 --shape ffn_swiglu_llama3 \
+    --shape linear_llama3_up --shape block_gpt2 --solution cuda $beside
+  # The steps of each ladder, where the first takes no minutes: at the shapes for a CPU.
+  bench 40 ladders --set cpu --solution cuda-naive --solution cuda/v2 --solution cuda
+  bench 20 ladders_16 --dtype bfloat16 --shape attention_gpt2_causal --solution cuda-naive \
+    --solution cuda/v2 --solution cuda --solution cuda/v4
+  sanitizer 40 memcheck out_of_bounds
+  sanitizer 40 racecheck race
+  counters 40
+  # Sequences of 16384 and positions to 131071, which no fixture has: bench compares its outputs.
+  bench 60 far --dtype bfloat16 --shape '*_16384_*' --shape '*_far' --solution cuda \
+    --solution cuda/v4
+  bench 40 masks --shape 'attention_*_mask' --shape attention_llama3_8192_documents \
+    --solution cuda --solution cuda/v4 $beside
+  for seed in 1 2; do
+    verify 40 "seed_$seed" --seed "$seed" --solution cuda --solution cuda-naive \
+      --solution cuda-tf32
+  done
+  sanitizer 40 synccheck diverged
+  sanitizer 40 initcheck unwritten
+  bench 60 float32 --dtype float32 --solution cuda --solution cuda-tf32 \
+    --shape product --shape 'linear_*' --shape 'attention_llama3_4096_*' --shape 'rmsnorm_*' $beside
+  bench 120 others --dtype bfloat16 --problem 'multihead_*' --problem 'transformer_*' \
+    --problem softmax --problem rmsnorm --problem linear --problem 'ffn_*' --solution cuda $beside
+  [ -z "$beside" ] || bench 60 compiled --shape block_llama3_4096 --solution cuda --compile $beside
+  }
+}
+
+# --- The record -----------------------------------------------------------------------------------
+
+[ -n "$prefix" ] || find_prefix
+prenorm=$prefix/bin/prenorm
+[ -x "$prenorm" ] || die "there is no $prenorm"
+extras=$prefix/libexec/record
+mkdir -p "${out:=record}" && out=$(cd "$out" && pwd) || exit 2
+temporary=$(mktemp -d) || exit 2
+work=$temporary/record
+mkdir "$work" "$work/logs" "$work/verify" "$work/records" "$work/bench"
+: >"$work/summary.txt"
+trap 'rm -rf "$temporary"' EXIT
+trap 'save; exit 1' HUP INT TERM
+failed=0
+deadline=$(($(date +%s) + seconds))
+
+provide_cublaslt
+"$prenorm" doctor --no-color >"$work/logs/doctor.log" 2>&1
+note device "$(sed -n 's/^CUDA device *[a-z]* *//p' "$work/logs/doctor.log")"
+if ! "$prenorm" verify --no-color --solution cuda-naive --problem relu --case by_hand_float32 \
+  >"$work/logs/device.log" 2>&1 && grep -q '^nothing ran' "$work/logs/device.log"; then
+  die "$(tail -n 1 "$work/logs/device.log")"
 fi
-
-peer=${PRENORM_PEER_PYTHON:-python3}
-if ! "$peer" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-  echo "PyTorch with CUDA            not here: no rival measured" | tee -a "$summary"
-  peer=''
-fi
-tools='memcheck racecheck initcheck synccheck'
-if ! command -v compute-sanitizer >/dev/null 2>&1; then
-  echo "compute-sanitizer            not here: not run" | tee -a "$summary"
-  tools=''
-fi
-
-step 120 fixtures "$prenorm" verify --no-color --solution reference --solution cuda \
-  --solution cuda-naive --solution cuda-tf32 --record "$out" --json "$out/fixtures.json"
-# Each has some of the problems: attention for Hopper alone (NOT_IMPLEMENTED on other devices),
-# earlier versions of the kernels, and what gives a sequence the same bits in every batch.
-for variant in v4 v2 batch_invariant; do
-  step 60 "$variant" "$prenorm" verify --no-color --solution "cuda/$variant" --record "$out" \
-    --json "$out/$variant.json"
-done
-step 60 seed_1 "$prenorm" verify --no-color --seed 1 --solution cuda --solution cuda-naive \
-  --solution cuda-tf32 --json "$out/seed_1.json"
-
-# Sequences of 16384 and positions to 131071, which no fixture has: bench holds the outputs of its
-# timed calls against the reference in float64, here all of those of the first call where a head
-# alone is more than a check may take, else some heads of each call. `verify --seed` draws other
-# values, and not other sizes.
-bench 150 bench_16384 --shape '*_16384_*' --solution cuda --solution cuda/v4
-bench 60 bench_far --shape '*_far' --solution cuda
-bench 130 bench_attention --shape 'attention_gpt2_*' --shape 'attention_llama3_4096_*' \
-  --shape 'attention_llama3_8192_*' --solution cuda --solution cuda/v2 --solution cuda/v4
-bench 110 bench_blocks --problem 'multihead_*' --problem 'transformer_block*' --solution cuda \
-  --solution cuda/batch_invariant
-for tool in $tools; do
-  case $tool in memcheck | racecheck) sanitizer "$tool" ;; esac
-done
-bench 120 bench --problem linear --problem embedding --problem rmsnorm --problem silu \
-  --problem gelu --problem softmax --problem rope --problem 'ffn_*' --solution cuda \
-  --svg "$out/roofline.svg"
-[ -z "$peer" ] || bench 120 bench_compiled --shape block_llama3_4096 --solution cuda --compile
-for tool in $tools; do
-  case $tool in memcheck | racecheck) ;; *) sanitizer "$tool" ;; esac
-done
-step 60 seed_2 "$prenorm" verify --no-color --seed 2 --solution cuda --solution cuda-naive \
-  --solution cuda-tf32 --json "$out/seed_2.json"
-
-for log in fixtures bench_attention bench_blocks bench_16384 bench_far bench; do
-  [ ! -f "$out/$log.log" ] || cat "$out/$log.log"
-done
-echo
-cat "$summary"
+find_peer
+sanitizers=''
+! has_tool compute-sanitizer || sanitizers=here
+all_steps
+save
 for name in $only; do
   case " $steps " in
     *" $name "*) ;;
-    *) echo "record.sh: there is no step $name; there are:$steps" >&2; failed=2 ;;
+    *) die "there is no step $name; there are:$steps" ;;
   esac
 done
+echo "$out/record.tar.gz"
 exit "$failed"

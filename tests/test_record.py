@@ -1,0 +1,132 @@
+# labels: unit cuda
+# slow labels: unit cuda
+# slow timeout: 3000
+# processors: 2
+"""cuda/record.sh without a device: the kit for one, and rehearsals of the record that it brings."""
+
+import json
+import os
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def record(*words, code=0, **variables):
+    """Runs cuda/record.sh; returns what it printed."""
+    done = subprocess.run(["sh", ROOT / "cuda/record.sh", *map(str, words)], capture_output=True,
+                          text=True, env={**os.environ, **variables}, timeout=2700)
+    text = done.stdout + done.stderr
+    assert done.returncode == code, f"{words}: {done.returncode}\n{text}"
+    return text
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory):
+    """A packed kit; and where it is unpacked."""
+    path = tmp_path_factory.mktemp("kit") / "kit.tar.xz"
+    said = record("--pack", path)
+    print(said)
+    with tarfile.open(path) as tar:
+        tar.extractall(path.parent / "unpacked")
+    return path
+
+
+@pytest.fixture
+def rehearse(kit, home, tmp_path):
+    """rehearse(option..., only=steps, code=0) -> the lines of the summary by their first word, and
+    the texts of the archive by their paths."""
+    def call(*options, only="", code=0, **variables):
+        out = tmp_path / "out"
+        print(record("--rehearse", "--out", out, *options, kit, "--", "--only", only, code=code,
+                     PRENORM_REHEARSAL_BUILD=str(home), **variables))
+        lines = (out / "summary.txt").read_text().splitlines()
+        with tarfile.open(out / "record.tar.gz") as tar:
+            texts = {member.name.removeprefix("record/"): tar.extractfile(member).read().decode()
+                     for member in tar if member.isfile()}
+        return {line.split()[0]: line.partition(" ")[2].strip() for line in lines}, texts
+    return call
+
+
+def functions_of(library, kind):
+    """cuBLASLt's functions in a library: defined (T) or undefined (U)."""
+    listing = subprocess.run(["nm", "-D", library], check=True, capture_output=True,
+                             text=True).stdout
+    return set(re.findall(rf" {kind} (cublasLt\w+)", listing))
+
+
+@pytest.mark.slow
+def test_the_kit_has_what_a_record_needs(kit):
+    assert kit.stat().st_size < 60e6
+    unpacked = kit.parent / "unpacked"
+    for path in ("bin/prenorm", "share/prenorm/cuda/record.sh", "share/prenorm/bench/shapes.json",
+                 "lib/prenorm/libprenorm_reference.so", "lib/prenorm/libprenorm_cuda.so",
+                 "lib/prenorm/libprenorm_cuda-naive.so", "lib/prenorm/libprenorm_cuda-tf32.so"):
+        assert (unpacked / path).exists(), path
+    assert len(list(unpacked.rglob("*.h5"))) == len(list((ROOT / "fixtures").glob("*.h5")))
+    # It runs from there, with the libraries that it brings.
+    done = subprocess.run([unpacked / "bin/prenorm", "verify", "--solution", "reference",
+                           "--problem", "relu"], capture_output=True, text=True)
+    assert " 0 failed" in done.stdout, done.stdout + done.stderr
+    wanted = functions_of(unpacked / "lib/prenorm/libprenorm_cuda.so", "U")
+    stand_in = unpacked / "libexec/record/stand-in/libcublasLt.so.13"
+    assert wanted and wanted <= functions_of(stand_in, "T")
+
+
+@pytest.mark.slow
+def test_a_kit_that_is_too_large_is_refused(kit, tmp_path):
+    said = record("--pack", tmp_path / "kit.tar.xz", code=1, PRENORM_KIT_BYTES="1000000")
+    assert "that is too large" in said and ".so" in said
+    assert not (tmp_path / "kit.tar.xz").exists()
+
+
+@pytest.mark.slow
+def test_a_rehearsal_brings_a_record(rehearse):
+    summary, texts = rehearse(PRENORM_RECORD_SECONDS="1800")
+    assert summary["PyTorch"] == "rehearsed"
+    for step, line in summary.items():
+        if step not in ("libcublasLt", "device", "PyTorch"):
+            assert line.startswith(("passed", "not for this device")), (step, line)
+    assert {path for path in texts if path.startswith("records/")} >= {
+        f"records/fake-device-1/{name}.json" for name in ("cuda", "cuda-naive", "cuda-tf32")}
+    rows = [json.loads(line) for path, text in texts.items() if path.endswith(".jsonl")
+            for line in text.splitlines()]
+    rows = [row for row in rows if "contestant" in row]
+    assert {"cuda", "cuda-naive", "cuda/v2", "cuda-tf32"} <= {row["contestant"] for row in rows}
+    assert any(row["peer"] and row["status"] == "OK" for row in rows)
+    assert any(row["ratios"] for row in rows)
+
+
+@pytest.mark.slow
+def test_what_is_missing_or_fails_costs_only_itself(rehearse):
+    without = [word for thing in ("libcublasLt", "PyTorch", "compute-sanitizer", "ncu")
+               for word in ("--without", thing)]
+    summary, texts = rehearse(
+        *without, "--hang", "first_cuda-naive.json", "--crash", "first_cuda-tf32.json",
+        only="first_cuda first_cuda-naive first_cuda-tf32 first_cuda_v2 bench_memory", code=1)
+    assert summary["libcublasLt"] == "not here: products fail"
+    assert summary["PyTorch"] == "not here: no rival measured"
+    assert summary["compute-sanitizer"] == summary["ncu"] == "not here: not run"
+    assert summary["first_cuda"].startswith("passed")
+    assert summary["first_cuda-naive"].startswith("cut off")
+    assert summary["first_cuda-tf32"].startswith("FAILED")
+    assert summary["first_cuda_v2"].startswith("passed")
+    assert summary["bench_memory"].startswith("passed")
+    assert "records/fake-device-1/cuda.json" in texts
+
+
+@pytest.mark.slow
+def test_a_sanitizer_that_finds_nothing_counts_as_not_run(rehearse):
+    summary, _ = rehearse("--blind", only="memcheck_planted memcheck")
+    assert summary["memcheck"] == "did not find a planted bug (exit code 0): not run"
+
+
+def test_every_function_that_is_called_has_a_stand_in():
+    called = set(re.findall(r"\b(cublasLt[A-Z]\w+)\(", (ROOT / "cuda/cublaslt.cu").read_text()))
+    text = (ROOT / "cuda/record/cublaslt_stand_in.cpp").read_text()
+    there = set(re.findall(r"\b(cublasLt[A-Z]\w+?)(?:_internal)?\(?[)(]", text))
+    assert called and called <= there
