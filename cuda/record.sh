@@ -186,7 +186,8 @@ step() {
 verify() {
   limit=$1 name=$2
   shift 2
-  step "$limit" "$name" "$prenorm" verify --no-color --json "$work/verify/$name.json" "$@"
+  step "$limit" "$name" "$prenorm" verify --no-color \
+    --json-lines "$work/verify/$name.jsonl" "$@"
 }
 
 # bench SECONDS NAME WORDS...: rows are written as they are measured, PyTorch's beside ours.
@@ -229,6 +230,15 @@ counters() {
     --shape silu_llama3 --shape gelu_gpt2 --shape rope_llama3 --shape embedding_gpt2
 }
 
+# kernel_tests: sizes to 1024, strides, masks and values that no fixture has; each suite by itself, for
+# after a fault a process cannot use the device again.
+kernel_tests() {
+  for suite in product cuda_attention attention_mma hopper_attention composed; do
+    step 25 "test_$suite" "$extras/device-tests" "--run_test=$suite" --log_level=test_suite \
+      --color_output=no
+  done
+}
+
 # Cases that between them take every kernel, in all dtypes that it has: by hand, of usual sizes, and
 # beyond a warp, a block and a tile.
 first() {
@@ -259,6 +269,7 @@ all_steps() {
   bench 40 ladders --set cpu --solution cuda-naive --solution cuda/v2 --solution cuda
   bench 20 ladders_16 --dtype bfloat16 --shape attention_gpt2_causal --solution cuda-naive \
     --solution cuda/v2 --solution cuda --solution cuda/v4
+  kernel_tests
   sanitizer 40 memcheck out_of_bounds
   sanitizer 40 racecheck race
   counters 40
@@ -273,8 +284,9 @@ all_steps() {
   done
   sanitizer 40 synccheck diverged
   sanitizer 40 initcheck unwritten
-  bench 60 float32 --dtype float32 --solution cuda --solution cuda-tf32 \
-    --shape product --shape 'linear_*' --shape 'attention_llama3_4096_*' --shape 'rmsnorm_*' $beside
+  bench 40 float32 --dtype float32 --solution cuda --shape 'attention_llama3_4096_[cf]*' \
+    --shape 'rmsnorm_*' --shape 'softmax_*' --shape rope_llama3 $beside
+  bench 30 tf32 --dtype float32 --problem linear --solution cuda --solution cuda-tf32 $beside
   bench 120 others --dtype bfloat16 --problem 'multihead_*' --problem 'transformer_*' \
     --problem softmax --problem rmsnorm --problem linear --problem 'ffn_*' --solution cuda $beside
   [ -z "$beside" ] || bench 60 compiled --shape block_llama3_4096 --solution cuda --compile $beside

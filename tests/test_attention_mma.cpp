@@ -1,5 +1,5 @@
-// Attention on tensor cores in the emulator, compared with a plain loop in double: sizes, strides,
-// alignments, masks and values that the fixtures do not have.
+// Attention on tensor cores, in the emulator and in the kit on a device, compared with a plain loop
+// in double: sizes, strides, alignments, masks and values that the fixtures do not have.
 #include "attention_testing.hpp"
 #include "mask_tiles.cuh"
 
@@ -18,6 +18,7 @@ using namespace prenorm::cuda;
 
 namespace {
 
+constexpr std::int64_t longest = on_a_device ? 1024 : 200;
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 std::mt19937 random_bits{7};
 
@@ -125,7 +126,7 @@ struct Call {
     return a.y[a.batch.part(a.of_y, row / s.n) + row % s.n * a.y_stride + i % s.d_v];
   }
 
-  void run() { BOOST_REQUIRE(prenorm::cuda::attention_mma(a, {})); }
+  void run() { BOOST_REQUIRE(call_kernel(attention_mma<T>, a)); }
 
   /// The largest error of y, in units of the rounding of 1; infinite where anything but its
   /// elements was written.
@@ -162,8 +163,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_strides_and_masks, T, Types) {
   const Mask masks[] = {Mask::none, Mask::random, Mask::tiles, Mask::rows, Mask::empty};
   for (int i = 0; i < 90; ++i) {
     Shape shape{.batch = 1 + i % 2,
-                .n = 1 + below(200),
-                .m = 1 + below(200),
+                .n = 1 + below(longest),
+                .m = 1 + below(longest),
                 .d_k = widths[i % 9],
                 .d_v = widths[below(9)],
                 .mask = masks[below(5)],

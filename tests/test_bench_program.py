@@ -128,7 +128,7 @@ def test_rows_are_written_as_lines_as_they_are_measured(bench, shapes, tmp_path)
     assert last["ceilings"] == report["ceilings"] and "rows" not in last
     assert [{**row, "share": None} for row in rows] == [
         {**row, "share": None} for row in report["rows"]]
-    assert "--json-lines needs a file" in bench(*words, "--json-lines", "-", code=2).stderr
+    assert "--json-lines needs a file, not standard output" in bench(*words, "--json-lines", "-", code=2).stderr
 
 
 def test_a_run_that_ends_early_leaves_the_lines_that_it_wrote(bench, shapes, twice, tmp_path):

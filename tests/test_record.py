@@ -7,11 +7,14 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
+
+from conftest import make_home
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -52,6 +55,17 @@ def rehearse(kit, home, tmp_path):
     return call
 
 
+@pytest.fixture
+def prenorm_home(run, home, tmp_path):
+    """prenorm_home(records): what `prenorm doctor` says of them, where there is no device."""
+    def call(records):
+        own = make_home(tmp_path / "home", home)
+        (own / "share/prenorm/records").symlink_to(records)
+        (own / "lib/prenorm/cuda.absent").write_text("not built: a test\n0000\n")
+        return run("doctor", "--no-color", PRENORM_HOME=own, PRENORM_CUDA_DRIVER="/none").stdout
+    return call
+
+
 def functions_of(library, kind):
     """cuBLASLt's functions in a library: defined (T) or undefined (U)."""
     listing = subprocess.run(["nm", "-D", library], check=True, capture_output=True,
@@ -85,7 +99,7 @@ def test_a_kit_that_is_too_large_is_refused(kit, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_rehearsal_brings_a_record(rehearse):
+def test_a_rehearsal_brings_a_record_that_unpacks(rehearse, prenorm_home, tmp_path):
     summary, texts = rehearse(PRENORM_RECORD_SECONDS="1800")
     assert summary["PyTorch"] == "rehearsed"
     for step, line in summary.items():
@@ -94,11 +108,33 @@ def test_a_rehearsal_brings_a_record(rehearse):
     assert {path for path in texts if path.startswith("records/")} >= {
         f"records/fake-device-1/{name}.json" for name in ("cuda", "cuda-naive", "cuda-tf32")}
     rows = [json.loads(line) for path, text in texts.items() if path.endswith(".jsonl")
-            for line in text.splitlines()]
+            and path.startswith("bench/") for line in text.splitlines()]
     rows = [row for row in rows if "contestant" in row]
     assert {"cuda", "cuda-naive", "cuda/v2", "cuda-tf32"} <= {row["contestant"] for row in rows}
     assert any(row["peer"] and row["status"] == "OK" for row in rows)
     assert any(row["ratios"] for row in rows)
+
+    # Into a copy of what it is written to, twice: the second time changes nothing.
+    root = tmp_path / "root"
+    for name in ("README.md", "harness/bench/README.md", "cuda/records/README.md",
+                 *(f"cuda/{path.name}" for path in (ROOT / "cuda").glob("*.cu"))):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    pages = []
+    for _ in range(2):
+        said = record("--unpack", tmp_path / "out/record.tar.gz", "--root", root)
+        assert "0 cases failed" in said and "ladders: activations.cu, " in said
+        pages.append({path: path.read_text() for path in root.rglob("*") if path.is_file()})
+    assert pages[0] == pages[1]
+    readme = (root / "README.md").read_text()
+    assert "Fake Device 1" in readme and "| rmsnorm_8192x4096 | bfloat16 | cuda | " in readme
+    kernel = (root / "cuda/rmsnorm.cu").read_text()
+    assert re.search(r"^// Measured on Fake Device 1: v2 [\d.e+-]+ times as fast as v1, ", kernel, re.M)
+    assert all(len(line) <= 100 for line in kernel.splitlines())
+    # The harness reads it.
+    doctor = prenorm_home(root / "cuda/records")
+    assert re.search(r"^record of cuda +ok +1\d\d\d of 1\d\d\d cases passed .* on Fake Device 1",
+                     doctor, re.M), doctor
 
 
 @pytest.mark.slow
@@ -106,7 +142,7 @@ def test_what_is_missing_or_fails_costs_only_itself(rehearse):
     without = [word for thing in ("libcublasLt", "PyTorch", "compute-sanitizer", "ncu")
                for word in ("--without", thing)]
     summary, texts = rehearse(
-        *without, "--hang", "first_cuda-naive.json", "--crash", "first_cuda-tf32.json",
+        *without, "--hang", "first_cuda-naive.jsonl", "--crash", "first_cuda-tf32.jsonl",
         only="first_cuda first_cuda-naive first_cuda-tf32 first_cuda_v2 bench_memory", code=1)
     assert summary["libcublasLt"] == "not here: products fail"
     assert summary["PyTorch"] == "not here: no rival measured"

@@ -61,6 +61,13 @@ unpack_kit() {
   # The rival runs on the CPU.
   sed -i 's/request\["device"\]/"cpu"/; s/variants(arguments.device/variants("cpu"/' \
     "$here/share/prenorm/bench/peers/pytorch.py"
+  program "$here/libexec/record/device-tests" <<END
+case "\$1" in
+  *=composed) exec "$build/bin/test_composed_cuda" "\$@" ;;
+  *=hopper_attention) exec "$build/bin/test_attention_wgmma" "\$@" ;;
+  *) exec "$build/bin/test_kernels" "\$@" ;;
+esac
+END
   mv "$here/bin/prenorm" "$here/bin/prenorm-itself"
   program "$here/bin/prenorm" <<END
 case " \$* " in

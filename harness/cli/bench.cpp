@@ -1,6 +1,7 @@
 // prenorm bench: solutions and peers in turn at the shapes of real models.
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/line_file.hpp"
 #include "base/terminal.hpp"
 #include "bench/bench_run.hpp"
 #include "cli/command.hpp"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 
 namespace prenorm::harness {
 namespace bench {
@@ -31,33 +31,13 @@ int exit_code_of(const BenchReport& report) {
   return any ? 0 : 3;
 }
 
-/// Writes lines of JSON, each at once: a run that is cut off leaves those that it measured.
-class Lines {
- public:
-  explicit Lines(const std::string& path) {
-    if (!path.empty()) file_.open(path, std::ios::trunc);
-  }
-  void head(const BenchReport& report) { write(to_json_lines_head(report)); }
-  void rows(const BenchReport& report, std::size_t first) {
-    for (std::size_t i = first; i < report.rows.size(); ++i) {
-      write(to_json_line(report.rows[i], report));
-    }
-  }
-
- private:
-  void write(const std::string& line) {
-    if (file_.is_open()) file_ << line << std::endl;
-  }
-  std::ofstream file_;
-};
-
 int bench_command(Options options) {
   if (options.quick) options.samples = std::min(options.samples, 3);
   if (options.json == "-" && options.svg == "-") {
     throw UsageError("standard output (-) holds one report only");
   }
-  if (options.json_lines == "-") throw UsageError("--json-lines needs a file");
-  for (const std::string& path : {options.json, options.json_lines, options.svg}) {
+  LineFile lines("--json-lines", options.json_lines);
+  for (const std::string& path : {options.json, options.svg}) {
     if (!path.empty()) require_writable(path);
   }
   if (options.file.empty()) options.file = (data_folder() / "shapes.json").string();
@@ -84,13 +64,15 @@ int bench_command(Options options) {
     throw UsageError("--compare and --compile go with --pytorch PYTHON");
   }
   Field field(options);
-  Lines lines(options.json_lines);
-  BenchReport report = run_bench(options, std::move(workloads), field,
-                                 [&](const BenchReport& so_far, std::size_t first) {
-                                   if (so_far.rows.empty()) lines.head(so_far);
-                                   lines.rows(so_far, first);
-                                 });
-  lines.head(report);
+  const auto keep = [&](const BenchReport& so_far, std::size_t first) {
+    if (!lines.is_open()) return;
+    if (so_far.rows.empty()) lines.write(to_json_lines_head(so_far));
+    for (std::size_t i = first; i < so_far.rows.size(); ++i) {
+      lines.write(to_json_line(so_far.rows[i], so_far));
+    }
+  };
+  BenchReport report = run_bench(options, std::move(workloads), field, keep);
+  if (lines.is_open()) lines.write(to_json_lines_head(report));
   if (options.compare) report.compare = time_comparing(*field.first_peer(), options);
   if (!options.json.empty()) write_text(options.json, to_json(report));
   if (!options.svg.empty()) write_text(options.svg, to_svg(report));
