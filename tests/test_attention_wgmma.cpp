@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_tiles_do_not_divide, T, Types) {
                         {1, 2, 127, 128, 128},
                         {1, 1, 129, 300, 64},
                         {1, 1, 64, 700, 128},
-                        {2, on_a_device ? 4 : 1, on_a_device ? 1000 : 3, 1024, 128}}) {
+                        {1, 2, on_a_device ? 1000 : 3, 1024, 128}}) {
     Problem<T> problem(s.sequences, s.heads, s.n, s.m, s.d);
     check(problem, std::to_string(s.n) + " queries, " + std::to_string(s.m) + " keys");
   }

@@ -160,6 +160,13 @@ def test_the_ceiling_is_measured_where_it_is_not_selected(bench, shapes, tmp_pat
     assert report["ceilings"]["cpu"]["product_flops_per_second"]["float32"] > 0
 
 
+def test_shapes_are_timed_in_the_order_of_the_options(bench, shapes, tmp_path):
+    out = tmp_path / "out.json"
+    file = shapes(entry("a_1"), entry("b_1"), entry("b_2"), entry("c_1"))
+    bench("--shapes", file, "--shape", "c*", "--shape", "b*", "--shape", "*_1", "--json", out)
+    assert [row["shape"] for row in rows_of(out)] == ["c_1", "b_1", "b_2", "a_1"]
+
+
 def test_by_default_the_reference_is_timed_at_shapes_for_the_cpu(bench, shapes, tmp_path):
     out = tmp_path / "out.json"
     file = shapes(entry("here"), entry("there", set="device"))

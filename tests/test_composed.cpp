@@ -135,7 +135,8 @@ class Call {
   std::vector<prenorm_scalar> scalars_;
 };
 
-constexpr std::int64_t sequences = 3, seq = 70, d_model = 24, num_heads = 3, d_ff = 40;
+constexpr std::int64_t sequences = 3, seq = on_a_device ? 1000 : 70, d_model = 24, num_heads = 3,
+                       d_ff = 40;
 
 /// Which arguments a problem takes.
 enum class Kind { plain, with_rope, fused_qkv, block, block_gelu };

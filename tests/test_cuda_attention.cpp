@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
                                        {64, 65, 64, 65},
                                        {129, 191, 24, 129},
                                        {3, 200, 130, 40},
-                                       {on_a_device ? 900 : 5, on_a_device ? 1024 : 70, 64, 64}}) {
+                                       {on_a_device ? 300 : 5, on_a_device ? 1024 : 70, 64, 64}}) {
     Problem<T> p(2, n, m, d_k, d_v);
     check("full", p);
     p.set_mask([](auto...) { return random_bits() % 3 != 0; });

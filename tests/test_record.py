@@ -45,8 +45,8 @@ def rehearse(kit, home, tmp_path):
     the texts of the archive by their paths."""
     def call(*options, only="", code=0, **variables):
         out = tmp_path / "out"
-        print(record("--rehearse", "--out", out, *options, kit, "--", "--only", only, code=code,
-                     PRENORM_REHEARSAL_BUILD=str(home), **variables))
+        print(record("--rehearse", "--out", out, *options, kit, *(["--", "--only", only] if only else []),
+                     code=code, PRENORM_REHEARSAL_BUILD=str(home), **variables))
         lines = (out / "summary.txt").read_text().splitlines()
         with tarfile.open(out / "record.tar.gz") as tar:
             texts = {member.name.removeprefix("record/"): tar.extractfile(member).read().decode()
@@ -84,7 +84,8 @@ def test_the_kit_has_what_a_record_needs(kit):
     assert len(list(unpacked.rglob("*.h5"))) == len(list((ROOT / "fixtures").glob("*.h5")))
     # It runs from there, with the libraries that it brings.
     done = subprocess.run([unpacked / "bin/prenorm", "verify", "--solution", "reference",
-                           "--problem", "relu"], capture_output=True, text=True)
+                           "--problem", "relu"], capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"]})
     assert " 0 failed" in done.stdout, done.stdout + done.stderr
     wanted = functions_of(unpacked / "lib/prenorm/libprenorm_cuda.so", "U")
     stand_in = unpacked / "libexec/record/stand-in/libcublasLt.so.13"
@@ -115,11 +116,7 @@ def test_a_rehearsal_brings_a_record_that_unpacks(rehearse, prenorm_home, tmp_pa
     assert any(row["ratios"] for row in rows)
 
     # Into a copy of what it is written to, twice: the second time changes nothing.
-    root = tmp_path / "root"
-    for name in ("README.md", "harness/bench/README.md", "cuda/records/README.md",
-                 *(f"cuda/{path.name}" for path in (ROOT / "cuda").glob("*.cu"))):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
+    root = copy_of_pages(tmp_path / "root")
     pages = []
     for _ in range(2):
         said = record("--unpack", tmp_path / "out/record.tar.gz", "--root", root)
@@ -133,7 +130,7 @@ def test_a_rehearsal_brings_a_record_that_unpacks(rehearse, prenorm_home, tmp_pa
     assert all(len(line) <= 100 for line in kernel.splitlines())
     # The harness reads it.
     doctor = prenorm_home(root / "cuda/records")
-    assert re.search(r"^record of cuda +ok +1\d\d\d of 1\d\d\d cases passed .* on Fake Device 1",
+    assert re.search(r"^record of cuda +ok +\d{4} of \d{4} cases passed .* on Fake Device 1",
                      doctor, re.M), doctor
 
 
@@ -143,7 +140,7 @@ def test_what_is_missing_or_fails_costs_only_itself(rehearse):
                for word in ("--without", thing)]
     summary, texts = rehearse(
         *without, "--hang", "first_cuda-naive.jsonl", "--crash", "first_cuda-tf32.jsonl",
-        only="first_cuda first_cuda-naive first_cuda-tf32 first_cuda_v2 bench_memory", code=1)
+        only="first_cuda first_cuda-naive first_cuda-tf32 first_cuda_v2 bench_ladders_16", code=1)
     assert summary["libcublasLt"] == "not here: products fail"
     assert summary["PyTorch"] == "not here: no rival measured"
     assert summary["compute-sanitizer"] == summary["ncu"] == "not here: not run"
@@ -151,14 +148,82 @@ def test_what_is_missing_or_fails_costs_only_itself(rehearse):
     assert summary["first_cuda-naive"].startswith("cut off")
     assert summary["first_cuda-tf32"].startswith("FAILED")
     assert summary["first_cuda_v2"].startswith("passed")
-    assert summary["bench_memory"].startswith("passed")
+    assert summary["bench_ladders_16"].startswith("passed")
     assert "records/fake-device-1/cuda.json" in texts
 
 
 @pytest.mark.slow
 def test_a_sanitizer_that_finds_nothing_counts_as_not_run(rehearse):
-    summary, _ = rehearse("--blind", only="memcheck_planted memcheck")
+    summary, _ = rehearse("--blind", only="memcheck")
     assert summary["memcheck"] == "did not find a planted bug (exit code 0): not run"
+
+
+def copy_of_pages(root):
+    """What --unpack writes to."""
+    for name in ("README.md", "harness/bench/README.md", "cuda/records/README.md",
+                 *(f"cuda/{path.name}" for path in (ROOT / "cuda").glob("*.cu"))):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    return root
+
+
+def archive(path, device, rows, results):
+    """An archive as record.sh brings it."""
+    folder = path.parent / device
+    for name, text in {
+            f"records/{device}/cuda.json": json.dumps({"device": {"name": device.upper()},
+                                                       "date": "2026-11-24"}),
+            "summary.txt": "first_cuda passed\n",
+            "bench/bench_ladders.jsonl": "\n".join(['{"version": 1}', *map(json.dumps, rows)])
+                                         + '\n{"shape": "cut o',
+            "verify/seed_1.jsonl": "".join(json.dumps(each) + "\n" for each in results)}.items():
+        (folder / "record" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "record" / name).write_text(text)
+    subprocess.run(["tar", "-C", folder, "-czf", path, "record"], check=True)
+    return path
+
+
+def row(contestant, shape, milliseconds, **changes):
+    return {"shape": shape, "problem": "rmsnorm", "dtype": "float32", "contestant": contestant,
+            "peer": False, "place": "device", "status": "OK", "ceiling": "copy", "share": 0.5,
+            "seconds": {"median": milliseconds * 1e-3}, "bytes_per_second": 2e12,
+            "flops_per_second": 1e12, "ratios": {}, **changes}
+
+
+def test_an_archive_fills_tables_and_ladders(tmp_path):
+    root = copy_of_pages(tmp_path / "root")
+    rows = [row("cuda-naive", "cpu_rmsnorm", 6), row("cuda/v2", "cpu_rmsnorm", 2),
+            row("cuda", "cpu_rmsnorm", 1), row("cuda", "cpu_rmsnorm", 0, seconds=None),
+            row("cuda", "rmsnorm_8x8", 3, ratios={"pytorch 2 eager": 0.5, "pytorch 2 flash": 0.8}),
+            row("pytorch 2 eager", "rmsnorm_8x8", 6, peer=True)]
+    results = [{"status": "PASSED"}, {"status": "NOT_IMPLEMENTED"},
+               {"status": "INCORRECT_NUMERICAL", "case": "one"}]
+    said = record("--unpack", archive(tmp_path / "a.tar.gz", "first-device", rows, results),
+                  "--root", root)
+    assert "6 rows of bench, 1 cases failed" in said and "ladders: rmsnorm.cu\n" in said
+    assert "a line was cut off" in said and "cuda/softmax.cu:" in said  # of what is left
+    folder = root / "cuda/records/first-device"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "bench.jsonl", "cuda.json", "failures.jsonl", "summary.txt"]
+    table = "| rmsnorm_8x8 | float32 | cuda | 3 | 2 TB/s | 50% | 0.50 | 0.80 |"
+    for page in ("README.md", "harness/bench/README.md"):
+        text = (root / page).read_text()
+        assert table in text and "cpu_rmsnorm | float32" not in text
+    ladder = ("// Measured on FIRST-DEVICE: v2 3 times as fast as v1, what is launched 2 times as fast as v2\n"
+              "// (cpu_rmsnorm, float32).\n#include")
+    kernel = root / "cuda/rmsnorm.cu"
+    assert ladder in kernel.read_text()
+    # A second device stands beside the first one; again the same is the same.
+    for _ in range(2):
+        record("--unpack", archive(tmp_path / "b.tar.gz", "second-device", rows[:2], []),
+               "--root", root)
+        text = " ".join(kernel.read_text().split("#include")[0].replace("\n//", "").split())
+        assert text.endswith(
+            "v3 row kept in registers 16-byte loads, one read and one write of x <- launched Measured on "
+            "FIRST-DEVICE: v2 3 times as fast as v1, what is launched 2 times as fast as v2 "
+            "(cpu_rmsnorm, float32). Measured on SECOND-DEVICE: v2 3 times as fast as v1 "
+            "(cpu_rmsnorm, float32).")
+    assert (root / "README.md").read_text().count(table) == 1
 
 
 def test_every_function_that_is_called_has_a_stand_in():

@@ -11,12 +11,14 @@
 #   --hang TEXT        a command of prenorm with TEXT in its words hangs
 #   --crash TEXT       one crashes
 #
-# PRENORM_REHEARSAL_BUILD names a build with tests (build/release), PRENORM_RECORD_SECONDS the time
-# for all (300). Exit code: that of the record, or 2 where its archive is not as it must be.
+# PRENORM_REHEARSAL_BUILD names a build with tests (build/release), PRENORM_TEST_PYTHON a Python with
+# h5py and PyTorch (/usr/bin/python3), PRENORM_RECORD_SECONDS the time for all (300). Exit code: that of
+# the record, or 2 where its archive is not as it must be.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${PRENORM_REHEARSAL_BUILD:-$root/build/release}
+python=${PRENORM_TEST_PYTHON:-/usr/bin/python3}
 kit='' out='' without='' finds=9 hang='' crash=''
 while [ $# -gt 0 ]; do
   case $1 in
@@ -26,7 +28,7 @@ while [ $# -gt 0 ]; do
     --hang) hang=$2; shift ;;
     --crash) crash=$2; shift ;;
     --) shift; break ;;
-    --*) sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     *) kit=$1 ;;
   esac
   shift
@@ -57,7 +59,7 @@ unpack_kit() {
   mv "$here/libexec/record/stand-in/libcublasLt.so.13" "$here/libexec/record/stand-in/$cublaslt"
   sed -i "s/libcublasLt.so.13/$cublaslt/" "$here/share/prenorm/cuda/record.sh" \
     "$here/libexec/record/stand-in/$cublaslt" "$here/lib/prenorm/"libprenorm_cuda*.so
-  python3 "$root/cuda/record/small_shapes.py" "$here/share/prenorm/bench/shapes.json"
+  "$python" "$root/cuda/record/shrink.py" "$here"
   # The rival runs on the CPU.
   sed -i 's/request\["device"\]/"cpu"/; s/variants(arguments.device/variants("cpu"/' \
     "$here/share/prenorm/bench/peers/pytorch.py"
@@ -85,11 +87,10 @@ make_tools() {
     mkdir -p "$packages"
     cp "$here/libexec/record/stand-in/$cublaslt" "$packages"
   fi
-  real=$(command -v "${PRENORM_TEST_PYTHON:-/usr/bin/python3}" || command -v python3)
   program "$tools/python3" <<END
 export PYTHONPATH=$folder/packages
 case "\$*" in *cuda.is_available*) $(has PyTorch && echo echo rehearsed || echo exit 1); exit ;; esac
-exec $real "\$@"
+exec $python "\$@"
 END
   if has compute-sanitizer; then
     program "$tools/compute-sanitizer" <<END

@@ -95,7 +95,7 @@ void add_bench(Arguments& app, Action& chosen) {
       ->type_name("NAME|PATH");
   add_repeatable(command, "--problem", options->selection.problems, "Only these problems (globs)")
       ->type_name("NAME");
-  add_repeatable(command, "--shape", options->shapes, "Only these shapes (globs)")
+  add_repeatable(command, "--shape", options->shapes, "Only these shapes (globs), in this order")
       ->type_name("NAME");
   add_repeatable(command, "--dtype", options->selection.dtypes, "Only these dtypes")
       ->type_name("DTYPE");
