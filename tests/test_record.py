@@ -171,12 +171,14 @@ def archive(path, device, rows, results):
     """An archive as record.sh brings it."""
     folder = path.parent / device
     for name, text in {
-            f"records/{device}/cuda.json": json.dumps({"device": {"name": device.upper()},
-                                                       "date": "2026-11-24"}),
+            f"records/{device}/cuda.json": json.dumps({
+                "solution": "cuda", "device": {"name": device.upper()}, "date": "2026-11-24",
+                "problems": {"rmsnorm": {"one": {"status": "PASSED"}}}}),
             "summary.txt": "first_cuda passed\n",
             "bench/bench_ladders.jsonl": "\n".join(['{"version": 1}', *map(json.dumps, rows)])
                                          + '\n{"shape": "cut o',
-            "verify/seed_1.jsonl": "".join(json.dumps(each) + "\n" for each in results)}.items():
+            "verify/fixtures_cuda.jsonl": "".join(json.dumps(each) + "\n" for each in results)
+    }.items():
         (folder / "record" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "record" / name).write_text(text)
     subprocess.run(["tar", "-C", folder, "-czf", path, "record"], check=True)
@@ -190,14 +192,22 @@ def row(contestant, shape, milliseconds, **changes):
             "flops_per_second": 1e12, "ratios": {}, **changes}
 
 
+def result(case, **changes):
+    return {"problem": "rmsnorm", "case": case, "solution": "cuda", "status": "PASSED",
+            "message": "", "dtype": "float32", "seconds": 1e-5,
+            "outputs": [{"max_abs_error": 0.5, "max_ulp_error": 3},
+                        {"max_abs_error": 0.25, "max_ulp_error": "Infinity"}], **changes}
+
+
 def test_an_archive_fills_tables_and_ladders(tmp_path):
     root = copy_of_pages(tmp_path / "root")
     rows = [row("cuda-naive", "cpu_rmsnorm", 6), row("cuda/v2", "cpu_rmsnorm", 2),
             row("cuda", "cpu_rmsnorm", 1), row("cuda", "cpu_rmsnorm", 0, seconds=None),
             row("cuda", "rmsnorm_8x8", 3, ratios={"pytorch 2 eager": 0.5, "pytorch 2 flash": 0.8}),
             row("pytorch 2 eager", "rmsnorm_8x8", 6, peer=True)]
-    results = [{"status": "PASSED"}, {"status": "NOT_IMPLEMENTED"},
-               {"status": "INCORRECT_NUMERICAL", "case": "one"}]
+    results = [result("one"), result("two", status="NOT_IMPLEMENTED"),
+               result("three", status="INCORRECT_NUMERICAL", message="1 of 2"),
+               result("four", solution="cuda-naive")]
     said = record("--unpack", archive(tmp_path / "a.tar.gz", "first-device", rows, results),
                   "--root", root)
     assert "6 rows of bench, 1 cases failed" in said and "ladders: rmsnorm.cu\n" in said
@@ -205,6 +215,12 @@ def test_an_archive_fills_tables_and_ladders(tmp_path):
     folder = root / "cuda/records/first-device"
     assert sorted(path.name for path in folder.iterdir()) == [
         "bench.jsonl", "cuda.json", "failures.jsonl", "summary.txt"]
+    # The record has also what a step had before it was cut off.
+    cases = json.loads((folder / "cuda.json").read_text())["problems"]["rmsnorm"]
+    assert {name: case["status"] for name, case in cases.items()} == {
+        "one": "PASSED", "two": "NOT_IMPLEMENTED", "three": "INCORRECT_NUMERICAL"}
+    assert cases["three"] == {"status": "INCORRECT_NUMERICAL", "dtype": "float32", "seconds": 1e-5,
+                              "message": "1 of 2", "max_abs_error": 0.5, "max_ulp_error": None}
     table = "| rmsnorm_8x8 | float32 | cuda | 3 | 2 TB/s | 50% | 0.50 | 0.80 |"
     for page in ("README.md", "harness/bench/README.md"):
         text = (root / page).read_text()

@@ -167,7 +167,7 @@ all_steps() {
   counters 40
   bench_far
   for seed in 1 2; do
-    verify 40 "seed_$seed" --seed "$seed" --solution cuda --solution cuda-naive \
+    verify 60 "seed_$seed" --seed "$seed" --solution cuda --solution cuda-naive \
       --solution cuda-tf32
   done
   sanitizer 40 synccheck diverged

@@ -51,14 +51,39 @@ def write_lines(path, objects):
     path.write_text("".join(json.dumps(each) + "\n" for each in objects))
 
 
+def recorded_case(result):
+    """A result as a device record has it."""
+    case = {key: result[key] for key in ("status", "dtype", "seconds")}
+    if result["message"] and result["status"] != "PASSED":
+        case["message"] = result["message"]
+    for error in ("max_abs_error", "max_ulp_error"):
+        errors = [output[error] for output in result["outputs"] if output[error] is not None]
+        if errors:
+            numbers = [each for each in errors if not isinstance(each, str)]  # "Infinity", "NaN"
+            case[error] = max(numbers) if len(numbers) == len(errors) else None
+    return case
+
+
+def complete(path, results, target):
+    """Writes a device record with the results that a step which was cut off had by then."""
+    record = json.loads(path.read_text())
+    for result in results:
+        if result["solution"] == record["solution"]:
+            record["problems"].setdefault(result["problem"], {}).setdefault(
+                result["case"], recorded_case(result))
+    target.write_text(json.dumps(record, indent=1) + "\n")
+
+
 def keep(record, records):
     """Fills records/<device> from the unpacked archive; returns that folder."""
     source = device_folder(record)
     target = records / source.name
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
+    stored = [each for path in sorted((record / "verify").glob("fixtures_*.jsonl"))
+              for each in json_lines(path)]
     for path in source.glob("*.json"):
-        shutil.copy(path, target)
+        complete(path, stored, target / path.name)
     for name in ("summary.txt", "counters.csv"):
         if (record / name).exists():
             shutil.copy(record / name, target)
