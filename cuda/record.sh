@@ -1,29 +1,45 @@
 #!/bin/sh
 # record.sh [--prefix DIR] [--only STEPS] [OUT]: what a device says of the CUDA solutions, all in
-# one command.
+# one command. From a checkout also:
 #
-# Runs, on a machine with a CUDA device: every fixture on the solutions and their variants, fresh
-# cases of other seeds, compute-sanitizer over the fixtures, and the benchmarks beside PyTorch where
-# there is one. Writes into OUT (else cuda/records of the checkout, or ./records): the device
-# records that `prenorm verify` shows, reports as JSON, the roofline picture, logs; a summary stands
-# in summary.txt and is printed last.
+#     record.sh --pack FILE [--arch 90a]      make the kit to carry to a machine with a device
+#     record.sh --rehearse [KIT]              run it here, with the emulated kernels as the device's
+#     record.sh --unpack ARCHIVE              put what came back into cuda/records
 #
-# From a checkout it builds what it needs (CMake, nvcc and the packages of the README). With
-# --prefix DIR it uses an installation made elsewhere, which needs nothing but the driver and
-# libcublasLt.so.13 here:
+# On a machine with a device it leaves two files in OUT (else ./record): record.tar.gz, which is
+# kept up to date all the time, and summary.txt, which is also printed last. In the archive: the
+# device records that `prenorm verify` shows, each bench row as a line of JSON, and all logs.
 #
-#     cmake --preset relocatable && cmake --build --preset relocatable
-#     cmake --install build/relocatable --prefix DIR
+#     mkdir kit && tar -xJf kit.tar.xz -C kit && kit/share/prenorm/cuda/record.sh OUT
+#     (without xz: python3 -m tarfile -e kit.tar.xz kit)
 #
-# After the build it ends within ten minutes: each step has a limit of its own, the most useful ones
-# come first, and what finds no time left is not run. --only 'bench_far bench' runs just these, with
-# the ten minutes for them. PRENORM_PEER_PYTHON names a Python with torch, PRENORM_RECORD_SECONDS
-# another limit for all (580). Exit code: 0 all that ran passed, 1 something failed, 2 it cannot be
-# run here.
+# It ends within ten minutes. Each step has a time limit of its own, the most useful ones come first,
+# and what finds no time left is not run; a step that fails or is cut off costs only itself. --only
+# 'first_cuda memcheck' runs just these, with the ten minutes for them.
+#
+# A kit needs nothing but the driver; what else it finds it uses: libcublasLt.so.13, a Python with
+# PyTorch (PRENORM_PEER_PYTHON, else python3), compute-sanitizer, ncu. Without a kit or --prefix (an
+# installation), it builds the checkout first. PRENORM_RECORD_SECONDS is another limit for all (560);
+# the steps' limits change with it. Exit code: 0 all that ran passed, 1 something failed, 2 it cannot
+# be run here.
 set -u
 
-usage() { sed -n '2,25s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
+die() {
+  echo "record.sh: $*" >&2
+  exit 2
+}
+
 here=$(cd "$(dirname "$0")" && pwd)
+case ${1:-} in
+  --pack | --rehearse)
+    command=$here/record/${1#--}.sh
+    shift
+    exec sh "$command" "$@" ;;
+  --unpack)
+    shift
+    exec python3 "$here/record/unpack.py" "$@" ;;
+esac
 prefix='' out='' only=''
 while [ $# -gt 0 ]; do
   case $1 in
@@ -36,135 +52,127 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-if [ -z "$prefix" ] && [ -x "$here/../../../bin/prenorm" ]; then
-  prefix=$here/../../..  # the script as it is installed: share/prenorm/cuda/record.sh
-fi
-if [ -z "$prefix" ]; then
-  root=$here/..
-  out=${out:-$root/cuda/records}
-  build=$root/build/record # apart from what the launcher has configured
-  if ! { cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DPRENORM_NATIVE=ON \
-    -DBUILD_TESTING=OFF -DPRENORM_CUDA=ON >/dev/null &&
-    cmake --build "$build" --target shipped --parallel >/dev/null; }; then
-    echo "record.sh: the build failed; 'cmake --build $build --target shipped' says why" >&2
-    exit 2
-  fi
-  prefix=$build
-fi
-mkdir -p "${out:=records}" || exit 2
-prenorm=$prefix/bin/prenorm
-[ -x "$prenorm" ] || { echo "record.sh: there is no $prenorm" >&2; exit 2; }
-summary=$out/summary.txt
-: >"$summary"
-failed=0
-deadline=$(($(date +%s) + ${PRENORM_RECORD_SECONDS:-580}))
+usual_seconds=560
+seconds=${PRENORM_RECORD_SECONDS:-$usual_seconds}
 
-# step SECONDS NAME COMMAND...: runs within a time limit, keeps what is printed in OUT/NAME.log.
-step() {
-  limit=$1 name=$2
-  shift 2
-  steps="${steps:-} $name"
-  case " ${only:-$name} " in
-    *" $name "*) ;;
-    *) return ;;
-  esac
-  started=$(date +%s)
-  left=$((deadline - started))
-  [ "$limit" -le "$left" ] || limit=$left
-  if [ "$limit" -lt 10 ]; then
-    verdict="no time left: not run"
+# --- What is here ---------------------------------------------------------------------------------
+
+# Sets prefix: the kit that this script is in, else a build of this checkout.
+find_prefix() {
+  if [ -x "$here/../../../bin/prenorm" ]; then  # share/prenorm/cuda/record.sh
+    prefix=$(cd "$here/../../.." && pwd)
+    return
+  fi
+  prefix=$here/../build/record # apart from what the launcher has configured
+  { cmake -S "$here/.." -B "$prefix" -DCMAKE_BUILD_TYPE=Release -DPRENORM_NATIVE=ON \
+    -DBUILD_TESTING=OFF -DPRENORM_CUDA=ON -DPRENORM_KIT=ON >/dev/null &&
+    cmake --build "$prefix" --parallel >/dev/null; } ||
+    die "the build failed; 'cmake --build $prefix' says why"
+}
+
+# The folders of a Python's packages.
+packages_of() { "$1" -c 'import sys; print("\n".join(sys.path))' 2>/dev/null; }
+
+# Prints the folder of libcublasLt.so.13 outside the loader's path: in the toolkit or in a Python's
+# packages.
+cublaslt_folder() {
+  for folder in "${CUDA_HOME:-/usr/local/cuda}" "${CUDA_PATH:-/usr/local/cuda}" /usr/local/cuda*; do
+    printf '%s\n' "$folder/lib64" "$folder/lib" "$folder/targets/x86_64-linux/lib"
+  done >"$work/.folders"
+  for python in "${PRENORM_PEER_PYTHON:-python3}" python3; do
+    packages_of "$python" | sed 's,$,/nvidia/cu13/lib,p; s,/cu13/lib$,/cublas/lib,'
+  done >>"$work/.folders"
+  while read -r folder; do
+    [ -f "$folder/libcublasLt.so.13" ] && echo "$folder" && break
+  done <"$work/.folders"
+  rm "$work/.folders"
+}
+
+# Sees to it that the driver is found where containers have it and the loader does not look.
+provide_driver() {
+  [ -z "${PRENORM_CUDA_DRIVER:-}" ] && ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1 ' || return
+  for folder in /usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/lib/wsl/lib; do
+    [ ! -f "$folder/libcuda.so.1" ] || look_in "$folder"
+  done
+}
+
+# look_in FOLDER: for shared libraries, before elsewhere.
+look_in() { export LD_LIBRARY_PATH="$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"; }
+
+# Sees to it that the solutions find libcublasLt.so.13, or the kit's stand-in.
+provide_cublaslt() {
+  if ! ldd "$prefix/lib/prenorm/libprenorm_cuda.so" | grep -q 'libcublasLt.*not found'; then
+    note libcublasLt "on the loader's path"
+    return
+  fi
+  folder=$(cublaslt_folder)
+  if [ -n "$folder" ]; then
+    note libcublasLt "$folder"
   else
-    timeout "$limit" "$@" >"$out/$name.log" 2>&1
-    status=$?
-    case $status in
-      0) verdict=passed ;;
-      3) verdict="not for this device" ;;  # nothing ran, and so nothing failed
-      124) verdict="cut off after $limit s" failed=1 ;;
-      *) verdict="exit code $status" failed=1 ;;
-    esac
+    note libcublasLt "not here: products fail"
+    folder=$extras/stand-in
   fi
-  took=$(($(date +%s) - started))
-  printf '%-28s %-24s %4d s\n' "$name" "$verdict" "$took" | tee -a "$summary"
+  look_in "$folder"
 }
 
-# bench SECONDS NAME WORDS...: a step of timing, beside PyTorch where there is one. The JSON of one
-# that was cut off is empty.
-bench() {
-  limit=$1 name=$2
-  shift 2
-  step "$limit" "$name" "$prenorm" bench --no-color --quick --json "$out/$name.json" \
-    ${peer:+--pytorch "$peer"} "$@"
+# Sets peer to a Python whose PyTorch has the device, or to nothing.
+find_peer() {
+  peer=${PRENORM_PEER_PYTHON:-python3}
+  version=$(timeout 60 "$peer" -c \
+    'import torch; assert torch.cuda.is_available(); print(torch.__version__)' 2>/dev/null)
+  if [ -n "$version" ]; then
+    note PyTorch "$version"
+  else
+    note PyTorch "not here: no rival measured"
+    peer=''
+  fi
 }
 
-# sanitizer TOOL: it sees what no comparison does. It slows a call down a hundredfold, so two
-# element types stand for four.
-sanitizer() {
-  step 60 "$1" compute-sanitizer --tool "$1" --target-processes all --error-exitcode 9 \
-    "$prenorm" verify --no-color --jobs 1 --timeout 600 --dtype float32 --dtype bfloat16 \
-    --solution cuda --solution cuda-naive --solution cuda/v4
+# has_tool NAME
+has_tool() {
+  command -v "$1" >/dev/null 2>&1 && return 0
+  note "$1" "not here: not run"
+  return 1
 }
 
-"$prenorm" doctor --no-color >"$out/doctor.log" 2>&1
-"$prenorm" verify --no-color --solution cuda --problem relu >"$out/first.log" 2>&1
-if [ $? = 3 ]; then  # nothing ran
-  tail -n 1 "$out/first.log" >&2
-  exit 2
+# --- The record -----------------------------------------------------------------------------------
+
+[ -n "$prefix" ] || find_prefix
+prefix=$(cd "$prefix" && pwd) || exit 2
+prenorm=$prefix/bin/prenorm
+export PRENORM_HOME="$prefix"
+[ -x "$prenorm" ] || die "there is no $prenorm"
+extras=$prefix/libexec/record
+mkdir -p "${out:=record}" && out=$(cd "$out" && pwd) || exit 2
+temporary=$(mktemp -d) || exit 2
+work=$temporary/record
+mkdir "$work" "$work/logs" "$work/verify" "$work/records" "$work/bench"
+: >"$work/summary.txt"
+trap 'rm -rf "$temporary"' EXIT
+cd "$temporary" || exit 2 # no fixtures beside: those of the kit are meant
+# shellcheck source=record/steps.sh
+. "$here/record/steps.sh"
+trap 'save; exit 1' HUP INT TERM
+failed=0
+deadline=$(($(date +%s) + seconds))
+
+provide_driver
+provide_cublaslt
+"$prenorm" doctor --no-color >"$work/logs/doctor.log" 2>&1
+note device "$(sed -n 's/^CUDA device *[a-z]* *//p' "$work/logs/doctor.log")"
+if ! "$prenorm" verify --no-color --solution cuda-naive --problem relu --case by_hand_float32 \
+  >"$work/logs/device.log" 2>&1 && grep -q '^nothing ran' "$work/logs/device.log"; then
+  die "$(tail -n 1 "$work/logs/device.log")"
 fi
-
-peer=${PRENORM_PEER_PYTHON:-python3}
-if ! "$peer" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-  echo "PyTorch with CUDA            not here: no rival measured" | tee -a "$summary"
-  peer=''
-fi
-tools='memcheck racecheck initcheck synccheck'
-if ! command -v compute-sanitizer >/dev/null 2>&1; then
-  echo "compute-sanitizer            not here: not run" | tee -a "$summary"
-  tools=''
-fi
-
-step 120 fixtures "$prenorm" verify --no-color --solution reference --solution cuda \
-  --solution cuda-naive --solution cuda-tf32 --record "$out" --json "$out/fixtures.json"
-# Each has some of the problems: attention for Hopper alone (NOT_IMPLEMENTED on other devices),
-# earlier versions of the kernels, and what gives a sequence the same bits in every batch.
-for variant in v4 v2 batch_invariant; do
-  step 60 "$variant" "$prenorm" verify --no-color --solution "cuda/$variant" --record "$out" \
-    --json "$out/$variant.json"
-done
-step 60 seed_1 "$prenorm" verify --no-color --seed 1 --solution cuda --solution cuda-naive \
-  --solution cuda-tf32 --json "$out/seed_1.json"
-
-# Sequences of 16384 and positions to 131071, which no fixture has: bench holds the outputs of its
-# timed calls against the reference in float64, here all of those of the first call where a head
-# alone is more than a check may take, else some heads of each call. `verify --seed` draws other
-# values, and not other sizes.
-bench 150 bench_16384 --shape '*_16384_*' --solution cuda --solution cuda/v4
-bench 60 bench_far --shape '*_far' --solution cuda
-bench 130 bench_attention --shape 'attention_gpt2_*' --shape 'attention_llama3_4096_*' \
-  --shape 'attention_llama3_8192_*' --solution cuda --solution cuda/v2 --solution cuda/v4
-bench 110 bench_blocks --problem 'multihead_*' --problem 'transformer_block*' --solution cuda \
-  --solution cuda/batch_invariant
-for tool in $tools; do
-  case $tool in memcheck | racecheck) sanitizer "$tool" ;; esac
-done
-bench 120 bench --problem linear --problem embedding --problem rmsnorm --problem silu \
-  --problem gelu --problem softmax --problem rope --problem 'ffn_*' --solution cuda \
-  --svg "$out/roofline.svg"
-[ -z "$peer" ] || bench 120 bench_compiled --shape block_llama3_4096 --solution cuda --compile
-for tool in $tools; do
-  case $tool in memcheck | racecheck) ;; *) sanitizer "$tool" ;; esac
-done
-step 60 seed_2 "$prenorm" verify --no-color --seed 2 --solution cuda --solution cuda-naive \
-  --solution cuda-tf32 --json "$out/seed_2.json"
-
-for log in fixtures bench_attention bench_blocks bench_16384 bench_far bench; do
-  [ ! -f "$out/$log.log" ] || cat "$out/$log.log"
-done
-echo
-cat "$summary"
+sanitizers=''
+! has_tool compute-sanitizer || sanitizers=here
+all_steps
+save
 for name in $only; do
   case " $steps " in
     *" $name "*) ;;
-    *) echo "record.sh: there is no step $name; there are:$steps" >&2; failed=2 ;;
+    *) die "there is no step $name; there are:$steps" ;;
   esac
 done
+echo "$out/record.tar.gz"
 exit "$failed"

@@ -5,7 +5,7 @@
 
 #include <prenorm/prenorm.hpp>
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(PRENORM_CUDA_REHEARSED)  // see cuda/record/rehearse.sh
 PRENORM_SOLUTION(kDLCUDA)
 #else
 PRENORM_SOLUTION(kDLCPU)

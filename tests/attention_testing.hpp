@@ -2,11 +2,13 @@
 #pragma once
 
 #include "attention.cuh"
+#include "mirror.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace prenorm::cuda {
@@ -20,6 +22,37 @@ std::unique_ptr<bool[]> make_mask(std::int64_t masks, std::int64_t n, std::int64
     mask[static_cast<std::size_t>(i)] = attends(i / m / n, i / m % n, i % m);
   }
   return mask;
+}
+
+/// attend(a, the default stream) for tensors in the host's memory; its answer, or true.
+template <class T, class Attend>
+bool call_kernel(Attend attend, Attention<T> a) {
+  const auto extent = [&a](int which, std::int64_t rows, std::int64_t columns,
+                           std::int64_t stride) {  // elements to the end of the last row
+    std::int64_t end = 0;
+    for (std::int64_t b = 0; b < a.batch.size && rows > 0; ++b) {
+      end = std::max(end, a.batch.part(which, b) + (rows - 1) * stride + columns);
+    }
+    return end;
+  };
+  const Mirror q(a.q, extent(a.of_q, a.n, a.d_k, a.q_stride));
+  const Mirror k(a.k, extent(a.of_k, a.m, a.d_k, a.k_stride));
+  const Mirror v(a.v, extent(a.of_v, a.m, a.d_v, a.v_stride));
+  const Mirror y(a.y, extent(a.of_y, a.n, a.d_v, a.y_stride));
+  const Mirror mask(a.mask, a.mask != nullptr ? a.masks * a.n * a.m : 0);
+  a.q = q.data();
+  a.k = k.data();
+  a.v = v.data();
+  a.y = y.data();
+  if (a.mask != nullptr) a.mask = mask.data();
+  bool taken = true;
+  if constexpr (std::is_void_v<decltype(attend(a, Stream{}))>) {
+    attend(a, Stream{});
+  } else {
+    taken = attend(a, Stream{});
+  }
+  y.take_back();
+  return taken;
 }
 
 /// Row `query` of softmax(q kᵀ / sqrt(d_k)) v in double, for index b of the batch. Zeros where the

@@ -2,7 +2,8 @@
 //
 // As on a device, work that is enqueued is done when somebody waits for it, out-of-memory is an
 // answer, and a fault stays: every later call gives the same error. INIT_RESULT is what cuInit
-// says.
+// says. With AT_ONCE, work is done when it is enqueued: for solutions whose kernels run on the host
+// inside the call, so that events before and after it tell its time.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -52,7 +53,11 @@ int enqueue(void* stream, std::function<void()> what) {
   if (fault != 0) return fault;
   if (!current || !streams.contains(stream)) return invalid_value;
   work.push_back(std::move(what));
+#if defined(AT_ONCE)
+  return do_all();
+#else
   return 0;
+#endif
 }
 
 void* host(Pointer pointer) { return reinterpret_cast<void*>(pointer); }

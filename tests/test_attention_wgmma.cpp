@@ -1,9 +1,12 @@
-// v4 of attention, cuda/attention_wgmma.cu, on the CPU: the kernel's own source, with a model of
-// Hopper's instructions in place of cuda/wgmma.cuh (tests/hopper). It shows that tiles, barriers,
-// masks and layouts fit together as the PTX ISA has them; not that a device has them so.
+// v4 of attention, cuda/attention_wgmma.cu: in the kit on a device, and on the CPU, the kernel's
+// own source with a model of Hopper's instructions in place of cuda/wgmma.cuh (tests/hopper). That
+// shows that tiles, barriers, masks and layouts fit together as the PTX ISA has them; not that a
+// device has them so.
 #include "attention_testing.hpp"
 #include "mask_tiles.cuh"
+#if !defined(__CUDACC__)
 #include "model.hpp"
+#endif
 
 #include <boost/test/unit_test.hpp>
 #include <algorithm>
@@ -99,28 +102,38 @@ struct Problem {
 template <class T>
 constexpr double tolerance = std::is_same_v<T, float16> ? 2e-3 : 1.5e-2;
 
-using hopper::When;
-constexpr std::pair<When, When> times[] = {
-    {When::early, When::early}, {When::early, When::late}, {When::late, When::late}};
+/// Calls work(what): once on a device; by the model with copies and products as early and as late
+/// as they may be.
+template <class Work>
+void at_all_times(Work work) {
+#if defined(__CUDACC__)
+  work("");
+#else
+  using hopper::When;
+  for (const auto& [copies, products] :
+       {std::pair{When::early, When::early}, {When::early, When::late}, {When::late, When::late}}) {
+    hopper::copies = copies;
+    hopper::products = products;
+    work(std::string(copies == When::late ? ", late copies" : "") +
+         (products == When::late ? ", late products" : ""));
+  }
+#endif
+}
 
 template <class T>
 void check(Problem<T>& problem, const std::string& what) {
-  for (const auto& [copies, products] : times) {
-    hopper::copies = copies;
-    hopper::products = products;
+  at_all_times([&](const std::string& when) {
     for (T& value : problem.y.values) value = static_cast<T>(777.0f);
-    BOOST_TEST(attention_wgmma(problem.call(), Stream{}));
-    BOOST_TEST(problem.error() < tolerance<T>,
-               what << (copies == When::late ? ", late copies" : "")
-                    << (products == When::late ? ", late products" : ""));
-  }
+    BOOST_TEST(call_kernel(attention_wgmma<T>, problem.call()));
+    BOOST_TEST(problem.error() < tolerance<T>, what << when);
+  });
 }
 
 using Types = std::tuple<float16, bfloat16>;
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(attention_wgmma_on_the_cpu)
+BOOST_AUTO_TEST_SUITE(hopper_attention)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_tiles_do_not_divide, T, Types) {
   struct Sizes {
@@ -131,7 +144,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_tiles_do_not_divide, T, Types) {
                         {2, 2, 65, 64, 64},
                         {1, 2, 127, 128, 128},
                         {1, 1, 129, 300, 64},
-                        {1, 1, 64, 700, 128}}) {
+                        {1, 1, 64, 700, 128},
+                        {1, 2, on_a_device ? 1000 : 3, 1024, 128}}) {
     Problem<T> problem(s.sequences, s.heads, s.n, s.m, s.d);
     check(problem, std::to_string(s.n) + " queries, " + std::to_string(s.m) + " keys");
   }
@@ -188,7 +202,7 @@ BOOST_AUTO_TEST_CASE(hard_values) {
   for (std::int64_t i = 0; i < 40; ++i) problem.q.at(0, 0, i, 0) = static_cast<bfloat16>(1.0f);
   check(problem, "-infinity");
   problem.q.at(0, 0, 3, 5) = static_cast<bfloat16>(NAN);
-  attention_wgmma(problem.call(), Stream{});
+  call_kernel(attention_wgmma<bfloat16>, problem.call());
   for (std::int64_t i = 0; i < 40; ++i) {
     BOOST_TEST(std::isnan(static_cast<float>(problem.y.at(0, 0, i, 63))) == (i == 3));
   }
@@ -198,7 +212,7 @@ BOOST_AUTO_TEST_CASE(the_same_bits_alone_and_in_a_batch) {
   Problem<float16> problem(3, 2, 140, 260, 64);
   problem.causal = true;
   Attention<float16> a = problem.call();
-  attention_wgmma(a, Stream{});
+  call_kernel(attention_wgmma<float16>, a);
   const std::vector<float16> together = problem.y.values;
   for (float16& value : problem.y.values) value = static_cast<float16>(777.0f);
   for (std::int64_t i = 0; i < a.batch.size; ++i) {
@@ -208,7 +222,7 @@ BOOST_AUTO_TEST_CASE(the_same_bits_alone_and_in_a_batch) {
     one.v += a.batch.part(a.of_v, i);
     one.y += a.batch.part(a.of_y, i);
     one.batch = {};
-    BOOST_TEST(attention_wgmma(one, Stream{}));
+    BOOST_TEST(call_kernel(attention_wgmma<float16>, one));
   }
   BOOST_TEST(std::ranges::equal(together, problem.y.values, {}, &float16::bits, &float16::bits));
 }

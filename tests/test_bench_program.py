@@ -116,6 +116,41 @@ def test_a_run_from_end_to_end(bench, shapes, tmp_path):
     assert len(circles) == 4
 
 
+def test_rows_are_written_as_lines_as_they_are_measured(bench, shapes, tmp_path):
+    out, lines = tmp_path / "out.json", tmp_path / "out.jsonl"
+    file = shapes(entry("first"), entry("second", dtypes=["float64", "bfloat16"]), roof())
+    words = ["--shapes", file, "--solution", "reference", "--solution", "plain"]
+    bench(*words, "--json", out, "--json-lines", lines)
+    head, *rows, last = map(json.loads, lines.read_text().splitlines())
+    report = json.loads(out.read_text())
+    assert head["command"] == "bench" and head["environment"] == report["environment"]
+    assert head["ceilings"]["cpu"]["copy_bytes_per_second"] > 0
+    assert last["ceilings"] == report["ceilings"] and "rows" not in last
+    assert [{**row, "share": None} for row in rows] == [
+        {**row, "share": None} for row in report["rows"]]
+    assert "--json-lines needs a file, not standard output" in bench(*words, "--json-lines", "-", code=2).stderr
+
+
+def test_a_run_that_ends_early_leaves_the_lines_that_it_wrote(bench, shapes, twice, tmp_path):
+    """The second shape's solution, in this process, ends it."""
+    lines = tmp_path / "out.jsonl"
+    file = shapes(entry("first"), entry("second", problem="twice",
+                                        inputs={"x": "[rows, d_model] ~ normal(0, 1)"}))
+    misbehaving = folder("PRENORM_TEST_SOLUTIONS") / "libmisbehaving.so/exits_at_once"
+    bench("--shapes", file, "--fixtures", twice, "--json-lines", lines, "--in-process",
+          "--solution", "reference", "--solution", misbehaving, "--set", "cpu", code=3)
+    head, *rows = map(json.loads, lines.read_text().splitlines())
+    assert head["command"] == "bench"
+    assert [(row["shape"], row["status"]) for row in rows] == [
+        ("first", "OK"), ("first", "NOT_IMPLEMENTED")]
+
+
+def test_solutions_are_loaded_into_the_program(bench, shapes, tmp_path):
+    out = tmp_path / "out.json"
+    bench("--shapes", shapes(entry("first")), "--in-process", "--json", out)
+    assert [row["status"] for row in rows_of(out)] == ["OK"]
+
+
 def test_the_ceiling_is_measured_where_it_is_not_selected(bench, shapes, tmp_path):
     out = tmp_path / "out.json"
     file = shapes(roof(), entry("other"))
@@ -123,6 +158,13 @@ def test_the_ceiling_is_measured_where_it_is_not_selected(bench, shapes, tmp_pat
     report = json.loads(out.read_text())
     assert [row["shape"] for row in report["rows"]] == ["other"]
     assert report["ceilings"]["cpu"]["product_flops_per_second"]["float32"] > 0
+
+
+def test_shapes_are_timed_in_the_order_of_the_options(bench, shapes, tmp_path):
+    out = tmp_path / "out.json"
+    file = shapes(entry("a_1"), entry("b_1"), entry("b_2"), entry("c_1"))
+    bench("--shapes", file, "--shape", "c*", "--shape", "b*", "--shape", "*_1", "--json", out)
+    assert [row["shape"] for row in rows_of(out)] == ["c_1", "b_1", "b_2", "a_1"]
 
 
 def test_by_default_the_reference_is_timed_at_shapes_for_the_cpu(bench, shapes, tmp_path):
@@ -314,30 +356,37 @@ def test_a_peers_own_run_is_read_and_must_fit(bench, shapes, tmp_path):
 
 
 @pytest.fixture
-def on_device(run, home, tmp_path):
-    """bench with y = 2 x on the driver of fake_cuda_driver.cpp; the reference is on the host."""
-    solutions = folder("PRENORM_TEST_SOLUTIONS")
-    library = solutions / "libon_device.so"
-    own = make_home(tmp_path / "home", home, reference=solutions / "libmisbehaving.so",
-                    device=library)
-    with h5py.File(tmp_path / "twice.h5", "w") as file:
+def twice(tmp_path):
+    """The fixture file of y = 2 x."""
+    path = tmp_path / "twice.h5"
+    with h5py.File(path, "w") as file:
         file.attrs.update({"format": "prenorm-fixture", "version": 1, "problem": "twice",
                            "signature": "x[...] -> y[...]"})
         case = file.create_group("cases/one")
         case["inputs/x"] = [1.0]
         case["outputs/y"] = [2.0]
         case["outputs/y"].attrs["dtype"] = "float64"
+    return path
+
+
+@pytest.fixture
+def on_device(run, home, twice, tmp_path):
+    """bench with y = 2 x on the driver of fake_cuda_driver.cpp; the reference is on the host."""
+    solutions = folder("PRENORM_TEST_SOLUTIONS")
+    library = solutions / "libon_device.so"
+    own = make_home(tmp_path / "home", home, reference=solutions / "libmisbehaving.so",
+                    device=library)
 
     # Moving a byte takes no time: the fake's caches are warm.
-    def twice(name, **changes):
+    def doubling(name, **changes):
         return entry(name, problem="twice", inputs={"x": "[rows, d_model] ~ normal(0, 1)"},
                      bytes="1", flops="0", **changes)
     file = tmp_path / "shapes.json"
     file.write_text(json.dumps({"format": "prenorm-shapes", "version": 1, "shapes": [
-        twice("here"), twice("there", set="device")]}))
+        doubling("here"), doubling("there", set="device")]}))
 
     def call(*words, code=0, driver="libfake_cuda.so"):
-        done = run("bench", "--fixtures", tmp_path / "twice.h5", "--shapes", file, "--samples", "2",
+        done = run("bench", "--fixtures", twice, "--shapes", file, "--samples", "2",
                    "--threads", "1", "--json", tmp_path / "out.json", *words, code=code,
                    PRENORM_HOME=own, PRENORM_CUDA_DRIVER=solutions / driver)
         return done.stdout + done.stderr, json.loads((tmp_path / "out.json").read_text() or "{}")

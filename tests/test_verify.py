@@ -1,5 +1,6 @@
 """`prenorm verify`: what it runs, how it says it, and its reports."""
 
+import json
 import os
 import pty
 import re
@@ -231,6 +232,17 @@ def test_json_into_a_file_leaves_the_table(prenorm, good, tmp_path):
     out = prenorm("verify", "--fixtures", good, "--json", tmp_path / "report.json")
     assert "PASSED 4/4" in out
     assert len(results_of((tmp_path / "report.json").read_text())) == 12
+
+
+def test_json_lines_are_the_results(prenorm, good, wrong, tmp_path):
+    report, lines = tmp_path / "report.json", tmp_path / "lines.jsonl"
+    prenorm("verify", "--fixtures", good, "--fixtures", wrong, "--json", report, "--json-lines",
+            lines, code=1)
+    results = json.loads(report.read_text())["results"]
+    written = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert sorted(written, key=str) == sorted(results, key=str) and len(results) > 10
+    told = prenorm("verify", "--fixtures", good, "--json-lines", "-", code=2)
+    assert "--json-lines needs a file" in told
 
 
 def test_a_message_from_a_solution_does_no_harm(prenorm, good, libraries, tmp_path):

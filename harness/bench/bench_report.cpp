@@ -59,6 +59,18 @@ Json to_object(const Row& row, const BenchReport& report) {
   return object;
 }
 
+/// What the run is, and the ceilings as far as they are known.
+Json head_of(const BenchReport& report) {
+  Json environment = Json::object();
+  for (const auto& [what, value] : report.environment) environment[what] = value;
+  return {{"version", 1},
+          {"command", "bench"},
+          {"environment", std::move(environment)},
+          {"threads", report.threads},
+          {"shapes", report.file},
+          {"ceilings", {{"cpu", to_object(report.cpu)}, {"device", to_object(report.device)}}}};
+}
+
 /// The peer's row as one of ours, held against the workload.
 Row read_row(const Json& object, const std::shared_ptr<const Workload>& workload, bool on_device) {
   const std::string& shape = workload->entry.name;
@@ -109,29 +121,30 @@ std::string rate_text(double rate, bool flops) {
 }
 
 std::string to_json(const BenchReport& report) {
-  Json environment = Json::object();
-  for (const auto& [what, value] : report.environment) environment[what] = value;
   Json rows = Json::array();
   int ok = 0, failed = 0, skipped = 0;
   for (const Row& row : report.rows) {
     rows.push_back(to_object(row, report));
     (row.verdict == Verdict::ok ? ok : row.verdict == Verdict::absent ? skipped : failed)++;
   }
-  Json object{{"version", 1},
-              {"command", "bench"},
-              {"environment", std::move(environment)},
-              {"threads", report.threads},
-              {"shapes", report.file},
-              {"ceilings", {{"cpu", to_object(report.cpu)}, {"device", to_object(report.device)}}},
-              {"rows", std::move(rows)},
-              {"compare", nullptr},
-              {"summary", {{"ok", ok}, {"failed", failed}, {"skipped", skipped}}}};
+  Json object = head_of(report);
+  object.update(Json{{"rows", std::move(rows)},
+                     {"compare", nullptr},
+                     {"summary", {{"ok", ok}, {"failed", failed}, {"skipped", skipped}}}});
   if (report.compare) {
     object["compare"] = {{"elements", report.compare->elements},
                          {"harness", to_object(report.compare->ours)},
                          {"numpy.testing.assert_allclose", to_object(report.compare->numpy)}};
   }
   return to_text(object);
+}
+
+std::string to_json_lines_head(const BenchReport& report) { return to_line(head_of(report)); }
+
+std::string to_json_line(const Row& row, const BenchReport& report) {
+  Row judged = row;
+  judge_floor(judged, report.ceilings(row));
+  return to_line(to_object(judged, report));
 }
 
 std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned threads,

@@ -42,6 +42,10 @@ std::string rate_text(double rate, bool flops);
 /// One object, indented, with a newline at its end. Its form: README.md beside this file.
 std::string to_json(const BenchReport& report);
 
+/// The same in lines of an object each: first what is known of the run, then a row per line.
+std::string to_json_lines_head(const BenchReport& report);
+std::string to_json_line(const Row& row, const BenchReport& report);
+
 /// For a terminal: the ceilings, a table with a row per workload and solution, and what failed.
 std::string bench_text(const BenchReport& report, bool colour);
 /// A table of the workloads, before they are timed.

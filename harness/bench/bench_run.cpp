@@ -15,10 +15,11 @@ namespace {
 /// The whole measurement.
 class Bench {
  public:
-  Bench(const BenchOptions& options, Workloads workloads, Field& field)
+  Bench(const BenchOptions& options, Workloads workloads, Field& field, const Keep& keep)
       : options_(options),
         workloads_(std::move(workloads)),
         field_(field),
+        keep_(keep),
         values_(options.seed),
         checker_(options.seed),
         truth_(find_solution("reference", {.in_process = false,
@@ -39,13 +40,14 @@ class Bench {
   BenchReport run() {
     if (selected_.empty()) return std::move(report_);
     measure_copies();
+    keep_(report_, 0);
     measure_products();
     for (std::size_t i = 0; i < selected_.size(); ++i) {
       if (selected_[i]->entry.product_ceiling) continue;  // done
       what_ = fmt::format("[{}/{}] {}", i + 1, selected_.size(), selected_[i]->key());
-      std::ranges::move(measure_one(selected_[i]), std::back_inserter(report_.rows));
+      add(measure_one(selected_[i]));
     }
-    std::ranges::move(peers_, std::back_inserter(report_.rows));
+    add(std::move(peers_));
     // Noise may have kept a ceiling low: who seems to be beyond it has it measured again.
     for (int again = 0; again < 2 && anybody_beyond(); ++again) {
       measure_copies();
@@ -110,8 +112,14 @@ class Bench {
       const bool is_new = std::ranges::none_of(
           report_.rows, [&](const Row& row) { return row.workload->key() == ceiling->key(); });
       const bool shown = std::ranges::find(selected_, ceiling) != selected_.end();
-      if (is_new && shown) std::ranges::move(rows, std::back_inserter(report_.rows));
+      if (is_new && shown) add(std::move(rows));
     }
+  }
+
+  void add(std::vector<Row> rows) {
+    const std::size_t first = report_.rows.size();
+    std::ranges::move(rows, std::back_inserter(report_.rows));
+    keep_(report_, first);
   }
 
   bool anybody_beyond() const {
@@ -124,6 +132,7 @@ class Bench {
   Workloads workloads_, selected_;
   std::vector<Row> peers_;  // measured elsewhere
   Field& field_;
+  const Keep& keep_;
   Values values_;
   Checker checker_;
   Solution truth_;
@@ -135,8 +144,9 @@ class Bench {
 
 }  // namespace
 
-BenchReport run_bench(const BenchOptions& options, Workloads workloads, Field& field) {
-  return Bench(options, std::move(workloads), field).run();
+BenchReport run_bench(const BenchOptions& options, Workloads workloads, Field& field,
+                      const Keep& keep) {
+  return Bench(options, std::move(workloads), field, keep).run();
 }
 
 CompareTimes time_comparing(PeerProcess& peer, const BenchOptions& options) {

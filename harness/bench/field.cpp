@@ -11,6 +11,7 @@ std::filesystem::path data_folder() { return home() / "share/prenorm/bench"; }
 Field::Field(const BenchOptions& options)
     : named_(!options.solutions.empty()), anywhere_(named_ && !options.set.empty()) {
   limits_.limits = {.seconds = options.timeout, .bytes = 0};
+  limits_.in_process = options.in_process;
   std::vector<std::string> names = options.solutions;
   if (!named_) names = shipped_solutions();
   std::set<std::string> seen;

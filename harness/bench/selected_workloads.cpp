@@ -62,12 +62,22 @@ Workloads bind_all(const std::vector<ShapeEntry>& entries, const BenchOptions& o
   return workloads;
 }
 
+/// The first of the --shape options that the workload fits.
+std::size_t place_of(const Workload& workload, const std::vector<std::string>& shapes) {
+  const auto fitting = std::ranges::find_if(
+      shapes, [&](const std::string& shape) { return fits({shape}, workload.entry.name); });
+  return static_cast<std::size_t>(fitting - shapes.begin());
+}
+
 }  // namespace
 
 Workloads read_workloads(const BenchOptions& options) try {
   const std::vector<ShapeEntry> entries = read_entries(options.file);
   check_names(entries, options);
-  return bind_all(entries, options);
+  Workloads workloads = bind_all(entries, options);
+  std::ranges::stable_sort(
+      workloads, {}, [&](const auto& workload) { return place_of(*workload, options.shapes); });
+  return workloads;
 } catch (const BadShapes& error) {
   throw UsageError(error.what());
 }

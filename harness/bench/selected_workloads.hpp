@@ -17,12 +17,13 @@ struct BenchOptions {
   unsigned threads = processors();
   double timeout = 600;
   std::uint64_t seed = 0;
-  bool compile = false;
+  bool compile = false, in_process = false;
 };
 
 using Workloads = std::vector<std::shared_ptr<const Workload>>;
 
 /// The entries of the file in each of their dtypes, checked against the signatures of the fixtures.
+/// In the order of the options' shapes, then of the file.
 /// Throws UsageError for a file that cannot be used, and for a selected name that it does not have.
 Workloads read_workloads(const BenchOptions& options);
 

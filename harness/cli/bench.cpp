@@ -1,6 +1,7 @@
 // prenorm bench: solutions and peers in turn at the shapes of real models.
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/line_file.hpp"
 #include "base/terminal.hpp"
 #include "bench/bench_run.hpp"
 #include "cli/command.hpp"
@@ -14,7 +15,7 @@ namespace bench {
 namespace {
 
 struct Options : BenchOptions {
-  std::string json, svg;
+  std::string json, json_lines, svg;
   bool list = false, quick = false, compare = false, no_color = false;
 };
 
@@ -35,6 +36,7 @@ int bench_command(Options options) {
   if (options.json == "-" && options.svg == "-") {
     throw UsageError("standard output (-) holds one report only");
   }
+  LineFile lines("--json-lines", options.json_lines);
   for (const std::string& path : {options.json, options.svg}) {
     if (!path.empty()) require_writable(path);
   }
@@ -62,7 +64,15 @@ int bench_command(Options options) {
     throw UsageError("--compare and --compile go with --pytorch PYTHON");
   }
   Field field(options);
-  BenchReport report = run_bench(options, std::move(workloads), field);
+  const auto keep = [&](const BenchReport& so_far, std::size_t first) {
+    if (!lines.is_open()) return;
+    if (so_far.rows.empty()) lines.write(to_json_lines_head(so_far));
+    for (std::size_t i = first; i < so_far.rows.size(); ++i) {
+      lines.write(to_json_line(so_far.rows[i], so_far));
+    }
+  };
+  BenchReport report = run_bench(options, std::move(workloads), field, keep);
+  if (lines.is_open()) lines.write(to_json_lines_head(report));
   if (options.compare) report.compare = time_comparing(*field.first_peer(), options);
   if (!options.json.empty()) write_text(options.json, to_json(report));
   if (!options.svg.empty()) write_text(options.svg, to_svg(report));
@@ -85,7 +95,7 @@ void add_bench(Arguments& app, Action& chosen) {
       ->type_name("NAME|PATH");
   add_repeatable(command, "--problem", options->selection.problems, "Only these problems (globs)")
       ->type_name("NAME");
-  add_repeatable(command, "--shape", options->shapes, "Only these shapes (globs)")
+  add_repeatable(command, "--shape", options->shapes, "Only these shapes (globs), in this order")
       ->type_name("NAME");
   add_repeatable(command, "--dtype", options->selection.dtypes, "Only these dtypes")
       ->type_name("DTYPE");
@@ -126,7 +136,13 @@ void add_bench(Arguments& app, Action& chosen) {
       ->type_name("SECONDS");
   command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
+  command
+      .add_option("--json-lines", options->json_lines,
+                  "Write each row as a line of JSON as soon as it is measured")
+      ->type_name("FILE");
   command.add_option("--svg", options->svg, "Draw a roofline plot")->type_name("FILE");
+  command.add_flag("--in-process", options->in_process,
+                   "Load the solutions into this process, for a profiler");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
       "Every timed call gets fresh random values, and its outputs are checked against the "

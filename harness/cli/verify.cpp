@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/line_file.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
@@ -10,6 +11,7 @@
 #include "explain/failures_text.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
+#include "report/json.hpp"
 #include "report/report.hpp"
 #include "solution/solution.hpp"
 
@@ -28,7 +30,7 @@ namespace fs = std::filesystem;
 struct VerifyOptions {
   Selection selection;
   std::vector<std::string> solutions;
-  std::string save, record, json, junit, html;
+  std::string save, record, json, json_lines, junit, html;
   bool only_failing = false, verbose = false, no_color = false, in_process = false;
   std::optional<std::uint64_t> seed;
   unsigned jobs = processors();
@@ -214,7 +216,8 @@ Collector& collector_of(const File& file, const std::string& solution, bool fres
 
 /// Adds the columns' results.
 void run(const VerifyOptions& options, const std::vector<File>& files,
-         const std::vector<Column>& columns, Pools& pools, unsigned jobs, Found& found) {
+         const std::vector<Column>& columns, Pools& pools, unsigned jobs, LineFile& lines,
+         Found& found) {
   Progress progress;
   std::atomic<std::size_t> done = 0;
   const std::vector<std::size_t> order = largest_first(files);
@@ -231,8 +234,11 @@ void run(const VerifyOptions& options, const std::vector<File>& files,
                                           found.failed[index]);
       collector.add(loaded, result, std::move(outputs), ran);
     };
-    std::ranges::move(replay_file(files[index], columns, pools[thread], run),
-                      std::back_inserter(found.results[index]));
+    std::vector<Result> results = replay_file(files[index], columns, pools[thread], run);
+    for (const Result& result : results) {
+      if (lines.is_open()) lines.write(to_line(Json(result)));
+    }
+    std::ranges::move(results, std::back_inserter(found.results[index]));
     ++done;
   });
 }
@@ -287,7 +293,7 @@ std::vector<Explanation> explain(Found& found, Pools& pools, const VerifyOptions
 /// each thread would need a worker of its own, with a context that takes hundreds of megabytes of
 /// the device's memory, and their calls would slow each other down.
 std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File>& files,
-                            const std::vector<Entrant>& entrants, Pools& pools,
+                            const std::vector<Entrant>& entrants, Pools& pools, LineFile& lines,
                             std::vector<Explanation>& explanations) {
   std::vector<Column> on_host, on_device;
   std::vector<std::string> columns;
@@ -302,8 +308,8 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File
   for (std::size_t i = 0; i < files.size() && !options.save.empty(); ++i) {
     found.savers.emplace_back(files[i], stems[i], options.save, options.only_failing);
   }
-  if (!on_host.empty()) run(options, files, on_host, pools, options.jobs, found);
-  if (!on_device.empty()) run(options, files, on_device, pools, 1, found);
+  if (!on_host.empty()) run(options, files, on_host, pools, options.jobs, lines, found);
+  if (!on_device.empty()) run(options, files, on_device, pools, 1, lines, found);
   for (const Saver& saver : found.savers) saver.write();
   explanations = explain(found, pools, options);
   std::vector<Result> all;
@@ -352,6 +358,7 @@ void make_folder(const std::string& folder) {
 
 int verify(VerifyOptions options) {
   check_reports(options);
+  LineFile lines("--json-lines", options.json_lines);
   if (options.in_process) options.jobs = 1;  // one address space, and a debugger in it
   make_folder(options.record);
   make_folder(options.save);
@@ -369,7 +376,7 @@ int verify(VerifyOptions options) {
   ask_records(entrants, options.solutions.empty(), report);
   const std::vector<File> files = open_files(options.selection, options.jobs);
   std::vector<Explanation> explanations;
-  report.results = run_all(options, files, entrants, pools, explanations);
+  report.results = run_all(options, files, entrants, pools, lines, explanations);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   report.command = "verify";
   report.seconds = seconds.count();
@@ -410,6 +417,10 @@ void add_verify(Arguments& app, Action& chosen) {
                   "Record results on a device in DIR/<device>/<solution>.json")
       ->type_name("DIR");
   command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
+      ->type_name("FILE");
+  command
+      .add_option("--json-lines", options->json_lines,
+                  "Write each result as a line of JSON as soon as its file is done")
       ->type_name("FILE");
   command.add_option("--junit", options->junit, "Write a JUnit XML report")->type_name("FILE");
   command.add_option("--html", options->html, "Write an HTML report")->type_name("FILE");

@@ -1,0 +1,44 @@
+#!/bin/sh
+# record.sh --pack FILE [--arch ARCHITECTURE]: the kit, all that cuda/record.sh needs on a machine
+# with a device, as tar.xz. ARCHITECTURE is the one for which kernels are compiled: 90a (H100, H200),
+# 80, 86 or 89. OpenBLAS takes 4 MB of it: bench compares with the reference. PRENORM_KIT_BUILD names
+# the build folder (build/kit). A kit above 60 MB is refused.
+set -eu
+
+most_bytes=60000000
+root=$(cd "$(dirname "$0")/../.." && pwd)
+file='' architecture=90a
+while [ $# -gt 0 ]; do
+  case $1 in
+    --arch) architecture=${2:?--arch wants an architecture}; shift ;;
+    --*) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+    *) file=$1 ;;
+  esac
+  shift
+done
+[ -n "$file" ] || { echo "record.sh: --pack wants a file" >&2; exit 2; }
+
+build=${PRENORM_KIT_BUILD:-$root/build/kit}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+kit=$folder/kit
+
+# Builds the kit and installs it into $kit.
+make_kit() {
+  cmake --preset kit -S "$root" -B "$build" "-DPRENORM_CUDA_ARCHITECTURES=$architecture-real" &&
+    cmake --build "$build" && cmake --install "$build" --strip --prefix "$kit"
+}
+(cd "$root" && make_kit) >"$folder/log" 2>&1 || {
+  tail -n 20 "$folder/log" >&2
+  echo "record.sh: the kit cannot be built" >&2
+  exit 2
+}
+tar -C "$kit" -c --owner=0 --group=0 --sort=name . | xz -T0 -6 >"$folder/kit.tar.xz"
+bytes=$(wc -c <"$folder/kit.tar.xz")
+echo "$file: $((bytes / 1000000)).$((bytes / 100000 % 10)) MB, $(du -sm "$kit" | cut -f 1) MiB unpacked"
+if [ "$bytes" -gt "${PRENORM_KIT_BYTES:-$most_bytes}" ]; then
+  echo "record.sh: that is too large; the largest files in it, in MiB:" >&2
+  (cd "$kit" && find . -type f -size +1M -exec du -m {} + | sort -rn | head -n 12 >&2)
+  exit 1
+fi
+mv "$folder/kit.tar.xz" "$file"

@@ -1,0 +1,207 @@
+# The steps of record.sh, which sources this. Uses its variables: prenorm, extras, peer, sanitizers (the
+# program, the kit's extras, a Python with PyTorch or nothing, whether there are sanitizers), work, out
+# (folders), seconds, usual_seconds, deadline; sets failed.
+# shellcheck shell=sh disable=SC2154  # assigned by record.sh
+
+# note WHAT TEXT: a line of the summary.
+note() { printf '%-28s %s\n' "$1" "$2" | tee -a "$work/summary.txt"; }
+
+# Brings the archive and the summary in OUT up to date. A reader never sees half of one.
+save() {
+  tar -C "$work/.." -czf "$out/.new" record && mv "$out/.new" "$out/record.tar.gz"
+  cp "$work/summary.txt" "$out/summary.txt"
+}
+
+# While a long step runs: whoever ends the record then takes at most the last seconds of it.
+keep_saving() { while sleep 15; do save; done; }
+
+# What a step's log, or the rows of a bench, say in one line.
+gist() {
+  rows=$work/bench/$1.jsonl
+  if [ -f "$rows" ]; then
+    all=$(grep -c '"contestant"' "$rows") timed=$(grep -c '"status":"OK"' "$rows")
+    echo "$timed rows timed, $((all - timed)) not"
+  else
+    grep -aE '^[0-9]+ passed|^\*\*\*|error' "$work/logs/$1.log" | tail -n 1 | cut -c 1-60
+  fi
+}
+
+# selected NAME: whether --only leaves the step.
+selected() {
+  steps="${steps:-} $1"
+  case " ${only:-$1} " in *" $1 "*) ;; *) return 1 ;; esac
+}
+
+# run SECONDS NAME COMMAND...: runs within a time limit, keeps what is printed in logs/NAME.log. Sets
+# code to the exit code, 124 if it was cut off; empty if no time was left, which the summary says.
+run() {
+  limit=$(($1 * seconds / usual_seconds)) name=$2 code=''
+  shift 2
+  started=$(date +%s)
+  left=$((deadline - started))
+  [ "$limit" -le "$left" ] || limit=$left
+  if [ "$limit" -lt 2 ]; then
+    note "$name" "no time left: not run"
+    return
+  fi
+  keep_saving >/dev/null 2>&1 &
+  saver=$!
+  timeout -k 5 "$limit" "$@" >"$work/logs/$name.log" 2>&1
+  code=$?
+  kill "$saver"
+  wait "$saver" 2>/dev/null
+  took=$(($(date +%s) - started))
+}
+
+# step SECONDS NAME COMMAND...: runs if it is selected, and reports.
+step() {
+  selected "$2" || return
+  run "$@"
+  report "$2"
+}
+
+# report NAME: writes the line of the summary for what was run, and saves.
+report() {
+  case $code in
+    '') return ;;
+    0) verdict=passed ;;
+    3) verdict="not for this device" ;;  # nothing ran, and so nothing failed
+    124 | 137) verdict="cut off" failed=1 ;;
+    *) verdict=FAILED failed=1 ;;
+  esac
+  note "$1" "$(printf '%-20s %4d s  %s' "$verdict" "$took" "$(gist "$1")")"
+  save
+}
+
+# verify SECONDS NAME WORDS...
+verify() {
+  limit=$1 name=$2
+  shift 2
+  step "$limit" "$name" "$prenorm" verify --no-color \
+    --json-lines "$work/verify/$name.jsonl" "$@"
+}
+
+# bench SECONDS NAME WORDS...: rows are written as they are measured. The word --rivals stands for
+# PyTorch, where it is.
+bench() {
+  limit=$1 name=$2
+  shift 2
+  for word in "$@"; do
+    shift
+    [ "$word" = --rivals ] || { set -- "$@" "$word"; continue; }
+    [ -z "$peer" ] || set -- "$@" --pytorch "$peer"
+  done
+  step "$limit" "bench_$name" "$prenorm" bench --no-color --quick --timeout 20 \
+    --json-lines "$work/bench/bench_$name.jsonl" "$@"
+}
+
+# sanitize SECONDS NAME TOOL WORDS...: words of verify under compute-sanitizer, whose exit code is 9
+# where it found something. It watches one process, so the solution runs in the program's own.
+sanitize() {
+  limit=$1 name=$2 tool=$3
+  shift 3
+  run "$limit" "$name" compute-sanitizer --target-processes application-only --error-exitcode 9 \
+    --tool "$tool" "$prenorm" verify --in-process --no-color --timeout 600 "$@"
+}
+
+# sanitizer SECONDS TOOL BUG: it sees what no comparison does, if it finds the bug that was planted for
+# it. It slows a call down a hundredfold, so small cases of two element types stand for all.
+sanitizer() {
+  [ -n "$sanitizers" ] && selected "$2" || return
+  sanitize 20 "$2_planted" "$2" --problem relu --case by_hand_float32 \
+    --solution "$extras/libplanted.so/$3"
+  if [ "$code" != 9 ]; then
+    note "$2" "did not find a planted bug (exit code ${code:-none}): not run"
+    return
+  fi
+  sanitize "$1" "$2" "$2" --case 'by_hand_*' --case 'no_batch_*' --case '*_257_*' \
+    --dtype float32 --dtype bfloat16 --solution cuda-naive --solution cuda --solution cuda/v4
+  report "$2"
+}
+
+# Counters of the device for kernels that memory bounds.
+counters() {
+  has_tool ncu || return
+  sectors=l1tex__t_sectors_pipe_lsu_mem_global_op requests=l1tex__t_requests_pipe_lsu_mem_global_op
+  metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
+  metrics=$metrics,${sectors}_ld.sum,${sectors}_st.sum,${requests}_ld.sum,${requests}_st.sum
+  step "$1" counters ncu --target-processes application-only --csv --page raw \
+    --clock-control none --kernel-name 'regex:rmsnorm|softmax|activ|rope|embedding' \
+    --log-file "$work/counters.csv" --metrics "$metrics" \
+    "$prenorm" bench --in-process --no-color --samples 1 --dtype bfloat16 --solution cuda \
+    --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape softmax_axis_0 \
+    --shape silu_llama3 --shape gelu_gpt2 --shape rope_llama3 --shape embedding_gpt2
+}
+
+# kernel_tests: sizes to 1024, strides, masks and values that no fixture has; each suite by itself, for
+# after a fault a process cannot use the device again.
+kernel_tests() {
+  for suite in product cuda_attention attention_mma hopper_attention composed; do
+    step 25 "test_$suite" "$extras/device-tests" "--run_test=$suite" --log_level=test_suite \
+      --color_output=no
+  done
+}
+
+# Cases that between them take every kernel, in all dtypes that it has: by hand, of usual sizes, and
+# beyond a warp, a block and a tile.
+first() {
+  verify 20 "first_$(echo "$1" | tr / _)" --solution "$1" --record "$work/records" --timeout 10 \
+    --case 'by_hand_*' --case 'no_batch_*' --case '*_257_*' --case 'heads_of_*'
+}
+
+# What is worth most comes first, of steps and in each.
+all_steps() {
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v2 cuda/batch_invariant; do
+    first "$solution"
+  done
+  find_peer
+  bench_worthiest
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v2 cuda/batch_invariant; do
+    verify 40 "fixtures_$(echo "$solution" | tr / _)" --solution "$solution" \
+      --record "$work/records"
+  done
+  kernel_tests
+  bench_ladders
+  sanitizer 40 memcheck out_of_bounds
+  sanitizer 40 racecheck race
+  counters 40
+  bench_far
+  for seed in 1 2; do
+    verify 60 "seed_$seed" --seed "$seed" --solution cuda --solution cuda-naive \
+      --solution cuda-tf32
+  done
+  sanitizer 40 synccheck diverged
+  sanitizer 40 initcheck unwritten
+  bench_others
+}
+
+bench_worthiest() {
+  bench 120 worthiest --dtype bfloat16 --solution cuda --solution cuda/v4 --rivals \
+    --shape attention_llama3_4096_causal --shape block_llama3_4096 --shape rmsnorm_8192x4096 \
+    --shape softmax_8192x4096 --shape rope_llama3 --shape silu_llama3 --shape softmax_axis_0 \
+    --shape attention_llama3_4096_full --shape attention_llama3_8192_causal \
+    --shape linear_llama3_up --shape ffn_swiglu_llama3 --shape gelu_gpt2 --shape embedding_gpt2 \
+    --shape 'attention_*_documents' --shape 'attention_*_mask' --shape block_gpt2
+}
+
+# The steps of each ladder, where the first takes no minutes: at the shapes for a CPU.
+bench_ladders() {
+  bench 40 ladders --set cpu --solution cuda-naive --solution cuda/v2 --solution cuda
+  bench 20 ladders_16 --dtype bfloat16 --shape attention_gpt2_causal --solution cuda-naive \
+    --solution cuda/v2 --solution cuda --solution cuda/v4
+}
+
+# Sequences of 16384 and positions to 131071, which no fixture has: bench compares its outputs.
+bench_far() {
+  bench 60 far --dtype bfloat16 --shape '*_16384_*' --shape '*_far' --solution cuda \
+    --solution cuda/v4
+}
+
+bench_others() {
+  bench 50 float32 --dtype float32 --solution cuda --rivals --shape rmsnorm_8192x4096 \
+    --shape 'attention_llama3_4096_[cf]*' --shape 'softmax_*' --shape rope_llama3
+  bench 40 tf32 --dtype float32 --solution cuda --solution cuda-tf32 --rivals --problem linear
+  bench 120 others --dtype bfloat16 --solution cuda --rivals --problem 'transformer_*' \
+    --problem 'multihead_*' --problem softmax --problem rmsnorm --problem linear --problem 'ffn_*'
+  [ -z "$peer" ] || bench 60 compiled --shape block_llama3_4096 --solution cuda --rivals --compile
+}

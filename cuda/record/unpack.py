@@ -1,0 +1,245 @@
+"""record.sh --unpack ARCHIVE [--root CHECKOUT]: makes cuda/records/<device>/ of what record.sh
+brought back, and writes its figures where they are told:
+
+- README.md and harness/bench/README.md, between their marks: a table for each device;
+- the head of each kernel file: what each step of its ladder gained.
+
+What `prenorm verify`, `show` and the study site say of a device they read from the records
+themselves. Prints what is left to do by hand.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import tarfile
+import tempfile
+import textwrap
+from pathlib import Path
+
+BEGIN, END = "<!-- device: cuda/record/unpack.py -->\n", "<!-- end of device -->\n"
+# The sentence of a kernel file without figures, and what it becomes.
+UNMEASURED = "The gain of each step has not been measured on a device yet."
+MEASURED = r"Measured on [^:]+: (?:[^.]|\.\d)+\)\."
+# The versions of a kernel by the solutions that have them, the first one first.
+LADDER = {"cuda-naive": "v1", "cuda/v2": "v2", "cuda": "what is launched", "cuda/v4": "v4"}
+
+
+# The archive ---------------------------------------------------------------------------------------
+
+def json_lines(path):
+    """The objects of a file of lines, of which the last may be cut off."""
+    objects = []
+    for line in path.read_text(errors="replace").splitlines():
+        try:
+            objects.append(json.loads(line))
+        except json.JSONDecodeError:
+            print(f"{path.name}: a line was cut off", file=sys.stderr)
+    return objects
+
+
+def device_folder(record):
+    """The folder of the one device in a record."""
+    folders = [path for path in (record / "records").iterdir() if path.is_dir()]
+    if len(folders) != 1:
+        sys.exit(f"record.sh: the archive has records of {len(folders)} devices, not of one")
+    return folders[0]
+
+
+def write_lines(path, objects):
+    path.write_text("".join(json.dumps(each) + "\n" for each in objects))
+
+
+def recorded_case(result):
+    """A result as a device record has it."""
+    case = {key: result[key] for key in ("status", "dtype", "seconds")}
+    if result["message"] and result["status"] != "PASSED":
+        case["message"] = result["message"]
+    for error in ("max_abs_error", "max_ulp_error"):
+        errors = [output[error] for output in result["outputs"] if output[error] is not None]
+        if errors:
+            numbers = [each for each in errors if not isinstance(each, str)]  # "Infinity", "NaN"
+            case[error] = max(numbers) if len(numbers) == len(errors) else None
+    return case
+
+
+def complete(path, results, target):
+    """Writes a device record with the results that a step which was cut off had by then."""
+    record = json.loads(path.read_text())
+    for result in results:
+        if result["solution"] == record["solution"]:
+            record["problems"].setdefault(result["problem"], {}).setdefault(
+                result["case"], recorded_case(result))
+    target.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def keep(record, records):
+    """Fills records/<device> from the unpacked archive; returns that folder."""
+    source = device_folder(record)
+    target = records / source.name
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    stored = [each for path in sorted((record / "verify").glob("fixtures_*.jsonl"))
+              for each in json_lines(path)]
+    for path in source.glob("*.json"):
+        complete(path, stored, target / path.name)
+    for name in ("summary.txt", "counters.csv"):
+        if (record / name).exists():
+            shutil.copy(record / name, target)
+    rows = [row for path in sorted((record / "bench").glob("*.jsonl")) for row in json_lines(path)
+            if "contestant" in row]
+    write_lines(target / "bench.jsonl", rows)
+    results = [each for path in sorted((record / "verify").glob("*.jsonl"))
+               for each in json_lines(path)]
+    write_lines(target / "failures.jsonl",
+                [each for each in results
+                 if each["status"] not in ("PASSED", "SKIPPED", "NOT_IMPLEMENTED")])
+    return target
+
+
+class Device:
+    """A device's records."""
+
+    def __init__(self, folder):
+        of_solution = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+        self.name = of_solution[0]["device"]["name"]
+        self.date = max(each["date"] for each in of_solution)
+        bench = folder / "bench.jsonl"
+        self.rows = json_lines(bench) if bench.exists() else []
+
+    def times(self, place="device"):
+        return [row for row in self.rows if row["seconds"] and row["place"] == place]
+
+
+# Tables --------------------------------------------------------------------------------------------
+
+def milliseconds(row):
+    return f"{row['seconds']['median'] * 1e3:.3g}"
+
+
+def rate(row):
+    by_product = row["ceiling"] == "product"
+    value = row["flops_per_second" if by_product else "bytes_per_second"]
+    return f"{value / 1e12:.3g} T{'FLOP' if by_product else 'B'}/s"
+
+
+def ratio(row, rival):
+    """This row's time over that of PyTorch's: of eager, or the fastest."""
+    found = {name: value for name, value in row["ratios"].items() if name.startswith("pytorch")}
+    if rival != "fastest":
+        found = {name: value for name, value in found.items() if name.endswith(rival)}
+    return f"{max(found.values()):.2f}" if found else "–"
+
+
+def table(device):
+    """Our rows at the shapes for a device."""
+    lines = [f"{device.name}, {device.date}; medians; a share is of the machine's own copy or product, a "
+             "ratio is our time over PyTorch's, below 1 is faster:", "",
+             "| `bench --shape` | dtype | solution | ms | rate | share | / eager | / fastest |",
+             "|---|---|---|---|---|---|---|---|"]
+    seen = set()
+    for row in device.times():
+        key = row["shape"], row["dtype"], row["contestant"]
+        if row["peer"] or row["shape"].startswith("cpu_") or key in seen:
+            continue
+        seen.add(key)
+        share = f"{row['share']:.0%}" if row.get("share") else "–"
+        lines.append("| " + " | ".join([*key, milliseconds(row), rate(row), share,
+                                         ratio(row, "eager"), ratio(row, "fastest")]) + " |")
+    return lines
+
+
+def tables(devices):
+    blocks = ["\n".join(table(device)) for device in devices if device.times()]
+    return "\n\n".join(blocks) if blocks else "Nothing has been measured on a device yet."
+
+
+def write_block(path, text):
+    """Between the marks of a page."""
+    page = path.read_text()
+    before, rest = page.split(BEGIN)
+    after = rest.split(END, 1)[1]
+    path.write_text(before + BEGIN + text + "\n" + END + after)
+
+
+# Ladders -------------------------------------------------------------------------------------------
+
+def problems_of(source):
+    return re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", source, re.M)
+
+
+def gains(device, problems):
+    """"v2 3.1 times as fast as v1, what is launched 1.4 times as fast as v2 (cpu_rmsnorm, float32)",
+    of the first problem that was measured in more than one version."""
+    for problem in problems:
+        by_shape = {}
+        for row in device.times():
+            if row["problem"] == problem and row["contestant"] in LADDER:
+                by_shape.setdefault((row["shape"], row["dtype"]), {})[row["contestant"]] = row
+        for (shape, dtype), rows in by_shape.items():
+            steps = [rows[name] for name in LADDER if name in rows]
+            if "cuda-naive" not in rows or len(steps) < 2:
+                continue
+            told = [f"{LADDER[now['contestant']]} "
+                    f"{before['seconds']['median'] / now['seconds']['median']:.3g} times as fast as "
+                    f"{LADDER[before['contestant']]}" for before, now in zip(steps, steps[1:])]
+            return f"{', '.join(told)} ({shape}, {dtype})"
+    return ""
+
+
+def write_ladder(path, devices):
+    """Puts the gains in the place of the sentence that there are none yet, or of earlier ones."""
+    text = path.read_text()
+    head, mark, rest = text.partition("\n#include")
+    told = [(device, gains(device, problems_of(text))) for device in devices]
+    told = [f"Measured on {device.name}: {gain}." for device, gain in told if gain]
+    if not told:
+        return False
+    paragraphs = head.split("\n//\n")
+    for i, paragraph in enumerate(paragraphs):
+        words = " ".join(paragraph.replace("\n// ", " ").removeprefix("// ").split())
+        if re.search(rf"{re.escape(UNMEASURED)}|{MEASURED}", words) and "   v1" not in paragraph:
+            words = re.sub(rf"(?:{re.escape(UNMEASURED)}|{MEASURED})(?: {MEASURED})*",
+                           lambda _: " ".join(told), words, count=1)
+            paragraphs[i] = "\n".join("// " + line for line in textwrap.wrap(
+                words, 97, break_on_hyphens=False, break_long_words=False))
+            path.write_text("\n//\n".join(paragraphs) + mark + rest)
+            return True
+    return False
+
+
+# -----------------------------------------------------------------------------------------------------
+
+def unpack(archive, root):
+    records = root / "cuda/records"
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, [member for member in tar if member.isfile() and
+                                    member.name.startswith("record/") and ".." not in member.name])
+        target = keep(Path(folder) / "record", records)
+    devices = [Device(path) for path in sorted(records.iterdir()) if path.is_dir()]
+    for page in ("README.md", "harness/bench/README.md"):
+        write_block(root / page, tables(devices))
+    ladders = [path.name for path in sorted((root / "cuda").glob("*.cu"))
+               if write_ladder(path, devices)]
+    rows = json_lines(target / "bench.jsonl")
+    failures = json_lines(target / "failures.jsonl")
+    print(f"{target}: {len(rows)} rows of bench, {len(failures)} cases failed"
+          + (", see failures.jsonl" if failures else ""))
+    print(f"ladders: {', '.join(ladders) or 'none'}")
+    print("left: notebooks/readme/make.py (the README's table), ./prenorm study, and these sentences:")
+    for path in [root / "README.md", records / "README.md", *sorted((root / "cuda").glob("*.cu")),
+                 *sorted((root / "docs").glob("*.md"))]:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.search(r"on a device yet|no device|[Nn]ot run on a device", line):
+                print(f"  {path.relative_to(root)}:{number}: {line.strip()}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="record.sh --unpack", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("archive", type=Path)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent.parent)
+    arguments = parser.parse_args()
+    unpack(arguments.archive, arguments.root)
