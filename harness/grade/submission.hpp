@@ -5,20 +5,13 @@
 #pragma once
 
 #include "grade/adapters.hpp"
+#include "grade/submission_kind.hpp"
 #include "sandbox/sandbox.hpp"
 #include "solution/solution.hpp"
 
 #include <map>
 
 namespace prenorm::harness {
-
-enum class SubmissionKind { cmake, library, python, outputs };
-
-/// "CMake project", "library", "Python", "outputs".
-std::string_view name(SubmissionKind kind);
-
-/// What lies at that path. Throws std::invalid_argument where it is nothing that can be submitted.
-SubmissionKind submission_kind(const std::filesystem::path& path);
 
 /// What a submission at that path is called: its file's or folder's name, on one line.
 std::string submission_name(const std::filesystem::path& path);

@@ -1,0 +1,26 @@
+// What somebody handed in, by its files.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace prenorm::harness {
+
+enum class SubmissionKind { cmake, library, python, outputs };
+
+/// "CMake project", "library", "Python", "outputs".
+std::string_view name(SubmissionKind kind);
+
+/// What lies at that path. Throws std::invalid_argument where it is nothing that can be submitted.
+SubmissionKind submission_kind(const std::filesystem::path& path);
+
+/// By a file's name.
+bool is_library(const std::filesystem::path& path);
+bool is_outputs(const std::filesystem::path& path);
+
+/// The files of a folder itself with that property, sorted.
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder,
+                                            bool (*wanted)(const std::filesystem::path&));
+
+}  // namespace prenorm::harness
