@@ -338,15 +338,16 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
                     std::int64_t n, std::int64_t inner) {
   using C = compute_t<T>;
   const Columns<N> at(columns, n, inner);
+  const int rows = at.there ? static_cast<int>(n) : 0;  // no more than a block has registers for
   C e[vectors][N];
   C largest[N], sum[N];
 #pragma unroll
   for (int k = 0; k < N; ++k) largest[k] = lowest<C>(), sum[k] = 0;
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
-    const std::int64_t row = v * static_cast<int>(blockDim.y) + static_cast<int>(threadIdx.y);
+    const int row = v * static_cast<int>(blockDim.y) + static_cast<int>(threadIdx.y);
     Vector<T, N> a = {};
-    const bool there = row < n && at.there;
+    const bool there = row < rows;
     if (there) a = load_vector<N>(x + at.begin + row * inner);
 #pragma unroll
     for (int k = 0; k < N; ++k) e[v][k] = there ? widen(a.element[k]) : -static_cast<C>(INFINITY);
@@ -370,8 +371,8 @@ __global__ void __launch_bounds__(most_threads<T>, 1)
   for (int k = 0; k < N; ++k) sum[k] = 1 / sum[k];
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
-    const std::int64_t row = v * static_cast<int>(blockDim.y) + static_cast<int>(threadIdx.y);
-    if (row >= n || !at.there) continue;
+    const int row = v * static_cast<int>(blockDim.y) + static_cast<int>(threadIdx.y);
+    if (row >= rows) continue;
     Vector<T, N> out;
 #pragma unroll
     for (int k = 0; k < N; ++k) out.element[k] = narrow<T>(e[v][k] * sum[k]);
