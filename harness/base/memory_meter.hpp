@@ -10,8 +10,8 @@
 namespace prenorm::harness {
 
 /// Counts what several processes share once, and what the kernel holds for them besides: page
-/// tables, mappings, and what sockets, pipes and files of /proc may hold. What cannot be read counts
-/// as much as it could be.
+/// tables, mappings, and what sockets, pipes and files of /proc may hold. What cannot be read
+/// counts as much as it could be.
 ///
 /// A count takes milliseconds, and a process can keep the kernel from answering for as long as it
 /// likes: it is made on a thread of its own.
