@@ -3,6 +3,8 @@
 
 #include "device.cuh"
 
+#include <map>
+#include <mutex>
 #include <prenorm/prenorm.hpp>
 #include <stdexcept>
 #include <string>
@@ -31,6 +33,22 @@ struct Launch {
   unsigned blocks_y = 1;
 };
 
+#if defined(__CUDACC__)
+/// Lets a kernel have that much dynamic shared memory. The driver is asked once for each amount
+/// above those before, not for each launch.
+inline void allow_shared(const Launch& how, const void* code) {
+  static std::mutex mutex;
+  static std::map<const void*, std::size_t> allowed;
+  const std::lock_guard lock(mutex);
+  std::size_t& most = allowed[code];
+  if (how.shared_bytes <= most) return;
+  check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(how.shared_bytes)),
+        how.kernel);
+  most = how.shared_bytes;
+}
+#endif
+
 /// Runs kernel(arguments...) on the stream. A grid without blocks is not an error: nothing is done.
 ///
 /// Throws std::runtime_error if the launch fails; later errors on the device are reported by
@@ -45,11 +63,7 @@ void launch(const Launch& how, void (*kernel)(Parameters...), Arguments... argum
 #if defined(__CUDACC__)
   std::tuple<Parameters...> values(arguments...);
   const auto code = reinterpret_cast<const void*>(kernel);
-  if (how.shared_bytes > 48 * 1024) {
-    check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(how.shared_bytes)),
-          how.kernel);
-  }
+  if (how.shared_bytes > 48 * 1024) allow_shared(how, code);
   std::apply(
       [&](auto&... value) {
         void* pointers[] = {&value...};

@@ -9,9 +9,10 @@
 // cuBLASLt is in cublaslt.cu. The emulator has none and launches v2. The gain of each step has not
 // been measured on a device yet.
 //
-// batch_invariant is v2: a row has the same bits however many others there are. cuBLASLt may use
-// another algorithm for another number of rows and, as the fastest is found by timing, in another
-// process; within a process the algorithm is kept, and gives the same bits each time.
+// batch_invariant is v2: a row has the same bits however many others there are. It uses no tensor
+// cores, so in 16-bit types it must be tens of times slower than v3. cuBLASLt may use another
+// algorithm for another number of rows and, as the fastest is found by timing, in another process;
+// within a process the algorithm is kept, and gives the same bits each time.
 #include "export.cuh"
 #include "launch.cuh"
 #include "product.cuh"

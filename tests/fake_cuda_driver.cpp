@@ -4,6 +4,7 @@
 // answer, and a fault stays: every later call gives the same error. INIT_RESULT is what cuInit
 // says. With AT_ONCE, work is done when it is enqueued: for solutions whose kernels run on the host
 // inside the call, so that events before and after it tell its time.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +25,7 @@ constexpr std::size_t memory = std::size_t{256} << 20, l2 = std::size_t{1} << 20
 std::map<Pointer, std::size_t> allocations;
 std::size_t allocated = 0;  // bytes
 std::size_t overwritten = 0;
+int resets = 0;  // of what persists in the cache
 std::deque<std::function<void()>> work;
 std::set<void*> streams;
 std::map<void*, Clock::time_point> events;
@@ -172,6 +174,20 @@ DRIVER int cuStreamCreate(void** stream, unsigned flags) {
   streams.insert(*stream);
   return flags == 1 ? 0 : invalid_value;
 }
+DRIVER int cuStreamSetAttribute(void* stream, int attribute, const unsigned char* value) {
+  const bool is_reset =
+      attribute == 1 && std::all_of(value, value + 64, [](auto c) { return c == 0; });
+  resets += is_reset ? 1 : 0;
+  return streams.contains(stream) ? 0 : invalid_value;
+}
+DRIVER int cuCtxSetLimit(int limit, std::size_t value) {
+  resets += limit == 6 && value == 0 ? 1 : 0;
+  return 0;
+}
+DRIVER int cuCtxResetPersistingL2Cache() {
+  ++resets;
+  return 0;
+}
 DRIVER int cuEventCreate(void** event, unsigned) {
   *event = new_handle();
   return 0;
@@ -197,3 +213,4 @@ DRIVER bool fake_cuda_owns(const void* pointer) {
 }
 DRIVER int fake_cuda_allocations() { return static_cast<int>(allocations.size()); }
 DRIVER double fake_cuda_overwritten() { return static_cast<double>(overwritten); }
+DRIVER int fake_cuda_resets() { return resets; }

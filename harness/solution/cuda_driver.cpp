@@ -8,9 +8,15 @@
 namespace prenorm::harness::cuda {
 namespace {
 
+/// Null where there is none.
+template <class Function>
+void find_newer(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+}
+
 template <class Function>
 void find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  find_newer(library, name, function);
   if (function == nullptr) {
     throw NoDevice("the CUDA driver is too old: it has no function " + std::string(name));
   }
@@ -54,6 +60,9 @@ Driver load() {
   find(library, "cuEventRecord", driver.EventRecord);
   find(library, "cuEventSynchronize", driver.EventSynchronize);
   find(library, "cuEventElapsedTime", driver.EventElapsedTime);
+  find_newer(library, "cuCtxSetLimit", driver.CtxSetLimit);
+  find_newer(library, "cuCtxResetPersistingL2Cache", driver.CtxResetPersistingL2Cache);
+  find_newer(library, "cuStreamSetAttribute", driver.StreamSetAttribute);
   return driver;
 }
 

@@ -20,6 +20,13 @@ constexpr Result success = 0, out_of_memory = 2, no_device = 100;
 constexpr int l2_cache_size = 38, capability_major = 75, capability_minor = 76;
 /// CUstream_flags: no waiting for the legacy default stream.
 constexpr unsigned non_blocking = 1;
+/// CUlimit, CUstreamAttrID.
+constexpr int persisting_l2_bytes = 6, access_policy_window = 1;
+
+/// CUstreamAttrValue; all zeros: no window.
+struct StreamAttribute {
+  alignas(8) unsigned char bytes[64];
+};
 
 /// The driver's functions, under its own names without `cu`.
 struct Driver {
@@ -47,6 +54,10 @@ struct Driver {
   Result (*EventRecord)(Event, Stream);
   Result (*EventSynchronize)(Event);
   Result (*EventElapsedTime)(float* milliseconds, Event start, Event end);
+  // Of CUDA 11; null where the driver is older.
+  Result (*CtxSetLimit)(int limit, std::size_t value);
+  Result (*CtxResetPersistingL2Cache)();
+  Result (*StreamSetAttribute)(Stream, int attribute, const StreamAttribute*);
 
   /// "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)".
   std::string text(Result result) const;
