@@ -322,6 +322,8 @@ def attack_kind(name):
 
     # The embedding beside the attack is right.
     points = "some" if attack.get("honest", True) else "none"
+    if name == "56_other_story.cpp":
+        points = "unknown"  # the story changes with time: before that, the embedding is asked
     slow = attack.get("slow", False) or "cases" in attack or name == "30_endless"
     facts = {"exit": 1}
     if attack["statuses"] == ["COMPILE_ERROR"]:
