@@ -80,8 +80,9 @@ def keep(record, records):
     target = records / source.name
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    stored = [each for path in sorted((record / "verify").glob("fixtures_*.jsonl"))
-              for each in json_lines(path)]
+    by_step = {path.stem: json_lines(path) for path in sorted((record / "verify").glob("*.jsonl"))}
+    stored = [each for step, results in by_step.items() if step.startswith("fixtures_")
+              for each in results]
     for path in source.glob("*.json"):
         complete(path, stored, target / path.name)
     for name in ("summary.txt", "counters.csv"):
@@ -90,10 +91,8 @@ def keep(record, records):
     rows = [row for path in sorted((record / "bench").glob("*.jsonl")) for row in json_lines(path)
             if "contestant" in row]
     write_lines(target / "bench.jsonl", rows)
-    results = [each for path in sorted((record / "verify").glob("*.jsonl"))
-               for each in json_lines(path)]
     write_lines(target / "failures.jsonl",
-                [each for each in results
+                [each for results in by_step.values() for each in results
                  if each["status"] not in ("PASSED", "SKIPPED", "NOT_IMPLEMENTED")])
     return target
 

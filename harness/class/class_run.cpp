@@ -182,9 +182,10 @@ class ClassRun {
 
   /// Python that could not be loaded is tried again: a package may have been installed since.
   void find_ungradeable() {
+    const auto set_points = book_.all_set_points();
     for (const auto& [name, entry] : book_.entries()) {
       const bool has_grading = class_.contains(name) && !entry.files.empty();
-      if (!has_grading || !book_.set_points(name).empty()) continue;
+      if (!has_grading || set_points.contains(name)) continue;
       const Grading grading = book_.outline(name);
       const bool is_python = grading.kind == harness::name(SubmissionKind::python);
       if (is_python && !grading.gradeable()) ungradeable_.insert(name);
@@ -396,7 +397,7 @@ class ClassRun {
   Grader grader_;
   std::string exam_;
   std::map<std::string, PlannedSubmission> class_;
-  std::set<std::string> ungradeable_;  // at the last time
+  std::set<std::string> ungradeable_;  // when they were last graded
   std::vector<Student> roster_;
   fs::path work_;
   ClassState state_;

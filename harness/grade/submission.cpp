@@ -18,7 +18,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
-#include <functional>
 #include <mutex>
 #include <prenorm/prenorm.h>
 #include <sstream>
