@@ -1,7 +1,9 @@
 // ReLU, SiLU and GELU on the GPU. Equations: reference/activations.hpp.
 //
 //   v1  one element per thread
-//   v2  16-byte accesses, four in flight per thread   <- launched
+//   v2  16-byte accesses, four in flight per thread;
+//       in 16-bit types exponentials and quotients
+//       only as accurate as the result              <- launched
 //
 // The gain of each step has not been measured on a device yet. The feed-forward networks use the
 // same kernels.
@@ -54,14 +56,14 @@ __global__ void __launch_bounds__(v2_threads, 4)
     if (i + N > size) continue;
 #pragma unroll
     // step: each element
-    for (int k = 0; k < N; ++k) a[v].element[k] = narrow<T>(Activation()(widen(a[v].element[k])));
+    for (int k = 0; k < N; ++k) a[v].element[k] = narrow<T>(activated<Activation>(a[v].element[k]));
 
     store_vector(y + i, a[v]);
   }
   // The elements after the last whole vector: one each for the first threads.
   const std::int64_t left = size / N * N + global_thread();
   // step: each element
-  if (left < size) y[left] = narrow<T>(Activation()(widen(x[left])));
+  if (left < size) y[left] = narrow<T>(activated<Activation>(x[left]));
 }
 
 }  // namespace

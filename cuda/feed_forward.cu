@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(256) multiply_v1(const T* a, T* b, std::int64_
 template <class Activation, int N, class T>
 __global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t size) {
   const auto gated = [](T left, T right) {
-    return narrow<T>(Activation()(widen(left)) * widen(right));  // step: activation, gate
+    return narrow<T>(activated<Activation>(left) * widen(right));  // step: activation, gate
   };
   const std::int64_t i = global_thread() * N;
   if (i + N <= size) {

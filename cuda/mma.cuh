@@ -11,6 +11,7 @@
 // So two c side by side, narrowed, are an a.
 #pragma once
 
+#include "approximate.cuh"
 #include "types.cuh"
 
 #if !defined(__CUDACC__)
@@ -126,17 +127,6 @@ __device__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(groups_left) : "memory");
 #else
   emulator::wait_for_copies(groups_left);
-#endif
-}
-
-/// 2^x, to 2 units in the last place; 0 below 2^-126. 2^-infinity = 0, 2^NaN = NaN.
-__device__ inline float exp2_fast(float x) {
-#if defined(__CUDACC__)
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-#else
-  return exp2f(x);
 #endif
 }
 

@@ -74,7 +74,10 @@ ACTIVATIONS = [
     *mistakes_of("silu", ("activations.cu",), "activations.cuh",
                  sigmoid_only=[("x / (1 + exp(-x))", "1 / (1 + exp(-x))", 1)],
                  scaled_1702=[("x / (1 + exp(-x))", "x / (1 + exp(C(-1.702) * x))", 1)],
-                 exp_on_top=[("x / (1 + exp(-x))", "x * exp(x) / (1 + exp(x))", 1)]),
+                 exp_on_top=[("x / (1 + exp(-x))", "x * exp(x) / (1 + exp(x))", 1)],
+                 scaled_1702_in_16_bits=["float16",
+                                         ("x / (1 + exp(-x))", "x / (1 + exp(C(-1.702) * x))", 1),
+                                         ("-log2_of_e", "-1.702f * log2_of_e", 1)]),
     *mistakes_of("gelu", ("activations.cu",), "activations.cuh",
                  tanh_form=[("x * (erfc(x * C(-0.70710678118654752440)) * C(0.5))",
                              "C(0.5) * x * (1 + tanh(C(0.7978845608028654) * "
@@ -82,7 +85,9 @@ ACTIVATIONS = [
                  sigmoid_form=[("x * (erfc(x * C(-0.70710678118654752440)) * C(0.5))",
                                 "x / (1 + exp(C(-1.702) * x))", 1)],
                  no_half=[(" * C(0.5)", "", 1)],
-                 no_sqrt2=[("x * C(-0.70710678118654752440)", "-x", 1)]),
+                 no_sqrt2=[("x * C(-0.70710678118654752440)", "-x", 1)],
+                 no_half_in_16_bits=["float16", (" * C(0.5)", "", 1),
+                                     ("1 - lower)", "1 - lower) * 2", 1)]),
 ]
 
 EMBEDDING = mistakes_of(
@@ -139,8 +144,8 @@ AFTER_W2 = [("    activate<V, Activation>(hidden, f.rows * f.d_ff, stream);\n", 
              """{names.second, hidden, f.w2, f.y, f.rows, f.d_model, f.d_ff, f.residual}, stream);
     activate<V, Activation>(f.y, f.rows * f.d_model, stream);""", 1)]
 SUM_FOR_PRODUCT = [("widen(a[i]) * widen(b[i])", "widen(a[i]) + widen(b[i])", 1),
-                   ("Activation()(widen(left)) * widen(right)",
-                    "Activation()(widen(left)) + widen(right)", 1)]
+                   ("activated<Activation>(left) * widen(right)",
+                    "activated<Activation>(left) + widen(right)", 1)]
 FEED_FORWARD = [
     *mistakes_of("glu", FFN,
                  exchanged=[("x.data(), w1.data(), hidden, rows, d_ff, d_in", "x.data(), w2.data(), "

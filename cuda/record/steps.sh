@@ -136,7 +136,7 @@ counters() {
 # kernel_tests: sizes to 1024, strides, masks and values that no fixture has; each suite by itself, for
 # after a fault a process cannot use the device again.
 kernel_tests() {
-  for suite in product cuda_attention attention_mma hopper_attention composed; do
+  for suite in product cuda_activations cuda_attention attention_mma hopper_attention composed; do
     step 25 "test_$suite" "$extras/device-tests" "--run_test=$suite" --log_level=test_suite \
       --color_output=no
   done
