@@ -1,6 +1,7 @@
 // An NVIDIA device, through the driver's API only. The context is the device's primary one, which
 // the CUDA runtime inside a solution uses too: pointers, streams and errors are shared with it.
 #include "solution/arena.hpp"
+#include "solution/cuda_cache.hpp"
 #include "solution/cuda_driver.hpp"
 #include "solution/device.hpp"
 
@@ -8,18 +9,12 @@
 #include <array>
 #include <fstream>
 #include <map>
+#include <optional>
 
 namespace prenorm::harness {
 namespace {
 
 using namespace cuda;
-
-/// Throws the error for a result after the device has been opened.
-void check(Result result) {
-  if (result == success) return;
-  if (result == out_of_memory) throw OutOfDeviceMemory("out of device memory");
-  throw DeviceFailed("the device failed: " + driver().text(result));
-}
 
 /// Throws the error for a result while the device is being opened.
 void check_opening(Result result) {
@@ -27,20 +22,6 @@ void check_opening(Result result) {
   if (result == no_device) throw NoDevice("no CUDA device");
   throw NoDevice("the CUDA driver fails: " + driver().text(result));
 }
-
-/// Bytes on the device.
-class Allocation {
- public:
-  explicit Allocation(std::size_t bytes) { check(driver().MemAlloc(&pointer_, bytes)); }
-  ~Allocation() { driver().MemFree(pointer_); }
-  Allocation(const Allocation&) = delete;
-  Allocation& operator=(const Allocation&) = delete;
-
-  Pointer get() const { return pointer_; }
-
- private:
-  Pointer pointer_ = 0;
-};
 
 class MirroredPages : public Device::Buffers {
  public:
@@ -114,6 +95,7 @@ class Cuda : public Device {
     check_opening(driver().EventCreate(&start_, 0));
     check_opening(driver().EventCreate(&end_, 0));
     facts_ = ask_facts();
+    cache_.emplace(facts_.l2);
   }
 
   DLDevice place() const override { return {kDLCUDA, 0}; }
@@ -127,13 +109,7 @@ class Cuda : public Device {
   }
 
   double time(const std::function<void()>& call, bool cold) override {
-    if (cold) {
-      reset_l2();
-      const std::size_t bytes = 4 * std::max<std::size_t>(facts_.l2, 1 << 20);
-      if (!scratch_) scratch_ = std::make_unique<Allocation>(bytes);
-      // While the device writes this, the host is already at the call: launches cost no time.
-      check(driver().MemsetD8Async(scratch_->get(), 0, bytes, stream_));
-    }
+    if (cold) cache_->flush(stream_);
     check(driver().EventRecord(start_, stream_));
     call();
     check(driver().CtxSetCurrent(context_));
@@ -160,18 +136,6 @@ class Cuda : public Device {
   }
 
  private:
-  /// Lines that a solution lets persist in the L2 cache would survive what overwrites the rest. Not
-  /// every device has such lines, so failures mean nothing.
-  void reset_l2() const {
-    constexpr StreamAttribute no_window{};
-    const Driver& functions = driver();
-    if (functions.StreamSetAttribute != nullptr) {
-      functions.StreamSetAttribute(stream_, access_policy_window, &no_window);
-    }
-    if (functions.CtxSetLimit != nullptr) functions.CtxSetLimit(persisting_l2_bytes, 0);
-    if (functions.CtxResetPersistingL2Cache != nullptr) functions.CtxResetPersistingL2Cache();
-  }
-
   double elapsed() const {
     float milliseconds = 0;
     check(driver().EventElapsedTime(&milliseconds, start_, end_));
@@ -199,7 +163,7 @@ class Cuda : public Device {
   Stream stream_ = nullptr;
   Event start_ = nullptr, end_ = nullptr;
   DeviceFacts facts_;
-  std::unique_ptr<Allocation> scratch_;
+  std::optional<Cache> cache_;
 };
 
 }  // namespace

@@ -60,6 +60,9 @@ Driver load() {
   find(library, "cuEventRecord", driver.EventRecord);
   find(library, "cuEventSynchronize", driver.EventSynchronize);
   find(library, "cuEventElapsedTime", driver.EventElapsedTime);
+  find(library, "cuModuleLoadData", driver.ModuleLoadData);
+  find(library, "cuModuleGetFunction", driver.ModuleGetFunction);
+  find(library, "cuLaunchKernel", driver.LaunchKernel);
   find_newer(library, "cuCtxSetLimit", driver.CtxSetLimit);
   find_newer(library, "cuCtxResetPersistingL2Cache", driver.CtxResetPersistingL2Cache);
   find_newer(library, "cuStreamSetAttribute", driver.StreamSetAttribute);
@@ -81,5 +84,16 @@ const Driver& driver() {
   static const Driver loaded = load();
   return loaded;
 }
+
+void check(Result result) {
+  if (result == success) return;
+  if (result == out_of_memory) throw OutOfDeviceMemory("out of device memory");
+  throw DeviceFailed("the device failed: " + driver().text(result));
+}
+
+Allocation::Allocation(std::size_t bytes) : size_(bytes) {
+  check(driver().MemAlloc(&pointer_, bytes));
+}
+Allocation::~Allocation() { driver().MemFree(pointer_); }
 
 }  // namespace prenorm::harness::cuda

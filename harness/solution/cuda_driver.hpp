@@ -14,6 +14,8 @@ using Pointer = unsigned long long;     // CUdeviceptr
 using Context = struct ContextObject*;  // CUcontext
 using Stream = struct StreamObject*;    // CUstream
 using Event = struct EventObject*;      // CUevent
+using Module = struct ModuleObject*;    // CUmodule
+using Function = struct CodeObject*;    // CUfunction
 
 constexpr Result success = 0, out_of_memory = 2, no_device = 100;
 /// CUdevice_attribute.
@@ -54,6 +56,11 @@ struct Driver {
   Result (*EventRecord)(Event, Stream);
   Result (*EventSynchronize)(Event);
   Result (*EventElapsedTime)(float* milliseconds, Event start, Event end);
+  Result (*ModuleLoadData)(Module*, const void* image);
+  Result (*ModuleGetFunction)(Function*, Module, const char* name);
+  Result (*LaunchKernel)(Function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                         unsigned threads_x, unsigned threads_y, unsigned threads_z,
+                         unsigned shared_bytes, Stream, void** parameters, void** extra);
   // Of CUDA 11; null where the driver is older.
   Result (*CtxSetLimit)(int limit, std::size_t value);
   Result (*CtxResetPersistingL2Cache)();
@@ -67,5 +74,25 @@ struct Driver {
 ///
 /// Throws NoDevice: "no CUDA device" if there is no such library, else what is wrong with it.
 const Driver& driver();
+
+/// Throws OutOfDeviceMemory or DeviceFailed unless the result is success.
+void check(Result result);
+
+/// Bytes on the device.
+class Allocation {
+ public:
+  /// Throws as check does.
+  explicit Allocation(std::size_t bytes);
+  ~Allocation();
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+
+  Pointer get() const { return pointer_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  Pointer pointer_ = 0;
+  std::size_t size_;
+};
 
 }  // namespace prenorm::harness::cuda

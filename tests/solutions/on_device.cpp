@@ -110,12 +110,14 @@ PRENORM_API int prenorm_twice__faults_and_refuses(const prenorm_call* call) {
   return PRENORM_ERROR;
 }
 /// y[0] becomes the number of allocations on the device, y[1] the bytes that were set so far, y[2]
-/// how often what persists in the cache was reset.
+/// how often what persists in the cache was reset, y[3] the bytes in the cache that are not yet in
+/// memory.
 PRENORM_API int prenorm_twice__tells(const prenorm_call* call) {
   return launch(call, [](const Work& work) {
     work.y[0] = static_cast<float>(of_driver<int()>("fake_cuda_allocations")());
     work.y[1] = static_cast<float>(of_driver<double()>("fake_cuda_overwritten")());
     work.y[2] = static_cast<float>(of_driver<int()>("fake_cuda_resets")());
+    work.y[3] = static_cast<float>(of_driver<double()>("fake_cuda_dirty")());
   });
 }
 /// y[0] becomes the address space that this process may use, in GiB; -1 for no limit.

@@ -5,7 +5,8 @@
   prenorm bench --pytorch PYTHON                     in turn with the solutions, which is better
 
 Every call gets fresh random values and is timed alone, after warm-up calls. On the CPU the time is
-the wall's; on a device that of events around the call, after a write that leaves the caches cold.
+the wall's; on a device that of events around the call, after a write and a read that leave the
+caches cold and clean.
 Variants: eager; with --compile also torch.compile; on CUDA attention with each backend forced.
 Where PyTorch chooses attention's backend by itself, a note names it.
 Runs with PyTorch from 1.13 on.
@@ -272,7 +273,9 @@ class Runner:
     def __init__(self, threads):
         torch.set_num_threads(threads)
         torch.backends.cuda.matmul.allow_tf32 = False
-        self.flush = None      # on a device: written over before each call
+        # On a device, before each call: one is written over, the other read, so that the cache holds
+        # nothing that has yet to be written to memory.
+        self.flush = self.clean = None
         self.compiled, self.compiled_for = {}, None
         self.notes = {}
 
@@ -335,10 +338,12 @@ class Runner:
             torch.cuda.set_per_process_memory_fraction(0.75)  # the rest is for the solutions
             size = 4 * torch.cuda.get_device_properties(0).L2_cache_size
             self.flush = torch.empty(size, dtype=torch.int8, device="cuda")
+            self.clean = torch.zeros_like(self.flush)
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         # While the device writes this, Python is already at the call: launches cost little time, as
         # in prenorm's own worker.
         self.flush.random_()
+        self.clean.max()
         begin.record()
         output = function(**inputs)
         end.record()
