@@ -6,8 +6,9 @@
 //
 // The gain of each step has not been measured on a device yet.
 //
-// Ids are in device memory, so the kernel finds those out of range. Their rows become NaN, as a
-// launch in a graph cannot report errors.
+// Ids are in device memory, so a kernel finds those out of range: a small one, before the others,
+// for which alone the host waits (device_error.cuh). Their rows become NaN, as a launch in a graph
+// cannot report errors.
 #include "embedding.cuh"
 #include "export.cuh"
 #include "launch.cuh"
@@ -30,7 +31,6 @@ __global__ void embedding_v1(Lookup<T> l) {
   const std::int64_t id = l.token_ids[i];
   // step: check the id
   const bool good = id >= 0 && id < l.vocab_size;
-  if (!good) record_wrong(l.wrong, i);
   // step: copy the row
   for (std::int64_t k = 0; k < l.d_model; ++k) {
     l.y[i * l.d_model + k] = good ? l.weight[id * l.d_model + k] : narrow<T>(NAN);
@@ -53,8 +53,7 @@ namespace {
 template <class T, int N>
 __global__ void __launch_bounds__(256)
     embedding_v2(const std::int64_t* __restrict__ token_ids, const T* __restrict__ weight,
-                 T* __restrict__ y, std::int64_t ids, std::int64_t vocab_size, std::int64_t width,
-                 WrongIndex* wrong) {
+                 T* __restrict__ y, std::int64_t ids, std::int64_t vocab_size, std::int64_t width) {
   constexpr int in_flight = 4;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (i >= ids) return;
@@ -63,7 +62,6 @@ __global__ void __launch_bounds__(256)
   T* to = y + i * width * N;
   // step: check the id
   if (id < 0 || id >= vocab_size) {
-    if (threadIdx.x == 0) record_wrong(wrong, i);
     for (std::int64_t k = threadIdx.x; k < width * N; k += blockDim.x) to[k] = narrow<T>(NAN);
     return;
   }
@@ -90,7 +88,7 @@ void lookup_v2(const Lookup<T>& l, Stream stream) {
   const unsigned x = std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(width, 1, 256)));
   const dim3 block(x, 256 / x);
   launch({"embedding v2", ceil_div(l.ids, block.y), block, stream}, embedding_v2<T, N>, l.token_ids,
-         l.weight, l.y, l.ids, l.vocab_size, width, l.wrong);
+         l.weight, l.y, l.ids, l.vocab_size, width);
 }
 
 }  // namespace
@@ -116,13 +114,9 @@ PRENORM_LOOKUPS(bfloat16)
 
 // ---- the problem --------------------------------------------------------------------------------
 
-void throw_if_wrong_id(const WrongValue& wrong, const std::int64_t* token_ids,
-                       std::int64_t vocab_size) {
+RangeCheck check_ids(View<const std::int64_t> token_ids, std::int64_t vocab_size, Stream stream) {
   // step: check the id
-  if (const auto id = wrong.wait(token_ids)) {
-    throw std::invalid_argument("embedding: token id " + std::to_string(*id) + " is not in [0, " +
-                                std::to_string(vocab_size) + ")");
-  }
+  return {{"embedding check", "embedding: token id", ""}, token_ids, vocab_size, stream};
 }
 
 namespace {
@@ -131,11 +125,11 @@ namespace {
 template <auto look_up, class T>
 void embedding_by(View<const std::int64_t> token_ids, View<const T> weight, Stream stream,
                   View<T> y) {
-  const WrongValue wrong(stream);
+  const RangeCheck check = check_ids(token_ids, weight.shape(0), stream);
   look_up({token_ids.data(), weight.data(), y.data(), token_ids.size(), weight.shape(0),
-           weight.shape(1), wrong.first()},
+           weight.shape(1)},
           stream);
-  throw_if_wrong_id(wrong, token_ids.data(), weight.shape(0));
+  check.throw_if_wrong();
 }
 
 template <class T>

@@ -11,11 +11,10 @@ namespace prenorm::cuda {
 /// y[i] = weight[token_ids[i]]
 template <class T>
 struct Lookup {
-  const std::int64_t* token_ids;  // [ids]
-  const T* weight;                // [vocab_size, d_model]
-  T* y;                           // [ids, d_model]
-  std::int64_t ids, vocab_size, d_model;
-  WrongIndex* wrong;  // where the kernel records an id that is out of range; its row becomes NaN
+  const std::int64_t* token_ids;          // [ids]
+  const T* weight;                        // [vocab_size, d_model]
+  T* y;                                   // [ids, d_model]
+  std::int64_t ids, vocab_size, d_model;  // where an id is out of range the row becomes NaN
 };
 
 /// One thread per id.
@@ -28,8 +27,7 @@ void lookup_v1(const Lookup<T>& lookup, Stream stream);
 template <class T>
 void lookup_launched(const Lookup<T>& lookup, Stream stream);
 
-/// Waits for the kernel; std::invalid_argument that names the first id out of range.
-void throw_if_wrong_id(const WrongValue& wrong, const std::int64_t* token_ids,
-                       std::int64_t vocab_size);
+/// Launches the check of ids; throw_if_wrong, at the call's end, names the first out of range.
+RangeCheck check_ids(View<const std::int64_t> token_ids, std::int64_t vocab_size, Stream stream);
 
 }  // namespace prenorm::cuda

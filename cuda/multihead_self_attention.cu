@@ -16,7 +16,7 @@
 // and a product is two where cuBLASLt splits its sums, whose parts the second kernel adds:
 //
 //   multihead_self_attention              stack_weights, product, attention, product
-//   multihead_self_attention_with_rope    check_positions (where positions are given),
+//   multihead_self_attention_with_rope    check_range (where positions are given),
 //                                         stack_weights, product, rope_v2, attention, product
 //   multihead_self_attention_fused_qkv    product, attention, product
 //

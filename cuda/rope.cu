@@ -17,8 +17,9 @@
 // The stack that the compiler reports for these kernels is CUDA's own, for the sine of a very large
 // angle; nothing is spilled.
 //
-// Positions are in device memory, so the kernel finds those out of range. Their rows become NaN, as
-// a launch in a graph cannot report errors.
+// Positions are in device memory, so a kernel finds those out of range: a small one, before the
+// others, for which alone the host waits (device_error.cuh). Their rows become NaN, as a launch in
+// a graph cannot report errors.
 #include "export.cuh"
 #include "launch.cuh"
 #include "rope.cuh"
@@ -57,31 +58,13 @@ __device__ inline double divisor(double theta, std::int64_t pair, std::int64_t d
   return pow(theta, 2 * static_cast<double>(pair) / static_cast<double>(d_k));
 }
 
-/// Position i as a number; where it is out of range NaN, and recorded.
+/// Position i as a number; where it is out of range NaN.
 __device__ inline double checked_position(const std::int64_t* token_positions, std::int64_t i,
-                                          std::int64_t max_seq_len, WrongIndex* wrong) {
+                                          std::int64_t max_seq_len) {
   const std::int64_t position = token_positions != nullptr ? token_positions[i] : i;
   // step: check
   if (position >= 0 && position < max_seq_len) return static_cast<double>(position);
-  record_wrong(wrong, i);
   return NAN;
-}
-
-/// Waits, and throws if a kernel found a position out of range.
-void throw_if_wrong(const WrongValue& wrong, const std::int64_t* token_positions,
-                    std::int64_t max_seq_len) {
-  // step: check
-  if (const auto position = wrong.wait(token_positions)) {
-    throw std::invalid_argument("rope: position " + std::to_string(*position) +
-                                " is not in [0, max_seq_len = " + std::to_string(max_seq_len) +
-                                ")");
-  }
-}
-
-__global__ void check_positions(const std::int64_t* token_positions, std::int64_t positions,
-                                std::int64_t max_seq_len, WrongIndex* wrong) {
-  const std::int64_t i = global_thread();
-  if (i < positions) checked_position(token_positions, i, max_seq_len, wrong);  // step: check
 }
 
 // ---- v1: one thread per pair --------------------------------------------------------------------
@@ -97,9 +80,8 @@ __global__ void rope_v1(RopeHeads<T> h) {
   const std::int64_t own = batch / h.shared.size, shared = batch % h.shared.size;
 
   // step: angle
-  const double angle =
-      checked_position(h.token_positions, own * h.seq + token, h.max_seq_len, nullptr) /
-      divisor(h.theta, pair, h.d_k);  // step: power of theta
+  const double angle = checked_position(h.token_positions, own * h.seq + token, h.max_seq_len) /
+                       divisor(h.theta, pair, h.d_k);  // step: power of theta
 
   const T* a =
       h.x + h.own.part(h.of_x, own) + h.shared.part(h.of_x, shared) + token * h.x_stride + 2 * pair;
@@ -146,7 +128,7 @@ __global__ void __launch_bounds__(v2_threads, 3) rope_v2(RopeHeads<T> h, RopeTil
 
   for (int i = thread; i < positions; i += v2_threads) {
     // step: check
-    position[i] = checked_position(h.token_positions, first_position + i, h.max_seq_len, h.wrong);
+    position[i] = checked_position(h.token_positions, first_position + i, h.max_seq_len);
   }
   for (int k = thread; k < pairs; k += v2_threads) {
     // step: power of theta
@@ -202,10 +184,9 @@ RopeTiles rope_tiles(const RopeHeads<T>& h) {
   tiles.y_stride = shares ? h.shared.stride[h.of_y][inner] : 0;
   tiles.outer = shares ? h.shared.size / tiles.all_heads : 1;
 
-  // Where nothing is to be rotated, one block per tile still checks the positions.
   tiles.pairs = static_cast<int>(std::clamp<std::int64_t>(h.d_k / 2, 1, v2_pairs));
   tiles.positions = v2_rotations / tiles.pairs;
-  tiles.across = std::max(one, ceil_div(h.d_k / 2, tiles.pairs));
+  tiles.across = ceil_div(h.d_k / 2, tiles.pairs);
   tiles.along = ceil_div(h.positions(), tiles.positions);
   // Few positions: their heads are spread over blocks until these fill a device. Each block has to
   // make the table, so none has fewer than 8 heads.
@@ -269,18 +250,14 @@ void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, double t
 }
 
 PositionCheck::PositionCheck(std::optional<View<const std::int64_t>> token_positions,
-                             std::int64_t max_seq_len, Stream stream)
-    : token_positions_(token_positions), max_seq_len_(max_seq_len) {
-  if (!token_positions) return;
-  wrong_.emplace(stream);
-  if (wrong_->first() == nullptr) return;  // nothing will wait for it
-  launch({"rope check", ceil_div(token_positions->size(), 256), 256, stream}, check_positions,
-         token_positions->data(), token_positions->size(), max_seq_len, wrong_->first());
-  wrong_->mark();
+                             std::int64_t max_seq_len, Stream stream) {
+  // step: check
+  constexpr RangeCheck::Names names{"rope check", "rope: position", "max_seq_len = "};
+  if (token_positions) check_.emplace(names, *token_positions, max_seq_len, stream);
 }
 
 void PositionCheck::throw_if_wrong() const {
-  if (wrong_) cuda::throw_if_wrong(*wrong_, token_positions_->data(), max_seq_len_);
+  if (check_) check_->throw_if_wrong();
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -307,23 +284,25 @@ RopeHeads<T> one_head(View<const T> x, View<const std::int64_t> token_positions,
   return heads;
 }
 
-template <class T>
-void launch_rope_v1(View<const T> x, View<const std::int64_t> token_positions, double theta,
-                    std::int64_t max_seq_len, Stream stream, View<T> y) {
+/// The rotation by one of these versions.
+template <auto rotate_heads, class T>
+void rope_by(View<const T> x, View<const std::int64_t> token_positions, double theta,
+             std::int64_t max_seq_len, Stream stream, View<T> y) {
   const RopeHeads<T> heads = one_head(x, token_positions, theta, max_seq_len, y);
   const PositionCheck check(token_positions, max_seq_len, stream);
-  rope_heads_v1(heads, stream);
+  rotate_heads(heads, stream);
   check.throw_if_wrong();
 }
 
 template <class T>
+void launch_rope_v1(View<const T> x, View<const std::int64_t> token_positions, double theta,
+                    std::int64_t max_seq_len, Stream stream, View<T> y) {
+  rope_by<rope_heads_v1<T>>(x, token_positions, theta, max_seq_len, stream, y);
+}
+template <class T>
 void launch_rope(View<const T> x, View<const std::int64_t> token_positions, double theta,
                  std::int64_t max_seq_len, Stream stream, View<T> y) {
-  RopeHeads<T> heads = one_head(x, token_positions, theta, max_seq_len, y);
-  const WrongValue wrong(stream);
-  heads.wrong = wrong.first();
-  rope_heads_launched(heads, stream);
-  throw_if_wrong(wrong, token_positions.data(), max_seq_len);
+  rope_by<rope_heads_launched<T>>(x, token_positions, theta, max_seq_len, stream, y);
 }
 
 }  // namespace

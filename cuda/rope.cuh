@@ -21,8 +21,7 @@ struct RopeHeads {
   std::int64_t x_stride, y_stride;                // from a row to the next
   const std::int64_t* token_positions = nullptr;  // [own axes..., seq]; null: 0, 1, ..., seq - 1
   double theta;
-  std::int64_t max_seq_len;     // a row whose position is not below it, or negative, is NaN
-  WrongIndex* wrong = nullptr;  // where the launched version records such a position
+  std::int64_t max_seq_len;  // a row whose position is not below it, or negative, is NaN
   enum { of_x, of_y };
   BatchAxes<2> own = {}, shared = {};  // axes along which positions differ, and the others
 
@@ -58,10 +57,7 @@ void rope_heads_launched(const RopeHeads<T>& heads, Stream stream);
 void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, double theta,
                 std::int64_t max_seq_len);
 
-/// Checks positions on the device, where they are. The constructor, called before anything else is
-/// enqueued, launches a small kernel; throw_if_wrong, called last, waits for that kernel only. So
-/// the device has all of the call's work before the host waits. While a graph is captured, or
-/// without positions, nothing is launched and nothing is waited for.
+/// A RangeCheck of positions; without positions nothing is launched and nothing is waited for.
 class PositionCheck {
  public:
   PositionCheck(std::optional<View<const std::int64_t>> token_positions, std::int64_t max_seq_len,
@@ -71,9 +67,7 @@ class PositionCheck {
   void throw_if_wrong() const;
 
  private:
-  std::optional<View<const std::int64_t>> token_positions_;
-  std::int64_t max_seq_len_;
-  std::optional<WrongValue> wrong_;
+  std::optional<RangeCheck> check_;
 };
 
 }  // namespace prenorm::cuda

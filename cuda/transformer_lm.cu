@@ -9,9 +9,9 @@
 //
 // The gain of each step has not been measured on a device yet.
 //
-// The kernels of v2, in this order: embedding, for each layer those of transformer_block, rmsnorm,
-// product. They are enqueued as one chain. Only then does the host wait, for the first kernel
-// alone, which may have found an id out of range.
+// The kernels of v2, in this order: check_range, embedding, for each layer those of
+// transformer_block, rmsnorm, product. They are enqueued as one chain. Only then does the host
+// wait, for the first kernel alone, which may have found an id out of range.
 #include "export.cuh"
 #include "transformer_block.cuh"
 #include "versions.cuh"
@@ -62,12 +62,10 @@ struct Model {
     };
     if (num_layers > 0) layer(0).check();  // before anything is enqueued
 
-    WrongValue wrong(stream);
+    const RangeCheck check = check_ids(token_ids, vocab_size, stream);
     // step: embedding
-    V::look_up(Lookup<T>{token_ids.data(), token_embeddings.data(), x, rows, vocab_size, d_model,
-                         wrong.first()},
+    V::look_up(Lookup<T>{token_ids.data(), token_embeddings.data(), x, rows, vocab_size, d_model},
                stream);
-    wrong.mark();
     // step: blocks
     for (std::int64_t i = 0; i < num_layers; ++i) pre_norm_block<V>(layer(i), stream);
     // step: final norm
@@ -77,7 +75,7 @@ struct Model {
     V::multiply(Product<T>{"transformer_lm, head", normed, lm_head.data(), y.data(), rows,
                            vocab_size, d_model},
                 stream);
-    throw_if_wrong_id(wrong, token_ids.data(), vocab_size);
+    check.throw_if_wrong();
   }
 };
 

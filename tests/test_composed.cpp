@@ -25,7 +25,8 @@ extern "C" {
 using Solve = int(const prenorm_call*);
 Solve prenorm_multihead_self_attention, prenorm_multihead_self_attention_with_rope,
     prenorm_multihead_self_attention_fused_qkv, prenorm_transformer_block,
-    prenorm_transformer_block_post_norm, prenorm_transformer_block_gelu;
+    prenorm_transformer_block_post_norm, prenorm_transformer_block_gelu, prenorm_embedding,
+    prenorm_rope;
 #if !defined(PRENORM_CUDA_NAIVE)
 Solve prenorm_multihead_self_attention__batch_invariant,
     prenorm_multihead_self_attention_with_rope__batch_invariant,
@@ -323,6 +324,49 @@ BOOST_AUTO_TEST_CASE(positions_that_are_given_are_looked_at_first) {
                             return std::string(error.what()).starts_with("rope: position 1024 is ");
                           });
   });
+}
+
+/// Only a small kernel is waited for, so it comes before the one that does the work.
+BOOST_AUTO_TEST_CASE(ids_and_positions_are_looked_at_first) {
+  const auto check = [](Call<float>& call, Solve* function, const Shape& shape, std::string error,
+                        const Kernels& kernels) {
+    std::string said;
+    const Kernels seen = launches([&] {
+      try {
+        call(function, shape);
+      } catch (const std::runtime_error& thrown) {
+        said = thrown.what();
+      }
+    });
+    BOOST_TEST(seen == kernels, boost::test_tools::per_element());
+    BOOST_TEST(said == error);
+  };
+  const std::string version = rotation[0].substr(std::string("rope ").size());
+  const Kernels embedding{"embedding check", "embedding " + version};
+  const Kernels rope{"rope check", "rope " + version};
+  struct Values {
+    std::vector<std::int64_t> values;
+    std::string wrong;
+  };
+  for (const auto& [values, wrong] :
+       {Values{{0, 8, 3}, ""}, Values{{8, 9, -1}, "9"}, Values{{8, -1, 9}, "-1"}}) {
+    Call<float> lookup;
+    lookup.input(values, {3});
+    lookup.weight(1, {9, 4});
+    check(lookup, prenorm_embedding, {3, 4},
+          wrong.empty() ? "" : "embedding: token id " + wrong + " is not in [0, 9)", embedding);
+    Call<float> turn;
+    turn.weight(1, {2, 3, 4});
+    turn.input(values, {3});
+    turn.floating(10000);
+    turn.integer(9);
+    check(turn, prenorm_rope, {2, 3, 4},
+          wrong.empty() ? "" : "rope: position " + wrong + " is not in [0, max_seq_len = 9)", rope);
+  }
+  Call<float> nothing;  // no id, no launch
+  nothing.input(std::vector<std::int64_t>{}, {0});
+  nothing.weight(1, {9, 4});
+  check(nothing, prenorm_embedding, {0, 4}, "", {});
 }
 
 /// What the host can know to be wrong is thrown before anything is launched.

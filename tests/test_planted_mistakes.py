@@ -91,7 +91,7 @@ ACTIVATIONS = [
 ]
 
 EMBEDDING = mistakes_of(
-    "embedding", ("embedding.cu",),
+    "embedding", ("embedding.cu", "device_error.cu"),
     id_plus_one=[("id = l.token_ids[i];", "id = (l.token_ids[i] + 1) % l.vocab_size;", 1),
                  ("id = token_ids[i];", "id = (token_ids[i] + 1) % vocab_size;", 1)],
     ids_ignored=[("id = l.token_ids[i];", "id = i % l.vocab_size;", 1),
@@ -99,7 +99,7 @@ EMBEDDING = mistakes_of(
 )
 
 ROPE = mistakes_of(
-    "rope", ("rope.cu",),
+    "rope", ("rope.cu", "device_error.cu"),
     turned_the_other_way=[("a * r.cos - b * r.sin", "a * r.cos + b * r.sin", 1),
                           ("a * r.sin + b * r.cos", "b * r.cos - a * r.sin", 1)],
     position_plus_one=[("return static_cast<double>(position);",
@@ -261,8 +261,8 @@ ATTENTION = mistakes_of(
                                  ("out", "p[i][step], v[2], v[3]")))],
 )
 
-MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "attention.cu",
-             "attention_mma.cu", "mask_tiles.cu")
+MULTIHEAD = ("multihead_self_attention.cu", "linear.cu", "rope.cu", "device_error.cu",
+             "attention.cu", "attention_mma.cu", "mask_tiles.cu")
 
 
 def attends_where(condition):
