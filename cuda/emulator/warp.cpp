@@ -7,9 +7,10 @@
 
 namespace prenorm::emulator {
 
-std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64_t bits,
-                                    int source) {
+std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source,
+                                    const Place& here) {
   Thread& self = threads_[current_];
+  self.here = here;
   self.bits = bits;
   self.source = source;
   self.combine = nullptr;
@@ -19,6 +20,7 @@ std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64
 
 void Block::collective(const char* word, void* operand, Combine combine) {
   Thread& self = threads_[current_];
+  self.here = {};
   self.operand = operand;
   self.combine = combine;
   enter_warp_operation(word, 0xffffffffu);
