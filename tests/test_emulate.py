@@ -27,7 +27,7 @@ def emulate(*words, **more):
 
 
 def test_there_are_programs():
-    assert len(RIGHT) >= 11 and len(BUGS) >= 19
+    assert len(RIGHT) >= 14 and len(BUGS) >= 19
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -43,6 +43,17 @@ def test_program(name):
 def test_nothing_is_found_in_a_right_program(name, check):
     done = emulate(PROGRAMS / f"{name}.cu", "--check", check)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="no nvcc")
+@pytest.mark.parametrize("name", RIGHT)
+def test_program_is_cuda(name, tmp_path):
+    """nvcc takes the same file: what is emulated is CUDA, and no language of our own."""
+    nvcc = os.environ["PRENORM_NVCC"]
+    done = subprocess.run([nvcc, "-std=c++20", "-arch=sm_80", "-ptx", PROGRAMS / f"{name}.cu", "-o",
+                           tmp_path / "out.ptx"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", BUGS)
