@@ -43,7 +43,7 @@ inline int __syncthreads_or(int predicate, PRENORM_HERE) {
 inline void __syncwarp(unsigned mask = 0xffffffffu, PRENORM_HERE) {
   prenorm::emulator::vote("__syncwarp", mask, false, here);
 }
-inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence() { prenorm::emulator::fence(); }
 inline void __threadfence_block() {}
 
 // --- votes and shuffles --------------------------------------------------------------------------
@@ -104,19 +104,23 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize, P
 
 template <class T>
 T atomicAdd(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
 }
 template <class T>
 T atomicExch(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).exchange(value, std::memory_order_relaxed);
 }
 template <class T>
 T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   std::atomic_ref<T>(*address).compare_exchange_strong(expected, value, std::memory_order_relaxed);
   return expected;
 }
 template <class T>
 T atomicMin(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   std::atomic_ref<T> place(*address);
   T seen = place.load(std::memory_order_relaxed);
   while (value < seen && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
@@ -125,6 +129,7 @@ T atomicMin(T* address, std::type_identity_t<T> value) {
 }
 template <class T>
 T atomicMax(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   std::atomic_ref<T> place(*address);
   T seen = place.load(std::memory_order_relaxed);
   while (seen < value && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {

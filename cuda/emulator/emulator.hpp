@@ -91,6 +91,13 @@ void begin_copy(const AsyncCopy& copy);
 void commit_copies();
 bool next_copy(int groups_left, AsyncCopy* copy);
 
+/// __threadfence: what the thread has written is seen by whoever has done an atomic operation
+/// since. ThreadSanitizer does not understand fences, so both tell it.
+void fence();
+struct AtomicOperation {
+  ~AtomicOperation();
+};
+
 /// The thread's place in its warp, and the lanes of its warp that have not returned.
 int lane();
 unsigned running_lanes();

@@ -3,6 +3,7 @@
 
 #include "checker.hpp"
 
+#include <atomic>
 #include <string_view>
 
 namespace prenorm::emulator {
@@ -134,5 +135,15 @@ void Block::check_copies() const {
                        " copies by cp.async under way, for which it has not waited");
   }
 }
+
+namespace {
+char fences = 0;  // its address, for ThreadSanitizer
+}
+
+void fence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  RaceFiber::release(&fences);
+}
+AtomicOperation::~AtomicOperation() { RaceFiber::acquire(&fences); }
 
 }  // namespace prenorm::emulator

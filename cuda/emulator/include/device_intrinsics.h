@@ -182,6 +182,7 @@ namespace prenorm::emulator {
 /// Replaces *address by change(*address); returns what was there.
 template <class T, class Change>
 T atomically(T* address, Change change) {
+  const prenorm::emulator::AtomicOperation operation;
   std::atomic_ref<T> place(*address);
   T seen = place.load(std::memory_order_relaxed);
   while (!place.compare_exchange_weak(seen, change(seen), std::memory_order_relaxed)) {
@@ -193,18 +194,22 @@ T atomically(T* address, Change change) {
 
 template <class T>
 T atomicSub(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).fetch_sub(value, std::memory_order_relaxed);
 }
 template <std::integral T>
 T atomicAnd(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).fetch_and(value, std::memory_order_relaxed);
 }
 template <std::integral T>
 T atomicOr(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).fetch_or(value, std::memory_order_relaxed);
 }
 template <std::integral T>
 T atomicXor(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).fetch_xor(value, std::memory_order_relaxed);
 }
 inline unsigned atomicInc(unsigned* address, unsigned last) {
