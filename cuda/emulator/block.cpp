@@ -198,8 +198,9 @@ void Block::wait() {
   if (abandoned_) throw Abandoned();
 }
 
-Votes Block::barrier(bool predicate) {
+Votes Block::barrier(bool predicate, const Place& here) {
   Thread& self = threads_[current_];
+  self.here = here;
   self.state = State::at_barrier;
   votes_ += predicate ? 1 : 0;
   if (++at_barrier_ == size_) {

@@ -66,6 +66,10 @@ std::string to_text(const auto& v) {
   return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
 }
 
+inline std::string described(const Place& place, const void* code) {
+  return describe_place == nullptr ? "" : describe_place(place, code);
+}
+
 enum class State { fresh, ready, running, at_barrier, in_warp, returned };
 
 /// One CUDA thread.
@@ -76,8 +80,9 @@ struct Thread {
   Stack stack;    // of that
   RaceFiber race;
   Stacks own_stacks;  // for ThreadSanitizer: a stack shared by threads would be a race
-  // The warp operation that it waits in.
+  // The warp operation that it waits in, or began last; where that or the barrier stands.
   const char* word = "";
+  Place here;
   unsigned mask = 0;
   int source = 0;
   std::uint64_t bits = 0;  // its operand, then its result
@@ -100,8 +105,9 @@ class Block {
   void run(const Launch& launch, uint3 index, const std::function<void()>& body);
 
   // Called by the running thread.
-  Votes barrier(bool predicate);
-  std::uint64_t warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source);
+  Votes barrier(bool predicate, const Place& here);
+  std::uint64_t warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source,
+                               const Place& here);
   void collective(const char* word, void* operand, Combine combine);
   void begin_copy(const AsyncCopy& copy);
   void commit_copies() { ++threads_[current_].groups; }
@@ -110,8 +116,9 @@ class Block {
   unsigned running_lanes() const { return warps_[current_ / warp_size].running; }
   std::byte* shared() const { return shared_.get(); }
   std::string where() const { return where(current_); }
-  void record(const std::string& what) {
-    if (!failure_) failure_ = std::make_exception_ptr(KernelError(where() + ": " + what));
+  void record(const std::string& what, const void* code) {
+    if (failure_) return;
+    failure_ = std::make_exception_ptr(KernelError(where() + ": " + what + described({}, code)));
   }
 
  private:
@@ -120,7 +127,7 @@ class Block {
            to_text(threads_[thread].index);
   }
   [[noreturn]] void fail(std::size_t thread, const std::string& what) const {
-    throw KernelError(where(thread) + ": " + what);
+    throw KernelError(where(thread) + ": " + what + described(threads_[thread].here, nullptr));
   }
 
   void prepare(const Launch& launch, uint3 index);

@@ -74,7 +74,7 @@ void on_write(const void* address, std::size_t bytes) {
   }
 }
 
-void on_read(const void* address, std::size_t bytes) {
+void on_read(const void* address, std::size_t bytes, const void* code) {
   if (!active) return;
   for (const Region* region : {&static_shared, &dynamic_shared}) {
     if (!region->holds(address) || region->is_written(address, bytes)) continue;
@@ -83,7 +83,8 @@ void on_read(const void* address, std::size_t bytes) {
                                   ? "byte " + std::to_string(at) + " of dynamic shared memory"
                                   : "static shared memory";
     // Not thrown: the compiler assumes that these calls do not throw.
-    record_error("reads " + std::to_string(bytes) + " bytes that no thread has written, " + which);
+    record_error("reads " + std::to_string(bytes) + " bytes that no thread has written, " + which,
+                 code);
   }
 }
 
@@ -123,14 +124,16 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define PRENORM_ON_ACCESS(bytes)                                               \
-  void __tsan_read##bytes(void* at) { on_read(at, bytes); }                    \
-  void __tsan_write##bytes(void* at) { on_write(at, bytes); }                  \
-  void __tsan_unaligned_read##bytes(void* at) { on_read(at, bytes); }          \
-  void __tsan_unaligned_write##bytes(void* at) { on_write(at, bytes); }        \
-  void __tsan_volatile_read##bytes(void* at) { on_read(at, bytes); }           \
-  void __tsan_volatile_write##bytes(void* at) { on_write(at, bytes); }         \
-  void __tsan_unaligned_volatile_read##bytes(void* at) { on_read(at, bytes); } \
+#define PRENORM_ON_ACCESS(bytes)                                                                   \
+  void __tsan_read##bytes(void* at) { on_read(at, bytes, __builtin_return_address(0)); }           \
+  void __tsan_write##bytes(void* at) { on_write(at, bytes); }                                      \
+  void __tsan_unaligned_read##bytes(void* at) { on_read(at, bytes, __builtin_return_address(0)); } \
+  void __tsan_unaligned_write##bytes(void* at) { on_write(at, bytes); }                            \
+  void __tsan_volatile_read##bytes(void* at) { on_read(at, bytes, __builtin_return_address(0)); }  \
+  void __tsan_volatile_write##bytes(void* at) { on_write(at, bytes); }                             \
+  void __tsan_unaligned_volatile_read##bytes(void* at) {                                           \
+    on_read(at, bytes, __builtin_return_address(0));                                               \
+  }                                                                                                \
   void __tsan_unaligned_volatile_write##bytes(void* at) { on_write(at, bytes); }
 PRENORM_ON_ACCESS(1)
 PRENORM_ON_ACCESS(2)
@@ -143,7 +146,7 @@ PRENORM_ON_ACCESS(16)
 #define PRENORM_ATOMIC(bits)                                                                     \
   using integer##bits = std::uint##bits##_t;                                                     \
   integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {              \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at, __builtin_return_address(0));      \
     return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                \
   }                                                                                              \
   void __tsan_atomic##bits##_store(volatile integer##bits* at, integer##bits value, int) {       \
@@ -152,17 +155,17 @@ PRENORM_ON_ACCESS(16)
   }                                                                                              \
   integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value,  \
                                                int) {                                            \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at, __builtin_return_address(0));      \
     return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                     \
   }                                                                                              \
   integer##bits __tsan_atomic##bits##_fetch_add(volatile integer##bits* at, integer##bits value, \
                                                 int) {                                           \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at, __builtin_return_address(0));      \
     return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                      \
   }                                                                                              \
   int __tsan_atomic##bits##_compare_exchange_strong(                                             \
       volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {      \
-    on_read(const_cast<const integer##bits*>(at), sizeof *at);                                   \
+    on_read(const_cast<const integer##bits*>(at), sizeof *at, __builtin_return_address(0));      \
     return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,             \
                                        __ATOMIC_SEQ_CST);                                        \
   }                                                                                              \
@@ -176,7 +179,9 @@ PRENORM_ATOMIC(64)
 #undef PRENORM_ATOMIC
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-void __tsan_read_range(void* at, std::size_t bytes) { on_read(at, bytes); }
+void __tsan_read_range(void* at, std::size_t bytes) {
+  on_read(at, bytes, __builtin_return_address(0));
+}
 void __tsan_write_range(void* at, std::size_t bytes) { on_write(at, bytes); }
 
 }  // extern "C"

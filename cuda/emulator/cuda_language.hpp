@@ -21,58 +21,41 @@
 // A block runs on one thread of the machine, so block-local is thread-local.
 #define __shared__ static thread_local
 
-struct alignas(8) float2 {
-  float x, y;
-};
-struct alignas(16) float4 {
-  float x, y, z, w;
-};
-struct alignas(16) double2 {
-  double x, y;
-};
-struct alignas(8) uint2 {
-  unsigned x, y;
-};
-struct alignas(16) uint4 {
-  unsigned x, y, z, w;
-};
-
-inline float2 make_float2(float x, float y) { return {x, y}; }
-inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
-inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-
 inline constexpr int warpSize = 32;
 
 // --- barriers ------------------------------------------------------------------------------------
 
-inline void __syncthreads() { prenorm::emulator::barrier(false); }
+// The last parameter of what waits: where the call stands.
+#define PRENORM_HERE prenorm::emulator::Place here = prenorm::emulator::Place::current()
+
+inline void __syncthreads(PRENORM_HERE) { prenorm::emulator::barrier(false, here); }
 /// How many threads of the block gave a nonzero predicate.
-inline int __syncthreads_count(int predicate) {
-  return prenorm::emulator::barrier(predicate != 0).count;
+inline int __syncthreads_count(int predicate, PRENORM_HERE) {
+  return prenorm::emulator::barrier(predicate != 0, here).count;
 }
-inline int __syncthreads_and(int predicate) {
-  const auto votes = prenorm::emulator::barrier(predicate != 0);
+inline int __syncthreads_and(int predicate, PRENORM_HERE) {
+  const auto votes = prenorm::emulator::barrier(predicate != 0, here);
   return votes.count == votes.threads;
 }
-inline int __syncthreads_or(int predicate) {
-  return prenorm::emulator::barrier(predicate != 0).count > 0;
+inline int __syncthreads_or(int predicate, PRENORM_HERE) {
+  return prenorm::emulator::barrier(predicate != 0, here).count > 0;
 }
-inline void __syncwarp(unsigned mask = 0xffffffffu) {
-  prenorm::emulator::vote("__syncwarp", mask, false);
+inline void __syncwarp(unsigned mask = 0xffffffffu, PRENORM_HERE) {
+  prenorm::emulator::vote("__syncwarp", mask, false, here);
 }
-inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence() { prenorm::emulator::fence(); }
 inline void __threadfence_block() {}
 
 // --- votes and shuffles --------------------------------------------------------------------------
 
-inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  return prenorm::emulator::vote("__ballot_sync", mask, predicate != 0);
+inline unsigned __ballot_sync(unsigned mask, int predicate, PRENORM_HERE) {
+  return prenorm::emulator::vote("__ballot_sync", mask, predicate != 0, here);
 }
-inline int __any_sync(unsigned mask, int predicate) {
-  return prenorm::emulator::vote("__any_sync", mask, predicate != 0) != 0;
+inline int __any_sync(unsigned mask, int predicate, PRENORM_HERE) {
+  return prenorm::emulator::vote("__any_sync", mask, predicate != 0, here) != 0;
 }
-inline int __all_sync(unsigned mask, int predicate) {
-  return prenorm::emulator::vote("__all_sync", mask, predicate == 0) == 0;
+inline int __all_sync(unsigned mask, int predicate, PRENORM_HERE) {
+  return prenorm::emulator::vote("__all_sync", mask, predicate == 0, here) == 0;
 }
 inline unsigned __activemask() { return prenorm::emulator::running_lanes(); }
 
@@ -80,11 +63,11 @@ namespace prenorm::emulator {
 
 /// A value of up to 8 bytes, taken from another lane.
 template <class T>
-T take(const char* word, unsigned mask, T value, int source) {
+T take(const char* word, unsigned mask, T value, int source, Place here = {}) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
-  bits = shuffle(word, mask, bits, source);
+  bits = shuffle(word, mask, bits, source, here);
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -92,48 +75,52 @@ T take(const char* word, unsigned mask, T value, int source) {
 }  // namespace prenorm::emulator
 
 template <class T>
-T __shfl_sync(unsigned mask, T value, int source, int width = warpSize) {
+T __shfl_sync(unsigned mask, T value, int source, int width = warpSize, PRENORM_HERE) {
   const int lane = prenorm::emulator::lane();
   const int first = lane & ~(width - 1);
-  return prenorm::emulator::take("__shfl_sync", mask, value, first + (source & (width - 1)));
+  return prenorm::emulator::take("__shfl_sync", mask, value, first + (source & (width - 1)), here);
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize) {
+T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize, PRENORM_HERE) {
   const int lane = prenorm::emulator::lane(), source = lane ^ bits;
   // As on a device: a lane of a later group is not read.
   const bool later = source >= (lane & ~(width - 1)) + width;
-  return prenorm::emulator::take("__shfl_xor_sync", mask, value, later ? lane : source);
+  return prenorm::emulator::take("__shfl_xor_sync", mask, value, later ? lane : source, here);
 }
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize, PRENORM_HERE) {
   const int lane = prenorm::emulator::lane(), source = lane + static_cast<int>(delta);
   const bool beyond = source >= (lane & ~(width - 1)) + width;
-  return prenorm::emulator::take("__shfl_down_sync", mask, value, beyond ? lane : source);
+  return prenorm::emulator::take("__shfl_down_sync", mask, value, beyond ? lane : source, here);
 }
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize, PRENORM_HERE) {
   const int lane = prenorm::emulator::lane(), source = lane - static_cast<int>(delta);
   const bool before = source < (lane & ~(width - 1));
-  return prenorm::emulator::take("__shfl_up_sync", mask, value, before ? lane : source);
+  return prenorm::emulator::take("__shfl_up_sync", mask, value, before ? lane : source, here);
 }
 
 // --- atomics: blocks run in parallel, so these are real ones ------------------------------------
 
 template <class T>
 T atomicAdd(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
 }
 template <class T>
 T atomicExch(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   return std::atomic_ref<T>(*address).exchange(value, std::memory_order_relaxed);
 }
 template <class T>
 T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   std::atomic_ref<T>(*address).compare_exchange_strong(expected, value, std::memory_order_relaxed);
   return expected;
 }
 template <class T>
 T atomicMin(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   std::atomic_ref<T> place(*address);
   T seen = place.load(std::memory_order_relaxed);
   while (value < seen && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
@@ -142,6 +129,7 @@ T atomicMin(T* address, std::type_identity_t<T> value) {
 }
 template <class T>
 T atomicMax(T* address, std::type_identity_t<T> value) {
+  const prenorm::emulator::AtomicOperation operation;
   std::atomic_ref<T> place(*address);
   T seen = place.load(std::memory_order_relaxed);
   while (seen < value && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {

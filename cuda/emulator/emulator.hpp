@@ -9,21 +9,14 @@
 // wrote (the checker).
 #pragma once
 
+#include "include/vector_types.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <source_location>
 #include <stdexcept>
 #include <string>
-
-struct uint3 {
-  unsigned x, y, z;
-};
-struct dim3 {
-  unsigned x = 1, y = 1, z = 1;
-  constexpr dim3() = default;
-  constexpr dim3(unsigned x_, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
-  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-};
 
 /// Where the running CUDA thread is, as on a device.
 extern constinit thread_local uint3 threadIdx, blockIdx;
@@ -36,10 +29,19 @@ struct KernelError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Where in the source an operation stands, for messages.
+using Place = std::source_location;
+
+/// If set, messages end with where the source is: " (mine.cu:12)". It gets the place of the
+/// operation that is wrong, or the address of the code. Programs and submissions set it, whose
+/// authors know no more of a kernel than its name.
+extern std::string (*describe_place)(const Place& place, const void* code);
+
 struct Launch {
   const char* kernel = "";  // its name, for messages
   dim3 grid, block;
   std::size_t shared_bytes = 0;  // of dynamic shared memory
+  Place here = {};               // where the launch stands
 };
 
 /// Runs body once for each thread of each block, and returns when all are done.
@@ -59,14 +61,15 @@ struct Votes {
   int count;    // of threads whose predicate is true
   int threads;  // of the block
 };
-Votes barrier(bool predicate);
+Votes barrier(bool predicate, Place here = {});
 
 /// Waits for the lanes of the mask; returns the lanes whose predicate is true. `word` is the
 /// operation's name, for messages.
-unsigned vote(const char* word, unsigned mask, bool predicate);
+unsigned vote(const char* word, unsigned mask, bool predicate, Place here = {});
 
 /// Waits for the lanes of the mask; returns the bits that lane `source` gave.
-std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source);
+std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source,
+                      Place here = {});
 
 /// Waits for all lanes of the warp. The last to arrive calls `combine` with the operands of the
 /// lanes, in their order; it must be in code that no sanitizer watches (warp_matrix.cpp). Unlike a
@@ -88,13 +91,23 @@ void begin_copy(const AsyncCopy& copy);
 void commit_copies();
 bool next_copy(int groups_left, AsyncCopy* copy);
 
+/// __threadfence: what the thread has written is seen by whoever has done an atomic operation
+/// since. ThreadSanitizer does not understand fences, so both tell it.
+void fence();
+struct AtomicOperation {
+  ~AtomicOperation();
+};
+
 /// The thread's place in its warp, and the lanes of its warp that have not returned.
 int lane();
 unsigned running_lanes();
 
+/// Throws a KernelError of the running thread.
+[[noreturn]] void fail(const std::string& what, Place here = {});
+
 /// For errors found where nothing may be thrown: the launch fails with this once the running thread
-/// waits or returns.
-void record_error(const std::string& what);
+/// waits or returns. `code` is the address that the wrong access returns to.
+void record_error(const std::string& what, const void* code = nullptr);
 
 /// "kernel rmsnorm v2, block (0, 0, 0), thread (3, 0, 0)"; empty if no kernel runs. Safe to call
 /// while the process dies.

@@ -81,11 +81,12 @@ void check(const Launch& launch) {
 }  // namespace
 
 void (*observe_launch)(const Launch& launch) = nullptr;
+std::string (*describe_place)(const Place& place, const void* code) = nullptr;
 
 void run(const Launch& launch, const std::function<void()>& body) {
   if (current_block != nullptr) {
     throw KernelError(where() + ": launches kernel " + launch.kernel +
-                      ", which no kernel may here");
+                      ", which no kernel may here" + described(launch.here, nullptr));
   }
   check(launch);
   if (observe_launch != nullptr) observe_launch(launch);
@@ -139,15 +140,17 @@ void run(const Launch& launch, const std::function<void()>& body) {
 
 std::byte* dynamic_shared_memory() { return running_block("dynamic shared memory").shared(); }
 
-Votes barrier(bool predicate) { return running_block("__syncthreads").barrier(predicate); }
-
-unsigned vote(const char* word, unsigned mask, bool predicate) {
-  const std::uint64_t bits = predicate ? 1 : 0;
-  return static_cast<unsigned>(running_block(word).warp_operation(word, mask, bits, -1));
+Votes barrier(bool predicate, Place here) {
+  return running_block("__syncthreads").barrier(predicate, here);
 }
 
-std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source) {
-  return running_block(word).warp_operation(word, mask, bits, source);
+unsigned vote(const char* word, unsigned mask, bool predicate, Place here) {
+  const std::uint64_t bits = predicate ? 1 : 0;
+  return static_cast<unsigned>(running_block(word).warp_operation(word, mask, bits, -1, here));
+}
+
+std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int source, Place here) {
+  return running_block(word).warp_operation(word, mask, bits, source, here);
 }
 
 void collective(const char* word, void* operand, Combine combine) {
@@ -162,7 +165,12 @@ bool next_copy(int groups_left, AsyncCopy* copy) {
 
 int lane() { return running_block("lane").lane(); }
 unsigned running_lanes() { return running_block("__activemask").running_lanes(); }
-void record_error(const std::string& what) { running_block("an error").record(what); }
+void fail(const std::string& what, Place here) {
+  throw KernelError(where() + ": " + what + described(here, nullptr));
+}
+void record_error(const std::string& what, const void* code) {
+  running_block("an error").record(what, code);
+}
 std::string where() { return current_block == nullptr ? "" : current_block->where(); }
 
 }  // namespace prenorm::emulator

@@ -3,13 +3,15 @@
 
 #include "checker.hpp"
 
+#include <atomic>
 #include <string_view>
 
 namespace prenorm::emulator {
 
-std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64_t bits,
-                                    int source) {
+std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source,
+                                    const Place& here) {
   Thread& self = threads_[current_];
+  self.here = here;
   self.bits = bits;
   self.source = source;
   self.combine = nullptr;
@@ -19,6 +21,7 @@ std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64
 
 void Block::collective(const char* word, void* operand, Combine combine) {
   Thread& self = threads_[current_];
+  self.here = {};
   self.operand = operand;
   self.combine = combine;
   enter_warp_operation(word, 0xffffffffu);
@@ -132,5 +135,15 @@ void Block::check_copies() const {
                        " copies by cp.async under way, for which it has not waited");
   }
 }
+
+namespace {
+char fences = 0;  // its address, for ThreadSanitizer
+}
+
+void fence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  RaceFiber::release(&fences);
+}
+AtomicOperation::~AtomicOperation() { RaceFiber::acquire(&fences); }
 
 }  // namespace prenorm::emulator

@@ -141,6 +141,10 @@ void Arguments::take_all_words() {
 
 std::vector<std::string> Arguments::remaining() const { return app_->remaining(); }
 
+void Arguments::leave_words_after_dashes(std::vector<std::string>& words) {
+  after_dashes_ = &words;
+}
+
 void Arguments::set_version(const std::string& text) { app_->set_version_flag("--version", text); }
 
 std::string Arguments::help() const { return app_->help(); }
@@ -166,6 +170,14 @@ bool Arguments::takes_words() const {
 bool Arguments::subcommand_given() const { return !app_->get_subcommands().empty(); }
 
 std::optional<int> Arguments::parse(int argc, const char* const* argv) {
+  const auto names = commands();
+  if (argc > 2 && std::ranges::find(names, argv[1]) != names.end()) {
+    if (const auto words = command(argv[1]).after_dashes_; words != nullptr) {
+      const auto end = argv + argc, dashes = std::find(argv, end, std::string_view("--"));
+      words->assign(dashes + (dashes == end ? 0 : 1), end);
+      argc = static_cast<int>(dashes - argv);
+    }
+  }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& success) {

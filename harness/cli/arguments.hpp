@@ -78,6 +78,8 @@ class Arguments {
   /// Passes all words, --help too, on: they are then remaining().
   void take_all_words();
   std::vector<std::string> remaining() const;
+  /// The words after `--` are not parsed: they are a program's, which this command runs.
+  void leave_words_after_dashes(std::vector<std::string>& words);
 
   /// The commands' names, in the order in which they were added; one of them; and whether there are
   /// positional arguments. (An argument that is no command is told better than by CLI11.)
@@ -98,6 +100,7 @@ class Arguments {
   std::unique_ptr<CLI::App> own_;  // of the program; commands belong to it
   CLI::App* app_;
   std::deque<Option> options_;
+  std::vector<std::string>* after_dashes_ = nullptr;
   std::deque<Arguments> commands_;
 };
 

@@ -24,6 +24,7 @@ void add_bench(Arguments& app, Action& chosen);
 void add_fixtures(Arguments& app, Action& chosen);
 void add_mistakes(Arguments& app, Action& chosen);
 void add_diff(Arguments& app, Action& chosen);
+void add_emulate(Arguments& app, Action& chosen);
 void add_new(Arguments& app, Action& chosen);
 void add_doctor(Arguments& app, Action& chosen);
 void add_study(Arguments& app, Action& chosen);

@@ -83,6 +83,7 @@ int run(int argc, char** argv) {
   add_mistakes(app, chosen);
   add_diff(app, chosen);
 #if !defined(PRENORM_ONLY_CHECKS)
+  add_emulate(app, chosen);
   add_new(app, chosen);
   add_doctor(app, chosen);
   add_study(app, chosen);

@@ -1,0 +1,294 @@
+// CUDA C++ into C++: reads a preprocessed .cu file from standard input and writes what a host
+// compiler takes. Three things are not C++ and are rewritten here; the rest of the language is
+// macros, types and functions (include/cuda_runtime.h).
+//
+//   kernel<<<grid, block, shared, stream>>>(arguments)   a call of prenorm::emulator::launch
+//   __shared__ float tile[32][33];                       static thread_local: a block runs on one
+//                                                        thread of the machine
+//   extern __shared__ float tile[];                      a pointer to the block's dynamic memory
+//
+// Lines keep their numbers. What the emulator lacks ends with one message, "file:line: word is not
+// emulated", and exit code 1.
+#include "tokens.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <map>
+
+namespace prenorm::emulator::front {
+namespace {
+
+/// Words that the emulator lacks, and what they belong to.
+const std::map<std::string_view, std::string_view> missing{
+    {"asm", "inline PTX"},
+    {"__asm__", "inline PTX"},
+    {"__asm", "inline PTX"},
+    {"tex1D", "a texture"},
+    {"tex2D", "a texture"},
+    {"tex3D", "a texture"},
+    {"tex1Dfetch", "a texture"},
+    {"tex2DLod", "a texture"},
+    {"texture", "a texture"},
+    {"cudaTextureObject_t", "a texture"},
+    {"cudaCreateTextureObject", "a texture"},
+    {"cudaBindTexture", "a texture"},
+    {"cudaSurfaceObject_t", "a surface"},
+    {"surf2Dread", "a surface"},
+    {"surf2Dwrite", "a surface"},
+    {"cudaGraphCreate", "a graph"},
+    {"cudaGraphLaunch", "a graph"},
+    {"cudaStreamBeginCapture", "a graph"},
+    {"cudaLaunchCooperativeKernel", "a cooperative launch"},
+    {"cudaLaunchKernelEx", "a launch with attributes"},
+    {"cudaLaunchKernelExC", "a launch with attributes"},
+    {"cudaLaunchKernel", "a launch by a function's address"},
+    {"__cluster_dims__", "a cluster"},
+};
+
+/// These only mean what the table says where a parenthesis or template arguments follow.
+bool is_common_name(std::string_view word) { return word == "texture"; }
+
+class Translator {
+ public:
+  explicit Translator(std::string_view text) : tokens_(tokenize(text)) {}
+
+  std::string run() {
+    for (at_ = 0; at_ < tokens_.size(); ++at_) {
+      const Token& token = tokens_[at_];
+      if (!token.system) refuse_missing();
+      if (token.is("{")) open_brace();
+      if (token.is("}") && !braces_.empty()) braces_.pop_back();
+      if (token.is("__shared__")) {
+        shared_declaration();
+      } else if (!token.system && begins_launch(at_)) {
+        launch();
+      }
+      if (token.is(";") || token.is("{") || token.is("}")) statement_ = at_ + 1;
+    }
+    std::string result;
+    for (const Token& token : tokens_) result.append(token.before).append(token.text);
+    return result;
+  }
+
+ private:
+  using Index = std::size_t;
+
+  const Token& token(Index i) const {
+    static const Token none;
+    return i < tokens_.size() ? tokens_[i] : none;
+  }
+
+  void refuse_missing() const {
+    const Token& word = tokens_[at_];
+    const auto found = missing.find(word.text);
+    if (found == missing.end()) return;
+    if (is_common_name(word.text) && !token(at_ + 1).is("<")) return;
+    throw Refused(word.at, std::string(word.text) + " (" + std::string(found->second) + ")");
+  }
+
+  /// Whether statements stand in these braces, rather than declarations.
+  void open_brace() {
+    bool in_namespace = false, in_type = false, parenthesis = false;
+    for (Index i = statement_; i < at_; ++i) {
+      const Token& each = tokens_[i];
+      in_namespace |= each.is("namespace") || each.text.starts_with("\"C");
+      in_type |= each.is("class") || each.is("struct") || each.is("union") || each.is("enum");
+      parenthesis |= each.is("(");
+    }
+    braces_.push_back(!(in_namespace || (in_type && !parenthesis)));
+  }
+  bool in_function() const { return std::ranges::find(braces_, true) != braces_.end(); }
+
+  // --- shared memory ---------------------------------------------------------------------------
+
+  void shared_declaration() {
+    Index end = at_;
+    while (end < tokens_.size() && !tokens_[end].is(";")) ++end;
+    bool dynamic = false;
+    for (Index i = statement_; i < at_ || (i < end && dynamic == false && tokens_[i].is_word());
+         ++i) {
+      dynamic |= tokens_[i].is("extern");
+    }
+    if (dynamic) {
+      dynamic_declaration(end);
+      return;
+    }
+    for (Index i = statement_; i < end; ++i) {
+      if (tokens_[i].is("static")) tokens_[i].text.clear();
+    }
+    tokens_[at_].text = "static thread_local";
+  }
+
+  /// extern __shared__ TYPE NAME[]; the size, where one is given, means nothing.
+  void dynamic_declaration(Index end) {
+    Index name = at_;
+    while (name < end && !tokens_[name + 1].is("[")) ++name;
+    if (name >= end || !tokens_[name].is_word()) {
+      throw Refused(tokens_[at_].at, "this form of extern __shared__");
+    }
+    std::string type;
+    for (Index i = statement_; i < name; ++i) {
+      const Token& each = tokens_[i];
+      if (each.is("extern") || each.is("__shared__")) continue;
+      if (each.is("alignas") || each.is("__attribute__")) {
+        i = closing(i + 1);
+        continue;
+      }
+      type += std::string(each.text) + " ";
+    }
+    const std::string named = std::string(tokens_[name].text);
+    std::string text;
+    if (in_function()) {
+      text = type + "* const " + named + " = reinterpret_cast<" + type +
+             "*>(::prenorm::emulator::dynamic_shared_memory())";
+    } else {
+      text = "static constexpr ::prenorm::emulator::DynamicShared<" + type + "> " + named + "{}";
+    }
+    replace(statement_, end, text);
+    at_ = end - 1;
+  }
+
+  // --- launches --------------------------------------------------------------------------------
+
+  bool begins_launch(Index i) const {
+    return token(i).is("<<") && token(i + 1).is("<") && i > 0 && !token(i - 1).is("operator");
+  }
+  bool ends_launch(Index i) const {
+    return token(i).is(">>") && token(i + 1).is(">") && token(i + 1).before.empty();
+  }
+
+  void launch() {
+    const Index begin = callee(at_);
+    Index close = at_ + 2;
+    while (close < tokens_.size() && !ends_launch(close)) {
+      close = is_opening(tokens_[close]) ? closing(close) + 1 : close + 1;
+    }
+    const Index open = close + 2;
+    if (begin == at_ || !token(open).is("(")) {
+      throw Refused(tokens_[at_].at, "this form of <<<");
+    }
+    const Index end = closing(open);
+    std::string name;
+    for (Index i = begin; i < at_; ++i) name += tokens_[i].text;
+    std::string callee;
+    for (Index i = begin; i < at_; ++i) callee.append(tokens_[i].before).append(tokens_[i].text);
+    tokens_[begin].text =
+        "::prenorm::emulator::launch(\"" + escaped(name) + "\", ::prenorm::emulator::Shape(";
+    for (Index i = begin + 1; i < at_; ++i) tokens_[i].text.clear();
+    tokens_[at_].text.clear();
+    tokens_[at_ + 1].text.clear();
+    // Arguments are evaluated once, as by a launch; and the name is looked up with them.
+    tokens_[close].text = "), [&](const auto&... prenorm_argument) { " + without_lines(callee) +
+                          "(prenorm_argument...); }";
+    tokens_[close + 1].text.clear();
+    tokens_[open].text = open + 1 == end ? "" : ", ";
+    for (Index i = open; i < end; ++i) {
+      if (tokens_[i].is("__null")) tokens_[i].text = "nullptr";
+    }
+    tokens_[begin].before = std::string(tokens_[begin].before);
+  }
+
+  /// The first token of the expression that ends before `end`: names, their template arguments,
+  /// and what they are looked up in.
+  Index callee(Index end) const {
+    Index i = end;
+    while (i > statement_) {
+      Index begin = i - 1;
+      if (token(begin).is(">") || token(begin).is(">>")) begin = before_arguments(begin);
+      while (begin > statement_ && (token(begin).is(")") || token(begin).is("]"))) {
+        begin = opening(begin);
+        if (begin > statement_ && token(begin - 1).is_name())
+          --begin;
+        else
+          break;
+      }
+      const bool fits = token(begin).is_name() || token(begin).is("(");
+      if (!fits) return i;
+      i = begin;
+      if (i > statement_ && token(i - 1).is("template")) --i;
+      if (i == statement_) return i;
+      const Token& joint = token(i - 1);
+      if (!joint.is("::") && !joint.is(".") && !joint.is("->")) return i;
+      --i;
+      const bool more = i > statement_ && (token(i - 1).is_name() || token(i - 1).is(">") ||
+                                           token(i - 1).is(")") || token(i - 1).is("]"));
+      if (!more) return i;  // a leading ::
+    }
+    return i;
+  }
+
+  /// The name before template arguments that end at `end`.
+  Index before_arguments(Index end) const {
+    int depth = 0;
+    for (Index i = end + 1; i-- > statement_;) {
+      const Token& each = token(i);
+      if (each.is(")") || each.is("]") || each.is("}")) i = opening(i);
+      if (each.is(">")) ++depth;
+      if (each.is(">>")) depth += 2;
+      if (each.is("<")) --depth;
+      if (each.is("<<")) depth -= 2;
+      if (depth <= 0) return i == 0 ? end : i - 1;
+    }
+    return end;
+  }
+
+  // --- tokens ----------------------------------------------------------------------------------
+
+  static bool is_opening(const Token& each) { return each.is("(") || each.is("[") || each.is("{"); }
+  static bool is_closing(const Token& each) { return each.is(")") || each.is("]") || each.is("}"); }
+  Index closing(Index open) const {
+    int depth = 0;
+    for (Index i = open; i < tokens_.size(); ++i) {
+      if (is_opening(tokens_[i])) ++depth;
+      if (is_closing(tokens_[i]) && --depth == 0) return i;
+    }
+    throw Refused(tokens_[std::min(open, tokens_.size() - 1)].at, "an unclosed bracket");
+  }
+  Index opening(Index close) const {
+    int depth = 0;
+    for (Index i = close + 1; i-- > 0;) {
+      if (is_closing(tokens_[i])) ++depth;
+      if (is_opening(tokens_[i]) && --depth == 0) return i;
+    }
+    return close;
+  }
+  /// Puts the text in place of the tokens; the lines between them stay.
+  void replace(Index begin, Index end, const std::string& text) {
+    for (Index i = begin; i < end; ++i) tokens_[i].text.clear();
+    tokens_[begin].text = text;
+  }
+  static std::string escaped(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+    return result;
+  }
+  static std::string without_lines(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+  }
+
+  std::vector<Token> tokens_;
+  Index at_ = 0, statement_ = 0;
+  std::vector<bool> braces_;  // those open: whether statements stand in them
+};
+
+}  // namespace
+}  // namespace prenorm::emulator::front
+
+int main() {
+  using namespace prenorm::emulator::front;
+  std::ios::sync_with_stdio(false);
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  try {
+    std::cout << Translator(text).run();
+    std::cout.flush();
+    return std::cout ? 0 : 2;
+  } catch (const Refused& refused) {
+    std::cerr << refused.what() << "\n";
+    return 1;
+  }
+}

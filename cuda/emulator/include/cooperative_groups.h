@@ -1,0 +1,135 @@
+// <cooperative_groups.h> of the emulator: blocks, tiles of warps, the lanes that run together.
+// There is no grid to synchronize: blocks may run one after the other.
+#pragma once
+
+#include "cuda_runtime.h"
+
+#include <bit>
+
+namespace cooperative_groups {
+
+namespace detail {
+
+inline unsigned thread_in_block() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+inline unsigned threads_of_block() { return blockDim.x * blockDim.y * blockDim.z; }
+
+}  // namespace detail
+
+/// All threads of the block.
+class thread_block {
+ public:
+  static void sync(PRENORM_HERE) { __syncthreads(here); }
+  static unsigned thread_rank() { return detail::thread_in_block(); }
+  static unsigned size() { return detail::threads_of_block(); }
+  static unsigned num_threads() { return size(); }
+  static dim3 group_index() { return dim3(blockIdx); }
+  static dim3 thread_index() { return dim3(threadIdx); }
+  static dim3 group_dim() { return blockDim; }
+  static dim3 dim_threads() { return blockDim; }
+};
+inline thread_block this_thread_block() { return {}; }
+
+/// The threads of all blocks, which cannot wait for each other here.
+class grid_group {
+ public:
+  static unsigned long long thread_rank() {
+    const unsigned long long block = blockIdx.x + static_cast<unsigned long long>(gridDim.x) *
+                                                      (blockIdx.y + gridDim.y * blockIdx.z);
+    return block * detail::threads_of_block() + detail::thread_in_block();
+  }
+  static unsigned long long size() {
+    return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z *
+           detail::threads_of_block();
+  }
+  static bool is_valid() { return false; }
+  static void sync(PRENORM_HERE) {
+    prenorm::emulator::fail("grid_group::sync() is not emulated", here);
+  }
+};
+inline grid_group this_grid() { return {}; }
+
+/// A group of lanes of a warp, by their mask.
+class lanes {
+ public:
+  explicit lanes(unsigned mask) : mask_(mask) {}
+  void sync(PRENORM_HERE) const { __syncwarp(mask_, here); }
+  unsigned size() const { return static_cast<unsigned>(std::popcount(mask_)); }
+  unsigned num_threads() const { return size(); }
+  unsigned thread_rank() const {
+    return static_cast<unsigned>(std::popcount(mask_ & ((1u << prenorm::emulator::lane()) - 1u)));
+  }
+  template <class T>
+  T shfl(T value, unsigned rank, PRENORM_HERE) const {
+    return prenorm::emulator::take("shfl", mask_, value, lane_of(rank), here);
+  }
+  template <class T>
+  T shfl_down(T value, unsigned delta, PRENORM_HERE) const {
+    const unsigned rank = thread_rank() + delta;
+    return shfl(value, rank < size() ? rank : thread_rank(), here);
+  }
+  template <class T>
+  T shfl_up(T value, unsigned delta, PRENORM_HERE) const {
+    const unsigned rank = thread_rank();
+    return shfl(value, rank >= delta ? rank - delta : rank, here);
+  }
+  template <class T>
+  T shfl_xor(T value, unsigned bits, PRENORM_HERE) const {
+    const unsigned rank = thread_rank() ^ bits;
+    return shfl(value, rank < size() ? rank : thread_rank(), here);
+  }
+  bool any(int predicate, PRENORM_HERE) const { return __any_sync(mask_, predicate, here) != 0; }
+  bool all(int predicate, PRENORM_HERE) const { return __all_sync(mask_, predicate, here) != 0; }
+  /// The votes by rank.
+  unsigned ballot(int predicate, PRENORM_HERE) const {
+    const unsigned votes = __ballot_sync(mask_, predicate, here);
+    unsigned by_rank = 0;
+    for (unsigned rank = 0; rank < size(); ++rank) by_rank |= (votes >> lane_of(rank) & 1u) << rank;
+    return by_rank;
+  }
+  unsigned mask() const { return mask_; }
+
+ private:
+  int lane_of(unsigned rank) const {
+    unsigned rest = mask_;
+    for (; rank > 0 && (rest & (rest - 1)) != 0; --rank) rest &= rest - 1;
+    return std::countr_zero(rest);
+  }
+  unsigned mask_;
+};
+
+/// Neighbouring lanes, as many as a power of two says.
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public lanes {
+  static_assert(Size <= 32 && std::has_single_bit(Size), "tiles of up to 32 threads are emulated");
+
+ public:
+  thread_block_tile()
+      : lanes((Size == 32 ? ~0u : (1u << Size % 32) - 1u)
+              << (static_cast<unsigned>(prenorm::emulator::lane()) / Size * Size)) {}
+  /// A tile is the same whatever it is part of.
+  template <class Other>
+  thread_block_tile(const thread_block_tile<Size, Other>&) : thread_block_tile() {}
+  static constexpr unsigned size() { return Size; }
+  static constexpr unsigned num_threads() { return Size; }
+  unsigned meta_group_rank() const { return detail::thread_in_block() / Size; }
+  unsigned meta_group_size() const { return (detail::threads_of_block() + Size - 1) / Size; }
+};
+template <unsigned Size, class Group>
+thread_block_tile<Size, Group> tiled_partition(const Group&) {
+  return {};
+}
+
+class coalesced_group : public lanes {
+ public:
+  using lanes::lanes;
+};
+/// The lanes that run. Here these are all that have not returned: the emulator cannot know who else
+/// has taken a branch, so the group of a diverged branch must be made from a ballot.
+inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+inline void sync(const thread_block&, PRENORM_HERE) { __syncthreads(here); }
+inline void sync(const lanes& group, PRENORM_HERE) { group.sync(here); }
+
+}  // namespace cooperative_groups

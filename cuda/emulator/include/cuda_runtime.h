@@ -1,0 +1,21 @@
+// <cuda_runtime.h> of the emulator: CUDA C++ as people write it, on the CPU. The language is in
+// emulator/cuda_language.hpp, which the project's own kernels use too; here is the rest of what
+// programs use: intrinsics, and the runtime's functions on the host.
+//
+// What is missing is a compile error. The source must have gone through prenorm-cuda-to-cpp, which
+// rewrites launches and __shared__.
+#pragma once
+
+#define __PRENORM_EMULATOR__ 1
+
+#include "../cuda_language.hpp"
+#include "cuda_runtime_api.h"
+#include "device_intrinsics.h"
+
+// prenorm-cuda-to-cpp knows where it stands.
+#undef __shared__
+#define __constant__
+#define __managed__
+#define __noinline__ __attribute__((noinline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __inline__ inline

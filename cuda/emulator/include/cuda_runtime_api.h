@@ -1,0 +1,298 @@
+// The runtime's functions on the host: memory is the host's, streams have run everything when a
+// call returns, events are host times, and the device is one named on paper.
+#pragma once
+
+#include "../emulator.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <source_location>
+#include <string>
+#include <utility>
+
+#define CUDART_VERSION 13000
+#define CUDART_CB
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidSymbol = 13,
+  cudaErrorInvalidDevicePointer = 17,
+  cudaErrorInvalidMemcpyDirection = 21,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchFailure = 719,
+  cudaErrorUnknown = 999,
+};
+using cudaError = cudaError_t;
+
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost = 0,
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+  cudaMemcpyDefault = 4,
+};
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+};
+enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1 };
+enum cudaDeviceAttr {
+  cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxSharedMemoryPerBlock = 8,
+  cudaDevAttrWarpSize = 10,
+  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+};
+
+using cudaStream_t = struct prenorm_stream*;
+using cudaEvent_t = struct prenorm_event*;
+inline constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaEventDefault = 0, cudaEventDisableTiming = 2;
+inline constexpr unsigned cudaMemAttachGlobal = 1;
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocMapped = 2;
+
+struct prenorm_event {
+  std::chrono::steady_clock::time_point at;
+};
+
+/// The device on paper: an A100's multiprocessors with the shared memory that every target has.
+struct cudaDeviceProp {
+  char name[256];
+  std::size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor,
+      totalConstMem;
+  int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], major, minor,
+      multiProcessorCount, maxThreadsPerMultiProcessor, l2CacheSize, memoryBusWidth, clockRate,
+      memoryClockRate, concurrentKernels, managedMemory, unifiedAddressing, ECCEnabled, integrated,
+      regsPerMultiprocessor, asyncEngineCount, canMapHostMemory, pciBusID, pciDeviceID;
+};
+
+namespace prenorm::emulator {
+
+/// What cudaGetLastError returns next.
+inline thread_local cudaError_t last_error = cudaSuccess;
+inline cudaError_t remember(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+/// Memory of the device. AddressSanitizer sees its bounds.
+void* allocate(std::size_t bytes);
+void release(void* memory);
+
+/// <<<grid, block, shared, stream>>>, and where it stands.
+struct Shape {
+  Shape(dim3 grid_, dim3 block_, std::size_t shared_ = 0, cudaStream_t = nullptr,
+        const std::source_location& at_ = std::source_location::current())
+      : grid(grid_), block(block_), shared(shared_), at(at_) {}
+  dim3 grid, block;
+  std::size_t shared;
+  std::source_location at;
+};
+
+/// The launch of a program: what a device refuses becomes the error that cudaGetLastError returns;
+/// what is undefined ends the program with a message, or is thrown where a harness asks for it.
+void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body);
+
+template <class Kernel, class... Arguments>
+void launch(const char* name, const Shape& shape, Kernel kernel, const Arguments&... arguments) {
+  launch_kernel(name, shape, [&] { kernel(arguments...); });
+}
+
+/// extern __shared__ T name[] outside of functions.
+template <class T>
+struct DynamicShared {
+  operator T*() const { return reinterpret_cast<T*>(dynamic_shared_memory()); }
+  template <class U>
+  explicit operator U*() const {
+    return reinterpret_cast<U*>(dynamic_shared_memory());
+  }
+};
+
+}  // namespace prenorm::emulator
+
+const char* cudaGetErrorName(cudaError_t error);
+const char* cudaGetErrorString(cudaError_t error);
+inline cudaError_t cudaGetLastError() {
+  return std::exchange(prenorm::emulator::last_error, cudaSuccess);
+}
+inline cudaError_t cudaPeekAtLastError() { return prenorm::emulator::last_error; }
+
+// --- the device ----------------------------------------------------------------------------------
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int device) {
+  return prenorm::emulator::remember(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+}
+inline cudaError_t cudaDeviceSynchronize() { return cudaPeekAtLastError(); }
+inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
+inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+inline cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+inline cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+
+// --- memory --------------------------------------------------------------------------------------
+
+template <class T>
+cudaError_t cudaMalloc(T** memory, std::size_t bytes) {
+  *memory = static_cast<T*>(prenorm::emulator::allocate(bytes));
+  return prenorm::emulator::remember(*memory == nullptr && bytes > 0 ? cudaErrorMemoryAllocation
+                                                                     : cudaSuccess);
+}
+inline cudaError_t cudaFree(void* memory) {
+  prenorm::emulator::release(memory);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMallocManaged(T** memory, std::size_t bytes, unsigned = cudaMemAttachGlobal) {
+  return cudaMalloc(memory, bytes);
+}
+template <class T>
+cudaError_t cudaMallocHost(T** memory, std::size_t bytes, unsigned = cudaHostAllocDefault) {
+  return cudaMalloc(memory, bytes);
+}
+template <class T>
+cudaError_t cudaHostAlloc(T** memory, std::size_t bytes, unsigned) {
+  return cudaMalloc(memory, bytes);
+}
+inline cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
+template <class T>
+cudaError_t cudaMallocAsync(T** memory, std::size_t bytes, cudaStream_t) {
+  return cudaMalloc(memory, bytes);
+}
+inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) { return cudaFree(memory); }
+
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  if (bytes > 0) std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
+                                   cudaMemcpyKind kind, cudaStream_t = nullptr) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMallocPitch(void** memory, std::size_t* pitch, std::size_t width,
+                            std::size_t height);
+template <class T>
+cudaError_t cudaMallocPitch(T** memory, std::size_t* pitch, std::size_t width, std::size_t height) {
+  return cudaMallocPitch(reinterpret_cast<void**>(memory), pitch, width, height);
+}
+inline cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  if (bytes > 0) std::memset(to, value, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
+  return cudaMemset(to, value, bytes);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, std::size_t bytes,
+                               std::size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  if (offset + bytes > sizeof(T)) return prenorm::emulator::remember(cudaErrorInvalidValue);
+  return cudaMemcpy(reinterpret_cast<char*>(&symbol) + offset, from, bytes, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes,
+                                 std::size_t offset = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  if (offset + bytes > sizeof(T)) return prenorm::emulator::remember(cudaErrorInvalidValue);
+  return cudaMemcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes, kind);
+}
+template <class T>
+cudaError_t cudaGetSymbolAddress(void** address, T& symbol) {
+  *address = &symbol;
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *free = *total = std::size_t{8} << 30;
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemPrefetchAsync(const T*, std::size_t, int, cudaStream_t = nullptr) {
+  return cudaSuccess;
+}
+
+// --- streams and events --------------------------------------------------------------------------
+
+inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  *stream = nullptr;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  return cudaStreamCreate(stream);
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaPeekAtLastError(); }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new prenorm_event{};
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return cudaEventCreate(event);
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
+  event->at = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  *milliseconds = std::chrono::duration<float, std::milli>(to->at - from->at).count();
+  return cudaSuccess;
+}
+
+// --- kernels -------------------------------------------------------------------------------------
+
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaFuncSetCacheConfig(Kernel, cudaFuncCache) {
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel, int threads,
+                                                          std::size_t shared) {
+  const std::size_t by_threads = 2048 / static_cast<std::size_t>(threads > 0 ? threads : 1);
+  const std::size_t by_memory = shared == 0 ? 32 : (std::size_t{100} << 10) / (shared + 1024);
+  *blocks = static_cast<int>(by_threads < by_memory ? by_threads : by_memory);
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel, std::size_t = 0,
+                                               int = 0) {
+  *grid = 108;
+  *block = 256;
+  return cudaSuccess;
+}
