@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
                                        {65, 64, 17, 3},
                                        {64, 65, 64, 65},
                                        {129, 191, 24, 129},
+                                       {70, 130, 32, 32},
                                        {3, 200, 130, 40},
                                        {on_a_device ? 300 : 5, on_a_device ? 1024 : 70, 64, 64}}) {
     Problem<T> p(2, n, m, d_k, d_v);

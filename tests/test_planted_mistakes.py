@@ -243,8 +243,8 @@ ATTENTION = mistakes_of(
     sums_in_t=["float16",
                ("sum += probability[j] * widen(v[j * a.v_stride]);",
                 "sum = widen(narrow<T>(sum + probability[j] * widen(v[j * a.v_stride])));", 1),
-               ("out[i][4 * n + c] += p[i][of_four] * values[c];",
-                "out[i][4 * n + c] = widen(narrow<T>(out[i][4 * n + c] +"
+               ("out[i][first_own + c] += p[i][of_four] * values[c];",
+                "out[i][first_own + c] = widen(narrow<T>(out[i][first_own + c] +"
                 " p[i][of_four] * values[c]));", 1),
                in_v3("sum += first + second;", "sum = widen(narrow<T>(sum + first + second));"),
                *(in_v3(f"mma<T>({c}[i][j + 1], {rest});", f"""mma<T>({c}[i][j + 1], {rest});
