@@ -9,8 +9,9 @@
 //   v3  tensor cores                 the same by mma.sync, 16-bit types only: attention_mma.cu
 //                                                                                   <- launched
 //                                    where it takes the call, else v2
-//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu. Only
-//                                    on request: cuda/v4
+//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu.
+//                                    Launched in place of v3 once a record says that it passed on a
+//                                    device (cuda/records/kernels.csv); always by cuda/v4
 //
 // The gain of each step has not been measured on a device yet.
 //
@@ -352,7 +353,11 @@ void attention_v2(const Attention<T>& a, Stream stream) {
 
 template <class T>
 void attention_launched(const Attention<T>& a, Stream stream) {
-  if (!has_outputs(a) || attention_mma(a, stream)) return;
+  if (!has_outputs(a)) return;
+#if defined(PRENORM_ATTENTION_WGMMA)  // a record says that it passed
+  if (attention_wgmma(a, stream)) return;
+#endif
+  if (attention_mma(a, stream)) return;
   attention_v2(a, stream);
 }
 

@@ -288,6 +288,23 @@ BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
 
 #endif
 
+#if !defined(__CUDACC__)  // only the emulator tells what is launched
+/// v4's shapes too, as no emulator runs it (tests/test_attention_launched.cpp).
+BOOST_AUTO_TEST_CASE_TEMPLATE(v3_is_launched_for_16_bits_and_v2_for_the_others, T, Types) {
+  static std::vector<std::string> launched;
+  for (const auto& [d_k, d_v] : {std::pair{64, 64}, {128, 128}, {32, 32}, {64, 8}}) {
+    const Problem<T> p(1, 20, 30, d_k, d_v);
+    launched.clear();
+    emulator::observe_launch = [](const emulator::Launch& l) { launched.emplace_back(l.kernel); };
+    run(attention_launched<T>, p, 0, 1);
+    emulator::observe_launch = nullptr;
+    BOOST_TEST(
+        launched == std::vector<std::string>{sizeof(T) == 2 ? "attention v3" : "attention v2"},
+        boost::test_tools::per_element());
+  }
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(nothing_to_sum_over_is_an_error_unless_nothing_is_wanted) {
   for (const Attend<float> attend :
        {attention_v1<float>, attention_v2<float>, attention_launched<float>}) {
