@@ -9,8 +9,9 @@
 //   v3  tensor cores                 the same by mma.sync, 16-bit types only: attention_mma.cu
 //                                                                                   <- launched
 //                                    where it takes the call, else v2
-//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu. Only
-//                                    on request: cuda/v4
+//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu.
+//                                    Launched in place of v3 once a record says that it passed on a
+//                                    device (cuda/records/kernels.csv); always by cuda/v4
 //
 // The gain of each step has not been measured on a device yet.
 //
@@ -141,12 +142,12 @@ struct Shared {
   C p[tile][tile + 4];  // probabilities, but for their sum
 };
 
-/// Four values that are aligned to 16 bytes.
-template <class C>
-__device__ void load_four(C (&to)[4], const C* from) {
-  constexpr int N = vector_width<C>;
+/// Values that are aligned to their size, or to 16 bytes.
+template <class C, int count>
+__device__ void load_some(C (&to)[count], const C* from) {
+  constexpr int N = count < vector_width<C> ? count : vector_width<C>;
 #pragma unroll
-  for (int i = 0; i < 4; i += N) {
+  for (int i = 0; i < count; i += N) {
     const Vector<C, N> vector = load_vector<N>(from + i);
 #pragma unroll
     for (int k = 0; k < N; ++k) to[i + k] = vector.element[k];
@@ -172,30 +173,36 @@ __device__ void load_transposed(compute_t<T> (&to)[depth][tile + 4], const T* fr
   }
 }
 
-/// A block takes 64 queries of the range first ... end - 1 and 64 N columns of v. Thread (x, y) has
-/// the scores of queries 4y ... 4y + 3 with keys 4x ... 4x + 3 of a tile, and of the same queries
-/// the columns 4x ... 4x + 3, and every 64th after them.
-template <class T, int N>
-__global__ void __launch_bounds__(side* side)
+/// Blocks that share a multiprocessor by their registers.
+template <class C>
+constexpr int blocks_together = sizeof(C) == 8 ? 1 : 2;
+
+/// A block takes 64 queries of the range first ... end - 1 and `width` columns of v: 32, 64 or 128.
+/// Thread (x, y) has the scores of queries 4y ... 4y + 3 with keys 4x ... 4x + 3 of a tile, and of
+/// the same queries the columns 4x ... 4x + 3, and every 64th after them; of 32 columns 2x and
+/// 2x + 1.
+template <class T, int width>
+__global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
     attend_v2(Attention<T> a, MaskTiles mask, std::int64_t first, std::int64_t end,
               compute_t<T> scale) {
   using C = compute_t<T>;
-  Shared<C, 64 * N>& shared = *dynamic_shared<Shared<C, 64 * N>>();
+  constexpr int own = width / side, together = own < 4 ? own : 4;  // columns of a thread
+  Shared<C, width>& shared = *dynamic_shared<Shared<C, width>>();
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  const std::int64_t slices = ceil_div(a.d_v, 64 * N), query_tiles = ceil_div(end - first, tile);
+  const std::int64_t slices = ceil_div(a.d_v, width), query_tiles = ceil_div(end - first, tile);
   // The last queries come first: under a causal mask they have the most work.
   const std::int64_t query_tile = query_tiles - 1 - blockIdx.x / slices % query_tiles;
   const std::int64_t b = blockIdx.x / slices / query_tiles;
   const std::int64_t first_query = first + query_tile * tile;
-  const std::int64_t first_column = blockIdx.x % slices * 64 * N;
+  const std::int64_t first_column = blockIdx.x % slices * width;
   const T* q = a.q + a.batch.part(a.of_q, b) + first_query * a.q_stride;
   const T* k = a.k + a.batch.part(a.of_k, b);
   const T* v = a.v + a.batch.part(a.of_v, b) + first_column;
   const int queries = left_of(end, first_query, tile);
-  const int columns = left_of(a.d_v, first_column, 64 * N);
+  const int columns = left_of(a.d_v, first_column, width);
   const std::int64_t which_mask = a.batch.part(a.of_mask, b);
 
-  C largest[each], sum[each], out[each][4 * N] = {};  // sum: of this thread's keys alone
+  C largest[each], sum[each], out[each][own] = {};  // sum: of this thread's keys alone
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     largest[i] = -INFINITY;
@@ -219,8 +226,8 @@ __global__ void __launch_bounds__(side* side)
 #pragma unroll
       for (int term = 0; term < depth; ++term) {
         C of_q[4], of_k[4];
-        load_four(of_q, &shared.q[term][4 * y]);
-        load_four(of_k, &shared.k[term][4 * x]);
+        load_some(of_q, &shared.q[term][4 * y]);
+        load_some(of_k, &shared.k[term][4 * x]);
 #pragma unroll
         for (int i = 0; i < each; ++i) {
 #pragma unroll
@@ -256,7 +263,7 @@ __global__ void __launch_bounds__(side* side)
       largest[i] = now;
       sum[i] *= correction;
 #pragma unroll
-      for (int c = 0; c < 4 * N; ++c) out[i][c] *= correction;
+      for (int c = 0; c < own; ++c) out[i][c] *= correction;
 #pragma unroll
       // step: weights
       for (int j = 0; j < 4; ++j) {
@@ -272,7 +279,7 @@ __global__ void __launch_bounds__(side* side)
       const bool there = group + y < keys;
       const T* from = v + (first_key + group + y) * a.v_stride + x;
 #pragma unroll
-      for (int c = 0; c < 4 * N; ++c) {
+      for (int c = 0; c < own; ++c) {
         const bool in_row = there && x + side * c < columns;
         shared.v[y][x + side * c] = in_row ? widen(from[side * c]) : C(0);
       }
@@ -281,17 +288,19 @@ __global__ void __launch_bounds__(side* side)
       for (int j = 0; j < depth; j += 4) {
         C p[each][4];
 #pragma unroll
-        for (int i = 0; i < each; ++i) load_four(p[i], &shared.p[4 * y + i][group + j]);
+        for (int i = 0; i < each; ++i) load_some(p[i], &shared.p[4 * y + i][group + j]);
 #pragma unroll
-        for (int n = 0; n < N; ++n) {
+        for (int first_own = 0; first_own < own; first_own += together) {
 #pragma unroll
           for (int of_four = 0; of_four < 4; ++of_four) {
-            C values[4];
-            load_four(values, &shared.v[j + of_four][64 * n + 4 * x]);
+            C values[together];
+            load_some(values, &shared.v[j + of_four][side * first_own + together * x]);
 #pragma unroll
             for (int i = 0; i < each; ++i) {
 #pragma unroll
-              for (int c = 0; c < 4; ++c) out[i][4 * n + c] += p[i][of_four] * values[c];
+              for (int c = 0; c < together; ++c) {
+                out[i][first_own + c] += p[i][of_four] * values[c];
+              }
             }
           }
         }
@@ -309,23 +318,23 @@ __global__ void __launch_bounds__(side* side)
     if (4 * y + i >= queries) continue;
     T* to = a.y + a.batch.part(a.of_y, b) + (first_query + 4 * y + i) * a.y_stride + first_column;
 #pragma unroll
-    for (int c = 0; c < 4 * N; ++c) {
-      const int column = c / 4 * 64 + 4 * x + c % 4;
+    for (int c = 0; c < own; ++c) {
+      const int column = c / together * side * together + together * x + c % together;
       if (column < columns) to[column] = narrow<T>(out[i][c] / divisor);  // step: weights
     }
   }
 }
 
-template <int N, class T>
+template <int width, class T>
 void launch_attend_v2(const Attention<T>& a, Stream stream) {
-  for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
-                   [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
-                     const std::int64_t blocks =
-                         a.batch.size * ceil_div(count, tile) * ceil_div(a.d_v, 64 * N);
-                     launch({"attention v2", blocks, dim3(side, side), stream,
-                             sizeof(Shared<compute_t<T>, 64 * N>)},
-                            attend_v2<T, N>, a, mask, first, first + count, scale_of(a));
-                   });
+  for_query_ranges(
+      a.mask, a.masks, a.n, a.m, stream,
+      [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
+        const std::int64_t blocks = a.batch.size * ceil_div(count, tile) * ceil_div(a.d_v, width);
+        launch(
+            {"attention v2", blocks, dim3(side, side), stream, sizeof(Shared<compute_t<T>, width>)},
+            attend_v2<T, width>, a, mask, first, first + count, scale_of(a));
+      });
 }
 
 }  // namespace
@@ -333,13 +342,22 @@ void launch_attend_v2(const Attention<T>& a, Stream stream) {
 template <class T>
 void attention_v2(const Attention<T>& a, Stream stream) {
   if (!has_outputs(a)) return;
-  // Columns beyond 128 go to further blocks, which compute the scores again.
-  a.d_v <= 64 ? launch_attend_v2<1>(a, stream) : launch_attend_v2<2>(a, stream);
+  if (a.d_v <= 32) {
+    launch_attend_v2<32>(a, stream);
+  } else if (a.d_v <= 64) {
+    launch_attend_v2<64>(a, stream);
+  } else {  // columns beyond 128 go to further blocks, which compute the scores again
+    launch_attend_v2<128>(a, stream);
+  }
 }
 
 template <class T>
 void attention_launched(const Attention<T>& a, Stream stream) {
-  if (!has_outputs(a) || attention_mma(a, stream)) return;
+  if (!has_outputs(a)) return;
+#if defined(PRENORM_ATTENTION_WGMMA)  // a record says that it passed
+  if (attention_wgmma(a, stream)) return;
+#endif
+  if (attention_mma(a, stream)) return;
   attention_v2(a, stream);
 }
 

@@ -4,8 +4,7 @@
 // As in v2 a block of queries goes over the keys, 64 at a time, with online softmax. v3 changes:
 //
 //   both products by mma.sync     sums in float32. Probabilities are rounded to T for the product
-//   with
-//                                 v only
+//                                 with v only
 //   scores stay in registers      the result of a product has the layout of the next one's left
 //                                 operand: probabilities never go through shared memory
 //   32 queries per warp           (16 if d is more than 128) each load of k and v serves two
@@ -17,8 +16,9 @@
 //                                 be far from 0
 //
 // The tiles of q, k and v, and the result before it is written, are in shared memory in chunks of
-// 16 bytes, chunk c of row r at place c ^ (r % 8): eight rows of one column, which ldmatrix reads
-// at once, are in different banks, and so are the chunks of a row, which cp.async writes.
+// 16 bytes, chunk c of row r at place c ^ (r % 8), in rows of 32 columns, which have four chunks,
+// at place c ^ (r / 2 % 4): eight rows of one column, which ldmatrix reads at once, are in
+// different banks, and so are the chunks of a row, which cp.async writes.
 //
 // Tiles that are empty for all queries of a block are not loaded; a warp does not compute tiles
 // that are empty for its queries. Scores are masked, by one bit per key, only where the mask's tile
@@ -74,9 +74,22 @@ struct Shared {
 /// Where a chunk of 8 elements is in a tile of rows of D. The place 8 rows below is 8 * D further,
 /// 8 chunks to the right 64 further: add such steps to a place, so that few places are computed.
 template <int D>
-__device__ int place(int row, int chunk) {
-  return row * D + (chunk ^ (row & 7)) * 8;
+__host__ __device__ constexpr int place(int row, int chunk) {
+  return row * D + (chunk ^ (D == 32 ? row >> 1 & 3 : row & 7)) * 8;
 }
+
+/// Whether a chunk of eight rows covers all 32 banks, of 4 bytes each.
+template <int D>
+constexpr bool covers_all_banks() {
+  for (int chunk = 0; chunk < D / 8; ++chunk) {
+    unsigned banks = 0;
+    for (int row = 0; row < 8; ++row) banks |= 0xfu << place<D>(row, chunk) / 2 % 32;
+    if (banks != 0xffffffffu) return false;
+  }
+  return true;
+}
+static_assert(covers_all_banks<32>() && covers_all_banks<64>() && covers_all_banks<128>() &&
+              covers_all_banks<256>());
 
 /// Loads the first `rows` of a tile's rows, `columns` of each. The rest of the tile is set to 0, so
 /// that it does not change the sums. With `aligned` the copies are asynchronous.
@@ -109,10 +122,11 @@ __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>
                               int first_row) {
   // step: scores
   const int lane = thread_anew() % 32;
+  constexpr int step = D < 64 ? D : 64;  // columns, of which the places of all rows are computed
 #pragma unroll 1
-  for (int column = 0; column < D; column += 64) {
+  for (int column = 0; column < D; column += step) {
 #pragma unroll
-    for (int chunk = 0; chunk < 8; chunk += 2) {  // 16 columns of q and k
+    for (int chunk = 0; chunk < step / 8; chunk += 2) {  // 16 columns of q and k
       unsigned q[M][4];
 #pragma unroll
       for (int i = 0; i < M; ++i) {
@@ -316,11 +330,17 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
   }
 }
 
+/// Blocks that share a multiprocessor by their registers. On 8.6 and 8.9, which have only 100 KiB
+/// of shared memory, one does where D is 128.
+template <int D>
+constexpr int blocks_together = D == 32    ? 3
+                                : D <= 128 ? 2
+                                           : 1;
+
 /// A block takes queries<D> queries of the range first ... end - 1. `scale` is for powers of 2;
-/// `lead` is the headroom as a score. Two blocks share a multiprocessor if D is at most 128, on 8.6
-/// and 8.9, which have only 100 KiB of shared memory, if it is 64.
+/// `lead` is the headroom as a score.
 template <class T, int D, bool aligned>
-__global__ void __launch_bounds__(threads, D <= 128 ? 2 : 1)
+__global__ void __launch_bounds__(threads, blocks_together<D>)
     attend_mma(Attention<T> a, MaskTiles tiles, std::int64_t first, std::int64_t end, float scale,
                float lead) {
   constexpr int M = row_tiles<D>;
@@ -432,7 +452,9 @@ bool attention_mma(const Attention<T>& a, Stream stream) {
   if constexpr (takes) {
     const std::int64_t d = std::max(a.d_k, a.d_v);
     if (d > 256) return false;
-    if (d <= 64) {
+    if (d <= 32) {
+      launch_attend<32>(a, stream);
+    } else if (d <= 64) {
       launch_attend<64>(a, stream);
     } else if (d <= 128) {
       launch_attend<128>(a, stream);

@@ -2,7 +2,8 @@
 // reference/attention.hpp.
 //
 // Not run on a device yet: checked only by compilation and by a model of Hopper's instructions on
-// the CPU (tests/hopper), and so not the default.
+// the CPU (tests/hopper). So v3 is launched, until cuda/records/kernels.csv has a record that says
+// that these sources passed.
 //
 // What v4 changes from v3:
 //

@@ -64,7 +64,7 @@ std::uint32_t alignment(const void* address) {
 /// What an algorithm depends on.
 struct Shape {
   int device;
-  std::int64_t rows, d_out, d_in;
+  std::int64_t rows, d_out, d_in, y_stride;
   bool has_residual;
   std::array<std::uint32_t, 4> alignments;  // of A, B, C, D
   auto operator<=>(const Shape&) const = default;
@@ -83,7 +83,7 @@ struct Plan {
                                      static_cast<std::uint64_t>(matrix.columns), matrix.leading),
             what);
     };
-    const ColumnMajor matrices = column_major(shape.rows, shape.d_out, shape.d_in);
+    const ColumnMajor matrices = column_major(shape.rows, shape.d_out, shape.d_in, shape.y_stride);
     init(a, matrices.a);
     init(b, matrices.b);
     init(c, matrices.c);
@@ -169,7 +169,7 @@ Algorithm fastest(cublasLtHandle_t handle, Plan<T>& plan, const Product<T>& p,
   std::unique_ptr<void, Free> scratch;  // if y is also read, the runs must not change it
   if (p.residual == p.y) {
     void* memory = nullptr;
-    check(cudaMalloc(&memory, static_cast<std::size_t>(p.rows * p.d_out) * sizeof(T)), p.name);
+    check(cudaMalloc(&memory, static_cast<std::size_t>(p.rows * p.row_of_y()) * sizeof(T)), p.name);
     scratch.reset(memory);
   }
   T* y = scratch ? static_cast<T*>(scratch.get()) : p.y;
@@ -215,6 +215,7 @@ bool cublaslt_product(const Product<T>& p, Stream stream) {
                     p.rows,
                     p.d_out,
                     p.d_in,
+                    p.row_of_y(),
                     has_residual,
                     {alignment(p.weight), alignment(p.x),
                      alignment(has_residual ? p.residual : p.y), alignment(p.y)}};

@@ -9,6 +9,8 @@ namespace prenorm::cuda {
 /// ours transposed, and must compute yᵀ = weight xᵀ:
 ///
 ///     A = weightᵀ [d_in, d_out], to be transposed    B = xᵀ [d_in, rows]    C = yᵀ [d_out, rows]
+///
+/// From a column of C to the next it is y_stride elements.
 struct ColumnMajor {
   struct Matrix {
     std::int64_t rows, columns, leading;  // element (i, j) is at i + j * leading
@@ -16,8 +18,9 @@ struct ColumnMajor {
   Matrix a, b, c;
 };
 
-constexpr ColumnMajor column_major(std::int64_t rows, std::int64_t d_out, std::int64_t d_in) {
-  return {.a = {d_in, d_out, d_in}, .b = {d_in, rows, d_in}, .c = {d_out, rows, d_out}};
+constexpr ColumnMajor column_major(std::int64_t rows, std::int64_t d_out, std::int64_t d_in,
+                                   std::int64_t y_stride) {
+  return {.a = {d_in, d_out, d_in}, .b = {d_in, rows, d_in}, .c = {d_out, rows, y_stride}};
 }
 
 /// Enqueues the product, which must have outputs and terms. False where cuBLASLt has no algorithm

@@ -45,8 +45,9 @@ __global__ void __launch_bounds__(256) linear_v1(Product<T> p) {
   compute_t<T> sum = 0;
   for (std::int64_t k = 0; k < p.d_in; ++k) sum += widen(x[k]) * widen(weight[k]);
 
-  if (p.residual != nullptr) sum += widen(p.residual[i]);
-  p.y[i] = narrow<T>(sum);  // step: round once
+  const std::int64_t at = i / p.d_out * p.row_of_y() + i % p.d_out;
+  if (p.residual != nullptr) sum += widen(p.residual[at]);
+  p.y[at] = narrow<T>(sum);  // step: round once
 }
 
 // ---- v2: tiles in shared memory -----------------------------------------------------------------
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(side* side) linear_v2(Product<T> p) {
       const std::int64_t row = first_row + threadIdx.y + i * side;
       const std::int64_t column = first_column + threadIdx.x + j * side;
       if (row >= p.rows || column >= p.d_out) continue;
-      const std::int64_t at = row * p.d_out + column;
+      const std::int64_t at = row * p.row_of_y() + column;
       if (p.residual != nullptr) sum[i][j] += widen(p.residual[at]);
       p.y[at] = narrow<T>(sum[i][j]);  // step: round once
     }

@@ -4,8 +4,8 @@
 //
 //   v1               the reference's steps, each by its first version: three products, two
 //                    rotations, attention, one product
-//   v2               one product for q, k and v, which reads x once; one rotation for all heads of
-//                    q and k, in place; each step's launched version      <- launched
+//   v2               one rotation for all heads of q and k, in place; each step's launched
+//                    version                                              <- launched
 //   batch_invariant  v2 with product v2 of linear.cu: a sequence has the same bits alone and inside
 //                    a batch, which cuBLASLt, whose algorithm depends on the number of rows, does
 //                    not promise. In the emulator v2 computes the same
@@ -15,15 +15,14 @@
 // The kernels of v2, in this order and no others. Attention may be more than one (attention.cu),
 // and a product is two where cuBLASLt splits its sums, whose parts the second kernel adds:
 //
-//   multihead_self_attention              stack_weights, product, attention, product
-//   multihead_self_attention_with_rope    check_range (where positions are given),
-//                                         stack_weights, product, rope_v2, attention, product
+//   multihead_self_attention              three products, attention, product
+//   multihead_self_attention_with_rope    check_range (where positions are given), three
+//                                         products, rope_v2, attention, product
 //   multihead_self_attention_fused_qkv    product, attention, product
 //
-// q, k and v are ranges of columns of one [rows, 3 d_model] matrix, and a head of each is a range
-// of those, given by a pointer and strides: nothing is copied. Stacking the weights moves 6
-// d_model² elements, little compared with a product of many rows; a caller that keeps w_qkv saves
-// it.
+// q, k and v are ranges of columns of one [rows, 3 d_model] matrix, which the products write with
+// its stride, and a head of each is a range of those, given by a pointer and strides: nothing is
+// copied. A caller that keeps w_qkv has x read once instead of three times.
 //
 // Only a call with given positions waits for the device, at its end: for the kernel that checked
 // them, which was the first. By then the device has all of the call's work, and does not idle.
@@ -41,7 +40,6 @@
 namespace prenorm::cuda {
 namespace {
 
-Workspace stacked_weights("multihead_self_attention: w_qkv");    // [3 d_model, d_model]
 Workspace projections("multihead_self_attention: q, k and v");   // [rows, 3 d_model]
 Workspace rotated("multihead_self_attention: rotated q and k");  // [rows of y, 2 d_model]
 Workspace all_heads("multihead_self_attention: heads");          // [rows of y, d_model]
@@ -76,77 +74,32 @@ struct Projections {
 
 // ---- the projections ----------------------------------------------------------------------------
 
-/// v1: q = x w_qᵀ, and so on, one after the other.
-template <class V, class T>
-Projections<T> project_apart(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
-  // step: projections
-  T* q = projections.get<T>(3 * s.x_rows * s.d_model, stream);
-  T *k = q + s.x_rows * s.d_model, *v = k + s.x_rows * s.d_model;
-  const auto project = [&](const char* name, const T* weight, T* to) {
-    V::template multiply<T>({name, m.x.data(), weight, to, s.x_rows, s.d_model, s.d_model}, stream);
-  };
-  project("multihead_self_attention, product with w_q", m.w_q, q);
-  project("multihead_self_attention, product with w_k", m.w_k, k);
-  project("multihead_self_attention, product with w_v", m.w_v, v);
-  return {{q, s.d_model, s.x_batch}, {k, s.d_model, s.x_batch}, {v, s.d_model, s.x_batch}};
-}
-
-/// [q k v] = x w_qkvᵀ, side by side.
-template <class V, class T>
-Projections<T> project_at_once(const MultiheadSelfAttention<T>& m, const T* w_qkv, const Sizes& s,
-                               Stream stream) {
-  // step: projections
-  const std::int64_t width = 3 * s.d_model;
-  T* qkv = projections.get<T>(s.x_rows * width, stream);
-  V::template multiply<T>({"multihead_self_attention, product with w_qkv", m.x.data(), w_qkv, qkv,
-                           s.x_rows, width, s.d_model},
-                          stream);
-  return {{qkv, width, s.x_batch},
-          {qkv + s.d_model, width, s.x_batch},
-          {qkv + 2 * s.d_model, width, s.x_batch}};
-}
-
-/// stacked[3, size] = w_q, w_k, w_v: block row blockIdx.y copies one of them, N elements a thread.
-template <int N, class T>
-__global__ void __launch_bounds__(256)
-    stack_weights(const T* w_q, const T* w_k, const T* w_v, T* stacked, std::int64_t size) {
-  // step: projections
-  const T* from = blockIdx.y == 0 ? w_q : blockIdx.y == 1 ? w_k : w_v;
-  const std::int64_t i = global_thread() * N;
-  if (i < size) store_vector(stacked + blockIdx.y * size + i, load_vector<N>(from + i));
-}
-
-/// All are aligned: a tensor of the interface or of a Workspace begins at a multiple of 256 bytes.
-template <class T>
-const T* stack(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
-  // step: projections
-  const std::int64_t size = s.d_model * s.d_model;
-  T* stacked = stacked_weights.get<T>(3 * size, stream);
-  const auto by = [&](auto kernel, int N) {
-    launch({.kernel = "stack_weights",
-            .blocks = ceil_div(size, 256 * N),
-            .threads = 256,
-            .stream = stream,
-            .blocks_y = 3},
-           kernel, m.w_q, m.w_k, m.w_v, stacked, size);
-  };
-  constexpr int wide = vector_width<T>;
-  if (size % wide == 0) {
-    by(stack_weights<wide, T>, wide);
-  } else {
-    by(stack_weights<1, T>, 1);
-  }
-  return stacked;
-}
-
+/// [q k v] = x [w_q; w_k; w_v]ᵀ, side by side: each product writes its columns.
 template <class V, class T>
 Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
-  if (m.w_qkv != nullptr) return project_at_once<V>(m, m.w_qkv, s, stream);
-  if constexpr (V::step_by_step) {
-    return project_apart<V>(m, s, stream);
+  // step: projections
+  const std::int64_t width = 3 * s.d_model;
+  T* q = projections.get<T>(s.x_rows * width, stream);
+  T *k = q + s.d_model, *v = k + s.d_model;
+  const auto multiply = [&](const char* name, const T* weight, T* to, std::int64_t columns) {
+    V::template multiply<T>({.name = name,
+                             .x = m.x.data(),
+                             .weight = weight,
+                             .y = to,
+                             .rows = s.x_rows,
+                             .d_out = columns,
+                             .d_in = s.d_model,
+                             .y_stride = width},
+                            stream);
+  };
+  if (m.w_qkv != nullptr) {
+    multiply("multihead_self_attention, product with w_qkv", m.w_qkv, q, width);
   } else {
-    return project_at_once<V>(m, stack(m, s, stream), s, stream);
+    multiply("multihead_self_attention, product with w_q", m.w_q, q, s.d_model);
+    multiply("multihead_self_attention, product with w_k", m.w_k, k, s.d_model);
+    multiply("multihead_self_attention, product with w_v", m.w_v, v, s.d_model);
   }
+  return {{q, width, s.x_batch}, {k, width, s.x_batch}, {v, width, s.x_batch}};
 }
 
 // ---- RoPE ---------------------------------------------------------------------------------------

@@ -17,6 +17,10 @@ struct Product {
   T* y;              // [rows, d_out], apart from x and weight
   std::int64_t rows, d_out, d_in;
   const T* residual = nullptr;  // [rows, d_out]; may be y
+  std::int64_t y_stride = 0;    // from a row of y, and of residual, to the next; 0: d_out
+
+  /// So y can be a range of columns of a wider matrix.
+  __host__ __device__ std::int64_t row_of_y() const { return y_stride != 0 ? y_stride : d_out; }
 };
 
 /// One thread per output.

@@ -148,6 +148,7 @@ temporary=$(mktemp -d) || exit 2
 work=$temporary/record
 mkdir "$work" "$work/logs" "$work/verify" "$work/records" "$work/bench"
 : >"$work/summary.txt"
+[ ! -f "$extras/kernels.csv" ] || cp "$extras/kernels.csv" "$work"
 trap 'rm -rf "$temporary"' EXIT
 cd "$temporary" || exit 2 # no fixtures beside: those of the kit are meant
 # shellcheck source=record/steps.sh

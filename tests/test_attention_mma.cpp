@@ -158,7 +158,7 @@ using Types = std::tuple<float16, bfloat16>;
 BOOST_AUTO_TEST_SUITE(attention_mma)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_strides_and_masks, T, Types) {
-  const std::int64_t widths[] = {1, 8, 24, 40, 64, 72, 128, 136, 256};
+  const std::int64_t widths[] = {1, 8, 32, 40, 64, 72, 128, 136, 256};
   const Mask masks[] = {Mask::none, Mask::random, Mask::tiles, Mask::rows, Mask::empty};
   for (int i = 0; i < 90; ++i) {
     const std::int64_t longest = on_a_device && i % 4 == 3 ? 1024 : 200;
@@ -177,6 +177,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_strides_and_masks, T, Types) {
   for (const std::int64_t n : {1, 15, 16, 17, 63, 64, 65, 127, 128, 129}) {
     check<T>({1, n, 200 - n, 64, 64});
     check<T>({1, 5, n, 16, 128});
+    check<T>({1, n, 200 - n, 32, 32, Mask::random});
   }
 }
 

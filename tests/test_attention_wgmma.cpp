@@ -129,6 +129,26 @@ void check(Problem<T>& problem, const std::string& what) {
   });
 }
 
+/// `m` keys; where it is causal as many queries, the last of which attends to all.
+template <class T>
+void check_rings(std::int64_t m, bool also_causal = true) {
+  for (const std::int64_t d : {64, 128}) {
+    const std::string what = std::to_string(m) + " keys, d " + std::to_string(d);
+    Problem<T> plain(1, 1, 3, m, d);
+    check(plain, what);
+    Problem<T> masked(1, 1, 70, m, d);
+    masked.set_mask([](auto, auto i, auto j) {  // of tiles of 64 x 64 empty, full and mixed ones
+      const auto kind = (i / 64 + j / 64) % 3;
+      return kind == 1 || (kind == 2 && (i * 5 + j * 3) % 7 < 3);
+    });
+    check(masked, what + ", masked");
+    if (!also_causal) continue;
+    Problem<T> causal(1, 1, m, m, d);
+    causal.causal = true;
+    check(causal, what + ", causal");
+  }
+}
+
 using Types = std::tuple<float16, bfloat16>;
 
 }  // namespace
@@ -176,6 +196,16 @@ BOOST_AUTO_TEST_CASE(masks) {
   masked("more tiles than lanes", 5, 4300,
          [](auto s, auto i, auto j) { return j == i + s || j % 1033 == 1000 + i; });
   masked("a key a query", 140, 400, [](auto, auto i, auto j) { return j == (i * 37) % 400; });
+}
+
+/// One tile of keys, and the word that there are no more, have a place each in the ring. The third
+/// tile, from 257 keys on, gets the first one's place, and the fifth gets it with the parity of the
+/// first. Plain, causal, and masked so that no tile is skipped; d 64 and 128.
+/// tests/test_hopper_mistakes.py says which mistakes only the second test sees.
+BOOST_AUTO_TEST_CASE_TEMPLATE(each_place_is_used_once, T, Types) { check_rings<T>(128); }
+BOOST_AUTO_TEST_CASE_TEMPLATE(places_are_used_again, T, Types) {
+  check_rings<T>(257);
+  check_rings<T>(520, false);
 }
 
 BOOST_AUTO_TEST_CASE(masks_that_are_packed_in_parts) {

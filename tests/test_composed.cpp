@@ -155,12 +155,12 @@ struct Problem {
 #if defined(PRENORM_CUDA_NAIVE)
 const Kernels product{"linear v1"},
     attention{"attention v1 scores", "attention v1 probabilities", "attention v1 values"},
-    rotation{"rope v1", "rope v1"}, norm{"rmsnorm v1"}, stacking{}, add{"addition v1"},
+    rotation{"rope v1", "rope v1"}, norm{"rmsnorm v1"}, add{"addition v1"},
     project{"linear v1", "linear v1", "linear v1"}, gate{"activation v1", "multiplication v1"},
     activation{"activation v1"};
 #else
 const Kernels product{"linear v2"}, attention{"attention v2"}, rotation{"rope v2"},
-    norm{"rmsnorm v3"}, stacking{"stack_weights"}, add{}, project{"linear v2"}, gate{"gate v3"},
+    norm{"rmsnorm v3"}, add{}, project{"linear v2", "linear v2", "linear v2"}, gate{"gate v3"},
     activation{"activation v2"};
 #endif
 
@@ -170,8 +170,8 @@ Kernels all(std::initializer_list<Kernels> parts) {
   return kernels;
 }
 
-const Kernels plain = all({stacking, project, attention, product}),
-              turned = all({stacking, project, rotation, attention, product}),
+const Kernels plain = all({project, attention, product}),
+              turned = all({project, rotation, attention, product}),
               swiglu = all({product, product, gate, product});
 
 std::vector<Problem> problems() {

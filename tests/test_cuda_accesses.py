@@ -24,7 +24,6 @@ KERNELS = {
     "softmax_long_columns": (set(), set()),
     "softmax_long_rows": (set(), set()),
     "softmax_rows": (set(), set()),
-    "stack_weights": (set(), set()),
 }
 
 

@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
                                        {65, 64, 17, 3},
                                        {64, 65, 64, 65},
                                        {129, 191, 24, 129},
+                                       {70, 130, 32, 32},
                                        {3, 200, 130, 40},
                                        {on_a_device ? 300 : 5, on_a_device ? 1024 : 70, 64, 64}}) {
     Problem<T> p(2, n, m, d_k, d_v);
@@ -285,6 +286,23 @@ BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
   BOOST_TEST(packed_mask_bytes(4096, k16, 128 * k16) == 2 * few);
 }
 
+#endif
+
+#if !defined(__CUDACC__)  // only the emulator tells what is launched
+/// v4's shapes too, as no emulator runs it (tests/test_attention_launched.cpp).
+BOOST_AUTO_TEST_CASE_TEMPLATE(v3_is_launched_for_16_bits_and_v2_for_the_others, T, Types) {
+  static std::vector<std::string> launched;
+  for (const auto& [d_k, d_v] : {std::pair{64, 64}, {128, 128}, {32, 32}, {64, 8}}) {
+    const Problem<T> p(1, 20, 30, d_k, d_v);
+    launched.clear();
+    emulator::observe_launch = [](const emulator::Launch& l) { launched.emplace_back(l.kernel); };
+    run(attention_launched<T>, p, 0, 1);
+    emulator::observe_launch = nullptr;
+    BOOST_TEST(
+        launched == std::vector<std::string>{sizeof(T) == 2 ? "attention v3" : "attention v2"},
+        boost::test_tools::per_element());
+  }
+}
 #endif
 
 BOOST_AUTO_TEST_CASE(nothing_to_sum_over_is_an_error_unless_nothing_is_wanted) {

@@ -248,8 +248,8 @@ ATTENTION = mistakes_of(
     sums_in_t=["float16",
                ("sum += probability[j] * widen(v[j * a.v_stride]);",
                 "sum = widen(narrow<T>(sum + probability[j] * widen(v[j * a.v_stride])));", 1),
-               ("out[i][4 * n + c] += p[i][of_four] * values[c];",
-                "out[i][4 * n + c] = widen(narrow<T>(out[i][4 * n + c] +"
+               ("out[i][first_own + c] += p[i][of_four] * values[c];",
+                "out[i][first_own + c] = widen(narrow<T>(out[i][first_own + c] +"
                 " p[i][of_four] * values[c]));", 1),
                in_v3("sum += first + second;", "sum = widen(narrow<T>(sum + first + second));"),
                *(in_v3(f"mma<T>({c}[i][j + 1], {rest});", f"""mma<T>({c}[i][j + 1], {rest});
@@ -291,11 +291,10 @@ MULTIHEAD_SELF_ATTENTION = [
                       "T* heads = m.y.data();", 1),
                      ('V::template multiply<T>({"multihead_self_attention, product with w_o"',
                       'if (false) V::template multiply<T>({""', 1)],
-                 q_for_k=[("project(\"multihead_self_attention, product with w_k\", m.w_k, k);",
-                           "project(\"multihead_self_attention, product with w_k\", m.w_q, k);", 1),
-                          ("m.w_q, m.w_k, m.w_v, stacked", "m.w_q, m.w_q, m.w_v, stacked", 1)]),
+                 q_for_k=[('w_k", m.w_k, k, s.d_model);', 'w_k", m.w_q, k, s.d_model);', 1)]),
     *mistakes_of("multihead_self_attention", MULTIHEAD, "linear.cu",
-                 weights_not_transposed=NOT_TRANSPOSED),
+                 weights_not_transposed=NOT_TRANSPOSED,
+                 stride_ignored=[("p.row_of_y()", "p.d_out", 2)]),
     # In these problems the rows of y are d_model apart.
     *mistakes_of("multihead_self_attention", MULTIHEAD, "attention.cu",
                  scale_by_sqrt_d_model=[(SCALE, SCALE.replace("a.d_k", "a.y_stride"), 1)]),
@@ -323,11 +322,10 @@ MULTIHEAD_SELF_ATTENTION = [
                      ("2 * s.num_heads, s, stream", "s.num_heads, s, stream", 1)]),
     *mistakes_of("multihead_self_attention_fused_qkv", MULTIHEAD,
                  not_causal=NOT_CAUSAL,
-                 order_k_q_v=[("          {qkv + s.d_model, width", "          {qkv, width", 1),
-                              ("{{qkv, width", "{{qkv + s.d_model, width", 1)],
+                 order_k_q_v=[("{{q, width, s.x_batch}, {k, width", "{{k, width, s.x_batch}, {q, width",
+                               1)],
                  interleaved_by_head=[
-                     ("{qkv + s.d_model, width", "{qkv + s.d_k, width", 1),
-                     ("{qkv + 2 * s.d_model, width", "{qkv + 2 * s.d_k, width", 1),
+                     ("*k = q + s.d_model, *v = k + s.d_model;", "*k = q + s.d_k, *v = k + s.d_k;", 1),
                      ("{s.d_k, s.d_k, s.d_k, s.d_k, 0}",
                       "{3 * s.d_k, 3 * s.d_k, 3 * s.d_k, s.d_k, 0}", 1)]),
 ]

@@ -6,6 +6,7 @@
 #include "workspace.cuh"
 
 #include <boost/test/unit_test.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -31,13 +32,15 @@ struct Sizes {
   std::int64_t rows, d_out, d_in;
 };
 
-/// What the products below must give, element by element.
+/// What the products below must give, element by element: y, with what it holds as the residual,
+/// and from a row to the next `stride` elements.
 std::vector<float> expected(const Sizes& s, const std::vector<float>& x,
-                            const std::vector<float>& weight, std::vector<float> y) {
+                            const std::vector<float>& weight, std::vector<float> y,
+                            std::int64_t stride) {
   for (std::int64_t row = 0; row < s.rows; ++row) {
     for (std::int64_t column = 0; column < s.d_out; ++column) {
       for (std::int64_t k = 0; k < s.d_in; ++k) {
-        y[static_cast<std::size_t>(row * s.d_out + column)] +=
+        y[static_cast<std::size_t>(row * stride + column)] +=
             x[static_cast<std::size_t>(row * s.d_in + k)] *
             weight[static_cast<std::size_t>(column * s.d_in + k)];
       }
@@ -51,8 +54,9 @@ template <class T>
 void run(void (*multiply)(const Product<T>&, Stream), Product<T> p) {
   const bool in_place = p.residual == p.y;
   const Mirror x(p.x, p.rows * p.d_in), weight(p.weight, p.d_out * p.d_in);
-  const Mirror residual(p.residual, p.residual == nullptr ? 0 : p.rows * p.d_out);
-  const Mirror y(p.y, p.rows * p.d_out);
+  const std::int64_t extent = p.rows > 0 ? (p.rows - 1) * p.row_of_y() + p.d_out : 0;
+  const Mirror residual(p.residual, p.residual == nullptr ? 0 : extent);
+  const Mirror y(p.y, extent);
   p.x = x.data();
   p.weight = weight.data();
   p.y = y.data();
@@ -73,13 +77,14 @@ BOOST_AUTO_TEST_SUITE(product)
 /// C = Aᵀ B as BLAS defines it: element (i, j) of a matrix is at i + j * leading.
 BOOST_AUTO_TEST_CASE(column_major_matrices_give_the_row_major_product) {
   for (const Sizes& s : all_sizes) {
+    const std::int64_t stride = 2 * s.d_out + 1;
     const std::vector<float> x = numbers(s.rows * s.d_in, 1), weight = numbers(s.d_out * s.d_in, 2);
-    const ColumnMajor m = column_major(s.rows, s.d_out, s.d_in);
+    const ColumnMajor m = column_major(s.rows, s.d_out, s.d_in, stride);
     BOOST_TEST(m.a.rows == m.b.rows);     // terms
     BOOST_TEST(m.a.columns == m.c.rows);  // A is transposed
     BOOST_TEST(m.b.columns == m.c.columns);
     for (const auto& matrix : {m.a, m.b, m.c}) BOOST_TEST(matrix.leading >= matrix.rows);
-    std::vector<float> y(static_cast<std::size_t>(s.rows * s.d_out));
+    std::vector<float> y(static_cast<std::size_t>(s.rows * stride));
     for (std::int64_t i = 0; i < m.c.rows; ++i) {
       for (std::int64_t j = 0; j < m.c.columns; ++j) {
         float sum = 0;
@@ -90,7 +95,7 @@ BOOST_AUTO_TEST_CASE(column_major_matrices_give_the_row_major_product) {
         y.at(static_cast<std::size_t>(i + j * m.c.leading)) = sum;
       }
     }
-    BOOST_TEST(y == expected(s, x, weight, std::vector<float>(y.size())),
+    BOOST_TEST(y == expected(s, x, weight, std::vector<float>(y.size()), stride),
                boost::test_tools::per_element());
   }
 }
@@ -101,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_residual_is_added_also_in_place) {
       const std::vector<float> x = numbers(s.rows * s.d_in, 1);
       const std::vector<float> weight = numbers(s.d_out * s.d_in, 2);
       const std::vector<float> residual = numbers(s.rows * s.d_out, 3);
-      const std::vector<float> wanted = expected(s, x, weight, residual);
+      const std::vector<float> wanted = expected(s, x, weight, residual, s.d_out);
       std::vector<float> apart(residual.size(), std::nanf("")), in_place = residual;
       run(multiply, {"test", x.data(), weight.data(), apart.data(), s.rows, s.d_out, s.d_in,
                      residual.data()});
@@ -109,6 +114,27 @@ BOOST_AUTO_TEST_CASE(a_residual_is_added_also_in_place) {
                      in_place.data()});
       BOOST_TEST(apart == wanted, boost::test_tools::per_element());
       BOOST_TEST(in_place == wanted, boost::test_tools::per_element());
+    }
+  }
+}
+
+/// Three products side by side in one matrix, as of q, k and v, and a column that is not theirs.
+BOOST_AUTO_TEST_CASE(products_write_ranges_of_columns) {
+  for (const auto multiply : {product_v1<float>, product_v2<float>, product_launched<float>}) {
+    for (const Sizes& s : all_sizes) {
+      const std::int64_t stride = 3 * s.d_out + 1;
+      const std::vector<float> x = numbers(s.rows * s.d_in, 1);
+      const std::vector<float> residual = numbers(s.rows * stride, 3);
+      std::vector<float> y = residual, wanted = residual;
+      for (int part = 0; part < 3; ++part) {
+        const std::vector<float> weight = numbers(s.d_out * s.d_in, 4 + part);
+        const auto first = static_cast<std::size_t>(part * s.d_out);
+        const std::vector<float> there(wanted.begin() + part * s.d_out, wanted.end());
+        std::ranges::copy(expected(s, x, weight, there, stride), wanted.begin() + part * s.d_out);
+        run(multiply, {"test", x.data(), weight.data(), &y[first], s.rows, s.d_out, s.d_in,
+                       part == 1 ? &y[first] : &residual[first], stride});
+      }
+      BOOST_TEST(y == wanted, boost::test_tools::per_element());
     }
   }
 }

@@ -161,6 +161,7 @@ def test_a_sanitizer_that_finds_nothing_counts_as_not_run(rehearse):
 def copy_of_pages(root):
     """What --unpack writes to."""
     for name in ("README.md", "harness/bench/README.md", "cuda/records/README.md",
+                 "cuda/records/kernels.csv",
                  *(f"cuda/{path.name}" for path in (ROOT / "cuda").glob("*.cu"))):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
@@ -172,7 +173,8 @@ def archive(path, device, rows, results):
     folder = path.parent / device
     for name, text in {
             f"records/{device}/cuda.json": json.dumps({
-                "solution": "cuda", "device": {"name": device.upper()}, "date": "2026-11-24",
+                "solution": "cuda", "date": "2026-11-24",
+                "device": {"name": device.upper(), "compute_capability": "9.0"},
                 "problems": {"rmsnorm": {"one": {"status": "PASSED"}}}}),
             "summary.txt": "first_cuda passed\n",
             "bench/bench_ladders.jsonl": "\n".join(['{"version": 1}', *map(json.dumps, rows)])
@@ -240,6 +242,61 @@ def test_an_archive_fills_tables_and_ladders(tmp_path):
             "(cpu_rmsnorm, float32). Measured on SECOND-DEVICE: v2 3 times as fast as v1 "
             "(cpu_rmsnorm, float32).")
     assert (root / "README.md").read_text().count(table) == 1
+
+
+def v4_archive(path, device, test, fixtures, *statuses):
+    """An archive with steps and cases of v4, whose sources have the digest 0a."""
+    archive(path, device, [row("cuda", "rmsnorm_8x8", 1)], [])
+    record = path.parent / device / "record"
+    cases = {f"case {i}": {"status": status} for i, status in enumerate(statuses)}
+    ran = json.loads((record / f"records/{device}/cuda.json").read_text())
+    (record / f"records/{device}/cuda-v4.json").write_text(json.dumps(
+        {**ran, "solution": "cuda/v4", "problems": {"scaled_dot_product_attention": cases}}))
+    (record / "kernels.csv").write_text("attention_wgmma,0a\n")
+    (record / "summary.txt").write_text(
+        f"{'fixtures_cuda_v4':28} {fixtures:20}   20 s  14 passed\n"
+        f"{'test_hopper_attention':28} {test:20}   12 s  \n")
+    subprocess.run(["tar", "-C", path.parent / device, "-czf", path, "record"], check=True)
+    return path
+
+
+def launched(root, tmp_path, digest="0a"):
+    """Whether CMake would launch v4 of these sources."""
+    script = tmp_path / "passed.cmake"
+    script.write_text(f"include({ROOT}/cuda/record/kernels.cmake)\n"
+                      f"prenorm_passed(it {root}/cuda/records/kernels.csv attention_wgmma {digest})\n"
+                      "message(NOTICE ${it})\n")
+    done = subprocess.run(["cmake", "-P", script], capture_output=True, text=True, check=True)
+    return {"TRUE": True, "FALSE": False}[done.stderr.strip()]
+
+
+def test_v4_is_launched_once_a_record_says_that_it_passed(tmp_path):
+    root = copy_of_pages(tmp_path / "root")
+    table = root / "cuda/records/kernels.csv"
+    empty = "kernel,sources,result,architecture,date,record\n"
+    assert table.read_text() == empty and not launched(root, tmp_path)
+    line = "attention_wgmma,0a,{},9.0,2026-11-24,{}\n"
+
+    def unpack(*words):
+        record("--unpack", v4_archive(tmp_path / "a.tar.gz", *words), "--root", root)
+        return table.read_text().removeprefix(empty)
+
+    for test, fixtures, *statuses in [  # v4 did not run, or not to the end
+            ("passed", "not for this device", "NOT_IMPLEMENTED"), ("FAILED", "passed", "SKIPPED"),
+            ("cut off", "passed", "PASSED"), ("passed", "cut off", "PASSED")]:
+        assert unpack("one", test, fixtures, *statuses) == ""
+    for test, fixtures, *statuses in [("FAILED", "passed", "PASSED"),
+                                      ("passed", "FAILED", "PASSED", "INCORRECT_NUMERICAL"),
+                                      ("passed", "cut off", "PASSED", "CRASHED")]:
+        assert unpack("one", test, fixtures, *statuses) == line.format("failed", "one")
+        assert not launched(root, tmp_path)
+    # A new record of the same device replaces the old one.
+    assert unpack("one", "passed", "passed", "PASSED", "NOT_IMPLEMENTED") == line.format("passed", "one")
+    assert launched(root, tmp_path) and not launched(root, tmp_path, "0b")
+    # Both devices must say so.
+    assert unpack("two", "FAILED", "passed", "PASSED") == line.format("passed", "one") + line.format(
+        "failed", "two")
+    assert not launched(root, tmp_path)
 
 
 def test_every_function_that_is_called_has_a_stand_in():

@@ -1,6 +1,7 @@
 """record.sh --unpack ARCHIVE [--root CHECKOUT]: makes cuda/records/<device>/ of what record.sh
 brought back, and writes its figures where they are told:
 
+- cuda/records/kernels.csv: which of the kernels that are only launched after that passed here;
 - README.md and harness/bench/README.md, between their marks: a table for each device;
 - the head of each kernel file: what each step of its ladder gained.
 
@@ -24,6 +25,8 @@ UNMEASURED = "The gain of each step has not been measured on a device yet."
 MEASURED = r"Measured on [^:]+: (?:[^.]|\.\d)+\)\."
 # The versions of a kernel by the solutions that have them, the first one first.
 LADDER = {"cuda-naive": "v1", "cuda/v2": "v2", "cuda": "what is launched", "cuda/v4": "v4"}
+# A kernel that is launched once it has passed: by these steps, and by the cases of this solution.
+GATES = {"attention_wgmma": (("test_hopper_attention", "fixtures_cuda_v4"), "cuda-v4")}
 
 
 # The archive ---------------------------------------------------------------------------------------
@@ -97,12 +100,45 @@ def keep(record, records):
     return target
 
 
+# Kernels that are launched once they have passed ---------------------------------------------------
+
+def outcome(summary, folder, kernel):
+    """"passed" or "failed"; nothing where the kernel did not run, or not to the end."""
+    steps, solution = GATES[kernel]
+    path = folder / f"{solution}.json"
+    if not path.exists():
+        return ""
+    problems = json.loads(path.read_text())["problems"].values()
+    statuses = {case["status"] for cases in problems for case in cases.values()}
+    ran = statuses - {"SKIPPED", "NOT_IMPLEMENTED"}
+    verdicts = dict(re.findall(r"^(\S+) +(passed|FAILED|cut off)", summary, re.M))
+    if ran and (ran != {"PASSED"} or "FAILED" in [verdicts.get(step) for step in steps]):
+        return "failed"
+    return "passed" if ran and all(verdicts.get(step) == "passed" for step in steps) else ""
+
+
+def write_kernels(record, target, device):
+    """A line of records/kernels.csv for each kernel that ran; of an earlier record that this one
+    replaces none is left."""
+    digests = record / "kernels.csv"  # of the sources that ran
+    summary = (target / "summary.txt").read_text()
+    path = target.parent / "kernels.csv"
+    lines = [line for line in path.read_text().splitlines() if not line.endswith(f",{target.name}")]
+    for line in digests.read_text().splitlines() if digests.exists() else []:
+        kernel, digest = line.split(",")
+        if result := outcome(summary, target, kernel):
+            lines.append(",".join([kernel, digest, result, device.architecture, device.date,
+                                   target.name]))
+    path.write_text("\n".join(lines) + "\n")
+
+
 class Device:
     """A device's records."""
 
     def __init__(self, folder):
         of_solution = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
         self.name = of_solution[0]["device"]["name"]
+        self.architecture = of_solution[0]["device"]["compute_capability"]
         self.date = max(each["date"] for each in of_solution)
         bench = folder / "bench.jsonl"
         self.rows = json_lines(bench) if bench.exists() else []
@@ -216,7 +252,9 @@ def unpack(archive, root):
         with tarfile.open(archive) as tar:
             tar.extractall(folder, [member for member in tar if member.isfile() and
                                     member.name.startswith("record/") and ".." not in member.name])
-        target = keep(Path(folder) / "record", records)
+        record = Path(folder) / "record"
+        target = keep(record, records)
+        write_kernels(record, target, Device(target))
     devices = [Device(path) for path in sorted(records.iterdir()) if path.is_dir()]
     for page in ("README.md", "harness/bench/README.md"):
         write_block(root / page, tables(devices))
@@ -231,7 +269,7 @@ def unpack(archive, root):
     for path in [root / "README.md", records / "README.md", *sorted((root / "cuda").glob("*.cu")),
                  *sorted((root / "docs").glob("*.md"))]:
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            if re.search(r"on a device yet|no device|[Nn]ot run on a device", line):
+            if re.search(r"on a device yet|no device|[Nn]ot run on a device|nothing here has run", line):
                 print(f"  {path.relative_to(root)}:{number}: {line.strip()}")
 
 

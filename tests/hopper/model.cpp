@@ -22,6 +22,7 @@ struct Thread {
   fiber context;
   bool returned = false;
   std::uint64_t given = 0;  // to a warp operation
+  void* operand = nullptr;  // of a collective one
 };
 
 /// Where threads wait for each other: a barrier of some.
@@ -98,16 +99,19 @@ namespace prenorm::emulator {
 
 using hopper::block;
 
+void (*observe_launch)(const Launch& launch) = nullptr;
+
 void run(const Launch& launch, const std::function<void()>& body) {
+  if (observe_launch != nullptr) observe_launch(launch);
   if (launch.shared_bytes > hopper::most_shared_bytes) throw std::runtime_error("shared memory");
   blockDim = launch.block;
   gridDim = launch.grid;
   const unsigned size = launch.block.x * launch.block.y;
-  for (unsigned b = 0; b < launch.grid.x; ++b) {
+  for (unsigned b = 0; b < launch.grid.x * launch.grid.y; ++b) {
     hopper::Block one;
     block = &one;
     std::ranges::fill(hopper::named_barriers, hopper::NamedBarrier{});
-    blockIdx = {b, 0, 0};
+    blockIdx = {b % launch.grid.x, b / launch.grid.x, 0};
     one.memory = std::make_unique<std::byte[]>(launch.shared_bytes + 16);
     one.shared = one.memory.get();
     std::memset(one.shared, 0xff, launch.shared_bytes);  // NaN, in any type
@@ -189,6 +193,27 @@ std::uint64_t shuffle(const char*, unsigned, std::uint64_t bits, int source) {
   return taken;
 }
 
+void collective(const char*, void* operand, Combine combine) {
+  const unsigned first = block->current / 32 * 32;
+  block->threads[block->current].operand = operand;
+  hopper::meet(block->warps[first / 32], 32);
+  if (block->current == first) {
+    void* operands[32];
+    for (unsigned i = 0; i < 32; ++i) operands[i] = block->threads[first + i].operand;
+    combine(operands);
+  }
+  hopper::meet(block->warps[first / 32], 32);
+}
+
+/// Copies by cp.async are made at once: what must wait for them is tested with the emulator.
+void begin_copy(const AsyncCopy& copy) {
+  *copy.to = AsyncCopy::Bytes{};
+  std::memcpy(copy.to, copy.from, copy.bytes);
+}
+void commit_copies() {}
+bool next_copy(int, AsyncCopy*) { return false; }
+
+std::string where() { return "a block"; }
 int lane() { return static_cast<int>(block->current % 32); }
 unsigned running_lanes() { return 0xffffffffu; }
 
