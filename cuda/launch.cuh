@@ -20,6 +20,12 @@ inline void check(cudaError_t status, const std::string& what) {
   cudaGetLastError();  // clears it
   throw std::runtime_error(what + ": " + cudaGetErrorString(status));
 }
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "the device in use");
+  check(cudaDeviceGetAttribute(&value, attribute, device), "an attribute of the device");
+  return value;
+}
 inline cudaStream_t native(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
 #endif
 
@@ -31,7 +37,26 @@ struct Launch {
   Stream stream;
   std::size_t shared_bytes = 0;  // of dynamic shared memory
   unsigned blocks_y = 1;
+  unsigned cluster = 1;  // neighbouring blocks that form a cluster (cluster.cuh); divides `blocks`
 };
+
+/// Of the device in use. The emulator's are few, so that few rows fill them.
+inline int multiprocessors() {
+#if defined(__CUDACC__)
+  return device_attribute(cudaDevAttrMultiProcessorCount);
+#else
+  return 2;
+#endif
+}
+
+/// Whether the device in use has clusters of blocks: from compute capability 9.0 on.
+inline bool has_clusters() {
+#if defined(__CUDACC__)
+  return device_attribute(cudaDevAttrClusterLaunch) != 0;
+#else
+  return emulator::has_clusters;
+#endif
+}
 
 #if defined(__CUDACC__)
 /// Lets a kernel have that much dynamic shared memory. The driver is asked once for each amount
@@ -67,13 +92,21 @@ void launch(const Launch& how, void (*kernel)(Parameters...), Arguments... argum
   std::apply(
       [&](auto&... value) {
         void* pointers[] = {&value...};
-        check(cudaLaunchKernel(code, grid, how.threads, pointers, how.shared_bytes,
-                               native(how.stream)),
-              how.kernel);
+        cudaLaunchAttribute cluster{};
+        cluster.id = cudaLaunchAttributeClusterDimension;
+        cluster.val.clusterDim = {how.cluster, 1, 1};
+        cudaLaunchConfig_t config{};
+        config.gridDim = grid;
+        config.blockDim = how.threads;
+        config.dynamicSmemBytes = how.shared_bytes;
+        config.stream = native(how.stream);
+        config.attrs = &cluster;
+        config.numAttrs = how.cluster > 1 ? 1 : 0;
+        check(cudaLaunchKernelExC(&config, code, pointers), how.kernel);
       },
       values);
 #else
-  emulator::run({how.kernel, grid, how.threads, how.shared_bytes},
+  emulator::run({how.kernel, grid, how.threads, how.shared_bytes, how.cluster},
                 [&] { kernel(static_cast<Parameters>(arguments)...); });
 #endif
 }

@@ -88,6 +88,21 @@ __device__ inline Vector<T, N> load_vector(const T* from) {
 #endif
 }
 
+/// Has the compiler widen the elements again when they are used next. Else it may keep them
+/// widened, in twice the registers.
+template <class T, int N>
+__device__ inline void widen_anew(Vector<T, N>& vector) {
+#if defined(__CUDACC__)
+  if constexpr (sizeof(T) == 2 && sizeof vector == 16) {
+    auto word = same_bits<uint4>(vector);
+    asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+    vector = same_bits<Vector<T, N>>(word);
+  }
+#else
+  static_cast<void>(vector);
+#endif
+}
+
 /// Stores to shared memory.
 template <class T, int N>
 __device__ inline void store_shared(T* to, const Vector<T, N>& vector) {

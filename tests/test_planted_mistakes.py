@@ -110,11 +110,12 @@ ROPE = mistakes_of(
     float32_angles=[("sincos(angle,", "sincos(static_cast<float>(angle),", 1)],
 )
 
+SOFTMAX_SOURCES = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu")
 SOFTMAX = [
-    *mistakes_of("softmax", ("softmax.cu",),
+    *mistakes_of("softmax", SOFTMAX_SOURCES,
                  wrong_axis=[("static_cast<std::size_t>(dim < 0 ? dim + axes : dim)",
                               "static_cast<std::size_t>(0)", 1)]),
-    *mistakes_of("softmax", ("softmax.cu",), "reduce.cuh",
+    *mistakes_of("softmax", SOFTMAX_SOURCES, "reduce.cuh",
                  no_maximum=[("return a > b || a != a ? a : b;", "return C(0);", 1)]),
 ]
 

@@ -57,9 +57,16 @@ void Block::prepare(const Launch& launch, uint3 index) {
   checker::begin_block(shared_.get(), shared_bytes_);
 }
 
-void Block::run(const Launch& launch, uint3 index, const std::function<void()>& body) {
+void Block::run(const Launch& launch, uint3 index, const std::function<void()>& body,
+                Cluster* cluster) {
   prepare(launch, index);
   current_block = this;
+  cluster_ = cluster;
+  // No block of a cluster begins before the shared memory of all is there.
+  if (cluster != nullptr) {
+    cluster->block[index.x % launch.cluster] = this;
+    cluster->barrier.arrive_and_wait();
+  }
   index_of_running_ = &threadIdx;
   scheduler_race_.remember_this();
   RaceFiber::release(&begin_);
@@ -73,6 +80,10 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
     if (threads_[i].context) give_turn(i);
   }
   RaceFiber::acquire(&end_);
+  if (cluster != nullptr) {
+    cluster->block[index.x % launch.cluster] = nullptr;
+    cluster->barrier.arrive_and_drop();
+  }
   current_block = nullptr;
   checker::end_block();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -218,6 +229,35 @@ Votes Block::barrier(bool predicate, const Place& here) {
     wait();
   }
   return {static_cast<int>(self.bits), static_cast<int>(size_)};
+}
+
+/// One thread waits with those of the other blocks, and its whole block with it.
+void Block::cluster_barrier() {
+  barrier(false);
+  if (current_ == 0 && cluster_ != nullptr) {
+    RaceFiber::release(cluster_);
+    cluster_->barrier.arrive_and_wait();
+    RaceFiber::acquire(cluster_);
+  }
+  barrier(false);
+}
+
+std::byte* Block::cluster_peer(std::byte* own, unsigned rank) const {
+  const unsigned blocks = cluster_ == nullptr ? 1 : launch_->cluster;
+  if (rank >= blocks) {
+    fail(current_,
+         "asks for block " + std::to_string(rank) + " of a cluster of " + std::to_string(blocks));
+  }
+  const Block* peer = cluster_ == nullptr ? this : cluster_->block[rank].load();
+  if (peer == nullptr) {
+    fail(current_, "asks for shared memory of block " + std::to_string(rank) +
+                       " of its cluster, which has returned");
+  }
+  const std::ptrdiff_t offset = own - shared();
+  if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(launch_->shared_bytes)) {
+    fail(current_, "asks another block for what is not in dynamic shared memory");
+  }
+  return peer->shared() + offset;
 }
 
 /// The thread may go on, before all that may already. The one whose turn it is just continues.

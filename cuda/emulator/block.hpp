@@ -5,6 +5,8 @@
 #include "emulator.hpp"
 #include "sanitizers.hpp"
 
+#include <atomic>
+#include <barrier>
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <cstdlib>
@@ -99,15 +101,28 @@ struct Warp {
   unsigned running = 0;  // lanes that have not returned
 };
 
+class Block;
+
+/// The blocks of a cluster, which run at the same time, each on its own thread of the machine.
+struct Cluster {
+  explicit Cluster(unsigned blocks) : barrier(blocks), block(blocks) {}
+  std::barrier<> barrier;
+  std::vector<std::atomic<Block*>> block;  // by rank; null before it has begun and once it returned
+};
+
 /// Runs the blocks of a launch, one after the other, on one thread of the machine.
 class Block {
  public:
-  void run(const Launch& launch, uint3 index, const std::function<void()>& body);
+  /// As block `index`, and where there is a cluster as one of its blocks.
+  void run(const Launch& launch, uint3 index, const std::function<void()>& body,
+           Cluster* cluster = nullptr);
 
   // Called by the running thread.
   Votes barrier(bool predicate, const Place& here);
   std::uint64_t warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source,
                                const Place& here);
+  void cluster_barrier();
+  std::byte* cluster_peer(std::byte* own, unsigned rank) const;
   void collective(const char* word, void* operand, Combine combine);
   void begin_copy(const AsyncCopy& copy);
   void commit_copies() { ++threads_[current_].groups; }
@@ -149,6 +164,7 @@ class Block {
   std::string what_it_does(const Thread& thread) const;
 
   const Launch* launch_ = nullptr;
+  Cluster* cluster_ = nullptr;
   std::vector<Thread> threads_ = std::vector<Thread>(most_threads);
   std::vector<Warp> warps_;
   dim3 shape_{0, 0, 0};                // of the block that threads_ are numbered for

@@ -41,6 +41,7 @@ struct Launch {
   const char* kernel = "";  // its name, for messages
   dim3 grid, block;
   std::size_t shared_bytes = 0;  // of dynamic shared memory
+  unsigned cluster = 1;          // blocks along x that read each other's shared memory
   Place here = {};               // where the launch stands
 };
 
@@ -62,6 +63,15 @@ struct Votes {
   int threads;  // of the block
 };
 Votes barrier(bool predicate, Place here = {});
+
+/// Waits for all threads of all blocks of the cluster that have not returned.
+void cluster_barrier();
+
+/// Where block `rank` of the cluster has what is at `own` in this block's dynamic shared memory.
+void* cluster_peer(void* own, unsigned rank);
+
+/// Whether the emulated device has clusters; for tests of kernels on those that have none.
+extern bool has_clusters;
 
 /// Waits for the lanes of the mask; returns the lanes whose predicate is true. `word` is the
 /// operation's name, for messages.

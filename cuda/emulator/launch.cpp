@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -12,6 +13,7 @@ namespace {
 
 // As on sm_86 and sm_89, the smallest of our targets; sm_80 has 163 KiB, sm_90 227.
 constexpr std::size_t most_shared_bytes = 99 << 10;
+constexpr unsigned most_cluster = 8;  // that every device with clusters has
 
 Block& running_block(const char* word) {
   if (current_block == nullptr) throw KernelError(std::string(word) + " outside of a kernel");
@@ -21,21 +23,25 @@ Block& running_block(const char* word) {
 /// Block objects, kept from launch to launch with their stacks.
 class Pool {
  public:
-  std::unique_ptr<Block> take() {
+  using Blocks = std::vector<std::unique_ptr<Block>>;
+  Blocks take(unsigned count) {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique<Block>();
-    std::unique_ptr<Block> taken = std::move(free_.back());
-    free_.pop_back();
+    Blocks taken;
+    while (taken.size() < count) {
+      if (free_.empty()) free_.push_back(std::make_unique<Block>());
+      taken.push_back(std::move(free_.back()));
+      free_.pop_back();
+    }
     return taken;
   }
-  void give_back(std::unique_ptr<Block> taken) {
+  void give_back(Blocks taken) {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(taken));
+    std::ranges::move(taken, std::back_inserter(free_));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Block>> free_;
+  Blocks free_;
 };
 
 Pool& pool() {
@@ -72,6 +78,11 @@ void check(const Launch& launch) {
   if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535) {
     refuse("a grid of " + to_text(g) + " blocks; there may be (2147483647, 65535, 65535)");
   }
+  if (launch.cluster == 0 || launch.cluster > most_cluster || g.x % launch.cluster != 0) {
+    refuse("clusters of " + std::to_string(launch.cluster) + " along " + std::to_string(g.x) +
+           " blocks; there may be " + std::to_string(most_cluster) + ", and no part of one");
+  }
+  if (launch.cluster > 1 && !has_clusters) refuse("this device has no clusters");
   if (launch.shared_bytes > most_shared_bytes) {
     refuse(std::to_string(launch.shared_bytes) + " bytes of shared memory; there are " +
            std::to_string(most_shared_bytes));
@@ -82,6 +93,35 @@ void check(const Launch& launch) {
 
 void (*observe_launch)(const Launch& launch) = nullptr;
 std::string (*describe_place)(const Place& place, const void* code) = nullptr;
+bool has_clusters = true;
+
+namespace {
+
+/// The blocks of one cluster, which begin at `first`; or the one block where there are no clusters.
+/// What the first of them threw is thrown.
+void run_cluster(const Launch& launch, uint3 first, const Pool::Blocks& runners,
+                 const std::function<void()>& body) {
+  if (launch.cluster == 1) return runners[0]->run(launch, first, body);
+  Cluster cluster(launch.cluster);
+  std::vector<std::exception_ptr> failures(launch.cluster);
+  {
+    std::vector<std::jthread> blocks;
+    for (unsigned rank = 0; rank < launch.cluster; ++rank) {
+      blocks.emplace_back([&, rank] {
+        try {
+          runners[rank]->run(launch, {first.x + rank, first.y, first.z}, body, &cluster);
+        } catch (...) {
+          failures[rank] = std::current_exception();
+        }
+      });
+    }
+  }
+  for (const auto& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace
 
 void run(const Launch& launch, const std::function<void()>& body) {
   if (current_block != nullptr) {
@@ -92,25 +132,27 @@ void run(const Launch& launch, const std::function<void()>& body) {
   if (observe_launch != nullptr) observe_launch(launch);
   say_at_death(&print_where);
   const dim3 grid = launch.grid;
-  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-  const std::uint64_t threads = blocks * launch.block.x * launch.block.y * launch.block.z;
+  const std::uint64_t all_blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const std::uint64_t blocks = all_blocks / launch.cluster;  // here one is a cluster
+  const std::uint64_t threads = all_blocks * launch.block.x * launch.block.y * launch.block.z;
   std::atomic<std::uint64_t> next = 0;
   std::mutex failed;
   std::exception_ptr failure;  // of the first block that fails
   std::uint64_t failing = blocks;
 
-  const auto work = [&](Block& runner, std::uint64_t share, std::uint64_t shares) {
+  const auto work = [&](const Pool::Blocks& runner, std::uint64_t share, std::uint64_t shares) {
     // With ThreadSanitizer blocks are dealt out, so that neighbours never run one after the other
     // on one thread, which would make them ordered.
     auto take = [&, i = share]() mutable {
       return RaceFiber::used && next < blocks ? std::exchange(i, i + shares) : next++;
     };
     for (std::uint64_t i = take(); i < blocks; i = take()) {
-      const uint3 index{static_cast<unsigned>(i % grid.x),
-                        static_cast<unsigned>(i / grid.x % grid.y),
-                        static_cast<unsigned>(i / grid.x / grid.y)};
+      const std::uint64_t block = i * launch.cluster;
+      const uint3 index{static_cast<unsigned>(block % grid.x),
+                        static_cast<unsigned>(block / grid.x % grid.y),
+                        static_cast<unsigned>(block / grid.x / grid.y)};
       try {
-        runner.run(launch, index, body);
+        run_cluster(launch, index, runner, body);
       } catch (...) {
         next = blocks;
         const std::lock_guard lock(failed);
@@ -125,14 +167,14 @@ void run(const Launch& launch, const std::function<void()>& body) {
   const std::uint64_t shares =
       RaceFiber::used ? std::min<std::uint64_t>(3, blocks)
                       : std::min<std::uint64_t>({cores(), blocks, threads / worth_a_thread + 1});
-  std::vector<std::unique_ptr<Block>> runners;
-  for (std::uint64_t i = 0; i < shares; ++i) runners.push_back(pool().take());
+  std::vector<Pool::Blocks> runners;
+  for (std::uint64_t i = 0; i < shares; ++i) runners.push_back(pool().take(launch.cluster));
   {
     std::vector<std::jthread> others;
     for (std::uint64_t i = 1; i < shares; ++i) {
-      others.emplace_back([&, i] { work(*runners[i], i, shares); });
+      others.emplace_back([&, i] { work(runners[i], i, shares); });
     }
-    work(*runners[0], 0, shares);
+    work(runners[0], 0, shares);
   }
   for (auto& runner : runners) pool().give_back(std::move(runner));
   if (failure) std::rethrow_exception(failure);
@@ -161,6 +203,11 @@ void begin_copy(const AsyncCopy& copy) { running_block("cp.async").begin_copy(co
 void commit_copies() { running_block("cp.async.commit_group").commit_copies(); }
 bool next_copy(int groups_left, AsyncCopy* copy) {
   return running_block("cp.async.wait_group").next_copy(groups_left, copy);
+}
+
+void cluster_barrier() { running_block("a cluster's barrier").cluster_barrier(); }
+void* cluster_peer(void* own, unsigned rank) {
+  return running_block("a cluster").cluster_peer(static_cast<std::byte*>(own), rank);
 }
 
 int lane() { return running_block("lane").lane(); }

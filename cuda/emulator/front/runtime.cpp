@@ -39,7 +39,7 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
     remember(cudaErrorInvalidConfiguration);
     return;
   }
-  run({name, shape.grid, shape.block, shape.shared, shape.at}, body);
+  run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, body);
 }
 
 }  // namespace prenorm::emulator

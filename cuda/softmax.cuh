@@ -1,0 +1,136 @@
+// What the kernels of softmax v3 share; softmax.cu says which is launched when.
+#pragma once
+
+#include "cluster.cuh"
+#include "reduce.cuh"
+#include "types.cuh"
+
+#include <cfloat>
+#include <prenorm/prenorm.hpp>
+
+namespace prenorm::cuda {
+
+/// x as [outer, n, inner]: softmax goes along n.
+struct Slices {
+  std::int64_t outer = 1, n = 1, inner = 1;
+  std::int64_t count() const { return outer * inner; }
+};
+
+// v3, for T double, float, float16 and bfloat16. x and y are aligned to 16 bytes and not empty.
+
+/// Rows that row_vectors cover: [outer, n], inner 1.
+template <class T>
+void softmax_rows(const T* x, T* y, const Slices& s, Stream stream);
+
+/// Rows of any length.
+template <class T>
+void softmax_long_rows(const T* x, T* y, const Slices& s, Stream stream);
+
+/// Another axis than the last one.
+template <class T>
+void softmax_columns(const T* x, T* y, const Slices& s, Stream stream);
+
+// Two blocks of 512 threads have 64 registers per thread, and with less than 100 KiB of shared
+// memory each both fit a multiprocessor of sm_90. In float64, whose exponential takes more
+// registers, it is one; so it is where devices have less shared memory.
+constexpr int softmax_threads = 512;
+template <class T>
+constexpr int softmax_blocks = sizeof(T) == 8 ? 1 : 2;
+constexpr std::size_t softmax_shared = 96 << 10;  // of the slices; and a little to share results
+constexpr int row_vectors = softmax_shared / 16 / 2;  // of a row, where the next one is fetched too
+constexpr unsigned most_cluster = 8;  // blocks; more are not on every device with clusters
+
+// What a thread keeps of a slice that one block or a cluster shares, in vectors of 16 bytes; a
+// block of 512 then keeps 128 KiB.
+constexpr int kept_in_registers = 4, kept_in_shared = 12;
+
+/// The lowest finite number, where the search for a maximum begins.
+template <class C>
+__device__ C lowest() {
+  if constexpr (sizeof(C) == 8) {
+    return -DBL_MAX;
+  } else {
+    return -FLT_MAX;
+  }
+}
+
+/// e^x for x <= 0, as exact as a result of type T shows: in 16-bit types by one instruction of the
+/// device and a few around it, where (x log2 e) is rounded once.
+template <class T>
+__device__ compute_t<T> exponential(compute_t<T> x) {
+  if constexpr (sizeof(T) == 2) {
+    return exp2f(x * 1.44269504f);
+  } else {
+    return exp(x);
+  }
+}
+
+/// The larger of `largest` and all elements.
+template <class T, int N>
+__device__ compute_t<T> largest_of(const Vector<T, N>& a, compute_t<T> largest) {
+  // step: maximum
+#pragma unroll
+  for (int k = 0; k < N; ++k) largest = Maximum()(largest, widen(a.element[k]));
+  return largest;
+}
+
+/// Adds e^(a - largest) to `sum`, and keeps these terms in `a` where T is the compute type. A
+/// 16-bit type would round them: normalized() computes them again.
+template <class T>
+__device__ void add_exponential(T& a, compute_t<T> largest, compute_t<T>& sum) {
+  // step: exponentials, sum
+  const compute_t<T> term = exponential<T>(widen(a) - largest);
+  sum += term;
+  if constexpr (sizeof(T) > 2) a = term;
+}
+
+/// The result for what add_exponential left.
+template <class T>
+__device__ T normalized(T a, compute_t<T> largest, compute_t<T> scale) {
+  // step: exponentials, normalize
+  if constexpr (sizeof(T) > 2) return a * scale;
+  return narrow<T>(exponential<T>(widen(a) - largest) * scale);
+}
+
+/// The result where add_exponential has not been.
+template <class T>
+__device__ T normalized_anew(T a, compute_t<T> largest, compute_t<T> scale) {
+  // step: exponentials, normalize
+  return narrow<T>(exponential<T>(widen(a) - largest) * scale);
+}
+
+/// A vector of -infinity, which changes neither maximum nor sum.
+template <class T, int N>
+__device__ Vector<T, N> nothing() {
+  Vector<T, N> a;
+#pragma unroll
+  for (int k = 0; k < N; ++k) a.element[k] = narrow<T>(-static_cast<compute_t<T>>(INFINITY));
+  return a;
+}
+
+/// What a block knows of a slice: the maximum of its part, and the sum of e^(x - largest).
+template <class C>
+struct PartialSum {
+  C largest, sum;
+};
+
+/// 1 / the slice's sum, as a factor of e^(x - own->largest). `own`, in dynamic shared memory, is
+/// the block's part of the slice; the other blocks of its cluster have theirs at the same place,
+/// and all have passed a barrier of the cluster. For one block no cluster is needed.
+template <class C>
+__device__ C scale_over_cluster(PartialSum<C>* own, unsigned blocks) {
+  if (blocks == 1) return 1 / own->sum;
+  // step: maximum
+  C largest = lowest<C>(), sum = 0;
+  for (unsigned rank = 0; rank < blocks; ++rank) {
+    largest = Maximum()(largest, cluster_peer(own, rank)->largest);
+  }
+  // step: sum
+  for (unsigned rank = 0; rank < blocks; ++rank) {
+    const PartialSum<C>* part = cluster_peer(own, rank);
+    sum += part->sum * exp(part->largest - largest);
+  }
+  return exp(own->largest - largest) / sum;
+}
+
+}  // namespace prenorm::cuda
