@@ -150,6 +150,14 @@ std::string refusal(const fs::path& file, Access access) {
   return message;
 }
 
+/// As another program would.
+void change(const fs::path& book, const char* sql) {
+  sqlite3* other = nullptr;
+  BOOST_TEST(::sqlite3_open(book.c_str(), &other) == SQLITE_OK);
+  BOOST_TEST(::sqlite3_exec(other, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  ::sqlite3_close(other);
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -305,6 +313,55 @@ BOOST_AUTO_TEST_CASE(the_class_at_a_glance) {
   BOOST_TEST(made.median == 1.5);
 }
 
+BOOST_AUTO_TEST_CASE(each_student_of_a_submission_has_a_row) {
+  const Folder folder;
+  make(folder.book());
+  // Of an earlier program.
+  change(folder.book(),
+         "DROP TABLE students; CREATE TABLE students(number INTEGER PRIMARY KEY, submission TEXT "
+         "NOT NULL UNIQUE, name TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL) STRICT; "
+         "INSERT INTO students VALUES (0, 'alice', 'Alice', '1', 'a@x')");
+  BOOST_TEST(Gradebook(folder.book(), Access::read).roster().size() == 1u);
+  Gradebook book(folder.book(), Access::change);
+  BOOST_TEST(book.roster().at(0).email == "a@x");
+  book.set_roster({{"alice", "Alice", "1", "a@x", 400}, {"alice", "Bob", "2", "b@x", 300}});
+  const Overview made = overview(book);
+  BOOST_REQUIRE_EQUAL(made.rows.size(), 2u);
+  for (const OverviewRow& row : made.rows) {
+    BOOST_TEST(row.submission == "alice");
+    BOOST_TEST(row.total == 3);
+    BOOST_TEST(row.handed_in->time == 400);
+  }
+  BOOST_TEST(made.rows[1].name == "Bob");
+  BOOST_TEST(made.mean == 3);
+  BOOST_TEST(made.mistakes.at(0).submissions == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_later_may_have_accents_written_otherwise) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  const std::string composed = "Jos\u00e9", decomposed = "Jose\u0301", other = "Bjo\u0308rk";
+  book.set_roster({{composed, "Jo", "1", "", 400}, {"Bj\u00f6rk", "B", "2", ""}});
+  BOOST_TEST(overview(book).rows.at(0).flags.front() == "nothing handed in");
+  book.put(entry(decomposed), ordinary());
+  Entry lost = entry(other);
+  lost.failure = "lost";
+  book.put_failure(lost);
+  BOOST_TEST(overview(book).rows.at(0).submission == decomposed);
+  BOOST_TEST(overview(book).rows.at(0).total == 3);
+  BOOST_TEST(overview(book).rows.at(0).handed_in->time == 400);
+  BOOST_TEST(overview(book).rows.at(1).flags.front() == "not graded: lost");
+  book.put(entry(composed), ordinary());
+  BOOST_TEST(overview(book).rows.at(0).submission == decomposed);  // that was there first
+  book.set_roster({{composed, "Jo", "1", ""}, {decomposed, "Jo II", "3", ""}});
+  BOOST_TEST(overview(book).rows.at(0).submission == composed);
+  book.remove(composed);
+  book.set_roster({{composed, "Jo", "1", "", 500}});
+  BOOST_TEST(overview(book).rows.at(0).submission == decomposed);
+  BOOST_TEST(overview(book).rows.at(0).handed_in->time == 500);
+}
+
 BOOST_AUTO_TEST_CASE(a_time_of_earlier_files_is_flagged) {
   const Folder folder;
   make(folder.book());
@@ -430,10 +487,7 @@ BOOST_AUTO_TEST_CASE(what_is_in_it_stays_whatever_goes_wrong) {
   {
     Gradebook book(folder.book(), Access::create);
     book.set_course(course());
-    sqlite3* other = nullptr;  // somebody else, so that the course cannot be read any more
-    BOOST_TEST(::sqlite3_open(folder.book().c_str(), &other) == SQLITE_OK);
-    BOOST_TEST(::sqlite3_exec(other, "DROP TABLE course", nullptr, nullptr, nullptr) == SQLITE_OK);
-    ::sqlite3_close(other);
+    change(folder.book(), "DROP TABLE course");  // so that the course cannot be read any more
   }
   BOOST_TEST(fs::exists(folder.book()));
   { const Gradebook book(folder.path / "other.sqlite", Access::create); }
@@ -522,6 +576,27 @@ BOOST_AUTO_TEST_CASE(accents_may_be_characters_of_their_own) {
   BOOST_TEST(students({"ann", "\xff"}).at(2).submission == "ann");
 }
 
+BOOST_AUTO_TEST_CASE(students_may_have_one_submission_together) {
+  const Folder folder;
+  const auto read = [&](const std::string& text) {
+    write(folder.path / "r.csv", text);
+    return read_roster(folder.path / "r.csv", {"submission_501", "submission_502"}).students;
+  };
+  const std::vector<Student> own = read("submission,name\nsubmission_501,A\nsubmission_501,B\n");
+  BOOST_REQUIRE_EQUAL(own.size(), 2u);
+  BOOST_TEST(own[1].name == "B");
+  const std::vector<Student> theirs = read(
+      "First Name,Last Name,SID,Email,Submission ID,Submission Time\n"
+      "Ann,A,1,a@x,501,2026-10-05 10:00:00 +0000\nBen,B,2,b@x,501,2026-10-05 10:00:00 +0000\n"
+      "Cy,C,3,c@x,502,2026-10-05 10:00:00 +0000\nDee,D,4,d@x,,\n");
+  BOOST_REQUIRE_EQUAL(theirs.size(), 4u);
+  BOOST_TEST(theirs[0].submission == "submission_501");
+  BOOST_TEST(theirs[1].submission == "submission_501");
+  BOOST_TEST(theirs[1].name == "Ben B");
+  BOOST_TEST(theirs[2].submission == "submission_502");
+  BOOST_TEST(!theirs[3].submission.starts_with("submission"));
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_roster_is_refused_with_the_line) {
   const Folder folder;
   const auto told = [&](const std::string& roster, const std::string& line,
@@ -534,7 +609,9 @@ BOOST_AUTO_TEST_CASE(a_wrong_roster_is_refused_with_the_line) {
   told("name,email\nA,a@x\n", "line 1", "no column 'submission'");
   told("submission,name\n", "line 1", "no student");
   told("submission,name,Full Name\na,b,c\n", "line 1", "say the same");
-  told("submission,name\na,A\n\nb,B\na,C\n", "line 5", "is that of line 2 already");
+  told("submission,name\na,A\n\nb,B\na,A\n", "line 5", "is that of line 2 already");
+  told("submission,name,id\na,A,1\na,C,1\n", "line 3", "is that of line 2 already");
+  told("id,name\n1,A\n1,C\n", "line 3", "is that of line 2 already");
   told("submission,name\na,\"A\nB\"\n,C\n", "line 4", "is empty");
   told("submission,name\na\n", "line 2", "1 field");
   told("submission,name\na,b,c\n", "line 2", "3 fields");

@@ -367,6 +367,43 @@ def test_grades_go_into_a_platforms_export(book):
     assert (book / "filled.csv").read_text().splitlines()[2] == '"Doe, Jo",1,900,nobody,A,0'
 
 
+GRADESCOPE = ("First Name,Last Name,SID,Email,Total Score,Max Points,Submission ID\n"
+              "Jo,Doe,900,jo@x,,5,501\n"
+              "Al,Lid,901,al@x,,5,501\n"
+              "Cy,Dee,902,cy@x,,5,\n")
+
+
+def test_students_hand_in_together(book):
+    """As Gradescope has it: one submission, a row for each of its students."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        for table in ("items", "cases", "tallies", "diagnoses", "explanations"):
+            base.execute(f"UPDATE {table} SET submission = 'submission_501' WHERE submission = 'alice'")
+        base.execute("UPDATE submissions SET name = 'submission_501' WHERE name = 'alice'")
+    (book / "gradescope.csv").write_text(GRADESCOPE)
+    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "2 grades in the column" in out  # without a roster, too
+    out, _ = gradebook("roster", "gradescope.csv", folder=book)
+    assert "3 students in the roster; 2 handed something in" in out
+    table = rows(gradebook("--csv", "-", folder=book)[0])
+    assert [(row["name"], row["submission"], row["total"]) for row in table[:2]] == [
+        ("Jo Doe", "submission_501", "5"), ("Al Lid", "submission_501", "5")]
+    assert table[2]["flags"] == "nothing handed in"
+    students = json.loads(gradebook("--json", "-", folder=book)[0])["students"]
+    assert [each["total"] for each in students[:3]] == [5, 5, 0]
+    gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    filled = [line.split(",")[4] for line in (book / "filled.csv").read_text().splitlines()]
+    assert filled == ["Total Score", "5", "5", "0"]
+    # One page, for both.
+    gradebook("--feedback", "pages", folder=book)
+    assert len(list((book / "pages").glob("submission_501*"))) == 1
+    gradebook("set", "Al Lid", "norms", "1", "--why", "late", folder=book)
+    table = rows(gradebook("--csv", "-", folder=book)[0])
+    assert [row["total"] for row in table[:2]] == ["4", "4"]
+    # It is compared with others, and not with itself.
+    alike, _ = gradebook("similar", folder=book)
+    assert not re.search(r"submission_501.*submission_501", alike)
+
+
 def test_a_fill_that_cannot_be_is_refused(book):
     (book / "canvas.csv").write_text(CANVAS)
     (book / "other.csv").write_text("a,b\n1,2\n")

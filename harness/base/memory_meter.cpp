@@ -13,9 +13,7 @@
 namespace prenorm::harness {
 namespace {
 
-/// What one end of a socket may have sent that nobody has read: the kernel's usual limit, and a
-/// message of that size that it takes before the limit is reached.
-constexpr std::size_t bytes_of_socket = 2 * (208u << 10);
+constexpr std::size_t bytes_of_socket = MemoryMeter::bytes_of_socket;
 /// What a pipe holds: the kernel gives a user that many of the usual size, and then small ones.
 constexpr std::size_t bytes_of_pipe = 64u << 10, usual_pipes = 1024,
                       bytes_of_small_pipe = 10u << 10;

@@ -17,6 +17,10 @@ namespace prenorm::harness {
 /// likes: it is made on a thread of its own.
 class MemoryMeter {
  public:
+  /// What one end of a socket may have sent that nobody has read: the kernel's usual limit, and a
+  /// message of that size that it takes before the limit is reached.
+  static constexpr std::size_t bytes_of_socket = 2 * (208u << 10);
+
   /// `family` without processes that are trusted. At most a little less than the family takes;
   /// exact where that is more than `limit`. When the meter is destroyed, the family must have
   /// ended, or be about to.

@@ -128,6 +128,8 @@ class Maker {
         for (const std::string& also : diagnosis.also) add(diagnosis.problem, also);
       }
     }
+    // Of several students' submission once.
+    if (!seen_.insert(row.submission).second) return;
     for (const auto& mistake : made) ++mistakes_[mistake];
   }
 
@@ -202,6 +204,7 @@ class Maker {
   std::map<std::string, HandedIn> handed_in_;
   std::string limits_;
   std::map<std::pair<std::string, std::string>, std::int64_t> mistakes_;
+  std::set<std::string> seen_;  // submissions whose mistakes are counted
   Overview made_;
 };
 

@@ -43,7 +43,7 @@ struct SetPoints {
 
 /// One of the course, from a roster.
 struct Student {
-  std::string submission;  // the name of the file or folder that is theirs
+  std::string submission;  // the name of the file or folder that is theirs, or also others'
   std::string name, id, email;
   /// Seconds since 1970, where the roster says it. For set_roster(): handed_in() tells it.
   std::optional<std::int64_t> handed_in = {};
@@ -116,6 +116,8 @@ class Gradebook {
 
   /// In the roster's order.
   std::vector<Student> roster() const;
+  /// Of several times of one submission the last one holds. Where a submission's name differs from
+  /// the roster's only in how its accents are written, the roster takes it, now or when it comes.
   void set_roster(const std::vector<Student>& students);
 
   /// By name; without those of which nothing is known.

@@ -60,7 +60,7 @@ CREATE TABLE set_points(
   submission TEXT NOT NULL, item TEXT NOT NULL, points REAL NOT NULL, why TEXT NOT NULL,
   set_at TEXT NOT NULL, PRIMARY KEY (submission, item)) STRICT, WITHOUT ROWID;
 CREATE TABLE students(
-  number INTEGER PRIMARY KEY, submission TEXT NOT NULL UNIQUE,
+  number INTEGER PRIMARY KEY, submission TEXT NOT NULL,
   name TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL) STRICT;
 )sql";
 
@@ -76,6 +76,16 @@ CREATE TABLE IF NOT EXISTS explanations(
   submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, item TEXT NOT NULL,
   diagnoses TEXT NOT NULL, properties TEXT NOT NULL,
   PRIMARY KEY (submission, item)) STRICT, WITHOUT ROWID;
+)sql";
+
+// An earlier program let a submission have one student alone.
+constexpr const char* shared_submissions = R"sql(
+CREATE TABLE students_now(
+  number INTEGER PRIMARY KEY, submission TEXT NOT NULL,
+  name TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL) STRICT;
+INSERT INTO students_now SELECT number, submission, name, id, email FROM students;
+DROP TABLE students;
+ALTER TABLE students_now RENAME TO students;
 )sql";
 
 /// Nobody else may read it: hidden cases and points are in it.
@@ -140,6 +150,15 @@ void make_or_check(SQLite::Database& database, const fs::path& file, bool may_ma
   }
   const std::string damage = database.execAndGet("PRAGMA quick_check(1)").getString();
   if (damage != "ok") throw UsageError(file.string() + ": is damaged: " + printable(damage));
+}
+
+void let_students_share(SQLite::Database& database) {
+  const int unique =
+      database.execAndGet("SELECT count(*) FROM pragma_index_list('students')").getInt();
+  if (unique == 0) return;
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec(shared_submissions);
+  transaction.commit();
 }
 
 }  // namespace
@@ -208,6 +227,7 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
       state.database->exec("PRAGMA synchronous = FULL");
       state.database->exec("PRAGMA foreign_keys = ON");
       state.database->exec(later_tables);
+      let_students_share(*state.database);
     }
   } catch (...) {
     state.refuse();

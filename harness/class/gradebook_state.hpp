@@ -49,6 +49,8 @@ struct Gradebook::State {
   /// Rethrows what was caught as a UsageError that names the file.
   [[noreturn]] void refuse();
   std::vector<GradedItem> items(const std::string& name);
+  /// The roster calls this submission as it is called, however accents are written there.
+  void call_in_roster(const std::string& submission);
 };
 
 /// Executes a statement that may be executed again. Returns how many rows it changed.

@@ -1,4 +1,5 @@
 // Writing to the gradebook.
+#include "class/composed.hpp"
 #include "class/gradebook_state.hpp"
 #include "class/times.hpp"
 #include "report/report.hpp"
@@ -52,8 +53,21 @@ void Gradebook::set_how(const std::string& record) try {
   state_->refuse();
 }
 
+void Gradebook::State::call_in_roster(const std::string& submission) {
+  const std::string usual = composed(submission);
+  if (usual == submission) return;
+  for (const char* update :
+       {"UPDATE students SET submission = ?1 WHERE submission = ?2 AND "
+        "NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)",
+        "UPDATE OR IGNORE times SET submission = ?1 WHERE submission = ?2 AND said_by = 'roster' "
+        "AND NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)"}) {
+    prepare(update, submission, usual).exec();
+  }
+}
+
 void Gradebook::put(const Entry& entry, const Grading& grading) try {
   SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  state_->call_in_roster(entry.name);
   // What the roster says is of the files before.
   state_
       ->prepare(
@@ -117,12 +131,15 @@ void Gradebook::put(const Entry& entry, const Grading& grading) try {
 }
 
 void Gradebook::put_failure(const Entry& entry) try {
+  SQLite::Transaction transaction(*state_->database, SQLite::TransactionBehavior::IMMEDIATE);
+  state_->call_in_roster(entry.name);
   Statement put = state_->prepare(
       "INSERT INTO submissions(name, path, files, exam, limits, failure, again) "
       "VALUES (?, CAST(? AS BLOB), '', '', ?, ?, 0) ON CONFLICT (name) DO UPDATE SET failure = "
       "excluded.failure, "
       "again = 0");
   execute(put, entry.name, entry.path, entry.limits, entry.failure);
+  transaction.commit();
 } catch (...) {
   state_->refuse();
 }
@@ -171,12 +188,15 @@ void Gradebook::set_roster(const std::vector<Student>& students) try {
   state_->database->exec("DELETE FROM students");
   state_->database->exec("DELETE FROM times WHERE said_by <> 'files'");
   Statement put = state_->prepare("INSERT INTO students VALUES (?, ?, ?, ?, ?)");
-  Statement put_time = state_->prepare("INSERT INTO times VALUES (?, 'roster', ?)");
+  Statement put_time = state_->prepare(
+      "INSERT INTO times VALUES (?, 'roster', ?) ON CONFLICT DO UPDATE SET handed_in = "
+      "max(handed_in, excluded.handed_in)");
   std::int64_t number = 0;
   for (const Student& student : students) {
     execute(put, number++, student.submission, student.name, student.id, student.email);
     if (student.handed_in) execute(put_time, student.submission, *student.handed_in);
   }
+  for (const auto& [name, entry] : entries()) state_->call_in_roster(name);
   transaction.commit();
 } catch (...) {
   state_->refuse();

@@ -188,14 +188,16 @@ enum class FoundBy { roster, name, part };
 struct Found {
   std::size_t student, entry;
   FoundBy by;
-  std::size_t key;  // of the student's; behind the last: the number
+  std::size_t key;         // of the student's; behind the last: the number
+  bool by_number = false;  // of the download, which students have in common who work together
 };
 
 /// By the strongest evidence that there is; nothing: somebody else.
 std::optional<Found> found_by(const PlatformStudent& student, const EntryWords& words) {
   std::optional<Found> found;
+  const std::size_t number = student.keys.size();
   const auto take = [&](FoundBy by, std::size_t key) {
-    if (!found || by < found->by) found = Found{0, 0, by, key};
+    if (!found || by < found->by) found = Found{0, 0, by, key, key == number};
   };
   for (std::size_t i = 0; i < student.small.size(); ++i) {
     const std::string& key = student.small[i];
@@ -205,8 +207,7 @@ std::optional<Found> found_by(const PlatformStudent& student, const EntryWords& 
     if (whole && key == words.name) take(FoundBy::name, i);
     if (key == words.stem || key == words.name || key == words.id) take(FoundBy::part, i);
   }
-  if (!words.number.empty() && words.number == student.number)
-    take(FoundBy::part, student.keys.size());
+  if (!words.number.empty() && words.number == student.number) take(FoundBy::part, number);
   return found;
 }
 
@@ -231,12 +232,14 @@ std::vector<Found> without(std::vector<Found> all, const std::vector<Found>& the
   return all;
 }
 
-/// Students with one entry alone, which is nobody else's.
+/// Students with one entry alone, which is nobody else's, but of those with the same number.
 std::vector<Found> one_to_one(std::vector<Found> all) {
   std::map<std::size_t, std::size_t> students, entries;  // how often each is found
+  std::set<std::size_t> by_number;                       // entries
   for (const Found& each : all) {
     ++students[each.student];
-    ++entries[each.entry];
+    const bool again = each.by_number && !by_number.insert(each.entry).second;
+    entries[each.entry] += again ? 0 : 1;
   }
   std::erase_if(all, [&](const Found& each) {
     return students[each.student] > 1 || entries[each.entry] > 1;
@@ -293,7 +296,7 @@ Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries) 
   for (std::size_t i = 0; i < table.students.size(); ++i) {
     for (std::size_t k = 0; k < entries.size(); ++k) {
       const std::optional<Found> found = found_by(table.students[i], words[k]);
-      if (found) all.push_back({i, k, found->by, found->key});
+      if (found) all.push_back({i, k, found->by, found->key, found->by_number});
     }
   }
   std::vector<Found> open = all, matched;

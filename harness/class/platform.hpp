@@ -46,8 +46,9 @@ struct Matches {
 /// Who is who. First by the roster's id and e-mail address; who is not found so, by the
 /// submission's name; at last by a part: the name of a file without its ending, the number in that
 /// of a download, what stands before an @. Each time by the column that finds the most, then by the
-/// others. Where two would be one, neither is; nor is who handed nothing in by one entry, and may
-/// be another one that did.
+/// others. Where two would be one, neither is, unless both have the same number of a download, as
+/// Gradescope's students who hand in together do; nor is who handed nothing in by one entry, and
+/// may be another one that did.
 Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries);
 
 /// The names that these submissions have for each student; one that is not there has the name that

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "class/composed.hpp"
 #include "class/csv.hpp"
 #include "class/platform.hpp"
 #include "class/times.hpp"
@@ -10,15 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <ranges>
-#include <utf8proc.h>
 
 namespace prenorm::harness {
 namespace {
@@ -159,6 +157,12 @@ std::vector<Listed> listed_in(const PlatformTable& table, const std::vector<CsvR
   return students;
 }
 
+/// What tells two students of one submission apart: the id, or else the rest.
+std::string told_by(const Student& student) {
+  return student.submission + '\n' +
+         (student.id.empty() ? student.name + '\n' + student.email : student.id);
+}
+
 Roster roster_of(const std::string& text, const std::set<std::string>& submissions) {
   const std::vector<CsvRow> rows = csv_rows(text);
   if (rows.empty()) refuse_line(1, "is empty; wanted a head that names the columns");
@@ -167,12 +171,13 @@ Roster roster_of(const std::string& text, const std::set<std::string>& submissio
   const auto table = own ? std::nullopt : platform_table(rows);
   std::vector<Student> students;
   std::vector<std::string> unread;
-  std::map<std::string, std::size_t> lines;  // by submission
+  std::map<std::string, std::size_t> lines;
   for (const auto& [student, line, time] :
        table ? listed_in(*table, rows, submissions) : listed_in(rows)) {
-    const auto [place, is_new] = lines.try_emplace(student.submission, line);
+    const auto [place, is_new] = lines.try_emplace(told_by(student), line);
     if (!is_new) {
-      refuse_line(line, fmt::format("the submission '{}' is that of line {} already",
+      refuse_line(line, fmt::format("the submission '{}' is that of line {} already, and no id or "
+                                    "name tells the two apart",
                                     student.submission, place->second));
     }
     students.push_back(student);
@@ -192,19 +197,6 @@ Roster roster_of(const std::string& text, const std::set<std::string>& submissio
   return {students, unread.empty() ? ""
                                    : fmt::format("{} not understood, as '{}'",
                                                  counted(unread.size(), "time"), unread.front())};
-}
-
-/// With one character for a letter and its accents, as most keyboards write them (NFC). Names of
-/// files from a Mac often have two. What is no UTF-8 stays as it is.
-std::string composed(const std::string& text) {
-  utf8proc_uint8_t* made = nullptr;
-  const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &made,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  if (size < 0) return text;
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
-  return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
 }
 
 /// By composed name. Of two that differ in nothing else, only a composed one is found.

@@ -122,8 +122,9 @@ int keep_roster(const GradebookOptions& options) {
   for (const auto& [name, entry] : others) submissions.insert(name);
   const auto [students, note] = read_roster(options.roster, submissions);
   book.set_roster(students);
-  std::size_t known = 0;
-  for (const Student& student : students) known += others.erase(student.submission);
+  const auto handed_in = [&](const Student& each) { return submissions.contains(each.submission); };
+  const auto known = std::ranges::count_if(students, handed_in);
+  for (const Student& student : students) others.erase(student.submission);
   print(fmt::format("{} in the roster; {} handed something in\n",
                     counted(students.size(), "student"), known));
   if (!others.empty()) {

@@ -93,11 +93,11 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
       without.push_back(row.submission);
       continue;
     }
-    progress.show(fmt::format("[{}/{}] {}", ++done, class_.rows.size(), row.submission));
     const fs::path page = folder / (file_stem(row.submission) + ".html");
-    write_text(page.string(), grade_html(seen(book, row.submission)));
     row.page = link_from(from, page);
-    written.insert(page.filename());
+    if (!written.insert(page.filename()).second) continue;  // of students who work together
+    progress.show(fmt::format("[{}/{}] {}", ++done, class_.rows.size(), row.submission));
+    write_text(page.string(), grade_html(seen(book, row.submission)));
   }
   progress.clear();
   if (options.report_on_output()) return;

@@ -7,6 +7,7 @@
 //     --cpu SECONDS  --file-size BYTES  --tasks COUNT  --descriptors COUNT      limits
 //     --count-tasks COUNT  the same limit, counted by the supervisor
 //     --shared BYTES  the most memory that processes may share without a file
+//     --sockets COUNT  the most sockets, counted by the supervisor
 //     --alone         there are no namespaces: the program may signal no process outside, and make
 //                     no process group
 //     --read PATH     may be read and executed, with everything below it; where the kernel has
@@ -55,7 +56,8 @@ void check(bool good, const std::string& what) {
 }
 
 struct Options {
-  rlim_t cpu = 0, file_size = 0, tasks = 0, counted_tasks = 0, descriptors = 0, shared = 0;
+  rlim_t cpu = 0, file_size = 0, tasks = 0, counted_tasks = 0, descriptors = 0, shared = 0,
+         sockets = 0;
   bool alone = false, with_device = false;
   sandbox::landlock::Files files;
   sandbox::Folders folders;
@@ -101,6 +103,8 @@ Options parse(std::span<char*> words) {
       options.descriptors = std::strtoull(value, nullptr, 10);
     else if (word == "--shared")
       options.shared = std::strtoull(value, nullptr, 10);
+    else if (word == "--sockets")
+      options.sockets = std::strtoull(value, nullptr, 10);
     else if (word == "--read")
       options.files.read.push_back(value);
     else if (word == "--write")
@@ -174,8 +178,10 @@ void confine(const Options& options) {
   } else {
     restrict_files(options);
   }
-  const sandbox::Supervised supervised(
-      {.alone = options.alone, .tasks = options.counted_tasks, .shared = options.shared});
+  const sandbox::Supervised supervised({.alone = options.alone,
+                                        .tasks = options.counted_tasks,
+                                        .shared = options.shared,
+                                        .sockets = options.sockets});
   if (options.alone) restrict_files(options);  // but the supervisor connects to others' names
   supervised.serve(load_filter(options));
   // Passing a descriptor on fails where others of this user have that many on their way.

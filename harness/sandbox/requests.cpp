@@ -35,9 +35,8 @@ int connect_at_once(int socket, const sockaddr_un& name, socklen_t bytes) {
 
 }  // namespace
 
-Requests::Requests(int listener, const Scratch& scratch, const TaskLimit& tasks,
-                   const SharedLimit& shared)
-    : listener_(listener), scratch_(scratch), tasks_(tasks), shared_(shared) {
+Requests::Requests(int listener, const Scratch& scratch, const Limits& limits)
+    : listener_(listener), scratch_(scratch), limits_(limits) {
   const int failed = ::seccomp_notify_alloc(&asked_, &reply_);
   if (failed != 0) throw std::system_error(-failed, std::generic_category(), "no notifications");
 }
@@ -49,7 +48,9 @@ void Requests::take() {
     connect();
   } else if (asked_->data.nr == SYS_mmap) {
     share();
-  } else if (tasks_.admits()) {  // all others make a process or a thread
+  } else if (asked_->data.nr == SYS_socket || asked_->data.nr == SYS_socketpair) {
+    make_socket();
+  } else if (limits_.tasks.admits()) {  // all others make a process or a thread
     answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
   } else {
     refusals_.push_back({asked_->id, Clock::now() + before_refusal});
@@ -72,10 +73,18 @@ int Requests::milliseconds_left() const {
 }
 
 void Requests::share() {
-  const bool may = shared_.admits(asked_->data.args[1], asked_->data.args[3]);
+  const bool may = limits_.shared.admits(asked_->data.args[1], asked_->data.args[3]);
+  decide(may, ENOMEM, limits_.shared);
+}
+
+void Requests::make_socket() { decide(limits_.sockets.admits(), ENOBUFS, limits_.sockets); }
+
+/// Lets the call go on, or fail.
+template <class Limit>
+void Requests::decide(bool may, int refusal, Limit& limit) {
   const bool is_heard =
-      may ? answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE) : answer(asked_->id, ENOMEM);
-  if (may && !is_heard) shared_.take_back();
+      may ? answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE) : answer(asked_->id, refusal);
+  if (may && !is_heard) limit.take_back();
 }
 
 /// Where the other end has no room, the answer is EAGAIN, and the caller (connect.cpp) tries again.

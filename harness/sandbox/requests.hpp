@@ -3,6 +3,7 @@
 
 #include "base/open_file.hpp"
 #include "sandbox/shared_limit.hpp"
+#include "sandbox/socket_limit.hpp"
 #include "sandbox/task_limit.hpp"
 
 #include <chrono>
@@ -25,8 +26,14 @@ struct Scratch {
 /// may be asking for a thread.
 class Requests {
  public:
+  struct Limits {
+    TaskLimit tasks;
+    SharedLimit shared;
+    SocketLimit sockets;
+  };
+
   /// Throws std::system_error.
-  Requests(int listener, const Scratch& scratch, const TaskLimit& tasks, const SharedLimit& shared);
+  Requests(int listener, const Scratch& scratch, const Limits& limits);
 
   /// Takes one request, which is there, and answers it, now or later.
   void take();
@@ -48,6 +55,9 @@ class Requests {
   };
 
   void share();
+  void make_socket();
+  template <class Limit>
+  void decide(bool may, int refusal, Limit& limit);
   void connect();
   int read_address(Address& address) const;
   harness::OpenFile socket_of_caller() const;
@@ -56,8 +66,7 @@ class Requests {
 
   int listener_;
   Scratch scratch_;
-  TaskLimit tasks_;
-  SharedLimit shared_;
+  Limits limits_;
   seccomp_notif* asked_ = nullptr;
   seccomp_notif_resp* reply_ = nullptr;
   std::vector<Refusal> refusals_;  // the first one first

@@ -1,6 +1,7 @@
 #include "sandbox/sandbox.hpp"
 
 #include "base/home.hpp"
+#include "base/memory_meter.hpp"
 #include "sandbox/folders.hpp"
 
 #include <algorithm>
@@ -167,6 +168,7 @@ std::vector<std::string> limit_words(const Sandbox& sandbox) {
   add("--file-size", sandbox.scratch);
   add(kernel_counts(sandbox.kind) ? "--tasks" : "--count-tasks", sandbox.processes);
   add("--shared", sandbox.memory / 2);
+  add("--sockets", sandbox.memory / 2 / MemoryMeter::bytes_of_socket);
   if (sandbox.devices) words.emplace_back("--with-device");
   return words;
 }

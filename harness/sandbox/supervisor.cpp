@@ -99,8 +99,9 @@ Supervised::Supervised(const Options& options) {
   try {
     const int listener = message.descriptor();
     const pid_t group = options.alone ? ::getpgrp() : 0;
-    Requests requests(listener, open_scratch(), TaskLimit(options.tasks, group),
-                      SharedLimit(options.shared, group));
+    Requests requests(listener, open_scratch(),
+                      {TaskLimit(options.tasks, group), SharedLimit(options.shared, group),
+                       SocketLimit(options.sockets)});
     load_filter(rules_of_supervisor());
     [[maybe_unused]] const auto ready = ::write(ends[0], "", 1);
     ::close(ends[0]);

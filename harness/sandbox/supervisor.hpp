@@ -1,6 +1,6 @@
 // The supervisor of a submission. It reaps orphans, exits with the submission's status, and answers
-// what the seccomp filter asks: whether there may be one more process or thread, or more memory
-// that they share; and, where there is no network namespace, for a connection between the
+// what the seccomp filter asks: whether there may be one more process, thread or socket, or more
+// memory that they share; and, where there is no network namespace, for a connection between the
 // submission's processes.
 #pragma once
 
@@ -21,8 +21,9 @@ class Supervised {
     /// There is no PID namespace: the child is killed when this process ends, and this process,
     /// with all that runs in its group, when its own parent does.
     bool alone;
-    std::size_t tasks;   // processes and threads that it lets there be, if the filter asks
-    std::size_t shared;  // bytes that it lets them share without a file; 0: any number
+    std::size_t tasks;    // processes and threads that it lets there be, if the filter asks
+    std::size_t shared;   // bytes that it lets them share without a file; 0: any number
+    std::size_t sockets;  // that it lets there be; 0: any number
   };
 
   /// Returns in the child alone. Throws std::system_error.

@@ -353,17 +353,23 @@ Rule signals_and_time() {
 }
 
 /// Sockets of this machine's processes, without datagrams, which could be sent to any address.
-/// Where nothing keeps abstract names inside, there are pairs only.
-Rule sockets(const Setting& setting) {
+/// Where nothing keeps abstract names inside, there are pairs only. Their buffers are memory that
+/// no process has: the supervisor counts them.
+Rule new_sockets(const Setting& setting) {
   constexpr std::uint32_t type = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
   const char* only = "AF_UNIX, no datagrams";
-  Rule rule{"sockets", allowed, {}};
+  Rule rule{"new sockets", asks, {}};
   for (const std::uint32_t kind : {SOCK_STREAM, SOCK_SEQPACKET}) {
     const scmp_arg_cmp is_kind = SCMP_A1(SCMP_CMP_MASKED_EQ, type, kind);
     rule.calls.push_back(CALL_IF(socketpair, only, is(0, AF_UNIX), is_kind));
     if (setting.keeps_inside())
       rule.calls.push_back(CALL_IF(socket, only, is(0, AF_UNIX), is_kind));
   }
+  return rule;
+}
+
+Rule sockets(const Setting& setting) {
+  Rule rule{"sockets", allowed, {}};
   if (setting.keeps_inside()) {
     append(rule.calls, {CALL(bind), CALL(listen), CALL(accept), CALL(accept4)});
   }
@@ -433,6 +439,7 @@ std::vector<Rule> rules(const Setting& setting) {
                         processes(setting),
                         processors(),
                         signals_and_time(),
+                        new_sockets(setting),
                         sockets(setting),
                         buffers(),
                         rights(setting),

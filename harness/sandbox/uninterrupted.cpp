@@ -1,8 +1,10 @@
-// prenorm-uninterrupted.so: fork(), and mmap() of memory that is shared without a file.
+// prenorm-uninterrupted.so: fork(), mmap() of memory that is shared without a file, and new
+// sockets.
 #include "sandbox/preload.hpp"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,4 +30,14 @@ EXPORTED void* mmap(void* at, size_t bytes, int rights, int flags, int file, off
 EXPORTED void* mmap64(void* at, size_t bytes, int rights, int flags, int file,
                       off64_t from) noexcept {
   return mmap(at, bytes, rights, flags, file, from);
+}
+
+EXPORTED int socket(int family, int kind, int protocol) noexcept {
+  return uninterrupted(
+      [=] { return static_cast<int>(::syscall(SYS_socket, family, kind, protocol)); });
+}
+
+EXPORTED int socketpair(int family, int kind, int protocol, int* ends) noexcept {
+  return uninterrupted(
+      [=] { return static_cast<int>(::syscall(SYS_socketpair, family, kind, protocol, ends)); });
 }

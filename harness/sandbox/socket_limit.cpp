@@ -1,0 +1,72 @@
+#include "sandbox/socket_limit.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace prenorm::sandbox {
+namespace {
+
+/// So long, and those that were admitted are there to be counted.
+constexpr std::chrono::milliseconds until_made{10};
+
+struct Socket {
+  std::uint64_t inode;  // 0: it waits to be accepted
+  bool is_connected;
+};
+
+/// Nothing where they cannot be read.
+std::optional<std::vector<Socket>> sockets_of_namespace() {
+  constexpr const char* unconnected = "01";
+  std::ifstream file("/proc/net/unix");
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;  // the heads of its columns
+  std::vector<Socket> sockets;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string address, references, protocol, flags, type, state;
+    std::uint64_t inode = 0;
+    words >> address >> references >> protocol >> flags >> type >> state >> inode;
+    sockets.push_back({inode, state != unconnected});
+  }
+  return sockets;
+}
+
+}  // namespace
+
+SocketLimit::SocketLimit(std::size_t most)
+    : most_(most > 0 ? most : std::numeric_limits<std::size_t>::max()), left_(most_) {
+  for (const Socket& each : sockets_of_namespace().value_or(std::vector<Socket>())) {
+    if (each.inode != 0) before_.insert(each.inode);
+  }
+}
+
+bool SocketLimit::admits() {
+  if (left_ < 2) {
+    std::this_thread::sleep_for(until_made);
+    left_ = most_ - std::min(most_, count().value_or(most_));
+  }
+  if (left_ < 2) return false;
+  left_ -= 2;
+  return true;
+}
+
+void SocketLimit::take_back() { left_ += 2; }
+
+/// Of one that is not connected yet, the other end is to come.
+std::optional<std::size_t> SocketLimit::count() const {
+  const auto sockets = sockets_of_namespace();
+  if (!sockets) return std::nullopt;
+  std::size_t number = 0;
+  for (const Socket& each : *sockets) {
+    if (!before_.contains(each.inode)) number += each.is_connected ? 1 : 2;
+  }
+  return number;
+}
+
+}  // namespace prenorm::sandbox
