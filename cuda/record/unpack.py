@@ -1,7 +1,7 @@
 """record.sh --unpack ARCHIVE [--root CHECKOUT]: makes cuda/records/<device>/ of what record.sh
 brought back, and writes its figures where they are told:
 
-- README.md and harness/bench/README.md, between their marks: a table for each device;
+- docs/performance.md and harness/bench/README.md, between their marks: a table for each device;
 - the head of each kernel file: what each step of its ladder gained.
 
 What `prenorm verify`, `show` and the study site say of a device they read from the records
@@ -218,7 +218,7 @@ def unpack(archive, root):
                                     member.name.startswith("record/") and ".." not in member.name])
         target = keep(Path(folder) / "record", records)
     devices = [Device(path) for path in sorted(records.iterdir()) if path.is_dir()]
-    for page in ("README.md", "harness/bench/README.md"):
+    for page in ("docs/performance.md", "harness/bench/README.md"):
         write_block(root / page, tables(devices))
     ladders = [path.name for path in sorted((root / "cuda").glob("*.cu"))
                if write_ladder(path, devices)]
@@ -227,7 +227,8 @@ def unpack(archive, root):
     print(f"{target}: {len(rows)} rows of bench, {len(failures)} cases failed"
           + (", see failures.jsonl" if failures else ""))
     print(f"ladders: {', '.join(ladders) or 'none'}")
-    print("left: notebooks/readme/make.py (the README's table), ./prenorm study, and these sentences:")
+    print("left: notebooks/readme/make.py (the table of docs/verdicts.md), ./prenorm study, and these "
+          "sentences:")
     for path in [root / "README.md", records / "README.md", *sorted((root / "cuda").glob("*.cu")),
                  *sorted((root / "docs").glob("*.md"))]:
         for number, line in enumerate(path.read_text().splitlines(), 1):
