@@ -27,7 +27,7 @@ PAGES = sorted({README, ROOT / "CONTRIBUTING.md", *DOCS,
                   for path in (ROOT / folder).rglob("*.md"))})
 TESTED_ELSEWHERE = {"docs/teaching.md": "test_teaching.py",
                     "fixtures/README.md": "test_fixture_commands.py"}
-QUICK = {"README.md", "docs/verdicts.md", "docs/fixtures.md", "docs/study.md"}
+QUICK = {"README.md", "docs/verdicts.md", "docs/study.md"}
 # What a reader's folder has: the checkout, without what was built.
 LINKED = ("cuda", "docs", "fixtures", "harness", "notebooks", "reference", "tests")
 SAVED = ("cpp", "cuda")  # blocks that are saved under the name that stands before them
