@@ -37,6 +37,7 @@ NOT_RUN = [
     (r"\./prenorm (verify|test)( --\w+)? *(#.*)?$", "all of it: this test is a part, and others are the rest"),
     (r"\./prenorm study", "some minutes: test_study.py"),
     (r"cuda/record\.sh|mkdir kit", "a device, or half an hour: test_record.py"),
+    (r"\./prenorm verify --solution cuda-emulated", "every case in the emulator, minutes: test_emulated.py"),
     (r"cmake |ctest ", "builds the project: test_package.py"),
     (r"\./prenorm bench", "minutes, and other versions of PyTorch: test_bench_program.py"),
 ]
