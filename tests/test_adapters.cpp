@@ -215,7 +215,20 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   BOOST_TEST(contains(wrong(two), "[two]: batch_axes needs one input with batch axes"));
   // A size that only an absent tensor would have.
   BOOST_TEST(contains(wrong("[plain]\nfunction = \"f\"\narguments.m = \"m\"\n"), "'m' is not in"));
-  BOOST_CHECK_THROW(Adapters("/no/such/map.toml", signatures), std::invalid_argument);
+  const auto complaint = [](const fs::path& file) {
+    try {
+      Adapters(file, signatures);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  BOOST_TEST(complaint("/no/such/map.toml").starts_with("/no/such/map.toml: no such file"));
+  // With the whole path, however it was given.
+  const std::string here = fs::current_path().string();
+  BOOST_TEST(complaint("map.toml").starts_with(here + "/map.toml: no such file"));
+  BOOST_TEST(contains(complaint("."), here));
+  BOOST_TEST(contains(complaint("."), ": cannot be read: Is a directory"));
 }
 
 BOOST_AUTO_TEST_CASE(the_shipped_maps_fit_the_fixtures) {

@@ -1,5 +1,5 @@
 # labels: fixtures slow
-"""README, "Add a problem": the five touches that it lists are enough, and a missing one is named."""
+"""docs/extending.md, "Add a problem": the five touches that it lists are enough, and a missing one is named."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The touches for a problem `lora`, by the words of the README: files to write, or text to append.
+# The touches for a problem `lora`, by the words of the page: files to write, or text to append.
 TOUCHES = {
     "reference/X.hpp": """\
 // Linear layer with a low-rank update.
@@ -129,8 +129,8 @@ def build(tree, tmp_path):
     return folder / "lib" / "prenorm"
 
 
-def test_the_readme_lists_five_touches():
-    section = (ROOT / "README.md").read_text().split("## Add a problem")[1].split("\n## ")[0]
+def test_the_page_lists_five_touches():
+    section = (ROOT / "docs/extending.md").read_text().split("## Add a problem")[1].split("\n## ")[0]
     listed = re.findall(r"^\d\. `([^`]+)`", section, re.M)
     assert listed == list(TOUCHES)
 

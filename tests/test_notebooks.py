@@ -251,6 +251,33 @@ def test_a_function_that_raises_earns_nothing(capsys):
     assert 0 < half < 1
 
 
+def test_what_a_function_raises_is_shown_with_its_lines(capsys):
+    def inner(x, weight):
+        return x @ weight.reshape(7, -1)  # fails for every size but 7
+
+    def mine(x, weight, eps):
+        if x.dtype == "f4":
+            raise KeyError("eps")
+        return inner(x, weight)
+
+    assert prenorm.grade("rmsnorm", mine, ["float64", "float32"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("KeyError: 'eps'") == 1 and " more:\n" in printed
+    assert 'raise KeyError("eps")' in printed and "in mine" in printed
+    assert "return x @ weight.reshape(7, -1)" in printed and "in inner" in printed
+    assert "exercises.py" not in printed  # only the caller's own lines
+
+
+def test_the_package_is_found_from_any_folder(run, tmp_path):
+    line = re.search(r"^Python package +ok +import prenorm after: export PYTHONPATH=(.+)$",
+                     run("doctor", "--no-color", code=None).stdout, re.M)
+    assert line and Path(line[1]) == ROOT / "notebooks"
+    script = "import prenorm; print(prenorm.load('reference').relu([-1.0, 2.0]))"
+    done = subprocess.run([sys.executable, "-B", "-c", script], cwd=tmp_path, capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": line[1]})
+    assert done.stdout == "[0. 2.]\n", done.stderr
+
+
 def test_cases_cannot_be_changed():
     case = prenorm.fixture("rmsnorm").cases["by_hand_float32"]
     for array in (*case.inputs.values(), case.y):

@@ -123,8 +123,8 @@ def test_a_rehearsal_brings_a_record_that_unpacks(rehearse, prenorm_home, tmp_pa
         assert "0 cases failed" in said and "ladders: activations.cu, " in said
         pages.append({path: path.read_text() for path in root.rglob("*") if path.is_file()})
     assert pages[0] == pages[1]
-    readme = (root / "README.md").read_text()
-    assert "Fake Device 1" in readme and "| rmsnorm_8192x4096 | bfloat16 | cuda | " in readme
+    page = (root / "docs/performance.md").read_text()
+    assert "Fake Device 1" in page and "| rmsnorm_8192x4096 | bfloat16 | cuda | " in page
     kernel = (root / "cuda/rmsnorm.cu").read_text()
     assert re.search(r"^// Measured on Fake Device 1: v2 [\d.e+-]+ times as fast as v1, ", kernel, re.M)
     assert all(len(line) <= 100 for line in kernel.splitlines())
@@ -160,7 +160,7 @@ def test_a_sanitizer_that_finds_nothing_counts_as_not_run(rehearse):
 
 def copy_of_pages(root):
     """What --unpack writes to."""
-    for name in ("README.md", "harness/bench/README.md", "cuda/records/README.md",
+    for name in ("README.md", "docs/performance.md", "harness/bench/README.md", "cuda/records/README.md",
                  "cuda/records/kernels.csv",
                  *(f"cuda/{path.name}" for path in (ROOT / "cuda").glob("*.cu"))):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -224,7 +224,7 @@ def test_an_archive_fills_tables_and_ladders(tmp_path):
     assert cases["three"] == {"status": "INCORRECT_NUMERICAL", "dtype": "float32", "seconds": 1e-5,
                               "message": "1 of 2", "max_abs_error": 0.5, "max_ulp_error": None}
     table = "| rmsnorm_8x8 | float32 | cuda | 3 | 2 TB/s | 50% | 0.50 | 0.80 |"
-    for page in ("README.md", "harness/bench/README.md"):
+    for page in ("docs/performance.md", "harness/bench/README.md"):
         text = (root / page).read_text()
         assert table in text and "cpu_rmsnorm | float32" not in text
     ladder = ("// Measured on FIRST-DEVICE: v2 3 times as fast as v1, what is launched 2 times as fast as v2\n"
@@ -241,7 +241,7 @@ def test_an_archive_fills_tables_and_ladders(tmp_path):
             "FIRST-DEVICE: v2 3 times as fast as v1, what is launched 2 times as fast as v2 "
             "(cpu_rmsnorm, float32). Measured on SECOND-DEVICE: v2 3 times as fast as v1 "
             "(cpu_rmsnorm, float32).")
-    assert (root / "README.md").read_text().count(table) == 1
+    assert (root / "docs/performance.md").read_text().count(table) == 1
 
 
 def v4_archive(path, device, test, fixtures, *statuses):

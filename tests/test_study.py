@@ -188,6 +188,15 @@ def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, 
         (shots / f"{path.stem}_{look}.png").write_bytes(shot)
 
 
+@pytest.mark.parametrize("width", [360, 768, 1400])
+def test_no_code_is_cut_off(chromium, pages, width):
+    chromium.look(width=width)
+    for path in pages:
+        show(chromium, path)
+        assert chromium.value("[...document.querySelectorAll('.pane')].filter("
+                              "e => e.scrollWidth > e.clientWidth).length") == 0, path.name
+
+
 def test_dark_and_light_differ(chromium, site):
     colours = []
     for dark in (False, True):

@@ -9,11 +9,12 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass, field
 
 import pytest
 
-from grading import ROOT, home, program
+import guide
+from grading import ROOT, program
+from guide import plain
 from slurm_cluster import Cluster, unavailable
 
 GUIDE = ROOT / "docs" / "teaching.md"
@@ -23,91 +24,12 @@ OTHERS_OPTIONS = {"no-install-recommends"}
 REPORT_OPTIONS = ("html", "csv", "json", "junit", "markdown", "gradescope", "instructor")
 
 
-@dataclass
-class Block:
-    language: str
-    line: int
-    before: str  # the paragraph before it
-    text: str = ""
-
-    @property
-    def file_name(self):
-        """Of a block that the reader saves: "Save it as `rubric.toml`:"."""
-        [name] = re.findall(r"\bas\s+`([^`\s]+)`", self.before)
-        return name
-
-    @property
-    def commands(self):
-        """(line of the guide, command), lines that end in \\ with the next."""
-        found, command, begun = [], "", None
-        for number, line in enumerate(self.text.splitlines(), self.line + 1):
-            begun = begun or number
-            command += line.removesuffix("\\")
-            if not line.endswith("\\"):
-                found.append((begun, command))
-                command, begun = "", None
-        assert not command, f"line {self.line}: the last command is cut off"
-        return found
-
-
 def blocks():
-    found, paragraph, last, block = [], "", "", None
-    for number, line in enumerate(GUIDE.read_text().splitlines(), 1):
-        if block is None and line.startswith("```"):
-            block = Block(line[3:], number, paragraph)
-        elif line == "```":
-            found.append(block)
-            block = None
-        elif block is not None:
-            block.text += line + "\n"
-        elif line:
-            paragraph = paragraph + line + "\n" if last else line + "\n"
-        last = line
-    assert block is None, f"line {block.line}: a block that does not end"
-    return found
-
-
-@dataclass
-class Shell:
-    """A teacher's terminal: its folder and its PATH stay from one command to the next."""
-
-    home: object
-    folder: object
-    environment: dict = field(default_factory=dict)
-
-    def run(self, command):
-        state = self.home / ".state"
-        script = f"""{command}
-code=$?
-{{ pwd; echo "$PATH"; }} > {shlex.quote(str(state))}
-exit $code
-"""
-        done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=self.environment,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=600)
-        self.folder, self.environment["PATH"] = state.read_text().splitlines()
-        return done.returncode, done.stdout
+    return guide.blocks(GUIDE)
 
 
 def terminal(folder):
-    """A terminal in a home folder with the project in ~/prenorm, built."""
-    prenorm = folder / "prenorm"
-    (prenorm / "build/release/bin").mkdir(parents=True)
-    (prenorm / "build/release/bin/prenorm").symlink_to(program())
-    for name in ("tests", "fixtures"):
-        (prenorm / name).symlink_to(ROOT / name)
-    launcher = prenorm / "prenorm"
-    launcher.write_text(f'#!/bin/sh\nPRENORM_LAUNCHER=$0 exec {shlex.quote(str(program()))} "$@"\n')
-    launcher.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("GITHUB_", "PRENORM_", "SLURM", "SBATCH_"))}
-    # The build folder of a test is not in ~/prenorm.
-    return Shell(folder, folder, {**kept, "HOME": str(folder), "PRENORM_HOME": str(home())})
-
-
-def plain(text):
-    """With single spaces."""
-    return re.sub(r"\s+", " ", text).strip()
+    return guide.terminal(folder, folder / "prenorm", ("tests", "fixtures"))
 
 
 def expected_codes(command):
@@ -156,8 +78,8 @@ def test_every_command_runs_and_says_what_is_shown(tmp_path):
         head = next(csv.reader(file))
     told = ["submission", "name", "id", "email", "total", "out of", "flags", "set by hand"]
     assert [name for name in head if name not in ("rmsnorm", "softmax", "attention")] == told
-    guide = plain(GUIDE.read_text())
-    assert all(f"`{name}`" in guide for name in told)
+    words = plain(GUIDE.read_text())
+    assert all(f"`{name}`" in words for name in told)
 
 
 def test_blocks_are_of_the_known_kinds():
@@ -201,17 +123,17 @@ def test_options_are_those_of_the_program():
 
 
 def test_every_verdict_and_flag_is_explained():
-    guide = GUIDE.read_text()
+    text = GUIDE.read_text()
     source = (ROOT / "harness/fixture/verdict.cpp").read_text()
     verdicts = re.findall(r"\"([A-Z_]+)\"", source)
     assert len(verdicts) == 16
     for verdict in verdicts:
-        assert re.search(rf"^\|.*`{verdict}`", guide, re.M), verdict
+        assert re.search(rf"^\|.*`{verdict}`", text, re.M), verdict
     source = (ROOT / "harness/class/class_overview.cpp").read_text()
     flags = re.findall(r'all\.emplace_back\("([^"]+)"\)|"(not graded[a-z ]*): "', source)
     assert len(flags) >= 6
     for flag in (first or second for first, second in flags):
-        assert re.search(rf"^\|.*`{flag}", guide, re.M), flag
+        assert re.search(rf"^\|.*`{flag}", text, re.M), flag
 
 
 def test_links_lead_somewhere():

@@ -2,7 +2,7 @@
 brought back, and writes its figures where they are told:
 
 - cuda/records/kernels.csv: which of the kernels that are only launched after that passed here;
-- README.md and harness/bench/README.md, between their marks: a table for each device;
+- docs/performance.md and harness/bench/README.md, between their marks: a table for each device;
 - the head of each kernel file: what each step of its ladder gained.
 
 What `prenorm verify`, `show` and the study site say of a device they read from the records
@@ -256,7 +256,7 @@ def unpack(archive, root):
         target = keep(record, records)
         write_kernels(record, target, Device(target))
     devices = [Device(path) for path in sorted(records.iterdir()) if path.is_dir()]
-    for page in ("README.md", "harness/bench/README.md"):
+    for page in ("docs/performance.md", "harness/bench/README.md"):
         write_block(root / page, tables(devices))
     ladders = [path.name for path in sorted((root / "cuda").glob("*.cu"))
                if write_ladder(path, devices)]
@@ -265,7 +265,8 @@ def unpack(archive, root):
     print(f"{target}: {len(rows)} rows of bench, {len(failures)} cases failed"
           + (", see failures.jsonl" if failures else ""))
     print(f"ladders: {', '.join(ladders) or 'none'}")
-    print("left: notebooks/readme/make.py (the README's table), ./prenorm study, and these sentences:")
+    print("left: notebooks/readme/make.py (the table of docs/verdicts.md), ./prenorm study, and these "
+          "sentences:")
     for path in [root / "README.md", records / "README.md", *sorted((root / "cuda").glob("*.cu")),
                  *sorted((root / "docs").glob("*.md"))]:
         for number, line in enumerate(path.read_text().splitlines(), 1):

@@ -174,6 +174,18 @@ void look_at_sandboxes(Findings& findings) {
   }
 }
 
+/// The package of the notebooks, which Python finds by itself only in their folder.
+void look_at_python_package(Findings& findings) {
+  std::error_code missing;
+  const fs::path package = fs::canonical(home() / "share/prenorm/notebooks/prenorm", missing);
+  if (missing) {
+    findings.absent("Python package", "not installed: notebooks cannot import prenorm");
+  } else {
+    const std::string folder = shell_word(package.parent_path().string());
+    findings.found("Python package", "import prenorm after: export PYTHONPATH=" + folder);
+  }
+}
+
 void look_at_parts(Findings& findings, SolutionPool& pool) {
   const fs::path helpers = home() / "libexec/prenorm";
   if (const auto hdf5 = output_of(shell_word((helpers / "prenorm-hdf5").string()) + " --version")) {
@@ -212,6 +224,7 @@ void look_at_parts(Findings& findings, SolutionPool& pool) {
   } catch (const UsageError& error) {
     findings.missing("fixtures", error.what());
   }
+  look_at_python_package(findings);
 }
 
 /// "52 of 54 cases of 3 problems on NVIDIA H200, 2026-11-21; changed since last device run".

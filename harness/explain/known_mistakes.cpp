@@ -2,6 +2,7 @@
 
 #include "base/home.hpp"
 #include "base/text.hpp"
+#include "explain/toml_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +10,6 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
-#include <toml++/toml.h>
 #include <utility>
 #include <vector>
 
@@ -44,13 +44,7 @@ MistakeWords words_in(const toml::table& table) {
 }
 
 Component read_component(const fs::path& file) {
-  toml::table table;
-  try {
-    table = toml::parse_file(file.string());
-  } catch (const toml::parse_error& error) {
-    throw std::invalid_argument(file.string() + ":" + std::to_string(error.source().begin.line) +
-                                ": " + std::string(error.description()));
-  }
+  const toml::table table = read_toml(file);
   Component component;
   for (const auto& [key, value] : table) {
     if (key == "problems") component.problems = names_in(value);

@@ -1,13 +1,13 @@
 #include "grade/adapters.hpp"
 
 #include "base/text.hpp"
+#include "explain/toml_file.hpp"
 #include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 #include <stdexcept>
-#include <toml++/toml.h>
 
 namespace prenorm::harness {
 namespace {
@@ -265,16 +265,10 @@ class Adapters::Reading {
 Adapters::Adapters(const std::filesystem::path& file,
                    const std::map<std::string, std::string>& signatures) {
   if (!std::filesystem::exists(file)) {
-    throw std::invalid_argument(file.string() +
+    throw std::invalid_argument(std::filesystem::absolute(file).string() +
                                 ": no such file; the rubric asks for it (adapters) in its folder");
   }
-  toml::table table;
-  try {
-    table = toml::parse_file(file.string());
-  } catch (const toml::parse_error& error) {
-    throw std::invalid_argument(
-        fmt::format("{}:{}: {}", file.string(), error.source().begin.line, error.description()));
-  }
+  const toml::table table = read_toml(file);
   Json json = Json::object();
   for (const auto& [problem, node, at] : in_order(table)) {
     const auto found = signatures.find(problem);

@@ -3,13 +3,13 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "explain/toml_file.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <stdexcept>
-#include <toml++/toml.h>
 
 namespace prenorm::harness {
 namespace {
@@ -253,14 +253,7 @@ Rubric read_rubric(const std::string& word) {
   Rubric rubric;
   rubric.path = find_rubric(word);
   rubric.name = rubric.path.stem();
-  toml::table table;
-  try {
-    table = toml::parse_file(rubric.path.string());
-  } catch (const toml::parse_error& error) {
-    throw std::invalid_argument(rubric.path.string() + ":" +
-                                std::to_string(error.source().begin.line) + ": " +
-                                printable(error.description()));
-  }
+  const toml::table table = read_toml(rubric.path);
   const Reader reader(table, rubric.path, "");
   reader.only({"title", "adapters", "forbidden", "forbidden_calls_earn", "round_float64",
                "inputs_may_change", "groups", "items"});

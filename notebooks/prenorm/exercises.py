@@ -3,6 +3,7 @@
 import json
 import re
 import tempfile
+import traceback
 import warnings
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def grade(problem, function, dtypes=DTYPES):
 
     The function takes the arguments of the signature by name, arrays of the case's dtype (bfloat16
     as prenorm.bfloat16); scalars that a case leaves out have the signature's default. It returns an
-    array, which is rounded to the case's dtype. If it raises, the case has no answer.
+    array, which is rounded to the case's dtype. If it raises, the case has no answer: what it
+    raised is printed, once for each place in the code, with the lines that led there.
 
     Returns the share of these cases that passed.
     """
@@ -30,11 +32,9 @@ def grade(problem, function, dtypes=DTYPES):
         require_dtype(dtype)
     cases = [case for dtype in dtypes for case in fixture(problem).of_dtype(dtype)]
     with tempfile.TemporaryDirectory(prefix="prenorm-") as folder:
-        answered, complaints = _write_answers(problem, function, cases, Path(folder) / "yours")
-        for complaint in complaints[:3]:
+        answered, raised = _write_answers(problem, function, cases, Path(folder) / "yours")
+        for complaint in _complaints(raised):
             print(complaint)
-        if len(complaints) > 3:
-            print(f"... and {len(complaints) - 3} more")
         if not answered:
             print(f"{problem}: 0 of {len(cases)} cases answered, there is nothing to grade yet")
             return 0.0
@@ -50,12 +50,12 @@ def grade(problem, function, dtypes=DTYPES):
 
 
 def _write_answers(problem, function, cases, folder):
-    """Writes the function's answers as a file of outputs; their number, and what went wrong."""
+    """Writes the function's answers as a file of outputs; their number, and [(case, exception)]."""
     specs = parsed(fixture(problem).signature)
     defaults = {spec["name"]: spec.get("default") for spec in specs["scalars"]}
     defaults |= {spec["name"]: None for spec in specs["inputs"] if spec["optional"]}
     folder.mkdir()
-    answered, complaints = 0, []
+    answered, raised = 0, []
     with h5.h5py.File(folder / f"{problem}.h5", "w") as file:
         file.attrs.update(format="prenorm-outputs", version=np.int64(1), problem=problem)
         for case in cases:
@@ -68,12 +68,32 @@ def _write_answers(problem, function, cases, folder):
                     raise NotImplementedError("it returned None")
                 values = widen(values)
             except Exception as error:  # whatever it is: the other cases go on
-                complaints.append(f"{case.name}: {type(error).__name__}: {error}")
+                raised.append((case.name, error))
                 continue
             group = file.create_group(f"cases/{case.name}/outputs")
             h5.write_tensor(group, name, values, case.dtype)
             answered += 1
-    return answered, complaints
+    return answered, raised
+
+
+def _complaints(raised):
+    """What a function raised: each exception from another place once, with its number of cases."""
+    by_place = {}
+    for case, error in raised:
+        told = traceback.TracebackException.from_exception(error)
+        told.stack = traceback.StackSummary.from_list(
+            [frame for frame in told.stack if frame.filename != __file__])
+        place = told.stack[-1] if told.stack else None
+        key = type(error), (place.filename, place.lineno) if place else str(error)
+        by_place.setdefault(key, []).append((case, told))
+    complaints = []
+    for cases in by_place.values():
+        first, told = cases[0]
+        told.stack = told.stack if told.exc_type is not NotImplementedError else []
+        lines = "".join([*traceback.format_list(told.stack), *told.format_exception_only()]).rstrip()
+        more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
+        complaints.append(f"{first}{more}:\n{lines}")
+    return complaints
 
 
 def _for_a_notebook(text):

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Makes what the README shows, from real runs: the table of `prenorm verify`, and two pictures.
+"""Makes what the README and docs/ show, from real runs: the table of `prenorm verify`, and pictures.
 
     notebooks/readme/make.py        after ./prenorm study or ./prenorm test (needs chromium)
 
-The table is written between its marks in the README, the pictures into this folder.
+The table is written between its marks in docs/verdicts.md, the pictures into this folder.
 """
 
 import re
@@ -23,9 +23,10 @@ sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "tests")]
 import browser  # noqa: E402
 import pictures  # noqa: E402
 import prenorm  # noqa: E402
+import tolerances  # noqa: E402
 
-WIDTH = 105  # columns of the README
-BEGIN, END = "<!-- table: notebooks/readme/make.py -->\n```\n", "```\n<!-- end of the table -->"
+WIDTH = 105  # columns of the page
+BEGIN, END = "<!-- table: notebooks/readme/make.py -->\n", "<!-- end of the table -->"
 
 
 def table():
@@ -41,11 +42,10 @@ def table():
 
 
 def write_table():
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    before, rest = text.split(BEGIN)
+    page = ROOT / "docs/verdicts.md"
+    before, rest = page.read_text().split(BEGIN)
     after = rest.split(END, 1)[1]
-    readme.write_text(before + BEGIN + table() + END + after)
+    page.write_text(before + BEGIN + "```\n" + table() + "```\n" + END + after)
 
 
 def side_by_side():
@@ -78,5 +78,6 @@ def error_map():
 
 if __name__ == "__main__":
     write_table()
+    (HERE / "tolerances.svg").write_text(tolerances.draw())
     side_by_side()
     error_map()

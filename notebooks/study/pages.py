@@ -7,6 +7,7 @@ from pathlib import Path
 import jinja2
 import nbconvert
 import nbformat
+import documents
 import prenorm
 from prenorm import panes, program, sides, sources
 from prenorm.program import Count
@@ -90,6 +91,7 @@ class Site:
         before = [name for name in others if name[0].isdigit()]
         self.order = [*before, *self.components, *(o for o in others if o not in before)]
         self.pages = dict(kept)
+        self.documents = documents.find(prenorm.ROOT)
         self.texts = {}  # pages to write: name: the executed notebook, or None
         for component in self.components:
             if component not in notebooks:
@@ -112,7 +114,18 @@ class Site:
         for name in self.texts:
             text = self._render("page.html.j2", **self._page(name))
             (self.folder / self.pages[name]["file"]).write_text(text)
+        self._write_documents()
         (self.folder / "index.html").write_text(self._render("index.html.j2", **self._index()))
+
+    def _write_documents(self):
+        for old in self.folder.glob(documents.PREFIX + "*.html"):
+            old.unlink()
+        documents.render(prenorm.ROOT, self.documents, self.folder)
+        around = [None, *self.documents, None]
+        for before, document, after in zip(around, self.documents, around[2:]):
+            text = self._render("document.html.j2", document=document, documents=self.documents,
+                                previous=before, next=after)
+            (self.folder / document.file).write_text(text)
 
     def _render(self, template, **values):
         loader = jinja2.FileSystemLoader(HERE)
@@ -164,7 +177,8 @@ class Site:
         others = [self.pages[name] for name in self._names() if name not in self.components]
         failed = [page for page in self.manifest().values() if page["failure"]]
         problems = [problem for row in rows for problem in row["problems"]]
-        return {"rows": rows, "others": others, "failed": failed,
+        guides = [document for document in self.documents if document.path.parts[0] == "docs"]
+        return {"rows": rows, "others": others, "failed": failed, "guides": guides,
                 "totals": [_total(cells) for cells in zip(*(p["cells"] for p in problems))],
                 "caught": _total(problem["caught"] for problem in problems)}
 
