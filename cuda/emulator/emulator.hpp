@@ -15,6 +15,13 @@
 #include <stdexcept>
 #include <string>
 
+// What only the emulator does, where kernels are compiled for its counter.
+#if defined(PRENORM_EMULATOR_COUNTED)
+#define PRENORM_NOT_COUNTED __attribute__((noinline, no_sanitize("thread")))
+#else
+#define PRENORM_NOT_COUNTED
+#endif
+
 struct uint3 {
   unsigned x, y, z;
 };
@@ -87,6 +94,9 @@ struct AsyncCopy {
 void begin_copy(const AsyncCopy& copy);
 void commit_copies();
 bool next_copy(int groups_left, AsyncCopy* copy);
+
+/// Tells the counter that the running thread changes memory atomically. Called in its builds only.
+void note_atomic(const void* at, std::size_t bytes);
 
 /// The thread's place in its warp, and the lanes of its warp that have not returned.
 int lane();
