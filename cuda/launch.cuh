@@ -3,6 +3,7 @@
 
 #include "device.cuh"
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <prenorm/prenorm.hpp>
@@ -106,8 +107,9 @@ void launch(const Launch& how, void (*kernel)(Parameters...), Arguments... argum
       },
       values);
 #else
-  emulator::run({how.kernel, grid, how.threads, how.shared_bytes, how.cluster},
-                [&] { kernel(static_cast<Parameters>(arguments)...); });
+  const auto thread = [&] { kernel(static_cast<Parameters>(arguments)...); };
+  // By reference: the arguments stay on this stack, which is no memory of the kernel.
+  emulator::run({how.kernel, grid, how.threads, how.shared_bytes, how.cluster}, std::cref(thread));
 #endif
 }
 

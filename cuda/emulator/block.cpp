@@ -2,6 +2,7 @@
 #include "block.hpp"
 
 #include "checker.hpp"
+#include "counter.hpp"
 
 #include <algorithm>
 #include <boost/context/preallocated.hpp>
@@ -55,6 +56,8 @@ void Block::prepare(const Launch& launch, uint3 index) {
     shared_.reset(static_cast<std::byte*>(memory));
   }
   checker::begin_block(shared_.get(), shared_bytes_);
+  const std::uint64_t row = std::uint64_t{index.z} * gridDim.y + index.y;
+  counter::begin_block(row * gridDim.x + index.x, size_, shared_.get(), shared_bytes_);
 }
 
 void Block::run(const Launch& launch, uint3 index, const std::function<void()>& body,
@@ -86,6 +89,7 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
   }
   current_block = nullptr;
   checker::end_block();
+  counter::end_block();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -143,6 +147,7 @@ void Block::give_turn(std::size_t thread) {
 /// Switches to another context; returns when some context switches back.
 void Block::go_to(fiber&& context, const Stack& stack) {
   running_stack_ = stack;
+  counter::on_stack(stack.bottom, stack.bytes);
   void* kept = nullptr;
   leave_stack(&kept, stack);
   fiber left = std::move(context).resume();
@@ -155,6 +160,7 @@ void Block::become(std::size_t thread) {
   *index_of_running_ = threads_[thread].index;
   threads_[thread].state = State::running;
   threads_[thread].race.enter();
+  counter::on_thread(thread);
 }
 
 /// A fiber runs one thread after the other as long as none of them waits.
@@ -182,6 +188,7 @@ void Block::run_to_its_end(std::size_t thread, const std::function<void()>& body
   ++returned_;
   Warp& warp = warps_[thread / warp_size];
   warp.running &= ~(1u << thread % warp_size);
+  if (warp.running == 0) counter::on_warp_together(thread / warp_size);
   try {
     // Others of its warp may have waited only for this thread.
     for (unsigned lanes = warp.waiting; lanes != 0; lanes &= lanes - 1) {
@@ -219,6 +226,7 @@ Votes Block::barrier(bool predicate, const Place& here) {
       for (std::size_t i = 0; i < size_; ++i) visit(i);
     };
     synchronize(each, &barrier_);
+    counter::on_barrier();
     for (std::size_t i = size_; i-- > 0;) {
       threads_[i].bits = votes_;
       make_ready(i);

@@ -102,25 +102,40 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize, P
 
 // --- atomics: blocks run in parallel, so these are real ones ------------------------------------
 
+namespace prenorm::emulator {
+
+template <class T>
+__forceinline__ void count_atomic([[maybe_unused]] const T& at) {
+#if defined(PRENORM_EMULATOR_COUNTED)
+  note_atomic(&at, sizeof at);
+#endif
+}
+
+}  // namespace prenorm::emulator
+
 template <class T>
 T atomicAdd(T* address, std::type_identity_t<T> value) {
   const prenorm::emulator::AtomicOperation operation;
+  prenorm::emulator::count_atomic(*address);
   return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
 }
 template <class T>
 T atomicExch(T* address, std::type_identity_t<T> value) {
   const prenorm::emulator::AtomicOperation operation;
+  prenorm::emulator::count_atomic(*address);
   return std::atomic_ref<T>(*address).exchange(value, std::memory_order_relaxed);
 }
 template <class T>
 T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
   const prenorm::emulator::AtomicOperation operation;
+  prenorm::emulator::count_atomic(*address);
   std::atomic_ref<T>(*address).compare_exchange_strong(expected, value, std::memory_order_relaxed);
   return expected;
 }
 template <class T>
 T atomicMin(T* address, std::type_identity_t<T> value) {
   const prenorm::emulator::AtomicOperation operation;
+  prenorm::emulator::count_atomic(*address);
   std::atomic_ref<T> place(*address);
   T seen = place.load(std::memory_order_relaxed);
   while (value < seen && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
@@ -130,6 +145,7 @@ T atomicMin(T* address, std::type_identity_t<T> value) {
 template <class T>
 T atomicMax(T* address, std::type_identity_t<T> value) {
   const prenorm::emulator::AtomicOperation operation;
+  prenorm::emulator::count_atomic(*address);
   std::atomic_ref<T> place(*address);
   T seen = place.load(std::memory_order_relaxed);
   while (seen < value && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {

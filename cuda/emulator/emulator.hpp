@@ -18,6 +18,13 @@
 #include <stdexcept>
 #include <string>
 
+// What only the emulator does, where kernels are compiled for its counter.
+#if defined(PRENORM_EMULATOR_COUNTED)
+#define PRENORM_NOT_COUNTED __attribute__((noinline, no_sanitize("thread")))
+#else
+#define PRENORM_NOT_COUNTED
+#endif
+
 /// Where the running CUDA thread is, as on a device.
 extern constinit thread_local uint3 threadIdx, blockIdx;
 extern constinit thread_local dim3 blockDim, gridDim;
@@ -107,6 +114,8 @@ void fence();
 struct AtomicOperation {
   ~AtomicOperation();
 };
+/// Tells the counter that the running thread changes memory atomically. Called in its builds only.
+void note_atomic(const void* at, std::size_t bytes);
 
 /// The thread's place in its warp, and the lanes of its warp that have not returned.
 int lane();

@@ -1,5 +1,6 @@
 // Launches: blocks are spread over the cores. And what emulator.hpp offers to the running thread.
 #include "block.hpp"
+#include "counter.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -167,6 +168,7 @@ void run(const Launch& launch, const std::function<void()>& body) {
   const std::uint64_t shares =
       RaceFiber::used ? std::min<std::uint64_t>(3, blocks)
                       : std::min<std::uint64_t>({cores(), blocks, threads / worth_a_thread + 1});
+  counter::begin_launch(launch);
   std::vector<Pool::Blocks> runners;
   for (std::uint64_t i = 0; i < shares; ++i) runners.push_back(pool().take(launch.cluster));
   {
@@ -177,6 +179,7 @@ void run(const Launch& launch, const std::function<void()>& body) {
     work(runners[0], 0, shares);
   }
   for (auto& runner : runners) pool().give_back(std::move(runner));
+  counter::end_launch();
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -199,7 +202,11 @@ void collective(const char* word, void* operand, Combine combine) {
   running_block(word).collective(word, operand, combine);
 }
 
-void begin_copy(const AsyncCopy& copy) { running_block("cp.async").begin_copy(copy); }
+void begin_copy(const AsyncCopy& copy) {
+  Block& block = running_block("cp.async");
+  counter::on_copy(copy, __builtin_return_address(0));
+  block.begin_copy(copy);
+}
 void commit_copies() { running_block("cp.async.commit_group").commit_copies(); }
 bool next_copy(int groups_left, AsyncCopy* copy) {
   return running_block("cp.async.wait_group").next_copy(groups_left, copy);
@@ -208,6 +215,9 @@ bool next_copy(int groups_left, AsyncCopy* copy) {
 void cluster_barrier() { running_block("a cluster's barrier").cluster_barrier(); }
 void* cluster_peer(void* own, unsigned rank) {
   return running_block("a cluster").cluster_peer(static_cast<std::byte*>(own), rank);
+}
+void note_atomic(const void* at, std::size_t bytes) {
+  if (current_block != nullptr) counter::on_atomic(at, bytes, __builtin_return_address(0));
 }
 
 int lane() { return running_block("lane").lane(); }

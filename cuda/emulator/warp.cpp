@@ -2,6 +2,7 @@
 #include "block.hpp"
 
 #include "checker.hpp"
+#include "counter.hpp"
 
 #include <atomic>
 #include <string_view>
@@ -71,6 +72,8 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
     }
     check_operation(i, lanes);
   });
+  if (lanes == warp.running) counter::on_warp_together(warp_index);
+  counter::on_warp_operation(word);
   if (example.combine != nullptr) {
     void* operands[warp_size] = {};
     each([&](std::size_t i) { operands[i % warp_size] = threads_[i].operand; });

@@ -36,6 +36,9 @@ inline void ldmatrix(unsigned (&registers)[4], const void* row, bool transposed)
 void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], float16);
 void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], bfloat16);
 
+/// Until a copy is made there are NaNs.
+PRENORM_NOT_COUNTED inline void lose(AsyncCopy::Bytes* there) { *there = ~AsyncCopy::Bytes{}; }
+
 /// cp.async.cg.shared.global, 16 bytes of which `bytes` are read. The old content is lost at once,
 /// the new one is there when the thread has waited: in between the bytes are NaN, and count as
 /// unwritten.
@@ -46,12 +49,12 @@ inline void cp_async(void* to, const void* from, unsigned bytes) {
     throw KernelError(where() + ": a cp.async reads " + std::to_string(bytes) + " bytes, of 16");
   }
   auto* const there = static_cast<AsyncCopy::Bytes*>(to);
-  *there = ~AsyncCopy::Bytes{};
+  lose(there);
   begin_copy({there, from, bytes});
 }
 
 /// cp.async.wait_group.
-inline void wait_for_copies(int groups_left) {
+PRENORM_NOT_COUNTED inline void wait_for_copies(int groups_left) {
   AsyncCopy copy;
   while (next_copy(groups_left, &copy)) {
     alignas(16) unsigned char bytes[16] = {};

@@ -21,6 +21,7 @@ void add_grade(Arguments& app, Action& chosen);
 void add_gradescope(Arguments& app, Action& chosen);
 void add_gradebook(Arguments& app, Action& chosen);
 void add_bench(Arguments& app, Action& chosen);
+void add_profile(Arguments& app, Action& chosen);
 void add_fixtures(Arguments& app, Action& chosen);
 void add_mistakes(Arguments& app, Action& chosen);
 void add_diff(Arguments& app, Action& chosen);

@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
   add_gradescope(app, chosen);
   add_gradebook(app, chosen);
   add_bench(app, chosen);
+  add_profile(app, chosen);
   add_list(app, chosen);
   add_show(app, chosen);
 #endif

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view function_prefix = "prenorm_";
 /// Functions that every solution exports besides those of its problems.
-constexpr std::array<std::string_view, 5> not_problems{"abi", "combination", "device", "mode",
-                                                       "sources"};
+constexpr std::array<std::string_view, 6> not_problems{"abi",    "combination", "counts",
+                                                       "device", "mode",        "sources"};
 
 /// The tables of a loaded object that name its symbols.
 struct SymbolTables {
@@ -297,6 +297,8 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
   answer.what.resize(std::min<std::size_t>(answer.what.size(), 4096));
   return answer;
 }
+
+protocol::Counts Library::take_counts() const { return {text_of(handle_, "prenorm_counts")}; }
 
 protocol::CopyBandwidth Library::copy_bandwidth() const {
   try {

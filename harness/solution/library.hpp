@@ -34,6 +34,9 @@ class Library {
   /// answer. Only after open_device() has found one.
   protocol::Returned call(const protocol::CallMessage& message, const GuardedMemory& memory) const;
 
+  /// What prenorm_counts says; empty where the library has no such function.
+  protocol::Counts take_counts() const;
+
   /// The copy bandwidth of the device.
   protocol::CopyBandwidth copy_bandwidth() const;
 

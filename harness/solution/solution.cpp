@@ -296,7 +296,22 @@ struct Solution::Worker {
   }
 
   std::optional<double> copy_bandwidth(const Options& options);
+  std::string take_counts(const Options& options);
 };
+
+/// The library's counts; empty if the worker does not answer with a text.
+std::string Solution::Worker::take_counts(const Options& options) {
+  if (options.in_process) return library->take_counts().text;
+  try {
+    const auto [kind, payload] = connection->ask(
+        protocol::encode_take_counts(), -1, deadline_of(options.limits.seconds, options.limits));
+    if (kind == protocol::Kind::counts) return protocol::decode_counts(payload).text;
+  } catch (const Faulted&) {
+  } catch (const std::exception&) {
+  }
+  connection.reset();  // the next call gets a new one
+  return "";
+}
 
 /// The bandwidth of a large copy; nothing if the worker does not answer with a number.
 std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
@@ -348,6 +363,11 @@ const std::optional<DeviceFacts>& Solution::device_facts() const { return worker
 std::optional<double> Solution::copy_bandwidth() {
   if (!load() || (!worker_->running() && !worker_->start(library_, options_))) return std::nullopt;
   return worker_->copy_bandwidth(options_);
+}
+
+std::string Solution::take_counts() {
+  if (!load() || !worker_->running()) return "";
+  return worker_->take_counts(options_);
 }
 
 const std::set<std::string>& Solution::functions() {

@@ -105,6 +105,9 @@ class Solution {
   /// device's memory, or the host's by all threads; the median of 20, or fewer. Measured at each
   /// call of this. Nothing where the solution cannot be used, or there is no room.
   std::optional<double> copy_bandwidth();
+  /// What the library has counted since this was last called: prenorm_counts. Empty where it counts
+  /// nothing, or where there is no answer.
+  std::string take_counts();
   /// Every exported function without prenorm_: "rmsnorm", "rmsnorm__no_eps". Also known for a
   /// solution that was not built.
   const std::set<std::string>& functions();

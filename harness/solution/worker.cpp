@@ -197,6 +197,8 @@ void call(const Library& library, const std::string& payload, int descriptor) {
       call(*library, message.payload, message.descriptor);
     } else if (message.kind == protocol::Kind::measure_copy && library) {
       send_all(encode(library->copy_bandwidth()));
+    } else if (message.kind == protocol::Kind::take_counts && library) {
+      send_all(encode(library->take_counts()));
     } else {
       throw protocol::Malformed("a message out of turn");
     }

@@ -37,6 +37,7 @@ void fields(auto& visit, is<Returned> auto& m) {
   visit(m.number, m.how, m.code, m.seconds, m.what, m.notes);
 }
 void fields(auto& visit, is<CopyBandwidth> auto& m) { visit(m.bytes_per_second); }
+void fields(auto& visit, is<Counts> auto& m) { visit(m.text); }
 
 /// Appends fields to a message; the header is filled in at the end.
 class Writer {
@@ -205,6 +206,8 @@ std::string encode(const Loaded& message) { return encoded(Kind::loaded, message
 std::string encode(const LoadFailed& message) { return encoded(Kind::load_failed, message); }
 std::string encode(const Returned& message) { return encoded(Kind::returned, message); }
 std::string encode(const CopyBandwidth& message) { return encoded(Kind::copy_bandwidth, message); }
+std::string encode(const Counts& message) { return encoded(Kind::counts, message); }
+std::string encode_take_counts() { return Writer(Kind::take_counts).finish(); }
 std::string encode_measure_copy() { return Writer(Kind::measure_copy).finish(); }
 
 Load decode_load(std::string_view payload) { return decoded<Load>(payload); }
@@ -215,6 +218,7 @@ Returned decode_returned(std::string_view payload) { return decoded<Returned>(pa
 CopyBandwidth decode_copy_bandwidth(std::string_view payload) {
   return decoded<CopyBandwidth>(payload);
 }
+Counts decode_counts(std::string_view payload) { return decoded<Counts>(payload); }
 
 Fault decode_fault(std::string_view payload) {
   Fault fault;

@@ -29,11 +29,13 @@ enum class Kind : std::uint32_t {
   load = 1,
   call = 2,
   measure_copy = 3,
+  take_counts = 4,
   loaded = 101,
   load_failed = 102,
   returned = 103,
   fault = 104,
-  copy_bandwidth = 105
+  copy_bandwidth = 105,
+  counts = 106
 };
 
 /// The start of every message.
@@ -106,6 +108,11 @@ struct CopyBandwidth {
   double bytes_per_second = 0;  // 0: it could not be measured
 };
 
+/// What prenorm_counts says; empty where the library has no such function.
+struct Counts {
+  std::string text;
+};
+
 /// The last message of a worker that accessed an invalid address. Plain bytes without
 /// padding: sent from a signal handler.
 struct Fault {
@@ -125,8 +132,10 @@ std::string encode(const Loaded& message);
 std::string encode(const LoadFailed& message);
 std::string encode(const Returned& message);
 std::string encode(const CopyBandwidth& message);
-/// A message without a payload.
+std::string encode(const Counts& message);
+/// Messages without a payload.
 std::string encode_measure_copy();
+std::string encode_take_counts();
 
 /// Payloads; throw Malformed.
 Load decode_load(std::string_view payload);
@@ -136,5 +145,6 @@ LoadFailed decode_load_failed(std::string_view payload);
 Returned decode_returned(std::string_view payload);
 Fault decode_fault(std::string_view payload);
 CopyBandwidth decode_copy_bandwidth(std::string_view payload);
+Counts decode_counts(std::string_view payload);
 
 }  // namespace prenorm::harness::protocol

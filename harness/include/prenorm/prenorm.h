@@ -13,6 +13,10 @@
  *                                         that it was compiled from: says which a device record is
  * of
  *
+ *     const char* prenorm_counts(void);   optional; JSON: what kernels did to memory since the last
+ *                                         call of this (docs/profile.md); a library that is linked
+ *                                         with the counting emulator has it
+ *
  * Several versions of one problem are exported as prenorm_<problem>__<variant>. What a problem
  * computes, and the order of its tensors and scalars, is its signature: `prenorm show PROBLEM`.
  */

@@ -1,0 +1,104 @@
+// prenorm profile: what kernels do to memory, counted by the emulator.
+#include "base/files.hpp"
+#include "base/terminal.hpp"
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "profile/profile_report.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace prenorm::harness {
+namespace profile {
+namespace {
+
+struct Options : ProfileOptions {
+  std::string json;
+  bool lines = false, no_color = false;
+};
+
+/// 1 where a call failed, 3 where no version was profiled.
+int exit_code_of(const ProfileReport& report) {
+  bool any = false;
+  for (const Row& row : report.rows) {
+    if (row.status == Status::not_implemented) continue;
+    if (!row.ok()) return 1;
+    any = true;
+  }
+  return any ? 0 : 3;
+}
+
+int profile_command(const Options& options) {
+  if (!options.json.empty()) require_writable(options.json);
+  // The workers, which start later, take it over.
+  ::setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);
+  const ProfileReport report = run_profile(options);
+  if (!options.json.empty()) write_text(options.json, to_json(report));
+  const int code = exit_code_of(report);
+  if (options.json == "-") return code;
+  const bool colour = wants_colour(options.no_color);
+  print(profile_text(report, colour));
+  if (options.lines) print("\n" + lines_text(report, colour));
+  if (code == 3) print("nothing was profiled\n");
+  return code;
+}
+
+}  // namespace
+}  // namespace profile
+
+void add_profile(Arguments& app, Action& chosen) {
+  using namespace profile;
+  auto options = std::make_shared<Options>();
+  Arguments& command = *app.add_subcommand(
+      "profile", "Count what kernels do to memory, without a device: sectors, conflicts, barriers");
+  command.add_option("PROBLEM", options->selection.problems, "Problems (names or globs)")
+      ->required();
+  add_repeatable(command, "--solution", options->solutions,
+                 "A solution or library that counts (default: all versions of cuda-emulated)")
+      ->type_name("NAME|PATH");
+  add_repeatable(command, "--shape", options->shapes,
+                 "Only these shapes (globs) of the profile's list, or else of the bench's")
+      ->type_name("NAME");
+  add_repeatable(command, "--case", options->selection.cases,
+                 "These cases of the problem's fixture (globs) in place of shapes")
+      ->type_name("NAME");
+  add_repeatable(command, "--dtype", options->selection.dtypes, "Only these dtypes")
+      ->type_name("DTYPE");
+  add_repeatable(command, "--fixtures", options->selection.fixtures,
+                 "Fixture files with signatures and cases (default: the shipped ones)")
+      ->type_name("PATH");
+  command
+      .add_option("--device", options->device,
+                  "The device of the bound on time: h100, h200, a100, rtx4090 (default: h100)")
+      ->type_name("NAME");
+  command.add_flag("--lines", options->lines, "List the source lines that cost most");
+  command
+      .add_option("--threads", options->threads,
+                  "Threads of the emulator (default: all cores); the counts are the same")
+      ->check(in_range(1, 4096))
+      ->type_name("N");
+  command.add_option("--seed", options->seed, "Seed of the random values (default: 0)")
+      ->check(whole_number())
+      ->type_name("N");
+  command.add_option("--timeout", options->timeout, "Limit for one call (default: 600)")
+      ->check(positive_seconds())
+      ->type_name("SECONDS");
+  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
+      ->type_name("FILE");
+  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
+  command.footer(
+      "Counts are exact and repeatable; a bound is a bound, and no time. docs/profile.md says what "
+      "is\ncounted and how. Outputs are not compared: prenorm verify does that.\n\n"
+      "Examples:\n"
+      "  prenorm profile rmsnorm                        all versions side by side\n"
+      "  prenorm profile rmsnorm --lines --device a100  and the lines that cost most\n"
+      "  prenorm profile softmax --case 'float32_*'     at cases of the fixture\n"
+      "  prenorm profile relu --solution cuda-naive-emulated --json -\n\n"
+      "Exit code: 0 all were profiled, 1 a call failed, 2 an invalid option or file, 3 nothing "
+      "was\n"
+      "profiled");
+  command.callback(
+      [options, &chosen] { chosen = [options] { return profile_command(*options); }; });
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,115 @@
+#include "profile/profile_report.hpp"
+
+namespace prenorm::harness::profile {
+namespace {
+
+double ratio(std::uint64_t a, std::uint64_t b) {
+  return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+Json global_json(const Traffic& t) {
+  return {{"requests", t.requests},
+          {"bytes", t.bytes},
+          {"sectors", t.sectors},
+          {"lines", t.lines},
+          {"ideal_sectors", t.ideal_sectors},
+          {"sectors_per_request", ratio(t.sectors, t.requests)},
+          {"ideal_sectors_per_request", ratio(t.ideal_sectors, t.requests)},
+          {"lanes_per_request", ratio(t.lanes, t.requests)}};
+}
+
+Json shared_json(const Traffic& t) {
+  return {{"requests", t.requests},
+          {"bytes", t.bytes},
+          {"wavefronts", t.wavefronts},
+          {"ideal_wavefronts", t.ideal_wavefronts},
+          {"wavefronts_per_request", ratio(t.wavefronts, t.requests)},
+          {"ideal_wavefronts_per_request", ratio(t.ideal_wavefronts, t.requests)},
+          {"lanes_per_request", ratio(t.lanes, t.requests)}};
+}
+
+Json atomics_json(const KernelCounts& kernel) {
+  Traffic t = kernel.atomics(Space::global);
+  t.add(kernel.atomics(Space::shared));
+  return {{"requests", t.requests},
+          {"lanes", t.lanes},
+          {"lanes_at_one_address", ratio(t.at_one_address, t.requests)}};
+}
+
+Json access_json(const Access& access) {
+  Json object{{"source", Json::array()},
+              {"space", name(access.space)},
+              {"kind", name(access.kind)},
+              {"width", access.width}};
+  for (const Line& line : access.lines) {
+    object["source"].push_back({{"file", line.file}, {"line", line.number}});
+  }
+  object.update(access.space == Space::global ? global_json(access.traffic)
+                                              : shared_json(access.traffic));
+  if (access.kind == Kind::atomic) {
+    object["lanes_at_one_address"] = ratio(access.traffic.at_one_address, access.traffic.requests);
+  }
+  object["pattern"] = pattern_of(access);
+  Json lanes = Json::array();
+  for (const auto& address : access.worst) lanes.push_back(address ? Json(*address) : Json());
+  object["request"] = std::move(lanes);
+  return object;
+}
+
+Json kernel_json(const KernelCounts& kernel) {
+  Json shared = shared_json(kernel.shared());
+  shared["load"] = shared_json(kernel.loads(Space::shared));
+  shared["store"] = shared_json(kernel.stores(Space::shared));
+  Json object{{"kernel", kernel.kernel},
+              {"grid", kernel.grid},
+              {"block", kernel.block},
+              {"shared_bytes", kernel.shared_bytes},
+              {"launches", kernel.launches},
+              {"load", global_json(kernel.loads(Space::global))},
+              {"store", global_json(kernel.stores(Space::global))},
+              {"shared", std::move(shared)},
+              {"atomics", atomics_json(kernel)},
+              {"barriers", kernel.barriers},
+              {"shuffles", kernel.shuffles()},
+              {"votes", kernel.votes()},
+              {"operations", kernel.operations},
+              {"tensor_flops", kernel.tensor_flops()},
+              {"least_bytes", kernel.least_bytes()}};
+  for (const Access& access : kernel.accesses) object["accesses"].push_back(access_json(access));
+  return object;
+}
+
+Json row_json(const Row& row, const DeviceLimits& device) {
+  Json object{{"problem", row.work->problem},   {"shape", row.work->shape},
+              {"dtype", name(row.work->dtype)}, {"solution", row.solution},
+              {"status", row.status},           {"message", row.message},
+              {"bytes", row.work->bytes},       {"flops", row.work->flops}};
+  if (row.ok()) {
+    const Bound bound = row.bound(device);
+    object["sector_bytes"] = row.sector_bytes();
+    object["least_bytes"] = row.least_bytes();
+    object["bound"] = {{"seconds", bound.seconds}, {"by", bound.by_bytes ? "bytes" : "flops"}};
+  }
+  object["kernels"] = Json::array();
+  for (const KernelCounts& kernel : row.kernels) object["kernels"].push_back(kernel_json(kernel));
+  return object;
+}
+
+}  // namespace
+
+std::string to_json(const ProfileReport& report) {
+  Json root = report_head("profile");
+  root["seed"] = report.seed;
+  root["device"] = {{"id", report.device.id},
+                    {"name", report.device.name},
+                    {"bytes_per_second", report.device.bytes_per_second},
+                    {"float64_flops", report.device.float64},
+                    {"float32_flops", report.device.float32},
+                    {"tensor_flops", report.device.tensor},
+                    {"source", report.device.source}};
+  root["rows"] = Json::array();
+  for (const Row& row : report.rows) root["rows"].push_back(row_json(row, report.device));
+  return to_text(root);
+}
+
+}  // namespace prenorm::harness::profile
