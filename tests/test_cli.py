@@ -49,8 +49,8 @@ def test_no_command_shows_help(program):
     assert done.returncode == 2 and "verify" in done.stderr
 
 
-COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "profile", "fixtures",
-            "fixtures make", "fixtures check", "fixtures calibrate"]
+COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "profile", "emulate",
+            "fixtures", "fixtures make", "fixtures check", "fixtures calibrate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

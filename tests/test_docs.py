@@ -38,6 +38,8 @@ NOT_RUN = [
     (r"\./prenorm study", "some minutes: test_study.py"),
     (r"cuda/record\.sh|mkdir kit", "a device, or half an hour: test_record.py"),
     (r"\./prenorm verify --solution cuda-emulated", "every case in the emulator, minutes: test_emulated.py"),
+    (r"\./prenorm profile", "a build of its own, and minutes: test_profile.py"),
+    (r"\./prenorm emulate", "programs that the page does not have: test_emulate.py"),
     (r"cmake |ctest ", "builds the project: test_package.py"),
     (r"\./prenorm bench", "minutes, and other versions of PyTorch: test_bench_program.py"),
 ]
