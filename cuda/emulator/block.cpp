@@ -241,13 +241,13 @@ Votes Block::barrier(bool predicate, const Place& here) {
 
 /// One thread waits with those of the other blocks, and its whole block with it.
 void Block::cluster_barrier() {
-  barrier(false);
+  barrier(false, {});
   if (current_ == 0 && cluster_ != nullptr) {
     RaceFiber::release(cluster_);
     cluster_->barrier.arrive_and_wait();
     RaceFiber::acquire(cluster_);
   }
-  barrier(false);
+  barrier(false, {});
 }
 
 std::byte* Block::cluster_peer(std::byte* own, unsigned rank) const {

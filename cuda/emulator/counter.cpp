@@ -93,7 +93,8 @@ class Collector {
     warps_in_block_ = (threads + request_lanes - 1) / request_lanes;
     for (PendingWarp& warp : warps_) warp.together = 0;
     const ThreadLocals static_arrays = thread_locals();
-    static_ = {address_of(static_arrays.begin), address_of(static_arrays.begin) + static_arrays.bytes};
+    static_ = {address_of(static_arrays.begin),
+               address_of(static_arrays.begin) + static_arrays.bytes};
     dynamic_ = {address_of(dynamic), address_of(dynamic) + bytes};
   }
   void on_thread(std::size_t thread) {

@@ -161,7 +161,7 @@ void run(const Launch& launch, const std::function<void()>& body) {
 
 std::byte* dynamic_shared_memory() { return block->shared; }
 
-Votes barrier(bool predicate) {
+Votes barrier(bool predicate, Place) {
   const auto size = static_cast<unsigned>(block->threads.size());
   block->threads[block->current].given = predicate;
   hopper::meet(block->all, size);
@@ -172,7 +172,7 @@ Votes barrier(bool predicate) {
 }
 
 /// All lanes of a warp take part in all that these kernels do.
-unsigned vote(const char*, unsigned, bool predicate) {
+unsigned vote(const char*, unsigned, bool predicate, Place) {
   const unsigned warp = block->current / 32;
   block->threads[block->current].given = predicate;
   hopper::meet(block->warps[warp], 32);
@@ -184,7 +184,7 @@ unsigned vote(const char*, unsigned, bool predicate) {
   return votes;
 }
 
-std::uint64_t shuffle(const char*, unsigned, std::uint64_t bits, int source) {
+std::uint64_t shuffle(const char*, unsigned, std::uint64_t bits, int source, Place) {
   const unsigned warp = block->current / 32;
   block->threads[block->current].given = bits;
   hopper::meet(block->warps[warp], 32);

@@ -6,14 +6,13 @@
 #include <cstdlib>
 #include <vector>
 
-#define CUDA_CHECK(call)                                                             \
-  do {                                                                               \
-    const cudaError_t status = (call);                                               \
-    if (status != cudaSuccess) {                                                     \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,                        \
-                   cudaGetErrorString(status));                                      \
-      std::exit(3);                                                                  \
-    }                                                                                \
+#define CUDA_CHECK(call)                                                                   \
+  do {                                                                                     \
+    const cudaError_t status = (call);                                                     \
+    if (status != cudaSuccess) {                                                           \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status)); \
+      std::exit(3);                                                                        \
+    }                                                                                      \
   } while (0)
 
 /// Values between -1 and 1, the same each time.
@@ -45,13 +44,15 @@ std::vector<T> on_host(const T* memory, std::size_t size) {
   return values;
 }
 
-/// Ends the program with exit code 4 where a value is further than the tolerance from what is right.
+/// Ends the program with exit code 4 where a value is further than the tolerance from what is
+/// right.
 template <class T, class U>
 void expect(const char* what, const std::vector<T>& actual, const std::vector<U>& right,
             double tolerance = 1e-5) {
   if (actual.size() != right.size()) std::exit(4);
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    const double difference = std::fabs(static_cast<double>(actual[i]) - static_cast<double>(right[i]));
+    const double difference =
+        std::fabs(static_cast<double>(actual[i]) - static_cast<double>(right[i]));
     if (difference <= tolerance * (1 + std::fabs(static_cast<double>(right[i])))) continue;
     std::printf("%s: element %zu is %g, not %g\n", what, i, static_cast<double>(actual[i]),
                 static_cast<double>(right[i]));

@@ -2,7 +2,8 @@
 #include "check.h"
 
 template <int D, int TILE>
-__global__ void flash(const float* q, const float* k, const float* v, float* o, int n, bool causal) {
+__global__ void flash(const float* q, const float* k, const float* v, float* o, int n,
+                      bool causal) {
   __shared__ float K[TILE][D], V[TILE][D];
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   const float scale = rsqrtf((float)D);

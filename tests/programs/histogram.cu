@@ -27,8 +27,10 @@ int main() {
   auto* d_data = on_device(data);
   for (const bool privately : {false, true}) {
     auto* d_bins = on_device(std::vector<unsigned>(256));
-    if (privately) histogram_private<<<4, 64>>>(d_data, n, d_bins);
-    else histogram<<<4, 64>>>(d_data, n, d_bins);
+    if (privately)
+      histogram_private<<<4, 64>>>(d_data, n, d_bins);
+    else
+      histogram<<<4, 64>>>(d_data, n, d_bins);
     expect(privately ? "in shared memory" : "in global memory", on_host(d_bins, 256), right, 0);
   }
 }

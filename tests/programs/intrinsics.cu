@@ -14,7 +14,8 @@ __global__ void votes(const int* x, unsigned* out) {
 
 __global__ void bits(const unsigned* x, unsigned* out) {
   const unsigned v = x[threadIdx.x];
-  out[threadIdx.x] = __popc(v) + 100 * __clz(v) + 10000 * __ffs(v) + (__brev(v) == __brev(v) ? 0 : 7);
+  out[threadIdx.x] =
+      __popc(v) + 100 * __clz(v) + 10000 * __ffs(v) + (__brev(v) == __brev(v) ? 0 : 7);
   if (__float_as_uint(__uint_as_float(v)) != v || __funnelshift_l(v, v, 8) != (v << 8 | v >> 24)) {
     out[threadIdx.x] = 0;
   }

@@ -63,7 +63,7 @@ int main() {
   constant<(8 >> 1) * 2, (3 > 4)><<<1, 1>>>(at);
   right = 8;
   check("with template arguments that are expressions");
-  for (int i = 0; i < 3; ++i) set<<<1 << i >> i, 1>>>(at, 9 + i);
+  for (int i = 0; i < 3; ++i) set < <<1 << i>> i, 1 >>> (at, 9 + i);
   right = 11;
   check("with shifts in the configuration");
   int counter = 12;
@@ -71,11 +71,12 @@ int main() {
   right = 12;
   check("with an argument of side effects");
   if (counter != 13) return 5;
-  if (right == 12) nothing<<<1, 1>>>();
-  else nothing<<<2, 1>>>();
+  if (right == 12)
+    nothing<<<1, 1>>>();
+  else
+    nothing<<<2, 1>>>();
   nothing<<<dim3(2, 2, 2), dim3(4, 4, 4)>>>();
   check("without arguments");
-
 
   nothing<<<1, 1025>>>();
   if (cudaPeekAtLastError() != cudaErrorInvalidConfiguration) return 6;

@@ -43,7 +43,8 @@ __global__ void sequential(const float* in, float* out, int n) {
 
 __device__ float warp_sum(float value) {
 #pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffff, value, offset);
+  for (int offset = 16; offset > 0; offset /= 2)
+    value += __shfl_down_sync(0xffffffff, value, offset);
   return value;
 }
 

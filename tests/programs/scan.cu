@@ -12,8 +12,8 @@ __global__ void hillis_steele(const float* in, float* out) {
     now = 1 - now;
     const float* from = buffer + (1 - now) * n;
     float* to = buffer + now * n;
-    to[threadIdx.x] = threadIdx.x >= offset ? from[threadIdx.x] + from[threadIdx.x - offset]
-                                            : from[threadIdx.x];
+    to[threadIdx.x] =
+        threadIdx.x >= offset ? from[threadIdx.x] + from[threadIdx.x - offset] : from[threadIdx.x];
     __syncthreads();
   }
   out[threadIdx.x] = buffer[now * n + threadIdx.x];
