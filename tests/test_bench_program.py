@@ -418,9 +418,10 @@ def test_what_goes_wrong_on_a_device_is_told(on_device):
         out, report = on_device("--solution", f"{on_device.library}/{variant}", code=1)
         assert what in out and report["rows"][0]["seconds"] is None
     # The caches are emptied before each call: y[1] is the number of bytes that were written for it,
-    # 32 MiB for the copy's ceiling, and 4 MiB a call, three calls with those that are not timed.
+    # 32 MiB for the copy's ceiling, 4 MiB for what is read, once, and 4 MiB per call: three calls
+    # with those that are not timed.
     out, _ = on_device("--solution", f"{on_device.library}/tells", code=1)
-    assert str((32 + 3 * 4) << 20) in out, out
+    assert str((32 + 4 + 3 * 4) << 20) in out, out
     out, _ = on_device("--solution", "device", code=2, driver="libfake_cuda_without_device.so")
     assert "device: no CUDA device" in out
 
