@@ -216,24 +216,25 @@ void add_emulate(Arguments& app, Action& chosen) {
       ->type_name("PATH");
   add_repeatable(command, "-D,--define", options->defines, "Macro of the preprocessor")
       ->type_name("NAME[=VALUE]");
-  command
-      .add_option(
-          "--check", options->check,
-          "init: reads of shared memory that nothing wrote; memory: accesses out of bounds; "
-          "race: accesses that no barrier orders; none. Barriers and warp operations that "
-          "not all threads reach are found by each")
+  command.add_option("--check", options->check, "What to look for: init, memory, race or none")
       ->check(is_member({"init", "memory", "race", "none"}))
       ->capture_default_str();
   command.add_option("-o,--output", options->output, "Write the program there, and do not run it")
       ->type_name("PATH");
   command.leave_words_after_dashes(options->arguments);
   command.footer(
-      "What comes after -- are the program's own arguments. The exit code is the program's, or 1 "
-      "if "
-      "a kernel does something undefined, or 2 if the program does not compile.\n\n"
+      "--check init finds reads of shared memory that nothing wrote, memory accesses out of "
+      "bounds,\n"
+      "race accesses that no barrier orders. Barriers and warp operations that not all threads "
+      "reach\n"
+      "are found always.\n\n"
+      "What comes after -- are the program's own arguments.\n\n"
       "Examples:\n"
       "  prenorm emulate sum.cu\n"
-      "  prenorm emulate sum.cu --check race -- 1024");
+      "  prenorm emulate sum.cu --check race -- 1024\n\n"
+      "Exit code: the program's own, 1 if a kernel does something undefined, 2 if the program "
+      "does\n"
+      "not compile");
   command.callback([options, &chosen] { chosen = [options] { return emulate(*options); }; });
 }
 

@@ -20,7 +20,7 @@ struct Options : ProfileOptions {
 /// 1 where a call failed, 3 where no version was profiled.
 int exit_code_of(const ProfileReport& report) {
   bool any = false;
-  for (const Row& row : report.rows) {
+  for (const ProfileRow& row : report.rows) {
     if (row.status == Status::not_implemented) continue;
     if (!row.ok()) return 1;
     any = true;
@@ -90,10 +90,10 @@ void add_profile(Arguments& app, Action& chosen) {
       "Counts are exact and repeatable; a bound is a bound, and no time. docs/profile.md says what "
       "is\ncounted and how. Outputs are not compared: prenorm verify does that.\n\n"
       "Examples:\n"
-      "  prenorm profile rmsnorm                        all versions side by side\n"
-      "  prenorm profile rmsnorm --lines --device a100  and the lines that cost most\n"
-      "  prenorm profile softmax --case 'float32_*'     at cases of the fixture\n"
-      "  prenorm profile relu --solution cuda-naive-emulated --json -\n\n"
+      "  prenorm profile PROBLEM                        all versions side by side\n"
+      "  prenorm profile PROBLEM --lines --device a100  and the lines that cost most\n"
+      "  prenorm profile PROBLEM --case 'float32_*'     at cases of the fixture\n"
+      "  prenorm profile PROBLEM --solution cuda-naive-emulated --json -\n\n"
       "Exit code: 0 all were profiled, 1 a call failed, 2 an invalid option or file, 3 nothing "
       "was\n"
       "profiled");

@@ -79,7 +79,7 @@ Json kernel_json(const KernelCounts& kernel) {
   return object;
 }
 
-Json row_json(const Row& row, const DeviceLimits& device) {
+Json row_json(const ProfileRow& row, const DeviceLimits& device) {
   Json object{{"problem", row.work->problem},   {"shape", row.work->shape},
               {"dtype", name(row.work->dtype)}, {"solution", row.solution},
               {"status", row.status},           {"message", row.message},
@@ -108,7 +108,7 @@ std::string to_json(const ProfileReport& report) {
                     {"tensor_flops", report.device.tensor},
                     {"source", report.device.source}};
   root["rows"] = Json::array();
-  for (const Row& row : report.rows) root["rows"].push_back(row_json(row, report.device));
+  for (const ProfileRow& row : report.rows) root["rows"].push_back(row_json(row, report.device));
   return to_text(root);
 }
 

@@ -134,9 +134,9 @@ class Run {
     limits_.limits = {.seconds = options.timeout, .bytes = 0};
   }
 
-  Row row(std::shared_ptr<const Work> work, const std::string& label) {
+  ProfileRow row(std::shared_ptr<const Work> work, const std::string& label) {
     Solution& solution = solution_named(label);
-    Row row{std::move(work), label, Status::passed, "", {}};
+    ProfileRow row{std::move(work), label, Status::passed, "", {}};
     const Outcome outcome = call(solution, *row.work);
     row.status = outcome.status;
     row.message = outcome.message;
@@ -196,13 +196,13 @@ DeviceLimits device_named(const std::string& id) {
 
 }  // namespace
 
-double Row::least_bytes() const {
+double ProfileRow::least_bytes() const {
   return std::accumulate(kernels.begin(), kernels.end(), 0.0, [](double sum, const auto& kernel) {
     return sum + static_cast<double>(kernel.least_bytes());
   });
 }
 
-double Row::sector_bytes() const {
+double ProfileRow::sector_bytes() const {
   std::uint64_t sectors = 0;
   for (const KernelCounts& kernel : kernels) {
     sectors += kernel.loads(Space::global).sectors + kernel.stores(Space::global).sectors +
@@ -211,13 +211,13 @@ double Row::sector_bytes() const {
   return 32 * static_cast<double>(sectors);
 }
 
-double Row::tensor_flops() const {
+double ProfileRow::tensor_flops() const {
   return std::accumulate(kernels.begin(), kernels.end(), 0.0, [](double sum, const auto& kernel) {
     return sum + static_cast<double>(kernel.tensor_flops());
   });
 }
 
-Bound Row::bound(const DeviceLimits& device) const {
+Bound ProfileRow::bound(const DeviceLimits& device) const {
   const double by_tensor_cores = tensor_flops();
   const double others = std::max(0.0, work->flops - by_tensor_cores);
   return bound_of(least_bytes(), others, by_tensor_cores, work->dtype, device);

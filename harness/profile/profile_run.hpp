@@ -33,7 +33,7 @@ struct Work {
 };
 
 /// One version at one shape.
-struct Row {
+struct ProfileRow {
   std::shared_ptr<const Work> work;
   std::string solution;
   Status status = Status::passed;  // of the call; its outputs are not compared
@@ -50,7 +50,7 @@ struct Row {
 struct ProfileReport {
   DeviceLimits device;
   std::uint64_t seed = 0;
-  std::vector<Row> rows;
+  std::vector<ProfileRow> rows;
 };
 
 /// Where the shapes and the devices' figures lie.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t lines_shown = 12;  // of each version
 
-std::string grouped_key(const Row& row) {
+std::string grouped_key(const ProfileRow& row) {
   return row.work->problem + ", " + row.work->shape + ", " + std::string(name(row.work->dtype));
 }
 
@@ -52,7 +52,7 @@ std::vector<Cell> kernel_cells(const KernelCounts& kernel) {
           {""}};
 }
 
-std::vector<Cell> row_cells(const Row& row, const DeviceLimits& device) {
+std::vector<Cell> row_cells(const ProfileRow& row, const DeviceLimits& device) {
   std::uint64_t launches = 0;
   for (const KernelCounts& kernel : row.kernels) launches += kernel.launches;
   const Bound bound = row.bound(device);
@@ -68,11 +68,11 @@ std::vector<Cell> row_cells(const Row& row, const DeviceLimits& device) {
           {duration(bound.seconds) + (bound.by_bytes ? ", bytes" : ", operations")}};
 }
 
-Table table_of(const std::vector<const Row*>& rows, const DeviceLimits& device) {
+Table table_of(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device) {
   Table table{{"solution", "launches", "load s/r", "store s/r", "sectors", "footprint",
                "shared w/r", "barriers", "shuffles", "bound on " + device.id},
               {}};
-  for (const Row* row : rows) {
+  for (const ProfileRow* row : rows) {
     if (!row->ok()) {
       table.rows.push_back(
           {{row->solution, Tone::strong},
@@ -86,9 +86,9 @@ Table table_of(const std::vector<const Row*>& rows, const DeviceLimits& device) 
 }
 
 /// The rows of each problem, shape and dtype, in their order.
-std::vector<std::vector<const Row*>> groups_of(const ProfileReport& report) {
-  std::vector<std::vector<const Row*>> groups;
-  for (const Row& row : report.rows) {
+std::vector<std::vector<const ProfileRow*>> groups_of(const ProfileReport& report) {
+  std::vector<std::vector<const ProfileRow*>> groups;
+  for (const ProfileRow& row : report.rows) {
     if (groups.empty() || groups.back().front()->work != row.work) groups.emplace_back();
     groups.back().push_back(&row);
   }
@@ -111,7 +111,7 @@ std::string requests_text(const Access& access) {
 std::string profile_text(const ProfileReport& report, bool colour) {
   std::string text;
   for (const auto& group : groups_of(report)) {
-    const Row& first = *group.front();
+    const ProfileRow& first = *group.front();
     text += toned(grouped_key(first), Tone::strong, colour) +
             fmt::format(": must move {}", mebibytes(first.work->bytes));
     if (first.work->flops > 0)
@@ -129,7 +129,7 @@ std::string profile_text(const ProfileReport& report, bool colour) {
 
 std::string lines_text(const ProfileReport& report, bool colour) {
   std::string text;
-  for (const Row& row : report.rows) {
+  for (const ProfileRow& row : report.rows) {
     std::vector<std::pair<const KernelCounts*, const Access*>> accesses;
     for (const KernelCounts& kernel : row.kernels) {
       for (const Access& access : kernel.accesses) accesses.emplace_back(&kernel, &access);

@@ -1,6 +1,6 @@
 // A program that `prenorm emulate` runs: what a kernel does wrong ends it, and the message says
 // where in the source.
-#include "../emulator.hpp"
+#include "emulator.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // The functions of cuda_runtime_api.h that are more than a line.
-#include "../include/cuda_runtime_api.h"
+#include "include/cuda_runtime_api.h"
 
 #include <algorithm>
 #include <cstdio>
