@@ -59,6 +59,8 @@ void Gradebook::State::call_in_roster(const std::string& submission) {
   for (const char* update :
        {"UPDATE students SET submission = ?1 WHERE submission = ?2 AND "
         "NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)",
+        "UPDATE OR IGNORE set_points SET submission = ?1 WHERE submission = ?2 AND "
+        "NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)",
         "UPDATE OR IGNORE times SET submission = ?1 WHERE submission = ?2 AND said_by = 'roster' "
         "AND NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)"}) {
     prepare(update, submission, usual).exec();

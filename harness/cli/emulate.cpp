@@ -44,7 +44,7 @@ const std::map<std::string, Check>& checks() {
   return all;
 }
 
-/// Runs a program to its end; returns its exit code, or 128 and the signal's number.
+/// Runs a program to its end; returns its exit code, or 128 and the signal's number, which it says.
 int run(const std::vector<std::string>& words, bool in_foreground = false) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -67,7 +67,10 @@ int run(const std::vector<std::string>& words, bool in_foreground = false) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (in_foreground) std::signal(SIGINT, before);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  fmt::print(stderr, "prenorm: {} was ended by {}\n", in_foreground ? "the program" : words[0],
+             ::strsignal(WTERMSIG(status)));
+  return 128 + WTERMSIG(status);
 }
 
 std::string compiler() {
@@ -199,8 +202,6 @@ int emulate(const EmulateOptions& options) {
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   const int code = run(command, true);
   if (tell_findings(folder.path())) return 1;
-  if (code > 128)
-    fmt::print(stderr, "prenorm: the program was ended by {}\n", ::strsignal(code - 128));
   return code;
 }
 

@@ -20,6 +20,12 @@ struct Socket {
   bool is_connected;
 };
 
+/// "0000000012345678: ", where a socket's line begins.
+bool begins_record(const std::string& line) {
+  const std::size_t colon = line.find_first_not_of("0123456789abcdef");
+  return colon != line.npos && colon >= 8 && line.compare(colon, 2, ": ") == 0;
+}
+
 /// Nothing where they cannot be read.
 std::optional<std::vector<Socket>> sockets_of_namespace() {
   constexpr const char* unconnected = "01";
@@ -28,6 +34,7 @@ std::optional<std::vector<Socket>> sockets_of_namespace() {
   if (!std::getline(file, line)) return std::nullopt;  // the heads of its columns
   std::vector<Socket> sockets;
   while (std::getline(file, line)) {
+    if (!begins_record(line)) continue;  // the rest of a name with line breaks
     std::istringstream words(line);
     std::string address, references, protocol, flags, type, state;
     std::uint64_t inode = 0;

@@ -63,7 +63,9 @@ int main() {
   constant<(8 >> 1) * 2, (3 > 4)><<<1, 1>>>(at);
   right = 8;
   check("with template arguments that are expressions");
-  for (int i = 0; i < 3; ++i) set < <<1 << i>> i, 1 >>> (at, 9 + i);
+  // clang-format off
+  for (int i = 0; i < 3; ++i) set<<<1 << i >> i, 1>>>(at, 9 + i);
+  // clang-format on
   right = 11;
   check("with shifts in the configuration");
   int counter = 12;

@@ -22,6 +22,13 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
+/// As one word of the shell.
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
 /// The source line of the code before this address: binutils know it. A function of the emulator's
 /// headers that the compiler has put into a kernel is not meant, but who calls it.
 std::string line_of(const void* code) {
@@ -32,7 +39,7 @@ std::string line_of(const void* code) {
   std::snprintf(address, sizeof address, "0x%tx", offset - 1);
   std::error_code ignored;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  std::string lines = output_of("addr2line -i -e '" + program + "' " + address);
+  std::string lines = output_of("addr2line -i -e " + quoted(program) + " " + address);
   while (!lines.empty()) {
     const std::string line = lines.substr(0, lines.find('\n'));
     lines.erase(0, line.size() + 1);

@@ -7,9 +7,12 @@
 
 namespace prenorm::emulator {
 
+/// What the device on paper has.
+constexpr std::size_t device_bytes = std::size_t{8} << 30;
+
 void* allocate(std::size_t bytes) {
   constexpr std::size_t alignment = 256;  // CUDA's
-  if (bytes == 0) return nullptr;
+  if (bytes == 0 || bytes > device_bytes) return nullptr;
 #if defined(__SANITIZE_ADDRESS__)
   // Of exactly this size, so that a step beyond is seen.
   void* memory = nullptr;
@@ -80,7 +83,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0) return prenorm::emulator::remember(cudaErrorInvalidDevice);
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "prenorm's emulator");
-  properties->totalGlobalMem = std::size_t{8} << 30;
+  properties->totalGlobalMem = prenorm::emulator::device_bytes;
   properties->sharedMemPerBlock = 48 << 10;
   properties->sharedMemPerBlockOptin = 99 << 10;
   properties->sharedMemPerMultiprocessor = 100 << 10;
