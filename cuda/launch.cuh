@@ -60,13 +60,15 @@ inline bool has_clusters() {
 }
 
 #if defined(__CUDACC__)
-/// Lets a kernel have that much dynamic shared memory. The driver is asked once for each amount
-/// above those before, not for each launch.
+/// Lets a kernel have that much dynamic shared memory on the current device. The driver is asked
+/// once for each amount above those before, not for each launch.
 inline void allow_shared(const Launch& how, const void* code) {
   static std::mutex mutex;
-  static std::map<const void*, std::size_t> allowed;
+  static std::map<std::pair<int, const void*>, std::size_t> allowed;
+  int device = 0;
+  check(cudaGetDevice(&device), how.kernel);
   const std::lock_guard lock(mutex);
-  std::size_t& most = allowed[code];
+  std::size_t& most = allowed[{device, code}];
   if (how.shared_bytes <= most) return;
   check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(how.shared_bytes)),
@@ -89,7 +91,8 @@ void launch(const Launch& how, void (*kernel)(Parameters...), Arguments... argum
 #if defined(__CUDACC__)
   std::tuple<Parameters...> values(arguments...);
   const auto code = reinterpret_cast<const void*>(kernel);
-  if (how.shared_bytes > 48 * 1024) allow_shared(how, code);
+  // Up to 48 KiB need no leave, but those are of dynamic and static memory together.
+  if (how.shared_bytes > 32 * 1024) allow_shared(how, code);
   std::apply(
       [&](auto&... value) {
         void* pointers[] = {&value...};
