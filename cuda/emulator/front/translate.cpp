@@ -106,10 +106,7 @@ class Translator {
     Index end = at_;
     while (end < tokens_.size() && !tokens_[end].is(";")) ++end;
     bool dynamic = false;
-    for (Index i = statement_; i < at_ || (i < end && dynamic == false && tokens_[i].is_word());
-         ++i) {
-      dynamic |= tokens_[i].is("extern");
-    }
+    for (Index i = statement_; i < end; ++i) dynamic |= tokens_[i].is("extern");
     if (dynamic) {
       dynamic_declaration(end);
       return;
@@ -186,7 +183,6 @@ class Translator {
     for (Index i = open; i < end; ++i) {
       if (tokens_[i].is("__null")) tokens_[i].text = "nullptr";
     }
-    tokens_[begin].before = std::string(tokens_[begin].before);
   }
 
   /// The first token of the expression that ends before `end`: names, their template arguments,

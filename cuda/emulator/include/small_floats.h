@@ -134,3 +134,37 @@ inline T smaller(T a, T b) {
   inline T2 h2sqrt(T2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                             \
   inline T2 h2rsqrt(T2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                          \
   inline T2 h2rcp(T2 a) { return {hrcp(a.x), hrcp(a.y)}; }
+
+// Conversions, whose names have the type's own: half or bfloat16, and pair, half2 or bfloat162.
+#define PRENORM_SMALL_CONVERSIONS(T, T2, name, pair)                                       \
+  inline T __float2##name(float x) { return T(x); }                                        \
+  inline T __float2##name##_rn(float x) { return T(x); }                                   \
+  inline T __double2##name(double x) { return T(x); }                                      \
+  inline T __int2##name##_rn(int x) { return T(x); }                                       \
+  inline float __##name##2float(T x) { return x; }                                         \
+  inline int __##name##2int_rn(T x) { return static_cast<int>(std::nearbyint(x.wide())); } \
+  inline int __##name##2int_rz(T x) { return static_cast<int>(x.wide()); }                 \
+  inline T __ushort_as_##name(unsigned short bits) { return T::of_bits(bits); }            \
+  inline unsigned short __##name##_as_ushort(T x) { return x.bits; }                       \
+  inline T2 __float2##name##2_rn(float x) { return {T(x), T(x)}; }                         \
+  inline T2 __floats2##name##2_rn(float x, float y) { return {T(x), T(y)}; }               \
+  inline T2 __float22##name##2_rn(float2 x) { return {T(x.x), T(x.y)}; }                   \
+  inline float2 __##name##22float2(T2 x) { return {x.x, x.y}; }                            \
+  inline T2 __##name##2##name##2(T x) { return {x, x}; }                                   \
+  inline T2 __halves2##name##2(T x, T y) { return {x, y}; }                                \
+  inline T2 make_##pair(T x, T y) { return {x, y}; }                                       \
+  inline T __low2##name(T2 x) { return x.x; }                                              \
+  inline T __high2##name(T2 x) { return x.y; }                                             \
+  inline float __low2float(T2 x) { return x.x; }                                           \
+  inline float __high2float(T2 x) { return x.y; }                                          \
+  inline T atomicAdd(T* address, T value) {                                                \
+    std::atomic_ref<std::uint16_t> place(address->bits);                                   \
+    std::uint16_t seen = place.load(std::memory_order_relaxed);                            \
+    while (!place.compare_exchange_weak(seen, (T::of_bits(seen) + value).bits,             \
+                                        std::memory_order_relaxed)) {                      \
+    }                                                                                      \
+    return T::of_bits(seen);                                                               \
+  }                                                                                        \
+  inline T2 atomicAdd(T2* address, T2 value) {                                             \
+    return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};             \
+  }
