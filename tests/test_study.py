@@ -197,6 +197,51 @@ def test_no_code_is_cut_off(chromium, pages, width):
                               "e => e.scrollWidth > e.clientWidth).length") == 0, path.name
 
 
+def test_pages_are_small(pages):
+    large = {path.name: path.stat().st_size for path in pages if path.stat().st_size > 1.2e6}
+    assert large == {}
+
+
+def test_the_tour_goes_from_step_to_step_by_keyboard(chromium, site):
+    chromium.look(width=1440)
+    show(chromium, site / "tour.html")
+    shown = "[...document.querySelectorAll('.tour-step')].filter(e => !e.hidden).map(e => e.id)"
+    names = chromium.value("[...document.querySelectorAll('.tour-step')].map(e => e.id)")
+    assert chromium.value(shown) == names[:1]
+    for name in [*names[1:], names[-1]]:
+        key(chromium, "ArrowRight", 39)
+        chromium.value("new Promise(done => setTimeout(done, 50))")
+        assert chromium.value(shown) == [name]
+        assert chromium.value(f"document.querySelectorAll('svg [aria-current]').length") == (
+            chromium.value(f"document.querySelectorAll('svg [href=\"#{name}\"]').length"))
+    key(chromium, "ArrowLeft", 37)
+    chromium.value("new Promise(done => setTimeout(done, 50))")
+    assert chromium.value(shown) == names[-2:-1]
+    click(chromium, "document.getElementById('all')")
+    assert chromium.value(shown) == names
+    assert chromium.complaints == []
+
+
+def test_search_by_keyboard(chromium, site):
+    chromium.look(width=1440)
+    show(chromium, site / "index.html")
+    key(chromium, "/", 191, "/")
+    assert chromium.value("document.activeElement.type") == "search"
+    chromium.ask("Input.insertText", text="rmsnorm side")
+    found = "[...document.querySelectorAll('#search li a')].map(e => e.getAttribute('href'))"
+    assert chromium.value(found) == ["rmsnorm.html#code-rmsnorm"]
+    key(chromium, "ArrowDown", 40)
+    assert chromium.value("document.activeElement.localName") == "a"
+    key(chromium, "Escape", 27)
+    assert chromium.value("document.querySelector('#search ul').hidden")
+    chromium.ask("Input.insertText", text="no such thing")
+    assert chromium.value("document.querySelector('#search ul').textContent") == "Nothing found"
+    searchable = (site / "assets/search_index.js").read_text()
+    links = {link for _, _, link in json.loads(searchable.removeprefix("const searchIndex = ")
+                                               .rstrip(";\n"))}
+    assert links and all((site / link.split("#")[0]).exists() for link in links)
+
+
 def test_dark_and_light_differ(chromium, site):
     colours = []
     for dark in (False, True):

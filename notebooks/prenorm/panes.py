@@ -3,6 +3,7 @@
 import functools
 import html
 import itertools
+import re
 from pathlib import Path
 
 import pygments.lexers
@@ -19,6 +20,12 @@ def style():
     """What every pane needs once per page, with its tags."""
     css = (Path(__file__).resolve().parent / "sides.css").read_text()
     return f"<style>{css}</style>\n"
+
+
+@functools.lru_cache(maxsize=None)
+def styled():
+    """The classes of Pygments that have a colour. Spans of others would only make pages larger."""
+    return frozenset(re.findall(r"\.sides \.([a-z]{1,3}\d?)\b", style()))
 
 
 def alone(source):
@@ -89,6 +96,6 @@ def coloured_lines(lines):
                 out.append("".join(current))
                 current = []
             if part:
-                part = html.escape(part)
-                current.append(f'<span class="{css}">{part}</span>' if css else part)
+                part = html.escape(part, quote=False)
+                current.append(f'<span class="{css}">{part}</span>' if css in styled() else part)
     return out + ["".join(current)]

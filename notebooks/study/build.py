@@ -110,7 +110,7 @@ def copy_assets(folder, katex):
     fonts = sorted((katex / "fonts").glob("*.woff2")) or sorted((katex / "fonts").iterdir())
     for path in fonts:
         shutil.copyfile(path, assets / "katex/fonts" / path.name)
-    for path in (HERE / "study.css", HERE / "study.js", NOTEBOOKS / "prenorm/sides.css"):
+    for path in (*HERE.glob("*.css"), *HERE.glob("*.js"), NOTEBOOKS / "prenorm/sides.css"):
         shutil.copyfile(path, assets / path.name)
 
 

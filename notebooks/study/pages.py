@@ -1,14 +1,19 @@
 """The content of the pages: executed notebooks, code, and the harness's results for it."""
 
+import base64
 import concurrent.futures
+import itertools
 import re
 from pathlib import Path
 
 import jinja2
 import nbconvert
 import nbformat
+import block
 import documents
 import prenorm
+import search
+import tour
 from prenorm import panes, program, sides, sources
 from prenorm.program import Count
 
@@ -20,6 +25,7 @@ READING = ["linear", "embedding", "rmsnorm", "activations", "feed_forward", "rop
 COLUMNS = {"reference": "reference", "plain": "textbook loop",
            "cuda-naive-emulated": "naive CUDA, emulated", "cuda-emulated": "CUDA, emulated",
            "cuda-naive": "naive CUDA", "cuda": "CUDA", "cuda-tf32": "CUDA, tf32"}
+PICTURES = Path("pictures")  # of notebooks, in the site's folder
 LONG_CELL = 16  # lines; a longer one is folded
 
 
@@ -116,6 +122,8 @@ class Site:
             (self.folder / self.pages[name]["file"]).write_text(text)
         self._write_documents()
         (self.folder / "index.html").write_text(self._render("index.html.j2", **self._index()))
+        self._write_tour()
+        search.write(self.folder)
 
     def _write_documents(self):
         for old in self.folder.glob(documents.PREFIX + "*.html"):
@@ -126,6 +134,13 @@ class Site:
             text = self._render("document.html.j2", document=document, documents=self.documents,
                                 previous=before, next=after)
             (self.folder / document.file).write_text(text)
+
+    def _write_tour(self):
+        size = (f"{len(tour.WORDS)} words, d_model {tour.D_MODEL}, {tour.NUM_HEADS} heads, "
+                f"d_ff {tour.D_FF}, one block")
+        page = self._render("tour.html.j2", steps=tour.steps(), drawing=block.drawing(), size=size,
+                            text=" ".join(tour.TEXT))
+        (self.folder / "tour.html").write_text(page)
 
     def _render(self, template, **values):
         loader = jinja2.FileSystemLoader(HERE)
@@ -142,6 +157,7 @@ class Site:
                     ] if name in self.components else []
         notebook = self.texts[name]
         body = _body(notebook) if notebook else ""
+        body = _without_repeats(self._with_picture_files(name, body), problems)
         return {"name": name, "page": self.pages[name], "body": body,
                 "headings": re.findall(r'<h2 id="([^"]+)">(.*?)(?:<a class="anchor-link"|</h2>)',
                                        body),
@@ -150,6 +166,21 @@ class Site:
                 "caught": _total(each["caught"] for each in problems),
                 "previous": self.pages[names[place - 1]] if place else None,
                 "next": self.pages[names[place + 1]] if place + 1 < len(names) else None}
+
+    def _with_picture_files(self, name, body):
+        """With a notebook's pictures in files, which a browser loads as it reaches them."""
+        pictures = self.folder / PICTURES
+        pictures.mkdir(exist_ok=True)
+        for old in pictures.glob(f"{name}-*.png"):
+            old.unlink()
+        numbers = itertools.count(1)
+
+        def store(found):
+            file = PICTURES / f"{name}-{next(numbers)}.png"
+            (self.folder / file).write_bytes(base64.b64decode(found[1]))
+            return f'loading="lazy" src="{file.as_posix()}"'
+
+        return re.sub(r'src="data:image/png;base64,([^"]*)"', store, body)
 
     def _problem(self, problem):
         fixture = prenorm.fixture(problem)
@@ -179,7 +210,7 @@ class Site:
         problems = [problem for row in rows for problem in row["problems"]]
         guides = [document for document in self.documents if document.path.parts[0] == "docs"]
         return {"rows": rows, "others": others, "failed": failed, "guides": guides,
-                "totals": [_total(cells) for cells in zip(*(p["cells"] for p in problems))],
+                "drawing": block.drawing(), "totals": [_total(cells) for cells in zip(*(p["cells"] for p in problems))],
                 "caught": _total(problem["caught"] for problem in problems)}
 
 
@@ -226,6 +257,17 @@ def _body(notebook):
     text, _ = exporter.from_notebook_node(notebook, {"long_cell": LONG_CELL})
     text = re.sub(r'(href="(?!\w+:)[^"#]+)\.ipynb(?=["#])', r"\1.html", _without_style(text))
     return text
+
+
+def _without_repeats(body, problems):
+    """Without those folded helpers of a notebook's panes that the page's own panes hold too."""
+    for block in set(re.findall(r"<details><summary>What it calls in other files.*?</details>", body,
+                                re.S)):
+        holding = [problem["name"] for problem in problems if block in problem["view"]]
+        if holding:
+            body = body.replace(block, f'<p class="file"><a href="#code-{holding[0]}">What it calls '
+                                       "in other files</a></p>")
+    return body
 
 
 def _describe_pictures(notebook):
