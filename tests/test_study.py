@@ -140,8 +140,13 @@ def test_every_problem_has_both_codes_results_and_mistakes(site, problem):
 def show(chromium, path):
     """Opens a page, and waits until its fonts are loaded and its layout is done."""
     chromium.open(path.resolve().as_uri())
+    settle(chromium)
+
+
+def settle(chromium):
+    """Waits until fonts are loaded, and what the last event has changed is drawn."""
     chromium.ask("Runtime.evaluate", awaitPromise=True, expression="document.fonts.ready.then("
-                 "() => new Promise(done => requestAnimationFrame(() => done(1))))")
+                 "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 20))))")
 
 
 def key(chromium, name, code, text=""):
@@ -210,12 +215,12 @@ def test_the_tour_goes_from_step_to_step_by_keyboard(chromium, site):
     assert chromium.value(shown) == names[:1]
     for name in [*names[1:], names[-1]]:
         key(chromium, "ArrowRight", 39)
-        chromium.value("new Promise(done => setTimeout(done, 50))")
+        settle(chromium)
         assert chromium.value(shown) == [name]
-        assert chromium.value(f"document.querySelectorAll('svg [aria-current]').length") == (
+        assert chromium.value("document.querySelectorAll('svg [aria-current]').length") == (
             chromium.value(f"document.querySelectorAll('svg [href=\"#{name}\"]').length"))
     key(chromium, "ArrowLeft", 37)
-    chromium.value("new Promise(done => setTimeout(done, 50))")
+    settle(chromium)
     assert chromium.value(shown) == names[-2:-1]
     click(chromium, "document.getElementById('all')")
     assert chromium.value(shown) == names
