@@ -42,6 +42,7 @@ void restrict_to_problems(Exam& exam) {
       continue;
     Selection one = exam.options.selection;
     one.problems = {pattern};
+    one.cases.clear();  // they may be other problems'
     for (const File& file : open_files(one, exam.options.jobs)) others.insert(file.problem);
   }
   for (RubricItem& item : exam.rubric.items) {

@@ -1,0 +1,265 @@
+// prenorm watch: grades a submission again on each save, and shows one screen.
+#include "watch/grading_run.hpp"
+
+#include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "grade/grader.hpp"
+#include "watch/file_changes.hpp"
+#include "watch/screen.hpp"
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fmt/format.h>
+#include <optional>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t asked_first = 12;  // failing cases that are answered before all others
+constexpr int settling = 40;             // milliseconds without a change before a run begins
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Keys come one by one and are not shown, while this lives, if standard input is a terminal.
+class KeyboardMode {
+ public:
+  KeyboardMode() : is_terminal_(::tcgetattr(0, &before_) == 0) {
+    if (!is_terminal_) return;
+    termios now = before_;
+    now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    ::tcsetattr(0, TCSANOW, &now);
+  }
+  ~KeyboardMode() {
+    if (is_terminal_) ::tcsetattr(0, TCSANOW, &before_);
+  }
+  KeyboardMode(const KeyboardMode&) = delete;
+  KeyboardMode& operator=(const KeyboardMode&) = delete;
+
+ private:
+  termios before_{};
+  bool is_terminal_;
+};
+
+struct WatchOptions {
+  std::string path, rubric, sandbox, python;
+  std::vector<std::string> problems, fixtures;
+  bool no_color = false;
+};
+
+class Watcher {
+ public:
+  explicit Watcher(WatchOptions options) : options_(std::move(options)), changes_(options_.path) {
+    screen_.path = options_.path;
+    screen_.colour = wants_colour(options_.no_color);
+  }
+
+  int run();
+
+ private:
+  enum class Round { none, failing, all };
+
+  void start(Round round);
+  void save(const fs::path& file);
+  void finish();
+  bool key(char pressed);  // false: quit
+  void show();
+  std::vector<std::string> arguments(Round round) const;
+  std::string formula_of(const std::string& problem);
+
+  WatchOptions options_;
+  FileChanges changes_;
+  History history_;
+  ScreenState screen_;
+  Round round_ = Round::none;
+  std::optional<GradingRun> grading_;
+  Clock::time_point saved_ = Clock::now();
+  bool answered_ = false;  // since the last save
+  std::string shown_;
+  std::map<std::string, std::string> formulas_;
+};
+
+std::vector<std::string> Watcher::arguments(Round round) const {
+  std::vector<std::string> words{options_.path, "--no-hidden", "--no-color"};
+  const auto add = [&words](const char* name, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  add("--rubric", options_.rubric);
+  add("--sandbox", options_.sandbox);
+  add("--python", options_.python);
+  for (const std::string& path : options_.fixtures) add("--fixtures", path);
+  if (round == Round::all) {
+    for (const std::string& problem : options_.problems) add("--problem", problem);
+    add("--case", "*");  // what was built for the first round serves here too
+    return words;
+  }
+  for (const WatchedCase* one : history_.failing(asked_first)) {
+    add("--problem", one->problem);
+    add("--case", one->name);
+  }
+  return words;
+}
+
+void Watcher::start(Round round) {
+  grading_.reset();
+  round_ = round;
+  screen_.running = round == Round::failing ? "running what failed ..." : "running all cases ...";
+  grading_.emplace(arguments(round));
+}
+
+void Watcher::save(const fs::path& file) {
+  saved_ = Clock::now();
+  answered_ = false;
+  screen_.saved = file.string();
+  screen_.hints = 0;
+  history_.saved();
+  start(history_.failing(1).empty() ? Round::all : Round::failing);
+}
+
+void Watcher::finish() {
+  const GradingRun::Answer answer = grading_->finish();
+  grading_.reset();
+  screen_.complaint = answer.complaint;
+  if (!answer.report.empty()) history_.take(attempt_of(parse_json(answer.report)));
+  if (!answered_) {
+    screen_.seconds = std::chrono::duration<double>(Clock::now() - saved_).count();
+    answered_ = true;
+  }
+  const bool can_go_on = answer.complaint.empty() && history_.last().status == Status::passed;
+  screen_.running.clear();
+  const Round ended = std::exchange(round_, Round::none);
+  if (ended == Round::failing && can_go_on) start(Round::all);
+  show();
+}
+
+/// What the fixture of a problem says of its formula: up to the first semicolon.
+std::string Watcher::formula_of(const std::string& problem) {
+  const auto known = formulas_.find(problem);
+  if (known != formulas_.end()) return known->second;
+  Selection selection{.fixtures = options_.fixtures, .only_shipped = true};
+  std::string formula;
+  try {
+    const File file = open_problem(problem, selection);
+    if (file.fixture) formula = file.fixture->source();
+  } catch (const UsageError&) {  // a fixture that is gone: no hint
+  }
+  return formulas_[problem] = formula.substr(0, formula.find(';'));
+}
+
+void Watcher::show() {
+  screen_.width = terminal_width();
+  const WatchedCase* first = history_.first_failure();
+  screen_.formula = first == nullptr ? "" : formula_of(first->problem);
+  const std::string text = screen_text(history_, screen_);
+  if (text == shown_) return;
+  shown_ = text;
+  const bool whole = ::isatty(1) != 0;
+  print(whole ? "\033[H\033[2J\033[3J" + text : text + "\n");
+  std::fflush(stdout);
+}
+
+bool Watcher::key(char pressed) {
+  if (pressed == 'q') return false;
+  if (pressed == 'h') ++screen_.hints;
+  if (pressed == 'r') {
+    saved_ = Clock::now();
+    answered_ = false;
+    start(Round::all);
+  }
+  if (pressed == 'h' || pressed == 'r') show();
+  return true;
+}
+
+int Watcher::run() {
+  const KeyboardMode keyboard;
+  interrupted = 0;
+  struct sigaction stop {};
+  stop.sa_handler = [](int) { interrupted = 1; };  // poll() returns
+  ::sigaction(SIGINT, &stop, nullptr);
+  ::sigaction(SIGTERM, &stop, nullptr);
+  start(Round::all);
+  show();
+  fs::path changed;
+  bool keys = true;
+  while (interrupted == 0) {
+    std::array<pollfd, 3> waiting{{{changes_.descriptor(), POLLIN, 0},
+                                   {keys ? 0 : -1, POLLIN, 0},
+                                   {grading_ ? grading_->descriptor() : -1, POLLIN, 0}}};
+    const int ready = ::poll(waiting.data(), waiting.size(), changed.empty() ? -1 : settling);
+    if (ready == 0) {
+      save(std::exchange(changed, {}));
+      show();
+      continue;
+    }
+    if (ready < 0) continue;  // a signal
+    if (const fs::path file = changes_.take(); !file.empty()) changed = file;
+    if (waiting[1].revents != 0) {
+      char pressed = 0;
+      keys = ::read(0, &pressed, 1) == 1;
+      if (keys && !key(pressed)) return 0;
+    }
+    if (waiting[2].revents != 0 && grading_) finish();
+  }
+  return 130;
+}
+
+int watch(const WatchOptions& options) {
+  if (!fs::exists(options.path)) throw UsageError("no file or folder " + options.path);
+  try {
+    return Watcher(options).run();
+  } catch (const std::system_error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+}  // namespace
+
+void add_watch(Arguments& app, Action& chosen) {
+  auto options = std::make_shared<WatchOptions>();
+  Arguments& command = *app.add_subcommand("watch", "Grade a submission again on each save");
+  command
+      .add_option(
+          "PATH", options->path,
+          "A submission, as `prenorm grade` takes it: a project's folder, adapters.py, a file")
+      ->required();
+  add_repeatable(command, "--problem", options->problems, "Only these problems (names or globs)")
+      ->type_name("NAME");
+  command
+      .add_option("--rubric", options->rubric,
+                  "A shipped rubric or a .toml file (default: cs336-2025)")
+      ->type_name("NAME|FILE");
+  add_repeatable(command, "--fixtures", options->fixtures,
+                 "Fixture files or folders (default: the shipped ones)")
+      ->type_name("PATH");
+  command
+      .add_option("--sandbox", options->sandbox,
+                  "bubblewrap (default if it works), process or none")
+      ->check(is_member({"bubblewrap", "process", "none"}))
+      ->type_name("KIND");
+  command
+      .add_option("--python", options->python,
+                  "Interpreter for Python submissions (default: as `prenorm grade` takes it)")
+      ->type_name("PATH");
+  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
+  command.footer(
+      "After each save, the cases that failed run first, then all visible cases. The screen shows\n"
+      "what passes now, what broke, and the first failure with its shapes, its worst element and\n"
+      "the likely mistake. Press h for a hint; each press gives a plainer one, never the "
+      "solution.\n\n"
+      "Examples:\n"
+      "  prenorm watch ./mine                    everything that the rubric asks\n"
+      "  prenorm watch ./mine --problem PROBLEM  one function at a time\n\n"
+      "Exit code: 0 after q, 130 after Ctrl-C, 2 an invalid option or file");
+  command.callback([options, &chosen] { chosen = [options] { return watch(*options); }; });
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,103 @@
+# labels: grading
+"""`prenorm watch`: a save is answered, what broke and what passes is told, hints come one by one."""
+
+import os
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+RIGHT = """import torch
+def run_silu(in_features):
+    return in_features / (1 + torch.exp(-in_features))
+def run_softmax(in_features, dim):
+    x = in_features.double()
+    x = (x - x.max(dim, keepdim=True).values).exp()
+    return (x / x.sum(dim, keepdim=True)).to(in_features.dtype)
+"""
+WRONG = RIGHT.replace("x = (x - x.max(dim, keepdim=True).values).exp()", "x = x.float().exp()").replace(
+    "x = in_features.double()", "x = in_features")
+
+
+class Watched:
+    """A running `prenorm watch`."""
+
+    def __init__(self, program, folder, *words):
+        self.process = subprocess.Popen(
+            [str(program), "watch", str(folder), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        self.text = ""
+
+    def until(self, *parts, seconds=120):
+        """Reads until all of these are in the text since the last call; returns that text."""
+        end = time.monotonic() + seconds
+        while not all(part in self.text for part in parts):
+            left = end - time.monotonic()
+            assert left > 0, f"waited for {parts}; so far:\n{self.text}"
+            if select.select([self.process.stdout], [], [], left)[0]:
+                piece = os.read(self.process.stdout.fileno(), 1 << 16)
+                assert piece, f"it ended: {self.text}{self.process.stderr.read().decode()}"
+                self.text += piece.decode()
+        text, self.text = self.text, ""
+        return text
+
+    def press(self, key):
+        self.process.stdin.write(key.encode())
+        self.process.stdin.flush()
+
+
+@pytest.fixture
+def watched(program, tmp_path):
+    started = []
+
+    def start(text, *words):
+        (tmp_path / "adapters.py").write_text(text)
+        started.append(Watched(program, tmp_path, "--problem", "softmax", "--problem", "silu", *words))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.process.kill()
+        one.process.wait()
+
+
+def test_a_save_that_breaks_and_one_that_mends(watched, tmp_path):
+    watch = watched(WRONG)
+    first = watch.until("answered in")
+    assert "✗ softmax" in first and "first failure: softmax" in first and "elements wrong" in first
+    assert "looks like" in first and "hint 1" not in first
+    watch.press("h")
+    assert "hint 1 of" in watch.until("q: quit")
+    watch.press("h")
+    assert "hint 2 of" in watch.until("q: quit")
+    (tmp_path / "adapters.py").write_text(RIGHT)
+    mended = watch.until("saved adapters.py", "✓ softmax", "answered in")
+    assert "passes now" in mended and "broke" not in mended
+    (tmp_path / "adapters.py").write_text(WRONG)
+    assert "broke (" in watch.until("✗ softmax", "answered in")
+    watch.press("q")
+    assert watch.process.wait(20) == 0
+
+
+def test_a_file_that_cannot_be_read_says_so_and_the_next_save_is_answered(watched, tmp_path):
+    watch = watched(RIGHT.replace("def run_silu(in_features):", "def run_silu(in_features:"))
+    assert "SyntaxError" in watch.until("answered in")
+    (tmp_path / "adapters.py").write_text(RIGHT)
+    watch.until("✓ softmax")
+
+
+def test_ctrl_c_ends_it_and_leaves_no_process(watched):
+    watch = watched(RIGHT)
+    watch.until("running all cases")
+    children = subprocess.run(["pgrep", "-P", str(watch.process.pid)], capture_output=True,
+                              text=True).stdout.split()
+    watch.process.send_signal(signal.SIGINT)
+    assert watch.process.wait(20) == 130
+    assert not [child for child in children if os.path.exists(f"/proc/{child}")]
+
+
+def test_what_cannot_be_watched_is_a_usage_error(program):
+    done = subprocess.run([str(program), "watch", "/no/such/folder"], capture_output=True, text=True)
+    assert done.returncode == 2 and "no file or folder /no/such/folder" in done.stderr

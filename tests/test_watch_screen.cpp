@@ -1,0 +1,180 @@
+// What `prenorm watch` keeps from save to save, what it shows, and which files it looks at.
+#include "base/temporary_folder.hpp"
+#include "watch/file_changes.hpp"
+#include "watch/screen.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <poll.h>
+
+using namespace prenorm::harness;
+namespace fs = std::filesystem;
+
+BOOST_AUTO_TEST_SUITE(watch_screen)
+
+namespace {
+
+WatchedCase one(const std::string& problem, const std::string& name, Status status,
+                std::int64_t elements = 4) {
+  return {problem, name, "x[2, 2] -> y[2, 2]", "y: 1 of 4 elements wrong", status, elements};
+}
+
+constexpr Status good = Status::passed, bad = Status::incorrect_numerical;
+
+Attempt attempt(std::vector<WatchedCase> cases) {
+  Attempt made;
+  made.cases = std::move(cases);
+  return made;
+}
+
+std::vector<std::string> names(const std::vector<const WatchedCase*>& cases) {
+  std::vector<std::string> found;
+  for (const WatchedCase* each : cases) found.push_back(each->name);
+  return found;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void write(const fs::path& path) { std::ofstream(path) << "text"; }
+
+/// The change that is reported within a second; empty if none is.
+fs::path change(FileChanges& changes) {
+  pollfd waiting{changes.descriptor(), POLLIN, 0};
+  return ::poll(&waiting, 1, 1000) == 1 ? changes.take() : fs::path();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_save_is_compared_with_the_verdicts_before_it) {
+  History history;
+  history.take(attempt({one("f", "a", bad), one("f", "b", good), one("g", "c", bad)}));
+  BOOST_TEST(history.fixed().empty());
+  BOOST_TEST(history.broken().empty());
+  history.saved();
+  history.take(attempt({one("f", "a", good), one("f", "b", bad)}));  // the failing ones first
+  BOOST_TEST(names(history.fixed()) == std::vector<std::string>{"a"});
+  BOOST_TEST(names(history.broken()) == std::vector<std::string>{"b"});
+  const auto counts = history.counts();
+  BOOST_TEST(counts.size() == 2U);
+  BOOST_TEST(counts[0].passed == 1U);
+  BOOST_TEST(counts[1].asked == 1U);  // of the earlier report
+  history.saved();
+  BOOST_TEST(history.fixed().empty());
+  BOOST_TEST(history.broken().empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_first_failure_is_the_smallest_of_what_just_broke) {
+  History history;
+  history.take(attempt({one("f", "large", bad, 100), one("f", "small", bad, 2),
+                        one("f", "crash", Status::runtime_error, 0), one("g", "later", good),
+                        one("h", "absent", Status::not_implemented, 0)}));
+  BOOST_TEST(history.first_failure()->name == "small");
+  BOOST_TEST((names(history.failing(9)) == std::vector<std::string>{"small", "large", "crash"}));
+  BOOST_TEST(history.failing(1).size() == 1U);
+  history.saved();
+  history.take(attempt({one("g", "later", bad)}));
+  BOOST_TEST(history.first_failure()->name == "later");
+}
+
+BOOST_AUTO_TEST_CASE(a_cause_that_is_gone_is_forgotten) {
+  History history;
+  Attempt wrong = attempt({one("f", "a", bad)});
+  wrong.causes["f"].heading = "looks like no eps";
+  history.take(wrong);
+  BOOST_TEST(history.cause("f")->heading == "looks like no eps");
+  history.take(attempt({one("f", "a", bad)}));
+  BOOST_TEST(history.cause("f") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(hints_go_from_vague_to_plain) {
+  const WatchedCase failing = one("f", "a", bad);
+  const WatchedCause known{"looks like no eps", "eps is left out.", "What of a row of zeros?", {}};
+  const auto ladder = hint_ladder(failing, &known, "y = x / rms");
+  BOOST_TEST(ladder.size() == 3U);
+  BOOST_TEST(ladder[0] == "What of a row of zeros?");
+  BOOST_TEST(has(ladder[1], "eps is left out"));
+  BOOST_TEST(has(ladder[2], "y = x / rms"));
+  const WatchedCause unknown{"", "", "", {"y does not sum to 1"}};
+  BOOST_TEST(has(hint_ladder(failing, &unknown, "")[1], "y does not sum to 1"));
+  BOOST_TEST(hint_ladder(failing, nullptr, "").size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_screen_tells_what_passes_what_broke_and_the_first_failure) {
+  History history;
+  history.take(
+      attempt({one("f", "a", good), one("g", "b", good), one("h", "c", Status::not_implemented)}));
+  history.saved();
+  Attempt wrong = attempt({one("f", "a", bad)});
+  wrong.causes["f"] = {"looks like no eps", "eps is left out.", "What of a row of zeros?", {}};
+  history.take(wrong);
+  ScreenState state;
+  state.path = "mine";
+  const std::string before = screen_text(history, state);
+  for (const char* part : {"f: 0 of 1 cases pass", "✓ g 1", "not written yet: h", "broke (1): f a",
+                           "first failure: f, a (INCORRECT_NUMERICAL)", "x[2, 2] -> y[2, 2]",
+                           "1 of 4 elements wrong", "looks like no eps"}) {
+    BOOST_TEST(has(before, part), part << " is not in\n" << before);
+  }
+  BOOST_TEST(!has(before, "hint 1"));
+  state.hints = 1;
+  BOOST_TEST(has(screen_text(history, state), "hint 1 of 2: What of a row of zeros?"));
+  state.hints = 9;
+  BOOST_TEST(has(screen_text(history, state), "hint 2 of 2"));
+}
+
+BOOST_AUTO_TEST_CASE(lines_fit_the_width_and_no_colour_means_none) {
+  History history;
+  Attempt wrong = attempt({one("f", "a", bad)});
+  wrong.cases[0].message =
+      "many words that go on and on, for longer than a narrow terminal is wide";
+  history.take(wrong);
+  ScreenState state;
+  state.width = 40;
+  std::istringstream narrow(screen_text(history, state));
+  for (std::string line; std::getline(narrow, line);) BOOST_TEST(line.size() <= 44U, line);
+  BOOST_TEST(!has(narrow.str(), "\033"));
+  state.colour = true;
+  BOOST_TEST(has(screen_text(history, state), "\033[31m"));
+}
+
+BOOST_AUTO_TEST_CASE(saves_are_noticed_and_noise_is_not) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "src");
+  FileChanges changes(folder.path());
+  BOOST_TEST(changes.take().empty());
+  write(folder.path() / "src/a.cpp");
+  BOOST_TEST(change(changes) == "src/a.cpp");
+  fs::create_directories(folder.path() / "__pycache__");
+  write(folder.path() / ".a.cpp.swp");
+  write(folder.path() / "a.cpp~");
+  BOOST_TEST(change(changes).empty());
+  // As editors save: a new file takes the name.
+  write(folder.path() / ".new");
+  fs::rename(folder.path() / ".new", folder.path() / "b.py");
+  BOOST_TEST(change(changes) == "b.py");
+  fs::remove(folder.path() / "b.py");
+  BOOST_TEST(change(changes) == "b.py");
+  // A new folder is watched too.
+  fs::create_directory(folder.path() / "more");
+  change(changes);
+  write(folder.path() / "more/c.cu");
+  BOOST_TEST(change(changes) == "more/c.cu");
+}
+
+BOOST_AUTO_TEST_CASE(of_a_single_file_only_it_counts) {
+  const TemporaryFolder folder;
+  write(folder.path() / "mine.cu");
+  FileChanges changes(folder.path() / "mine.cu");
+  write(folder.path() / "other.cu");
+  BOOST_TEST(change(changes).empty());
+  write(folder.path() / "mine.cu");
+  BOOST_TEST(change(changes) == "mine.cu");
+}
+
+BOOST_AUTO_TEST_CASE(a_path_that_does_not_exist_cannot_be_watched) {
+  BOOST_CHECK_THROW(FileChanges("/no/such/folder"), std::system_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
