@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   BOOST_TEST(wrong("[mix]\nfunction = 3\n") ==
              " [mix]: function is missing: wanted its name as a text");
   BOOST_TEST(wrong_mix("") == " [mix]: arguments are missing");
-  BOOST_TEST(wrong_mix("arguments = 3") == " [mix]: arguments is no table");
+  BOOST_TEST(wrong_mix("arguments = 3") == " [mix]: arguments is not a table");
   BOOST_TEST(wrong_mix("argument.x = \"x\"") ==
              " [mix]: unknown key 'argument' (did you mean 'arguments'?)");
   BOOST_TEST(wrong_mix("arguments.x = \"head\"")
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(mistakes_are_named) {
   BOOST_TEST(wrong_mix("arguments.x.\"{N}\" = \"w\"") ==
              " [mix]: {N}: {N} in a name and \"/\" or \"[N]\" in its value go together");
   BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"x / heads\""), "without batch axes"));
-  BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w / eps\""), "eps is no int"));
+  BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w / eps\""), "eps is not an int"));
   BOOST_TEST(contains(wrong_mix("arguments.x.\"{N}\" = \"w / many\""), "'many' is not in"));
   BOOST_TEST(wrong_mix("arguments.x = \"w[N]\"") ==
              " [mix]: x: slices of a tensor belong in a dictionary");

@@ -418,7 +418,7 @@ def test_who_is_in_no_roster_is_named(fresh):
     (fresh.folder / "roster.csv").write_text("submission\nann\n")
     fresh.grade("--roster", "roster.csv", submissions=["subs/ann"])
     code, printed = fresh.grade(submissions=["subs/ann", "subs/ben"])
-    assert "of nobody in the roster: ben; store it again if it is older: " in printed
+    assert "not in the roster: ben; store it again if it is older: " in printed
 
 
 def test_a_refused_grading_leaves_the_gradebook_as_it_was(course):

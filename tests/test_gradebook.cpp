@@ -439,7 +439,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_gradebook_is_refused) {
   write(text, std::string(5000, 'x'));
   write(empty, "");
   for (const Access access : {Access::read, Access::change, Access::create}) {
-    BOOST_TEST(contains(refusal(text, access), "is no gradebook"));
+    BOOST_TEST(contains(refusal(text, access), "not a gradebook"));
     BOOST_TEST(contains(refusal(folder.path, access), "is a folder"));
   }
   BOOST_TEST(contains(refusal(empty, Access::read), "is empty"));

@@ -206,7 +206,7 @@ def test_a_roster(book):
         'Email,submission,name,id\na@x,alice,"Müller, Anna",+1\n,nobody,Nob Ody,2\n')
     out, _ = gradebook("grades.sqlite", "roster", "roster.csv", folder=book)
     assert "2 students in the roster; 1 handed something in" in out
-    assert SHOWN_LINES in out and "of nobody in the roster" in out
+    assert SHOWN_LINES in out and "not in the roster" in out
     found = rows(gradebook("--csv", "-", folder=book)[0])
     assert [row["submission"] for row in found[:2]] == ["alice", "nobody"] and len(found) == 5
     assert found[0]["name"] == "Müller, Anna" and found[0]["id"] == "'+1"
@@ -414,7 +414,7 @@ def test_a_fill_that_cannot_be_is_refused(book):
             (("--fill", "canvas.csv", "--out", "canvas.csv"), "is the export itself"),
             (("--fill", "none.csv", "--out", "x.csv"), "cannot read none.csv"),
             (("--fill", ".", "--out", "x.csv"), "cannot read ."),
-            (("--fill", "other.csv", "--out", "x.csv"), "other.csv, line 1: is no export of"),
+            (("--fill", "other.csv", "--out", "x.csv"), "other.csv, line 1: is not an export of"),
             (("--fill", "canvas.csv", "--column", "Homwork (77)", "--out", "x.csv"),
              "did you mean 'Homework (77)'")]:
         assert why in refused(*words, folder=book), words
@@ -518,7 +518,7 @@ def set_version(data):
     (damage(flip), "damaged"),
     (lambda path: path.write_bytes(path.read_bytes()[:len(path.read_bytes()) // 2]), "damaged"),
     (damage(set_version), "version 99"),
-    (lambda path: path.write_text("name,points\n" * 500), "is no gradebook"),
+    (lambda path: path.write_text("name,points\n" * 500), "not a gradebook"),
     (lambda path: (path.unlink(), foreign(path)), "something else"),
     (lambda path: path.write_bytes(b""), "is empty"),
     (lambda path: (path.unlink(), path.mkdir()), "is a folder"),

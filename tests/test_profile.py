@@ -64,7 +64,7 @@ def test_lines_name_the_source(profile):
 def test_the_table_and_the_lines(profile):
     out = profile("rmsnorm", "--shape", "rmsnorm", "--dtype", "float32", "--lines", "--device",
                   "a100").stdout
-    assert "cuda-emulated/v2" in out and "bound on a100" in out and "The bound is no time" in out
+    assert "cuda-emulated/v2" in out and "bound on a100" in out and "The bound is not a time" in out
     assert "32 lanes write 4 bytes each, 4096 bytes apart: 32 sectors, 4 would do" in out
 
 

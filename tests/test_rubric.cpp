@@ -126,8 +126,8 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   expect(head + group + "dtypes = ['float23']\n" + item,
          "group 'all': no dtype 'float23': float64, float32, float16, bfloat16 (did you mean "
          "'float32'?)");
-  expect(head + group + "share = 0\n" + item, "share must be a whole number");
-  expect(head + group + "share = 1.5\n" + item, "share must be a whole number");
+  expect(head + group + "share = 0\n" + item, "share must be an integer");
+  expect(head + group + "share = 1.5\n" + item, "share must be an integer");
   expect(head + group + "hidden = 1\n" + item, "hidden must be true or false");
   expect(head + group + "accepts = ['float32_angles']\n" + item, "PROBLEM/MISTAKE");
   expect(head + group + "cases = 'x'\n" + item, "cases must be a list of texts");
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   expect(head + group + item + "[[items.groups]]\nname = 'g'\nproblems = ['sofmax']\n",
          "group 'g': no problem 'sofmax' in the item (did you mean 'softmax'?)");
   expect("title = \"a\\u001b[31m\"\n" + group + item, "title must be one line");
-  expect(head + "adapters = '../a.toml'\n" + group + item, "a file beside the rubric");
+  expect(head + "adapters = '../a.toml'\n" + group + item, "a file in the rubric's folder");
   expect(head + "x = [\n", ":");  // no TOML
 }
 

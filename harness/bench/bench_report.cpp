@@ -158,7 +158,7 @@ std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned t
     require(text.has_value(), "cannot be read");
     const Json object = parse_json(*text);
     require(object.at("command") == "bench" && object.at("version") == 1,
-            "is no result of a bench of version 1");
+            "is not a result of prenorm bench, version 1");
     const auto theirs = object.at("threads").get<unsigned>();
     require(theirs == threads,
             fmt::format("was measured with {} threads, this run has {}", theirs, threads));

@@ -116,7 +116,7 @@ Shape resolve(const ShapeEntry::Input& input, const std::map<std::string, double
   for (const std::string& extent : input.extents) {
     const double value = evaluate(extent, dims);
     if (!(value >= 0 && value <= most_bytes) || value != std::floor(value)) {
-      bad_shape("the extent '" + extent + "' is not a whole number");
+      bad_shape("the extent '" + extent + "' is not an integer");
     }
     shape.push_back(static_cast<std::int64_t>(value));
   }

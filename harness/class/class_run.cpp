@@ -385,7 +385,7 @@ class ClassRun {
       if (!names.contains(name)) others.push_back(name);
     }
     if (names.empty() || others.empty()) return;
-    events_.say("of nobody in the roster: " + joined(others) +
+    events_.say("not in the roster: " + joined(others) +
                 "; store it again if it is older: prenorm gradebook " +
                 shell_word(options_.gradebook) + " roster FILE");
   }

@@ -52,7 +52,7 @@ std::string_view first_line(std::string_view text) {
 void require_utf8(std::string_view line, std::size_t number) {
   while (!line.empty()) {
     const Character next = first_character(line);
-    if (next.bytes == 0 || next.code == 0) refuse_line(number, "is no text in UTF-8");
+    if (next.bytes == 0 || next.code == 0) refuse_line(number, "is not UTF-8 text");
     line.remove_prefix(next.bytes);
   }
 }

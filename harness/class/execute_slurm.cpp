@@ -359,7 +359,7 @@ class Execution {
     buried_.insert({a, k});
     std::string how = fmt::format("task {}_{} of Slurm", arrays_[a].job, k);
     if (found == tasks.end()) {
-      how += ": Slurm knows it no more";
+      how += ": no longer known to Slurm";
     } else {
       const SlurmTask& task = found->second;
       if (!task.node.empty()) how += " on " + task.node;

@@ -77,7 +77,7 @@ Filled fill(const std::string& csv, const std::string& column, const Overview& o
   const std::optional<PlatformTable> students = platform_table(table.rows);
   if (!students) {
     refuse_line(table.rows[0].line,
-                "is no export of Canvas, Moodle or Gradescope; the columns are " +
+                "is not an export of Canvas, Moodle or Gradescope; the columns are " +
                     printable(joined(table.rows[0].cells)));
   }
   const std::size_t at = column_to_fill(students->platform, table.rows[0], column);

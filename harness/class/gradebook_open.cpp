@@ -102,7 +102,7 @@ void make_private(const fs::path& file) {
 /// would finish what somebody's killed writer left beside a database, and so change it.
 /// `may_make`: somebody grades into it, and makes it where it is not there.
 void check_head(const fs::path& file, bool may_make) {
-  if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": is no file");
+  if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": not a file");
   std::array<char, 100> head{};
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw UsageError("cannot read " + file.string() + ": " + std::strerror(errno));
@@ -111,7 +111,7 @@ void check_head(const fs::path& file, bool may_make) {
   if (stream.gcount() == 0) throw UsageError(file.string() + ": is empty, no gradebook");
   constexpr std::string_view magic("SQLite format 3", 16);  // and its zero
   if (std::string_view(head.data(), magic.size()) != magic) {
-    throw UsageError(file.string() + ": is no gradebook");
+    throw UsageError(file.string() + ": not a gradebook");
   }
   if (stream.gcount() < 100) throw UsageError(file.string() + ": is damaged: it is cut off");
   const auto number = [&head](std::size_t at) {

@@ -112,7 +112,7 @@ Student student_of(const CsvRow& row, const Columns& columns) {
   if (const std::string time = cell(submitted); !time.empty()) {
     student.handed_in = seconds_since_1970(time);
     if (!student.handed_in) {
-      refuse_line(row.line, "'" + time + "' is no time; wanted one like 2026-10-05T23:59");
+      refuse_line(row.line, "'" + time + "' is not a time; wanted one like 2026-10-05T23:59");
     }
   }
   return student;

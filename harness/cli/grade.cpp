@@ -132,7 +132,7 @@ int grade(GradeCommand options) {
   ExecuteOptions& execute = options.many.execute;
   execute.jobs = options.jobs;
   if (execute.slurm && options.many.gradebook.empty()) {
-    throw UsageError("--executor slurm needs --gradebook FILE, which keeps what came of a class");
+    throw UsageError("--executor slurm needs --gradebook FILE, which keeps a class's results");
   }
   if (!options.planned.empty()) {
     if (options.part.empty()) return grade_number(options.planned, options.number);
@@ -143,7 +143,7 @@ int grade(GradeCommand options) {
   }
   if (options.many.gradebook.empty() && !options.of_a_class.empty()) {
     throw UsageError(options.of_a_class.front() +
-                     " is for a class: --gradebook FILE keeps what comes of it");
+                     " is for a class: --gradebook FILE keeps its results");
   }
   if (!execute.slurm && !options.of_slurm.empty()) {
     throw UsageError(options.of_slurm.front() + " is for --executor slurm");
@@ -162,7 +162,7 @@ int grade(GradeCommand options) {
   }
   if (options.submissions.empty()) throw UsageError("no submission: name its file or folder");
   if (options.submissions.size() > 1) {
-    throw UsageError("several submissions need --gradebook FILE, which keeps what came of them");
+    throw UsageError("several submissions need --gradebook FILE, which keeps their results");
   }
   return grade_one(std::move(options));
 }
@@ -271,7 +271,7 @@ void add_grade(Arguments& app, Action& chosen) {
                   "Canvas, Moodle or Gradescope")
       ->type_name("FILE");
   command
-      .add_option("--work", many.work, "Folder for unfinished work (default: beside the gradebook)")
+      .add_option("--work", many.work, "Folder for unfinished work (default: next to the gradebook)")
       ->type_name("FOLDER");
   command
       .add_option("--executor", options->executor,

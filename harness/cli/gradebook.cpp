@@ -220,7 +220,7 @@ void add_commands(Arguments& command, const std::shared_ptr<GradebookOptions>& o
   similar.footer(
       "Sources are compared without names, numbers, comments and white space. What more than half\n"
       "of the class has does not count either. Files are read where they were graded: run this in\n"
-      "the same folder. The list is no verdict: read both.");
+      "the same folder. The list is not a verdict: read both.");
 }
 
 }  // namespace

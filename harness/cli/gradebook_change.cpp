@@ -130,7 +130,7 @@ int keep_roster(const GradebookOptions& options) {
   if (!others.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, entry] : others) names.push_back(name);
-    print("of nobody in the roster: " + printable(joined(names), 2000) + "\n");
+    print("not in the roster: " + printable(joined(names), 2000) + "\n");
   }
   if (!note.empty()) print("note: " + note + "\n");
   return 0;

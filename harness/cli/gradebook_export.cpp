@@ -160,7 +160,7 @@ int list_similar(const GradebookOptions& options) {
   }
   if (!pairs.empty()) {
     print("\n" + render(table, wants_colour(options.no_color), 0) +
-          "\nThis is no verdict: some tasks have few solutions. Read both.\n");
+          "\nThis is not a verdict: some tasks have few solutions. Read both.\n");
   }
   print(listed("not compared", unread));
   return 0;

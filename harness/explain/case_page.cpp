@@ -104,7 +104,7 @@ std::string_view meaning_of(Status status) {
     case Status::incorrect_dtype: return "The result has another element type than is wanted.";
     case Status::incorrect_numerical: return "Some numbers are wrong.";
     case Status::input_mutated: return "The function changed one of its inputs.";
-    case Status::out_of_bounds: return "The function wrote or read beside its tensors.";
+    case Status::out_of_bounds: return "The function read or wrote outside its tensors.";
     case Status::nondeterministic: return "The same call gave other numbers the second time.";
     case Status::runtime_error: return "The function failed, or the process died in it.";
     case Status::timeout: return "There was no answer in time.";

@@ -76,7 +76,7 @@ class Adapters::Reading {
       wrong(fmt::format("unknown key '{}'{}", key, did_you_mean(key, keys)));
     }
     const bool table = key == "arguments" || key == "only" || key == "given";
-    if (table && !node.is_table()) wrong(fmt::format("{} is no table", key));
+    if (table && !node.is_table()) wrong(fmt::format("{} is not a table", key));
   }
 
   Json conditions(const toml::table& table) {
@@ -203,7 +203,7 @@ class Adapters::Reading {
                         tensor, count));
     }
     if (signature_.scalars[*number].kind != ScalarKind::integer) {
-      wrong(fmt::format("'{} / {}': {} is no int", tensor, count, count));
+      wrong(fmt::format("'{} / {}': {} is not an int", tensor, count, count));
     }
     function.blocks.push_back({*place, *number});
     return {{"input", *place}, {"blocks", {{"scalar", *number}}}};

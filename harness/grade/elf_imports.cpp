@@ -129,7 +129,7 @@ class Library {
     constexpr std::array<unsigned char, 6> wanted{ELFMAG0, ELFMAG1,    ELFMAG2,
                                                   ELFMAG3, ELFCLASS64, ELFDATA2LSB};
     if (!std::equal(wanted.begin(), wanted.end(), header.e_ident) || header.e_type != ET_DYN) {
-      throw Refused("is no shared library of 64 bits");
+      throw Refused("is not a 64-bit shared library");
     }
     if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > bytes_.size()) {
       throw Refused("has odd program headers");

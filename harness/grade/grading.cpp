@@ -210,8 +210,8 @@ void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool 
         counted(static_cast<std::size_t>(cannot_be_asked), "case") +
         " left out: the functions that the rubric names have no argument for something in them");
   }
-  if (!exam.options.hidden) grading.notes.emplace_back("no hidden cases were asked");
-  if (exam.partial) grading.notes.emplace_back("only some cases were asked: this is no grade");
+  if (!exam.options.hidden) grading.notes.emplace_back("hidden cases were not run");
+  if (exam.partial) grading.notes.emplace_back("only some cases were run: this is not a grade");
   if (not_drawn > 0) {
     grading.notes.push_back(counted(static_cast<std::size_t>(not_drawn), "hidden case") +
                             " left out: the truth has no answer to what was drawn");

@@ -90,7 +90,7 @@ class Reader {
     if (node == nullptr) return 1;
     const std::int64_t value = node->is_integer() ? node->as_integer()->get() : 0;
     if (value < 1 || value > most_shares) {
-      refuse(*node, "share must be a whole number from 1 to " + std::to_string(most_shares));
+      refuse(*node, "share must be an integer from 1 to " + std::to_string(most_shares));
     }
     return value;
   }
@@ -260,7 +260,7 @@ Rubric read_rubric(const std::string& word) {
   rubric.title = reader.name("title");
   rubric.adapters = reader.text("adapters");
   if (fs::path(rubric.adapters).filename() != fs::path(rubric.adapters)) {
-    reader.refuse("adapters must be the name of a file beside the rubric");
+    reader.refuse("adapters must be the name of a file in the rubric's folder");
   }
   for (const std::string& pattern : reader.words("forbidden")) {
     const bool is_call = pattern.starts_with("torch.");

@@ -122,7 +122,7 @@ std::string profile_text(const ProfileReport& report, bool colour) {
       "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
       "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of "
       "each launch's different ones. Of a solution, as\nmultiples of what the problem "
-      "must move. The bound is no time: no device ran.\n",
+      "must move. The bound is not a time: no device ran.\n",
       Tone::quiet, colour);
   return text;
 }
