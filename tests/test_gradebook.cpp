@@ -362,6 +362,28 @@ BOOST_AUTO_TEST_CASE(what_comes_later_may_have_accents_written_otherwise) {
   BOOST_TEST(overview(book).rows.at(0).handed_in->time == 500);
 }
 
+BOOST_AUTO_TEST_CASE(a_roster_follows_accents_either_way) {
+  const Folder folder;
+  make(folder.book());
+  Gradebook book(folder.book(), Access::change);
+  const std::string composed = "Jos\u00e9", decomposed = "Jose\u0301";
+  const auto called = [&] { return overview(book).rows.at(0).submission; };
+  book.set_roster({{decomposed, "Jo", "1", "", 400}});
+  book.set_points(decomposed, {"turned", 1.5, "appeal"});
+  book.put(entry(composed), ordinary(composed));
+  BOOST_TEST(called() == composed);
+  BOOST_TEST(overview(book).rows.at(0).total == 3.5);
+  BOOST_TEST(overview(book).rows.at(0).handed_in->time == 400);
+  book.remove(composed);
+  book.put(entry(decomposed), ordinary(decomposed));
+  BOOST_TEST(called() == decomposed);
+  BOOST_TEST(overview(book).rows.at(0).total == 3.5);
+  // Two of the roster are two, though one of them alone handed something in.
+  book.set_roster({{composed, "Jo", "1", ""}, {decomposed, "Jo II", "3", ""}});
+  book.put(entry(decomposed), ordinary(decomposed));
+  BOOST_TEST(called() == composed);
+}
+
 BOOST_AUTO_TEST_CASE(a_time_of_earlier_files_is_flagged) {
   const Folder folder;
   make(folder.book());

@@ -100,6 +100,7 @@ def test_the_table_and_the_summary(book):
     assert "4 students, 4 graded\nof 5 points the mean is 2.5, the median 2.5" in text
     assert any(line.split()[:5] == ["norms", "50%", "2", "of", "4"] for line in lines)
     assert any(line.split() == ["1", "the", "mean", "subtracted", "first", "rmsnorm"] for line in lines)
+    assert any(line.split() == ["submissions", "known", "mistake", "problem"] for line in lines)
     summary = gradebook("grades.sqlite", "--summary", folder=book)[0]
     assert text.endswith(summary) and "alice" not in summary
 
@@ -396,12 +397,78 @@ def test_students_hand_in_together(book):
     # One page, for both.
     gradebook("--feedback", "pages", folder=book)
     assert len(list((book / "pages").glob("submission_501*"))) == 1
-    gradebook("set", "Al Lid", "norms", "1", "--why", "late", folder=book)
+    out, _ = gradebook("set", "Al Lid", "norms", "1", "--why", "late", folder=book)
+    shared = "note: this holds for all students of submission_501: Jo Doe, Al Lid\n"
+    assert out.endswith(shared)
     table = rows(gradebook("--csv", "-", folder=book)[0])
     assert [row["total"] for row in table[:2]] == ["4", "4"]
+    assert gradebook("unset", "901", "norms", folder=book)[0].endswith(shared)
     # It is compared with others, and not with itself.
     alike, _ = gradebook("similar", folder=book)
     assert not re.search(r"submission_501.*submission_501", alike)
+
+
+TOGETHER = """PRAGMA foreign_keys = OFF;
+UPDATE submissions SET name = 'submission_501' WHERE name = 'alice';
+""" + "".join(f"UPDATE {table} SET submission = 'submission_501' WHERE submission = 'alice';\n"
+             for table in ("items", "cases", "tallies", "diagnoses", "explanations"))
+
+
+@pytest.mark.parametrize("roster", [
+    "submission,name\nsubmission_501,Al Lid\nsubmission_501,JO Doe\n",
+    "submission,name\nsubmission_501,Al\nsubmission_501,Jo\n",
+    "submission,name,id\nsubmission_501,Al Lid,\nsubmission_501,Jo Doe,900\n",
+    "submission,name,id\nsubmission_501,Jo Doe,900\n"])
+def test_partners_are_found_by_the_number_of_their_submission(book, roster):
+    """Whatever the teacher's own roster says of them."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.executescript(TOGETHER)
+    base.close()
+    (book / "gradescope.csv").write_text(GRADESCOPE)
+    (book / "roster.csv").write_text(roster)
+    gradebook("roster", "roster.csv", folder=book)
+    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "2 grades in the column" in out and "submission_501" not in out
+    filled = [line.split(",")[4] for line in (book / "filled.csv").read_text().splitlines()]
+    assert filled == ["Total Score", "5", "5", ""]
+
+
+def test_a_shared_number_finds_no_submission_of_somebody_else(book):
+    """The roster says that it is another student's, or there are two with that number."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.executescript(TOGETHER)
+    base.close()
+    (book / "gradescope.csv").write_text(GRADESCOPE)
+    (book / "roster.csv").write_text("submission,name,id\nsubmission_501,Cy Dee,902\n")
+    gradebook("roster", "roster.csv", folder=book)
+    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "1 grade in the column" in out and "Jo Doe (900); Al Lid (901)\n" in out
+
+
+def test_partners_with_one_name(book):
+    (book / "roster.csv").write_text("submission,name,id\nalice,Kim Lee,1\nalice,Kim Lee,2\n")
+    gradebook("roster", "roster.csv", folder=book)
+    out, _ = gradebook("set", "Kim Lee", "norms", "1", "--why", "x", folder=book)
+    assert out.startswith("alice, norms: 1 of 2 points")
+    assert "note: this holds for all students of alice: Kim Lee, Kim Lee\n" in out
+    assert "note" not in gradebook("set", LINES, "norms", "1", "--why", "x", folder=book)[0]
+
+
+def test_accents_may_be_written_otherwise(book):
+    """In what is typed, and in an export; a name of the roster, or of a folder."""
+    composed, decomposed = "Jos\u00e9", "Jose\u0301"
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.executescript(TOGETHER.replace("submission_501", decomposed))
+    base.close()
+    for typed in (composed, decomposed):
+        assert "5 of 5 points" in gradebook("--student", typed, folder=book)[0]
+    (book / "canvas.csv").write_text(CANVAS.replace("alice", composed))
+    out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "1 grade in the column" in out
+    (book / "roster.csv").write_text(f"submission,name\n{decomposed},Zoe\u0308\n")
+    gradebook("roster", "roster.csv", folder=book)
+    for typed in ("Zo\u00eb", "Zoe\u0308"):
+        assert "5 of 5 points" in gradebook("--student", typed, folder=book)[0]
 
 
 def test_a_fill_that_cannot_be_is_refused(book):

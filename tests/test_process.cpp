@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <sys/wait.h>
@@ -207,6 +208,30 @@ BOOST_AUTO_TEST_CASE(limits_hold) {
   Shell shell("ulimit -v >&3", {.address_space = 1u << 30});
   BOOST_TEST(shell.receive_text(8) == "1048576\n");
 #endif
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_that_fills_fast_is_looked_at_sooner) {
+  // In memory, where few others write at the same time.
+  std::string name = "/dev/shm/prenorm-process-XXXXXX";
+  BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
+  const std::vector<std::filesystem::path> folders{name};
+  const TreeLimits limits{100, 32u << 20, 10};
+  DiskMeter meter;
+  const auto look = [&] { return meter.exceeded({}, folders, limits); };
+  BOOST_TEST(!look());
+  const auto looked = steady_clock::now();
+  const auto write = [&name](std::size_t bytes) {
+    std::ofstream(name + "/file", std::ios::app) << std::string(bytes, 'x');
+  };
+  write(20u << 20);
+  std::this_thread::sleep_for(10ms);
+  BOOST_TEST(!look());  // much, and not too much
+  write(20u << 20);
+  std::this_thread::sleep_for(10ms);
+  const bool is_time = steady_clock::now() - looked > 150ms;
+  const auto why = look();
+  BOOST_TEST((why.has_value() || is_time));
+  std::filesystem::remove_all(name);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_the_starting_thread_ends_no_child) {

@@ -335,6 +335,47 @@ BOOST_DATA_TEST_CASE(limits_are_kept, kinds, kind) {
   BOOST_TEST(box.sh("sleep 20", 0.2) == "no answer within the time limit");
 }
 
+/// What a word of the command is followed by; empty: there is none.
+std::string word_after(const Process::Command& command, const std::string& word) {
+  const auto found = std::ranges::find(command.arguments, word);
+  return found == command.arguments.end() ? "" : *std::next(found);
+}
+
+BOOST_DATA_TEST_CASE(sockets_may_take_half_of_the_memory, kinds, kind) {
+  if (!is_here(kind)) return;
+  Box box(kind);
+  Process::Command nothing;
+  nothing.program = "/bin/true";
+  const auto most = [&](std::size_t memory) {
+    box.sandbox.memory = memory;
+    return word_after(confined(nothing, box.sandbox), "--sockets");
+  };
+  std::size_t room = 208 << 10;
+  std::ifstream("/proc/sys/net/core/wmem_default") >> room;
+  BOOST_TEST(most(1u << 30) == std::to_string((1u << 30) / 2 / (2 * room)));
+  BOOST_TEST(most(2 * room) == "1");  // which is no pair
+  BOOST_TEST(most(0) == "");
+}
+
+BOOST_DATA_TEST_CASE(a_refused_socket_keeps_nobody_waiting, kinds, kind) {
+  if (!is_here(kind)) return;
+  Box box(kind);
+  box.sandbox.memory = 64u << 20;
+  // With 10 ms for each it would be five seconds.
+  BOOST_TEST(box.python("import errno, socket, time\n"
+                        "kept, refused, begin = [], 0, None\n"
+                        "while refused < 500:\n"
+                        "  try: kept += socket.socketpair()\n"
+                        "  except OSError as error:\n"
+                        "    assert error.errno == errno.ENOBUFS, error\n"
+                        "    begin = begin or time.monotonic()\n"
+                        "    refused += 1\n"
+                        "took = time.monotonic() - begin\n"
+                        "kept.pop().close(), kept.pop().close()\n"
+                        "kept += socket.socketpair()\n"
+                        "print(took if took > 4 else 'soon')") == "soon\n");
+}
+
 BOOST_DATA_TEST_CASE(nothing_outlives_it, kinds, kind) {
   if (!is_here(kind)) return;
   Box box(kind);

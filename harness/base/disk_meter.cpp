@@ -17,6 +17,8 @@ constexpr Clock::duration between_looks = std::chrono::milliseconds(150);
 /// Of the time that the last look took.
 constexpr int times_of_a_look = 10;
 constexpr Clock::duration longest_between_looks = std::chrono::seconds(1);
+/// A part of the limit that is worth a look, however near the limit is: others write there, too.
+constexpr std::size_t least_part = 32;
 constexpr std::size_t bytes_of_block = 512;
 constexpr int most_unseen_looks = 10;
 
@@ -43,13 +45,27 @@ Nameless nameless_files(const Family& family) {
   return found;
 }
 
+/// Bytes that the file systems of these folders have left. One of two folders counts twice: what is
+/// written there is seen the sooner.
+std::uintmax_t free_bytes(const std::vector<std::filesystem::path>& folders) {
+  std::uintmax_t sum = 0;
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code error;
+    const std::filesystem::space_info space = std::filesystem::space(folder, error);
+    if (!error) sum += space.free;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::optional<std::string> DiskMeter::exceeded(const Family& family,
                                                const std::vector<std::filesystem::path>& folders,
                                                const TreeLimits& limits) {
   const Clock::time_point begin = Clock::now();
-  if (folders.empty() || begin < next_look_) return std::nullopt;
+  if (folders.empty() || begin < soonest_look_) return std::nullopt;
+  const std::uintmax_t free = free_bytes(folders);
+  if (begin < next_look_ && free + much_ > free_) return std::nullopt;
   std::optional<std::string> why;
   TreeLimits left = limits;
   const Nameless nameless = nameless_files(family);
@@ -70,7 +86,10 @@ std::optional<std::string> DiskMeter::exceeded(const Family& family,
     left.entries -= std::min(left.entries, usage.entries);
     if (why) break;
   }
+  free_ = free;
+  much_ = std::max(left.bytes / 2, limits.bytes / least_part);
   const Clock::time_point end = Clock::now();
+  soonest_look_ = end + (end - begin);  // half of the time for looks at most
   next_look_ =
       end + std::clamp(times_of_a_look * (end - begin), between_looks, longest_between_looks);
   return why;

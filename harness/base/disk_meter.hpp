@@ -5,6 +5,7 @@
 #include "base/tree.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,7 +14,9 @@
 
 namespace prenorm::harness {
 
-/// Looks from time to time: a look takes the longer the more there is.
+/// Looks from time to time: a look takes the longer the more there is. It looks sooner where a file
+/// system loses room so fast that the limit may be exceeded before it is time: that much is asked
+/// at each call.
 class DiskMeter {
  public:
   /// Why it is too much, in words; nothing if it is not, or it is not time for a look yet.
@@ -23,7 +26,11 @@ class DiskMeter {
                                       const TreeLimits& limits);
 
  private:
-  std::chrono::steady_clock::time_point next_look_{};
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point soonest_look_{}, next_look_{};
+  std::uintmax_t free_ = 0;      // bytes of the file systems, at the last look
+  std::uintmax_t much_ = 0;      // so many fewer, and it may be too much
   std::map<pid_t, int> unseen_;  // looks at which a process could not be asked
 };
 

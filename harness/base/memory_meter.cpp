@@ -1,5 +1,7 @@
 #include "base/memory_meter.hpp"
 
+#include "base/open_file.hpp"
+
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -8,12 +10,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <sys/socket.h>
 #include <system_error>
 
 namespace prenorm::harness {
 namespace {
 
-constexpr std::size_t bytes_of_socket = MemoryMeter::bytes_of_socket;
 /// What a pipe holds: the kernel gives a user that many of the usual size, and then small ones.
 constexpr std::size_t bytes_of_pipe = 64u << 10, usual_pipes = 1024,
                       bytes_of_small_pipe = 10u << 10;
@@ -56,7 +58,7 @@ class Held {
     auto status = numbers_in(path_of(process, "status"));
     bytes_ += status["VmPTE"];
     // What cannot be read counts as the most that it may be.
-    if (!add_descriptors(process)) bytes_ += bytes_of_socket * status["FDSize"];
+    if (!add_descriptors(process)) bytes_ += bytes_of_socket_ * status["FDSize"];
   }
 
   void add_mappings(pid_t process) {
@@ -68,7 +70,7 @@ class Held {
   }
 
   std::size_t bytes() const {
-    return bytes_ + bytes_of_socket * sockets_.size() + bytes_of_small_pipe * pipes_.size() +
+    return bytes_ + bytes_of_socket_ * sockets_.size() + bytes_of_small_pipe * pipes_.size() +
            bytes_of_pipe * std::min(pipes_.size(), usual_pipes);
   }
 
@@ -85,6 +87,7 @@ class Held {
     });
   }
 
+  std::size_t bytes_of_socket_ = MemoryMeter::bytes_of_socket();
   std::size_t members_;
   std::size_t bytes_ = 0;
   std::set<std::string> sockets_, pipes_;
@@ -121,6 +124,20 @@ MemoryMeter::Count count(const Family& family, std::size_t limit) {
 }
 
 }  // namespace
+
+std::size_t MemoryMeter::bytes_of_socket() {
+  // Asked of a socket: not every network namespace shows /proc/sys/net/core/wmem_default.
+  static const std::size_t bytes = [] {
+    constexpr int usual = 208 << 10;
+    const OpenFile socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    int room = 0;
+    socklen_t size = sizeof room;
+    const bool is_known =
+        ::getsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &room, &size) == 0 && room > 0;
+    return 2 * static_cast<std::size_t>(is_known ? room : usual);
+  }();
+  return bytes;
+}
 
 std::size_t MemoryMeter::bytes(const Family& family, std::size_t limit) {
   if (!counting_.valid() && Clock::now() >= next_count_) begin_count(family, limit);

@@ -17,9 +17,11 @@ namespace prenorm::harness {
 /// likes: it is made on a thread of its own.
 class MemoryMeter {
  public:
-  /// What one end of a socket may have sent that nobody has read: the kernel's usual limit, and a
-  /// message of that size that it takes before the limit is reached.
-  static constexpr std::size_t bytes_of_socket = 2 * (208u << 10);
+  /// What one end of a Unix socket may have sent that nobody has read: as much as the kernel gives
+  /// a new one (net.core.wmem_default), and a message of that size that it takes before the limit
+  /// is reached. What is read counts for who sent it, so net.core.rmem_default says nothing here;
+  /// nor do the largest sizes (wmem_max), as a sandbox lets nobody change a buffer's.
+  static std::size_t bytes_of_socket();
 
   /// `family` without processes that are trusted. At most a little less than the family takes;
   /// exact where that is more than `limit`. When the meter is destroyed, the family must have

@@ -151,11 +151,11 @@ std::string mistakes_part(const Overview& overview, bool colour) {
   if (overview.mistakes.empty()) return "No known mistake was found.\n";
   constexpr std::size_t most = 15;
   Table table;
-  table.head = {"students", "known mistake", "problem"};
+  table.head = {"submissions", "known mistake", "problem"};
   std::size_t told = 0;
   for (const OverviewMistake& mistake : overview.mistakes) {
     if (told++ == most) break;
-    table.rows.push_back({{right(std::to_string(mistake.submissions), 8), Tone::strong},
+    table.rows.push_back({{right(std::to_string(mistake.submissions), 11), Tone::strong},
                           {printable(words_of(mistake.problem, mistake.mistake).name)},
                           {printable(mistake.problem)}});
   }

@@ -83,7 +83,7 @@ Filled fill(const std::string& csv, const std::string& column, const Overview& o
   const std::size_t at = column_to_fill(students->platform, table.rows[0], column);
   std::vector<CalledAs> entries;
   for (const OverviewRow& row : overview.rows) {
-    entries.push_back({row.submission, row.id, row.email, !handed_nothing_in(row)});
+    entries.push_back({row.submission, row.id, row.email, !handed_nothing_in(row), row.name});
   }
   const Matches matches = match(*students, entries);
   Filled made{students->platform, table.rows[0].cells[at], "", 0, {}, {}, {}, {}, ""};

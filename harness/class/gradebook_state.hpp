@@ -49,8 +49,18 @@ struct Gradebook::State {
   /// Rethrows what was caught as a UsageError that names the file.
   [[noreturn]] void refuse();
   std::vector<GradedItem> items(const std::string& name);
-  /// The roster calls this submission as it is called, however accents are written there.
+  /// The roster, with the points and times that it brought, calls this submission as it is called,
+  /// however accents are written there.
   void call_in_roster(const std::string& submission);
+
+  /// Rows that may be of a submission that is not there yet.
+  struct NamedRows {
+    const char* table;
+    const char* which = "TRUE";
+  };
+  /// The name in these rows that differs from the submission's in how accents are written alone;
+  /// nothing where its own name is there, or two others, or another submission has that name.
+  std::optional<std::string> called_otherwise(const std::string& submission, const NamedRows& rows);
 };
 
 /// Executes a statement that may be executed again. Returns how many rows it changed.

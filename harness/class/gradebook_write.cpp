@@ -53,17 +53,32 @@ void Gradebook::set_how(const std::string& record) try {
   state_->refuse();
 }
 
-void Gradebook::State::call_in_roster(const std::string& submission) {
+std::optional<std::string> Gradebook::State::called_otherwise(const std::string& submission,
+                                                              const NamedRows& rows) {
+  Statement row(*database, std::string("SELECT DISTINCT submission FROM ") + rows.table +
+                               " WHERE " + rows.which +
+                               " AND submission NOT IN "
+                               "(SELECT name FROM submissions WHERE name <> ?)");
+  SQLite::bind(row, submission);
   const std::string usual = composed(submission);
-  if (usual == submission) return;
-  for (const char* update :
-       {"UPDATE students SET submission = ?1 WHERE submission = ?2 AND "
-        "NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)",
-        "UPDATE OR IGNORE set_points SET submission = ?1 WHERE submission = ?2 AND "
-        "NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)",
-        "UPDATE OR IGNORE times SET submission = ?1 WHERE submission = ?2 AND said_by = 'roster' "
-        "AND NOT EXISTS (SELECT 1 FROM submissions WHERE name = ?2)"}) {
-    prepare(update, submission, usual).exec();
+  std::optional<std::string> found;
+  while (row.executeStep()) {
+    std::string name = row.getColumn(0).getString();
+    if (composed(name) != usual) continue;
+    if (found || name == submission) return std::nullopt;
+    found = std::move(name);
+  }
+  return found;
+}
+
+void Gradebook::State::call_in_roster(const std::string& submission) {
+  for (const NamedRows& rows :
+       {NamedRows{"students"}, NamedRows{"set_points"}, NamedRows{"times", "said_by <> 'files'"}}) {
+    const std::optional<std::string> other = called_otherwise(submission, rows);
+    if (!other) continue;
+    Statement update(*database, std::string("UPDATE ") + rows.table +
+                                    " SET submission = ? WHERE submission = ? AND " + rows.which);
+    execute(update, submission, *other);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "class/composed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -118,6 +119,9 @@ class Cells {
   const CsvRow& head_;
 };
 
+/// As texts are compared: in small letters, however accents are written.
+std::string comparable(const std::string& text) { return composed(lowered(text)); }
+
 /// The digits at a text's end: 123 of "Participant 123".
 std::string last_digits(const std::string& text) {
   return text.substr(text.find_last_not_of("0123456789") + 1);
@@ -155,7 +159,7 @@ PlatformStudent student_in(const CsvRow& row, const Cells& cells, const Platform
     student.keys.push_back(key);
     student.keys.push_back(at == key.npos ? "" : key.substr(0, at));
   }
-  for (const std::string& key : student.keys) student.small.push_back(lowered(key));
+  for (const std::string& key : student.keys) student.small.push_back(comparable(key));
   return student;
 }
 
@@ -165,12 +169,12 @@ bool is_nobody(const PlatformStudent& student) {
          student.name == "Student, Test" || student.name == "Test Student";
 }
 
-/// The words by which an entry is found, in small letters; may be empty.
+/// The words by which an entry is found; may be empty.
 struct EntryWords {
   explicit EntryWords(const CalledAs& called)
-      : id(lowered(called.id)),
-        email(lowered(called.email)),
-        name(lowered(called.submission)),
+      : id(comparable(called.id)),
+        email(comparable(called.email)),
+        name(comparable(called.submission)),
         stem(name) {
     for (const std::string_view ending : {".so", ".py", ".h5", ".zip"}) {
       if (name.ends_with(ending)) stem.resize(name.size() - ending.size());
@@ -257,6 +261,58 @@ std::vector<Found> sure_of(const std::vector<Found>& all) {
   return sure;
 }
 
+/// Finds the entries of students who hand in together.
+class Partners {
+ public:
+  Partners(const PlatformTable& table, const std::vector<CalledAs>& entries,
+           const std::vector<Found>& all)
+      : students_(table.students), entries_(entries), all_(all) {
+    for (const PlatformStudent& student : students_) ++sharing_[student.number];
+  }
+
+  /// For those who have no entry yet: those with a name first, so that nobody takes theirs.
+  void add_to(std::vector<std::optional<std::size_t>>& matched) const {
+    for (const bool by_name : {true, false}) {
+      for (std::size_t i = 0; i < students_.size(); ++i) {
+        if (!matched[i]) matched[i] = entry_of(i, by_name, matched);
+      }
+    }
+  }
+
+ private:
+  std::optional<std::size_t> entry_of(
+      std::size_t student, bool by_name,
+      const std::vector<std::optional<std::size_t>>& matched) const {
+    if (sharing_.at(students_[student].number) < 2) return std::nullopt;
+    std::set<std::string> submissions;
+    std::optional<std::size_t> taken, free;
+    for (const Found& each : all_) {
+      if (each.student != student) continue;
+      if (!each.by_number) return std::nullopt;  // something else says another entry
+      const CalledAs& entry = entries_[each.entry];
+      submissions.insert(entry.submission);
+      if (by_name && comparable(entry.name) != comparable(students_[student].name)) continue;
+      const auto owner = std::ranges::find(matched, std::optional(each.entry));
+      if (owner == matched.end()) {
+        free = free.value_or(each.entry);
+      } else if (number_of(owner - matched.begin()) == students_[student].number) {
+        taken = each.entry;
+      }
+    }
+    if (submissions.size() != 1) return std::nullopt;
+    return free ? free : taken;
+  }
+
+  const std::string& number_of(std::ptrdiff_t student) const {
+    return students_[static_cast<std::size_t>(student)].number;
+  }
+
+  const std::vector<PlatformStudent>& students_;
+  const std::vector<CalledAs>& entries_;
+  const std::vector<Found>& all_;
+  std::map<std::string, std::size_t> sharing_;  // students with each number
+};
+
 /// An assignment's column of Canvas: "Homework 1 (12345)"; the number is the assignment's.
 bool is_assignment(const std::string& column) {
   const std::size_t open = column.rfind('(');
@@ -309,10 +365,11 @@ Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries) 
   }
   Matches matches{std::vector<std::optional<std::size_t>>(table.students.size()),
                   best_key(matched)};
+  for (const Found& each : matched) matches.entries[each.student] = each.entry;
+  Partners(table, entries, all).add_to(matches.entries);
   std::set<std::size_t> taken;
-  for (const Found& each : matched) {
-    matches.entries[each.student] = each.entry;
-    taken.insert(each.entry);
+  for (const auto& entry : matches.entries) {
+    if (entry) taken.insert(*entry);
   }
   // What came after the roster was stored is an entry of its own.
   for (const Found& each : all) {

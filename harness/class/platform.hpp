@@ -13,6 +13,7 @@ struct CalledAs {
   std::string submission;
   std::string id, email;  // of the roster; may be empty
   bool handed_in = true;  // false: the roster alone has it
+  std::string name = {};  // of the roster; may be empty
 };
 
 struct PlatformStudent {
@@ -21,7 +22,7 @@ struct PlatformStudent {
   /// What identifies them: a text for each such column of the table, and after each what stands
   /// before an @ in it; empty where the cell is.
   std::vector<std::string> keys;
-  std::vector<std::string> small;  // the same in small letters
+  std::vector<std::string> small;  // the same as entries are compared with it
   std::string number;              // by which the platform names what one downloads; may be empty
   std::string handed_in;           // the time, as it is written; may be empty
   std::string full_marks;          // the same of the points that there are
@@ -46,9 +47,11 @@ struct Matches {
 /// Who is who. First by the roster's id and e-mail address; who is not found so, by the
 /// submission's name; at last by a part: the name of a file without its ending, the number in that
 /// of a download, what stands before an @. Each time by the column that finds the most, then by the
-/// others. Where two would be one, neither is, unless both have the same number of a download, as
-/// Gradescope's students who hand in together do; nor is who handed nothing in by one entry, and
-/// may be another one that did.
+/// others. Capitals do not count, nor how accents are written. Where two would be one, neither is;
+/// nor is who handed nothing in by one entry, and may be another one that did.
+///
+/// Gradescope's students who hand in together have the same number of a download: of the entries
+/// with that submission, each is the one with their name, or else any.
 Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries);
 
 /// The names that these submissions have for each student; one that is not there has the name that

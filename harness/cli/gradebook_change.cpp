@@ -3,6 +3,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "class/composed.hpp"
 #include "class/roster.hpp"
 #include "cli/gradebook.hpp"
 #include "grade/report_parts.hpp"
@@ -58,28 +59,56 @@ double graded_points(const Gradebook& book, const std::string& name, const std::
   return 0;
 }
 
+/// "note: this holds for all students of submission_501: Jo Doe, Al Lid"; empty where it is one's
+/// alone.
+std::string note_of_partners(const Gradebook& book, const std::string& name) {
+  std::vector<std::string> partners;
+  for (const Student& student : book.roster()) {
+    if (student.submission != name) continue;
+    partners.push_back(!student.name.empty() ? student.name
+                       : !student.id.empty() ? student.id
+                                             : student.email);
+  }
+  if (partners.size() < 2) return "";
+  return "note: this holds for all students of " + name + ": " + joined(partners) + "\n";
+}
+
+/// The submissions that a word is a name of: their own, or what the roster says of their students.
+/// One may hand in a folder that is called as somebody else is.
+std::set<std::string> called(const std::string& word, const std::set<std::string>& submissions,
+                             const std::vector<Student>& roster) {
+  std::set<std::string> found;
+  if (submissions.contains(word)) found.insert(word);
+  for (const Student& student : roster) {
+    const bool is_meant =
+        student.name == word || student.id == word || lowered(student.email) == lowered(word);
+    if (is_meant && !word.empty()) found.insert(student.submission);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string find_student(const Gradebook& book, const std::string& typed) {
   const std::string word = printable(typed, 255);
   const std::vector<Student> roster = book.roster();
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : book.entries()) names.push_back(name);
-  for (const Student& student : roster) names.push_back(student.submission);
-  // One may hand in a folder that is called as somebody else is.
-  std::vector<std::string> found;
-  if (std::ranges::find(names, word) != names.end()) found.push_back(word);
-  for (const Student& student : roster) {
-    const bool is_meant = student.name == word || student.id == word ||
-                          (!word.empty() && lowered(student.email) == lowered(word));
-    if (is_meant && student.submission != word) found.push_back(student.submission);
-    names.push_back(student.name);
+  std::set<std::string> submissions;
+  for (const auto& [name, entry] : book.entries()) submissions.insert(name);
+  for (const Student& student : roster) submissions.insert(student.submission);
+  std::set<std::string> found = called(word, submissions, roster);
+  if (found.empty()) {  // as a keyboard writes it, or a Mac
+    for (const std::string& name : submissions) {
+      if (composed(name) == composed(word)) found.insert(name);
+    }
+    found.merge(called(composed(word), {}, roster));
   }
-  if (found.size() == 1) return found.front();
+  if (found.size() == 1) return *found.begin();
   if (found.size() > 1) {
     throw UsageError("several students are called '" + word + "': their submissions are " +
-                     joined(found));
+                     joined(std::vector(found.begin(), found.end())));
   }
+  std::vector<std::string> names(submissions.begin(), submissions.end());
+  for (const Student& student : roster) names.push_back(student.name);
   throw UsageError("no student '" + word + "' in " + book.file().string() +
                    did_you_mean(word, names));
 }
@@ -97,7 +126,8 @@ int set_points(const GradebookOptions& options) {
   book.set_points(name, {item.name, points, why});
   print(fmt::format("{}, {}: {} of {} points, in place of {}: {}\n", name, item.name,
                     points_text(points), points_text(item.points),
-                    points_text(graded_points(book, name, item.name)), why));
+                    points_text(graded_points(book, name, item.name)), why) +
+        note_of_partners(book, name));
   if (points > item.points) print("note: these are more points than the item has\n");
   return 0;
 }
@@ -111,7 +141,8 @@ int unset_points(const GradebookOptions& options) {
     throw UsageError(name + ", " + item.name + ": no points were set by hand");
   }
   print(fmt::format("{}, {}: {} of {} points, as graded\n", name, item.name,
-                    points_text(graded_points(book, name, item.name)), points_text(item.points)));
+                    points_text(graded_points(book, name, item.name)), points_text(item.points)) +
+        note_of_partners(book, name));
   return 0;
 }
 
@@ -145,7 +176,8 @@ int remove_submission(const GradebookOptions& options) {
   }
   book.forget(name);
   print(name + ": removed from the gradebook" +
-        (by_hand > 0 ? ", with points that were set by hand" : "") + "; its files stay\n");
+        (by_hand > 0 ? ", with points that were set by hand" : "") + "; its files stay\n" +
+        note_of_partners(book, name));
   return 0;
 }
 

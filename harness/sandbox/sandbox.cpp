@@ -158,6 +158,12 @@ void preload(SandboxKind kind, Process::Command& command, std::vector<fs::path>&
   if (!list.empty()) command.environment->push_back("LD_PRELOAD=" + list);
 }
 
+/// Whose buffers take half of the memory. 0: any number, where there is no limit.
+std::size_t most_sockets(std::size_t memory) {
+  const std::size_t room = memory / 2 / MemoryMeter::bytes_of_socket();
+  return memory > 0 ? std::max<std::size_t>(1, room) : 0;
+}
+
 /// The options of prenorm-confine that both kinds of sandbox share.
 std::vector<std::string> limit_words(const Sandbox& sandbox) {
   std::vector<std::string> words{"--descriptors", std::to_string(descriptors())};
@@ -168,7 +174,7 @@ std::vector<std::string> limit_words(const Sandbox& sandbox) {
   add("--file-size", sandbox.scratch);
   add(kernel_counts(sandbox.kind) ? "--tasks" : "--count-tasks", sandbox.processes);
   add("--shared", sandbox.memory / 2);
-  add("--sockets", sandbox.memory / 2 / MemoryMeter::bytes_of_socket);
+  add("--sockets", most_sockets(sandbox.memory));
   if (sandbox.devices) words.emplace_back("--with-device");
   return words;
 }

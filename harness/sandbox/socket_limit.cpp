@@ -1,7 +1,6 @@
 #include "sandbox/socket_limit.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -55,11 +54,12 @@ SocketLimit::SocketLimit(std::size_t most)
 
 bool SocketLimit::admits() {
   if (left_ < 2) {
-    std::this_thread::sleep_for(until_made);
+    std::this_thread::sleep_until(last_admitted_ + until_made);
     left_ = most_ - std::min(most_, count().value_or(most_));
   }
   if (left_ < 2) return false;
   left_ -= 2;
+  last_admitted_ = Clock::now();
   return true;
 }
 

@@ -2,6 +2,7 @@
 // stay when their sockets are on their way in others, or wait to be accepted.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,16 +19,21 @@ class SocketLimit {
   /// make from now on count, too, as long as they are there.
   explicit SocketLimit(std::size_t most);
 
-  /// Whether there may be another pair; or one socket, and that by which it will be answered.
+  /// Whether there may be another pair; or one socket, and that by which it will be answered. Waits
+  /// where the limit is reached by some that may not be made yet; a refusal that follows another
+  /// costs a count only.
   bool admits();
   /// The last ones that were admitted were not made: whoever asked has been interrupted.
   void take_back();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   std::optional<std::size_t> count() const;
 
   std::size_t most_, left_;
   std::set<std::uint64_t> before_;  // by the kernel's numbers
+  Clock::time_point last_admitted_{};
 };
 
 }  // namespace prenorm::sandbox
