@@ -125,7 +125,8 @@ std::vector<std::string> write_files(const fs::path& folder, const std::string& 
 int start(const NewOptions& options) {
   const fs::path folder = options.folder;
   require_empty_folder(folder);
-  const bool python = options.language == "python", device = options.language == "cuda";
+  const bool device = options.language == "cuda";
+  const bool python = options.language == "python" || options.language == "triton";
   const std::string usual = python ? "cs336-2025" : "all";
   const std::string graded_by = options.rubric.empty() ? usual : options.rubric;
   const Rubric rubric = read_rubric(graded_by);
@@ -190,9 +191,9 @@ void add_new(Arguments& app, Action& chosen) {
   Arguments& command = *app.add_subcommand(
       "new", "Create a submission to start from: it builds and scores 0 points");
   command.add_option("DIR", options->folder, "A new or empty folder")->required();
-  command.add_option("--language", options->language, "cpp, cuda or python")
+  command.add_option("--language", options->language, "cpp, cuda, python or triton")
       ->required()
-      ->check(is_member({"cpp", "cuda", "python"}))
+      ->check(is_member({"cpp", "cuda", "python", "triton"}))
       ->type_name("NAME");
   command
       .add_option("--rubric", options->rubric,

@@ -587,6 +587,8 @@ class Worker:
         self.submission = submission
         # What a module sets when it is imported holds for its functions.
         self.settings = Settings(least_depth=self.settings.depth)
+        if "triton" in sys.modules:
+            submission.modules.note("Triton: kernels are interpreted, on the CPU")
         names = sorted(submission.functions)
         self.connection.send(
             LOADED,
@@ -681,6 +683,9 @@ def main():
     try:
         volunteer_for_the_oom_killer()
         keep_prints()
+        # Tensors lie in the CPU's memory, where Triton's own interpreter runs its kernels. It reads
+        # this when it is imported.
+        os.environ.setdefault("TRITON_INTERPRET", "1")
         how = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
         Worker(read_adapters(sys.argv[1]), how).serve()
     except BaseException as error:
