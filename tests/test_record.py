@@ -358,6 +358,11 @@ def test_v4_is_launched_once_a_record_says_that_it_passed(tmp_path):
     assert not launched(root, tmp_path)
 
 
+@pytest.mark.parametrize("words", [[], ["--pack"], ["--rehearse"], ["--unpack"]])
+def test_help_is_no_error(words):
+    assert "record.sh" in record(*words, "--help")
+
+
 def test_every_function_that_is_called_has_a_stand_in():
     called = set(re.findall(r"\b(cublasLt[A-Z]\w+)\(", (ROOT / "cuda/cublaslt.cu").read_text()))
     text = (ROOT / "cuda/record/cublaslt_stand_in.cpp").read_text()

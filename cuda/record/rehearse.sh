@@ -30,6 +30,7 @@ while [ $# -gt 0 ]; do
     --hang) hang=$2; shift ;;
     --crash) crash=$2; shift ;;
     --) shift; break ;;
+    --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     *) kit=$1 ;;
   esac
