@@ -11,7 +11,8 @@
 //                                    where it takes the call, else v2
 //   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu.
 //                                    Launched in place of v3 once a record says that it passed on a
-//                                    device (cuda/records/kernels.csv); always by cuda/v4
+//                                    device (cuda/records/kernels.csv); v3 is then cuda/v3. cuda/v4
+//                                    is always v4
 //
 // The gain of each step has not been measured on a device yet.
 //
@@ -391,6 +392,15 @@ void launch_attention_v2(View<const T> q, View<const T> k, View<const T> v,
   attention_by<attention_v2<T>>(q, k, v, mask, stream, y);
 }
 template <class T>
+[[maybe_unused]] void launch_attention_v3(View<const T> q, View<const T> k, View<const T> v,
+                                          std::optional<View<const bool>> mask, Stream stream,
+                                          View<T> y) {
+  const Attention<T> a = attention_of(q, k, v, mask, y);
+  if (has_outputs(a) && !attention_mma(a, stream)) {
+    throw not_implemented("attention v3 takes float16 and bfloat16 with d_k and d_v up to 256");
+  }
+}
+template <class T>
 void launch_attention(View<const T> q, View<const T> k, View<const T> v,
                       std::optional<View<const bool>> mask, Stream stream, View<T> y) {
   attention_by<attention_launched<T>>(q, k, v, mask, stream, y);
@@ -400,5 +410,8 @@ void launch_attention(View<const T> q, View<const T> k, View<const T> v,
 
 PRENORM_CUDA_EXPORT(scaled_dot_product_attention, launch_attention_v1, launch_attention)
 PRENORM_CUDA_VARIANT(scaled_dot_product_attention, v2, launch_attention_v2)
+#if defined(PRENORM_ATTENTION_WGMMA)  // else it is the launched one
+PRENORM_CUDA_FUNCTION(scaled_dot_product_attention__v3, launch_attention_v3)
+#endif
 
 }  // namespace prenorm::cuda

@@ -8,11 +8,9 @@
 
 #include "launch.cuh"
 
-namespace prenorm::cuda {
+#include <memory>
 
-/// The smallest index of a value that is out of range; the order in which threads run does not
-/// matter.
-using WrongIndex = unsigned long long;
+namespace prenorm::cuda {
 
 /// Checks that values are in [0, limit). The constructor, called before anything else is enqueued,
 /// launches the kernel; throw_if_wrong, called last, waits for that kernel only.
@@ -31,19 +29,20 @@ class RangeCheck {
   RangeCheck(const RangeCheck&) = delete;
   RangeCheck& operator=(const RangeCheck&) = delete;
   /// Waits too, so that a call that throws before it has waited leaves no kernel running that
-  /// writes to the place of the next call.
+  /// writes to what the next check gets.
   ~RangeCheck();
 
   /// std::invalid_argument that names the first value that is out of range.
   void throw_if_wrong() const;
 
  private:
+  struct Report;  // of the kernel to the host
+
   Names names_;
   const std::int64_t* values_;
   std::int64_t limit_;
   Stream stream_;
-  WrongIndex* first_ = nullptr;  // null: nothing was launched
-  void* mark_ = nullptr;         // on a device a cudaEvent_t: the kernel is done
+  std::unique_ptr<Report> report_;  // null: nothing was launched
 };
 
 }  // namespace prenorm::cuda

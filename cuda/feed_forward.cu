@@ -14,6 +14,7 @@
 //
 // batch_invariant is v3 with product v2 of linear.cu: a row has the same bits however many others
 // there are. cuBLASLt, which chooses an algorithm by the number of rows, does not promise that.
+// That product uses no tensor cores, so in 16-bit types it must be tens of times slower.
 #include "activations.cuh"
 #include "export.cuh"
 #include "feed_forward.cuh"

@@ -50,11 +50,18 @@ inline int multiprocessors() {
 #endif
 }
 
-/// Whether the device in use has clusters of blocks: from compute capability 9.0 on.
-inline bool has_clusters() {
+/// Whether a kernel can run in clusters of blocks: on a device that has them, from compute
+/// capability 9.0 on, by code that was compiled for one. Such a device also runs PTX of an earlier
+/// architecture, in which cluster.cuh stops the kernel.
+template <class... Parameters>
+bool can_cluster(void (*kernel)(Parameters...)) {
 #if defined(__CUDACC__)
-  return device_attribute(cudaDevAttrClusterLaunch) != 0;
+  if (device_attribute(cudaDevAttrClusterLaunch) == 0) return false;
+  cudaFuncAttributes code{};
+  check(cudaFuncGetAttributes(&code, reinterpret_cast<const void*>(kernel)), "a kernel's code");
+  return code.ptxVersion >= 90;  // 10 times the virtual architecture's number
 #else
+  static_cast<void>(kernel);
   return emulator::has_clusters;
 #endif
 }

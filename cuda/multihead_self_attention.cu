@@ -8,7 +8,8 @@
 //                    version                                              <- launched
 //   batch_invariant  v2 with product v2 of linear.cu: a sequence has the same bits alone and inside
 //                    a batch, which cuBLASLt, whose algorithm depends on the number of rows, does
-//                    not promise. In the emulator v2 computes the same
+//                    not promise. Without tensor cores, so in 16-bit types its products must be
+//                    tens of times slower. In the emulator v2 computes the same
 //
 // The gain of each step has not been measured on a device yet.
 //

@@ -16,6 +16,9 @@ struct Slices {
   std::int64_t count() const { return outer * inner; }
 };
 
+/// Whether softmax's kernels can run in clusters. All are compiled alike, so one is asked.
+bool has_clusters();
+
 // v3, for T double, float, float16 and bfloat16. x and y are aligned to 16 bytes and not empty.
 
 /// Rows that row_vectors cover: [outer, n], inner 1.

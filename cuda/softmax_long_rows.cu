@@ -175,6 +175,8 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
 
 }  // namespace
 
+bool has_clusters() { return can_cluster(softmax_long<float, true>); }
+
 template <class T>
 void softmax_long_rows(const T* x, T* y, const Slices& s, Stream stream) {
   constexpr std::int64_t held = (kept_in_registers + kept_in_shared) * softmax_threads;

@@ -87,6 +87,8 @@ using Types = std::tuple<float16, bfloat16>;
 
 }  // namespace
 
+extern "C" int prenorm_scaled_dot_product_attention__v3(const prenorm_call* call);
+
 BOOST_AUTO_TEST_SUITE(attention_launched)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(v4_where_it_takes_the_call, T, Types) {
@@ -109,6 +111,40 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(v3_for_other_shapes, T, Types) {
   }
   Problem<T> unaligned(20, 70, 64, 64);
   BOOST_TEST(unaligned.launch(1) == Kernels{"attention v3"}, boost::test_tools::per_element());
+}
+
+/// cuda/v3, so that bench can compare it with what is launched.
+BOOST_AUTO_TEST_CASE(v3_has_a_name_of_its_own) {
+  const auto run = [](auto type) {
+    using T = decltype(type);
+    Aligned<T> tensors[4] = {Aligned<T>(70 * 64), Aligned<T>(70 * 64), Aligned<T>(70 * 64),
+                             Aligned<T>(70 * 64)};
+    std::int64_t shape[] = {70, 64}, strides[] = {64, 1};
+    DLTensor tensor[4];
+    for (int i = 0; i < 4; ++i) {
+      tensor[i] = {tensors[i].data(), {kDLCPU, 0}, 2, dtype_of<T>(), shape, strides, 0};
+    }
+    const DLTensor* inputs[] = {&tensor[0], &tensor[1], &tensor[2], nullptr};
+    DLTensor* outputs[] = {&tensor[3]};
+    char error[256] = "";
+    prenorm_call call{};
+    call.inputs = inputs;
+    call.num_inputs = 4;
+    call.outputs = outputs;
+    call.num_outputs = 1;
+    call.error = error;
+    call.error_size = sizeof error;
+    int status = PRENORM_OK;
+    const Kernels kernels =
+        launches([&] { status = prenorm_scaled_dot_product_attention__v3(&call); });
+    return std::pair(status, kernels);
+  };
+  const auto [status, kernels] = run(bfloat16());
+  BOOST_TEST(status == PRENORM_OK);
+  BOOST_TEST(kernels == Kernels{"attention v3"}, boost::test_tools::per_element());
+  const auto [refused, none] = run(float());
+  BOOST_TEST(refused == PRENORM_NOT_IMPLEMENTED);
+  BOOST_TEST(none.empty());
 }
 
 BOOST_AUTO_TEST_CASE(v2_for_other_types) {

@@ -1,8 +1,10 @@
 // The emulator's counter, by kernels whose requests, sectors, lines and wavefronts can be worked
 // out by hand: each expected number stands beside the kernel's name with the reason.
+#include "cluster.cuh"
 #include "counter_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <malloc.h>
 
 using namespace prenorm::cuda;
 using namespace prenorm::counting;
@@ -30,6 +32,11 @@ __global__ void copy_strided(const float* x, float* y, int stride, int offset) {
 __global__ void square(const float* x, float* y) {
   const auto i = global_thread();
   y[i] = x[i] * x[i];
+}
+
+__global__ void store_behind_cluster_barrier(float* y) {
+  cluster_barrier();
+  y[global_thread()] = 1;
 }
 
 template <class T>
@@ -298,6 +305,37 @@ BOOST_AUTO_TEST_CASE(sums_of_rows) {
   const unsigned active = 2 + 6;  // warps with a thread below 64, 32, 16, 8, 4, 2, 1
   BOOST_TEST(block.shared_requests == 32u * (4 + 3 * active + 1));
   BOOST_TEST(block.wavefronts == block.shared_requests);  // without a conflict
+}
+
+/// Clusters of 4 blocks, 64 threads each.
+Counts counts_of_clusters(std::int64_t clusters, float* y) {
+  return counts_of_all([&] {
+    launch({.kernel = "counted",
+            .blocks = 4 * clusters,
+            .threads = 64,
+            .stream = {},
+            .shared_bytes = 256,
+            .cluster = 4},
+           store_behind_cluster_barrier, y);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(clusters) {
+  const Buffer<float> y(n);
+  // Two warps of a block store 128 bytes each. Each block is at one barrier.
+  const auto counts = counts_of_clusters(3, y);
+  BOOST_TEST(counts.barriers == 4u * 3);
+  BOOST_TEST(counts.store == (Global{8 * 3, 32 * 3, 8 * 3, 32 * 3}));
+  BOOST_TEST(counts.sectors_written == 32u * 3);
+}
+
+/// Each block of a cluster has a thread of the machine of its own, but not for ever what it counts.
+BOOST_AUTO_TEST_CASE(memory_does_not_grow_with_the_number_of_clusters) {
+  const Buffer<float> y(256 * 256);
+  counts_of_clusters(2, y);
+  const auto before = ::mallinfo2().uordblks;
+  BOOST_TEST(counts_of_clusters(256, y).barriers == 4u * 256);
+  BOOST_TEST(static_cast<double>(::mallinfo2().uordblks) < static_cast<double>(before) + 1e6);
 }
 
 BOOST_AUTO_TEST_CASE(transposes) {

@@ -29,6 +29,9 @@ KERNELS = {
 # Instances for rows that are not aligned, by their last argument: elements at both ends of a row are
 # stored one by one.
 UNALIGNED = {"softmax_long": ", false>", "softmax_rows_ahead": ", false>"}
+# Generic accesses may go to any memory: only these kernels have some, loads from the shared memory of
+# other blocks of their cluster, of numbers that they compute with.
+CLUSTERS = {"softmax_long", "softmax_tiles"}
 # Whose accesses are narrower, and why.
 FIRST = "a first version: the reference's loop, an element at a time"
 NARROW = {
@@ -52,6 +55,15 @@ def widths(code, what):
     copied = re.findall(r"cp\.async\.c[ag]\.shared\.global(?:\.\w+)* \[.*?\], (?:\[.*?\]), (\d+)", code)
     return ({int(count or 1) * int(bits) // 8 for count, bits in found} |
             (set(map(int, copied)) if what == "ld" else set()))
+
+
+def generic_widths(code, what):
+    """Bytes of each access whose instruction names no kind of memory."""
+    found = re.findall(rf"\b{what}((?:\.\w+(?:::\w+)?)+)\s", code)
+    named = [words for words in found
+             if not re.search(r"\.(global|shared|local|param|const)\b", words)]
+    return {int(count or 1) * int(bits) // 8 for words in named
+            for count, bits in re.findall(r"(?:\.v([248]))?\.[bfsu](\d+)$", words)}
 
 
 def kernels_of(ptx):
@@ -94,6 +106,9 @@ def complaints(ptx):
                 verb = {"ld": "loads", "st": "stores"}[what]
                 found.append(f"{name} {verb} {sorted(widths_seen)} bytes at a time, "
                              f"wanted {sorted(allowed)}")
+            of_peers = {max(element, 4)} if template in CLUSTERS and what == "ld" else set()
+            if generic := generic_widths(code, what) - of_peers:
+                found.append(f"{name} has {what} of {sorted(generic)} bytes in memory of no named kind")
     return found, seen
 
 
@@ -133,6 +148,23 @@ def test_a_narrow_access_is_found(lines, complaint):
     found, judged = complaints(KERNEL % lines)
     assert judged == {"rmsnorm_v3"}
     assert len(found) == bool(complaint) and all(complaint in line for line in found), found
+
+
+WIDE = ("\tld.global.nc.v4.u32 \t{%r1, %r2, %r3, %r4}, [%rd1];\n"
+        "\tst.global.v4.b32 \t[%rd2], {%r1, %r2, %r3, %r4};\n")
+
+
+@pytest.mark.parametrize("line, wrong", [
+    ("ld.param.u64 \t%rd1, [x];", False), ("ld.shared.f32 \t%f1, [%r1];", False),
+    ("ld.shared::cluster.f32 \t%f1, [%r1];", False), ("st.local.u32 \t[%rd1], %r1;", False),
+    ("ld.f32 \t%f1, [%rd1];", True), ("ld.v2.f32 \t{%f1, %f2}, [%rd1];", True),
+    ("ld.volatile.f32 \t%f1, [%rd1];", True), ("st.v4.b32 \t[%rd2], {%r1, %r2, %r3, %r4};", True)])
+def test_accesses_to_memory_of_no_named_kind_are_found(line, wrong):
+    found, _ = complaints(KERNEL % (WIDE + "\t" + line))
+    assert len(found) == wrong, found
+    # Clusters load their numbers so, and nothing else.
+    of_cluster = KERNEL.replace("10rmsnorm_v3IfLi4ELi1E", "12softmax_longIfLb1E") % (WIDE + "\t" + line)
+    assert len(complaints(of_cluster)[0]) == (wrong and not line.startswith(("ld.f", "ld.vol")))
 
 
 def test_a_copy_is_a_load():

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,6 +94,15 @@ def test_the_kit_has_what_a_record_needs(kit):
 
 
 @pytest.mark.slow
+def test_a_kit_for_an_earlier_device_skips_what_it_has_no_code_for(tmp_path):
+    subprocess.run(["cmake", "--preset", "kit", "-B", tmp_path, "-DPRENORM_CUDA_ARCHITECTURES=80-real;86"],
+                   cwd=ROOT, capture_output=True, check=True)
+    skipped = {path.name: path.read_text() for path in (tmp_path / "libexec/record/skipped").iterdir()}
+    assert skipped == {"test_hopper_attention": "built for sm_80, sm_86\n",
+                       "fixtures_cuda_v3": "attention v3 is what cuda launches\n"}
+
+
+@pytest.mark.slow
 def test_a_kit_that_is_too_large_is_refused(kit, tmp_path):
     said = record("--pack", tmp_path / "kit.tar.xz", code=1, PRENORM_KIT_BYTES="1000000")
     assert "that is too large" in said and ".so" in said
@@ -105,7 +115,8 @@ def test_a_rehearsal_brings_a_record_that_unpacks(rehearse, prenorm_home, tmp_pa
     assert summary["PyTorch"] == "rehearsed"
     for step, line in summary.items():
         if step not in ("libcublasLt", "device", "PyTorch"):
-            assert line.startswith(("passed", "not for this device")), (step, line)
+            assert line.startswith(("passed", "not for this device", "skipped: ")), (step, line)
+    assert [step for step, line in summary.items() if line.startswith("skipped")] == ["fixtures_cuda_v3"]
     assert {path for path in texts if path.startswith("records/")} >= {
         f"records/fake-device-1/{name}.json" for name in ("cuda", "cuda-naive", "cuda-tf32")}
     rows = [json.loads(line) for path, text in texts.items() if path.endswith(".jsonl")
@@ -140,7 +151,9 @@ def test_what_is_missing_or_fails_costs_only_itself(rehearse):
                for word in ("--without", thing)]
     summary, texts = rehearse(
         *without, "--hang", "first_cuda-naive.jsonl", "--crash", "first_cuda-tf32.jsonl",
-        only="first_cuda first_cuda-naive first_cuda-tf32 first_cuda_v2 bench_ladders_16", code=1)
+        "--skip", "test_hopper_attention",
+        only="first_cuda first_cuda-naive first_cuda-tf32 first_cuda_v2 test_hopper_attention "
+             "bench_ladders_16", code=1)
     assert summary["libcublasLt"] == "not here: products fail"
     assert summary["PyTorch"] == "not here: no rival measured"
     assert summary["compute-sanitizer"] == summary["ncu"] == "not here: not run"
@@ -148,6 +161,7 @@ def test_what_is_missing_or_fails_costs_only_itself(rehearse):
     assert summary["first_cuda-naive"].startswith("cut off")
     assert summary["first_cuda-tf32"].startswith("FAILED")
     assert summary["first_cuda_v2"].startswith("passed")
+    assert summary["test_hopper_attention"] == "skipped: built for a rehearsal"
     assert summary["bench_ladders_16"].startswith("passed")
     assert "records/fake-device-1/cuda.json" in texts
 
@@ -244,6 +258,21 @@ def test_an_archive_fills_tables_and_ladders(tmp_path):
     assert (root / "docs/performance.md").read_text().count(table) == 1
 
 
+def test_a_ladder_names_what_is_launched_where_it_is_a_version(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "cuda/record")
+    import unpack
+
+    def told(*names):
+        rows = [row(name, "one", 2 ** (4 - i)) for i, name in enumerate(names)]
+        return unpack.gains(SimpleNamespace(times=lambda: rows), ["rmsnorm"])
+
+    assert told("cuda-naive", "cuda", "cuda/v4") == (
+        "what is launched 2 times as fast as v1, v4 2 times as fast as what is launched (one, float32)")
+    assert told("cuda-naive", "cuda/v3", "cuda/v4", "cuda") == (
+        "v3 2 times as fast as v1, v4 2 times as fast as v3 (one, float32)")
+    assert told("cuda", "cuda/v4") == ""
+
+
 def v4_archive(path, device, test, fixtures, *statuses):
     """An archive with steps and cases of v4, whose sources have the digest 0a."""
     archive(path, device, [row("cuda", "rmsnorm_8x8", 1)], [])
@@ -260,14 +289,44 @@ def v4_archive(path, device, test, fixtures, *statuses):
     return path
 
 
+def by_cmake(tmp_path, command):
+    """What a command of kernels.cmake returns in `it`."""
+    script = tmp_path / "script.cmake"
+    script.write_text("cmake_minimum_required(VERSION 3.25)\n"
+                      f"include({ROOT}/cuda/record/kernels.cmake)\n{command}\nmessage(NOTICE \"${{it}}\")\n")
+    return subprocess.run(["cmake", "-P", script], capture_output=True, text=True,
+                          check=True).stderr.strip()
+
+
 def launched(root, tmp_path, digest="0a"):
     """Whether CMake would launch v4 of these sources."""
-    script = tmp_path / "passed.cmake"
-    script.write_text(f"include({ROOT}/cuda/record/kernels.cmake)\n"
-                      f"prenorm_passed(it {root}/cuda/records/kernels.csv attention_wgmma {digest})\n"
-                      "message(NOTICE ${it})\n")
-    done = subprocess.run(["cmake", "-P", script], capture_output=True, text=True, check=True)
-    return {"TRUE": True, "FALSE": False}[done.stderr.strip()]
+    table = root / "cuda/records/kernels.csv"
+    said = by_cmake(tmp_path, f"prenorm_passed(it {table} attention_wgmma {digest})")
+    return {"TRUE": True, "FALSE": False}[said]
+
+
+def test_what_a_kernel_includes_belongs_to_its_sources(tmp_path):
+    def sources(*names):
+        return by_cmake(tmp_path, "prenorm_with_included(it " + " ".join(map(str, names)) + ")").split(";")
+
+    # The includes of the compiler itself, for the one kernel that this is for.
+    made = subprocess.run(["c++", "-MM", "-std=c++20", "-xc++", f"-I{ROOT}/tests/hopper",
+                           f"-I{ROOT}/harness/include", ROOT / "cuda/attention_wgmma.cu"],
+                          capture_output=True, text=True, check=True).stdout
+    wanted = {str(path) for name in re.findall(r"\S+\.cuh?\b", made)
+              if (path := Path(name).resolve()).parent == ROOT / "cuda"}
+    assert {f"{ROOT}/cuda/{name}.cuh" for name in ("launch", "types", "broadcast", "attention")} < wanted
+    found = sources(ROOT / "cuda/attention_wgmma.cu")
+    assert len(found) == len(set(found)) and set(found) == wanted
+
+    for name, text in {"a.cu": '#include "b.cuh"\n', "b.cuh": '#include "c.cuh"\n#include "b.cuh"\n',
+                       "c.cuh": '#include "d/e.cuh"\n#include <f.cuh>\nint one;\n'}.items():
+        (tmp_path / name).write_text(text)
+    assert sources(tmp_path / "a.cu") == [str(tmp_path / name) for name in ("a.cu", "b.cuh", "c.cuh")]
+    digest = f"prenorm_with_included(them {tmp_path}/a.cu)\nprenorm_digest(it ${{them}})"
+    before = by_cmake(tmp_path, digest)
+    (tmp_path / "c.cuh").write_text("int two;\n")
+    assert by_cmake(tmp_path, digest) != before
 
 
 def test_v4_is_launched_once_a_record_says_that_it_passed(tmp_path):
@@ -297,6 +356,11 @@ def test_v4_is_launched_once_a_record_says_that_it_passed(tmp_path):
     assert unpack("two", "FAILED", "passed", "PASSED") == line.format("passed", "one") + line.format(
         "failed", "two")
     assert not launched(root, tmp_path)
+
+
+@pytest.mark.parametrize("words", [[], ["--pack"], ["--rehearse"], ["--unpack"]])
+def test_help_is_no_error(words):
+    assert "record.sh" in record(*words, "--help")
 
 
 def test_every_function_that_is_called_has_a_stand_in():

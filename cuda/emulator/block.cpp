@@ -62,14 +62,24 @@ void Block::prepare(const Launch& launch, uint3 index) {
 
 void Block::run(const Launch& launch, uint3 index, const std::function<void()>& body,
                 Cluster* cluster) {
-  prepare(launch, index);
+  try {
+    prepare(launch, index);
+  } catch (...) {
+    if (cluster != nullptr) cluster->cannot_begin();
+    throw;
+  }
   current_block = this;
   cluster_ = cluster;
-  // No block of a cluster begins before the shared memory of all is there.
-  if (cluster != nullptr) {
-    cluster->block[index.x % launch.cluster] = this;
-    cluster->barrier.arrive_and_wait();
-  }
+  const unsigned rank = index.x % launch.cluster;
+  if (cluster == nullptr || cluster->begin(rank, this)) run_threads(body);
+  if (cluster != nullptr) cluster->end(rank);
+  current_block = nullptr;
+  checker::end_block();
+  counter::end_block();
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Block::run_threads(const std::function<void()>& body) {
   index_of_running_ = &threadIdx;
   scheduler_race_.remember_this();
   RaceFiber::release(&begin_);
@@ -83,14 +93,6 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
     if (threads_[i].context) give_turn(i);
   }
   RaceFiber::acquire(&end_);
-  if (cluster != nullptr) {
-    cluster->block[index.x % launch.cluster] = nullptr;
-    cluster->barrier.arrive_and_drop();
-  }
-  current_block = nullptr;
-  checker::end_block();
-  counter::end_block();
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 /// The scheduler: starts threads, and gives turns until all have returned. Waiting threads pass
@@ -216,7 +218,8 @@ void Block::wait() {
   if (abandoned_) throw Abandoned();
 }
 
-Votes Block::barrier(bool predicate, const Place& here) {
+/// Waits for all threads of the block; the counter is told of it where it counts.
+Votes Block::meet(bool predicate, const Place& here, bool counted) {
   Thread& self = threads_[current_];
   self.here = here;
   self.state = State::at_barrier;
@@ -226,7 +229,7 @@ Votes Block::barrier(bool predicate, const Place& here) {
       for (std::size_t i = 0; i < size_; ++i) visit(i);
     };
     synchronize(each, &barrier_);
-    counter::on_barrier();
+    if (counted) counter::on_barrier();
     for (std::size_t i = size_; i-- > 0;) {
       threads_[i].bits = votes_;
       make_ready(i);
@@ -239,15 +242,15 @@ Votes Block::barrier(bool predicate, const Place& here) {
   return {static_cast<int>(self.bits), static_cast<int>(size_)};
 }
 
-/// One thread waits with those of the other blocks, and its whole block with it.
+/// One thread waits with those of the other blocks, and its whole block with it: one barrier.
 void Block::cluster_barrier() {
-  barrier(false, {});
+  meet(false, {}, true);
   if (current_ == 0 && cluster_ != nullptr) {
     RaceFiber::release(cluster_);
-    cluster_->barrier.arrive_and_wait();
+    cluster_->wait();
     RaceFiber::acquire(cluster_);
   }
-  barrier(false, {});
+  meet(false, {}, false);
 }
 
 std::byte* Block::cluster_peer(std::byte* own, unsigned rank) const {
@@ -256,7 +259,7 @@ std::byte* Block::cluster_peer(std::byte* own, unsigned rank) const {
     fail(current_,
          "asks for block " + std::to_string(rank) + " of a cluster of " + std::to_string(blocks));
   }
-  const Block* peer = cluster_ == nullptr ? this : cluster_->block[rank].load();
+  const Block* peer = cluster_ == nullptr ? this : cluster_->block(rank);
   if (peer == nullptr) {
     fail(current_, "asks for shared memory of block " + std::to_string(rank) +
                        " of its cluster, which has returned");

@@ -104,10 +104,33 @@ struct Warp {
 class Block;
 
 /// The blocks of a cluster, which run at the same time, each on its own thread of the machine.
-struct Cluster {
-  explicit Cluster(unsigned blocks) : barrier(blocks), block(blocks) {}
-  std::barrier<> barrier;
-  std::vector<std::atomic<Block*>> block;  // by rank; null before it has begun and once it returned
+class Cluster {
+ public:
+  explicit Cluster(unsigned blocks) : barrier_(blocks), blocks_(blocks) {}
+
+  /// Waits until the shared memory of all blocks is there; false if one of them cannot begin.
+  bool begin(unsigned rank, Block* block) {
+    blocks_[rank] = block;
+    wait();
+    return complete_;
+  }
+  /// In place of begin(): the others do not wait for this block.
+  void cannot_begin() {
+    complete_ = false;
+    barrier_.arrive_and_drop();
+  }
+  void wait() { barrier_.arrive_and_wait(); }
+  void end(unsigned rank) {
+    blocks_[rank] = nullptr;
+    barrier_.arrive_and_drop();
+  }
+  /// Null once it has returned.
+  Block* block(unsigned rank) const { return blocks_[rank]; }
+
+ private:
+  std::barrier<> barrier_;
+  std::vector<std::atomic<Block*>> blocks_;
+  std::atomic<bool> complete_ = true;
 };
 
 /// Runs the blocks of a launch, one after the other, on one thread of the machine.
@@ -118,7 +141,7 @@ class Block {
            Cluster* cluster = nullptr);
 
   // Called by the running thread.
-  Votes barrier(bool predicate, const Place& here);
+  Votes barrier(bool predicate, const Place& here) { return meet(predicate, here, true); }
   std::uint64_t warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source,
                                const Place& here);
   void cluster_barrier();
@@ -146,6 +169,7 @@ class Block {
   }
 
   void prepare(const Launch& launch, uint3 index);
+  void run_threads(const std::function<void()>& body);
   void turns(const std::function<void()>& body);
   fiber run_fresh_threads(const std::function<void()>& body);
   void run_to_its_end(std::size_t thread, const std::function<void()>& body);
@@ -154,6 +178,7 @@ class Block {
   void give_turn(std::size_t thread);
   void go_to(fiber&& context, const Stack& stack);
   void wait();
+  Votes meet(bool predicate, const Place& here, bool counted);
   void make_ready(std::size_t thread);
   void synchronize(auto each, void* at);
   void complete_warp_operation(std::size_t warp, const Thread& example);

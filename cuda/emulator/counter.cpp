@@ -13,6 +13,7 @@
 #include <mutex>
 #include <prenorm/prenorm.h>
 #include <pthread.h>
+#include <utility>
 
 namespace prenorm::emulator::counter {
 namespace {
@@ -280,17 +281,27 @@ struct Counter {
   std::mutex mutex;
   std::vector<std::unique_ptr<Collector>> collectors;  // of which the first `used` belong to it
   std::size_t used = 0;
-  std::uint64_t launch = 0;  // its number
+  std::vector<Collector*> free;  // of these, those whose threads have ended
+  std::uint64_t launch = 0;      // its number
   Range arguments;
   const Launch* running = nullptr;
   std::vector<KernelCounts> kernels;
 
   Collector* take() {
     const std::lock_guard lock(mutex);
+    if (!free.empty()) {
+      Collector* again = free.back();
+      free.pop_back();
+      return again;
+    }
     if (used == collectors.size()) collectors.push_back(std::make_unique<Collector>());
     Collector* taken = collectors[used++].get();
     taken->begin_launch(arguments);
     return taken;
+  }
+  void give_back(Collector* taken) {
+    const std::lock_guard lock(mutex);
+    free.push_back(taken);
   }
   KernelCounts& counts_of(const Launch& how);
 };
@@ -329,6 +340,7 @@ void begin_launch(const Launch& launch) {
   all.arguments = outer_stack();
   all.running = &launch;
   all.used = 0;
+  all.free.clear();
   ++all.launch;
 }
 
@@ -353,6 +365,9 @@ void begin_block(std::uint64_t number, std::size_t threads, const std::byte* dyn
   active = true;
 }
 void end_block() { active = false; }
+void end_thread() {
+  if (collector != nullptr) counter().give_back(std::exchange(collector, nullptr));
+}
 
 void on_thread(std::size_t thread) { collector->on_thread(thread); }
 void on_stack(const void* bottom, std::size_t bytes) { collector->on_stack(bottom, bytes); }

@@ -21,6 +21,8 @@ void end_launch();
 void begin_block(std::uint64_t number, std::size_t threads, const std::byte* dynamic,
                  std::size_t bytes);
 void end_block();
+/// This thread of the machine, which ends, runs no more blocks.
+void end_thread();
 
 /// From now on this thread of the block runs, or on this stack.
 void on_thread(std::size_t thread);
@@ -43,6 +45,7 @@ inline void begin_launch(const Launch&) {}
 inline void end_launch() {}
 inline void begin_block(std::uint64_t, std::size_t, const std::byte*, std::size_t) {}
 inline void end_block() {}
+inline void end_thread() {}
 inline void on_thread(std::size_t) {}
 inline void on_stack(const void*, std::size_t) {}
 inline void on_warp_together(std::size_t) {}

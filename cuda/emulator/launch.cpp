@@ -108,13 +108,20 @@ void run_cluster(const Launch& launch, uint3 first, const Pool::Blocks& runners,
   {
     std::vector<std::jthread> blocks;
     for (unsigned rank = 0; rank < launch.cluster; ++rank) {
-      blocks.emplace_back([&, rank] {
+      const auto run_block = [&, rank] {
         try {
           runners[rank]->run(launch, {first.x + rank, first.y, first.z}, body, &cluster);
         } catch (...) {
           failures[rank] = std::current_exception();
         }
-      });
+        counter::end_thread();
+      };
+      try {
+        blocks.emplace_back(run_block);
+      } catch (...) {  // there are too many threads
+        cluster.cannot_begin();
+        failures[rank] = std::current_exception();
+      }
     }
   }
   for (const auto& failure : failures) {

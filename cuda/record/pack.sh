@@ -11,6 +11,7 @@ file='' architecture=90a
 while [ $# -gt 0 ]; do
   case $1 in
     --arch) architecture=${2:?--arch wants an architecture}; shift ;;
+    --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
     --*) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
     *) file=$1 ;;
   esac

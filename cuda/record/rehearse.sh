@@ -7,6 +7,7 @@
 #
 #   --out DIR          keep archive and summary here
 #   --without THING    plant its absence: libcublasLt, PyTorch, compute-sanitizer or ncu
+#   --skip STEP        a step that the kit was not built for
 #   --blind            compute-sanitizer finds nothing
 #   --hang TEXT        a command of prenorm with TEXT in its words hangs
 #   --crash TEXT       one crashes
@@ -19,15 +20,17 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${PRENORM_REHEARSAL_BUILD:-$root/build/release}
 python=${PRENORM_TEST_PYTHON:-/usr/bin/python3}
-kit='' out='' without='' finds=9 hang='' crash=''
+kit='' out='' without='' skip='' finds=9 hang='' crash=''
 while [ $# -gt 0 ]; do
   case $1 in
     --out) out=$2; shift ;;
     --without) without="$without $2 "; shift ;;
+    --skip) skip=$2; shift ;;
     --blind) finds=0 ;;
     --hang) hang=$2; shift ;;
     --crash) crash=$2; shift ;;
     --) shift; break ;;
+    --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     *) kit=$1 ;;
   esac
@@ -70,6 +73,10 @@ case "\$1" in
   *) exec "$build/bin/test_kernels" "\$@" ;;
 esac
 END
+  if [ -n "$skip" ]; then
+    mkdir -p "$here/libexec/record/skipped"
+    echo "built for a rehearsal" >"$here/libexec/record/skipped/$skip"
+  fi
   mv "$here/bin/prenorm" "$here/bin/prenorm-itself"
   program "$here/bin/prenorm" <<END
 case " \$* " in

@@ -53,9 +53,13 @@ run() {
   took=$(($(date +%s) - started))
 }
 
-# step SECONDS NAME COMMAND...: runs if it is selected, and reports.
+# step SECONDS NAME COMMAND...: runs if it is selected and this build has what it takes, and reports.
 step() {
   selected "$2" || return
+  if [ -f "$extras/skipped/$2" ]; then
+    note "$2" "skipped: $(cat "$extras/skipped/$2")"
+    return
+  fi
   run "$@"
   report "$2"
 }
@@ -156,7 +160,7 @@ all_steps() {
   done
   find_peer
   bench_worthiest
-  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v2 cuda/batch_invariant; do
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v3 cuda/v2 cuda/batch_invariant; do
     verify 40 "fixtures_$(echo "$solution" | tr / _)" --solution "$solution" \
       --record "$work/records"
   done
@@ -188,7 +192,7 @@ bench_worthiest() {
 bench_ladders() {
   bench 40 ladders --set cpu --solution cuda-naive --solution cuda/v2 --solution cuda
   bench 20 ladders_16 --dtype bfloat16 --shape attention_gpt2_causal --solution cuda-naive \
-    --solution cuda/v2 --solution cuda --solution cuda/v4
+    --solution cuda/v2 --solution cuda/v3 --solution cuda --solution cuda/v4
 }
 
 # Sequences of 16384 and positions to 131071, which no fixture has: bench compares its outputs.

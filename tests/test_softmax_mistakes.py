@@ -1,0 +1,132 @@
+# labels: unit emulated
+# processors: 2
+# slow labels: unit emulated
+"""Mistakes planted in softmax v3 by text, such as only show in rows that are long, not aligned, or shared
+by a cluster, are caught by tests/test_cuda_softmax.cpp."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import folder
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu")
+
+ROWS, LONG, COLUMNS = KERNELS[1:]
+# name: (the test that finds it, file, old text, new text)
+MISTAKES = {
+    # short rows, and rows that a block keeps
+    "lanes_beyond_the_row": ("short_rows", ROWS, "row < rows && i < n;", "row < rows;"),
+    "row_of_a_neighbour": ("short_rows", ROWS, "threadIdx.x) * N;\n  const bool there",
+                           "threadIdx.y) * N;\n  const bool there"),
+    "copies_are_not_waited_for": ("a_block_takes_row_after_row", ROWS, "wait_for_copies<1>();", ""),
+    "the_next_row_is_not_taken": ("a_block_takes_row_after_row", ROWS, "    present = next;\n", ""),
+    "the_wrong_row_is_fetched": ("a_block_takes_row_after_row", ROWS, "fetch(row + step, next);",
+                                 "fetch(row + 1, next);"),
+    "neighbours_come_back": ("a_block_takes_row_after_row", ROWS,
+                             "if constexpr (!aligned) store_shared(present + at, a);", ""),
+    # where rows begin and end
+    "rows_begin_at_vectors": ("a_block_takes_row_after_row", "softmax_spans.cuh",
+                              "first(aligned ? 0 : static_cast<int>(begin % width))", "first(0)"),
+    "neighbours_are_stored": ("a_block_takes_row_after_row", "softmax_spans.cuh",
+                              "if (has_all<N>(at)) {", "if (true) {"),
+    "ends_are_not_stored": ("a_block_takes_row_after_row", "softmax_spans.cuh",
+                            "if (at + k >= first && at + k < end) to[at + k]",
+                            "if (at + k > first && at + k < end) to[at + k]"),
+    # long rows
+    "neighbours_in_registers": ("rows_at_the_limits", LONG,
+                                "in_registers.leave_others_out(a[v], first + v * apart);", ""),
+    "sums_are_not_rescaled": ("two_passes_without_clusters", LONG, "sum *= exp(largest - larger);", ""),
+    "sum_of_the_streamed_part": ("two_passes_without_clusters", LONG,
+                                 "sum *= exp(of_streamed - largest);", ""),
+    "last_turn_is_left_out": ("two_passes_without_clusters", LONG,
+                              "ceil_div(streamed, step) * step - step", "streamed / step * step - step"),
+    "streamed_is_not_backwards": ("two_passes_without_clusters", LONG, "turn >= 0; turn -= step",
+                                  "turn > 0; turn -= step"),
+    "each_block_for_itself": ("clusters_of_each_size", LONG, "scale_over_cluster(own, blocks)",
+                              "scale_over_cluster(own, 1u)"),
+    "blocks_do_not_wait": ("clusters_of_each_size", LONG,
+                           "blocks == 1 ? __syncthreads() : cluster_barrier();", "__syncthreads();"),
+    # columns that are read twice
+    "column_sums_are_not_rescaled": ("long_columns", COLUMNS,
+                                     "sum[k] *= exponential<T>(largest[k] - larger);", ""),
+    "sums_of_streamed_columns": ("long_columns", COLUMNS,
+                                 "sum[k] *= exponential<T>(largest[k] - now);", ";"),
+}
+QUICK = {"rows_begin_at_vectors"}
+
+
+def compiled(words, source, to):
+    done = subprocess.run([os.environ.get("CXX", "c++"), "-c", "-std=c++20", "-w", "-ffp-contract=off",
+                           f"-I{ROOT}/harness/include", *words, source, "-o", to],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return to
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """program(file, old, new): the tests with this change of the kernels. What it does not touch is
+    compiled once for all."""
+    room, kept = tmp_path_factory.mktemp("softmax"), {}
+
+    def unchanged(source, *words):
+        if source not in kept:
+            kept[source] = compiled([*words, f"-I{ROOT}/cuda", f"-I{ROOT}/tests"], source,
+                                    room / f"{source.name}.o")
+        return kept[source]
+
+    def build(file="", old="", new=""):
+        for path in (*(ROOT / "cuda").glob("*.cuh"), *(ROOT / "cuda" / name for name in KERNELS)):
+            (room / path.name).write_text(path.read_text())
+        if not (room / "emulator").exists():
+            (room / "emulator").symlink_to(ROOT / "cuda/emulator")
+        if file:
+            text = (room / file).read_text()
+            assert text.count(old) == 1, f"'{old}' occurs {text.count(old)} times in {file}"
+            (room / file).write_text(text.replace(old, new))
+        objects = [unchanged(ROOT / "tests/main.cpp", "-DBOOST_TEST_DYN_LINK"),
+                   unchanged(ROOT / "tests/test_cuda_softmax.cpp", "-DBOOST_TEST_DYN_LINK"),
+                   unchanged(ROOT / "cuda/solution.cu", "-O1", "-xc++")]
+        for name in KERNELS:
+            if file == name or (file.endswith(".cuh") and file in (room / name).read_text()):
+                objects.append(compiled(["-O1", f"-I{room}", "-xc++"], room / name, room / "changed.o"
+                                        if file == name else room / f"changed_{name}.o"))
+            else:
+                objects.append(unchanged(ROOT / "cuda" / name, "-O1", "-xc++"))
+        done = subprocess.run([os.environ.get("CXX", "c++"), *objects,
+                               *str(folder("PRENORM_EMULATOR")).split(":"), "-o", room / "tests",
+                               "-lboost_unit_test_framework", "-lboost_context"],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return room / "tests"
+    return build
+
+
+def passes(program, test):
+    """Whether a test passes. A mistake may leave it waiting."""
+    try:
+        done = subprocess.run([program, f"--run_test=cuda_softmax/{test}*"], capture_output=True, text=True,
+                              timeout=300)
+    except subprocess.TimeoutExpired:
+        return False
+    assert re.search("No errors detected|failure|error", done.stdout + done.stderr), done
+    return done.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", sorted({test for test, *_ in MISTAKES.values()}))
+def test_kernels_without_a_mistake_pass(program, test):
+    assert passes(program(), test)
+
+
+@pytest.mark.parametrize("mistake", [pytest.param(mistake, id=name, marks=[] if name in QUICK else
+                                                  [pytest.mark.slow])
+                                     for name, mistake in MISTAKES.items()])
+def test_a_planted_mistake_is_found(program, mistake):
+    test, *change = mistake
+    assert not passes(program(*change), test)
