@@ -131,16 +131,21 @@ constexpr int depth = 16;        // terms of a product's sums between two barrie
 constexpr int side = 16;         // a block is side x side threads
 constexpr int each = tile / side;
 
-/// A block's shared memory; rows are padded so that 16-byte reads are aligned and conflicts few.
+/// A row of a tile, padded so that 16-byte accesses are aligned and neighbouring rows begin in
+/// different banks.
+template <class C>
+using PaddedRow = C[tile + vector_width<C>];
+
+/// A block's shared memory.
 template <class C, int columns>
 struct Shared {
   union {
     struct {
-      C q[depth][tile + 4], k[depth][tile + 4];  // transposed: terms first
+      PaddedRow<C> q[depth], k[depth];  // transposed: terms first
     };
-    C v[depth][columns];
+    C v[depth][columns + side];  // padded: a warp writes 16 columns of two rows, to all banks
   };
-  C p[tile][tile + 4];  // probabilities, but for their sum
+  PaddedRow<C> p[tile];  // probabilities, but for their sum; at the end the result
 };
 
 /// Values that are aligned to their size, or to 16 bytes.
@@ -154,23 +159,57 @@ __device__ void load_some(C (&to)[count], const C* from) {
     for (int k = 0; k < N; ++k) to[i + k] = vector.element[k];
   }
 }
+template <class C, int count>
+__device__ void store_some(C* to, const C (&from)[count]) {
+  constexpr int N = count < vector_width<C> ? count : vector_width<C>;
+#pragma unroll
+  for (int i = 0; i < count; i += N) {
+    Vector<C, N> vector;
+#pragma unroll
+    for (int k = 0; k < N; ++k) vector.element[k] = from[i + k];
+    store_shared(to + i, vector);
+  }
+}
 
 /// The rest of an extent from `first` on, at most `most`, as an int.
 __device__ inline int left_of(std::int64_t extent, std::int64_t first, int most) {
   return static_cast<int>(min(extent - first, static_cast<std::int64_t>(most)));
 }
 
+/// Where row `row` of a tile is among those of a term. Threads write a row's 16 terms at once: of
+/// every second eight of them the halves of each vector change places, which makes the banks of all
+/// 16 differ (rows begin a vector further each time, and a vector of 16 bytes fills 1/8 of them).
+template <class C>
+__device__ constexpr int place(int row, int term) {
+  return row ^ (term / 8 * (vector_width<C> / 2));
+}
+
 /// `depth` columns of `rows` of a tile's rows, widened; 0 for the other rows, and from `columns`
 /// on. Neighbouring threads take neighbouring columns.
 template <class T>
-__device__ void load_transposed(compute_t<T> (&to)[depth][tile + 4], const T* from,
+__device__ void load_transposed(PaddedRow<compute_t<T>> (&to)[depth], const T* from,
                                 std::int64_t stride, int rows, int columns) {
-  const int x = static_cast<int>(threadIdx.x);
+  using C = compute_t<T>;
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  C* const first = &to[x][place<C>(y, x)];
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
-    const int row = static_cast<int>(threadIdx.y) + i * side;
-    const bool there = row < rows && x < columns;
-    to[x][row] = there ? widen(from[row * stride + x]) : compute_t<T>(0);
+  for (int row = 0; row < tile; row += side) {
+    const bool there = y + row < rows && x < columns;
+    first[row] = there ? widen(from[(y + row) * stride + x]) : C(0);
+  }
+}
+
+/// Writes a warp's part of the result, its queries in rows of shared memory, with neighbouring
+/// lanes at neighbouring columns.
+template <class T>
+__device__ void store_rows(T* to, std::int64_t stride, int rows, int columns,
+                           const PaddedRow<compute_t<T>>* from, int width) {
+  const int lane = static_cast<int>(threadIdx.y * side + threadIdx.x) % 32;
+  for (int row = 0; row < rows; ++row) {
+    for (int column = lane; column < width; column += 32) {
+      const T value = narrow<T>(from[row][column]);
+      if (column < columns) to[row * stride + column] = value;
+    }
   }
 }
 
@@ -180,14 +219,15 @@ constexpr int blocks_together = sizeof(C) == 8 ? 1 : 2;
 
 /// A block takes 64 queries of the range first ... end - 1 and `width` columns of v: 32, 64 or 128.
 /// Thread (x, y) has the scores of queries 4y ... 4y + 3 with keys 4x ... 4x + 3 of a tile, and of
-/// the same queries the columns 4x ... 4x + 3, and every 64th after them; of 32 columns 2x and
-/// 2x + 1.
+/// the same queries as many columns as one access reads, and those that are 16 times as many
+/// further: in float32 4x ... 4x + 3, and every 64th after them; of 32 columns 2x and 2x + 1.
 template <class T, int width>
 __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
     attend_v2(Attention<T> a, MaskTiles mask, std::int64_t first, std::int64_t end,
               compute_t<T> scale) {
   using C = compute_t<T>;
-  constexpr int own = width / side, together = own < 4 ? own : 4;  // columns of a thread
+  constexpr int own = width / side;  // columns of a thread
+  constexpr int together = own < vector_width<C> ? own : vector_width<C>;
   Shared<C, width>& shared = *dynamic_shared<Shared<C, width>>();
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const std::int64_t slices = ceil_div(a.d_v, width), query_tiles = ceil_div(end - first, tile);
@@ -232,7 +272,9 @@ __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
 #pragma unroll
         for (int i = 0; i < each; ++i) {
 #pragma unroll
-          for (int j = 0; j < 4; ++j) score[i][j] += of_q[i] * of_k[j];
+          for (int j = 0; j < 4; ++j) {
+            score[i][j] += of_q[place<C>(i, term)] * of_k[place<C>(j, term)];
+          }
         }
       }
       __syncthreads();  // all have read the tiles before the next ones replace them
@@ -244,7 +286,7 @@ __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
       // step: mask
       unsigned long long attended = ~0ull;
       if (kind == TileKind::mixed) {
-        attended = mask.row(which_mask, query_tile * tile + query, first_key / tile);
+        attended = mask.rows(which_mask, query_tile, first_key / tile)[query];
       }
       const int end_of_row = min(keys, diagonal + query + 1);
       // step: mask, maximum
@@ -268,10 +310,10 @@ __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
 #pragma unroll
       // step: weights
       for (int j = 0; j < 4; ++j) {
-        const C p = exp((score[i][j] - shift) * scale);  // step: scale
-        sum[i] += p;
-        shared.p[4 * y + i][4 * x + j] = p;
+        score[i][j] = exp((score[i][j] - shift) * scale);  // step: scale
+        sum[i] += score[i][j];
       }
+      store_some(&shared.p[4 * y + i][4 * x], score[i]);
     }
 
     // step: values
@@ -315,14 +357,27 @@ __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
     // step: weights
     const C total = warp_reduce(sum[i], Sum(), side);
     const C divisor = total == 0 ? C(1) : total;
-
-    if (4 * y + i >= queries) continue;
-    T* to = a.y + a.batch.part(a.of_y, b) + (first_query + 4 * y + i) * a.y_stride + first_column;
 #pragma unroll
-    for (int c = 0; c < own; ++c) {
-      const int column = c / together * side * together + together * x + c % together;
-      if (column < columns) to[column] = narrow<T>(out[i][c] / divisor);  // step: weights
+    for (int c = 0; c < own; ++c) out[i][c] /= divisor;
+  }
+  // By way of p, where a warp's rows are its own: a thread's columns lie side by side, and stored
+  // by it would fill their sectors in several requests.
+  const int first_row = 4 * (y - y % 2);  // of the warp
+  T* const to = a.y + a.batch.part(a.of_y, b) + (first_query + first_row) * a.y_stride;
+#pragma unroll
+  for (int first_own = 0; first_own < own; first_own += together) {
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      C part[together];
+#pragma unroll
+      for (int c = 0; c < together; ++c) part[c] = out[i][first_own + c];
+      store_some(&shared.p[4 * y + i][together * x], part);
     }
+    __syncwarp();
+    const int column = side * first_own;
+    store_rows(to + first_column + column, a.y_stride, min(2 * each, queries - first_row),
+               columns - column, &shared.p[first_row], side * together);
+    __syncwarp();
   }
 }
 

@@ -24,7 +24,8 @@
 // that are empty for its queries. Scores are masked, by one bit per key, only where the mask's tile
 // is mixed or is crossed by the diagonal of a causal mask or by the end of the keys.
 //
-// Rows that are not aligned to 16 bytes are loaded element by element; the rest is the same.
+// Rows that are not aligned to 16 bytes are loaded and stored element by element, neighbouring
+// lanes taking neighbouring elements; the rest is the same.
 //
 // Not run on a device yet; the gain of each change has not been measured.
 #include "attention.cuh"
@@ -92,9 +93,9 @@ static_assert(covers_all_banks<32>() && covers_all_banks<64>() && covers_all_ban
               covers_all_banks<256>());
 
 /// Loads the first `rows` of a tile's rows, `columns` of each. The rest of the tile is set to 0, so
-/// that it does not change the sums. With `aligned` the copies are asynchronous.
-template <int D, int tile_rows, bool aligned, class T>
-__device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
+/// that it does not change the sums. The copies are asynchronous, of aligned chunks.
+template <int D, int tile_rows, class T>
+__device__ void copy_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
   constexpr int chunks = D / 8, step = threads / chunks;
   const int thread = thread_anew(), chunk = thread % chunks;
   const int first = thread / chunks, there = max(0, min(8, columns - 8 * chunk));
@@ -103,16 +104,30 @@ __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows,
   for (int i = 0; i < tile_rows; i += step) {
     T* const to = tile + place<D>(first + i % 8, chunk) + i / 8 * 8 * D;
     const int elements = first + i < rows ? there : 0;
-    if constexpr (aligned) {
-      copy_async(to, from + i * stride, elements * static_cast<int>(sizeof(T)));
-    } else {
-      Vector<T, 8> vector = {};
-#pragma unroll
-      for (int e = 0; e < 8; ++e) {
-        if (e < elements) vector.element[e] = from[i * stride + e];
-      }
-      store_shared(to, vector);
-    }
+    copy_async(to, from + i * stride, elements * static_cast<int>(sizeof(T)));
+  }
+}
+
+/// The same of rows that are not aligned. Neighbouring lanes take neighbouring elements: of a chunk
+/// for each lane, loaded element by element, a request would touch all sectors of some rows for one
+/// element of each chunk.
+template <int D, int tile_rows, class T>
+__device__ void load_elements(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
+  const int thread = thread_anew();
+#pragma unroll 8
+  for (int at = thread; at < tile_rows * D; at += threads) {
+    const int row = at / D, column = at % D;
+    const bool there = row < rows && column < columns;
+    tile[place<D>(row, column / 8) + column % 8] = there ? from[row * stride + column] : T{};
+  }
+}
+
+template <int D, int tile_rows, bool aligned, class T>
+__device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
+  if constexpr (aligned) {
+    copy_tile<D, tile_rows>(tile, from, stride, rows, columns);
+  } else {
+    load_elements<D, tile_rows>(tile, from, stride, rows, columns);
   }
 }
 
@@ -312,18 +327,19 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
     }
   }
   __syncwarp();
-  constexpr int chunks = D / 8;
+  constexpr int together = aligned ? 8 : 1;  // elements of an access
 #pragma unroll 4
-  for (int at = lane; at < 16 * M * chunks; at += 32) {
-    const int row = at / chunks, chunk = at % chunks, elements = columns - 8 * chunk;
+  for (int at = lane * together; at < 16 * M * D; at += 32 * together) {
+    const int row = at / D, column = at % D, elements = columns - column;
+    const Vector<T, together> vector =
+        load_vector<together>(tile + place<D>(first_row + row, column / 8) + column % 8);
     if (row >= rows || elements <= 0) continue;
-    const Vector<T, 8> vector = load_vector<8>(tile + place<D>(first_row + row, chunk));
-    T* const to = y + row * stride + 8 * chunk;
-    if (aligned && elements >= 8) {
+    T* const to = y + row * stride + column;
+    if (elements >= together) {
       store_vector(to, vector);
-    } else {
+    } else {  // the row's last ones
 #pragma unroll
-      for (int e = 0; e < 8; ++e) {
+      for (int e = 0; e < together; ++e) {
         if (e < elements) to[e] = vector.element[e];
       }
     }

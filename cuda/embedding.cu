@@ -85,7 +85,10 @@ __global__ void __launch_bounds__(256)
 template <int N, class T>
 void lookup_v2(const Lookup<T>& l, Stream stream) {
   const std::int64_t width = l.d_model / N;
-  const unsigned x = std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(width, 1, 256)));
+  // Four vectors per thread; but eight threads at least, where a row has as many vectors: these are
+  // a line of memory. So a warp has several short rows, whose ids lie in one sector.
+  const std::int64_t wanted = std::max(ceil_div(width, 4), std::min<std::int64_t>(width, 8));
+  const unsigned x = std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, 256)));
   const dim3 block(x, 256 / x);
   launch({"embedding v2", ceil_div(l.ids, block.y), block, stream}, embedding_v2<T, N>, l.token_ids,
          l.weight, l.y, l.ids, l.vocab_size, width);

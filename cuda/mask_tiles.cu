@@ -11,7 +11,7 @@ Workspace kinds_memory("attention: the kinds of the mask's tiles");
 Workspace bits_memory("attention: the packed mask");
 
 /// A warp takes 16 rows of a tile, one after the other; its lanes are 32 keys, and their vote is
-/// half of a row's word.
+/// half of a row's word. Lane i keeps the word of row i, so that they are stored together.
 __global__ void __launch_bounds__(128)
     pack_mask_tiles(const bool* mask, std::int64_t n, std::int64_t m, std::int64_t first,
                     std::int64_t count, TileKind* kinds, unsigned long long* bits,
@@ -22,6 +22,7 @@ __global__ void __launch_bounds__(128)
   mask += row_of_tiles / query_tiles * n * m;
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   bool any = false, all = true;
+  unsigned long long words = 0;
   for (unsigned i = 0; i < mask_tile / 4; ++i) {
     const unsigned row = warp * (mask_tile / 4) + i;
     const std::int64_t query = query_tile * mask_tile + row;
@@ -35,8 +36,9 @@ __global__ void __launch_bounds__(128)
       const unsigned votes = __ballot_sync(0xffffffffu, attends);
       word |= static_cast<unsigned long long>(votes) << 32 * half;
     }
-    if (lane == 0) bits[(row_of_tiles * mask_tile + row) * key_tiles + key_tile] = word;
+    if (lane == i) words = word;
   }
+  if (lane < mask_tile / 4) bits[tile * mask_tile + warp * (mask_tile / 4) + lane] = words;
   any = __syncthreads_or(any) != 0;
   all = __syncthreads_and(all) != 0;
   if (threadIdx.x == 0) {

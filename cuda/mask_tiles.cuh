@@ -18,8 +18,10 @@ enum class TileKind : unsigned char { empty, full, mixed };
 /// Some queries of all masks, for kernels. Without a mask `kinds` is null, and all is full.
 struct MaskTiles {
   const TileKind* kinds = nullptr;           // [masks, query_tiles, key_tiles]
-  const unsigned long long* bits = nullptr;  // [masks, query_tiles * mask_tile, key_tiles]: bit j
-                                             // of a word is key j of its tile; 0 beyond the mask
+  const unsigned long long* bits = nullptr;  // [masks, query_tiles, key_tiles, mask_tile]: bit j of
+                                             // a word is key j of its tile; 0 beyond the mask. The
+                                             // queries of a tile lie side by side: a warp reads
+                                             // the words of many queries at once
   std::int64_t query_tiles = 0, key_tiles = 0;
 
   /// The kind of tile `query_tile`, counted from the first query here. Beyond the last: empty.
@@ -35,6 +37,12 @@ struct MaskTiles {
     return bits_of_row(row_of(mask, query), key_tile);
   }
 
+  /// The same of all queries of a tile, one after the other.
+  __device__ const unsigned long long* rows(std::int64_t mask, std::int64_t query_tile,
+                                            std::int64_t key_tile) const {
+    return bits + ((mask * query_tiles + query_tile) * key_tiles + key_tile) * mask_tile;
+  }
+
   /// The number of a query's row among those of all masks; and by that number, which a kernel may
   /// compute once, the kind of the row's tile and its keys.
   __device__ std::int64_t row_of(std::int64_t mask, std::int64_t query) const {
@@ -45,7 +53,8 @@ struct MaskTiles {
     return kinds[of_all / mask_tile * key_tiles + key_tile];
   }
   __device__ unsigned long long bits_of_row(std::int64_t of_all, std::int64_t key_tile) const {
-    return bits[of_all * key_tiles + key_tile];
+    const std::int64_t tile = of_all / mask_tile * key_tiles + key_tile;
+    return bits[tile * mask_tile + of_all % mask_tile];
   }
 };
 

@@ -105,7 +105,11 @@ struct RopeTiles {
   std::int64_t all_heads, x_stride, y_stride;  // the innermost axis
 };
 
-/// N elements of x move at a time, an even number that divides d_k.
+/// N elements of x move at a time, an even number that divides d_k: a vector of N / 2 pairs.
+///
+/// The table is in the order in which it is read: the first pairs of all vectors, then the second
+/// ones, and so on. So the lanes of a warp, each with a vector of its own, read neighbours. In the
+/// order of the pairs they would read every (N / 2)-th, and banks would conflict.
 template <class T, int N>
 __global__ void __launch_bounds__(v2_threads, 3) rope_v2(RopeHeads<T> h, RopeTiles tiles) {
   using C = compute_t<T>;
@@ -125,30 +129,33 @@ __global__ void __launch_bounds__(v2_threads, 3) rope_v2(RopeHeads<T> h, RopeTil
   const int positions = static_cast<int>(
       min(h.own.size * h.seq - first_position, static_cast<std::int64_t>(tiles.positions)));
   const int heads = static_cast<int>(min(tiles.all_heads - first_head, tiles.heads));
+  const int width = pairs * 2 / N;      // of a row, in vectors
+  const int items = positions * width;  // vectors of a head
 
   for (int i = thread; i < positions; i += v2_threads) {
     // step: check
     position[i] = checked_position(h.token_positions, first_position + i, h.max_seq_len);
   }
-  for (int k = thread; k < pairs; k += v2_threads) {
+  for (int i = thread; i < pairs; i += v2_threads) {
     // step: power of theta
-    divide_by[k] = divisor(h.theta, first_pair + k, h.d_k);
+    divide_by[i] = divisor(h.theta, first_pair + i % width * (N / 2) + i / width, h.d_k);
   }
   __syncthreads();
   for (int i = thread; i < positions * pairs; i += v2_threads) {
+    const int k = i / items, item = i % items;
     // step: angle, cosine and sine
-    rotation[i] = rotation_by<C>(position[i / pairs] / divide_by[i % pairs]);
+    rotation[i] = rotation_by<C>(position[item / width] / divide_by[k * width + item % width]);
   }
   __syncthreads();
 
-  const int width = pairs * 2 / N;  // of a row, in vectors
-  for (int item = thread; item < positions * width; item += v2_threads) {
-    const int row = item / width, pair = item % width * (N / 2);
+  for (int item = thread; item < items; item += v2_threads) {
+    const int row = item / width;
     Rotation<C> r[N / 2];
 #pragma unroll
-    for (int k = 0; k < N / 2; ++k) r[k] = rotation[row * pairs + pair + k];
+    for (int k = 0; k < N / 2; ++k) r[k] = rotation[k * items + item];
     const std::int64_t own = (first_position + row) / h.seq;
-    const std::int64_t token = (first_position + row) % h.seq, column = (first_pair + pair) * 2;
+    const std::int64_t token = (first_position + row) % h.seq;
+    const std::int64_t column = first_pair * 2 + item % width * N;
     const T* from = h.x + h.own.part(h.of_x, own) + h.shared.part(h.of_x, outer) +
                     first_head * tiles.x_stride + token * h.x_stride + column;
     T* to = h.y + h.own.part(h.of_y, own) + h.shared.part(h.of_y, outer) +

@@ -117,23 +117,27 @@ struct PartialSum {
   C largest, sum;
 };
 
-/// 1 / the slice's sum, as a factor of e^(x - own->largest). `own`, in dynamic shared memory, is
-/// the block's part of the slice; the other blocks of its cluster have theirs at the same place,
-/// and all have passed a barrier of the cluster. For one block no cluster is needed.
+/// 1 / the slice's sum, as a factor of e^(x - *own_largest). `own_largest` and `own_sum`, in
+/// dynamic shared memory, are of the block's part of the slice; the other blocks of its cluster
+/// have theirs at the same places, and all have passed a barrier of the cluster. For one block no
+/// cluster is needed.
 template <class C>
-__device__ C scale_over_cluster(PartialSum<C>* own, unsigned blocks) {
-  if (blocks == 1) return 1 / own->sum;
+__device__ C scale_over_cluster(C* own_largest, C* own_sum, unsigned blocks) {
+  if (blocks == 1) return 1 / *own_sum;
   // step: maximum
   C largest = lowest<C>(), sum = 0;
   for (unsigned rank = 0; rank < blocks; ++rank) {
-    largest = Maximum()(largest, cluster_peer(own, rank)->largest);
+    largest = Maximum()(largest, *cluster_peer(own_largest, rank));
   }
   // step: sum
   for (unsigned rank = 0; rank < blocks; ++rank) {
-    const PartialSum<C>* part = cluster_peer(own, rank);
-    sum += part->sum * exp(part->largest - largest);
+    sum += *cluster_peer(own_sum, rank) * exp(*cluster_peer(own_largest, rank) - largest);
   }
-  return exp(own->largest - largest) / sum;
+  return exp(*own_largest - largest) / sum;
+}
+template <class C>
+__device__ C scale_over_cluster(PartialSum<C>* own, unsigned blocks) {
+  return scale_over_cluster(&own->largest, &own->sum, blocks);
 }
 
 }  // namespace prenorm::cuda

@@ -22,11 +22,18 @@ namespace prenorm::cuda {
 namespace {
 
 /// Rows of a tile that a thread keeps in registers, where it has N columns: with 8 of them their
-/// maxima and sums take 24 registers.
+/// maxima and sums take 24 registers, and four rows would not fit beside them.
 template <int N>
 constexpr int most_kept = N == 1   ? 16
                           : N == 8 ? 2
                                    : kept_in_registers;
+
+/// Where what belongs to column k of a thread's N is among that of all columns of a block: the
+/// first ones of all threads, then the second ones, and so on. So the lanes of a warp access
+/// neighbours. In the columns' own order they would be N apart, and banks would conflict.
+__device__ inline unsigned slot(int k) {
+  return static_cast<unsigned>(k) * blockDim.x + threadIdx.x;
+}
 
 /// N neighbouring columns, reduced over threads y of a block (x, y) that holds them: x is a power
 /// of two, at most 32, and the block is of whole warps. `shared` has room for
@@ -41,33 +48,33 @@ __device__ void column_reduce(C (&value)[N], Combine combine, C* shared) {
           combine(value[k], __shfl_xor_sync(0xffffffffu, value[k], static_cast<int>(distance)));
     }
   }
-  // Over the warps: each warp takes some of the columns, a lane for each warp's part.
-  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x, lane = thread % 32;
-  const unsigned warp = thread / 32, warps = blockDim.x * blockDim.y / 32, columns = blockDim.x * N;
-  C* of_warp = shared + columns;
-  __syncthreads();  // an earlier reduction may still be read
-  if (lane < blockDim.x) {
+  // Over the warps: a thread for each column.
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x, columns = blockDim.x * N;
+  const unsigned threads = blockDim.x * blockDim.y, warps = threads / 32;
+  C* const of_warps = shared + columns;  // [warps, columns]
+  __syncthreads();                       // an earlier reduction may still be read
+  if (thread % 32 < blockDim.x) {
 #pragma unroll
-    for (int k = 0; k < N; ++k) {
-      of_warp[(threadIdx.x * N + static_cast<unsigned>(k)) * warps + warp] = value[k];
+    for (int k = 0; k < N; ++k) of_warps[thread / 32 * columns + slot(k)] = value[k];
+  }
+  __syncthreads();
+  for (unsigned column = thread; column < columns; column += threads) {
+    C all = of_warps[column];
+    for (unsigned warp = 1; warp < warps; ++warp) {
+      all = combine(all, of_warps[warp * columns + column]);
     }
-  }
-  __syncthreads();
-  for (unsigned column = warp; column < columns; column += warps) {
-    C part = of_warp[column * warps + (lane < warps ? lane : 0)];
-    part = warp_reduce(part, combine, static_cast<int>(warps));
-    if (lane == 0) shared[column] = part;
+    shared[column] = all;
   }
   __syncthreads();
 #pragma unroll
-  for (int k = 0; k < N; ++k) value[k] = shared[threadIdx.x * N + static_cast<unsigned>(k)];
+  for (int k = 0; k < N; ++k) value[k] = shared[slot(k)];
 }
 
 /// The bytes of shared memory for results: of column_reduce, one for each column and a part of it
-/// for each warp; and each column's part of the sum.
+/// for each warp; and each column's maximum and sum.
 template <class C>
 constexpr std::size_t results_shared(std::size_t columns) {
-  return columns * (sizeof(PartialSum<C>) + sizeof(C) * (1 + softmax_threads / 32));
+  return columns * sizeof(C) * (2 + 1 + softmax_threads / 32);
 }
 
 /// How columns [columns], of n rows that are `inner` apart, are cut into tiles. A tile's rows are
@@ -94,6 +101,18 @@ struct TilePart {
   }
 };
 
+/// Loads vectors of rows `row`, `row` + blockDim.y, ...; `from` is the first, the next one is
+/// `apart` elements further. -infinity from row `end` on.
+template <int count, int N, class T, class Row>
+__device__ void load_rows(Vector<T, N> (&a)[count], const T* from, std::int64_t apart, Row row,
+                          Row end) {
+#pragma unroll
+  for (int v = 0; v < count; ++v) {
+    a[v] = nothing<T, N>();
+    if (row + v * static_cast<int>(blockDim.y) < end) a[v] = load_vector<N>(from + v * apart);
+  }
+}
+
 /// A block is threads (x, y): x hold neighbouring columns, N each; y share them, thread y the rows
 /// y, y + blockDim.y, ... of each part.
 template <class T, int N, int vectors>
@@ -114,12 +133,13 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
                              (part.begin + row) * tiles.inner;
   const std::int64_t kept = begin + part.streamed * tiles.inner;
   const std::int64_t tail = kept + part.in_registers * tiles.inner;
-  // Shared memory: this thread's vectors, each column's part of the sum, the reductions.
+  // Shared memory: this thread's vectors, each column's maximum and sum, the reductions.
   T* const shared = dynamic_shared<T>() + thread * N;
   const int shared_apart = softmax_threads * N;
-  auto* const own =
-      reinterpret_cast<PartialSum<C>*>(dynamic_shared<T>() + tiles.in_shared * shared_apart);
-  C* const reductions = reinterpret_cast<C*>(own + blockDim.x * N);
+  const unsigned columns = blockDim.x * N, threads = blockDim.x * blockDim.y;
+  C* const own_largest = reinterpret_cast<C*>(dynamic_shared<T>() + tiles.in_shared * shared_apart);
+  C* const own_sum = own_largest + columns;
+  C* const reductions = own_sum + columns;
 
   if constexpr (N > 1) {
     for (int v = 0, r = row; r < part.in_shared; ++v, r += rows_apart) {
@@ -135,11 +155,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
     for (std::int64_t r = row, i = begin; r < part.streamed;
          r += in_flight * rows_apart, i += in_flight * apart) {
       Vector<T, N> a[in_flight];
-#pragma unroll
-      for (int v = 0; v < in_flight; ++v) {
-        a[v] = nothing<T, N>();
-        if (r + v * rows_apart < part.streamed) a[v] = load_vector<N>(x + i + v * apart);
-      }
+      load_rows(a, x + i, apart, r, part.streamed);
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         // step: maximum
@@ -156,11 +172,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
 
   // step: maximum
   Vector<T, N> a[vectors];
-#pragma unroll
-  for (int v = 0; v < vectors; ++v) {
-    a[v] = nothing<T, N>();
-    if (row + v * rows_apart < part.in_registers) a[v] = load_vector<N>(x + kept + v * apart);
-  }
+  load_rows(a, x + kept, apart, row, part.in_registers);
   C larger[N];
 #pragma unroll
   for (int k = 0; k < N; ++k) larger[k] = largest[k];
@@ -182,10 +194,9 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
   column_reduce<N>(larger, Maximum(), reductions);
 
   // The results are read from shared memory when they are used: there are too many for registers.
-  PartialSum<C>* const own_columns = own + threadIdx.x * N;
   if (threadIdx.y == 0) {
 #pragma unroll
-    for (int k = 0; k < N; ++k) own_columns[k].largest = larger[k];
+    for (int k = 0; k < N; ++k) own_largest[slot(k)] = larger[k];
   }
   __syncthreads();
 
@@ -194,7 +205,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
   for (int v = 0; v < vectors; ++v) widen_anew(a[v]);
 #pragma unroll
   for (int k = 0; k < N; ++k) {
-    const C now = own_columns[k].largest;
+    const C now = own_largest[slot(k)];
     if constexpr (streams) sum[k] *= exponential<T>(largest[k] - now);
 #pragma unroll
     for (int v = 0; v < vectors; ++v) add_exponential(a[v].element[k], now, sum[k]);
@@ -204,32 +215,30 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
     for (int v = 0, r = row; r < part.in_shared; ++v, r += rows_apart) {
       auto b = load_vector<N>(shared + v * shared_apart);
 #pragma unroll
-      for (int k = 0; k < N; ++k) add_exponential(b.element[k], own_columns[k].largest, sum[k]);
+      for (int k = 0; k < N; ++k) add_exponential(b.element[k], own_largest[slot(k)], sum[k]);
       if constexpr (sizeof(T) > 2) store_shared(shared + v * shared_apart, b);
     }
   }
   column_reduce<N>(sum, Sum(), reductions);
   if (threadIdx.y == 0) {
 #pragma unroll
-    for (int k = 0; k < N; ++k) own_columns[k].sum = sum[k];
+    for (int k = 0; k < N; ++k) own_sum[slot(k)] = sum[k];
   }
   blocks == 1 ? __syncthreads() : cluster_barrier();
-  const unsigned columns = blockDim.x * N, threads = blockDim.x * blockDim.y;
   for (unsigned c = thread; c < columns; c += threads) {
-    reductions[c] = scale_over_cluster(own + c, blocks);
+    reductions[c] = scale_over_cluster(own_largest + c, own_sum + c, blocks);
   }
   __syncthreads();
-  const C* const scale = reductions + threadIdx.x * N;
 
   // step: normalize
 #pragma unroll
   for (int v = 0; v < vectors; ++v) widen_anew(a[v]);
 #pragma unroll
   for (int k = 0; k < N; ++k) {
-    const C now = own_columns[k].largest;
+    const C now = own_largest[slot(k)], scale = reductions[slot(k)];
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
-      a[v].element[k] = normalized(a[v].element[k], now, scale[k]);
+      a[v].element[k] = normalized(a[v].element[k], now, scale);
     }
   }
 #pragma unroll
@@ -237,7 +246,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
     if (row + v * rows_apart < part.in_registers) store_vector(y + kept + v * apart, a[v]);
   }
 #pragma unroll
-  for (int k = 0; k < N; ++k) largest[k] = own_columns[k].largest, sum[k] = scale[k];
+  for (int k = 0; k < N; ++k) largest[k] = own_largest[slot(k)], sum[k] = reductions[slot(k)];
   if constexpr (N > 1) {
 #pragma unroll 1
     for (int v = 0, r = row; r < part.in_shared; ++v, r += rows_apart) {
@@ -253,11 +262,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
       const std::int64_t r = row + turn * in_flight * rows_apart;
       const std::int64_t i = begin + turn * in_flight * apart;
       Vector<T, N> b[in_flight];
-#pragma unroll
-      for (int v = 0; v < in_flight; ++v) {
-        b[v] = nothing<T, N>();
-        if (r + v * rows_apart < part.streamed) b[v] = load_vector<N>(x + i + v * apart);
-      }
+      load_rows(b, x + i, apart, r, part.streamed);
 #pragma unroll
       for (int v = 0; v < in_flight; ++v) {
         if (r + v * rows_apart >= part.streamed) continue;
