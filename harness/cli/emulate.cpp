@@ -15,6 +15,8 @@
 #include <map>
 #include <regex>
 #include <spawn.h>
+#include <sstream>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,9 +75,13 @@ int run(const std::vector<std::string>& words, bool in_foreground = false) {
   return 128 + WTERMSIG(status);
 }
 
-std::string compiler() {
+/// The words of CXX, which may begin with a launcher: "ccache g++".
+std::vector<std::string> compiler() {
   const char* chosen = std::getenv("CXX");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "c++";
+  std::istringstream text(chosen == nullptr ? "" : chosen);
+  std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+  if (words.empty()) words.push_back("c++");
+  return words;
 }
 
 /// Compiles and links; false if that fails, which the compiler has said.
@@ -83,16 +89,14 @@ bool build(const EmulateOptions& options, const fs::path& folder, const fs::path
   const Check& check = checks().at(options.check);
   const fs::path archive = home() / "lib/prenorm" / ("libprenorm-emulator-" + options.check + ".a");
   if (!fs::exists(archive)) throw UsageError(archive.string() + ": not built");
-  std::vector<std::string> link{compiler(), "-o", program.string()};
+  std::vector<std::string> link = compiler();
+  link.insert(link.end(), {"-o", program.string()});
   for (const std::string& file : options.files) {
     if (!fs::exists(file)) throw UsageError(file + ": no such file");
     const std::string object = (folder / fmt::format("{}.o", link.size())).string();
-    std::vector<std::string> compile{(home() / "libexec/prenorm/prenorm-cu++").string(),
-                                     compiler(),
-                                     "-std=c++20",
-                                     "-O2",
-                                     "-g",
-                                     "-w"};
+    std::vector<std::string> compile = compiler();
+    compile.insert(compile.begin(), (home() / "libexec/prenorm/prenorm-cu++").string());
+    compile.insert(compile.end(), {"-std=c++20", "-O2", "-g", "-w"});
     compile.insert(compile.end(), check.compile.begin(), check.compile.end());
     for (const std::string& name : options.defines) compile.push_back("-D" + name);
     for (const std::string& path : options.includes) compile.push_back("-I" + path);
@@ -120,7 +124,9 @@ std::string users_line(const std::string& text) {
   static const std::regex frame(R"(#\d+ .*? (\S+?:\d+)(?::\d+)?(?: \(|\n|$))");
   for (std::sregex_iterator each(text.begin(), text.end(), frame), end; each != end; ++each) {
     const std::string place = (*each)[1];
-    if (place.find("/emulator/") == place.npos && place.find("/bits/") == place.npos) return place;
+    // The emulator's sources have this name in what is compiled for it (cuda/emulator/front).
+    const bool own = place.starts_with("/prenorm-emulator/");
+    if (!own && place.find("/include/c++/") == place.npos) return place;
   }
   return "";
 }
@@ -185,6 +191,16 @@ bool tell_findings(const fs::path& folder) {
   return any;
 }
 
+/// Programs started from now on have their memory where ThreadSanitizer expects it.
+void keep_addresses() {
+  constexpr unsigned long ask = 0xffffffff;
+  const int now = ::personality(ask);
+  if (now >= 0 && ::personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) >= 0) return;
+  throw UsageError(
+      fmt::format("--check race: addresses cannot be kept from being random here (personality: {})",
+                  std::strerror(errno)));
+}
+
 int emulate(const EmulateOptions& options) {
   const TemporaryFolder folder;
   const fs::path program =
@@ -197,8 +213,7 @@ int emulate(const EmulateOptions& options) {
   ::setenv("ASAN_OPTIONS", (words + ":detect_leaks=0").c_str(), 1);
   ::unsetenv("OMP_NUM_THREADS");  // set for workers, by main()
   std::vector<std::string> command{program.string()};
-  // ThreadSanitizer needs addresses where it expects them.
-  if (options.check == "race") command.insert(command.begin(), {"setarch", "-R"});
+  if (options.check == "race") keep_addresses();
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   const int code = run(command, true);
   if (tell_findings(folder.path())) return 1;

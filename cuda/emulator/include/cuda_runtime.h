@@ -14,6 +14,7 @@
 
 // prenorm-cuda-to-cpp knows where it stands.
 #undef __shared__
+#undef __global__
 #define __constant__
 #define __managed__
 #define __noinline__ __attribute__((noinline))
