@@ -133,6 +133,39 @@ def test_missing_file_and_unknown_check(tmp_path):
     assert done.returncode == 2 and "everything" in done.stderr
 
 
+def test_profile(tmp_path):
+    path = tmp_path / "strided.cu"
+    path.write_text(MAIN + '''
+__global__ void strided(const float* x, float* y) {
+  y[threadIdx.x] = x[threadIdx.x * 32];
+}
+int main() {
+  float *x, *y;
+  cudaMalloc(&x, 4096);
+  cudaMemset(x, 0, 4096);
+  cudaMalloc(&y, 128);
+  strided<<<1, 32>>>(x, y);
+  puts("its own words");
+  return 7;
+}
+''')
+    done = emulate(path, "--profile")
+    assert (done.returncode, done.stderr) == (7, "")
+    words, kernels, lines, *_ = re.split(r"(?:^|\n)(?=kernel )", done.stdout)
+    assert words == "its own words"
+    [row] = [line.split() for line in kernels.splitlines() if line.startswith("strided")]
+    # blocks, threads, launches; sectors per load and, in brackets, the least; per store; bytes
+    assert row[1:10] == ["1", "32", "1", "32", "(4)", "4", "1.12", "KiB", "1.12"], row
+    assert "strided.cu:5" in lines and "32 lanes read 4 bytes each, 128 bytes apart" in lines
+
+
+def test_profile_of_a_program_without_kernels(tmp_path):
+    path = tmp_path / "none.cu"
+    path.write_text("int main() {}\n")
+    done = emulate(path, "--profile")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def compile_by_front_door(source, *options, compiler=("c++",)):
     program = Path(os.environ["PRENORM_PROGRAM"]).resolve()
     front_door = program.parent.parent / "libexec/prenorm/prenorm-cu++"
@@ -184,7 +217,7 @@ def refuse_personality():
         struct.pack("H6xQ", len(code), ctypes.addressof(program)))
     libc = ctypes.CDLL(None, use_errno=True)
     assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
-    assert libc.prctl(22, 2, ctypes.addressof(filter_), 0, 0) == 0  # PR_SET_SECCOMP
+    assert libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(filter_)), 0, 0) == 0  # PR_SET_SECCOMP
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a call's number")
@@ -193,6 +226,21 @@ def test_races_cannot_be_looked_for_everywhere(tmp_path):
     assert done.returncode == 2
     assert "--check race: addresses cannot be kept from being random here" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_toolkit_is_not_taken_for_the_emulator(tmp_path):
+    (tmp_path / "toolkit/include").mkdir(parents=True)
+    for name in ("cuda_runtime.h", "cuda_fp16.h", "cublas_v2.h", "curand.h"):
+        (tmp_path / "toolkit/include" / name).write_text("void hidden;\n")
+    path = tmp_path / "program.cu"
+    path.write_text("#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cublas_v2.h>\n"
+                    "int main() { return int(float(__half(7))); }\n")
+    done = emulate(path, "-I", tmp_path / "toolkit/include")
+    assert (done.returncode, done.stderr) == (7, "")
+    # A library's header is refused where it is found as well.
+    path.write_text("\n#include <curand.h>\nint main() {}\n")
+    done = compile_by_front_door(path, "-isystem", tmp_path / "toolkit/include", "-o/dev/null")
+    assert (done.returncode, done.stderr) == (1, f"{path}:2: curand.h is not emulated\n")
 
 
 def test_errors_of_the_runtime(tmp_path):
@@ -261,10 +309,11 @@ def test_a_program_of_200_lines_compiles_in_time(tmp_path):
 
 
 CUDA = PROGRAMS.parent.parent / "cuda"
+ONLY_FOR_DEVICES = {"attention_wgmma.cu", "cublaslt.cu"}  # wgmma, cuBLASLt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(path.name for path in CUDA.glob("*.cu")))
+@pytest.mark.parametrize("name", sorted({path.name for path in CUDA.glob("*.cu")} - ONLY_FOR_DEVICES))
 def test_our_own_kernels_go_through_the_front_door(name):
     """Unchanged, on the way that they have for host compilers: for devices they hold PTX."""
     done = compile_by_front_door(CUDA / name, "-U__CUDACC__", "-I", CUDA, "-fsyntax-only", "-Wall",
@@ -272,7 +321,11 @@ def test_our_own_kernels_go_through_the_front_door(name):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_kernel_with_ptx_is_refused():
-    done = compile_by_front_door(CUDA / "embedding.cu", "-I", CUDA, "-fsyntax-only")
+@pytest.mark.parametrize("name, options, says",
+                         [("embedding.cu", [], "launch.cuh:109: cudaLaunchKernelExC"),
+                          ("attention_wgmma.cu", ["-U__CUDACC__"], "wgmma.cuh:21: cuda/ptx")])
+def test_our_own_kernels_as_devices_have_them_are_refused(name, options, says):
+    done = compile_by_front_door(CUDA / name, *options, "-I", CUDA, "-fsyntax-only")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert re.search(re.sub(r":\d+:", r":\\d+:", says), done.stderr), done.stderr
     assert "is not emulated" in done.stderr

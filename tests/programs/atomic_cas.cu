@@ -1,9 +1,10 @@
-// Loops round atomicCAS: a maximum of floats, a sum of doubles, a lock, a hash table.
+// Loops round atomicCAS: a maximum of floats, a sum of doubles, a lock, a hash table. They begin
+// with an atomic read or with a guess: a plain read would race with the others' writes.
 #include "check.h"
 
 __device__ float atomic_max(float* address, float value) {
   int* as_int = (int*)address;
-  int old = *as_int, assumed;
+  int old = atomicAdd(as_int, 0), assumed;
   do {
     assumed = old;
     if (__int_as_float(assumed) >= value) break;
@@ -14,7 +15,7 @@ __device__ float atomic_max(float* address, float value) {
 
 __device__ double atomic_add(double* address, double value) {
   unsigned long long int* bits = reinterpret_cast<unsigned long long int*>(address);
-  unsigned long long int old = *bits, assumed;
+  unsigned long long int old = 0, assumed;
   do {
     assumed = old;
     old = atomicCAS(bits, assumed, __double_as_longlong(value + __longlong_as_double(assumed)));

@@ -9,11 +9,12 @@ struct Graph {
   const int *begin, *neighbour;
 };
 
-__global__ void level(Graph g, int depth, int* distance, bool* changed) {
+// Others of this level set distances meanwhile: so they are read atomically.
+__global__ void level(Graph g, int depth, int* distance, int* changed) {
   const int v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v >= g.vertices || distance[v] != depth) return;
+  if (v >= g.vertices || atomicAdd(&distance[v], 0) != depth) return;
   for (int e = g.begin[v]; e < g.begin[v + 1]; ++e) {
-    if (atomicCAS(&distance[g.neighbour[e]], -1, depth + 1) == -1) *(volatile bool*)changed = true;
+    if (atomicCAS(&distance[g.neighbour[e]], -1, depth + 1) == -1) atomicExch(changed, 1);
   }
 }
 
@@ -68,12 +69,12 @@ int main() {
   std::vector<int> start(vertices, -1);
   start[0] = 0;
   int* distance = on_device(start);
-  bool *d_changed, changed = true;
-  CUDA_CHECK(cudaMalloc(&d_changed, sizeof(bool)));
+  int *d_changed, changed = 1;
+  CUDA_CHECK(cudaMalloc(&d_changed, sizeof(int)));
   for (int depth = 0; changed; ++depth) {
-    CUDA_CHECK(cudaMemset(d_changed, 0, sizeof(bool)));
+    CUDA_CHECK(cudaMemset(d_changed, 0, sizeof(int)));
     level<<<(vertices + 63) / 64, 64>>>(g, depth, distance, d_changed);
-    CUDA_CHECK(cudaMemcpy(&changed, d_changed, sizeof(bool), cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(&changed, d_changed, sizeof(int), cudaMemcpyDeviceToHost));
   }
   expect("by levels", on_host(distance, vertices), right);
 

@@ -1,5 +1,19 @@
-// Grid-stride loops, and sums of doubles by atomicAdd: dot product, norm, saxpy by float4.
+// Grid-stride loops, and sums of doubles by atomicAdd: dot product, norm, saxpy by float4. Memory
+// is freed by smart pointers.
+#include <memory>
+#include <type_traits>
 #include "check.h"
+
+struct Free {
+  template <class T>
+  void operator()(T* memory) const {
+    CUDA_CHECK(cudaFree(const_cast<std::remove_const_t<T>*>(memory)));
+  }
+};
+template <class T>
+using Owned = std::unique_ptr<T[], Free>;
+
+__device__ __noinline__ float multiply_add(float a, float x, float y) { return a * x + y; }
 
 __global__ void saxpy(int n, float a, const float4* __restrict__ x, float4* __restrict__ y) {
   const int stride = blockDim.x * gridDim.x;
@@ -15,7 +29,8 @@ __global__ void saxpy(int n, float a, const float4* __restrict__ x, float4* __re
   // What is left over after the last four.
   if (blockIdx.x == 0 && threadIdx.x < n % 4) {
     const int i = n / 4 * 4 + threadIdx.x;
-    reinterpret_cast<float*>(y)[i] += a * reinterpret_cast<const float*>(x)[i];
+    float* each = reinterpret_cast<float*>(y) + i;
+    *each = multiply_add(a, reinterpret_cast<const float*>(x)[i], *each);
   }
 }
 
@@ -50,8 +65,10 @@ int main() {
   }
   for (int i = 0; i < n; ++i) unit[i] = wide[i] / std::sqrt(square);
 
-  const float* d_x = on_device(x);
-  float* d_y = on_device(y);
+  const Owned<const float> owned_x(on_device(x));
+  const std::shared_ptr<float> owned_y(on_device(y), Free());
+  const float* d_x = owned_x.get();
+  float* d_y = owned_y.get();
   double *d_wide = on_device(wide), *result = on_device(std::vector<double>(3));
   dot<<<4, 256>>>(n, d_x, d_y, result);
   dot<double, double><<<3, 128>>>(n, d_wide, d_wide, result + 1);

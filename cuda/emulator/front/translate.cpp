@@ -1,5 +1,5 @@
 // CUDA C++ into C++: reads a preprocessed .cu file from standard input and writes what a host
-// compiler takes. Four things are not C++ and are rewritten here; the rest of the language is
+// compiler takes. Five things are not C++ and are rewritten here; the rest of the language is
 // macros, types and functions (include/cuda_runtime.h).
 //
 //   kernel<<<grid, block, shared, stream>>>(arguments)   a call of prenorm::emulator::launch
@@ -7,6 +7,7 @@
 //                                                        thread of the machine
 //   extern __shared__ float tile[];                      a pointer to the block's dynamic memory
 //   __global__ void kernel(...) {                        a call of enter_kernel() in its body
+//   __noinline__                                         an attribute
 //
 // Lines keep their numbers. What the emulator lacks ends with one message, "file:line: word is not
 // emulated", and exit code 1.
@@ -67,6 +68,8 @@ class Translator {
       if (token.is("}") && !braces_.empty()) braces_.pop_back();
       if (token.is("__global__")) {
         kernel();
+      } else if (token.is("__noinline__")) {
+        noinline();
       } else if (token.is("__shared__")) {
         shared_declaration();
       } else if (!token.system && begins_launch(at_)) {
@@ -122,6 +125,14 @@ class Translator {
       }
       if (is_opening(tokens_[i])) i = closing(i);
     }
+  }
+
+  /// As a word of its own it is CUDA's. As a macro it would break the standard library's headers,
+  /// which write __attribute__((__noinline__)).
+  void noinline() {
+    const Token& before = token(at_ - 1);
+    if (at_ > 0 && (before.is("(") || before.is(","))) return;
+    tokens_[at_].text = "__attribute__((__noinline__))";
   }
 
   // --- shared memory ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -150,7 +151,9 @@ std::string kernel_of(void (*kernel)(Parameters...)) {
 
 template <class Kernel, class... Arguments>
 void launch(const char* name, const Shape& shape, Kernel kernel, const Arguments&... arguments) {
-  launch_kernel(name, shape, [&] { kernel(arguments...); });
+  // By reference: the arguments stay on this stack, which is no memory of the kernel.
+  const auto thread = [&] { kernel(arguments...); };
+  launch_kernel(name, shape, std::cref(thread));
 }
 
 /// extern __shared__ T name[] outside of functions.
