@@ -3,8 +3,8 @@
 // as cub asks for it.
 #pragma once
 
-#include "../cuda/functional"
-#include "../cuda_runtime.h"
+#include <cuda/functional>
+#include <cuda_runtime.h>
 
 #include <functional>
 #include <new>

@@ -1,4 +1,4 @@
 // Part of cub.cuh here.
 #pragma once
 
-#include "../cub.cuh"
+#include <cub/cub.cuh>
