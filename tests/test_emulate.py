@@ -1,5 +1,5 @@
 # labels: emulated
-# timeout: 900
+# timeout: 1800
 # processors: 2
 # slow labels: emulated
 """`prenorm emulate`: whole CUDA programs on the CPU (programs/), and those with a bug planted
