@@ -1,11 +1,15 @@
 # labels: emulated
-# timeout: 900
+# timeout: 1800
 # processors: 2
 # slow labels: emulated
 """`prenorm emulate`: whole CUDA programs on the CPU (programs/), and those with a bug planted
 (programs/bugs/), each of which is found in the line marked `// BUG`."""
+import ctypes
 import os
+import platform
 import re
+import resource
+import struct
 import subprocess
 from pathlib import Path
 
@@ -27,7 +31,7 @@ def emulate(*words, **more):
 
 
 def test_there_are_programs():
-    assert len(RIGHT) >= 14 and len(BUGS) >= 19
+    assert len(RIGHT) >= 46 and len(BUGS) >= 30
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -127,3 +131,201 @@ def test_missing_file_and_unknown_check(tmp_path):
     assert done.returncode == 2 and "none.cu: no such file" in done.stderr
     done = emulate(tmp_path / "none.cu", "--check", "everything")
     assert done.returncode == 2 and "everything" in done.stderr
+
+
+def test_profile(tmp_path):
+    path = tmp_path / "strided.cu"
+    path.write_text(MAIN + '''
+__global__ void strided(const float* x, float* y) {
+  y[threadIdx.x] = x[threadIdx.x * 32];
+}
+int main() {
+  float *x, *y;
+  cudaMalloc(&x, 4096);
+  cudaMemset(x, 0, 4096);
+  cudaMalloc(&y, 128);
+  strided<<<1, 32>>>(x, y);
+  puts("its own words");
+  return 7;
+}
+''')
+    done = emulate(path, "--profile")
+    assert (done.returncode, done.stderr) == (7, "")
+    words, kernels, lines, *_ = re.split(r"(?:^|\n)(?=kernel )", done.stdout)
+    assert words == "its own words"
+    [row] = [line.split() for line in kernels.splitlines() if line.startswith("strided")]
+    # blocks, threads, launches; sectors per load and, in brackets, the least; per store; bytes
+    assert row[1:10] == ["1", "32", "1", "32", "(4)", "4", "1.12", "KiB", "1.12"], row
+    assert "strided.cu:5" in lines and "32 lanes read 4 bytes each, 128 bytes apart" in lines
+
+
+def test_profile_of_a_program_without_kernels(tmp_path):
+    path = tmp_path / "none.cu"
+    path.write_text("int main() {}\n")
+    done = emulate(path, "--profile")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def compile_by_front_door(source, *options, compiler=("c++",)):
+    program = Path(os.environ["PRENORM_PROGRAM"]).resolve()
+    front_door = program.parent.parent / "libexec/prenorm/prenorm-cu++"
+    return subprocess.run([front_door, *compiler, "-std=c++20", *options, "-c", source],
+                          capture_output=True, text=True)
+
+
+def test_forms_of_the_compilers_command_line(tmp_path):
+    path = tmp_path / "empty.cu"
+    path.write_text("__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
+    for options in (["-o", tmp_path / "apart.o"], [f"-o{tmp_path}/joined.o"]):
+        done = compile_by_front_door(path, *options)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert {each.name for each in tmp_path.glob("*.o")} == {"apart.o", "joined.o"}
+    done = compile_by_front_door(path, "-o", tmp_path / "launched.o", compiler=("env", "c++"))
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "launched.o").exists()
+    done = emulate(path, env={**os.environ, "CXX": "env c++"})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("check, says", [("init", "no thread has written"),
+                                         ("memory", "heap-buffer-overflow"),
+                                         ("race", "a race")])
+def test_a_program_in_a_folder_called_emulator(tmp_path, check, says):
+    """Lines of the emulator are no findings'; those of a program whose path looks alike are."""
+    folder = tmp_path / "cuda/emulator"
+    folder.mkdir(parents=True)
+    path = folder / "wrong.cu"
+    path.write_text(
+        "__global__ void k(float* x) {\n  __shared__ float s[32];\n"
+        "  if (threadIdx.x > 0) s[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
+        "  const int at = threadIdx.x == 0 ? WHERE : 0;\n"
+        "  x[at] = s[threadIdx.x == 0 && WHERE == 1 ? 0 : 1];\n}\n"
+        "int main() {\n  float* x;\n  cudaMalloc(&x, 128);\n  cudaMemset(x, 0, 128);\n"
+        "  k<<<1, 32>>>(x);\n  cudaDeviceSynchronize();\n}\n")
+    where = {"init": 1, "memory": 40, "race": 0}[check]
+    done = emulate(path, "--check", check, "-D", f"WHERE={where}")
+    assert done.returncode == 1 and says in done.stderr, done.stderr
+    assert f"{path}:6" in done.stderr, done.stderr
+
+
+def refuse_personality():
+    """Has the kernel refuse personality(2) to this process, as containers do."""
+    number, audit_number_at, allow, fail = 135, 0, 0x7fff0000, 0x00050000 | 1
+    code = [(0x20, 0, 0, audit_number_at), (0x15, 0, 1, number), (0x06, 0, 0, fail),
+            (0x06, 0, 0, allow)]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in code))
+    filter_ = ctypes.create_string_buffer(
+        struct.pack("H6xQ", len(code), ctypes.addressof(program)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(filter_)), 0, 0) == 0  # PR_SET_SECCOMP
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="a call's number")
+def test_races_cannot_be_looked_for_everywhere(tmp_path):
+    done = emulate(PROGRAMS / "vector_add.cu", "--check", "race", preexec_fn=refuse_personality)
+    assert done.returncode == 2
+    assert "--check race: addresses cannot be kept from being random here" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_toolkit_is_not_taken_for_the_emulator(tmp_path):
+    (tmp_path / "toolkit/include").mkdir(parents=True)
+    for name in ("cuda_runtime.h", "cuda_fp16.h", "cublas_v2.h", "curand.h"):
+        (tmp_path / "toolkit/include" / name).write_text("void hidden;\n")
+    path = tmp_path / "program.cu"
+    path.write_text("#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cublas_v2.h>\n"
+                    "int main() { return int(float(__half(7))); }\n")
+    done = emulate(path, "-I", tmp_path / "toolkit/include")
+    assert (done.returncode, done.stderr) == (7, "")
+    # A library's header is refused where it is found as well.
+    path.write_text("\n#include <curand.h>\nint main() {}\n")
+    done = compile_by_front_door(path, "-isystem", tmp_path / "toolkit/include", "-o/dev/null")
+    assert (done.returncode, done.stderr) == (1, f"{path}:2: curand.h is not emulated\n")
+
+
+def test_errors_of_the_runtime(tmp_path):
+    path = tmp_path / "errors.cu"
+    path.write_text(MAIN + """
+__global__ void k() { extern __shared__ char s[]; s[threadIdx.x] = 1; }
+template <class T> __global__ void of(T) { extern __shared__ char s[]; s[threadIdx.x] = 1; }
+#define SAYS(error, call) \\
+  if (cudaError_t is = (call); is != error) return printf("%d: %s\\n", __LINE__, cudaGetErrorName(is))
+#define LAST(error) SAYS(error, cudaGetLastError())
+int main() {
+  char host[200], *x;
+  SAYS(cudaSuccess, cudaMalloc(&x, 100));
+  SAYS(cudaErrorInvalidValue, cudaMemcpy(x, host, 101, cudaMemcpyHostToDevice));
+  SAYS(cudaErrorInvalidValue, cudaMemcpy(host, x + 50, 51, cudaMemcpyDeviceToHost));
+  SAYS(cudaSuccess, cudaMemcpy(host, x + 50, 50, cudaMemcpyDeviceToHost));
+  SAYS(cudaErrorInvalidValue, cudaMemset(x, 0, 101));
+  SAYS(cudaErrorInvalidValue, cudaMemset2D(x, 20, 0, 10, 6));
+  SAYS(cudaErrorInvalidValue, cudaFree(x + 1));
+  SAYS(cudaSuccess, cudaFree(x));
+  SAYS(cudaErrorInvalidValue, cudaFree(x));
+  SAYS(cudaSuccess, cudaFree(nullptr));
+  LAST(cudaErrorInvalidValue);
+  k<<<1, 32, 48 << 10>>>();
+  LAST(cudaSuccess);
+  k<<<1, 32, (48 << 10) + 1>>>();
+  LAST(cudaErrorInvalidValue);
+  const auto most = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  SAYS(cudaSuccess, cudaFuncSetAttribute(of<int>, most, 99 << 10));
+  of<<<1, 32, 99 << 10>>>(1);
+  LAST(cudaSuccess);
+  of<<<1, 32, 99 << 10>>>(1.0f);
+  LAST(cudaErrorInvalidValue);
+  k<<<1, 32, 99 << 10>>>();
+  LAST(cudaErrorInvalidValue);
+  SAYS(cudaErrorInvalidValue, cudaFuncSetAttribute(k, most, (99 << 10) + 1));
+  SAYS(cudaSuccess, cudaFuncSetAttribute((const void*)k, most, 64 << 10));
+  k<<<1, 32, 64 << 10>>>();
+  SAYS(cudaErrorInvalidValue, cudaGetLastError());  // of cudaFuncSetAttribute
+  k<<<1, 32, 65 << 10>>>();
+  LAST(cudaErrorInvalidValue);
+}
+""")
+    done = emulate(path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_program_of_200_lines_compiles_in_time(tmp_path):
+    """Processor time: the machine may be busy."""
+    lines = [MAIN, "#include <vector>"]
+    for i in range(20):
+        lines += [f"template <class T> __global__ void k{i}(const T* x, T* y, int n) {{",
+                  "  __shared__ T s[64];", "  const int t = threadIdx.x;",
+                  "  s[t] = t < n ? x[t] : T(0);", "  __syncthreads();",
+                  "  for (int d = 32; d > 0; d /= 2) {", f"    if (t < d) s[t] += s[t + d] * {i};",
+                  "    __syncthreads();", "  }", "  if (t == 0) *y = s[0];", "}",]
+    lines += ["int main() {", "  float* x;", "  cudaMalloc(&x, 256);", "  cudaMemset(x, 0, 256);"]
+    lines += [f"  k{i}<<<1, 64>>>(x, x, 64);" for i in range(20)] + ["}"]
+    path = tmp_path / "long.cu"
+    path.write_text("\n".join(lines))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = emulate(path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert after.ru_utime - before.ru_utime < 10
+
+
+CUDA = PROGRAMS.parent.parent / "cuda"
+ONLY_FOR_DEVICES = {"attention_wgmma.cu", "cublaslt.cu"}  # wgmma, cuBLASLt
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({path.name for path in CUDA.glob("*.cu")} - ONLY_FOR_DEVICES))
+def test_our_own_kernels_go_through_the_front_door(name):
+    """Unchanged, on the way that they have for host compilers: for devices they hold PTX."""
+    done = compile_by_front_door(CUDA / name, "-U__CUDACC__", "-I", CUDA, "-fsyntax-only", "-Wall",
+                                 "-Wextra", "-Werror")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name, options, says",
+                         [("embedding.cu", [], "launch.cuh:109: cudaLaunchKernelExC"),
+                          ("attention_wgmma.cu", ["-U__CUDACC__"], "wgmma.cuh:21: cuda/ptx")])
+def test_our_own_kernels_as_devices_have_them_are_refused(name, options, says):
+    done = compile_by_front_door(CUDA / name, *options, "-I", CUDA, "-fsyntax-only")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert re.search(re.sub(r":\d+:", r":\\d+:", says), done.stderr), done.stderr
+    assert "is not emulated" in done.stderr

@@ -42,7 +42,7 @@ void Block::prepare(const Launch& launch, uint3 index) {
       threads_[i].race.name(name.c_str());
     }
   }
-  fresh_ = returned_ = at_barrier_ = 0;
+  fresh_ = returned_ = at_barrier_ = gathering_ = 0;
   votes_ = 0;
   ready_.clear();
   ready_.reserve(size_);
@@ -121,6 +121,8 @@ void Block::turns(const std::function<void()>& body) {
                   }),
             extent);
       scheduler_race_.enter();
+    } else if (gathering_ > 0) {
+      release_gathered();
     } else {
       report_stuck();
     }

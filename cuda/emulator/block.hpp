@@ -72,7 +72,7 @@ inline std::string described(const Place& place, const void* code) {
   return describe_place == nullptr ? "" : describe_place(place, code);
 }
 
-enum class State { fresh, ready, running, at_barrier, in_warp, returned };
+enum class State { fresh, ready, running, at_barrier, in_warp, gathering, returned };
 
 /// One CUDA thread.
 struct Thread {
@@ -146,12 +146,12 @@ class Block {
                                const Place& here);
   void cluster_barrier();
   std::byte* cluster_peer(std::byte* own, unsigned rank) const;
-  void collective(const char* word, void* operand, Combine combine);
+  void collective(const char* word, void* operand, Combine combine, const Place& here);
+  unsigned converged_lanes(const char* word, const Place& here);
   void begin_copy(const AsyncCopy& copy);
   void commit_copies() { ++threads_[current_].groups; }
   bool next_copy(int groups_left, AsyncCopy* copy);
   int lane() const { return static_cast<int>(current_ % warp_size); }
-  unsigned running_lanes() const { return warps_[current_ / warp_size].running; }
   std::byte* shared() const { return shared_.get(); }
   std::string where() const { return where(current_); }
   void record(const std::string& what, const void* code) {
@@ -184,6 +184,8 @@ class Block {
   void complete_warp_operation(std::size_t warp, const Thread& example);
   void check_operation(std::size_t thread, unsigned lanes) const;
   void enter_warp_operation(const char* word, unsigned mask);
+  unsigned gathered_with(std::size_t thread) const;
+  void release_gathered();
   void check_copies() const;
   [[noreturn]] void report_stuck() const;
   std::string what_it_does(const Thread& thread) const;
@@ -204,6 +206,7 @@ class Block {
   std::vector<std::size_t> ready_;
   std::size_t turns_ = 0;
   std::size_t at_barrier_ = 0;
+  std::size_t gathering_ = 0;
   unsigned votes_ = 0;
   char begin_ = 0, barrier_ = 0, end_ = 0;  // their addresses for ThreadSanitizer
 

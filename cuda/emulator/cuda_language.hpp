@@ -57,7 +57,9 @@ inline int __any_sync(unsigned mask, int predicate, PRENORM_HERE) {
 inline int __all_sync(unsigned mask, int predicate, PRENORM_HERE) {
   return prenorm::emulator::vote("__all_sync", mask, predicate == 0, here) == 0;
 }
-inline unsigned __activemask() { return prenorm::emulator::running_lanes(); }
+inline unsigned __activemask(PRENORM_HERE) {
+  return prenorm::emulator::converged_lanes("__activemask", here);
+}
 
 namespace prenorm::emulator {
 

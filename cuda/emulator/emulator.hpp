@@ -92,7 +92,7 @@ std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int s
 /// lanes, in their order; it must be in code that no sanitizer watches (warp_matrix.cpp). Unlike a
 /// shuffle this does not synchronize what lanes did to memory.
 using Combine = void (*)(void* const* operands);
-void collective(const char* word, void* operand, Combine combine);
+void collective(const char* word, void* operand, Combine combine, Place here = {});
 
 /// A copy of up to 16 bytes to shared memory; the rest of the 16 becomes 0. The copy is made when
 /// its thread waits: a thread begins copies, commits those since the last commit as a group, and
@@ -117,9 +117,12 @@ struct AtomicOperation {
 /// Tells the counter that the running thread changes memory atomically. Called in its builds only.
 void note_atomic(const void* at, std::size_t bytes);
 
-/// The thread's place in its warp, and the lanes of its warp that have not returned.
+/// The thread's place in its warp.
 int lane();
-unsigned running_lanes();
+
+/// The lanes of the warp that run together here: those that arrive at this place before any other
+/// lane of the warp can go on without them. A device may give fewer.
+unsigned converged_lanes(const char* word, Place here = {});
 
 /// Throws a KernelError of the running thread.
 [[noreturn]] void fail(const std::string& what, Place here = {});

@@ -205,8 +205,8 @@ std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int s
   return running_block(word).warp_operation(word, mask, bits, source, here);
 }
 
-void collective(const char* word, void* operand, Combine combine) {
-  running_block(word).collective(word, operand, combine);
+void collective(const char* word, void* operand, Combine combine, Place here) {
+  running_block(word).collective(word, operand, combine, here);
 }
 
 void begin_copy(const AsyncCopy& copy) {
@@ -228,7 +228,9 @@ void note_atomic(const void* at, std::size_t bytes) {
 }
 
 int lane() { return running_block("lane").lane(); }
-unsigned running_lanes() { return running_block("__activemask").running_lanes(); }
+unsigned converged_lanes(const char* word, Place here) {
+  return running_block(word).converged_lanes(word, here);
+}
 void fail(const std::string& what, Place here) {
   throw KernelError(where() + ": " + what + described(here, nullptr));
 }

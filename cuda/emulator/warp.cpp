@@ -4,6 +4,7 @@
 #include "checker.hpp"
 #include "counter.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <string_view>
 
@@ -20,9 +21,9 @@ std::uint64_t Block::warp_operation(const char* word, unsigned mask, std::uint64
   return self.bits;
 }
 
-void Block::collective(const char* word, void* operand, Combine combine) {
+void Block::collective(const char* word, void* operand, Combine combine, const Place& here) {
   Thread& self = threads_[current_];
-  self.here = {};
+  self.here = here;
   self.operand = operand;
   self.combine = combine;
   enter_warp_operation(word, 0xffffffffu);
@@ -94,6 +95,58 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
     thread.bits = thread.source < 0 ? votes : given[thread.source];
   });
   release();
+}
+
+/// Lanes meet by where they are: the last of a warp lets all go on. Where the others wait for
+/// something else the scheduler lets those go on that have come, once no thread can run.
+unsigned Block::converged_lanes(const char* word, const Place& here) {
+  Thread& self = threads_[current_];
+  self.here = here;
+  self.word = word;
+  self.state = State::gathering;
+  ++gathering_;
+  const unsigned lanes = gathered_with(current_);
+  if (lanes != warps_[current_ / warp_size].running) {
+    wait();
+    return self.mask;
+  }
+  gathering_ -= static_cast<std::size_t>(__builtin_popcount(lanes));
+  const std::size_t first = current_ / warp_size * warp_size;
+  for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::size_t i = first + static_cast<std::size_t>(__builtin_ctz(rest));
+    threads_[i].mask = lanes;
+    make_ready(i);
+  }
+  return lanes;
+}
+
+/// The lanes of its warp that gather at the same place.
+unsigned Block::gathered_with(std::size_t thread) const {
+  const Place& here = threads_[thread].here;
+  const std::size_t first = thread / warp_size * warp_size;
+  unsigned lanes = 0;
+  for (std::size_t i = first; i < std::min(size_, first + warp_size); ++i) {
+    const Thread& other = threads_[i];
+    if (other.state == State::gathering && other.here.line() == here.line() &&
+        other.here.column() == here.column() &&
+        std::string_view(other.here.file_name()) == here.file_name()) {
+      lanes |= 1u << i % warp_size;
+    }
+  }
+  return lanes;
+}
+
+/// Called by the scheduler when no thread can run but for these.
+void Block::release_gathered() {
+  for (std::size_t i = size_; i-- > 0;) {
+    if (threads_[i].state == State::gathering) threads_[i].mask = gathered_with(i);
+  }
+  for (std::size_t i = size_; i-- > 0;) {
+    if (threads_[i].state != State::gathering) continue;
+    threads_[i].state = State::ready;
+    ready_.push_back(i);
+  }
+  gathering_ = 0;
 }
 
 /// A lane that does not take part has no value to give.

@@ -75,7 +75,37 @@ void multiply(void* const* operands) {
   }
 }
 
+template <class T>
+void multiply_whole(void* const* operands) {
+  const auto of = [&](unsigned lane) -> const TileProduct<T>& {
+    return *static_cast<const TileProduct<T>*>(operands[lane]);
+  };
+  const auto [m, n, k, own_a, own_b, own_d] = of(0);
+  for (unsigned to = 0; to < m * n; ++to) {
+    T& sum = of(to % lanes).d[to / lanes];
+    for (unsigned i = 0; i < k; ++i) {
+      const unsigned at_a = to / n * k + i, at_b = i * n + to % n;
+      sum += of(at_a % lanes).a[at_a / lanes] * of(at_b % lanes).b[at_b / lanes];
+    }
+  }
+}
+
 }  // namespace
+
+void multiply_tiles(const char* word, TileProduct<float> lane, Place here) {
+  collective(word, &lane, multiply_whole<float>, here);
+}
+void multiply_tiles(const char* word, TileProduct<double> lane, Place here) {
+  collective(word, &lane, multiply_whole<double>, here);
+}
+void multiply_tiles(const char* word, TileProduct<int> lane, Place here) {
+  collective(word, &lane, multiply_whole<int>, here);
+}
+
+void meet(const char* word, Place here) {
+  collective(
+      word, nullptr, [](void* const*) {}, here);
+}
 
 void exchange_rows(const char* word, MatrixRow& row, bool transposed) {
   collective(word, &row, transposed ? exchange<true> : exchange<false>);

@@ -36,6 +36,21 @@ inline void ldmatrix(unsigned (&registers)[4], const void* row, bool transposed)
 void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], float16);
 void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], bfloat16);
 
+/// d = a b + d, matrices of m x k, k x n and m x n, of which a lane holds every 32nd element by
+/// rows, from its own number on. Products and sums are T's, by k. By all lanes of a warp.
+template <class T>
+struct TileProduct {
+  unsigned m, n, k;
+  const T *a, *b;
+  T* d;
+};
+void multiply_tiles(const char* word, TileProduct<float> lane, Place here);
+void multiply_tiles(const char* word, TileProduct<double> lane, Place here);
+void multiply_tiles(const char* word, TileProduct<int> lane, Place here);
+
+/// Waits for all lanes of the warp, and does no more.
+void meet(const char* word, Place here);
+
 /// Until a copy is made there are NaNs.
 PRENORM_NOT_COUNTED inline void lose(AsyncCopy::Bytes* there) { *there = ~AsyncCopy::Bytes{}; }
 

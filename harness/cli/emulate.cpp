@@ -1,8 +1,10 @@
 // prenorm emulate: compiles a CUDA program for the emulator and runs it.
 #include "base/home.hpp"
 #include "base/temporary_folder.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/emulate_profile.hpp"
 #include "cli/options.hpp"
 
 #include <cerrno>
@@ -15,6 +17,8 @@
 #include <map>
 #include <regex>
 #include <spawn.h>
+#include <sstream>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,10 +30,16 @@ namespace fs = std::filesystem;
 struct EmulateOptions {
   std::vector<std::string> files, includes, defines, arguments;
   std::string check = "init";
+  bool profile = false;
   std::string output;
 };
 
-/// What a check is compiled and linked with.
+/// What a program is linked with.
+fs::path archive(const std::string& check, const std::string& suffix = ".a") {
+  return home() / "lib/prenorm" / ("libprenorm-emulator-" + check + suffix);
+}
+
+/// What a check is compiled and linked with; the profile is one of them.
 struct Check {
   std::vector<std::string> compile, link;
 };
@@ -40,6 +50,7 @@ const std::map<std::string, Check>& checks() {
       {"memory", {{"-fsanitize=address"}, {"-fsanitize=address"}}},
       {"race", {{"-fsanitize=thread"}, {"-fsanitize=thread"}}},
       {"none", {}},
+      {"profile", {{"@" + archive("profile", ".options").string()}, {}}},
   };
   return all;
 }
@@ -73,26 +84,28 @@ int run(const std::vector<std::string>& words, bool in_foreground = false) {
   return 128 + WTERMSIG(status);
 }
 
-std::string compiler() {
+/// The words of CXX, which may begin with a launcher: "ccache g++".
+std::vector<std::string> compiler() {
   const char* chosen = std::getenv("CXX");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "c++";
+  std::istringstream text(chosen == nullptr ? "" : chosen);
+  std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+  if (words.empty()) words.push_back("c++");
+  return words;
 }
 
 /// Compiles and links; false if that fails, which the compiler has said.
 bool build(const EmulateOptions& options, const fs::path& folder, const fs::path& program) {
   const Check& check = checks().at(options.check);
-  const fs::path archive = home() / "lib/prenorm" / ("libprenorm-emulator-" + options.check + ".a");
-  if (!fs::exists(archive)) throw UsageError(archive.string() + ": not built");
-  std::vector<std::string> link{compiler(), "-o", program.string()};
+  const fs::path emulator = archive(options.check);
+  if (!fs::exists(emulator)) throw UsageError(emulator.string() + ": not built");
+  std::vector<std::string> link = compiler();
+  link.insert(link.end(), {"-o", program.string()});
   for (const std::string& file : options.files) {
     if (!fs::exists(file)) throw UsageError(file + ": no such file");
     const std::string object = (folder / fmt::format("{}.o", link.size())).string();
-    std::vector<std::string> compile{(home() / "libexec/prenorm/prenorm-cu++").string(),
-                                     compiler(),
-                                     "-std=c++20",
-                                     "-O2",
-                                     "-g",
-                                     "-w"};
+    std::vector<std::string> compile = compiler();
+    compile.insert(compile.begin(), (home() / "libexec/prenorm/prenorm-cu++").string());
+    compile.insert(compile.end(), {"-std=c++20", "-O2", "-g", "-w"});
     compile.insert(compile.end(), check.compile.begin(), check.compile.end());
     for (const std::string& name : options.defines) compile.push_back("-D" + name);
     for (const std::string& path : options.includes) compile.push_back("-I" + path);
@@ -101,7 +114,7 @@ bool build(const EmulateOptions& options, const fs::path& folder, const fs::path
     link.push_back(object);
   }
   // Whole: what a program's end is told by is called by nothing in it.
-  link.insert(link.end(), {"-Wl,--whole-archive", archive.string(), "-Wl,--no-whole-archive"});
+  link.insert(link.end(), {"-Wl,--whole-archive", emulator.string(), "-Wl,--no-whole-archive"});
   link.insert(link.end(), check.link.begin(), check.link.end());
   link.insert(link.end(), {"-lboost_context", "-pthread"});
   return run(link) == 0;
@@ -120,7 +133,9 @@ std::string users_line(const std::string& text) {
   static const std::regex frame(R"(#\d+ .*? (\S+?:\d+)(?::\d+)?(?: \(|\n|$))");
   for (std::sregex_iterator each(text.begin(), text.end(), frame), end; each != end; ++each) {
     const std::string place = (*each)[1];
-    if (place.find("/emulator/") == place.npos && place.find("/bits/") == place.npos) return place;
+    // The emulator's sources have this name in what is compiled for it (cuda/emulator/front).
+    const bool own = place.starts_with("/prenorm-emulator/");
+    if (!own && place.find("/include/c++/") == place.npos) return place;
   }
   return "";
 }
@@ -185,6 +200,16 @@ bool tell_findings(const fs::path& folder) {
   return any;
 }
 
+/// Programs started from now on have their memory where ThreadSanitizer expects it.
+void keep_addresses() {
+  constexpr unsigned long ask = 0xffffffff;
+  const int now = ::personality(ask);
+  if (now >= 0 && ::personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) >= 0) return;
+  throw UsageError(
+      fmt::format("--check race: addresses cannot be kept from being random here (personality: {})",
+                  std::strerror(errno)));
+}
+
 int emulate(const EmulateOptions& options) {
   const TemporaryFolder folder;
   const fs::path program =
@@ -196,12 +221,17 @@ int emulate(const EmulateOptions& options) {
   ::setenv("TSAN_OPTIONS", words.c_str(), 1);
   ::setenv("ASAN_OPTIONS", (words + ":detect_leaks=0").c_str(), 1);
   ::unsetenv("OMP_NUM_THREADS");  // set for workers, by main()
+  const fs::path counts = folder.path() / "counts.json";
+  if (options.profile) ::setenv("PRENORM_COUNTS", counts.c_str(), 1);
   std::vector<std::string> command{program.string()};
-  // ThreadSanitizer needs addresses where it expects them.
-  if (options.check == "race") command.insert(command.begin(), {"setarch", "-R"});
+  if (options.check == "race") keep_addresses();
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   const int code = run(command, true);
   if (tell_findings(folder.path())) return 1;
+  if (options.profile) {
+    const bool colour = wants_colour(false);
+    fmt::print("{}", profile_of_program(read(counts), program, colour));
+  }
   return code;
 }
 
@@ -220,6 +250,8 @@ void add_emulate(Arguments& app, Action& chosen) {
   command.add_option("--check", options->check, "What to look for: init, memory, race or none")
       ->check(is_member({"init", "memory", "race", "none"}))
       ->capture_default_str();
+  command.add_flag("--profile", options->profile,
+                   "Tell what kernels do to memory, and check nothing");
   command.add_option("-o,--output", options->output, "Write the program there, and do not run it")
       ->type_name("PATH");
   command.leave_words_after_dashes(options->arguments);
@@ -232,11 +264,15 @@ void add_emulate(Arguments& app, Action& chosen) {
       "What comes after -- are the program's own arguments.\n\n"
       "Examples:\n"
       "  prenorm emulate sum.cu\n"
-      "  prenorm emulate sum.cu --check race -- 1024\n\n"
+      "  prenorm emulate sum.cu --check race -- 1024\n"
+      "  prenorm emulate sum.cu --profile\n\n"
       "Exit code: the program's own, 1 if a kernel does something undefined, 2 if the program "
       "does\n"
       "not compile");
-  command.callback([options, &chosen] { chosen = [options] { return emulate(*options); }; });
+  command.callback([options, &chosen] {
+    if (options->profile) options->check = "profile";
+    chosen = [options] { return emulate(*options); };
+  });
 }
 
 }  // namespace prenorm::harness

@@ -193,7 +193,7 @@ std::uint64_t shuffle(const char*, unsigned, std::uint64_t bits, int source, Pla
   return taken;
 }
 
-void collective(const char*, void* operand, Combine combine) {
+void collective(const char*, void* operand, Combine combine, Place) {
   const unsigned first = block->current / 32 * 32;
   block->threads[block->current].operand = operand;
   hopper::meet(block->warps[first / 32], 32);
@@ -221,6 +221,6 @@ AtomicOperation::~AtomicOperation() {}
 
 std::string where() { return "a block"; }
 int lane() { return static_cast<int>(block->current % 32); }
-unsigned running_lanes() { return 0xffffffffu; }
+unsigned converged_lanes(const char*, Place) { return 0xffffffffu; }
 
 }  // namespace prenorm::emulator

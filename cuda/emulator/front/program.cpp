@@ -43,7 +43,8 @@ std::string line_of(const void* code) {
   while (!lines.empty()) {
     const std::string line = lines.substr(0, lines.find('\n'));
     lines.erase(0, line.size() + 1);
-    if (line.find("/emulator/") == line.npos) return line.substr(0, line.find(" (disc"));
+    // cu++ and the emulator's own build give its sources this name.
+    if (!line.starts_with("/prenorm-emulator/")) return line.substr(0, line.find(" (disc"));
   }
   return "";
 }
@@ -69,8 +70,27 @@ std::string describe(const Place& place, const void* code) {
   std::abort();
 }
 
+/// In place of the C library's: what fails in a kernel is told as other errors of kernels are.
+[[noreturn]] void assertion_failed(const char* text, const char* file, unsigned line,
+                                   const char* function) {
+  std::fflush(stdout);
+  const std::string kernel = where();
+  if (!kernel.empty()) {
+    std::fprintf(stderr, "prenorm: %s: assert(%s) fails (%s:%u)\n", kernel.c_str(), text, file,
+                 line);
+    std::_Exit(1);
+  }
+  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, text);
+  std::abort();
+}
+
 // Before main().
 const bool set = (describe_place = describe, std::set_terminate(end_program), true);
 
 }  // namespace
 }  // namespace prenorm::emulator
+
+extern "C" void __assert_fail(const char* text, const char* file, unsigned line,
+                              const char* function) noexcept {
+  prenorm::emulator::assertion_failed(text, file, line, function);
+}

@@ -4,13 +4,38 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 
 namespace prenorm::emulator {
 
 /// What the device on paper has.
 constexpr std::size_t device_bytes = std::size_t{8} << 30;
+constexpr std::size_t most_shared_bytes = 99 << 10;
 
-void* allocate(std::size_t bytes) {
+struct Allocation {
+  std::size_t bytes;
+  cudaMemoryType type;
+};
+struct Allocations {
+  std::mutex mutex;
+  std::map<const char*, Allocation> by_address;
+
+  /// The one that a pointer points into, or to the end of; end() where there is none.
+  auto find(const void* memory) {
+    const char* const at = static_cast<const char*>(memory);
+    auto next = by_address.upper_bound(at);
+    if (next == by_address.begin()) return by_address.end();
+    --next;
+    return at <= next->first + next->second.bytes ? next : by_address.end();
+  }
+};
+Allocations& allocations() {
+  static auto* const all = new Allocations;  // some are freed after main()
+  return *all;
+}
+
+void* host_memory(std::size_t bytes) {
   constexpr std::size_t alignment = 256;  // CUDA's
   if (bytes == 0 || bytes > device_bytes) return nullptr;
 #if defined(__SANITIZE_ADDRESS__)
@@ -22,9 +47,93 @@ void* allocate(std::size_t bytes) {
 #endif
 }
 
-void release(void* memory) { std::free(memory); }
+void* allocate(std::size_t bytes, cudaMemoryType type) {
+  void* const memory = host_memory(bytes);
+  if (memory == nullptr) return nullptr;
+  const std::lock_guard lock(allocations().mutex);
+  allocations().by_address[static_cast<const char*>(memory)] = {bytes, type};
+  return memory;
+}
+
+cudaError_t release(void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  {
+    const std::lock_guard lock(allocations().mutex);
+    if (allocations().by_address.erase(static_cast<const char*>(memory)) == 0) {
+      return remember(cudaErrorInvalidValue);
+    }
+  }
+  std::free(memory);
+  return cudaSuccess;
+}
+
+bool has_room(const void* memory, std::size_t bytes) {
+  const std::lock_guard lock(allocations().mutex);
+  const auto found = allocations().find(memory);
+  if (found == allocations().by_address.end()) return true;
+  const auto offset = static_cast<const char*>(memory) - found->first;
+  return bytes <= found->second.bytes - static_cast<std::size_t>(offset);
+}
+
+// --- which kernel a call is of -------------------------------------------------------------------
+
+/// What enter_kernel throws to the one who asks.
+struct Answer {
+  const char* signature;
+};
+thread_local bool asked = false;
+
+void enter_kernel(const char* signature) {
+  if (asked) throw Answer{signature};
+}
+
+std::string kernel_of(const std::function<void()>& call) {
+  std::string signature;
+  asked = true;
+  try {
+    call();
+  } catch (const Answer& answer) {
+    signature = answer.signature;
+  }
+  asked = false;
+  return signature;
+}
+
+struct Leave {
+  std::mutex mutex;
+  std::map<std::string, std::size_t> bytes;  // by the kernel's signature
+};
+Leave& leave() {
+  static Leave all;
+  return all;
+}
+
+cudaError_t allow_shared(const std::string& signature, int bytes) {
+  if (bytes < 0 || static_cast<std::size_t>(bytes) > most_shared_bytes) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const std::lock_guard lock(leave().mutex);
+  leave().bytes[signature] = static_cast<std::size_t>(bytes);
+  return cudaSuccess;
+}
+
+std::size_t allowed_shared(const std::string& signature) {
+  const std::lock_guard lock(leave().mutex);
+  std::size_t most = shared_without_leave;
+  for (const std::string& each : {std::string(), signature}) {
+    const auto found = leave().bytes.find(each);
+    if (found != leave().bytes.end()) most = std::max(most, found->second);
+  }
+  return most;
+}
+
+// --- launches ------------------------------------------------------------------------------------
 
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
+  if (shape.shared > shared_without_leave && shape.shared > allowed_shared(kernel_of(body))) {
+    remember(cudaErrorInvalidValue);
+    return;
+  }
   try {
     run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, body);
   } catch (const std::invalid_argument&) {  // a launch that every device refuses
@@ -71,8 +180,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "prenorm's emulator");
   properties->totalGlobalMem = prenorm::emulator::device_bytes;
-  properties->sharedMemPerBlock = 48 << 10;
-  properties->sharedMemPerBlockOptin = 99 << 10;
+  properties->sharedMemPerBlock = prenorm::emulator::shared_without_leave;
+  properties->sharedMemPerBlockOptin = prenorm::emulator::most_shared_bytes;
   properties->sharedMemPerMultiprocessor = 100 << 10;
   properties->totalConstMem = 64 << 10;
   properties->regsPerBlock = properties->regsPerMultiprocessor = 65536;
@@ -119,13 +228,40 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t width, std::size_t height, cudaMemcpyKind) {
-  if (width > to_pitch || width > from_pitch) {
+  using prenorm::emulator::has_room;
+  const std::size_t rest = height > 0 ? height - 1 : 0;
+  if (width > to_pitch || width > from_pitch || !has_room(to, to_pitch * rest + width) ||
+      !has_room(from, from_pitch * rest + width)) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
   for (std::size_t row = 0; row < height; ++row) {
     std::memcpy(static_cast<char*>(to) + row * to_pitch,
                 static_cast<const char*>(from) + row * from_pitch, width);
   }
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
+                         std::size_t height) {
+  if (width > pitch ||
+      (height > 0 && !prenorm::emulator::has_room(to, pitch * (height - 1) + width))) {
+    return prenorm::emulator::remember(cudaErrorInvalidValue);
+  }
+  for (std::size_t row = 0; row < height; ++row) {
+    std::memset(static_cast<char*>(to) + row * pitch, value, width);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
+  using namespace prenorm::emulator;
+  const std::lock_guard lock(allocations().mutex);
+  const auto found = allocations().find(memory);
+  void* const same = const_cast<void*>(memory);
+  *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, same};
+  if (found == allocations().by_address.end()) return cudaSuccess;
+  const cudaMemoryType type = found->second.type;
+  *attributes = {type, 0, same, type == cudaMemoryTypeDevice ? nullptr : same};
   return cudaSuccess;
 }
 

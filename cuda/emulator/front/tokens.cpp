@@ -10,6 +10,19 @@ bool is_word_part(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || (c & 0x80);
 }
 
+/// A header of one of the toolkit's libraries, where the toolkit is.
+bool is_of_library(std::string_view path) {
+  for (const std::string_view folder : {"/thrust/", "/cub/", "/cutlass/", "/cute/", "/cuda/std/"}) {
+    if (path.find(folder) != path.npos) return true;
+  }
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view library :
+       {"cublas", "cudnn", "cufft", "curand", "cusparse", "cusolver", "nccl"}) {
+    if (name.starts_with(library)) return true;
+  }
+  return false;
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -64,8 +77,15 @@ class Reader {
     std::from_chars(line.data() + 2, line.data() + line.size(), number);
     const std::size_t open = line.find('"'), close = line.rfind('"');
     if (open == line.npos || close == open) return false;
-    at_line_ = {line.substr(open + 1, close - open - 1), number};
-    system_ = line.substr(close + 1).find(" 3") != line.npos;
+    const std::string_view file = line.substr(open + 1, close - open - 1);
+    const std::string_view flags = line.substr(close + 1);
+    const bool system = flags.find(" 3") != line.npos;
+    const bool enters = flags.starts_with(" 1");
+    if (system && !system_ && enters && is_of_library(file)) {
+      throw Refused(at_line_, std::string(file.substr(file.rfind('/') + 1)));
+    }
+    at_line_ = {file, number};
+    system_ = system;
     return true;
   }
 

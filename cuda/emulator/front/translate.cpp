@@ -1,11 +1,13 @@
 // CUDA C++ into C++: reads a preprocessed .cu file from standard input and writes what a host
-// compiler takes. Three things are not C++ and are rewritten here; the rest of the language is
+// compiler takes. Five things are not C++ and are rewritten here; the rest of the language is
 // macros, types and functions (include/cuda_runtime.h).
 //
 //   kernel<<<grid, block, shared, stream>>>(arguments)   a call of prenorm::emulator::launch
 //   __shared__ float tile[32][33];                       static thread_local: a block runs on one
 //                                                        thread of the machine
 //   extern __shared__ float tile[];                      a pointer to the block's dynamic memory
+//   __global__ void kernel(...) {                        a call of enter_kernel() in its body
+//   __noinline__                                         an attribute
 //
 // Lines keep their numbers. What the emulator lacks ends with one message, "file:line: word is not
 // emulated", and exit code 1.
@@ -44,10 +46,15 @@ const std::map<std::string_view, std::string_view> missing{
     {"cudaLaunchKernelExC", "a launch with attributes"},
     {"cudaLaunchKernel", "a launch by a function's address"},
     {"__cluster_dims__", "a cluster"},
+    {"DeviceReduce", "cub of a whole device"},
+    {"DeviceScan", "cub of a whole device"},
+    {"DeviceSelect", "cub of a whole device"},
+    {"DeviceHistogram", "cub of a whole device"},
+    {"DeviceRadixSort", "cub of a whole device"},
+    {"BlockRadixSort", "cub's sort of a block"},
+    {"BlockLoad", "cub's loads of a block"},
+    {"BlockStore", "cub's stores of a block"},
 };
-
-/// These only mean what the table says where a parenthesis or template arguments follow.
-bool is_common_name(std::string_view word) { return word == "texture"; }
 
 class Translator {
  public:
@@ -59,7 +66,11 @@ class Translator {
       if (!token.system) refuse_missing();
       if (token.is("{")) open_brace();
       if (token.is("}") && !braces_.empty()) braces_.pop_back();
-      if (token.is("__shared__")) {
+      if (token.is("__global__")) {
+        kernel();
+      } else if (token.is("__noinline__")) {
+        noinline();
+      } else if (token.is("__shared__")) {
         shared_declaration();
       } else if (!token.system && begins_launch(at_)) {
         launch();
@@ -83,7 +94,9 @@ class Translator {
     const Token& word = tokens_[at_];
     const auto found = missing.find(word.text);
     if (found == missing.end()) return;
-    if (is_common_name(word.text) && !token(at_ + 1).is("<")) return;
+    // Programs have such names of their own.
+    if (word.is("texture") && !token(at_ + 1).is("<")) return;
+    if (found->second.starts_with("cub") && (at_ < 2 || !token(at_ - 2).is("cub"))) return;
     throw Refused(word.at, std::string(word.text) + " (" + std::string(found->second) + ")");
   }
 
@@ -100,6 +113,28 @@ class Translator {
   }
   bool in_function() const { return std::ranges::find(braces_, true) != braces_.end(); }
 
+  // --- kernels ---------------------------------------------------------------------------------
+
+  /// A kernel's body begins with a call that says which one it is.
+  void kernel() {
+    tokens_[at_].text.clear();
+    for (Index i = at_ + 1; i < tokens_.size() && !tokens_[i].is(";"); ++i) {
+      if (tokens_[i].is("{")) {
+        tokens_[i + 1].before.insert(0, " ::prenorm::emulator::enter_kernel(__PRETTY_FUNCTION__);");
+        return;
+      }
+      if (is_opening(tokens_[i])) i = closing(i);
+    }
+  }
+
+  /// As a word of its own it is CUDA's. As a macro it would break the standard library's headers,
+  /// which write __attribute__((__noinline__)).
+  void noinline() {
+    const Token& before = token(at_ - 1);
+    if (at_ > 0 && (before.is("(") || before.is(","))) return;
+    tokens_[at_].text = "__attribute__((__noinline__))";
+  }
+
   // --- shared memory ---------------------------------------------------------------------------
 
   void shared_declaration() {
@@ -114,7 +149,8 @@ class Translator {
     for (Index i = statement_; i < end; ++i) {
       if (tokens_[i].is("static")) tokens_[i].text.clear();
     }
-    tokens_[at_].text = "static thread_local";
+    // Nothing constructs it, as on a device.
+    tokens_[at_].text = "static constinit thread_local";
   }
 
   /// extern __shared__ TYPE NAME[]; the size, where one is given, means nothing.

@@ -125,9 +125,10 @@ class coalesced_group : public lanes {
  public:
   using lanes::lanes;
 };
-/// The lanes that run. Here these are all that have not returned: the emulator cannot know who else
-/// has taken a branch, so the group of a diverged branch must be made from a ballot.
-inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+/// The lanes that run together here, also in a branch that not all have taken.
+inline coalesced_group coalesced_threads(PRENORM_HERE) {
+  return coalesced_group(prenorm::emulator::converged_lanes("coalesced_threads", here));
+}
 
 inline void sync(const thread_block&, PRENORM_HERE) { __syncthreads(here); }
 inline void sync(const lanes& group, PRENORM_HERE) { group.sync(here); }

@@ -12,10 +12,10 @@
 #include "cuda_runtime_api.h"
 #include "device_intrinsics.h"
 
-// prenorm-cuda-to-cpp knows where it stands.
+// prenorm-cuda-to-cpp knows where these stand, and where __noinline__ is CUDA's.
 #undef __shared__
+#undef __global__
 #define __constant__
 #define __managed__
-#define __noinline__ __attribute__((noinline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __inline__ inline

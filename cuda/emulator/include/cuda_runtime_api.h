@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -43,6 +44,19 @@ enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
 };
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3,
+};
+enum cudaMemoryAdvise {
+  cudaMemAdviseSetReadMostly = 1,
+  cudaMemAdviseUnsetReadMostly = 2,
+  cudaMemAdviseSetPreferredLocation = 3,
+  cudaMemAdviseSetAccessedBy = 5,
+};
+enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
 enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1 };
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
@@ -59,8 +73,11 @@ using cudaStream_t = struct prenorm_stream*;
 using cudaEvent_t = struct prenorm_event*;
 inline constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 inline constexpr unsigned cudaEventDefault = 0, cudaEventDisableTiming = 2;
-inline constexpr unsigned cudaMemAttachGlobal = 1;
-inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocMapped = 2;
+inline constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
+inline constexpr int cudaCpuDeviceId = -1;
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1,
+                          cudaHostAllocMapped = 2;
+inline constexpr unsigned cudaHostRegisterDefault = 0;
 
 struct prenorm_event {
   std::chrono::steady_clock::time_point at;
@@ -86,9 +103,13 @@ inline cudaError_t remember(cudaError_t error) {
   return error;
 }
 
-/// Memory of the device. AddressSanitizer sees its bounds.
-void* allocate(std::size_t bytes);
-void release(void* memory);
+/// Memory that the runtime knows. AddressSanitizer sees its bounds.
+void* allocate(std::size_t bytes, cudaMemoryType type);
+cudaError_t release(void* memory);
+
+/// Whether the bytes are not more than the rest of the memory that a pointer points into, where the
+/// runtime knows that memory.
+bool has_room(const void* memory, std::size_t bytes);
 
 /// <<<grid, block, shared, stream>>>, and where it stands.
 struct Shape {
@@ -104,9 +125,35 @@ struct Shape {
 /// what is undefined ends the program with a message, or is thrown where a harness asks for it.
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body);
 
+/// Dynamic shared memory that a kernel may have without leave.
+constexpr std::size_t shared_without_leave = 48 << 10;
+
+/// Every kernel begins with this call. While a call is asked for its kernel, that ends there.
+void enter_kernel(const char* signature);
+std::string kernel_of(const std::function<void()>& call);
+
+/// Leave for so much dynamic shared memory; of all kernels, where the signature is empty.
+cudaError_t allow_shared(const std::string& signature, int bytes);
+std::size_t allowed_shared(const std::string& signature);
+
+/// An argument for a call that does not get as far as to read it.
+template <class T>
+std::remove_reference_t<T>& no_argument() {
+  alignas(
+      std::remove_reference_t<T>) static unsigned char bytes[sizeof(std::remove_reference_t<T>)];
+  void* const at = bytes;
+  return *static_cast<std::remove_reference_t<T>*>(at);
+}
+template <class... Parameters>
+std::string kernel_of(void (*kernel)(Parameters...)) {
+  return kernel_of([kernel] { kernel(no_argument<Parameters>()...); });
+}
+
 template <class Kernel, class... Arguments>
 void launch(const char* name, const Shape& shape, Kernel kernel, const Arguments&... arguments) {
-  launch_kernel(name, shape, [&] { kernel(arguments...); });
+  // By reference: the arguments stay on this stack, which is no memory of the kernel.
+  const auto thread = [&] { kernel(arguments...); };
+  launch_kernel(name, shape, std::cref(thread));
 }
 
 /// extern __shared__ T name[] outside of functions.
@@ -144,6 +191,7 @@ inline cudaError_t cudaSetDevice(int device) {
   return prenorm::emulator::remember(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 inline cudaError_t cudaDeviceSynchronize() { return cudaPeekAtLastError(); }
+inline cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
 inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
 inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 inline cudaError_t cudaDriverGetVersion(int* version) {
@@ -154,28 +202,47 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVer
 
 // --- memory --------------------------------------------------------------------------------------
 
+namespace prenorm::emulator {
+
+template <class T>
+cudaError_t allocate_into(T** memory, std::size_t bytes, cudaMemoryType type) {
+  *memory = static_cast<T*>(allocate(bytes, type));
+  return remember(*memory == nullptr && bytes > 0 ? cudaErrorMemoryAllocation : cudaSuccess);
+}
+
+}  // namespace prenorm::emulator
+
 template <class T>
 cudaError_t cudaMalloc(T** memory, std::size_t bytes) {
-  *memory = static_cast<T*>(prenorm::emulator::allocate(bytes));
-  return prenorm::emulator::remember(*memory == nullptr && bytes > 0 ? cudaErrorMemoryAllocation
-                                                                     : cudaSuccess);
+  return prenorm::emulator::allocate_into(memory, bytes, cudaMemoryTypeDevice);
 }
-inline cudaError_t cudaFree(void* memory) {
-  prenorm::emulator::release(memory);
-  return cudaSuccess;
-}
+inline cudaError_t cudaFree(void* memory) { return prenorm::emulator::release(memory); }
 template <class T>
 cudaError_t cudaMallocManaged(T** memory, std::size_t bytes, unsigned = cudaMemAttachGlobal) {
-  return cudaMalloc(memory, bytes);
+  return prenorm::emulator::allocate_into(memory, bytes, cudaMemoryTypeManaged);
 }
 template <class T>
 cudaError_t cudaMallocHost(T** memory, std::size_t bytes, unsigned = cudaHostAllocDefault) {
-  return cudaMalloc(memory, bytes);
+  return prenorm::emulator::allocate_into(memory, bytes, cudaMemoryTypeHost);
 }
 template <class T>
 cudaError_t cudaHostAlloc(T** memory, std::size_t bytes, unsigned) {
-  return cudaMalloc(memory, bytes);
+  return cudaMallocHost(memory, bytes);
 }
+template <class T>
+cudaError_t cudaHostGetDevicePointer(T** on_device, void* on_host, unsigned) {
+  *on_device = static_cast<T*>(on_host);
+  return cudaSuccess;
+}
+inline cudaError_t cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void *devicePointer, *hostPointer;
+};
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory);
 inline cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
 template <class T>
 cudaError_t cudaMallocAsync(T** memory, std::size_t bytes, cudaStream_t) {
@@ -184,6 +251,10 @@ cudaError_t cudaMallocAsync(T** memory, std::size_t bytes, cudaStream_t) {
 inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) { return cudaFree(memory); }
 
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  using prenorm::emulator::has_room;
+  if (!has_room(to, bytes) || !has_room(from, bytes)) {
+    return prenorm::emulator::remember(cudaErrorInvalidValue);
+  }
   if (bytes > 0) std::memmove(to, from, bytes);
   return cudaSuccess;
 }
@@ -193,6 +264,13 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t width, std::size_t height, cudaMemcpyKind kind);
+inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                                     std::size_t from_pitch, std::size_t width, std::size_t height,
+                                     cudaMemcpyKind kind, cudaStream_t = nullptr) {
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
+                         std::size_t height);
 cudaError_t cudaMallocPitch(void** memory, std::size_t* pitch, std::size_t width,
                             std::size_t height);
 template <class T>
@@ -200,6 +278,9 @@ cudaError_t cudaMallocPitch(T** memory, std::size_t* pitch, std::size_t width, s
   return cudaMallocPitch(reinterpret_cast<void**>(memory), pitch, width, height);
 }
 inline cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  if (!prenorm::emulator::has_room(to, bytes)) {
+    return prenorm::emulator::remember(cudaErrorInvalidValue);
+  }
   if (bytes > 0) std::memset(to, value, bytes);
   return cudaSuccess;
 }
@@ -225,6 +306,26 @@ cudaError_t cudaGetSymbolAddress(void** address, T& symbol) {
   *address = &symbol;
   return cudaSuccess;
 }
+template <class T>
+cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T&) {
+  *bytes = sizeof(T);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, std::size_t bytes,
+                                    std::size_t offset, cudaMemcpyKind kind,
+                                    cudaStream_t = nullptr) {
+  return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes,
+                                      std::size_t offset, cudaMemcpyKind kind,
+                                      cudaStream_t = nullptr) {
+  return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+}
+inline cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) {
+  return cudaSuccess;
+}
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = *total = std::size_t{8} << 30;
   return cudaSuccess;
@@ -242,6 +343,24 @@ inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return cudaStreamCreate(stream);
+}
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return cudaStreamCreate(stream);
+}
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+using cudaHostFn_t = void (*)(void*);
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data) {
+  function(data);
+  return cudaSuccess;
+}
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function,
+                                         void* data, unsigned) {
+  function(stream, cudaSuccess, data);
+  return cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaPeekAtLastError(); }
@@ -273,8 +392,29 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, c
 
 // --- kernels -------------------------------------------------------------------------------------
 
-template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel, cudaFuncAttribute, int) {
+/// Of a function's address alone it cannot be told which kernel it is: the leave is then all
+/// kernels'.
+inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  return prenorm::emulator::allow_shared("", value);
+}
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute,
+                                 int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  return prenorm::emulator::allow_shared(prenorm::emulator::kernel_of(kernel), value);
+}
+
+/// What the emulator knows: no registers are counted.
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+};
+template <class... Parameters>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
+  *attributes = {0, 0, 0, 1024, 32, 86, 86, 0};
+  attributes->maxDynamicSharedSizeBytes =
+      static_cast<int>(prenorm::emulator::allowed_shared(prenorm::emulator::kernel_of(kernel)));
   return cudaSuccess;
 }
 template <class Kernel>
@@ -284,15 +424,15 @@ cudaError_t cudaFuncSetCacheConfig(Kernel, cudaFuncCache) {
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel, int threads,
                                                           std::size_t shared) {
-  const std::size_t by_threads = 2048 / static_cast<std::size_t>(threads > 0 ? threads : 1);
-  const std::size_t by_memory = shared == 0 ? 32 : (std::size_t{100} << 10) / (shared + 1024);
+  const std::size_t by_threads = 1536 / static_cast<std::size_t>(threads > 0 ? threads : 1);
+  const std::size_t by_memory = shared == 0 ? 16 : (std::size_t{100} << 10) / (shared + 1024);
   *blocks = static_cast<int>(by_threads < by_memory ? by_threads : by_memory);
   return cudaSuccess;
 }
 template <class Kernel>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel, std::size_t = 0,
                                                int = 0) {
-  *grid = 108;
+  *grid = 16 * 6;
   *block = 256;
   return cudaSuccess;
 }

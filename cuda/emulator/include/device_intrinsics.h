@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 // --- loads and stores with hints for caches, which change no value
 // --------------------------------
@@ -291,5 +292,6 @@ unsigned __match_all_sync(unsigned mask, T value, int* all) {
 inline void __nanosleep(unsigned) {}
 /// Host time: its differences are no measure of a device.
 inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+inline void __nop() {}
 inline void __trap(PRENORM_HERE) { prenorm::emulator::fail("__trap()", here); }
 inline void __brkpt() {}

@@ -1,0 +1,4 @@
+// Part of cub.cuh here.
+#pragma once
+
+#include <cub/cub.cuh>
