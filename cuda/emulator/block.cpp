@@ -3,6 +3,7 @@
 
 #include "checker.hpp"
 #include "counter.hpp"
+#include "races.hpp"
 
 #include <algorithm>
 #include <boost/context/preallocated.hpp>
@@ -161,6 +162,7 @@ void Block::become(std::size_t thread) {
   threads_[thread].state = State::running;
   threads_[thread].race.enter();
   counter::on_thread(thread);
+  races::on_thread(thread);
 }
 
 /// A fiber runs one thread after the other as long as none of them waits.
@@ -216,6 +218,14 @@ void Block::wait() {
   if (abandoned_) throw Abandoned();
 }
 
+/// The scheduler goes on and ends the block, as an error is recorded. The fiber is never resumed,
+/// nor destroyed, which would throw in code that expects nothing.
+void Block::leave() {
+  leaving_ = new fiber;
+  go_to(std::move(scheduler_), scheduler_stack_);
+  std::abort();
+}
+
 Votes Block::barrier(bool predicate, const Place& here) {
   Thread& self = threads_[current_];
   self.here = here;
@@ -227,6 +237,7 @@ Votes Block::barrier(bool predicate, const Place& here) {
     };
     synchronize(each, &barrier_);
     counter::on_barrier();
+    races::on_barrier();
     for (std::size_t i = size_; i-- > 0;) {
       threads_[i].bits = votes_;
       make_ready(i);

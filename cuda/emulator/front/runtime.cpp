@@ -1,28 +1,48 @@
 // The functions of cuda_runtime_api.h that are more than a line.
 #include "include/cuda_runtime_api.h"
 
+#include "bounds.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace prenorm::emulator {
 
 /// What the device on paper has.
 constexpr std::size_t device_bytes = std::size_t{8} << 30;
 
+constexpr std::size_t alignment = 256;  // CUDA's
+
 void* allocate(std::size_t bytes) {
-  constexpr std::size_t alignment = 256;  // CUDA's
   if (bytes == 0 || bytes > device_bytes) return nullptr;
 #if defined(__SANITIZE_ADDRESS__)
   // Of exactly this size, so that a step beyond is seen.
   void* memory = nullptr;
   return ::posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+#elif defined(PRENORM_EMULATOR_WATCHED)
+  // With room of nobody's on both sides.
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  auto* memory = static_cast<char*>(std::aligned_alloc(alignment, rounded + 2 * alignment));
+  if (memory == nullptr) return nullptr;
+  bounds::allow(memory + alignment, bytes, alignment,
+                "an allocation of " + std::to_string(bytes) + " bytes");
+  return memory + alignment;
 #else
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 #endif
 }
 
+#if defined(PRENORM_EMULATOR_WATCHED)
+void release(void* memory) {
+  if (memory == nullptr) return;
+  bounds::forbid(memory);
+  std::free(static_cast<char*>(memory) - alignment);
+}
+#else
 void release(void* memory) { std::free(memory); }
+#endif
 
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
   try {
