@@ -113,13 +113,13 @@ class Worker:
 
     def load(self, path, memory=0):
         """Loads a submission; `functions` are then the problems, or `failure` the reason."""
-        kind, payload = self.ask(1, struct.pack("<IQ", 4, memory) + text(str(path)))
+        kind, payload = self.ask(1, struct.pack("<IQ", 5, memory) + text(str(path)))
         if kind == 102:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self
         assert kind == 101
         version, abi, device = struct.unpack_from("<Iii", payload)
-        assert (version, abi, device) == (4, 1, 1)
+        assert (version, abi, device) == (5, 1, 1)
         (unavailable, mode), at = read_texts(payload, 12, 2)
         (count,) = struct.unpack_from("<I", payload, at)
         self.functions, at = read_texts(payload, at + 4, count)

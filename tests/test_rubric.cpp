@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_SUITE(rubric)
 
 BOOST_AUTO_TEST_CASE(shipped_ones_are_read) {
   const std::vector<std::string> names = harness::shipped_rubrics();
-  const std::vector<std::string> wanted{"all", "cs336-2024", "cs336-2025", "cs336-2026", "strict"};
+  const std::vector<std::string> wanted{"all",        "cs336-2024", "cs336-2025",
+                                        "cs336-2026", "cuda-intro", "strict"};
   BOOST_TEST(names == wanted, boost::test_tools::per_element());
   const harness::Rubric course = harness::read_rubric("cs336-2025");
   BOOST_TEST(course.name == "cs336-2025");

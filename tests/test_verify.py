@@ -47,11 +47,11 @@ def test_a_wrong_element_fails_with_its_index(prenorm, wrong):
     ("project/", "is a CMake project: ./prenorm grade project/; or build it, and name its library"),
     ("of two words", "is a folder, not a library: ./prenorm grade 'of two words'"),
     ("out.h5", "is a file of outputs: ./prenorm grade out.h5"),
-    ("mine/kernel.cu", "is a source file: build a library (.so) of it; ./prenorm new shows how"),
+    ("mine/kernel.cpp", "is a source file: build a library (.so) of it; ./prenorm new shows how"),
 ])
 def test_what_is_no_library_is_sent_to_grade(prenorm, good, tmp_path, path, what):
     for name in ("x.py", "sub/x.py", "mine/adapters.py", "course/tests/adapters.py", "out.h5",
-                 "mine/kernel.cu", "project/CMakeLists.txt", "of two words/notes.txt"):
+                 "mine/kernel.cpp", "project/CMakeLists.txt", "of two words/notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
     told = prenorm("verify", "--fixtures", good, "--solution", path, code=2,

@@ -3,6 +3,7 @@
 
 #include "checker.hpp"
 #include "counter.hpp"
+#include "races.hpp"
 
 #include <algorithm>
 #include <boost/context/preallocated.hpp>
@@ -165,6 +166,7 @@ void Block::become(std::size_t thread) {
   threads_[thread].state = State::running;
   threads_[thread].race.enter();
   counter::on_thread(thread);
+  races::on_thread(thread);
 }
 
 /// A fiber runs one thread after the other as long as none of them waits.
@@ -220,6 +222,14 @@ void Block::wait() {
   if (abandoned_) throw Abandoned();
 }
 
+/// The scheduler goes on and ends the block, as an error is recorded. The fiber is never resumed,
+/// nor destroyed, which would throw in code that expects nothing.
+void Block::leave() {
+  leaving_ = new fiber;
+  go_to(std::move(scheduler_), scheduler_stack_);
+  std::abort();
+}
+
 /// Waits for all threads of the block; the counter is told of it where it counts.
 Votes Block::meet(bool predicate, const Place& here, bool counted) {
   Thread& self = threads_[current_];
@@ -232,6 +242,7 @@ Votes Block::meet(bool predicate, const Place& here, bool counted) {
     };
     synchronize(each, &barrier_);
     if (counted) counter::on_barrier();
+    races::on_barrier();
     for (std::size_t i = size_; i-- > 0;) {
       threads_[i].bits = votes_;
       make_ready(i);

@@ -158,6 +158,7 @@ class Block {
     if (failure_) return;
     failure_ = std::make_exception_ptr(KernelError(where() + ": " + what + described({}, code)));
   }
+  [[noreturn]] void leave();
 
  private:
   std::string where(std::size_t thread) const {

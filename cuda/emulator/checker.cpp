@@ -2,7 +2,9 @@
 // shared memory a flag says whether it has been written.
 #include "checker.hpp"
 
+#include "bounds.hpp"
 #include "emulator.hpp"
+#include "races.hpp"
 #include "thread_locals.hpp"
 
 #include <algorithm>
@@ -43,17 +45,22 @@ struct Region {
 thread_local Region static_shared, dynamic_shared;
 thread_local bool active = false;
 
-void on_write(const void* address, std::size_t bytes) {
+void on_write(const void* address, std::size_t bytes, const void* code, bool atomic = false) {
   if (!active) return;
   for (Region* region : {&static_shared, &dynamic_shared}) {
-    if (region->holds(address)) region->write(address, bytes);
+    if (!region->holds(address)) continue;
+    races::on_access(address, bytes, {.writes = true, .atomic = atomic}, code);
+    return region->write(address, bytes);
   }
+  bounds::on_access(address, bytes, true, code);
 }
 
-void on_read(const void* address, std::size_t bytes, const void* code) {
+void on_read(const void* address, std::size_t bytes, const void* code, bool atomic = false) {
   if (!active) return;
   for (const Region* region : {&static_shared, &dynamic_shared}) {
-    if (!region->holds(address) || region->is_written(address, bytes)) continue;
+    if (!region->holds(address)) continue;
+    races::on_access(address, bytes, {.writes = atomic, .atomic = atomic}, code);
+    if (region->is_written(address, bytes)) return;
     const auto at = static_cast<const std::byte*>(address) - region->begin;
     const std::string which = region == &dynamic_shared
                                   ? "byte " + std::to_string(at) + " of dynamic shared memory"
@@ -61,7 +68,9 @@ void on_read(const void* address, std::size_t bytes, const void* code) {
     // Not thrown: the compiler assumes that these calls do not throw.
     record_error("reads " + std::to_string(bytes) + " bytes that no thread has written, " + which,
                  code);
+    return;
   }
+  bounds::on_access(address, bytes, false, code);
 }
 
 }  // namespace
@@ -75,6 +84,7 @@ void begin_block(const std::byte* dynamic, std::size_t bytes) {
   static_shared.write(&blockIdx, sizeof blockIdx);
   static_shared.write(&blockDim, sizeof blockDim);
   static_shared.write(&gridDim, sizeof gridDim);
+  races::begin_block(segment.begin, segment.bytes, dynamic, bytes);
   active = true;
 }
 
@@ -94,9 +104,15 @@ namespace {
 void on_read(const void* at, std::size_t bytes, const void* place) {
   checker::on_read(at, bytes, place);
 }
-void on_write(const void* at, std::size_t bytes, const void*) { checker::on_write(at, bytes); }
-void on_atomic_read(const void* at, std::size_t bytes) { checker::on_read(at, bytes, nullptr); }
-void on_atomic_write(const void* at, std::size_t bytes) { checker::on_write(at, bytes); }
+void on_write(const void* at, std::size_t bytes, const void* place) {
+  checker::on_write(at, bytes, place);
+}
+void on_atomic_read(const void* at, std::size_t bytes) {
+  checker::on_read(at, bytes, nullptr, true);
+}
+void on_atomic_write(const void* at, std::size_t bytes) {
+  checker::on_write(at, bytes, nullptr, true);
+}
 
 }  // namespace
 }  // namespace prenorm::emulator::calls

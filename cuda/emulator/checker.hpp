@@ -1,4 +1,6 @@
-// The checker: finds reads of shared memory that no thread of the block has written.
+// The checker: finds reads of shared memory that no thread of the block has written. Built for
+// submissions (PRENORM_EMULATOR_WATCHED), it also finds races (races.hpp) and accesses out of
+// bounds (bounds.hpp).
 //
 // Kernels are compiled with -fsanitize=thread, which calls a function before every load and store,
 // but not linked with ThreadSanitizer: checker.cpp has those functions. In other builds this is

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <source_location>
 #include <stdexcept>
@@ -60,6 +61,9 @@ void run(const Launch& launch, const std::function<void()>& body);
 
 /// If set, called with each launch before it runs: for tests of what is launched.
 extern void (*observe_launch)(const Launch& launch);
+
+/// If set, called with what a launch is about to throw: whoever launches may catch it.
+extern void (*observe_failure)(const std::exception_ptr& failure);
 
 /// The block's dynamic shared memory, of Launch::shared_bytes, aligned to 16 bytes.
 std::byte* dynamic_shared_memory();
@@ -130,6 +134,9 @@ unsigned converged_lanes(const char* word, Place here = {});
 /// For errors found where nothing may be thrown: the launch fails with this once the running thread
 /// waits or returns. `code` is the address that the wrong access returns to.
 void record_error(const std::string& what, const void* code = nullptr);
+/// After record_error, where the running thread cannot go on either. What lies on its stack is not
+/// destroyed.
+[[noreturn]] void leave_thread();
 
 /// "kernel rmsnorm v2, block (0, 0, 0), thread (3, 0, 0)"; empty if no kernel runs. Safe to call
 /// while the process dies.

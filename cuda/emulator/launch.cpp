@@ -93,6 +93,7 @@ void check(const Launch& launch) {
 }  // namespace
 
 void (*observe_launch)(const Launch& launch) = nullptr;
+void (*observe_failure)(const std::exception_ptr& failure) = nullptr;
 std::string (*describe_place)(const Place& place, const void* code) = nullptr;
 bool has_clusters = true;
 
@@ -187,6 +188,7 @@ void run(const Launch& launch, const std::function<void()>& body) {
   }
   for (auto& runner : runners) pool().give_back(std::move(runner));
   counter::end_launch();
+  if (failure && observe_failure != nullptr) observe_failure(failure);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -237,6 +239,7 @@ void fail(const std::string& what, Place here) {
 void record_error(const std::string& what, const void* code) {
   running_block("an error").record(what, code);
 }
+void leave_thread() { running_block("an error").leave(); }
 std::string where() { return current_block == nullptr ? "" : current_block->where(); }
 
 }  // namespace prenorm::emulator

@@ -3,6 +3,7 @@
 
 #include "checker.hpp"
 #include "counter.hpp"
+#include "races.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -75,6 +76,7 @@ void Block::complete_warp_operation(std::size_t warp_index, const Thread& exampl
   });
   if (lanes == warp.running) counter::on_warp_together(warp_index);
   counter::on_warp_operation(word);
+  races::on_warp_operation(warp_index, lanes);
   if (example.combine != nullptr) {
     void* operands[warp_size] = {};
     each([&](std::size_t i) { operands[i % warp_size] = threads_[i].operand; });
@@ -200,6 +202,9 @@ void fence() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   RaceFiber::release(&fences);
 }
-AtomicOperation::~AtomicOperation() { RaceFiber::acquire(&fences); }
+AtomicOperation::~AtomicOperation() {
+  RaceFiber::acquire(&fences);
+  races::on_atomic_operation();
+}
 
 }  // namespace prenorm::emulator

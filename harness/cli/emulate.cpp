@@ -1,14 +1,13 @@
 // prenorm emulate: compiles a CUDA program for the emulator and runs it.
-#include "base/home.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/cuda_compiler.hpp"
 #include "cli/emulate_profile.hpp"
 #include "cli/options.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -16,10 +15,7 @@
 #include <iterator>
 #include <map>
 #include <regex>
-#include <spawn.h>
-#include <sstream>
 #include <sys/personality.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -28,100 +24,14 @@ namespace {
 namespace fs = std::filesystem;
 
 struct EmulateOptions {
-  std::vector<std::string> files, includes, defines, arguments;
+  CudaSources sources;
+  std::vector<std::string> arguments;
   std::string check = "init";
   bool profile = false;
   std::string output;
 };
 
-/// What a program is linked with.
-fs::path archive(const std::string& check, const std::string& suffix = ".a") {
-  return home() / "lib/prenorm" / ("libprenorm-emulator-" + check + suffix);
-}
-
-/// What a check is compiled and linked with; the profile is one of them.
-struct Check {
-  std::vector<std::string> compile, link;
-};
-const std::map<std::string, Check>& checks() {
-  // The first one's calls are answered by the emulator, which is not linked with ThreadSanitizer.
-  static const std::map<std::string, Check> all{
-      {"init", {{"-fsanitize=thread"}, {}}},
-      {"memory", {{"-fsanitize=address"}, {"-fsanitize=address"}}},
-      {"race", {{"-fsanitize=thread"}, {"-fsanitize=thread"}}},
-      {"none", {}},
-      {"profile", {{"@" + archive("profile", ".options").string()}, {}}},
-  };
-  return all;
-}
-
-/// Runs a program to its end; returns its exit code, or 128 and the signal's number, which it says.
-int run(const std::vector<std::string>& words, bool in_foreground = false) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  // Ctrl-C ends the program, and then this one as after any other end.
-  const auto before = in_foreground ? std::signal(SIGINT, SIG_IGN) : SIG_DFL;
-  pid_t child = 0;
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t interrupt;
-  ::sigemptyset(&interrupt);
-  ::sigaddset(&interrupt, SIGINT);
-  ::posix_spawnattr_setsigdefault(&attributes, &interrupt);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  const int error =
-      ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw UsageError(words[0] + ": " + std::strerror(error));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (in_foreground) std::signal(SIGINT, before);
-  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-  fmt::print(stderr, "prenorm: {} was ended by {}\n", in_foreground ? "the program" : words[0],
-             ::strsignal(WTERMSIG(status)));
-  return 128 + WTERMSIG(status);
-}
-
-/// The words of CXX, which may begin with a launcher: "ccache g++".
-std::vector<std::string> compiler() {
-  const char* chosen = std::getenv("CXX");
-  std::istringstream text(chosen == nullptr ? "" : chosen);
-  std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
-  if (words.empty()) words.push_back("c++");
-  return words;
-}
-
-/// Compiles and links; false if that fails, which the compiler has said.
-bool build(const EmulateOptions& options, const fs::path& folder, const fs::path& program) {
-  const Check& check = checks().at(options.check);
-  const fs::path emulator = archive(options.check);
-  if (!fs::exists(emulator)) throw UsageError(emulator.string() + ": not built");
-  std::vector<std::string> link = compiler();
-  link.insert(link.end(), {"-o", program.string()});
-  for (const std::string& file : options.files) {
-    if (!fs::exists(file)) throw UsageError(file + ": no such file");
-    const std::string object = (folder / fmt::format("{}.o", link.size())).string();
-    std::vector<std::string> compile = compiler();
-    compile.insert(compile.begin(), (home() / "libexec/prenorm/prenorm-cu++").string());
-    compile.insert(compile.end(), {"-std=c++20", "-O2", "-g", "-w"});
-    compile.insert(compile.end(), check.compile.begin(), check.compile.end());
-    for (const std::string& name : options.defines) compile.push_back("-D" + name);
-    for (const std::string& path : options.includes) compile.push_back("-I" + path);
-    compile.insert(compile.end(), {"-c", file, "-o", object});
-    if (run(compile) != 0) return false;
-    link.push_back(object);
-  }
-  // Whole: what a program's end is told by is called by nothing in it.
-  link.insert(link.end(), {"-Wl,--whole-archive", emulator.string(), "-Wl,--no-whole-archive"});
-  link.insert(link.end(), check.link.begin(), check.link.end());
-  link.insert(link.end(), {"-lboost_context", "-pthread"});
-  return run(link) == 0;
-}
-
-// --- what sanitizers say, in the words of kernels
-// ---------------------------------------------------
+// --- what sanitizers say, in the words of kernels ---------------------------------------------
 
 std::string read(const fs::path& path) {
   std::ifstream file(path);
@@ -214,7 +124,7 @@ int emulate(const EmulateOptions& options) {
   const TemporaryFolder folder;
   const fs::path program =
       options.output.empty() ? folder.path() / "program" : fs::path(options.output);
-  if (!build(options, folder.path(), program)) return 2;
+  if (!compile_cuda_program(options.sources, options.check, folder.path(), program)) return 2;
   if (!options.output.empty()) return 0;
   const std::string log = (folder.path() / "findings").string();
   const std::string words = "exitcode=1:halt_on_error=1:log_path=" + log;
@@ -226,7 +136,7 @@ int emulate(const EmulateOptions& options) {
   std::vector<std::string> command{program.string()};
   if (options.check == "race") keep_addresses();
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
-  const int code = run(command, true);
+  const int code = run_program(command, true);
   if (tell_findings(folder.path())) return 1;
   if (options.profile) {
     const bool colour = wants_colour(false);
@@ -241,11 +151,11 @@ void add_emulate(Arguments& app, Action& chosen) {
   auto options = std::make_shared<EmulateOptions>();
   Arguments& command = *app.add_subcommand(
       "emulate", "Compile a CUDA program for the CPU, run it, and check what its kernels do");
-  command.add_option("FILE", options->files, "CUDA sources (.cu); one of them has main()")
+  command.add_option("FILE", options->sources.files, "CUDA sources (.cu); one of them has main()")
       ->required();
-  add_repeatable(command, "-I,--include", options->includes, "Folder of headers")
+  add_repeatable(command, "-I,--include", options->sources.includes, "Folder of headers")
       ->type_name("PATH");
-  add_repeatable(command, "-D,--define", options->defines, "Macro of the preprocessor")
+  add_repeatable(command, "-D,--define", options->sources.defines, "Macro of the preprocessor")
       ->type_name("NAME[=VALUE]");
   command.add_option("--check", options->check, "What to look for: init, memory, race or none")
       ->check(is_member({"init", "memory", "race", "none"}))

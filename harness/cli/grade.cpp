@@ -234,8 +234,10 @@ void add_grade(Arguments& app, Action& chosen) {
   auto options = std::make_shared<GradeCommand>();
   Arguments& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
   command
-      .add_option("SUBMISSION", options->submissions,
-                  "A CMake project's folder, a library, adapters.py or its folder, or outputs")
+      .add_option(
+          "SUBMISSION", options->submissions,
+          "A CMake project's folder, a CUDA source, a library, adapters.py or its folder, or\n"
+          "outputs")
       ->type_name("");
   command
       .add_option("--rubric", options->how.rubric,
@@ -248,6 +250,8 @@ void add_grade(Arguments& app, Action& chosen) {
           "Seed of the hidden cases. Random by default.\nNever reuse a seed that students may know")
       ->check(whole_number())
       ->type_name("N");
+  command.add_flag("--emulate", options->how.submission.emulate,
+                   "Run CUDA in the emulator, as where there is no device");
   command.add_flag_callback(
       "--no-hidden", [options] { options->how.exam.hidden = false; }, "Skip hidden cases");
   add_selection_options(command, options->how.exam.selection);

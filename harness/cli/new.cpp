@@ -172,7 +172,10 @@ int start(const NewOptions& options) {
   std::string text =
       fmt::format("{}: {}, each to be written; {}\n\nNext:\n", printable(options.folder),
                   counted(problems.size(), "function"), joined(names));
-  if (!python) {
+  if (device) {
+    text += fmt::format("  {} verify --solution {}\n", program,
+                        shell_word((folder / "solution.cu").string()));
+  } else if (!python) {
     const std::string build = shell_word((folder / "build").string());
     text += fmt::format("  cmake -S {} -B {} -DCMAKE_PREFIX_PATH={} && cmake --build {}\n", where,
                         build, words["PREFIX"], build);

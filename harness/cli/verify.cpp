@@ -1,10 +1,13 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/home.hpp"
 #include "base/line_file.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "cli/cuda_compiler.hpp"
 #include "cli/options.hpp"
 #include "cli/saver.hpp"
 #include "explain/failures_page.hpp"
@@ -130,13 +133,29 @@ std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
   return entrants;
 }
 
-std::vector<Entrant> choose_entrants(const VerifyOptions& options, Pools& pools) {
+/// What find_solution() takes for a name: of a CUDA source a library, compiled for the emulator.
+std::string solution_of(const std::string& name, const fs::path& folder) {
+  if (!name.ends_with(".cu") || !fs::is_regular_file(name)) return name;
+  const fs::path objects = folder / std::to_string(std::hash<std::string>()(name));
+  fs::create_directory(objects);
+  const fs::path library = objects / "libmine.so";
+  const CudaSources sources{{name}, {(home() / "include").string()}, {}};
+  if (!compile_cuda_solution(sources, objects, library)) {
+    throw UsageError(name + " does not compile");
+  }
+  return library.string();
+}
+
+std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::path& folder,
+                                     Pools& pools) {
   if (options.solutions.empty()) return default_entrants(pools, options.jobs);
   std::vector<Column> columns;
   std::set<std::string> seen;
   for (const std::string& name : options.solutions) {
-    pools.front().get(name);  // reports an unknown name before any work
-    if (seen.insert(name).second) columns.push_back({name, name, "", false});
+    if (!seen.insert(name).second) continue;
+    const std::string solution = solution_of(name, folder);
+    pools.front().get(solution);  // reports an unknown name before any work
+    columns.push_back({name, solution, "", false});
   }
   return look_at(columns, pools, options.jobs);
 }
@@ -369,9 +388,10 @@ int verify(VerifyOptions options) {
     throw UsageError("--only-failing needs --save DIR");
   }
   const auto start = std::chrono::steady_clock::now();
+  const TemporaryFolder built;
   Pools pools = make_pools(options.jobs, options.solution());
   Report report;
-  const std::vector<Entrant> entrants = choose_entrants(options, pools);
+  const std::vector<Entrant> entrants = choose_entrants(options, built.path(), pools);
   for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.column.label);
   ask_records(entrants, options.solutions.empty(), report);
   const std::vector<File> files = open_files(options.selection, options.jobs);
@@ -401,7 +421,8 @@ void add_verify(Arguments& app, Action& chosen) {
       "verify", "Run the cases of fixtures through solutions and compare the outputs");
   add_selection_options(command, options->selection);
   add_repeatable(command, "--solution", options->solutions,
-                 "A shipped solution or a library (default: all shipped solutions)")
+                 "A shipped solution, a library, or a CUDA source for the emulator (default: all\n"
+                 "shipped solutions)")
       ->type_name("NAME|PATH");
   command
       .add_option("--seed", options->seed,
@@ -437,11 +458,14 @@ void add_verify(Arguments& app, Action& chosen) {
       "mistakes\n"
       "combine: mistakes/no_eps+no_gain has both. Emulated solutions run only the small cases\n"
       "unless they are named. If a solution's device is missing, the table shows its device\n"
-      "record, if there is one.\n\n"
+      "record, if there is one. A CUDA source (.cu) is compiled for the emulator, which reports "
+      "what\n"
+      "kernels do wrong.\n\n"
       "Examples:\n"
       "  prenorm verify                                      all problems, all solutions\n"
       "  prenorm verify --problem 'ffn_*' --dtype bfloat16   some cases\n"
-      "  prenorm verify --solution ./libmine.so --html report.html\n\n"
+      "  prenorm verify --solution ./libmine.so --html report.html\n"
+      "  prenorm verify --solution ./mine.cu --problem PROBLEM      CUDA, without a device\n\n"
       "Exit code: 0 all that ran passed, 1 something failed, 2 an invalid option or file,\n"
       "3 nothing ran");
   command.callback([options, &chosen] { chosen = [options] { return verify(*options); }; });

@@ -7,7 +7,19 @@ namespace prenorm::harness {
 inline constexpr const char* build_project = R"sh(
 exec 9>&3 3>&-
 log=$TMPDIR/log
+source=$1
 root=$1/
+# One file is a project of its own.
+if [ -f "$1" ]; then
+  source=$TMPDIR/project
+  root=$(dirname "$1")/
+  mkdir "$source"
+  printf 'cmake_minimum_required(VERSION 3.25)
+project(mine LANGUAGES CXX)
+find_package(prenorm REQUIRED COMPONENTS CUDA)
+prenorm_add_solution(mine [==[%s]==])
+' "$1" >"$source/CMakeLists.txt"
+fi
 fail() {
   echo "$1" >&2
   awk -v root="$root" -f - "$log" >&2 <<'AWK' || tail -n 6 "$log" >&2
@@ -17,6 +29,11 @@ function own_place() {
 }
 /In (instantiation|substitution) of/ { place = "" }
 /required (from|by)/ && place == "" { place = own_place() }
+# The emulator's own sentence, which begins with "mine.cu:12: ".
+index($0, root) == 1 && /^[^ ]+:[0-9]+: / && !/error|warning|note/ {
+  if (!seen[$0]++ && asserted++ < 5) print
+  next
+}
 /^[^ ]*(make|ninja)[^ ]*: / || tolower($0) !~ /error[ :]|undefined reference/ { next }
 match($0, /static[_ ]assert[a-z]* failed[^"]*/) {
   sentence = substr($0, RSTART)  # GCC puts no quotes round it, others do
@@ -45,7 +62,8 @@ AWK
 touch "$TMPDIR/begun"
 mkdir -p "$TMPDIR/build/.cmake/api/v1/query"
 touch "$TMPDIR/build/.cmake/api/v1/query/codemodel-v2"  # CMake then says what its targets make
-cmake -S "$1" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" >"$log" 2>&1 \
+cmake -S "$source" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" \
+  -DPRENORM_EMULATE="$4" >"$log" 2>&1 \
   </dev/null 9>&- || fail 'cmake could not configure it'
 cmake --build "$TMPDIR/build" -j "$3" >"$log" 2>&1 </dev/null 9>&- || fail 'it does not compile'
 # Takes the one library of that list that exports a solution, if there is one.

@@ -123,6 +123,7 @@ std::string repeat(const GradeSettings& settings, const fs::path& submission) {
   };
   if (settings.rubric != usual_rubric) add("--rubric", settings.rubric);
   if (!settings.sandbox.empty()) add("--sandbox", settings.sandbox);
+  if (how.emulate) words.emplace_back("--emulate");
   if (how.python != usual.submission.python) add("--python", how.python.string());
   if (timeout != usual.submission.limits.seconds) add("--timeout", fmt::format("{}", timeout));
   const double budget = settings.exam.budget;
@@ -186,6 +187,7 @@ Json settings_record(const GradeSettings& settings) {
           {"sandbox", settings.sandbox},
           {"python", how.python.string()},
           {"seed", *settings.seed},
+          {"emulate", how.emulate},
           {"no_hidden", !settings.exam.hidden},
           {"fixtures", settings.exam.selection.fixtures},
           {"files", settings.files},
@@ -202,6 +204,7 @@ GradeSettings settings_of(const Json& record) {
   record.at("sandbox").get_to(settings.sandbox);
   settings.submission.python = record.at("python").get<std::string>();
   settings.seed = record.at("seed").get<std::uint64_t>();
+  settings.submission.emulate = record.value("emulate", false);
   settings.exam.hidden = !record.at("no_hidden").get<bool>();
   record.at("fixtures").get_to(settings.exam.selection.fixtures);
   record.at("files").get_to(settings.files);
@@ -268,6 +271,7 @@ std::string Grader::exam_digest() const {
   digest.add(rubric.forbidden_calls_earn ? "earn" : "earn nothing");
   digest.add(rubric.round_float64 ? "rounded" : "as it is");
   digest.add(rubric.inputs_may_change ? "inputs may change" : "inputs stay");
+  if (rubric.require_kernel) digest.add("kernels are required");
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);

@@ -136,9 +136,14 @@ std::string not_deterministic(const GradedItem& item, const RubricItem& asked) {
   return text;
 }
 
+/// Cases that count for nothing, by the reason.
+struct LeftOut {
+  std::int64_t not_drawn = 0, cannot_be_asked = 0, too_large = 0;
+};
+
 /// What was made of an item's problems.
 GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks, bool ran,
-                    std::int64_t& not_drawn, std::int64_t& cannot_be_asked) {
+                    LeftOut& left_out) {
   GradedItem item;
   item.name = asked.name;
   item.problems = asked.problems;
@@ -156,8 +161,9 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
     std::ranges::move(marks[i].diagnoses, std::back_inserter(item.diagnoses));
     std::ranges::move(marks[i].properties, std::back_inserter(item.properties));
     if (marks[i].undiagnosed) item.undiagnosed.push_back(problem);
-    not_drawn += marks[i].not_drawn;
-    cannot_be_asked += marks[i].cannot_be_asked;
+    left_out.not_drawn += marks[i].not_drawn;
+    left_out.cannot_be_asked += marks[i].cannot_be_asked;
+    left_out.too_large += marks[i].too_large;
   }
   if (exam.partial) {  // groups of which nothing is asked are no loss
     std::erase_if(item.groups, [&](const GradedGroup& group) {
@@ -196,24 +202,28 @@ void take_for_forbidden_calls(GradedItem& item, Grading& grading) {
 /// Makes items of the marks, with points.
 void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool ran,
             std::chrono::steady_clock::time_point start) {
-  std::int64_t not_drawn = 0, cannot_be_asked = 0;
+  LeftOut left_out;
   for (const RubricItem& asked : exam.rubric.items) {
-    GradedItem item = assemble(asked, exam, marks, ran, not_drawn, cannot_be_asked);
+    GradedItem item = assemble(asked, exam, marks, ran, left_out);
     if (const std::string why = not_deterministic(item, asked); !why.empty()) {
       grading.notes.push_back(why);
     }
     if (!exam.rubric.forbidden_calls_earn) take_for_forbidden_calls(item, grading);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
   }
-  if (cannot_be_asked > 0) {
+  if (left_out.cannot_be_asked > 0) {
     grading.notes.push_back(
-        counted(static_cast<std::size_t>(cannot_be_asked), "case") +
+        counted(static_cast<std::size_t>(left_out.cannot_be_asked), "case") +
         " left out: the functions that the rubric names have no argument for something in them");
+  }
+  if (left_out.too_large > 0) {
+    grading.notes.push_back(counted(static_cast<std::size_t>(left_out.too_large), "case") +
+                            " left out: too large for the emulator");
   }
   if (!exam.options.hidden) grading.notes.emplace_back("hidden cases were not run");
   if (exam.partial) grading.notes.emplace_back("only some cases were run: this is not a grade");
-  if (not_drawn > 0) {
-    grading.notes.push_back(counted(static_cast<std::size_t>(not_drawn), "hidden case") +
+  if (left_out.not_drawn > 0) {
+    grading.notes.push_back(counted(static_cast<std::size_t>(left_out.not_drawn), "hidden case") +
                             " left out: the truth has no answer to what was drawn");
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -246,9 +256,13 @@ void take_points(GradedItem& item, const RubricItem& asked) {
   item.earned = earned_points(item);
 }
 
+bool Grading::is_emulated() const { return kind.ends_with(emulated_suffix); }
+
 bool Grading::gradeable() const {
   if (decided || status != Status::load_error) return true;
-  return kind == name(SubmissionKind::library) || kind == name(SubmissionKind::cmake);
+  // It was built by whoever hands it in, or of what was handed in.
+  return kind == name(SubmissionKind::library) || kind.starts_with(name(SubmissionKind::cmake)) ||
+         kind.starts_with(name(SubmissionKind::cuda));
 }
 
 double Grading::points() const {
@@ -275,7 +289,8 @@ std::vector<Result> Grading::results(bool secret) const {
 
 Grading grade(const Submission& submission, const Exam& exam) {
   const auto start = std::chrono::steady_clock::now();
-  Grading grading = begin(exam, submission.name(), name(submission.kind()));
+  const std::string how = submission.is_emulated() ? std::string(emulated_suffix) : "";
+  Grading grading = begin(exam, submission.name(), std::string(name(submission.kind())) + how);
   grading.notes = submission.notes();
   grading.imports = submission.imports();
   std::vector<Marks> marks = mark(exam, submission, grading);

@@ -58,8 +58,11 @@ struct GradedItem {
 /// What the note of a forbidden call begins with: prenorm_forbidden.py.
 inline constexpr std::string_view forbidden_call_note = "forbidden call";
 
+/// What the kind of a submission ends with whose kernels run in the emulator.
+inline constexpr std::string_view emulated_suffix = ", emulated";
+
 struct Grading {
-  std::string submission, kind;  // name, "CMake project"
+  std::string submission, kind;  // name, "CMake project", "CUDA source, emulated"
   std::string rubric, title;
   std::string sandbox;             // "bubblewrap"
   std::vector<std::string> notes;  // of the submission; what the rubric forbids and was found
@@ -71,6 +74,8 @@ struct Grading {
   double seconds = 0;
   bool decided = false;  // somebody has set points by hand
 
+  /// Its kernels ran in the emulator: no device was asked.
+  bool is_emulated() const;
   /// False: nothing of it could be loaded, which says nothing about the work. It has no points
   /// until somebody decides. (A library that cannot be loaded was built by whoever hands it in.)
   bool gradeable() const;

@@ -196,6 +196,9 @@ class Run {
     Marker& marker = *markers_[i];
     if (!marker.can_be_asked(number)) return;
     if (cannot_be_asked(part.problem, marker.info(number))) return marker.leave_out(number);
+    if (submission_.is_emulated() && marker.info(number).elements() > most_elements_emulated) {
+      return marker.leave_out_large(number);
+    }
     if (losses_[i].too_many_for(question)) return marker.add(number, losses_[i].not_run());
     if (budget_.spent()) {
       ++too_late_;
@@ -215,6 +218,10 @@ class Run {
                                 .same_bits = false,
                                 .inputs_may_change = exam_.rubric.inputs_may_change};
     Result result = replay(part.problem, signature, loaded, solution, options, &outputs);
+    if (exam_.rubric.require_kernel && lacks_kernel(loaded, result)) {
+      result.status = Status::not_implemented;
+      result.message = "launches no kernel, which this rubric requires";
+    }
     const bool late = result.status == Status::timeout && budget_.spent();
     too_late_ += late ? 1 : 0;
     result.message = submission_.told(result.message);
@@ -235,6 +242,13 @@ class Run {
     const bool hidden = question.hidden;
     marker.add(number, loaded, std::move(result), std::move(outputs));
     if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
+  }
+
+  /// Whether a right answer came from the host alone. On a device launches are not counted.
+  bool lacks_kernel(const LoadedCase& loaded, const Result& result) const {
+    const bool computes = std::ranges::any_of(
+        loaded.expected, [](const Tensor& output) { return output.size() > 0; });
+    return computes && !on_device_ && result.status == Status::passed && result.launches <= 0;
   }
 
   /// What a case printed, unless the submission has printed much before; of hidden cases nothing is

@@ -95,6 +95,11 @@ bool Marker::can_be_asked(std::size_t number) const {
   return !part_.questions[number].hidden || fresh_[number].has_value();
 }
 
+void Marker::leave_out_large(std::size_t number) {
+  left_out_[number] = 1;
+  ++marks_.too_large;
+}
+
 void Marker::leave_out(std::size_t number) {
   left_out_[number] = 1;
   ++marks_.cannot_be_asked;

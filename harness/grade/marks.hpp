@@ -14,6 +14,7 @@ struct Marks {
   bool undiagnosed = false;          // there were wrong numbers, and no mistake explains them
   std::int64_t not_drawn = 0;        // hidden cases that could be given no answer
   std::int64_t cannot_be_asked = 0;  // by the functions that the rubric names
+  std::int64_t too_large = 0;        // for the emulator
 };
 
 /// The case as a report shows it; `result` holds status, message, dtype, seconds and outputs.
@@ -34,6 +35,8 @@ class Marker {
   bool can_be_asked(std::size_t number) const;
   /// The case is neither run nor counted: the submission's function has no argument for it.
   void leave_out(std::size_t number);
+  /// Likewise, as the case is too large for the emulator.
+  void leave_out_large(std::size_t number);
   /// The case as it is asked: drawn, or stored.
   const Case& info(std::size_t number) const;
   /// Computes by how much the mistakes that the question accepts widen its tolerances.

@@ -58,6 +58,7 @@ std::string grade_json(const Grading& grading, bool secret) {
   Json object = report_head("grade");
   object["submission"] = grading.submission;
   object["kind"] = grading.kind;
+  object["emulated"] = grading.is_emulated();
   object["rubric"] = grading.rubric;
   object["title"] = grading.title;
   object["sandbox"] = grading.sandbox;

@@ -256,7 +256,7 @@ Rubric read_rubric(const std::string& word) {
   const toml::table table = read_toml(rubric.path);
   const Reader reader(table, rubric.path, "");
   reader.only({"title", "adapters", "forbidden", "forbidden_calls_earn", "round_float64",
-               "inputs_may_change", "groups", "items"});
+               "inputs_may_change", "require_kernel", "groups", "items"});
   rubric.title = reader.name("title");
   rubric.adapters = reader.text("adapters");
   if (fs::path(rubric.adapters).filename() != fs::path(rubric.adapters)) {
@@ -269,6 +269,7 @@ Rubric read_rubric(const std::string& word) {
   rubric.forbidden_calls_earn = reader.flag("forbidden_calls_earn", true);
   rubric.round_float64 = reader.flag("round_float64", false);
   rubric.inputs_may_change = reader.flag("inputs_may_change", false);
+  rubric.require_kernel = reader.flag("require_kernel", false);
   const std::vector<RubricGroup> groups = read_groups(reader, rubric.path, "");
   for (const toml::table* each : reader.tables("items")) {
     RubricItem item = read_item(*each, rubric.path, groups);

@@ -48,6 +48,7 @@ struct Rubric {
   bool forbidden_calls_earn = true;  // false: an item that makes one earns nothing
   bool round_float64 = false;        // results in float64 count as float32 where that is asked for
   bool inputs_may_change = false;    // a function may overwrite its inputs
+  bool require_kernel = false;       // a function that launches no kernel fails
   std::vector<RubricItem> items;
   std::filesystem::path path;
 

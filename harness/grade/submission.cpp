@@ -6,6 +6,7 @@
 #include "base/temporary_folder.hpp"
 #include "grade/build_script.hpp"
 #include "grade/confinement.hpp"
+#include "grade/emulator_kit.hpp"
 #include "grade/grading.hpp"
 #include "grade/kept_builds.hpp"
 #include "grade/room.hpp"
@@ -111,6 +112,7 @@ struct Submission::State {
   std::mutex noting;
   bool hidden_began = false;
   bool imports_known = true, devices = false;
+  bool emulated = false;  // CUDA, in the emulator
   bool may_write = true;  // its own copy, that is
   std::shared_ptr<Declaration> declaration = std::make_shared<Declaration>();
 
@@ -170,13 +172,20 @@ void Submission::State::build() {
   Room room = this->room(true);
   room.box.scratch = build_scratch;
   room.box.cpu_seconds = options.build_seconds;
-  const fs::path package = fs::canonical(home() / "share" / "cmake" / "prenorm");
+  fs::path package = fs::canonical(home() / "share" / "cmake" / "prenorm");
   const fs::path headers = fs::canonical(home() / "include" / "prenorm");
-  room.box.readable = {room.submission, package, headers};
+  std::array given{package, headers};
+  if (emulated) {
+    const fs::path kit = folder->path() / "emulator";
+    copy_emulator_kit(kit);
+    package = kit / "share" / "cmake" / "prenorm";
+    given = {kit, kit};
+  }
+  room.box.readable = {room.submission, given[0], given[1]};
   // Without a sandbox, a submission could change what is kept.
   const bool may_keep = options.sandbox != SandboxKind::none;
   std::string key;
-  if (may_keep) key = build_key(root, std::array{package, headers}, build_project);
+  if (may_keep) key = build_key(root, given, build_project);
   if (may_keep && options.reuse_build) {
     if (const fs::path kept = kept_build(key); !kept.empty()) {
       library = folder->path() / "library.so";
@@ -185,12 +194,12 @@ void Submission::State::build() {
       return;
     }
   }
-  Process::Command shell{
-      "/bin/sh",
-      {"-c", build_project, "build", room.submission.string(), package.string(), "2"},
-      {},
-      std::nullopt,
-      false};
+  Process::Command shell{"/bin/sh",
+                         {"-c", build_project, "build", room.submission.string(), package.string(),
+                          "2", emulated ? "ON" : "OFF"},
+                         {},
+                         std::nullopt,
+                         false};
   try {
     const std::string bytes =
         hand_out(confined(shell, room.box), most_library_bytes, options.build_seconds);
@@ -335,8 +344,8 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     state.fail(Status::load_error, state.notes.empty() ? "cannot be read" : state.notes[0]);
     return;
   }
-  const bool has_copies =  // others are only read
-      state.kind == SubmissionKind::python || state.kind == SubmissionKind::cmake;
+  const bool is_built = state.kind == SubmissionKind::cmake || state.kind == SubmissionKind::cuda;
+  const bool has_copies = is_built || state.kind == SubmissionKind::python;  // others are only read
   state.may_write = has_copies && can_be_copied(state.folder->path() / "submission");
   if (has_copies && !state.may_write) {
     state.notes.push_back(
@@ -345,7 +354,10 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   state.library = state.root;
   if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
   if (state.kind == SubmissionKind::outputs || state.kind == SubmissionKind::python) return;
-  if (state.kind == SubmissionKind::cmake) state.build();
+  const bool is_cuda = state.kind == SubmissionKind::cuda ||
+                       (state.kind == SubmissionKind::cmake && has_cuda_sources(state.root));
+  state.emulated = is_cuda && has_emulator() && (options.emulate || !has_devices());
+  if (is_built) state.build();
   if (state.status != Status::passed) return;
   if (fs::is_directory(state.library)) {
     const std::vector<fs::path> libraries = files_of(state.root, is_library);
@@ -367,6 +379,7 @@ Submission::~Submission() = default;
 
 const std::string& Submission::name() const { return state_->name; }
 SubmissionKind Submission::kind() const { return state_->kind; }
+bool Submission::is_emulated() const { return state_->emulated; }
 Status Submission::status() const { return state_->status; }
 const std::string& Submission::message() const { return state_->message; }
 std::string Submission::told(const std::string& text) const { return state_->told(text); }

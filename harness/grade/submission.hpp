@@ -24,6 +24,7 @@ struct SubmissionOptions {
   RunLimits limits{.seconds = 10};  // of one call
   std::size_t memory = 4ull << 30;  // bytes of all processes together
   double build_seconds = 300;
+  bool emulate = false;      // CUDA runs in the emulator even where there is a device
   bool reuse_build = false;  // a kept library serves where no file has changed
   std::filesystem::path python = "/usr/bin/python3";
   std::vector<std::filesystem::path> hidden;  // that no submission may see: the fixtures
@@ -48,6 +49,8 @@ class Submission {
   /// The name of the folder or file as it was given, on one line.
   const std::string& name() const;
   SubmissionKind kind() const;
+  /// Its kernels run in the emulator.
+  bool is_emulated() const;
   /// Passed; or COMPILE_ERROR, LOAD_ERROR, BAD_FIXTURE, ...: then nothing of it can be run.
   Status status() const;
   const std::string& message() const;

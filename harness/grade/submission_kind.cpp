@@ -54,6 +54,11 @@ bool looks_for_prenorm(const fs::path& folder) {
 
 }  // namespace
 
+bool is_cuda(const fs::path& path) { return path.extension() == ".cu"; }
+bool has_cuda_sources(const fs::path& folder) {
+  return any_file(folder, [](const TreeEntry& entry) { return is_cuda(entry.path); });
+}
+
 bool is_library(const fs::path& path) { return path.extension() == ".so"; }
 bool is_outputs(const fs::path& path) {
   return path.extension() == ".h5" || path.extension() == ".hdf5";
@@ -75,6 +80,7 @@ std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::
 std::string_view name(SubmissionKind kind) {
   switch (kind) {
     case SubmissionKind::cmake: return "CMake project";
+    case SubmissionKind::cuda: return "CUDA source";
     case SubmissionKind::library: return "library";
     case SubmissionKind::python: return "Python";
     case SubmissionKind::outputs: return "outputs";
@@ -85,11 +91,12 @@ std::string_view name(SubmissionKind kind) {
 SubmissionKind submission_kind(const fs::path& path) {
   if (!fs::is_directory(fs::symlink_status(path))) {
     if (is_library(path)) return SubmissionKind::library;
+    if (is_cuda(path)) return SubmissionKind::cuda;
     if (path.extension() == ".py") return SubmissionKind::python;
     if (is_outputs(path)) return SubmissionKind::outputs;
     throw std::invalid_argument(path.string() +
-                                ": wanted a folder, a library (.so), a Python file (.py) or "
-                                "outputs (.h5)");
+                                ": wanted a folder, a library (.so), a Python file (.py), a "
+                                "CUDA source (.cu) or outputs (.h5)");
   }
   try {
     // Python packages have a CMakeLists.txt for extensions of theirs.

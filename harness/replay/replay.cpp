@@ -229,6 +229,7 @@ Result replay(const std::string& problem, const Signature& signature, const Load
   result.status = outcome.status;
   result.message = outcome.message;
   result.seconds = outcome.seconds;
+  result.launches = outcome.launches;
   if (info.error) {
     judge_refusal(*info.error, outcome, result);
     if (result.status != Status::passed) result.printed = std::move(outcome.printed);

@@ -11,8 +11,6 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr std::int64_t most_elements_emulated = 65536;
-
 /// The command that repeats a file, one case of it, or one case with one solution.
 std::string repeat_line(const File& file, const std::optional<std::string>& case_name,
                         const std::string& solution, const RunOptions& options) {

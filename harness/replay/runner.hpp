@@ -11,6 +11,9 @@
 
 namespace prenorm::harness {
 
+/// Of all tensors of a case that the emulator is given, unless somebody asks for more.
+inline constexpr std::int64_t most_elements_emulated = 65536;
+
 /// One column of the table.
 struct Column {
   std::string label;     // in results: as it was typed

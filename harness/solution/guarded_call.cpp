@@ -141,8 +141,10 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     outcome.message = std::move(message);
     return outcome;
   };
+  outcome.launches = answer.launches;
+  const bool told = answer.how == Returned::How::found;  // and where in the source
   if (std::string damage = damaged(); !damage.empty()) {
-    return found(Status::out_of_bounds, std::move(damage));
+    return found(Status::out_of_bounds, told ? printable(answer.what) : damage);
   }
   if (std::string change = changed_input(); !change.empty()) {
     if (!call_.inputs_may_change) return found(Status::input_mutated, std::move(change));
@@ -162,6 +164,10 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     case Returned::How::other_shape: return found(Status::incorrect_shape, printable(answer.what));
     case Returned::How::other_dtype: return found(Status::incorrect_dtype, printable(answer.what));
     case Returned::How::not_loaded: return found(Status::load_error, printable(answer.what));
+    case Returned::How::found: {
+      const bool bounds = answer.what.find(" out of bounds, ") != std::string::npos;
+      return found(bounds ? Status::out_of_bounds : Status::runtime_error, printable(answer.what));
+    }
     case Returned::How::returned: break;
   }
   if (answer.code != PRENORM_OK) {

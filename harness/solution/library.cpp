@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view function_prefix = "prenorm_";
 /// Functions that every solution exports besides those of its problems.
-constexpr std::array<std::string_view, 6> not_problems{"abi",    "combination", "counts",
-                                                       "device", "mode",        "sources"};
+constexpr std::array<std::string_view, 9> not_problems{
+    "abi", "combination", "counts", "device", "finding", "launches", "mode", "sources", "watch"};
 
 /// The tables of a loaded object that name its symbols.
 struct SymbolTables {
@@ -283,9 +283,20 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
     const auto buffers = device_->copy(tensors, memory);
     const Arguments arguments(message, memory, *device_, *buffers);
     const KeptFloatingPoint kept;
+    if (auto* watch = find<void(const prenorm_call*)>(handle_, "prenorm_watch")) {
+      watch(arguments.get());
+    }
     const auto run = [&] { call_function(function, arguments.get(), answer); };
     answer.seconds = device_->time(run, message.timed);
     buffers->copy_back();
+    if (auto* launches = find<std::int64_t()>(handle_, "prenorm_launches")) {
+      answer.launches = launches();
+    }
+    // Whatever the function made of it.
+    if (std::string finding = text_of(handle_, "prenorm_finding"); !finding.empty()) {
+      answer.how = Returned::How::found;
+      answer.what = std::move(finding);
+    }
   } catch (const OutOfDeviceMemory& error) {
     answer.how = Returned::How::out_of_memory;
     answer.what = error.what();

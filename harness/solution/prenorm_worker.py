@@ -35,7 +35,7 @@ import struct
 import sys
 import time
 
-VERSION = 4
+VERSION = 5
 ABI = 1
 CPU = 1  # DLPack's name of the device
 LARGEST_MESSAGE = 1 << 20
@@ -43,6 +43,7 @@ LOAD, CALL, MEASURE_COPY = 1, 2, 3
 LOADED, LOAD_FAILED, RETURNED, BANDWIDTH = 101, 102, 103, 105
 # How a call went.
 BACK, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE, NOT_LOADED = 0, 2, 3, 5, 6, 7
+NOT_COUNTED = -1  # launches of kernels
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2  # what a function returns
 LONGEST_TEXT = 400  # characters of an exception's message that are told
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "bool")
@@ -629,7 +630,8 @@ class Worker:
             RETURNED,
             struct.pack("<QBid", call.number, answer.how, answer.code, answer.seconds)
             + text(answer.what)
-            + self.notes(),
+            + self.notes()
+            + struct.pack("<q", NOT_COUNTED),
         )
 
 

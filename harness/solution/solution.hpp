@@ -36,6 +36,7 @@ struct Outcome {
   std::string printed;   // the end of what it wrote to standard output and error, escaped, in lines
   double seconds = 0;    // of the function alone; on a device between two events of its stream
   std::vector<Tensor> outputs;
+  std::int64_t launches = -1;  // of kernels, by the emulator; -1: not counted
 };
 
 struct RunLimits {

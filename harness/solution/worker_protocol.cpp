@@ -34,7 +34,7 @@ void fields(auto& visit, is<Loaded> auto& m) {
 }
 void fields(auto& visit, is<LoadFailed> auto& m) { visit(m.reason); }
 void fields(auto& visit, is<Returned> auto& m) {
-  visit(m.number, m.how, m.code, m.seconds, m.what, m.notes);
+  visit(m.number, m.how, m.code, m.seconds, m.what, m.notes, m.launches);
 }
 void fields(auto& visit, is<CopyBandwidth> auto& m) { visit(m.bytes_per_second); }
 void fields(auto& visit, is<Counts> auto& m) { visit(m.text); }
@@ -124,7 +124,7 @@ class Reader {
                     std::to_string(theirs) + " and " + std::to_string(version));
   }
   void read(DType& dtype) { dtype = next_of(DType::boolean, "unknown element type"); }
-  void read(Returned::How& how) { how = next_of(Returned::How::not_loaded, "unknown outcome"); }
+  void read(Returned::How& how) { how = next_of(Returned::How::found, "unknown outcome"); }
   void read(std::string& text) { text = take(count()); }
   template <class T>
   void read(std::vector<T>& list) {

@@ -16,7 +16,7 @@
 namespace prenorm::harness::protocol {
 
 /// The version of the protocol; each side sends it in its first message.
-constexpr std::uint32_t version = 4;
+constexpr std::uint32_t version = 5;
 /// The maximum size of a payload in bytes.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -93,7 +93,8 @@ struct Returned {
     device_failed,
     other_shape,  // than the output's; of a solution that makes its own outputs
     other_dtype,
-    not_loaded  // something that the function needs could not be loaded
+    not_loaded,  // something that the function needs could not be loaded
+    found        // a kernel did something undefined: prenorm_finding
   };
   std::uint64_t number = 0;
   How how = How::returned;
@@ -101,6 +102,7 @@ struct Returned {
   double seconds = 0;                   // of the function alone
   std::string what;                     // of the exception, or of the device's failure
   std::vector<std::string> notes = {};  // on what the call has loaded
+  std::int64_t launches = -1;           // of kernels: prenorm_launches; -1: not counted
 };
 
 /// Bytes read and written per second by a large copy in the memory of the solution's tensors.

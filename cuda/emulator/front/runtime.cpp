@@ -1,11 +1,14 @@
 // The functions of cuda_runtime_api.h that are more than a line.
 #include "include/cuda_runtime_api.h"
 
+#include "bounds.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <string>
 
 namespace prenorm::emulator {
 
@@ -35,16 +38,33 @@ Allocations& allocations() {
   return *all;
 }
 
+constexpr std::size_t alignment = 256;  // CUDA's
+
 void* host_memory(std::size_t bytes) {
-  constexpr std::size_t alignment = 256;  // CUDA's
   if (bytes == 0 || bytes > device_bytes) return nullptr;
 #if defined(__SANITIZE_ADDRESS__)
   // Of exactly this size, so that a step beyond is seen.
   void* memory = nullptr;
   return ::posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+#elif defined(PRENORM_EMULATOR_WATCHED)
+  // With room of nobody's on both sides.
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  auto* memory = static_cast<char*>(std::aligned_alloc(alignment, rounded + 2 * alignment));
+  if (memory == nullptr) return nullptr;
+  bounds::allow(memory + alignment, bytes, alignment,
+                "an allocation of " + std::to_string(bytes) + " bytes");
+  return memory + alignment;
 #else
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 #endif
+}
+
+void free_host_memory(void* memory) {
+#if defined(PRENORM_EMULATOR_WATCHED)
+  bounds::forbid(memory);
+  memory = static_cast<char*>(memory) - alignment;
+#endif
+  std::free(memory);
 }
 
 void* allocate(std::size_t bytes, cudaMemoryType type) {
@@ -63,7 +83,7 @@ cudaError_t release(void* memory) {
       return remember(cudaErrorInvalidValue);
     }
   }
-  std::free(memory);
+  free_host_memory(memory);
   return cudaSuccess;
 }
 

@@ -17,6 +17,13 @@
  *                                         call of this (docs/profile.md); a library that is linked
  *                                         with the counting emulator has it
  *
+ * A library that is linked with the emulator of CUDA for submissions also has
+ *
+ *     void prenorm_watch(const prenorm_call* call);   called before each call: kernels may access
+ *                                                     its tensors, and nothing near them
+ *     const char* prenorm_finding(void);              what a kernel has done wrong since; or empty
+ *     int64_t prenorm_launches(void);                 kernels launched since
+ *
  * Several versions of one problem are exported as prenorm_<problem>__<variant>. What a problem
  * computes, and the order of its tensors and scalars, is its signature: `prenorm show PROBLEM`.
  */

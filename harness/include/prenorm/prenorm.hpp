@@ -318,13 +318,22 @@ int run(const prenorm_call* call, Choose choose) noexcept {
   });
 }
 
+/// Where tensors must lie: a device's code that runs in the emulator has them in the host's memory.
+constexpr int device_here([[maybe_unused]] int device) {
+#if defined(__PRENORM_EMULATOR__)
+  return kDLCPU;
+#else
+  return device;
+#endif
+}
+
 }  // namespace detail
 }  // namespace prenorm
 
 /// Once in a library: the interface's version, and the device that its tensors must lie on.
 #define PRENORM_SOLUTION(device)                                   \
   extern "C" PRENORM_API int prenorm_abi() { return PRENORM_ABI; } \
-  extern "C" PRENORM_API int prenorm_device() { return device; }
+  extern "C" PRENORM_API int prenorm_device() { return prenorm::detail::device_here(device); }
 
 /// Exports the function template `function` as the problem, for the element types that follow.
 #define PRENORM_EXPORT_FOR(problem, function, ...)                          \

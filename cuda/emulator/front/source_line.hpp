@@ -1,0 +1,21 @@
+// Where in the source a place in the code is.
+#pragma once
+
+#include "emulator.hpp"
+
+#include <string>
+
+namespace prenorm::emulator {
+
+/// "mine.cu:12", the line before this address; binutils know it. A function of the emulator's
+/// headers that the compiler has put into a kernel is not meant, but who calls it. Empty where
+/// nothing is known.
+std::string line_of(const void* code);
+
+/// " (mine.cu:12)"; empty for an empty line.
+std::string in_brackets(const std::string& line);
+
+/// For describe_place.
+std::string describe(const Place& place, const void* code);
+
+}  // namespace prenorm::emulator

@@ -1,0 +1,43 @@
+// Races on shared memory: two accesses by different threads, one of them a write, that nothing
+// orders. Barriers order all threads of a block, warp operations their lanes.
+//
+// ThreadSanitizer finds races too, and in global memory, but takes a process of its own kind. This
+// is for submissions, which run in the worker. The checker tells it what threads access, the
+// emulator where they wait for each other; in other builds it is empty.
+//
+// No right kernel is accused: a thread that has done an atomic operation counts as ordered after
+// all that happened before it, which is more than a device promises.
+#pragma once
+
+#include <cstddef>
+
+namespace prenorm::emulator::races {
+
+struct Kind {
+  bool writes = false, atomic = false;
+};
+
+#if defined(PRENORM_EMULATOR_WATCHED)
+/// A block begins, with this shared memory, static and dynamic.
+void begin_block(const std::byte* fixed, std::size_t fixed_bytes, const std::byte* dynamic,
+                 std::size_t dynamic_bytes);
+/// From now on this thread of the block runs.
+void on_thread(std::size_t thread);
+/// All threads of the block have arrived at a barrier.
+void on_barrier();
+/// These lanes of the warp have arrived at the same operation.
+void on_warp_operation(std::size_t warp, unsigned lanes);
+/// The running thread has done an atomic operation.
+void on_atomic_operation();
+/// The running thread accesses shared memory. Records an error if that is a race.
+void on_access(const void* at, std::size_t bytes, Kind kind, const void* code);
+#else
+inline void begin_block(const std::byte*, std::size_t, const std::byte*, std::size_t) {}
+inline void on_thread(std::size_t) {}
+inline void on_barrier() {}
+inline void on_warp_operation(std::size_t, unsigned) {}
+inline void on_atomic_operation() {}
+inline void on_access(const void*, std::size_t, Kind, const void*) {}
+#endif
+
+}  // namespace prenorm::emulator::races

@@ -1,0 +1,127 @@
+#include "cli/cuda_compiler.hpp"
+
+#include "base/error.hpp"
+#include "base/home.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <iterator>
+#include <map>
+#include <spawn.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+using CommandLine = std::vector<std::string>;
+
+/// What a check is compiled and linked with.
+struct Flags {
+  CommandLine compile, link;
+};
+/// What a program is linked with.
+fs::path archive(const std::string& check, const std::string& suffix = ".a") {
+  return home() / "lib/prenorm" / ("libprenorm-emulator-" + check + suffix);
+}
+
+const std::map<std::string, Flags>& flags_of_checks() {
+  // The first one's calls are answered by the emulator, which is not linked with ThreadSanitizer.
+  static const std::map<std::string, Flags> all{
+      {"init", {{"-fsanitize=thread"}, {}}},
+      {"memory", {{"-fsanitize=address"}, {"-fsanitize=address"}}},
+      {"race", {{"-fsanitize=thread"}, {"-fsanitize=thread"}}},
+      {"none", {}},
+      {"profile", {{"@" + archive("profile", ".options").string()}, {}}},
+  };
+  return all;
+}
+
+/// The words of CXX, which may begin with a launcher: "ccache g++".
+CommandLine cxx_compiler() {
+  const char* chosen = std::getenv("CXX");
+  std::istringstream text(chosen == nullptr ? "" : chosen);
+  CommandLine words{std::istream_iterator<std::string>(text), {}};
+  if (words.empty()) words.push_back("c++");
+  return words;
+}
+
+void append(CommandLine& words, const CommandLine& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+/// Compiles each file, and links all with an archive of the emulator.
+bool compile_and_link(const CudaSources& sources, const std::string& emulator, const Flags& flags,
+                      const fs::path& folder, const fs::path& output) {
+  const fs::path library = archive(emulator);
+  if (!fs::exists(library)) throw UsageError(library.string() + ": not built");
+  CommandLine link = cxx_compiler();
+  append(link, {"-o", output.string()});
+  for (const std::string& file : sources.files) {
+    if (!fs::exists(file)) throw UsageError(file + ": no such file");
+    const std::string object = (folder / fmt::format("{}.o", link.size())).string();
+    CommandLine compile{(home() / "libexec/prenorm/prenorm-cu++").string()};
+    append(compile, cxx_compiler());
+    append(compile, {"-std=c++20", "-O2", "-g", "-w"});
+    append(compile, flags.compile);
+    for (const std::string& name : sources.defines) compile.push_back("-D" + name);
+    for (const std::string& path : sources.includes) compile.push_back("-I" + path);
+    append(compile, {"-c", file, "-o", object});
+    if (run_program(compile) != 0) return false;
+    link.push_back(object);
+  }
+  // Whole: what a program's end is told by is called by nothing in it.
+  append(link, {"-Wl,--whole-archive", library.string(), "-Wl,--no-whole-archive"});
+  append(link, flags.link);
+  append(link, {"-lboost_context", "-pthread"});
+  return run_program(link) == 0;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words, bool in_foreground) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  // Ctrl-C ends the program, and then this one as after any other end.
+  const auto before = in_foreground ? std::signal(SIGINT, SIG_IGN) : SIG_DFL;
+  pid_t child = 0;
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t interrupt;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);
+  ::posix_spawnattr_setsigdefault(&attributes, &interrupt);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int error =
+      ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw UsageError(words[0] + ": " + std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (in_foreground) std::signal(SIGINT, before);
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  fmt::print(stderr, "prenorm: {} was ended by {}\n", in_foreground ? "the program" : words[0],
+             ::strsignal(WTERMSIG(status)));
+  return 128 + WTERMSIG(status);
+}
+
+bool compile_cuda_program(const CudaSources& sources, const std::string& check,
+                          const fs::path& folder, const fs::path& program) {
+  return compile_and_link(sources, check, flags_of_checks().at(check), folder, program);
+}
+
+bool compile_cuda_solution(const CudaSources& sources, const fs::path& folder,
+                           const fs::path& library) {
+  const Flags flags{{"-fsanitize=thread", "-fPIC", "-fvisibility=hidden"}, {"-shared"}};
+  return compile_and_link(sources, "submission", flags, folder, library);
+}
+
+}  // namespace prenorm::harness

@@ -1,0 +1,29 @@
+// CUDA sources compiled for the emulator: programs of `prenorm emulate`, solutions of
+// `prenorm verify`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace prenorm::harness {
+
+struct CudaSources {
+  std::vector<std::string> files, includes, defines;
+};
+
+/// Runs a program to its end; returns its exit code, or 128 and the signal's number, which it says.
+int run_program(const std::vector<std::string>& words, bool in_foreground = false);
+
+/// Compiles and links a program with that check: init, memory, race, profile or none. False if that fails,
+/// which the compiler has said. `folder` is for what comes between.
+bool compile_cuda_program(const CudaSources& sources, const std::string& check,
+                          const std::filesystem::path& folder,
+                          const std::filesystem::path& program);
+
+/// The same for a solution's library, with all that the emulator finds in one build. The options
+/// are those of prenorm_add_solution (harness/cmake).
+bool compile_cuda_solution(const CudaSources& sources, const std::filesystem::path& folder,
+                           const std::filesystem::path& library);
+
+}  // namespace prenorm::harness

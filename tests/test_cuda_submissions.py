@@ -1,0 +1,204 @@
+# labels: emulated grading
+# timeout: 1200
+# processors: 2
+# slow labels: emulated grading
+"""CUDA submissions without a device: `prenorm new --language cuda`, written in part, is verified and
+graded in the emulator; what its kernels do wrong is told with its line."""
+import json
+import os
+import re
+import subprocess
+import time
+
+import pytest
+from grading import SUBMISSIONS, grade, in_sandboxes, items, need, program, results
+
+pytestmark = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
+                                reason="there is no emulator for submissions")
+KERNELS = (SUBMISSIONS / "cuda/kernels.cuh").read_text()
+WRITTEN = {"relu": "RELU", "rmsnorm": "RMSNORM", "softmax": "SOFTMAX"}
+
+
+def line_of(path, text):
+    [line] = [i for i, each in enumerate(path.read_text().splitlines(), 1) if text in each]
+    return f"{path.name}:{line}"
+
+
+def replaced(text, old, new):
+    assert text.count(old) == 1, old
+    return text.replace(old, new)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """What `prenorm new` writes for the rubric cuda-intro."""
+    folder = tmp_path_factory.mktemp("new") / "mine"
+    done = subprocess.run([program(), "new", folder, "--language", "cuda", "--rubric", "cuda-intro"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def write(start, tmp_path):
+    """Writes functions into the start: gives solution.cu, in a folder with its CMakeLists.txt."""
+    def run(*problems, kernels=KERNELS, **bodies):
+        folder = tmp_path / "mine"
+        folder.mkdir(exist_ok=True)
+        text = (start / "solution.cu").read_text()
+        text = replaced(text, "namespace mine {\n", kernels + "\nnamespace mine {\n")
+        for problem in problems:
+            bodies[problem] = WRITTEN[problem]
+        for problem, body in bodies.items():
+            text, count = re.subn(r"(\nvoid %s\([^{]*\{\n) *throw prenorm::not_implemented\(\);" % problem,
+                                  r"\1  " + body, text)
+            assert count == 1
+        for name in ("CMakeLists.txt", "README.md"):
+            (folder / name).write_text((start / name).read_text())
+        (folder / "solution.cu").write_text(text)
+        return folder / "solution.cu"
+    return run
+
+
+def verify(source, *words, report):
+    done = subprocess.run([program(), "verify", "--solution", source, "--json", report, *words],
+                          capture_output=True, text=True, timeout=600)
+    found = json.loads(report.read_text())["results"] if report.exists() else None
+    return done.returncode, found, done.stdout + done.stderr
+
+
+def told(found):
+    return {result["message"] for result in found if result["status"] != "PASSED"}
+
+
+def test_verify_compiles_and_runs_in_one_step(write, tmp_path):
+    source = write("softmax")
+    code, found, said = verify(source, "--problem", "softmax", "--dtype", "float32",
+                               report=tmp_path / "report.json")
+    assert code == 0, said
+    assert len(found) > 20 and {result["status"] for result in found} == {"PASSED"}
+
+
+# What is wrong: the problem whose kernel has it, what is replaced by what, the status, what the message
+# says, and the text of the line that it names.
+MISTAKES = {
+    "no barrier": (
+        "rmsnorm", "    __syncthreads();  // after each step\n", "",
+        "RUNTIME_ERROR", "with no barrier between them", "parts[threadIdx.x] += parts"),
+    "no barrier before the next use": (
+        "softmax", "  __syncthreads();\n  return largest;", "  return largest;",
+        "PASSED", "", ""),  # block_sum has parts of its own
+    "a part not written": (
+        "rmsnorm", "  parts[threadIdx.x] = value;\n  __syncthreads();\n"
+        "  for (unsigned half = threads / 2; half > 0; half /= 2) {\n    if (threadIdx.x < half) parts",
+        "  if (threadIdx.x > 0) parts[threadIdx.x] = value;\n  __syncthreads();\n"
+        "  for (unsigned half = threads / 2; half > 0; half /= 2) {\n    if (threadIdx.x < half) parts",
+        "RUNTIME_ERROR", "that no thread has written", "parts[threadIdx.x] += parts"),
+    "a step past the end": (
+        "relu", "if (i < n) y[i]", "if (i <= n) y[i]",
+        "OUT_OF_BOUNDS", "reads 4 bytes out of bounds, 4 bytes past the end of input 1",
+        "if (i <= n) y[i]"),
+    "a barrier in a branch": (
+        "rmsnorm", "if (threadIdx.x < half) parts[threadIdx.x] +=",
+        "if (threadIdx.x < half) __syncthreads(), parts[threadIdx.x] +=",
+        "RUNTIME_ERROR", "__syncthreads is reached by 64 of 128 threads",
+        "__syncthreads(), parts"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_kernel_s_mistake_is_told_with_its_line(write, tmp_path, name):
+    problem, old, new, status, says, line = MISTAKES[name]
+    source = write(problem, kernels=replaced(KERNELS, old, new))
+    _, found, said = verify(source, "--problem", problem, "--case", "base_float32",
+                            report=tmp_path / "report.json")
+    [result] = found
+    assert result["status"] == status and says in result["message"], said
+    if line:
+        place = f"({source.parent}/{line_of(source, line)})"
+        assert result["message"].endswith(place), result["message"]
+        assert re.match(rf"kernel {problem}_kernel.*, block \(0, 0, 0\), thread \(",
+                        result["message"])
+
+
+def test_what_is_far_out_of_bounds_is_told_by_the_signal_and_the_line(write, tmp_path):
+    source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) y[i << 36] ="))
+    _, [result], said = verify(source, "--problem", "relu", "--case", "base_float32",
+                               report=tmp_path / "report.json")
+    assert result["status"] == "RUNTIME_ERROR" and "SIGSEGV" in result["message"]
+    assert f"accesses no memory" in said and line_of(source, "y[i << 36]") in said, said
+
+
+def test_what_does_not_compile_is_said_at_once(write, tmp_path):
+    source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) z[i] ="))
+    code, _, said = verify(source, report=tmp_path / "report.json")
+    assert code == 2 and f"{line_of(source, 'z[i] =')}:" in said and "not compile" in said, said
+
+
+def test_an_unsupported_word_is_said_in_one_message(write, tmp_path):
+    source = write("relu", kernels=replaced(KERNELS, "  if (i < n) y[i] =",
+                                            '  asm("trap;");\n  if (i < n) y[i] ='))
+    start = time.monotonic()
+    code, _, said = verify(source, report=tmp_path / "report.json")
+    assert time.monotonic() - start < 10
+    assert code == 2 and len(said.splitlines()) == 2, said
+    assert f"{line_of(source, 'asm(')}: " in said and "asm" in said
+
+
+@in_sandboxes(["folder", "file"])
+def test_three_written_functions_earn_exactly_their_points(write, tmp_path, name, sandbox):
+    need(sandbox)
+    source = write(*WRITTEN)
+    code, report, said = grade(source if name == "file" else source.parent, "--rubric",
+                               "cuda-intro", "--seed", 1, "--emulate", "--sandbox", sandbox,
+                               "--html", tmp_path / "page.html", tmp=tmp_path)
+    assert code == 1, said  # the other problems have failed
+    earned = {each: item["earned"] for each, item in items(report).items()}
+    assert earned == {"relu": 1, "embedding": 0, "rmsnorm": 3, "softmax": 3, "linear": 0,
+                      "attention": 0}, said
+    assert report["emulated"] and report["kind"].endswith(", emulated")
+    assert ", emulated) by cuda-intro" in said
+    assert ", emulated" in (tmp_path / "page.html").read_text()
+
+
+@in_sandboxes(["no barrier", "a step past the end"])
+def test_the_grade_names_the_line(write, tmp_path, name, sandbox):
+    need(sandbox)
+    problem, old, new, status, says, line = MISTAKES[name]
+    source = write(*WRITTEN, kernels=replaced(KERNELS, old, new))
+    _, report, said = grade(source.parent, "--rubric", "cuda-intro", "--seed", 1, "--problem",
+                            problem, "--sandbox", sandbox, tmp=tmp_path)
+    failed = [each for each in results(report, problem) if each["status"] == status]
+    place = f"({line_of(source, line)})"
+    assert any(each["message"].endswith(place) for each in failed if not each["hidden"]), said
+    assert says in said and place in said
+    # Of hidden cases nothing is told but the status.
+    assert {each["message"] for each in failed if each["hidden"]} <= {""}
+
+
+def test_what_computes_on_the_host_has_no_kernel(write, tmp_path):
+    host = """for (std::int64_t i = 0; i < x.size(); ++i) y[i] = float(x[i]) < 0 ? T(0) : x[i];"""
+    source = write(relu=host)
+    _, report, said = grade(source, "--rubric", "cuda-intro", "--seed", 1, "--problem", "relu",
+                            tmp=tmp_path)
+    assert items(report)["relu"]["earned"] == 0
+    assert "launches no kernel, which this rubric requires" in said
+    # By a rubric that does not ask for kernels it is right.
+    _, report, said = grade(source, "--rubric", "all", "--seed", 1, "--case", "base_float32",
+                            "--problem", "relu", tmp=tmp_path)
+    assert {each["status"] for each in results(report, "relu")} == {"PASSED"}, said
+
+
+def test_what_does_not_compile_is_a_compile_error(write, tmp_path):
+    source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) z[i] ="))
+    code, report, said = grade(source.parent, "--rubric", "cuda-intro", "--seed", 1, tmp=tmp_path)
+    assert code == 1 and report["status"] == "COMPILE_ERROR" and report["earned"] == 0
+    assert line_of(source, "z[i] =") in report["message"] and "z" in report["message"], said
+
+
+def test_large_cases_are_left_out(write, tmp_path):
+    source = write("relu")
+    _, report, said = grade(source, "--rubric", "all", "--seed", 1, "--problem", "relu", "--dtype",
+                            "float32", tmp=tmp_path)
+    assert "1 case left out: too large for the emulator" in said
+    assert items(report)["relu"]["earned"] == 0.25 or report["earned"] > 0, said
