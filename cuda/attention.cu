@@ -13,7 +13,7 @@
 //                                    Launched in place of v3 once a record says that it passed on a
 //                                    device (cuda/records/kernels.csv); always by cuda/v4
 //
-// Counts of scaled_dot_product_attention, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
+// Counts of attention_causal, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         3   9.23 (1.53)    21.1 (3.85)     988        7.4           -         0         0
 //   v2         2   1.77 (1.75)     4.47 (1.5)    2.68       1.05   3.7 (3.4)       352      3584

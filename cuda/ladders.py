@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cuda/ladders.py: tells in the head of each kernel file, and in docs/profile.md, what each version
 of its ladder does to memory, from the counts in cuda/profiles.json. Run it after those have changed
-(PRENORM_WRITE_PROFILES=1 ./prenorm test -R '^profile$' does both). It prints the files that it changes.
+(PRENORM_WRITE_PROFILES=1 ./prenorm test -R '^profile$' does both). It prints which files it changes.
 
 Notebooks and the study site take versions() from here.
 """
@@ -79,12 +79,11 @@ class Profiles:
     def versions(self, shape, component):
         """The versions at a shape, "rmsnorm float32", the first one first. The launched one has the
         name that the head gives it, or of another one that does the same in the emulator."""
-        found = []
-        for key, kernels in self.rows.items():
-            if key.rpartition(" ")[0] == shape:
-                found.append(Version(key.rpartition(" ")[2], kernels, self.shapes[shape]["bytes"]))
-        found.sort(key=lambda each: (each.solution == "cuda-emulated", each.solution.partition("/")[0]
-                                     == "cuda-emulated", each.solution))
+        least = self.shapes[shape]["bytes"]
+        found = [Version(key.rpartition(" ")[2], kernels, least)
+                 for key, kernels in self.rows.items() if key.rpartition(" ")[0] == shape]
+        order = {"cuda-naive-emulated": 0, "cuda-emulated": 2}
+        found.sort(key=lambda each: (order.get(each.solution, 1), each.solution))
         for each in found[:-1]:
             each.name = each.solution.partition("/")[2] or "v1"
         launched = found[-1]
@@ -112,9 +111,8 @@ class Profiles:
                 for version, place in ((versions[0], "first"), (versions[-1], "launched"))]
 
     def heading(self, shape):
-        """"rmsnorm, float32: 128 rows of 1024"."""
-        told = self.shapes[shape]
-        return f"{told['problem']}, {shape.rpartition(' ')[2]}: {told['what']}"
+        """"rmsnorm, float32: 128 rows of 1024"; the shape's name is what --shape takes."""
+        return f"{', '.join(shape.split())}: {self.shapes[shape]['what']}"
 
 
 # what is written ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@
 //                    a batch, which cuBLASLt, whose algorithm depends on the number of rows, does
 //                    not promise. In the emulator v2 computes the same
 //
-// Counts of multihead_self_attention_with_rope, bfloat16: 2 sequences of 64 (docs/profile.md)
+// Counts of multihead_rope, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1        10     15 (1.51)     10.8 (2.8)    1627       5.99           -         0         0
 //   v2         7          2.53            3.2    4.66       3.33        1.02       284       448

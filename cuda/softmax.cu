@@ -14,7 +14,7 @@
 //   v1         1        32 (4)         32 (4)      16          1           -         0         0
 //   v2         1             4              4       2          1           1       512     22528
 //   v3         1            16             16       1          1           4         0      1280
-// Counts of softmax, float32: 256 columns of 512 (docs/profile.md)
+// Counts of softmax_axis_0, float32: 256 columns of 512 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         1             4              4       2          1           -         0         0
 //   v2         1        32 (4)         32 (4)      16          1           1      1024     45056

@@ -10,7 +10,7 @@
 //                    a batch (multihead_self_attention.cu says more). In the emulator v2 computes
 //                    the same
 //
-// Counts of transformer_block, bfloat16: 2 sequences of 64 (docs/profile.md)
+// Counts of block, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1        18   15.9 (1.51)    8.24 (2.39)    1915       5.58           -         0         0
 //   v2        12   2.64 (2.44)    3.57 (3.08)    6.55       3.78        1.01       844      1728
