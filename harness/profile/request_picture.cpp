@@ -76,29 +76,8 @@ class Picture {
   void memory() {
     ruler();
     const std::size_t drawn = std::min(rows_.size(), most_rows);
-    std::string ground, waste;
-    std::array<std::string, quarters> taken;
-    for (std::size_t i = 0; i < drawn; ++i) {
-      const RequestRow& row = rows_[i];
-      const double y = y_ + row_step * static_cast<double>(i);
-      for (std::size_t part = 0; part < row.sectors.size(); ++part) {
-        const double x = left + across / 4 * static_cast<double>(part);
-        (row.waits || row.sectors[part] ? waste : ground) += box(x, y, across / 4, row_height);
-      }
-      for (const Piece& piece : row.pieces) {
-        taken[piece.lanes.front() / 8] +=
-            box(left + unit() * static_cast<double>(piece.begin), y,
-                unit() * static_cast<double>(piece.length), row_height);
-      }
-    }
-    if (!ground.empty()) svg_.add("path", {{"class", "ground"}, {"d", ground}});
-    if (!waste.empty()) svg_.add("path", {{"class", "waste"}, {"d", waste}});
-    chips(taken);
-    for (std::size_t i = 0; i < drawn; ++i) {
-      const double y = y_ + row_step * static_cast<double>(i);
-      label(is_global_ ? fmt::format("+{}", rows_[i].address) : std::to_string(i + 1), y + 8.2);
-      for (const Piece& piece : rows_[i].pieces) names(piece, y + 7.5);
-    }
+    draw_boxes(drawn);
+    draw_names(drawn);
     y_ += row_step * static_cast<double>(drawn);
     if (rows_.size() > drawn) {
       const std::string what = is_global_ ? "line" : "wavefront";
@@ -133,6 +112,38 @@ class Picture {
   /// The width of a byte, or of a bank.
   double unit() const { return is_global_ ? across / line_bytes : cell; }
 
+  double top_of(std::size_t row) const { return y_ + row_step * static_cast<double>(row); }
+
+  /// The rows, a path for each colour.
+  void draw_boxes(std::size_t drawn) {
+    std::string ground, waste;
+    std::array<std::string, quarters> taken;
+    for (std::size_t i = 0; i < drawn; ++i) {
+      const RequestRow& row = rows_[i];
+      for (std::size_t part = 0; part < row.sectors.size(); ++part) {
+        const double x = left + across / 4 * static_cast<double>(part);
+        (row.waits || row.sectors[part] ? waste : ground) +=
+            box(x, top_of(i), across / 4, row_height);
+      }
+      for (const Piece& piece : row.pieces) {
+        taken[piece.lanes.front() / 8] +=
+            box(left + unit() * static_cast<double>(piece.begin), top_of(i),
+                unit() * static_cast<double>(piece.length), row_height);
+      }
+    }
+    if (!ground.empty()) svg_.add("path", {{"class", "ground"}, {"d", ground}});
+    if (!waste.empty()) svg_.add("path", {{"class", "waste"}, {"d", waste}});
+    chips(taken);
+  }
+
+  void draw_names(std::size_t drawn) {
+    for (std::size_t i = 0; i < drawn; ++i) {
+      label(is_global_ ? fmt::format("+{}", rows_[i].address) : std::to_string(i + 1),
+            top_of(i) + 8.2);
+      for (const Piece& piece : rows_[i].pieces) name(piece, top_of(i) + 7.5);
+    }
+  }
+
   void label(const std::string& text, double y) {
     svg_.label(left - 5, y, text, {{"class", "small"}, {"text-anchor", "end"}});
   }
@@ -152,7 +163,7 @@ class Picture {
   }
 
   /// The lane of a piece, or how many they are, where there is room.
-  void names(const Piece& piece, double y) {
+  void name(const Piece& piece, double y) {
     const double wide = unit() * static_cast<double>(piece.length);
     if (wide < cell) return;
     const std::string text = piece.lanes.size() == 1 ? std::to_string(piece.lanes.front())
