@@ -6,6 +6,11 @@
 //                                     bytes at a time, four in flight per thread
 //                                                                                   <- launched
 //
+// Counts of rope, float32: 4 heads of 64, 128 positions (docs/profile.md)
+//       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
+//   v1         2    6.6 (3.41)          8 (4)    4.05        1.5           -         0         0
+//   v2         2          15.8             16       1          1    2.49 (2)         8         0
+//
 // The gain of each step has not been measured on a device yet.
 //
 // Angles are float64 whatever T is; the table has the compute type. It is in shared memory, made by

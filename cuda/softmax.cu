@@ -9,6 +9,17 @@
 //         another axis              the same, in tiles of neighbouring columns (softmax_columns.cu)
 //       what no cluster holds       maximum and sum in one pass, the result in a second
 //
+// Counts of softmax, float32: 128 rows of 1024 (docs/profile.md)
+//       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
+//   v1         1        32 (4)         32 (4)      16          1           -         0         0
+//   v2         1             4              4       2          1           1       512     22528
+//   v3         1            16             16       1          1           4         0      1280
+// Counts of softmax_axis_0, float32: 256 columns of 512 (docs/profile.md)
+//       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
+//   v1         1             4              4       2          1           -         0         0
+//   v2         1        32 (4)         32 (4)      16          1           1      1024     45056
+//   v3         1            16             16       1          1  2.61 (1.71)        72      4096
+//
 // All kernels of v3 but the one for short rows have two blocks on a multiprocessor: while one
 // reduces, the other loads or stores. The gain of each step has not been measured on a device yet.
 //

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 from pathlib import Path
 from urllib.parse import unquote
@@ -18,6 +19,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
+sys.path.insert(0, str(ROOT / "cuda"))
+import ladders  # noqa: E402
+
 PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
 LOOKS = {"light": {"width": 1440}, "dark": {"width": 1440, "dark": True},
          "narrow": {"width": 360, "height": 800}, "narrow_dark": {"width": 360, "dark": True}}
@@ -133,6 +137,29 @@ def test_every_problem_has_both_codes_results_and_mistakes(site, problem):
     assert f"{holding[0].name}#code-{problem}" in index
     row = index.split(f"#code-{problem}")[1].split("</tr>")[0]
     assert row.count('class="count all"') >= 5 and "device" in row
+
+
+def test_every_component_tells_its_traffic_and_draws_a_request(site):
+    seen, profiles = set(), ladders.Profiles()
+    for path in site.glob("*.html"):
+        page = parse(path)
+        problems = {each.removeprefix("code-") for each in page.xpath("//section/@id")
+                    if each.startswith("code-")}
+        if not problems:
+            continue
+        section, = page.xpath("//section[@class='counts']")
+        captions = section.xpath(".//caption/text()")
+        shapes = [each.partition(":")[0].replace(",", "") for each in captions]
+        assert {profiles.shapes[each]["problem"] for each in shapes} == problems, path.name
+        for table in section.xpath(".//table"):
+            versions = table.xpath(".//tbody/tr/th/text()")
+            assert versions[0] == "v1" and len(versions) >= 2, (path.name, versions)
+        for figure, version in zip(section.xpath(".//figure"), ("v1", versions[-1]), strict=True):
+            assert figure.xpath("./figcaption/text()") == [version]
+            picture, = figure.xpath("./svg[@role='img']")
+            assert "global" in picture.findtext("title") and "sector" in picture.findtext("desc")
+        seen |= problems
+    assert seen == set(PROBLEMS)
 
 
 # ---- in a browser

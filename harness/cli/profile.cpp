@@ -13,7 +13,8 @@ namespace profile {
 namespace {
 
 struct Options : ProfileOptions {
-  std::string json;
+  std::string json, html, svg;
+  LineFilter wanted;
   bool lines = false, no_color = false;
 };
 
@@ -29,16 +30,22 @@ int exit_code_of(const ProfileReport& report) {
 }
 
 int profile_command(const Options& options) {
-  if (!options.json.empty()) require_writable(options.json);
+  for (const std::string& path : {options.json, options.html, options.svg}) {
+    if (!path.empty()) require_writable(path);
+  }
   // The workers, which start later, take it over.
   ::setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);
   const ProfileReport report = run_profile(options);
   if (!options.json.empty()) write_text(options.json, to_json(report));
+  if (!options.html.empty()) write_text(options.html, profile_html(report, options.wanted));
+  if (!options.svg.empty()) write_text(options.svg, profile_svg(report, options.wanted));
   const int code = exit_code_of(report);
-  if (options.json == "-") return code;
+  for (const std::string& path : {options.json, options.html, options.svg}) {
+    if (path == "-") return code;
+  }
   const bool colour = wants_colour(options.no_color);
   print(profile_text(report, colour));
-  if (options.lines) print("\n" + lines_text(report, colour));
+  if (options.lines) print("\n" + lines_text(report, options.wanted, colour));
   if (code == 3) print("nothing was profiled\n");
   return code;
 }
@@ -73,6 +80,15 @@ void add_profile(Arguments& app, Action& chosen) {
       ->type_name("NAME");
   command.add_flag("--lines", options->lines, "List the source lines that cost most");
   command
+      .add_option("--line", options->wanted.line,
+                  "Only this source line, for --lines, --html and --svg; as --lines names it")
+      ->type_name("FILE:LINE");
+  command
+      .add_option("--memory", options->wanted.memory,
+                  "Only accesses of this memory, for --lines, --html and --svg")
+      ->check(is_member({"global", "shared"}))
+      ->type_name("global|shared");
+  command
       .add_option("--threads", options->threads,
                   "Threads of the emulator (default: all cores); the counts are the same")
       ->check(in_range(1, 4096))
@@ -85,6 +101,14 @@ void add_profile(Arguments& app, Action& chosen) {
       ->type_name("SECONDS");
   command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
+  command
+      .add_option("--html", options->html,
+                  "Write a page with the tables, and pictures of the requests that cost most")
+      ->type_name("FILE");
+  command
+      .add_option("--svg", options->svg,
+                  "Write a picture of one request: of the line that costs most, or of --line")
+      ->type_name("FILE");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
       "Counts are exact and repeatable; a bound is a bound, and no time. docs/profile.md says what "
@@ -93,6 +117,8 @@ void add_profile(Arguments& app, Action& chosen) {
       "  prenorm profile PROBLEM                        all versions side by side\n"
       "  prenorm profile PROBLEM --lines --device a100  and the lines that cost most\n"
       "  prenorm profile PROBLEM --case 'float32_*'     at cases of the fixture\n"
+      "  prenorm profile PROBLEM --html profile.html    with pictures of requests\n"
+      "  prenorm profile PROBLEM --svg request.svg --line kernel.cu:42\n"
       "  prenorm profile PROBLEM --solution cuda-naive-emulated --json -\n\n"
       "Exit code: 0 all were profiled, 1 a call failed, 2 an invalid option or file, 3 nothing "
       "was\n"

@@ -36,8 +36,11 @@ std::string where_of(const std::vector<std::uint64_t>& addresses, std::uint64_t 
     return fmt::format(", {} bytes apart", std::abs(*stride));
   }
   const std::uint64_t span = *different.rbegin() - *different.begin() + width;
-  if (different.size() * width == span) return ", side by side in another order";
-  return fmt::format(" at {} different places", different.size());
+  const bool side_by_side = different.size() * width == span;
+  if (side_by_side && different.size() == addresses.size())
+    return ", side by side in another order";
+  return fmt::format(" at {} {} places", different.size(),
+                     side_by_side ? "neighbouring" : "different");
 }
 
 }  // namespace

@@ -5,6 +5,14 @@
 
 namespace prenorm::harness::profile {
 
+/// Which source lines a report tells of.
+struct LineFilter {
+  std::string line;    // "rmsnorm.cu:88"; empty: all
+  std::string memory;  // "global", "shared"; empty: both
+
+  bool takes(const Access& access) const;
+};
+
 /// docs/profile.md describes it.
 std::string to_json(const ProfileReport& report);
 
@@ -12,7 +20,14 @@ std::string to_json(const ProfileReport& report);
 std::string profile_text(const ProfileReport& report, bool colour);
 
 /// The source lines that cost most, by version; each with its access pattern in words.
-std::string lines_text(const ProfileReport& report, bool colour);
+std::string lines_text(const ProfileReport& report, const LineFilter& wanted, bool colour);
+
+/// A page with the tables, and pictures of the requests of the lines that cost most.
+std::string profile_html(const ProfileReport& report, const LineFilter& wanted);
+
+/// A picture of the most expensive request of the line that costs most. Throws UsageError where
+/// there is no such line.
+std::string profile_svg(const ProfileReport& report, const LineFilter& wanted);
 
 /// "32 lanes read 4 bytes each, 128 bytes apart: 32 sectors, 4 would do": the access's most
 /// expensive request.

@@ -2,8 +2,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "profile/profile_report.hpp"
-#include "report/table.hpp"
+#include "profile/profile_tables.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,10 +11,6 @@ namespace prenorm::harness::profile {
 namespace {
 
 constexpr std::size_t lines_shown = 12;  // of each version
-
-std::string grouped_key(const ProfileRow& row) {
-  return row.work->problem + ", " + row.work->shape + ", " + std::string(name(row.work->dtype));
-}
 
 /// "3.2", of which 1 would do; "-" without requests.
 Cell ratio_cell(std::uint64_t a, std::uint64_t least, std::uint64_t requests) {
@@ -68,7 +63,32 @@ std::vector<Cell> row_cells(const ProfileRow& row, const DeviceLimits& device) {
           {duration(bound.seconds) + (bound.by_bytes ? ", bytes" : ", operations")}};
 }
 
-Table table_of(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device) {
+}  // namespace
+
+bool LineFilter::takes(const Access& access) const {
+  if (!memory.empty() && memory != name(access.space)) return false;
+  return line.empty() || std::ranges::any_of(access.lines, [&](const Line& each) {
+           return fmt::format("{}:{}", each.file, each.number) == line;
+         });
+}
+
+const std::string_view table_notes =
+    "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
+    "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of "
+    "each launch's different ones. Of a solution, as\nmultiples of what the problem "
+    "must move. The bound is not a time: no device ran.\n";
+
+std::string group_heading(const ProfileRow& row) {
+  return row.work->problem + ", " + row.work->shape + ", " + std::string(name(row.work->dtype));
+}
+
+std::string group_minimum(const ProfileRow& row) {
+  std::string text = "must move " + mebibytes(row.work->bytes);
+  if (row.work->flops > 0) text += fmt::format(", compute {:.3g} Mflop", row.work->flops / 1e6);
+  return text;
+}
+
+Table group_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device) {
   Table table{{"solution", "launches", "load s/r", "store s/r", "sectors", "footprint",
                "shared w/r", "barriers", "shuffles", "bound on " + device.id},
               {}};
@@ -85,7 +105,6 @@ Table table_of(const std::vector<const ProfileRow*>& rows, const DeviceLimits& d
   return table;
 }
 
-/// The rows of each problem, shape and dtype, in their order.
 std::vector<std::vector<const ProfileRow*>> groups_of(const ProfileReport& report) {
   std::vector<std::vector<const ProfileRow*>> groups;
   for (const ProfileRow& row : report.rows) {
@@ -95,10 +114,21 @@ std::vector<std::vector<const ProfileRow*>> groups_of(const ProfileReport& repor
   return groups;
 }
 
-/// What an access costs: bytes of sectors, or of wavefronts, which are 128 each.
 std::uint64_t cost(const Access& access) {
   return access.space == Space::global ? 32 * access.traffic.sectors
                                        : 128 * access.traffic.wavefronts;
+}
+
+std::vector<CostlyAccess> costliest(const ProfileRow& row, const LineFilter& wanted) {
+  std::vector<CostlyAccess> accesses;
+  for (const KernelCounts& kernel : row.kernels) {
+    for (const Access& access : kernel.accesses) {
+      if (wanted.takes(access)) accesses.push_back({&kernel, &access});
+    }
+  }
+  std::ranges::stable_sort(accesses, std::greater(),
+                           [](const CostlyAccess& each) { return cost(*each.access); });
+  return accesses;
 }
 
 std::string requests_text(const Access& access) {
@@ -106,46 +136,31 @@ std::string requests_text(const Access& access) {
                      access.traffic.requests);
 }
 
-}  // namespace
+bool is_wasteful(const Access& access) { return access.worst_cost > 2 * access.worst_least; }
 
 std::string profile_text(const ProfileReport& report, bool colour) {
   std::string text;
   for (const auto& group : groups_of(report)) {
-    const ProfileRow& first = *group.front();
-    text += toned(grouped_key(first), Tone::strong, colour) +
-            fmt::format(": must move {}", mebibytes(first.work->bytes));
-    if (first.work->flops > 0)
-      text += fmt::format(", compute {:.3g} Mflop", first.work->flops / 1e6);
-    text += "\n" + render(table_of(group, report.device), colour, terminal_width()) + "\n";
+    text += toned(group_heading(*group.front()), Tone::strong, colour) + ": " +
+            group_minimum(*group.front()) + "\n" +
+            render(group_table(group, report.device), colour, terminal_width()) + "\n";
   }
-  text += toned(
-      "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
-      "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of "
-      "each launch's different ones. Of a solution, as\nmultiples of what the problem "
-      "must move. The bound is not a time: no device ran.\n",
-      Tone::quiet, colour);
-  return text;
+  return text + toned(table_notes, Tone::quiet, colour);
 }
 
-std::string lines_text(const ProfileReport& report, bool colour) {
+std::string lines_text(const ProfileReport& report, const LineFilter& wanted, bool colour) {
   std::string text;
   for (const ProfileRow& row : report.rows) {
-    std::vector<std::pair<const KernelCounts*, const Access*>> accesses;
-    for (const KernelCounts& kernel : row.kernels) {
-      for (const Access& access : kernel.accesses) accesses.emplace_back(&kernel, &access);
-    }
+    const std::vector<CostlyAccess> accesses = costliest(row, wanted);
     if (accesses.empty()) continue;
-    std::ranges::stable_sort(accesses, std::greater(),
-                             [](const auto& each) { return cost(*each.second); });
-    text += toned(row.solution + ": " + grouped_key(row), Tone::strong, colour) + "\n";
+    text += toned(row.solution + ": " + group_heading(row), Tone::strong, colour) + "\n";
     Table table{{"kernel", "line", "access", "pattern"}, {}};
     for (const auto& [kernel, access] : accesses) {
       if (table.rows.size() == lines_shown) break;
-      const bool wasteful = access->worst_cost > 2 * access->worst_least;
       table.rows.push_back({{kernel->kernel},
                             {place_text(*access)},
                             {requests_text(*access)},
-                            {pattern_of(*access), wasteful ? Tone::bad : Tone::plain}});
+                            {pattern_of(*access), is_wasteful(*access) ? Tone::bad : Tone::plain}});
     }
     text += render(table, colour) + "\n";
   }

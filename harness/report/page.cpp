@@ -78,9 +78,11 @@ std::string render_page(std::string_view name, const Json& values) {
   return text;
 }
 
+std::string_view page_file(std::string_view name) { return page_templates.at(name); }
+
 std::string script_policy(std::string_view file) {
   Digest digest;
-  digest.add_bytes(page_templates.at(file));
+  digest.add_bytes(page_file(file));
   return "; script-src 'sha256-" + digest.base64() + "'";
 }
 

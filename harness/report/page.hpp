@@ -25,6 +25,9 @@ std::string_view css_class(Tone tone);
 /// so every object of an array has the same keys.
 std::string render_page(std::string_view name, const Json& values);
 
+/// The text of a file in one of these folders.
+std::string_view page_file(std::string_view name);
+
 /// What a page's Content-Security-Policy says for the script of that file, which the page has in
 /// one element: no other script runs. Pages give it as "script_policy".
 std::string script_policy(std::string_view file);

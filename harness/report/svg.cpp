@@ -41,6 +41,10 @@ void Svg::close() {
   open_.pop_back();
 }
 
+void Svg::style(std::string_view css) { text_ += fmt::format("<style>\n{}</style>\n", css); }
+
+void Svg::add(const Svg& other) { text_ += other.text_; }
+
 void Svg::label(double x, double y, std::string_view text, Attributes more) {
   text_ += start_of("text", {{"x", x}, {"y", y}});
   text_ += start_of("", more).substr(1) + fmt::format(">{}</text>", safe(text));

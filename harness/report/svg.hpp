@@ -26,6 +26,11 @@ class Svg {
   void open(std::string_view element, Attributes attributes);
   void close();
 
+  /// Rules for the whole page that holds the picture; not escaped.
+  void style(std::string_view css);
+  /// All elements of another picture.
+  void add(const Svg& other);
+
   void label(double x, double y, std::string_view text, Attributes more = {});
 
   /// The whole picture.

@@ -4,6 +4,7 @@ import base64
 import concurrent.futures
 import itertools
 import re
+import sys
 from pathlib import Path
 
 import jinja2
@@ -16,6 +17,9 @@ import search
 import tour
 from prenorm import panes, program, sides, sources
 from prenorm.program import Count
+
+sys.path.insert(0, str(prenorm.ROOT / "cuda"))
+import ladders  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 # The reading order of components; others follow by name.
@@ -162,6 +166,7 @@ class Site:
                 "headings": re.findall(r'<h2 id="([^"]+)">(.*?)(?:<a class="anchor-link"|</h2>)',
                                        body),
                 "problems": problems,
+                "counts": _counts(name, problems) if name in ladders.TOLD else None,
                 "passed": _total(cell for each in problems for cell in each["cells"]),
                 "caught": _total(each["caught"] for each in problems),
                 "previous": self.pages[names[place - 1]] if place else None,
@@ -212,6 +217,22 @@ class Site:
         return {"rows": rows, "others": others, "failed": failed, "guides": guides,
                 "drawing": block.drawing(), "totals": [_total(cells) for cells in zip(*(p["cells"] for p in problems))],
                 "caught": _total(problem["caught"] for problem in problems)}
+
+
+def _counts(component, problems):
+    """What each version does to memory: tables of all shapes in one dtype, and two requests."""
+    profiles = ladders.Profiles(prenorm.ROOT / "cuda")
+    told = ladders.TOLD[component]
+    dtype = told[0].rpartition(" ")[2]
+    shapes = [shape for problem in problems for shape in profiles.of_problem(problem["name"])
+              if shape.endswith(dtype)]
+    return {"columns": list(ladders.COLUMNS), "heading": profiles.heading(told[0]),
+            "tables": [{"heading": profiles.heading(shape),
+                        "rows": [(version.name, version.cells)
+                                 for version in profiles.versions(shape, component)]}
+                       for shape in shapes],
+            "pictures": [(version.name, picture.read_text())
+                         for version, picture in profiles.pictures(component)]}
 
 
 def _words(name):

@@ -1,0 +1,41 @@
+// What the reports for a terminal and for a browser have in common.
+#pragma once
+
+#include "profile/profile_report.hpp"
+#include "report/table.hpp"
+
+namespace prenorm::harness::profile {
+
+/// The rows of each problem, shape and dtype, in their order.
+std::vector<std::vector<const ProfileRow*>> groups_of(const ProfileReport& report);
+
+/// "rmsnorm, rmsnorm, float32": problem, shape, dtype.
+std::string group_heading(const ProfileRow& row);
+
+/// "must move 1 MiB, compute 0.52 Mflop".
+std::string group_minimum(const ProfileRow& row);
+
+/// Versions, and their kernels below each.
+Table group_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device);
+
+/// What the table's columns mean.
+extern const std::string_view table_notes;
+
+/// What a source line does in a kernel.
+struct CostlyAccess {
+  const KernelCounts* kernel;
+  const Access* access;
+};
+
+/// Those of a version that cost most come first: by bytes of sectors, or of wavefronts, which are
+/// 128 each.
+std::vector<CostlyAccess> costliest(const ProfileRow& row, const LineFilter& wanted);
+std::uint64_t cost(const Access& access);
+
+/// "global load, 4096 requests".
+std::string requests_text(const Access& access);
+
+/// Whether its most expensive request costs more than twice the least.
+bool is_wasteful(const Access& access);
+
+}  // namespace prenorm::harness::profile

@@ -1,0 +1,31 @@
+// What a device's memory does for one request of a warp, row by row: what a picture of it shows.
+#pragma once
+
+#include "profile/counts.hpp"
+
+namespace prenorm::harness::profile {
+
+/// A stretch of a row that the same lanes ask for.
+struct Piece {
+  std::uint64_t begin = 0, length = 0;  // bytes of a line, or banks
+  std::vector<unsigned> lanes;
+};
+
+/// Of global memory a line of 128 bytes, of which some sectors move; of shared memory a wavefront,
+/// in which each bank gives one word.
+struct RequestRow {
+  std::uint64_t address = 0;      // of the line
+  std::array<bool, 4> sectors{};  // that move
+  bool waits = false;             // a wavefront that would not be needed without conflicts
+  std::vector<Piece> pieces;      // from left to right
+};
+
+constexpr std::uint64_t line_bytes = 128, sector_bytes = 32, bank_bytes = 4, banks = 32;
+
+/// The access's most expensive request.
+std::vector<RequestRow> request_rows(const Access& access);
+
+/// How many different bytes its lanes ask for.
+std::uint64_t distinct_bytes(const Access& access);
+
+}  // namespace prenorm::harness::profile
