@@ -1,7 +1,7 @@
 """What the site is made from, as digests: a page is built anew only if one of its inputs changed."""
 
 import hashlib
-import importlib.metadata
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -29,7 +29,7 @@ def of_every_page(root, home, notebooks):
              *here.glob("*.py"), *here.glob("*.j2")]
     titles = {name: re.findall(r'"(# .*?)(?:\\n)?"', path.read_text())[:1]
               for name, path in notebooks.items()}
-    versions = [(name, importlib.metadata.version(name)) for name in LIBRARIES]
+    versions = [(name, importlib.import_module(name).__version__) for name in LIBRARIES]
     return digest((path for path in paths if path.is_file()), sys.version, versions, titles)
 
 
