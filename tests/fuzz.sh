@@ -13,7 +13,7 @@ corpus=$(sed -n 's|^// corpus: ||p' "$tests/$name.cpp")
 sources=$(sed -n 's|^// sources: ||p' "$tests/$name.cpp")
 
 if ! command -v clang++ >/dev/null; then
-  reason="there is no clang++ (Debian: clang, libclang-rt-14-dev)"
+  reason="there is no clang++ (Debian: clang, libclang-rt-dev)"
   echo "$name: skipped: $reason"
   [ -z "${PRENORM_SKIPS:-}" ] || echo "$name: $reason" >>"$PRENORM_SKIPS"
   [ -z "${PRENORM_REQUIRE_ALL:-}" ] || exit 1

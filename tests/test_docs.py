@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "notebooks/study"))
 
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = sorted({README, ROOT / "CONTRIBUTING.md", *DOCS,
+PAGES = sorted({README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *DOCS,
                 *(path for folder in ("cuda", "fixtures", "harness", "reference")
                   for path in (ROOT / folder).rglob("*.md"))})
 TESTED_ELSEWHERE = {"docs/teaching.md": "test_teaching.py",
@@ -41,6 +41,8 @@ NOT_RUN = [
     (r"\./prenorm profile", "a build of its own, and minutes: test_profile.py"),
     (r"\./prenorm emulate", "programs that the page does not have: test_emulate.py"),
     (r"cmake |ctest ", "builds the project: test_package.py"),
+    (r"apt-get |docker ", "installs packages, makes an image"),
+    (r"tar |prenorm-0", "an archive that takes minutes to make: test_archive.py"),
     (r"\./prenorm bench", "minutes, and other versions of PyTorch: test_bench_program.py"),
 ]
 if not shutil.which("nvcc"):
@@ -206,7 +208,7 @@ def test_commands_in_sentences_and_tables_have_the_options_that_they_name():
         text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S)
         for code in re.findall(r"`((?:\./)?prenorm [a-z][^`]*)`", text):
             words = code.split()[1:]
-            if words[0] == "test":  # the launcher's own
+            if words[0] in ("test", "packages"):  # the launcher's own
                 continue
             two = tuple(words[:2]) if len(words) > 1 and re.fullmatch("[a-z]+", words[1]) else None
             told = (two and help_of(two)) or help_of((words[0],))

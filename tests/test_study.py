@@ -473,6 +473,44 @@ def test_a_notebook_that_fails_is_named_and_the_others_are_built(program, home, 
     assert "failed" not in (out / "index.html").read_text()
 
 
+def executed(done):
+    """The notebooks that a run executed."""
+    assert done.returncode == 0, done.stderr
+    return sorted(re.findall(r"^(\w+)\.ipynb: [0-9.]+ s$", done.stderr, re.M))
+
+
+def test_only_what_changed_is_built_again(program, tmp_path):
+    own, out = tmp_path / "notebooks", tmp_path / "site"
+    own.mkdir()
+    for name in ("a", "b"):
+        notebook(own / f"{name}.ipynb", ("markdown", f"# Page {name}"), ("code", "1 + 1"))
+    build = ("--notebooks", own, "--output", out)
+    assert executed(study(program, *build)) == ["a", "b"]
+
+    def state():
+        return {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+
+    before = state()
+    done = study(program, *build)
+    assert executed(done) == [] and "nothing has changed" in done.stderr
+    assert done.stdout.strip() == str(out / "index.html") and state() == before
+    # A changed notebook: its page alone.
+    notebook(own / "b.ipynb", ("markdown", "# Page b"), ("code", "20 + 3"))
+    assert executed(study(program, *build)) == ["b"]
+    after = state()
+    assert after[out / "a.html"] == before[out / "a.html"]
+    assert after[out / "b.html"] != before[out / "b.html"]
+    assert ">23<" in re.sub(r"\s", "", (out / "b.html").read_text())
+    # A page that was removed, a notebook that is new, and one that is gone.
+    (out / "a.html").unlink()
+    notebook(own / "c.ipynb", ("markdown", "# Page c"), ("code", "2 + 2"))
+    (own / "b.ipynb").unlink()
+    assert {"a", "c"} <= set(executed(study(program, *build)))
+    assert not (out / "b.html").exists() and "Page c" in (out / "a.html").read_text()
+    assert executed(study(program, *build)) == []
+    assert executed(study(program, *build, "--all")) == ["a", "c"]
+
+
 def test_words_that_cannot_be_used(program, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     for words, told in [(["--notebook", "no_such"], "no notebook no_such"),

@@ -1,6 +1,8 @@
-// prenorm gradescope: an autograder for Gradescope, of the sources of this checkout.
+// prenorm gradescope: an autograder for Gradescope, of the sources of this checkout, or of the
+// files of this installation if it is one that can move.
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/home.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
@@ -38,20 +40,41 @@ constexpr std::array<std::string_view, 14> source_endings{
 /// What Gradescope looks for at the archive's root.
 constexpr std::array<std::string_view, 2> scripts{"setup.sh", "run_autograder"};
 
-/// The checkout that the launcher lies in, or that the program was built of.
-fs::path checkout() {
+/// What only an installation that can move has: the list of the libraries that it brings.
+constexpr const char* libraries = "share/prenorm/libraries.txt";
+/// What of an installation no grading needs.
+constexpr std::array<std::string_view, 3> left_out{"share/prenorm/notebooks", "share/prenorm/docs",
+                                                   "share/prenorm/fixtures/rubrics"};
+/// Where the scripts find the program: where a build of the sources has it, too.
+constexpr const char* built = "build/release/";
+
+/// What an autograder is made of.
+struct Origin {
+  fs::path folder;   // of the checkout, or of the installation
+  bool is_built;     // an installation
+  fs::path scripts;  // the folder of setup.sh and run_autograder
+  fs::path fixtures;
+};
+
+/// The installation, if it can move; or the checkout that the launcher is in, or that the program
+/// was built of.
+Origin origin() {
   std::error_code ignored;
   const char* launcher = std::getenv("PRENORM_LAUNCHER");
   const bool launched = launcher != nullptr && *launcher != '\0';
+  if (!launched && fs::exists(home() / libraries, ignored)) {
+    const fs::path share = home() / "share/prenorm";
+    return {home(), true, share / "gradescope", share / "fixtures"};
+  }
   const fs::path folder =
       launched ? fs::weakly_canonical(launcher, ignored).parent_path() : fs::path(PRENORM_SOURCE);
   for (const char* part : {"CMakeLists.txt", "harness/cli/gradescope/setup.sh", "fixtures"}) {
     if (fs::exists(folder / part, ignored)) continue;
     throw UsageError(folder.string() + ": no " + part +
                      " there; an autograder is built of the sources, so this command runs in a "
-                     "checkout: ./prenorm gradescope DIR");
+                     "checkout (./prenorm gradescope DIR), or in an unpacked archive");
   }
-  return folder;
+  return {folder, false, folder / "harness/cli/gradescope", folder / "fixtures"};
 }
 
 bool is_executable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
@@ -63,18 +86,24 @@ class Bundle {
     entries_.push_back({name, from, is_executable(from)});
   }
 
-  /// The plain files below a folder of the checkout that are wanted. Not links, nor what begins
-  /// with a dot or belongs to Python alone.
+  /// A script, whether or not its copy in an installation may be run.
+  void add_program(const std::string& name, const fs::path& from) {
+    entries_.push_back({name, from, true});
+  }
+
+  /// The plain files below a folder of the origin that are wanted, under the prefix. Not links, nor
+  /// what begins with a dot or belongs to Python alone.
   template <class Wanted>
-  void add_below(const fs::path& checkout, const std::string& folder, Wanted wanted) {
-    fs::recursive_directory_iterator entry(checkout / folder);
+  void add_below(const fs::path& origin, const std::string& folder, Wanted wanted,
+                 const std::string& prefix = "") {
+    fs::recursive_directory_iterator entry(origin / folder);
     for (; entry != fs::recursive_directory_iterator(); ++entry) {
       const std::string name = entry->path().filename();
       const fs::file_type type = entry->symlink_status().type();
       if (name.starts_with('.') || name == "__pycache__") {
         if (type == fs::file_type::directory) entry.disable_recursion_pending();
       } else if (type == fs::file_type::regular && wanted(entry->path())) {
-        add(fs::relative(entry->path(), checkout).generic_string(), entry->path());
+        add(prefix + fs::relative(entry->path(), origin).generic_string(), entry->path());
       }
     }
   }
@@ -86,6 +115,7 @@ class Bundle {
       const fs::path to = folder / entry.name;
       fs::create_directories(to.parent_path());
       if (entry.from != to) fs::copy_file(entry.from, to);  // settings.sh was written there
+      if (entry.executable) fs::permissions(to, fs::perms(0755));
       entry.from = to;
     }
     write_zip(folder / "autograder.zip", entries_);
@@ -101,27 +131,35 @@ bool is_source(const fs::path& path) {
          std::ranges::find(scripts, path.filename().string()) != scripts.end();
 }
 
+/// Packages that submissions need: what adapters are written with, or what builds a project. The
+/// sources are built with a compiler anyway.
+std::string packages_of(const Rubric& rubric, bool is_built) {
+  std::string names = rubric.adapters.empty() ? "" : "python3-numpy python3-torch";
+  if (is_built)
+    names += (names.empty() ? "" : " ") + std::string("g++ cmake ninja-build bubblewrap");
+  return names;
+}
+
 /// What setup.sh and run_autograder read, and an instructor may change.
-std::string settings(const GradescopeOptions& options, const Rubric& rubric) {
+std::string settings(const GradescopeOptions& options, const Rubric& rubric, bool is_built) {
   std::vector<std::string> words{
       "set", "--", "--rubric", rubric.name, "--hidden-visibility", options.hidden_visibility};
   if (options.seed) words.insert(words.end(), {"--seed", std::to_string(*options.seed)});
-  const char* packages = rubric.adapters.empty() ? "" : "python3-numpy python3-torch";
   return fmt::format(
       "# shellcheck shell=sh disable=SC2034\n"
       "# To change something, change it here and zip what this folder holds anew.\n\n"
       "# The options of `prenorm grade`:\n{}\n\n"
       "# Packages that submissions need and prenorm itself does not:\npackages='{}'\n",
-      shell_line(words), packages);
+      shell_line(words), packages_of(rubric, is_built));
 }
 
-/// The rubric, checked against the checkout's fixtures: not first when somebody is graded.
-Rubric checked_rubric(const GradescopeOptions& options, const fs::path& sources) {
+/// The rubric, checked against the fixtures: not first when somebody is graded.
+Rubric checked_rubric(const GradescopeOptions& options, const fs::path& fixtures) {
   try {
     const Rubric rubric = read_rubric(options.rubric);
     GradeOptions how;
     how.jobs = processors();
-    how.selection.fixtures = {(sources / "fixtures").string()};
+    how.selection.fixtures = {fixtures.string()};
     const Exam exam = make_exam(rubric, how);
     if (!rubric.adapters.empty()) {
       const Adapters adapters(rubric.path.parent_path() / rubric.adapters, exam.signatures());
@@ -132,33 +170,53 @@ Rubric checked_rubric(const GradescopeOptions& options, const fs::path& sources)
   }
 }
 
+void add_sources(Bundle& bundle, const Origin& from) {
+  for (const std::string_view name : top_files) bundle.add(std::string(name), from.folder / name);
+  bundle.add_below(from.folder, "harness", is_source);
+  bundle.add_below(from.folder, "reference", is_source);
+  // Of the fixtures what is graded by.
+  bundle.add_below(from.folder, "fixtures", [&](const fs::path& path) {
+    return path.parent_path() == from.fixtures &&
+           (path.extension() == ".h5" || path.filename() == "h5.py" ||
+            path.filename() == "CMakeLists.txt");
+  });
+}
+
+void add_installation(Bundle& bundle, const Origin& from) {
+  const auto is_needed = [&](const fs::path& path) {
+    const std::string name = fs::relative(path, from.folder).generic_string();
+    return std::ranges::none_of(left_out, [&](std::string_view folder) {
+      return name.starts_with(std::string(folder) + '/');
+    });
+  };
+  bundle.add_below(from.folder, "", is_needed, built);
+}
+
+/// The rubric, where the program looks for rubrics by name.
+void add_rubric(Bundle& bundle, const Origin& from, const Rubric& rubric) {
+  const std::string folder =
+      (from.is_built ? std::string(built) + "share/prenorm/" : "") + "fixtures/rubrics/";
+  bundle.add(folder + rubric.name + ".toml", rubric.path);
+  if (rubric.adapters.empty()) return;
+  bundle.add(folder + rubric.adapters, rubric.path.parent_path() / rubric.adapters);
+}
+
 int make_autograder(const GradescopeOptions& options) {
-  const fs::path folder = options.folder, sources = checkout();
+  const fs::path folder = options.folder;
+  const Origin from = origin();
   require_empty_folder(folder);
-  const Rubric rubric = checked_rubric(options, sources);
+  const Rubric rubric = checked_rubric(options, from.fixtures);
   std::size_t count = 0;
   try {
     Bundle bundle;
-    for (const std::string_view name : top_files) bundle.add(std::string(name), sources / name);
-    bundle.add_below(sources, "harness", is_source);
-    bundle.add_below(sources, "reference", is_source);
-    // Of the fixtures what is graded by; of the rubrics the one.
-    bundle.add_below(sources, "fixtures", [&](const fs::path& path) {
-      return path.parent_path() == sources / "fixtures" &&
-             (path.extension() == ".h5" || path.filename() == "h5.py" ||
-              path.filename() == "CMakeLists.txt");
-    });
-    bundle.add("fixtures/rubrics/" + rubric.name + ".toml", rubric.path);
-    if (!rubric.adapters.empty()) {
-      bundle.add("fixtures/rubrics/" + rubric.adapters,
-                 rubric.path.parent_path() / rubric.adapters);
-    }
+    from.is_built ? add_installation(bundle, from) : add_sources(bundle, from);
+    add_rubric(bundle, from, rubric);
     for (const std::string_view name : scripts) {
-      bundle.add(std::string(name), sources / "harness/cli/gradescope" / name);
+      bundle.add_program(std::string(name), from.scripts / name);
     }
     fs::create_directories(folder);
     const auto write = options.seed ? write_private : write_text;
-    write((folder / "settings.sh").string(), settings(options, rubric));
+    write((folder / "settings.sh").string(), settings(options, rubric, from.is_built));
     bundle.add("settings.sh", folder / "settings.sh");
     if (options.seed) make_private((folder / "autograder.zip").string());
     count = bundle.write(folder);
@@ -172,9 +230,11 @@ int make_autograder(const GradescopeOptions& options) {
       "{}: {}, {:.1f} MiB, by {}\n\n"
       "Upload it as the assignment's autograder. The base of its image must be Debian 12 or as "
       "new\n"
-      "(CMake 3.25, GCC 12); the image takes some minutes to build. {}\n",
+      "({}. {}\n",
       printable(archive.string()), counted(count, "file"),
       static_cast<double>(fs::file_size(archive)) / 0x1p20, printable(rubric.name),
+      from.is_built ? "Ubuntu 24.04, say); nothing is built there"
+                    : "CMake 3.25, GCC 12); the image takes some minutes to build",
       options.seed ? "Hidden cases are drawn by the seed\n"
                      "that you gave: it lies in settings.sh, and every submission gets the same."
                    : "It holds nothing that is\nhidden: hidden cases are drawn anew where each "
@@ -201,7 +261,8 @@ void add_gradescope(Arguments& app, Action& chosen) {
       ->type_name("N");
   command.footer(
       "Writes DIR/ with setup.sh, run_autograder, the sources that they build, settings.sh, and\n"
-      "autograder.zip of all that.\n\n"
+      "autograder.zip of all that. The prenorm of an unpacked archive takes its own files in the\n"
+      "place of sources, and nothing is built on Gradescope.\n\n"
       "Examples:\n"
       "  prenorm gradescope autograder --rubric cs336-2025\n"
       "  prenorm gradescope autograder --hidden-visibility after_due_date");

@@ -36,7 +36,7 @@ def words(arguments):
         description="Executes the notebooks and makes a site of them: a page for each component\n"
                     "with its reference and its kernels side by side, and an index.",
         epilog=f"Examples:\n"
-               f"  {PROGRAM} study                       the whole site, some minutes\n"
+               f"  {PROGRAM} study                       the whole site, some minutes; then what changed\n"
                f"  {PROGRAM} study --notebook rmsnorm    only one page; the others stay as they are\n\n"
                "Exit code: 0 the site is complete, 1 a notebook failed (its page says where), 2 an\n"
                "argument or file that cannot be used")
@@ -46,6 +46,8 @@ def words(arguments):
     parser.add_argument("--notebook", metavar="NAME", action="append", default=[],
                         help="execute only this one; other pages stay as they are (may be "
                              "repeated)")
+    parser.add_argument("--all", action="store_true",
+                        help="execute every notebook (default: those whose page would change)")
     parser.add_argument("--notebooks", metavar="DIR", type=Path, default=NOTEBOOKS,
                         help="where the notebooks are (default: those of prenorm)")
     parser.add_argument("--jobs", metavar="N", type=int, default=len(os.sched_getaffinity(0)),
@@ -73,23 +75,24 @@ def find_notebooks(folder, wanted):
 
 
 def open_folder(folder):
-    """Makes the folder of the site; the pages of an earlier run: {name: facts of a page}."""
+    """Makes the folder of the site; what an earlier run wrote of it: {"pages": {name: facts}, ...}."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         manifest = folder / MANIFEST
         if manifest.exists():
-            return json.loads(manifest.read_text())["pages"]
+            earlier = json.loads(manifest.read_text())
+            return {**earlier, "pages": dict(earlier["pages"])}
         is_ours = not any(folder.iterdir())
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise Unusable(f"--output {folder}: {error}") from None
     if not is_ours:
         raise Unusable(f"--output {folder}: the folder holds something else; wanted one that is "
                        "new, empty, or from an earlier study")
-    return {}
+    return {"pages": {}}
 
 
-def write_manifest(folder, pages):
-    (folder / MANIFEST).write_text(json.dumps({"pages": pages}, indent=1) + "\n")
+def write_manifest(folder, **facts):
+    (folder / MANIFEST).write_text(json.dumps(facts, indent=1) + "\n")
 
 
 def find_katex(folder):
@@ -209,6 +212,8 @@ def build(chosen):
         import nbconvert  # noqa: F401
         import ipykernel  # noqa: F401
         from matplotlib import font_manager  # noqa: F401  makes its cache once, for all kernels
+        import documents
+        import inputs
         import pages
         import prenorm
     except ImportError as error:
@@ -218,30 +223,54 @@ def build(chosen):
     except FileNotFoundError as error:
         raise Unusable(str(error)) from None
     os.environ["PRENORM_HOME"] = str(home)
-    earlier = open_folder(folder)
-    write_manifest(folder, earlier)  # the folder is ours, even if this run fails
+    manifest = open_folder(folder)
+    earlier = {name: page for name, page in manifest["pages"].items()
+               if (folder / page["file"]).exists()}
+    shared = inputs.of_every_page(ROOT, home, found)
+    current = {name: inputs.digest([path], shared) for name, path in found.items()}
+    rest = [shared, inputs.of_the_rest(ROOT, [each.path for each in documents.find(ROOT)],
+                                       find_katex(chosen.katex), list(found))]
+    if not (chosen.notebook or chosen.all):
+        names = [name for name in names if is_stale(earlier.get(name), current[name])]
+        if not names and earlier == manifest["pages"] and manifest.get("rest") == rest:
+            print("nothing has changed", file=sys.stderr)
+            print(folder / "index.html")
+            return 0
+    write_manifest(folder, pages=earlier)  # the folder is ours, even if this run fails
     copy_assets(folder, chosen.katex)
-    print(f"executing {len(names)} {'notebooks' if len(names) > 1 else 'notebook'}, "
-          f"{min(chosen.jobs, len(names))} at a time", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="prenorm-study-",
-                                     ignore_cleanup_errors=True) as scratch:
-        executed = dict(execute_all([found[name] for name in names],
-                                    environment(home, Path(scratch)), chosen.jobs))
+    executed = execute_named([found[name] for name in names], home, chosen.jobs)
     kept = {name: page for name, page in earlier.items()
-            if chosen.notebook and name not in executed and (folder / page["file"]).exists()}
+            if name not in executed and (chosen.notebook or name in found)}
     begun = time.monotonic()
     facts = pages.Facts()
     print(f"results and mistakes: {time.monotonic() - begun:.1f} s", file=sys.stderr)
     site = pages.Site(folder, facts, list(found), kept)
     for name, (notebook, failure, _) in executed.items():
         site.add(name, notebook, failure)
+        site.pages[name]["inputs"] = current[name]
     site.write()
     for name, page in earlier.items():
         if name not in site.pages:
             (folder / page["file"]).unlink(missing_ok=True)
-    write_manifest(folder, site.manifest())
+    write_manifest(folder, pages=site.manifest(), rest=rest)
     print(folder / "index.html")
     return 1 if any(failure for _, failure, _ in executed.values()) else 0
+
+
+def is_stale(page, digest):
+    """Whether a notebook must be executed again for its page (None: there is none yet)."""
+    return page is None or page["failure"] or page.get("inputs") != digest
+
+
+def execute_named(paths, home, jobs):
+    """Executes these notebooks: {name: result of execute()}."""
+    if not paths:
+        return {}
+    print(f"executing {len(paths)} {'notebooks' if len(paths) > 1 else 'notebook'}, "
+          f"{min(jobs, len(paths))} at a time", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="prenorm-study-",
+                                     ignore_cleanup_errors=True) as scratch:
+        return dict(execute_all(paths, environment(home, Path(scratch)), jobs))
 
 
 def main():

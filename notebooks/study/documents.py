@@ -10,8 +10,8 @@ from pathlib import Path
 from nbconvert.filters import markdown2html
 
 # The reading order; others follow by name.
-READING = ["commands", "study", "verdicts", "fixtures", "grading", "teaching", "sandbox", "diagnosis",
-           "cuda", "profile", "performance", "extending", "architecture"]
+READING = ["install", "commands", "study", "verdicts", "fixtures", "grading", "teaching", "sandbox",
+           "diagnosis", "cuda", "profile", "performance", "extending", "architecture"]
 PREFIX = "docs_"  # of the pages' names, which no notebook has
 PICTURES = Path("assets/docs")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s#]+)[^)]*\)")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Gradescope runs this once, where it makes the image that every submission is graded in: installs
-# what prenorm needs, and builds it. What it prints is in the log of the image.
+# what prenorm needs, and builds it, unless it came built. What it prints is in the log of the image.
 set -eu
 
 cd /autograder/source
@@ -8,8 +8,8 @@ cd /autograder/source
 . /etc/os-release
 case ${ID:-}-${VERSION_ID:-} in
   debian-[1-9] | debian-1[01] | ubuntu-1* | ubuntu-20* | ubuntu-22*)
-    echo "setup.sh: ${PRETTY_NAME:-this system} is too old to build prenorm;" \
-      "wanted Debian 12 or as new (CMake 3.25, GCC 12) as the image's base" >&2
+    echo "setup.sh: ${PRETTY_NAME:-this system} is too old for prenorm; wanted Debian 12 or as new" \
+      "(Ubuntu 24.04; CMake 3.25, GCC 12, glibc 2.36) as the image's base" >&2
     exit 1
     ;;
 esac
@@ -24,5 +24,7 @@ if [ -n "$packages" ]; then
 fi
 
 # The image is made on one machine and used on others: no instructions that only this one has.
-PRENORM_CMAKE_ARGS=-DPRENORM_NATIVE=OFF ./prenorm grade --help >/dev/null
+if [ -f CMakeLists.txt ]; then
+  PRENORM_CMAKE_ARGS=-DPRENORM_NATIVE=OFF ./prenorm grade --help >/dev/null
+fi
 PRENORM_HOME=$PWD/build/release build/release/bin/prenorm doctor
