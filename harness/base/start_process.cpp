@@ -70,7 +70,9 @@ void close_from(int first) {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 
-  set_limit(RLIMIT_CORE, 0);
+  // Where the machine hands crashed programs' memory to another program, as most do, that happens
+  // with any limit but 1.
+  set_limit(RLIMIT_CORE, 1);
   if (start.limits.address_space > 0 && !sanitized) {
     set_limit(RLIMIT_AS, start.limits.address_space);
   }
