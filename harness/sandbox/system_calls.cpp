@@ -391,9 +391,9 @@ Rule new_sockets(const Setting& setting) {
 Rule sockets(const Setting& setting) {
   Rule rule{"sockets", allowed, {}};
   if (setting.keeps_inside()) {
-    append(rule.calls, {CALL(bind), CALL(listen), CALL(accept), CALL(accept4)});
+    append(rule.calls, {CALL(listen), CALL(accept), CALL(accept4)});
   }
-  if (!setting.alone) append(rule.calls, {CALL(connect)});
+  if (!setting.alone) append(rule.calls, {CALL(connect), CALL(bind)});
   append(rule.calls, {CALL_IF(sendto, "without an address", SCMP_A4(SCMP_CMP_EQ, 0)),
                       CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(sendmmsg), CALL(recvmmsg),
                       CALL(shutdown), CALL(getsockname), CALL(getpeername), CALL(getsockopt)});
@@ -416,8 +416,9 @@ Rule buffers() {
 }
 
 /// Landlock does not ask about sockets that have a path, and a filter cannot see which one has: the
-/// supervisor connects, to abstract names and to paths in the scratch folder.
-Rule connections() { return {"connections", asks, {CALL(connect)}}; }
+/// supervisor connects, and gives names: to paths in the scratch folder. An abstract name, to which
+/// anybody outside may connect, stands for one of them.
+Rule connections() { return {"connections", asks, {CALL(connect), CALL(bind)}}; }
 
 /// Other kinds of sockets.
 Rule other_sockets(const Setting& setting) {
@@ -482,7 +483,7 @@ std::vector<Rule> rules_of_supervisor() {
             CALL(poll), CALL(ppoll), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime),
             CALL(futex), CALL(getpid), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
             CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise),
-            CALL(connect), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
+            CALL(connect), CALL(bind), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
             CALL(openat2), CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
             // To a filter's descriptor.
             CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
