@@ -539,8 +539,15 @@ def run_linear(d_in, d_out, weights, in_features):
 """
 
 
+IN_A_THREAD = """
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        return threads.submit(layers.softmax, in_features, dim).result()
+"""
+
+
+@pytest.mark.parametrize("in_a_thread", [False, True])
 @pytest.mark.parametrize("earns", [True, False])
-def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path, earns):
+def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path, earns, in_a_thread):
     pytest.importorskip("torch")
     shelf = tmp_path / "rubrics"
     shelf.mkdir()
@@ -550,7 +557,10 @@ def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path,
         FORBIDS if earns else FORBIDS.replace("[[", "forbidden_calls_earn = false\n[[", 1))
     work = tmp_path / "ann"
     work.mkdir()
-    (work / "adapters.py").write_text(CALLS)
+    calls = CALLS.replace("import torch\n", "import concurrent.futures\nimport torch\n")
+    if in_a_thread:
+        calls = calls.replace("\n    return layers.softmax(in_features, dim)\n", IN_A_THREAD)
+    (work / "adapters.py").write_text(calls)
     (work / "layers.py").write_text(
         "import torch\ndef softmax(x, axis):\n    activate = torch.nn.functional.silu\n"
         "    activate(x)\n    return torch.softmax(x, axis)\n")

@@ -1,4 +1,5 @@
 // Child processes: how they end, what they inherit, and that they cannot hold up the parent.
+#include "base/memory_meter.hpp"
 #include "base/process.hpp"
 #include "skip.hpp"
 
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -301,6 +303,23 @@ BOOST_AUTO_TEST_CASE(processes_that_end_while_they_are_counted_are_no_error) {
   limits.tasks = 100000;
   Shell shell("for i in $(seq 600); do /bin/true & done; wait; echo done >&3", limits);
   BOOST_TEST(shell.receive_text(5, 60s) == "done\n");
+}
+
+// The kernel's memory for what an epoll descriptor watches is in no number of /proc.
+BOOST_AUTO_TEST_CASE(what_epoll_descriptors_may_watch_is_memory) {
+  constexpr std::size_t count = 600, least = count * count * 256;
+  std::vector<OpenFile> watchers;
+  const auto has = [](std::size_t bytes) {
+    MemoryMeter meter;
+    const auto end = deadline_in(20);  // a busy machine may take a while to count
+    while (meter.bytes(Family::of(::getpid()), bytes) < bytes) {
+      if (std::chrono::steady_clock::now() > end) return false;
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < count; ++i) watchers.emplace_back(::epoll_create1(EPOLL_CLOEXEC));
+  BOOST_TEST(watchers.back().is_open());
+  BOOST_TEST(has(least));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,6 +21,9 @@ constexpr std::size_t bytes_of_pipe = 64u << 10, usual_pipes = 1024,
                       bytes_of_small_pipe = 10u << 10;
 /// What the kernel keeps of a file in /proc that is being read.
 constexpr std::size_t bytes_of_proc_file = 256u << 10;
+/// The kernel's record of a descriptor that an epoll descriptor watches. It does not say how many
+/// there are: each may watch all that its process has.
+constexpr std::size_t bytes_of_watch = 256;
 /// The kernel's records of a mapping: its own, and one for each process that it has been forked
 /// from. The latter count where there are many mappings only: else it would be too much by far.
 constexpr std::size_t bytes_of_mapping = 256, bytes_of_ancestor = 64, many_mappings = 8192;
@@ -77,14 +80,19 @@ class Held {
  private:
   /// By the numbers that the kernel gives them: several processes may have them.
   bool add_descriptors(pid_t process) {
-    return visit_descriptors(process, [this](int folder, const char* link) {
+    std::size_t epolls = 0, all = 0;
+    const bool is_seen = visit_descriptors(process, [&](int folder, const char* link) {
       std::array<char, 64> target;
       const ssize_t got = ::readlinkat(folder, link, target.data(), target.size());
       const std::string name(target.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
       if (name.starts_with("socket:")) sockets_.insert(name);
       if (name.starts_with("pipe:")) pipes_.insert(name);
       if (name.starts_with("/proc/")) bytes_ += bytes_of_proc_file;
+      epolls += name == "anon_inode:[eventpoll]" ? 1 : 0;
+      ++all;
     });
+    bytes_ += epolls * all * bytes_of_watch;
+    return is_seen;
   }
 
   std::size_t bytes_of_socket_ = MemoryMeter::bytes_of_socket();

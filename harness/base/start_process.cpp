@@ -70,7 +70,12 @@ void close_from(int first) {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 
-  set_limit(RLIMIT_CORE, 0);
+  // Where the machine hands crashed programs' memory to another program, as most do, that happens
+  // with any limit but 1.
+  set_limit(RLIMIT_CORE, 1);
+  // What the user may have of a processor before others: the child has none.
+  set_limit(RLIMIT_RTPRIO, 0);
+  set_limit(RLIMIT_NICE, 0);
   if (start.limits.address_space > 0 && !sanitized) {
     set_limit(RLIMIT_AS, start.limits.address_space);
   }

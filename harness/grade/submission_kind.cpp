@@ -1,24 +1,31 @@
 #include "grade/submission_kind.hpp"
 
+#include "base/open_file.hpp"
 #include "base/tree.hpp"
 #include "grade/snapshot.hpp"
 
-#include <fstream>
+#include <algorithm>
+#include <fcntl.h>
 #include <functional>
 #include <stdexcept>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether a file's first MiB has the word.
-bool mentions_prenorm(const fs::path& path) {
+/// Whether a regular file's first MiB has the word. It may be another file by now, or a pipe that
+/// never answers.
+bool mentions_prenorm(const TreeEntry& entry) {
+  const OpenFile file(
+      ::openat(entry.folder, entry.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info {};
+  if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   std::string text(1u << 20, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
   return text.find("prenorm") != text.npos;
 }
 
@@ -46,9 +53,9 @@ bool has_adapters(const fs::path& folder) {
 
 /// As a CMake project does that makes a solution.
 bool looks_for_prenorm(const fs::path& folder) {
-  return any_file(folder, [&](const TreeEntry& entry) {
+  return any_file(folder, [](const TreeEntry& entry) {
     return entry.path.filename() == "CMakeLists.txt" && entry.error == 0 &&
-           S_ISREG(entry.info.st_mode) && mentions_prenorm(folder / entry.path);
+           S_ISREG(entry.info.st_mode) && mentions_prenorm(entry);
   });
 }
 

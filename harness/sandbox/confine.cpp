@@ -174,7 +174,7 @@ void confine(const Options& options) {
   drop_privileges();
   sandbox::hide_memory();
   if (options.alone) {
-    sandbox::landlock::restrict_neighbours();
+    sandbox::landlock::restrict_neighbours(options.files.write);
   } else {
     restrict_files(options);
   }

@@ -6,8 +6,11 @@
 
 #include <fcntl.h>
 #include <filesystem>
+#include <memory>
+#include <mntent.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace prenorm::sandbox {
@@ -25,6 +28,25 @@ struct Held {
   const char* path;
   harness::OpenFile file;
 };
+
+/// Of what is mounted, nothing may be changed, even where the grader is root and the submission so
+/// owns it: the rights and times of a device or of a file in /proc are the whole machine's. Devices
+/// may be written all the same.
+void make_read_only() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(::setmntent("/proc/self/mounts", "r"),
+                                                     ::endmntent);
+  check(mounts != nullptr, "/proc/self/mounts");
+  while (const mntent* each = ::getmntent(mounts.get())) {
+    const std::string what = std::string("cannot protect ") + each->mnt_dir;
+    struct statvfs info {};
+    check(::statvfs(each->mnt_dir, &info) == 0, what);
+    // These may not be taken away; statvfs() has the same bits for them.
+    const unsigned long kept = info.f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    check(::mount(nullptr, each->mnt_dir, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kept,
+                  nullptr) == 0,
+          what);
+  }
+}
 
 void mount_empty(const SizedFolder& folder) {
   const std::string options =
@@ -52,6 +74,7 @@ void mount_folders(const Folders& folders) {
   if (folders.empty.empty() && folders.copied.empty()) return;
   // First: what is held must be of the namespace in which it is mounted again.
   check(::unshare(CLONE_NEWNS) == 0, "no mount namespace");
+  make_read_only();
   std::vector<Held> kept, originals;
   for (const char* path : folders.kept) kept.emplace_back(path);
   for (const SizedFolder& folder : folders.copied) originals.emplace_back(folder.path);

@@ -32,7 +32,7 @@ constexpr std::uint64_t execute = 1u << 0, write_file = 1u << 1, read_file = 1u 
 constexpr std::uint64_t may_read = execute | read_file | read_dir;
 /// All rights of the first version: everything up to creating symbolic links.
 constexpr std::uint64_t first_version = (1u << 13) - 1;
-constexpr std::uint64_t refer = 1u << 13;
+constexpr std::uint64_t make_socket = 1u << 9, refer = 1u << 13;
 constexpr std::uint64_t of_a_file = execute | write_file | read_file | truncate | ioctl_device;
 constexpr std::uint64_t bind_and_connect = 3, abstract_sockets_and_signals = 3;
 
@@ -90,13 +90,15 @@ void restrict_files(const Files& files) {
   enforce(rules);
 }
 
-void restrict_neighbours() {
+void restrict_neighbours(const std::vector<const char*>& for_sockets) {
   if (!keeps_inside()) return;
   Attributes attributes;
-  attributes.files = refer;  // renaming between folders is refused unless it is allowed
+  // Renaming between folders is refused unless it is allowed.
+  attributes.files = refer | make_socket;
   attributes.scoped = abstract_sockets_and_signals;
   const OpenFile rules = ruleset(attributes);
   allow(rules, "/", refer);
+  for (const char* path : for_sockets) allow(rules, path, make_socket);
   enforce(rules);
 }
 

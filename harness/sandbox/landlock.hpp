@@ -22,7 +22,8 @@ bool keeps_inside();
 /// Throws std::system_error.
 void restrict_files(const Files& files);
 
-/// The same without files: only signals and abstract sockets are kept inside.
-void restrict_neighbours();
+/// The same without files, but for sockets that have a path: these may be made in the named
+/// folders.
+void restrict_neighbours(const std::vector<const char*>& for_sockets);
 
 }  // namespace prenorm::sandbox::landlock

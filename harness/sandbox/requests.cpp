@@ -1,14 +1,19 @@
 #include "sandbox/requests.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <linux/openat2.h>
+#include <string_view>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -21,13 +26,29 @@ constexpr unsigned thread_too = 0x80;  // PIDFD_THREAD: pidfd_open() takes a thr
 /// Long enough for the grader to see that the limit is reached, and to report it.
 constexpr std::chrono::milliseconds before_refusal{300};
 
+/// The path must be short enough.
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  return address;
+}
+
+/// The file that an abstract name stands for.
+std::string stand_in(std::string_view name) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), ".socket-%016zx", std::hash<std::string_view>()(name));
+  return text.data();
+}
+
 /// 0, or why not: EAGAIN where the other end has no room. The caller's own socket may block, which
 /// this process may not.
-int connect_at_once(int socket, const sockaddr_un& name, socklen_t bytes) {
+int connect_at_once(int socket, const std::string& path) {
+  const sockaddr_un name = address_of(path);
   const int flags = ::fcntl(socket, F_GETFL);
   const bool blocks = (flags & O_NONBLOCK) == 0;
   if (blocks) ::fcntl(socket, F_SETFL, flags | O_NONBLOCK);
-  const bool done = ::connect(socket, reinterpret_cast<const sockaddr*>(&name), bytes) == 0;
+  const bool done = ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
   const int reason = errno;
   if (blocks) ::fcntl(socket, F_SETFL, flags);
   return done ? 0 : reason;
@@ -44,8 +65,8 @@ Requests::Requests(int listener, const Scratch& scratch, const Limits& limits)
 void Requests::take() {
   *asked_ = {};
   if (::seccomp_notify_receive(listener_, asked_) != 0) return;  // whoever asked has ended
-  if (asked_->data.nr == SYS_connect) {
-    connect();
+  if (asked_->data.nr == SYS_connect || asked_->data.nr == SYS_bind) {
+    use_name();
   } else if (asked_->data.nr == SYS_mmap) {
     share();
   } else if (asked_->data.nr == SYS_socket || asked_->data.nr == SYS_socketpair) {
@@ -88,28 +109,37 @@ void Requests::decide(bool may, int refusal, Limit& limit) {
 }
 
 /// Where the other end has no room, the answer is EAGAIN, and the caller (connect.cpp) tries again.
-void Requests::connect() {
-  Address address;
-  int result = read_address(address);
+void Requests::use_name() {
+  std::string path;
+  int result = read_path(path);
   if (result == 0) {
     const OpenFile socket = socket_of_caller();
-    result = socket.is_open() ? connect_to(address, socket.get()) : EBADF;
+    const bool connects = asked_->data.nr == SYS_connect;
+    result = !socket.is_open() ? EBADF
+             : connects        ? connect_to(path, socket.get())
+                               : bind_to(path, socket.get());
   }
   answer(asked_->id, result);
 }
 
-/// Copies the address, so that nobody can change it afterwards. 0, or why not.
-int Requests::read_address(Address& address) const {
+/// Copies the address, so that nobody can change it afterwards. 0 and its path, or why not.
+int Requests::read_path(std::string& path) const {
   const std::uint64_t bytes = asked_->data.args[2];
-  if (bytes <= offsetof(sockaddr_un, sun_path) || bytes > sizeof address.name) return EINVAL;
-  iovec here{&address.name, bytes};
+  sockaddr_un address{};
+  if (bytes <= offsetof(sockaddr_un, sun_path) || bytes > sizeof address) return EINVAL;
+  iovec here{&address, bytes};
   iovec there{reinterpret_cast<void*>(asked_->data.args[1]), bytes};
   const auto caller = static_cast<pid_t>(asked_->pid);
   if (::process_vm_readv(caller, &here, 1, &there, 1, 0) != static_cast<ssize_t>(bytes)) {
     return EFAULT;
   }
-  address.bytes = static_cast<socklen_t>(bytes);
-  return address.name.sun_family == AF_UNIX ? 0 : EACCES;
+  if (address.sun_family != AF_UNIX) return EACCES;
+  const std::size_t most = bytes - offsetof(sockaddr_un, sun_path);
+  path = address.sun_path[0] == '\0'
+             ? scratch_.path + stand_in({&address.sun_path[1], most - 1})
+             : std::string(address.sun_path, ::strnlen(address.sun_path, most));
+  if (path.size() >= sizeof address.sun_path) return EINVAL;
+  return path.starts_with(scratch_.path) ? 0 : EACCES;
 }
 
 /// A duplicate of the descriptor that is to be connected.
@@ -123,24 +153,22 @@ OpenFile Requests::socket_of_caller() const {
       ::syscall(SYS_pidfd_getfd, process.get(), static_cast<int>(asked_->data.args[0]), 0));
 }
 
-/// Landlock lets this process connect to abstract sockets of its own domain only, which are those
-/// of its children. It does not ask about others: these must lie in the scratch folder. 0, or why
+/// Landlock does not ask about sockets with a path: these must lie in the scratch folder. 0, or why
 /// not.
-int Requests::connect_to(const Address& address, int socket) const {
-  if (address.name.sun_path[0] == '\0') return connect_at_once(socket, address.name, address.bytes);
-  const std::size_t most = address.bytes - offsetof(sockaddr_un, sun_path);
-  const std::string path(address.name.sun_path, ::strnlen(address.name.sun_path, most));
-  if (!path.starts_with(scratch_.path)) return EACCES;
+int Requests::connect_to(const std::string& path, int socket) const {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const char* inside = path.c_str() + scratch_.path.size();
   const OpenFile file(::syscall(SYS_openat2, scratch_.folder, inside, &how, sizeof how));
   if (!file.is_open()) return errno;
-  sockaddr_un opened{};
-  opened.sun_family = AF_UNIX;
-  std::snprintf(opened.sun_path, sizeof opened.sun_path, "/proc/self/fd/%d", file.get());
-  return connect_at_once(socket, opened, sizeof opened);
+  return connect_at_once(socket, "/proc/self/fd/" + std::to_string(file.get()));
+}
+
+/// Landlock lets this process make sockets only where the child may write.
+int Requests::bind_to(const std::string& path, int socket) {
+  const sockaddr_un name = address_of(path);
+  return ::bind(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ? 0 : errno;
 }
 
 /// Whether whoever asked was still there.

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <seccomp.h>
 #include <string>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <vector>
 
 namespace prenorm::sandbox {
@@ -45,10 +43,6 @@ class Requests {
  private:
   using Clock = std::chrono::steady_clock;
 
-  struct Address {
-    sockaddr_un name{};
-    socklen_t bytes = 0;
-  };
   struct Refusal {
     std::uint64_t id;
     Clock::time_point when;
@@ -58,10 +52,11 @@ class Requests {
   void make_socket();
   template <class Limit>
   void decide(bool may, int refusal, Limit& limit);
-  void connect();
-  int read_address(Address& address) const;
+  void use_name();
+  int read_path(std::string& path) const;
   harness::OpenFile socket_of_caller() const;
-  int connect_to(const Address& address, int socket) const;
+  int connect_to(const std::string& path, int socket) const;
+  static int bind_to(const std::string& path, int socket);
   bool answer(std::uint64_t id, int error, std::uint32_t flags = 0);
 
   int listener_;

@@ -172,9 +172,9 @@ Rule memory(const Setting& setting) {
              CALL(mlock), CALL(mlock2), CALL(munlock), CALL(membarrier), CALL(get_mempolicy),
              CALL(set_mempolicy), CALL(mbind)}};
   const char* with_owner = "of files, or of one process";
+  constexpr scmp_datum_t kind = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
   for (const scmp_datum_t flags : {0, MAP_SHARED, MAP_ANONYMOUS}) {
-    rule.calls.push_back(
-        CALL_IF(mmap, with_owner, SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_SHARED | MAP_ANONYMOUS, flags)));
+    rule.calls.push_back(CALL_IF(mmap, with_owner, SCMP_A3(SCMP_CMP_MASKED_EQ, kind, flags)));
   }
   // Shared pages of files, too: see caches().
   rule.calls.push_back(
@@ -186,12 +186,20 @@ Rule memory(const Setting& setting) {
   return rule;
 }
 
+/// The machine has set them aside for somebody, and no limit counts them.
+Rule huge_pages() {
+  return {"huge pages that are set aside",
+          fails(ENOMEM),
+          {CALL_IF(mmap, "MAP_HUGETLB", SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_HUGETLB, MAP_HUGETLB))}};
+}
+
 /// It stays when no process has its pages any more, and nobody can see how much there is.
 Rule shared_memory(const Setting& setting) {
   constexpr scmp_datum_t flags = MAP_SHARED | MAP_ANONYMOUS;
   return {"memory shared without a file",
           setting.with_device ? allowed : asks,
-          {CALL_IF(mmap, "of several processes", SCMP_A3(SCMP_CMP_MASKED_EQ, flags, flags))}};
+          {CALL_IF(mmap, "of several processes",
+                   SCMP_A3(SCMP_CMP_MASKED_EQ, flags | MAP_HUGETLB, flags))}};
 }
 
 /// RLIMIT_NPROC counts all of a user's, and root's not at all: the supervisor counts.
@@ -251,8 +259,11 @@ Rule processes(const Setting& setting) {
              CALL(getrusage),
              CALL(times),
              CALL(getrlimit),
-             CALL(setrlimit),
-             CALL_IF(prlimit64, "of itself", is(0, 0)),
+             CALL_IF(setrlimit, "not RLIMIT_CORE", SCMP_A0_32(SCMP_CMP_NE, RLIMIT_CORE)),
+             CALL_IF(prlimit64, "of itself, not to set RLIMIT_CORE", is(0, 0),
+                     SCMP_A1_32(SCMP_CMP_NE, RLIMIT_CORE)),
+             CALL_IF(prlimit64, "of itself, not to set RLIMIT_CORE", is(0, 0), is(1, RLIMIT_CORE),
+                     SCMP_A2(SCMP_CMP_EQ, 0)),
              CALL(getpriority),
              CALL_IF(setpriority, "of itself", is(0, PRIO_PROCESS), is(1, 0)),
              CALL(sched_yield),
@@ -296,6 +307,15 @@ Rule processes(const Setting& setting) {
                         CALL(pidfd_open), CALL(pidfd_send_signal)});
   }
   return rule;
+}
+
+/// At 1 a crash starts no program of the machine's, at 0 it does (start_process.cpp).
+Rule core_dumps() {
+  return {"memory of a crash",
+          fails(0),
+          {CALL_IF(setrlimit, "RLIMIT_CORE", is(0, RLIMIT_CORE)),
+           CALL_IF(prlimit64, "to set RLIMIT_CORE of itself", is(0, 0), is(1, RLIMIT_CORE),
+                   SCMP_A2(SCMP_CMP_NE, 0))}};
 }
 
 /// Where there is no PID namespace, all stay in one group, which is how all are found at the end.
@@ -371,9 +391,9 @@ Rule new_sockets(const Setting& setting) {
 Rule sockets(const Setting& setting) {
   Rule rule{"sockets", allowed, {}};
   if (setting.keeps_inside()) {
-    append(rule.calls, {CALL(bind), CALL(listen), CALL(accept), CALL(accept4)});
+    append(rule.calls, {CALL(listen), CALL(accept), CALL(accept4)});
   }
-  if (!setting.alone) append(rule.calls, {CALL(connect)});
+  if (!setting.alone) append(rule.calls, {CALL(connect), CALL(bind)});
   append(rule.calls, {CALL_IF(sendto, "without an address", SCMP_A4(SCMP_CMP_EQ, 0)),
                       CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(sendmmsg), CALL(recvmmsg),
                       CALL(shutdown), CALL(getsockname), CALL(getpeername), CALL(getsockopt)});
@@ -396,8 +416,9 @@ Rule buffers() {
 }
 
 /// Landlock does not ask about sockets that have a path, and a filter cannot see which one has: the
-/// supervisor connects, to abstract names and to paths in the scratch folder.
-Rule connections() { return {"connections", asks, {CALL(connect)}}; }
+/// supervisor connects, and gives names: to paths in the scratch folder. An abstract name, to which
+/// anybody outside may connect, stands for one of them.
+Rule connections() { return {"connections", asks, {CALL(connect), CALL(bind)}}; }
 
 /// Other kinds of sockets.
 Rule other_sockets(const Setting& setting) {
@@ -434,9 +455,11 @@ std::vector<Rule> rules(const Setting& setting) {
                         opening(setting),
                         descriptors(setting),
                         memory(setting),
+                        huge_pages(),
                         shared_memory(setting),
                         new_tasks(setting),
                         processes(setting),
+                        core_dumps(),
                         processors(),
                         signals_and_time(),
                         new_sockets(setting),
@@ -460,7 +483,7 @@ std::vector<Rule> rules_of_supervisor() {
             CALL(poll), CALL(ppoll), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime),
             CALL(futex), CALL(getpid), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
             CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise),
-            CALL(connect), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
+            CALL(connect), CALL(bind), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
             CALL(openat2), CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
             // To a filter's descriptor.
             CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};

@@ -15,6 +15,7 @@ std::string end_of(std::uint32_t action) {
   if (action == asks) return "the supervisor decides";
   if (action == fails(0)) return "does nothing";
   if (action == fails(EOPNOTSUPP)) return "EOPNOTSUPP";
+  if (action == fails(ENOMEM)) return "ENOMEM";
   return action == fails(EACCES) ? "EACCES" : "EPERM";
 }
 

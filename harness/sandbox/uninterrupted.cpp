@@ -1,5 +1,5 @@
-// prenorm-uninterrupted.so: fork(), mmap() of memory that is shared without a file, and new
-// sockets.
+// prenorm-uninterrupted.so: fork(), mmap() of memory that is shared without a file, new sockets and
+// their names.
 #include "sandbox/preload.hpp"
 
 #include <dlfcn.h>
@@ -40,4 +40,8 @@ EXPORTED int socket(int family, int kind, int protocol) noexcept {
 EXPORTED int socketpair(int family, int kind, int protocol, int* ends) noexcept {
   return uninterrupted(
       [=] { return static_cast<int>(::syscall(SYS_socketpair, family, kind, protocol, ends)); });
+}
+
+EXPORTED int bind(int file, const sockaddr* name, socklen_t bytes) noexcept {
+  return uninterrupted([=] { return static_cast<int>(::syscall(SYS_bind, file, name, bytes)); });
 }

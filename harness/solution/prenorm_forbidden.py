@@ -7,6 +7,7 @@ the submission's process: a report is a reason to look, and none proves nothing.
 
 import fnmatch
 import sys
+import threading
 
 # Of torch.nn: what holds a model together, and computes nothing.
 CONTAINERS = ("Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential")
@@ -43,6 +44,13 @@ class Watch:
                 return function(*args, **(kwargs or {}))
 
         Mode().__enter__()
+        run = threading.Thread.run
+
+        def run_watched(thread):
+            with Mode():  # each thread has its own
+                run(thread)
+
+        threading.Thread.run = run_watched
 
     def look(self, name, frame):
         names = {name, name.replace("torch.functional.", "torch.")} if name else set()
