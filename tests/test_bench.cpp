@@ -228,8 +228,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_shapes_that_is_wrong_is_refused) {
   BOOST_TEST(contains(changed({{"dims", {{"rows", -1}}}}), "rows must be a non-negative integer"));
   BOOST_TEST(contains(changed({{"inputs", {{"x", "rows ~ normal(0, 1)"}}}}), "wanted '[extents]"));
   BOOST_TEST(contains(changed({{"inputs", {{"x", "[depth] ~ normal(0, 1)"}}}}), "'depth' is no"));
-  BOOST_TEST(
-      contains(changed({{"inputs", {{"x", "[rows/4] ~ normal(0, 1)"}}}}), "not an integer"));
+  BOOST_TEST(contains(changed({{"inputs", {{"x", "[rows/4] ~ normal(0, 1)"}}}}), "not an integer"));
   BOOST_TEST(contains(changed({{"inputs", {{"x", "[rows] ~ often"}}}}), "draw 'often'"));
   BOOST_TEST(contains(changed({{"inputs", {{"z", "[rows] ~ normal(0, 1)"}}}}), "does not have"));
   BOOST_TEST(contains(changed({{"inputs", Json::object()}}), "input x is missing"));

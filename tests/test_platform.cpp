@@ -204,7 +204,8 @@ BOOST_AUTO_TEST_CASE(a_column_of_times_is_read) {
   BOOST_TEST(time_text(students[0].handed_in.value()) == "2026-10-05T23:59:00Z");
   BOOST_TEST(!students[1].handed_in.has_value());
   BOOST_TEST(time_text(students[2].handed_in.value()) == "2026-10-05T21:59:01Z");
-  BOOST_TEST(contains(refusal("submission,submitted\nann,yesterday\n"), "'yesterday' is not a time"));
+  BOOST_TEST(
+      contains(refusal("submission,submitted\nann,yesterday\n"), "'yesterday' is not a time"));
 }
 
 BOOST_AUTO_TEST_CASE(times_are_of_the_machine_where_no_zone_is_told) {
@@ -363,7 +364,8 @@ BOOST_AUTO_TEST_CASE(moodle_and_gradescope_are_filled) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_export_or_column_is_refused) {
-  BOOST_TEST(contains(complaint("a,b\n1,2\n", ""), "is not an export of Canvas, Moodle or Gradescope"));
+  BOOST_TEST(
+      contains(complaint("a,b\n1,2\n", ""), "is not an export of Canvas, Moodle or Gradescope"));
   BOOST_TEST(contains(complaint("", ""), "is empty"));
   BOOST_TEST(contains(complaint(canvas, ""), "2 columns for grades; --column NAME"));
   BOOST_TEST(

@@ -15,8 +15,8 @@ struct CudaSources {
 /// Runs a program to its end; returns its exit code, or 128 and the signal's number, which it says.
 int run_program(const std::vector<std::string>& words, bool in_foreground = false);
 
-/// Compiles and links a program with that check: init, memory, race, profile or none. False if that fails,
-/// which the compiler has said. `folder` is for what comes between.
+/// Compiles and links a program with that check: init, memory, race, profile or none. False if that
+/// fails, which the compiler has said. `folder` is for what comes between.
 bool compile_cuda_program(const CudaSources& sources, const std::string& check,
                           const std::filesystem::path& folder,
                           const std::filesystem::path& program);

@@ -275,7 +275,8 @@ void add_grade(Arguments& app, Action& chosen) {
                   "Canvas, Moodle or Gradescope")
       ->type_name("FILE");
   command
-      .add_option("--work", many.work, "Folder for unfinished work (default: next to the gradebook)")
+      .add_option("--work", many.work,
+                  "Folder for unfinished work (default: next to the gradebook)")
       ->type_name("FOLDER");
   command
       .add_option("--executor", options->executor,

@@ -348,8 +348,8 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   const bool has_copies = is_built || state.kind == SubmissionKind::python;  // others are only read
   state.may_write = has_copies && can_be_copied(state.folder->path() / "submission");
   if (has_copies && !state.may_write) {
-    state.notes.push_back(
-        fmt::format("larger than {} MiB: it cannot write next to its own files", most_copied >> 20));
+    state.notes.push_back(fmt::format("larger than {} MiB: it cannot write next to its own files",
+                                      most_copied >> 20));
   }
   state.library = state.root;
   if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
