@@ -236,7 +236,7 @@ void add_grade(Arguments& app, Action& chosen) {
   command
       .add_option(
           "SUBMISSION", options->submissions,
-          "A CMake project's folder, a CUDA source, a library, adapters.py or its folder, or\n"
+          "A CMake project's folder, a CUDA source, a library, adapters.py or its\nfolder, or "
           "outputs")
       ->type_name("");
   command

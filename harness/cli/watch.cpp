@@ -227,9 +227,8 @@ void add_watch(Arguments& app, Action& chosen) {
   auto options = std::make_shared<WatchOptions>();
   Arguments& command = *app.add_subcommand("watch", "Grade a submission again on each save");
   command
-      .add_option(
-          "PATH", options->path,
-          "A submission, as `prenorm grade` takes it: a project's folder, adapters.py, a file")
+      .add_option("PATH", options->path,
+                  "A submission, as `prenorm grade` takes it: a folder or a file")
       ->required();
   add_repeatable(command, "--problem", options->problems, "Only these problems (names or globs)")
       ->type_name("NAME");
