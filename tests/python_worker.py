@@ -55,7 +55,8 @@ class Returned:
             "<QBidI", payload
         )
         self.what = payload[25 : 25 + count].decode()
-        self.notes = read_list(payload, 25 + count)
+        self.notes = read_list(payload[:-8], 25 + count)
+        (self.launches,) = struct.unpack("<q", payload[-8:])
 
 
 class Worker:

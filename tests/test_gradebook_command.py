@@ -534,7 +534,7 @@ def test_similar_submissions_are_listed(book, tmp_path):
     lines = out.splitlines()
     assert lines[0].startswith("3 submissions, 1 pair that share 50 % or more")
     assert any(line.split() == ["100", "%", "alice", "bob", "adapters.py"] for line in lines), out
-    assert "not compared: dan (not at in/dan)" in out and "no verdict" in out
+    assert "not compared: dan (not at in/dan)" in out and "not a verdict" in out
     out, _ = gradebook("grades.sqlite", "similar", "--given", "in/alice", folder=book)
     assert out.startswith("3 submissions, 0 pairs") and "share  " not in out
     assert "--given nowhere" in refused("similar", "--given", "nowhere", folder=book)
