@@ -8,6 +8,7 @@
 #include <xtensor/xmath.hpp>
 
 #include <cmath>
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
@@ -83,7 +84,19 @@ struct Erfc {
     }
     exp_r = xsimd::fma(exp_r, r * r, r) + Batch(1);
     const auto exponent = xsimd::to_int(k) + xsimd::batch<std::int32_t>(127);  // 0 for k = -127
-    return exp_r * xsimd::bitwise_cast<Batch>(exponent << 23);
+    return exp_r * with_bits<Batch>(exponent << 23);
+  }
+
+  /// Newer versions of xsimd name the type of an element.
+  template <class Batch, class Bits>
+  static Batch with_bits(const Bits& bits) {
+    if constexpr (requires {
+                    { xsimd::bitwise_cast<float>(bits) } -> std::same_as<Batch>;
+                  }) {
+      return xsimd::bitwise_cast<float>(bits);
+    } else {
+      return xsimd::bitwise_cast<Batch>(bits);
+    }
   }
 };
 

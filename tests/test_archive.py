@@ -91,7 +91,15 @@ def test_it_verifies(run):
     assert "prenorm 0.2" in run("--version")
     said = run("verify", "--problem", "rmsnorm", "--problem", "softmax")
     assert re.search(r"^rmsnorm +PASSED", said, re.M) and "FAILED" not in said
-    assert "MISSING" not in run("doctor")
+    said = run("doctor")
+    assert "MISSING" not in said and "does not start" not in said
+
+
+def test_it_grades_a_library(run, unpacked, tmp_path):
+    """Whose worker finds the libraries in the sandbox, but no solution."""
+    shutil.copy(unpacked / "lib/prenorm/libprenorm_plain.so", tmp_path / "mine.so")
+    said = run("grade", "mine.so", "--rubric", "all", "--problem", "rmsnorm", "--no-hidden")
+    assert re.search(r"^rmsnorm +\S+ / \S+", said, re.M) and " 0 failed" in said, said
 
 
 def test_it_grades_and_keeps_a_gradebook(run, tmp_path):

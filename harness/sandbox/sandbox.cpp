@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -161,14 +162,29 @@ std::vector<fs::path> preloaded(SandboxKind kind) {
   return libraries;
 }
 
+/// Libraries that an installation brings, if it is one that can move: not the solutions below them.
+std::vector<fs::path> brought() {
+  std::vector<fs::path> libraries;
+  std::ifstream list(home() / "share/prenorm/libraries.txt");
+  for (std::string line; std::getline(list, line);) {
+    libraries.push_back(home() / "lib" / line.substr(0, line.find(' ')));
+  }
+  std::erase_if(libraries, [](const fs::path& path) { return !is_there(path); });
+  return libraries;
+}
+
 /// Adds them to the environment, and to what may be read.
 void preload(SandboxKind kind, Process::Command& command, std::vector<fs::path>& readable) {
+  // A space separates names in LD_PRELOAD, but not folders in LD_LIBRARY_PATH.
+  const bool spaced = helpers().string().find(' ') != std::string::npos;
   std::string list;
   for (const fs::path& library : preloaded(kind)) {
-    list += (list.empty() ? "" : ":") + library.string();
+    list += (list.empty() ? "" : ":") + (spaced ? library.filename() : library).string();
     readable.push_back(library);
   }
-  if (!list.empty()) command.environment->push_back("LD_PRELOAD=" + list);
+  if (list.empty()) return;
+  command.environment->push_back("LD_PRELOAD=" + list);
+  if (spaced) command.environment->push_back("LD_LIBRARY_PATH=" + helpers().string());
 }
 
 /// Whose buffers take half of the memory. 0: any number, where there is no limit.
@@ -231,6 +247,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   std::vector<fs::path> readable = sandbox.readable;
   readable.push_back(door());
   preload(sandbox.kind, command, readable);
+  std::ranges::copy(brought(), std::back_inserter(readable));
   if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) append(words, {"--ro-bind", path.string(), path.string()});
   // Only if something bound contains them: otherwise bwrap would create the folder.
@@ -298,6 +315,7 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   append(words, {"--alone"});
   std::vector<fs::path> readable = readable_system();
   preload(sandbox.kind, command, readable);
+  std::ranges::copy(brought(), std::back_inserter(readable));
   readable.insert(readable.end(), sandbox.readable.begin(), sandbox.readable.end());
   if (const auto driver = named_driver()) readable.push_back(*driver);
   for (const fs::path& path : readable) {
