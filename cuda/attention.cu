@@ -17,8 +17,8 @@
 // Counts of attention_causal, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         3   9.23 (1.53)    21.1 (3.85)     988        7.4           -         0         0
-//   v2         2   1.77 (1.75)     4.47 (1.5)    2.68       1.05   3.7 (3.4)       352      3584
-//   v3         2   3.99 (3.85)           2.64    1.37       1.05           3        60       512
+//   v2         2   1.77 (1.75)            2.1       2       1.03        3.48       352      3584
+//   v3         2          3.85           11.2    1.25       1.03           3        60       512
 //
 // The gain of each step has not been measured on a device yet.
 //

@@ -7,7 +7,7 @@
 // Counts of embedding, float32: 256 tokens (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         2   30.9 (4.02)         32 (4)    7.86      0.932           -         0         0
-//   v2         2           8.5             16    1.03      0.932           -         0         0
+//   v2         2            13             16    1.01      0.932           -         0         0
 //
 // The gain of each step has not been measured on a device yet.
 //

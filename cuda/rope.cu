@@ -9,7 +9,7 @@
 // Counts of rope, float32: 4 heads of 64, 128 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         2    6.6 (3.41)          8 (4)    4.05        1.5           -         0         0
-//   v2         2          15.8             16       1          1    2.49 (2)         8         0
+//   v2         2          15.8             16       1          1           2         8         0
 //
 // The gain of each step has not been measured on a device yet.
 //

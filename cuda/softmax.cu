@@ -18,7 +18,7 @@
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         1             4              4       2          1           -         0         0
 //   v2         1        32 (4)         32 (4)      16          1           1      1024     45056
-//   v3         1            16             16       1          1  2.61 (1.71)        72      4096
+//   v3         1            16             16       1          1         1.9        72      2048
 //
 // All kernels of v3 but the one for short rows have two blocks on a multiprocessor: while one
 // reduces, the other loads or stores. The gain of each step has not been measured on a device yet.
