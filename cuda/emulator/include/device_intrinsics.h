@@ -143,8 +143,15 @@ inline float __saturatef(float x) { return x > 1.0f ? 1.0f : x > 0.0f ? x : 0.0f
 inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
 inline float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 inline double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752); }
+// glibc has these from 2.41 on.
+#if !defined(__GLIBC_PREREQ) || !__GLIBC_PREREQ(2, 41)
 inline float sinpif(float x) { return static_cast<float>(sin(M_PI * static_cast<double>(x))); }
 inline float cospif(float x) { return static_cast<float>(cos(M_PI * static_cast<double>(x))); }
+#endif
+inline void sincospif(float x, float* sine, float* cosine) {
+  *sine = sinpif(x);
+  *cosine = cospif(x);
+}
 
 // CUDA's min and max take mixed arguments as C's operators do.
 #define PRENORM_LEAST(A, B, R)                                                            \
