@@ -593,7 +593,8 @@ BOOST_AUTO_TEST_CASE(a_peers_file_must_fit_the_run) {
   BOOST_TEST(contains(changed("samples", Json::array()), "no proper times"));
   BOOST_TEST(contains(changed("samples", {0.0, 1.0}), "no proper times"));
   BOOST_TEST(contains(changed("samples", "fast"), "peer.json"));
-  BOOST_TEST(contains(refusal({{"command", "verify"}, {"version", 1}}), "not a result of prenorm bench"));
+  BOOST_TEST(
+      contains(refusal({{"command", "verify"}, {"version", 1}}), "not a result of prenorm bench"));
   BOOST_TEST(contains(refusal(Json::array()), "peer.json"));
   BOOST_TEST(contains(complaint([&] { read_peer((scratch / "none").string(), plan, 2, ""); }),
                       "cannot be read"));
