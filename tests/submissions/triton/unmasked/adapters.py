@@ -15,24 +15,9 @@ def rmsnorm_kernel(x, weight, y, d_model, eps, BLOCK: tl.constexpr):
     tl.store(y + row * d_model + at, wide / tl.sqrt(mean + eps) * gain, mask=inside)
 
 
-@triton.jit
-def silu_kernel(x, y, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < n
-    wide = tl.load(x + at, mask=inside).to(tl.float32)
-    tl.store(y + at, wide / (1 + tl.exp(-wide)), mask=inside)
-
-
 def run_rmsnorm(d_model, eps, weights, in_features):
     x, y = in_features.contiguous(), torch.empty_like(in_features)
     rows = x.numel() // d_model
     if rows > 0:
         rmsnorm_kernel[(rows,)](x, weights, y, d_model, eps, BLOCK=triton.next_power_of_2(d_model))
-    return y
-
-
-def run_silu(in_features):
-    x, y = in_features.contiguous(), torch.empty_like(in_features)
-    if x.numel() > 0:
-        silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
     return y
