@@ -34,7 +34,7 @@ Json table_json(const Table& table) {
 
 Json version_json(const ProfileRow& row, const LineFilter& wanted) {
   Json figures = Json::array();
-  for (const CostlyAccess& each : costliest(row, wanted)) {
+  for (const CostlyAccess& each : costliest(row.kernels, wanted)) {
     if (figures.size() == most_pictures) break;
     figures.push_back({{"picture", request_picture(*each.access, title_of(each))},
                        {"kernel", each.kernel->kernel},
@@ -48,7 +48,7 @@ Json version_json(const ProfileRow& row, const LineFilter& wanted) {
 
 void require_line(const ProfileReport& report, const LineFilter& wanted) {
   const bool found = std::ranges::any_of(
-      report.rows, [&](const ProfileRow& row) { return !costliest(row, wanted).empty(); });
+      report.rows, [&](const ProfileRow& row) { return !costliest(row.kernels, wanted).empty(); });
   if (found) return;
   std::string text = "no request";
   if (!wanted.line.empty()) text += " of line '" + printable(wanted.line, 200) + "'";
@@ -87,7 +87,7 @@ std::string profile_svg(const ProfileReport& report, const LineFilter& wanted) {
   require_line(report, wanted);
   CostlyAccess most{nullptr, nullptr};
   for (const ProfileRow& row : report.rows) {
-    for (const CostlyAccess& each : costliest(row, wanted)) {
+    for (const CostlyAccess& each : costliest(row.kernels, wanted)) {
       if (most.access == nullptr || cost(*each.access) > cost(*most.access)) most = each;
     }
   }

@@ -12,19 +12,6 @@ namespace {
 
 constexpr std::size_t lines_shown = 12;  // of each version
 
-/// "3.2", of which 1 would do; "-" without requests.
-Cell ratio_cell(std::uint64_t a, std::uint64_t least, std::uint64_t requests) {
-  if (requests == 0) return {"-", Tone::quiet};
-  const double each = static_cast<double>(a) / static_cast<double>(requests);
-  const double ideal = static_cast<double>(least) / static_cast<double>(requests);
-  if (a == least) return {fmt::format("{:.3g}", each)};
-  return {fmt::format("{:.3g} ({:.3g})", each, ideal), a > 2 * least ? Tone::bad : Tone::plain};
-}
-
-Cell count_cell(std::uint64_t count) {
-  return count == 0 ? Cell{"-", Tone::quiet} : Cell{fmt::format("{}", count)};
-}
-
 Cell times_cell(double bytes, double least) {
   if (!(least > 0)) return {"-", Tone::quiet};
   return {fmt::format("{:.3g}", bytes / least)};
@@ -64,6 +51,18 @@ std::vector<Cell> row_cells(const ProfileRow& row, const DeviceLimits& device) {
 }
 
 }  // namespace
+
+Cell ratio_cell(std::uint64_t count, std::uint64_t least, std::uint64_t requests) {
+  if (requests == 0) return {"-", Tone::quiet};
+  const double each = static_cast<double>(count) / static_cast<double>(requests);
+  const double ideal = static_cast<double>(least) / static_cast<double>(requests);
+  if (count == least) return {fmt::format("{:.3g}", each)};
+  return {fmt::format("{:.3g} ({:.3g})", each, ideal), count > 2 * least ? Tone::bad : Tone::plain};
+}
+
+Cell count_cell(std::uint64_t count) {
+  return count == 0 ? Cell{"-", Tone::quiet} : Cell{fmt::format("{}", count)};
+}
 
 bool LineFilter::takes(const Access& access) const {
   if (!memory.empty() && memory != name(access.space)) return false;
@@ -119,9 +118,10 @@ std::uint64_t cost(const Access& access) {
                                        : 128 * access.traffic.wavefronts;
 }
 
-std::vector<CostlyAccess> costliest(const ProfileRow& row, const LineFilter& wanted) {
+std::vector<CostlyAccess> costliest(const std::vector<KernelCounts>& kernels,
+                                    const LineFilter& wanted) {
   std::vector<CostlyAccess> accesses;
-  for (const KernelCounts& kernel : row.kernels) {
+  for (const KernelCounts& kernel : kernels) {
     for (const Access& access : kernel.accesses) {
       if (wanted.takes(access)) accesses.push_back({&kernel, &access});
     }
@@ -134,6 +134,18 @@ std::vector<CostlyAccess> costliest(const ProfileRow& row, const LineFilter& wan
 std::string requests_text(const Access& access) {
   return fmt::format("{} {}, {} requests", name(access.space), name(access.kind),
                      access.traffic.requests);
+}
+
+Table lines_table(const std::vector<CostlyAccess>& accesses) {
+  Table table{{"kernel", "line", "access", "pattern"}, {}};
+  for (const auto& [kernel, access] : accesses) {
+    if (table.rows.size() == lines_shown) break;
+    table.rows.push_back({{kernel->kernel},
+                          {place_text(*access)},
+                          {requests_text(*access)},
+                          {pattern_of(*access), is_wasteful(*access) ? Tone::bad : Tone::plain}});
+  }
+  return table;
 }
 
 bool is_wasteful(const Access& access) { return access.worst_cost > 2 * access.worst_least; }
@@ -151,18 +163,10 @@ std::string profile_text(const ProfileReport& report, bool colour) {
 std::string lines_text(const ProfileReport& report, const LineFilter& wanted, bool colour) {
   std::string text;
   for (const ProfileRow& row : report.rows) {
-    const std::vector<CostlyAccess> accesses = costliest(row, wanted);
+    const std::vector<CostlyAccess> accesses = costliest(row.kernels, wanted);
     if (accesses.empty()) continue;
     text += toned(row.solution + ": " + group_heading(row), Tone::strong, colour) + "\n";
-    Table table{{"kernel", "line", "access", "pattern"}, {}};
-    for (const auto& [kernel, access] : accesses) {
-      if (table.rows.size() == lines_shown) break;
-      table.rows.push_back({{kernel->kernel},
-                            {place_text(*access)},
-                            {requests_text(*access)},
-                            {pattern_of(*access), is_wasteful(*access) ? Tone::bad : Tone::plain}});
-    }
-    text += render(table, colour) + "\n";
+    text += render(lines_table(accesses), colour) + "\n";
   }
   return text;
 }

@@ -27,10 +27,18 @@ struct CostlyAccess {
   const Access* access;
 };
 
-/// Those of a version that cost most come first: by bytes of sectors, or of wavefronts, which are
-/// 128 each.
-std::vector<CostlyAccess> costliest(const ProfileRow& row, const LineFilter& wanted);
+/// Those that cost most come first: by bytes of sectors, or of wavefronts, which are 128 each.
+std::vector<CostlyAccess> costliest(const std::vector<KernelCounts>& kernels,
+                                    const LineFilter& wanted);
 std::uint64_t cost(const Access& access);
+
+/// The first ones, a row each.
+Table lines_table(const std::vector<CostlyAccess>& accesses);
+
+/// "3.2 (1)": so many for each request, and how many would do; "-" without requests.
+Cell ratio_cell(std::uint64_t count, std::uint64_t least, std::uint64_t requests);
+/// The number; "-" for none.
+Cell count_cell(std::uint64_t count);
 
 /// "global load, 4096 requests".
 std::string requests_text(const Access& access);
