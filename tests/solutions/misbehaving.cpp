@@ -28,6 +28,9 @@ void twice(prenorm::View<const T> x, prenorm::View<T> y) {
   }
 }
 
+/// What a worker answers after a good call: kind, bytes, and all zeros (protocol::Returned).
+constexpr std::array<unsigned char, 8 + 37> all_is_well{103, 0, 0, 0, 37};
+
 const float* x_of(const prenorm_call* call) {
   return static_cast<const float*>(call->inputs[0]->data);
 }
@@ -234,8 +237,8 @@ PRENORM_API int prenorm_twice__address_dependent(const prenorm_call* call) {
 
 /// Writes to the worker's own socket, as if the worker had answered.
 PRENORM_API int prenorm_twice__forges_success(const prenorm_call*) {
-  std::array<unsigned char, 37> answer{103, 0, 0, 0, 29};  // kind, bytes, and all zeros: well done
-  answer[8] = 1;                                           // the first call
+  auto answer = all_is_well;
+  answer[8] = 1;  // the first call
   [[maybe_unused]] const auto written = ::write(3, answer.data(), answer.size());
   ::_exit(0);
 }
@@ -250,7 +253,7 @@ PRENORM_API int prenorm_twice__talks_nonsense(const prenorm_call* call) {
 /// An answer of the right form about another call.
 PRENORM_API int prenorm_twice__answers_another_call(const prenorm_call* call) {
   do_it(call);
-  std::array<unsigned char, 37> answer{103, 0, 0, 0, 29};
+  auto answer = all_is_well;
   answer[8] = 77;
   [[maybe_unused]] const auto written = ::write(3, answer.data(), answer.size());
   return PRENORM_OK;
