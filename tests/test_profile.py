@@ -69,6 +69,22 @@ def test_lines_name_the_source(profile):
     assert access["request"] == [4096 * lane for lane in range(32)]
 
 
+def test_what_nvcc_gave_a_kernel(profile, home):
+    if not (home / "lib/prenorm/cuda.resources").exists():
+        pytest.skip("nvcc has not built the kernels")
+    words = ("rmsnorm", "--shape", "rmsnorm", "--dtype", "float32")
+    ceilings = json.loads((ROOT / "cuda/ceilings.json").read_text())
+    built = [row["kernels"][0] for row in rows_of(profile, *words)]
+    if built[0]["resources"] is None:
+        pytest.skip("nvcc built for other devices than an H100")
+    for kernel, version in zip(built, ("rmsnorm_v1", "rmsnorm_v2", "rmsnorm_v3")):
+        assert 0 < kernel["resources"]["registers"] <= ceilings[version]["registers"]
+        assert kernel["resources"]["static_shared_bytes"] <= ceilings[version]["shared_bytes"]
+        assert kernel["resources"]["architecture"] == "sm_90" and kernel["resources"]["occupancy"] == 1
+    assert "rmsnorm v3                256" in profile(*words).stdout  # threads; in the second table
+    assert "occupancy" not in profile(*words, "--device", "a100").stdout
+
+
 def test_the_table_and_the_lines(profile):
     out = profile("rmsnorm", "--shape", "rmsnorm", "--dtype", "float32", "--lines", "--device",
                   "a100").stdout

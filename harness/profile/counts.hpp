@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,13 @@ struct Access {
   std::uint64_t worst_cost = 0, worst_least = 0;  // those of that request, and the least
 };
 
+/// What nvcc has given a kernel for one architecture.
+struct KernelResources {
+  std::uint64_t registers = 0;                       // of a thread
+  std::uint64_t shared_bytes = 0;                    // of static shared memory
+  std::uint64_t stack_bytes = 0, spilled_bytes = 0;  // of a thread, in device memory
+};
+
 /// Launches of one kernel with the same grid, block and shared memory.
 struct KernelCounts {
   std::string kernel;
@@ -67,6 +75,8 @@ struct KernelCounts {
   std::uint64_t sectors_read = 0, sectors_written = 0;  // different ones in each launch
   std::map<std::string, std::uint64_t> operations;      // of warps: "__shfl_xor_sync", "mma.sync"
   std::vector<Access> accesses;
+  std::set<std::string> functions;           // or symbols, that the accesses are in
+  std::optional<KernelResources> resources;  // nothing: not known
 
   /// Of all accesses of these kinds; a copy is a load of global and a store of shared memory.
   Traffic loads(Space space) const;
@@ -84,9 +94,9 @@ struct KernelCounts {
 /// Reads the text of prenorm_counts. Throws BadCounts.
 std::vector<KernelCounts> parse_counts(const std::string& text);
 
-/// Fills in the lines of the source from the library's debug information, by addr2line, and merges
-/// accesses that agree in lines, space, kind and width. Without addr2line, or debug information,
-/// the lines stay empty.
+/// Fills in lines of the source and functions from the library's debug information, by addr2line,
+/// and merges accesses that agree in lines, space, kind and width. Without addr2line, or debug
+/// information, lines and functions stay empty.
 void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path& library);
 
 }  // namespace prenorm::harness::profile

@@ -14,6 +14,12 @@ DeviceLimits parse_device(const Json& object) {
   device.float64 = object.at("float64_flops").get<double>();
   device.float32 = object.at("float32_flops").get<double>();
   device.tensor = object.at("tensor_flops").get<double>();
+  device.architecture = object.at("architecture").get<std::string>();
+  const Json& has = object.at("multiprocessor");
+  device.multiprocessor = {.registers = has.at("registers").get<std::uint64_t>(),
+                           .threads = has.at("threads").get<std::uint64_t>(),
+                           .blocks = has.at("blocks").get<std::uint64_t>(),
+                           .shared_bytes = has.at("shared_bytes").get<std::uint64_t>()};
   device.source = object.at("source").get<std::string>();
   const bool all_positive =
       device.bytes_per_second > 0 && device.float64 > 0 && device.float32 > 0 && device.tensor > 0;

@@ -10,6 +10,11 @@
 
 namespace prenorm::harness::profile {
 
+/// What each multiprocessor has for the blocks that run on it at a time.
+struct Multiprocessor {
+  std::uint64_t registers = 0, threads = 0, blocks = 0, shared_bytes = 0;
+};
+
 /// As devices.json has it.
 struct DeviceLimits {
   std::string id;    // "h100": what --device takes
@@ -17,6 +22,8 @@ struct DeviceLimits {
   double bytes_per_second = 0;
   double float64 = 0, float32 = 0;  // operations per second without tensor cores
   double tensor = 0;                // of products of 16-bit types, dense, sums in float32
+  std::string architecture;         // "sm_90"
+  Multiprocessor multiprocessor;
   std::string source;
 };
 

@@ -11,7 +11,12 @@
 namespace prenorm::harness::profile {
 namespace {
 
-using Lines = std::map<std::uint64_t, std::vector<Line>>;
+/// What stands at a place: lines and functions, from the innermost on.
+struct PlacedIn {
+  std::vector<Line> lines;
+  std::vector<std::string> functions;
+};
+using Sources = std::map<std::uint64_t, PlacedIn>;
 
 /// Calls take(line) for each line that the command prints.
 void read_command(const std::string& command, auto take) {
@@ -44,26 +49,34 @@ std::optional<Line> parse_line(std::string_view text) {
   return line;
 }
 
-/// The lines of some of the places: a command line has room for so many.
-void ask(const std::string& library, const std::vector<std::uint64_t>& places, Lines& found) {
-  std::string command = "addr2line -a -i -e " + posix_word(library);
+/// The sources of some of the places: a command line has room for so many.
+void ask(const std::string& library, const std::vector<std::uint64_t>& places, Sources& found) {
+  std::string command = "addr2line -a -f -i -e " + posix_word(library);
   // What is known is where the call that counts returns to: the line is that of the call.
   for (const std::uint64_t place : places) command += fmt::format(" {:#x}", place - 1);
-  std::vector<Line>* lines = nullptr;
+  PlacedIn* source = nullptr;
+  bool is_function = true;  // of each two lines that follow an address the first one
   read_command(command + " 2>/dev/null", [&](std::string_view text) {
     if (text.starts_with("0x")) {
       std::uint64_t address = 0;
       std::from_chars(text.data() + 2, text.data() + text.size(), address, 16);
-      lines = &found[address + 1];
-    } else if (const auto line = parse_line(text); line && lines != nullptr) {
-      lines->push_back(*line);
+      source = &found[address + 1];
+      is_function = true;
+      return;
     }
+    if (source == nullptr) return;
+    if (is_function) {
+      source->functions.emplace_back(text);
+    } else if (const auto line = parse_line(text)) {
+      source->lines.push_back(*line);
+    }
+    is_function = !is_function;
   });
 }
 
-Lines lines_of(const std::set<std::uint64_t>& places, const std::string& library) {
+Sources sources_of(const std::set<std::uint64_t>& places, const std::string& library) {
   constexpr std::size_t most = 4000;
-  Lines found;
+  Sources found;
   std::vector<std::uint64_t> some;
   for (const std::uint64_t place : places) {
     some.push_back(place);
@@ -104,12 +117,13 @@ void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path&
   for (const KernelCounts& kernel : kernels) {
     for (const Access& access : kernel.accesses) places.insert(access.place);
   }
-  const Lines found = lines_of(places, library.string());
+  const Sources found = sources_of(places, library.string());
   for (KernelCounts& kernel : kernels) {
     for (Access& access : kernel.accesses) {
-      if (const auto lines = found.find(access.place); lines != found.end()) {
-        access.lines = lines->second;
-      }
+      const auto source = found.find(access.place);
+      if (source == found.end()) continue;
+      access.lines = source->second.lines;
+      kernel.functions.insert(source->second.functions.begin(), source->second.functions.end());
     }
     merge(kernel.accesses);
   }

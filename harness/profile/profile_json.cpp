@@ -1,4 +1,5 @@
 #include "profile/profile_report.hpp"
+#include "profile/resources.hpp"
 
 namespace prenorm::harness::profile {
 namespace {
@@ -56,7 +57,20 @@ Json access_json(const Access& access) {
   return object;
 }
 
-Json kernel_json(const KernelCounts& kernel) {
+Json resources_json(const KernelCounts& kernel, const DeviceLimits& device) {
+  if (!kernel.resources) return {};
+  const Occupancy occupancy = occupancy_of(kernel, device);
+  return {{"architecture", device.architecture},
+          {"registers", kernel.resources->registers},
+          {"static_shared_bytes", kernel.resources->shared_bytes},
+          {"stack_bytes", kernel.resources->stack_bytes},
+          {"spilled_bytes", kernel.resources->spilled_bytes},
+          {"blocks_at_a_time", occupancy.blocks},
+          {"occupancy", occupancy.share},
+          {"limited_by", occupancy.limit}};
+}
+
+Json kernel_json(const KernelCounts& kernel, const DeviceLimits& device) {
   Json shared = shared_json(kernel.shared());
   shared["load"] = shared_json(kernel.loads(Space::shared));
   shared["store"] = shared_json(kernel.stores(Space::shared));
@@ -74,7 +88,8 @@ Json kernel_json(const KernelCounts& kernel) {
               {"votes", kernel.votes()},
               {"operations", kernel.operations},
               {"tensor_flops", kernel.tensor_flops()},
-              {"least_bytes", kernel.least_bytes()}};
+              {"least_bytes", kernel.least_bytes()},
+              {"resources", resources_json(kernel, device)}};
   for (const Access& access : kernel.accesses) object["accesses"].push_back(access_json(access));
   return object;
 }
@@ -91,7 +106,9 @@ Json row_json(const ProfileRow& row, const DeviceLimits& device) {
     object["bound"] = {{"seconds", bound.seconds}, {"by", bound.by_bytes ? "bytes" : "flops"}};
   }
   object["kernels"] = Json::array();
-  for (const KernelCounts& kernel : row.kernels) object["kernels"].push_back(kernel_json(kernel));
+  for (const KernelCounts& kernel : row.kernels) {
+    object["kernels"].push_back(kernel_json(kernel, device));
+  }
   return object;
 }
 

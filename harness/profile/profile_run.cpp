@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "bench/selected_workloads.hpp"
 #include "bench/values.hpp"
+#include "profile/resources.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -130,7 +131,8 @@ std::vector<std::string> versions_of(const std::string& problem, Solution& launc
 
 class Run {
  public:
-  explicit Run(const ProfileOptions& options) : options_(options) {
+  Run(const ProfileOptions& options, const DeviceLimits& device)
+      : options_(options), resources_(built_resources(device.architecture)) {
     limits_.limits = {.seconds = options.timeout, .bytes = 0};
   }
 
@@ -145,6 +147,7 @@ class Run {
     if (!row.ok()) return row;
     row.kernels = parse_counts(text);
     find_lines(row.kernels, solution.library());
+    add_resources(row.kernels, resources_);
     return row;
   }
 
@@ -181,6 +184,7 @@ class Run {
   }
 
   const ProfileOptions& options_;
+  const Resources resources_;
   Solution::Options limits_;
   std::map<std::string, Solution> solutions_;
 };
@@ -229,7 +233,7 @@ ProfileReport run_profile(const ProfileOptions& options) {
   ProfileReport report{device_named(options.device), options.seed, {}};
   const Works works = options.selection.cases.empty() ? named_shapes(options) : cases(options);
   if (works.empty()) throw UsageError("no shape is selected; --shape and --dtype name some");
-  Run run(options);
+  Run run(options, report.device);
   Progress progress;
   for (const auto& work : works) {
     const std::vector<std::string> versions =

@@ -3,6 +3,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "profile/profile_tables.hpp"
+#include "profile/resources.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,6 +16,10 @@ constexpr std::size_t lines_shown = 12;  // of each version
 Cell times_cell(double bytes, double least) {
   if (!(least > 0)) return {"-", Tone::quiet};
   return {fmt::format("{:.3g}", bytes / least)};
+}
+
+Cell bytes_cell(std::uint64_t bytes) {
+  return bytes == 0 ? Cell{"-", Tone::quiet} : Cell{fmt::format("{} B", bytes)};
 }
 
 std::string mebibytes(double bytes) { return fmt::format("{:.3g} MiB", bytes / (1 << 20)); }
@@ -104,6 +109,31 @@ Table group_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits
   return table;
 }
 
+Table resources_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device) {
+  Table table{{"kernel, compiled for " + device.architecture, "threads", "registers", "spilled",
+               "static shared", "dynamic shared", "blocks at a time", "occupancy", "limited by"},
+              {}};
+  for (const ProfileRow* row : rows) {
+    bool is_first = true;
+    for (const KernelCounts& kernel : row->kernels) {
+      if (!kernel.resources) continue;
+      if (std::exchange(is_first, false)) table.rows.push_back({{row->solution, Tone::strong}});
+      const KernelResources& has = *kernel.resources;
+      const Occupancy occupancy = occupancy_of(kernel, device);
+      table.rows.push_back({{"  " + kernel.kernel},
+                            count_cell(kernel.block[0] * kernel.block[1] * kernel.block[2]),
+                            count_cell(has.registers),
+                            bytes_cell(has.spilled_bytes),
+                            bytes_cell(has.shared_bytes),
+                            bytes_cell(kernel.shared_bytes),
+                            count_cell(occupancy.blocks),
+                            {fmt::format("{:.0f}%", 100 * occupancy.share)},
+                            {std::string(occupancy.limit)}});
+    }
+  }
+  return table;
+}
+
 std::vector<std::vector<const ProfileRow*>> groups_of(const ProfileReport& report) {
   std::vector<std::vector<const ProfileRow*>> groups;
   for (const ProfileRow& row : report.rows) {
@@ -156,6 +186,8 @@ std::string profile_text(const ProfileReport& report, bool colour) {
     text += toned(group_heading(*group.front()), Tone::strong, colour) + ": " +
             group_minimum(*group.front()) + "\n" +
             render(group_table(group, report.device), colour, terminal_width()) + "\n";
+    const Table resources = resources_table(group, report.device);
+    if (!resources.rows.empty()) text += render(resources, colour, terminal_width()) + "\n";
   }
   return text + toned(table_notes, Tone::quiet, colour);
 }

@@ -18,6 +18,9 @@ std::string group_minimum(const ProfileRow& row);
 /// Versions, and their kernels below each.
 Table group_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device);
 
+/// What nvcc has given the kernels whose resources are known; without rows where none are.
+Table resources_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device);
+
 /// What the table's columns mean.
 extern const std::string_view table_notes;
 
