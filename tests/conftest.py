@@ -28,6 +28,13 @@ def small_cases(path, limit):
                                                   *case.get("outputs", {}).values())) <= limit]
 
 
+def slow_but(quick, values):
+    """All of the values as parameters; those not named in `quick` belong to the slow tier."""
+    assert quick <= {str(value) for value in values}
+    return [pytest.param(value, id=str(value), marks=[] if str(value) in quick else [pytest.mark.slow])
+            for value in values]
+
+
 @pytest.fixture(scope="session")
 def program():
     """The built program."""

@@ -15,10 +15,18 @@ from pathlib import Path
 
 import pytest
 
+from conftest import slow_but
+
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
 BUGS = sorted(path.stem for path in (PROGRAMS / "bugs").glob("*.cu"))
 CHECKS = ["none", "memory", "race"]
+
+# The quick tier has one of each kind.
+QUICK_RIGHT = {"block_reduce", "cooperative_groups", "cublas_product", "device_globals", "reductions",
+               "streams_and_events", "templates", "wmma_product"}
+QUICK_BUGS = {"barrier_in_a_branch", "beyond_dynamic_shared", "missing_barrier", "off_by_one",
+              "sum_without_atomics", "unknown_texture", "unwritten_shared"}
 
 pytestmark = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
                                 reason="programs have sanitizers of their own")
@@ -34,7 +42,7 @@ def test_there_are_programs():
     assert len(RIGHT) >= 46 and len(BUGS) >= 30
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", slow_but(QUICK_RIGHT, RIGHT))
 def test_program(name):
     done = emulate(PROGRAMS / f"{name}.cu")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
@@ -60,7 +68,7 @@ def test_program_is_cuda(name, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", slow_but(QUICK_BUGS, BUGS))
 def test_bug_is_found_in_its_line(name):
     path = PROGRAMS / "bugs" / f"{name}.cu"
     source = path.read_text()
@@ -288,6 +296,7 @@ int main() {
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_program_of_200_lines_compiles_in_time(tmp_path):
     """Processor time: the machine may be busy."""
     lines = [MAIN, "#include <vector>"]

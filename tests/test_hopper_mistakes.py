@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import slow_but
+
 ROOT = Path(__file__).resolve().parent.parent
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")
 
@@ -77,18 +79,13 @@ def program(tmp_path):
     return build
 
 
-def slow_but(quick, mistakes):
-    return [pytest.param(mistake, id=name, marks=[] if name in quick else [pytest.mark.slow])
-            for name, mistake in mistakes.items()]
-
-
-@pytest.mark.parametrize("mistake", slow_but({"parity_stays"}, RINGS))
-def test_the_second_turn_is_seen_only_where_there_is_one(program, mistake):
-    tests = program(*mistake)
+@pytest.mark.parametrize("name", slow_but({"parity_stays"}, RINGS))
+def test_the_second_turn_is_seen_only_where_there_is_one(program, name):
+    tests = program(*RINGS[name])
     assert run_tests(tests, "each_place_is_used_once")
     assert not run_tests(tests, "places_are_used_again")
 
 
-@pytest.mark.parametrize("mistake", slow_but({"causal_by_one_more"}, OTHERS))
-def test_planted_mistakes_are_caught(program, mistake):
-    assert not run_tests(program(*mistake), "places_are_used_again")
+@pytest.mark.parametrize("name", slow_but({"causal_by_one_more"}, OTHERS))
+def test_planted_mistakes_are_caught(program, name):
+    assert not run_tests(program(*OTHERS[name]), "places_are_used_again")

@@ -230,6 +230,7 @@ def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, progr
     assert [each["message"] for each in json.loads(done.stdout)["results"]] == ["not implemented"]
 
 
+@pytest.mark.slow
 def test_a_start_in_cuda_builds(new, prefix):
     if not (shutil.which("nvcc") or Path("/usr/local/cuda/bin/nvcc").exists()):
         pytest.skip("there is no nvcc")

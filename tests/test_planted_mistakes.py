@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import folder, small_cases
+from conftest import folder, slow_but, small_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -480,13 +480,6 @@ def verify(program, library, problem, dtype):
         versions.setdefault(version, {})[result["case"]] = result["status"]
     assert len(versions) == 2 + len(variants)
     return versions
-
-
-def slow_but(quick, values):
-    """All of the values as parameters; those not named in `quick` belong to the slow tier."""
-    assert quick <= {str(value) for value in values}
-    return [pytest.param(value, id=str(value), marks=[] if str(value) in quick else [pytest.mark.slow])
-            for value in values]
 
 
 @pytest.mark.parametrize("problem", slow_but({"rmsnorm"}, PROBLEMS))

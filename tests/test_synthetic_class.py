@@ -1,3 +1,4 @@
+# slow labels: unit
 """The class of made-up students is the same every time, has everything in it, and is what it says:
 what grades a class is tested with it."""
 
@@ -33,6 +34,7 @@ def test_the_seed_alone_decides(tmp_path):
     assert tree(tmp_path / "one").keys() != tree(tmp_path / "other").keys()
 
 
+@pytest.mark.slow
 def test_a_class_of_900_has_everything(tmp_path):
     expected = make_class(tmp_path / "class", 900)
     assert json.loads((tmp_path / "class/expected.json").read_text()) == expected
