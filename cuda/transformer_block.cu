@@ -20,11 +20,11 @@
 // The kernels of v2, in this order and no others. "attention" and its neighbours are those of
 // multihead_self_attention.cu:
 //
-//   transformer_block            rmsnorm, stack_weights, product, rope_v2, attention, product + x,
+//   transformer_block            rmsnorm, three products, rope_v2, attention, product + x,
 //                                rmsnorm, product with w1, product with w3, gate_v3, product + y
-//   transformer_block_post_norm  stack_weights, product, rope_v2, attention, product + x, rmsnorm,
+//   transformer_block_post_norm  three products, rope_v2, attention, product + x, rmsnorm,
 //                                product with w1, product with w3, gate_v3, product + y, rmsnorm
-//   transformer_block_gelu       rmsnorm, stack_weights, product, attention, product + x,
+//   transformer_block_gelu       rmsnorm, three products, attention, product + x,
 //                                rmsnorm, product with w1, activation_v2, product + y
 //
 // The positions are 0, 1, ..., so none can be out of range, and nothing waits for the device.
