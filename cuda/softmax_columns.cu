@@ -5,8 +5,8 @@
 // up to 32 KiB of it in registers and, where columns are aligned, 96 KiB in shared memory: 1024
 // rows of 128 bytes (832 in 16-bit types, whose more columns leave fewer registers). Longer tiles
 // are shared by a cluster of up to 8 blocks, then made narrower: 64 bytes for up to 16K rows, and
-// for up to 32K (28K in 16-bit types) 32 bytes, the least that memory moves. The blocks of a
-// cluster exchange the maxima and sums of columns through each other's shared memory.
+// for up to 32K 32 bytes, the least that memory moves; with 112 KiB in shared memory in 16-bit
+// types above 28K. A cluster's blocks exchange maxima and sums through each other's shared memory.
 //
 // What does not fit, in longer columns or on devices without clusters, is read in two passes: one
 // for maximum and sum, one for the result, which goes backwards, as what was read last may still be
@@ -287,9 +287,10 @@ constexpr int most_in_shared(unsigned x) {
   return static_cast<int>(std::min(left, softmax_shared) / (softmax_threads * 16));
 }
 
-/// Threads along x, and blocks, that have a tile.
+/// Threads along x, and blocks, that have a tile; vectors of it that a thread has in shared memory.
 struct Shape {
   unsigned x, blocks;
+  int in_shared;
 };
 
 /// The widest tile that fits on chip.
@@ -303,12 +304,19 @@ Shape shape_for(const Slices& s) {
   const auto most = std::bit_ceil(static_cast<unsigned>(std::min(width, widest)));
   const unsigned most_blocks = has_clusters() ? most_cluster : 1;
   for (unsigned x = most; x >= std::min(most, threads_of(32)); x /= 2) {
-    const std::int64_t held = softmax_threads / x * (most_kept<N> + most_in_shared<T, N>(x));
+    const int in_shared = most_in_shared<T, N>(x);
+    const std::int64_t held = softmax_threads / x * (most_kept<N> + in_shared);
     for (unsigned blocks = 1; blocks <= most_blocks; blocks *= 2) {
-      if (s.n <= held * blocks) return {x, blocks};
+      if (s.n <= held * blocks) return {x, blocks, in_shared};
     }
   }
-  return {most, most_blocks};
+  if constexpr (sizeof(T) == 2 && N > 1) {  // devices with clusters have more than 99 KiB
+    constexpr int in_shared = 14;
+    const unsigned x = std::min(most, threads_of(32));
+    const std::int64_t held = softmax_threads / x * (most_kept<N> + in_shared);
+    if (most_blocks > 1 && s.n <= held * most_blocks) return {x, most_blocks, in_shared};
+  }
+  return {most, most_blocks, most_in_shared<T, N>(most)};
 }
 
 template <class T, int N, int vectors>
@@ -337,10 +345,10 @@ void columns_by(const T* x, T* y, const Slices& s, Stream stream) {
   if (s.n <= 16 * kept && s.count() >= 32 * N) {  // few rows: wider tiles than 128 bytes
     return launch_tiles<T, N, kept>(x, y, s, dim3(32, 16), 1, 0, stream);
   }
-  const auto [side, blocks] = shape_for<T, N>(s);
+  const auto [side, blocks, more] = shape_for<T, N>(s);
   const dim3 block(side, threads / side);
   const std::int64_t in_registers = std::int64_t{kept} * block.y;
-  const int in_shared = s.n <= in_registers ? 0 : most_in_shared<T, N>(side);
+  const int in_shared = s.n <= in_registers ? 0 : more;
   if (s.n <= (in_registers + in_shared * std::int64_t{block.y}) * blocks) {
     launch_tiles<T, N, kept>(x, y, s, block, blocks, in_shared, stream);
   } else {

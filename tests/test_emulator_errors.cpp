@@ -105,6 +105,9 @@ BOOST_AUTO_TEST_CASE(a_launch_that_no_device_takes) {
   BOOST_CHECK_EXCEPTION(launch({"planted", 1, 32, {}, (99 << 10) + 1}, nothing),
                         std::invalid_argument,
                         refused("101377 bytes of shared memory; there are 101376"));
+  BOOST_CHECK_EXCEPTION(launch({"planted", 2, 32, {}, (227 << 10) + 1, 1, 2}, nothing),
+                        std::invalid_argument,
+                        refused("232449 bytes of shared memory; there are 232448"));
   BOOST_CHECK_THROW(run(std::int64_t{1} << 31, 32, nothing), std::runtime_error);
 }
 

@@ -12,8 +12,9 @@
 namespace prenorm::emulator {
 namespace {
 
-// As on sm_86 and sm_89, the smallest of our targets; sm_80 has 163 KiB, sm_90 227.
-constexpr std::size_t most_shared_bytes = 99 << 10;
+// As on sm_86 and sm_89, the smallest of our targets; sm_80 has 163 KiB. Blocks of a cluster can
+// rely on what sm_90 has, the first with clusters.
+constexpr std::size_t most_shared_bytes = 99 << 10, most_shared_bytes_of_cluster = 227 << 10;
 constexpr unsigned most_cluster = 8;  // that every device with clusters has
 
 Block& running_block(const char* word) {
@@ -84,9 +85,10 @@ void check(const Launch& launch) {
            " blocks; there may be " + std::to_string(most_cluster) + ", and no part of one");
   }
   if (launch.cluster > 1 && !has_clusters) refuse("this device has no clusters");
-  if (launch.shared_bytes > most_shared_bytes) {
+  const auto most = launch.cluster > 1 ? most_shared_bytes_of_cluster : most_shared_bytes;
+  if (launch.shared_bytes > most) {
     refuse(std::to_string(launch.shared_bytes) + " bytes of shared memory; there are " +
-           std::to_string(most_shared_bytes));
+           std::to_string(most));
   }
 }
 
