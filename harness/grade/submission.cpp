@@ -133,28 +133,32 @@ struct Submission::State {
     return without_rooms(std::move(what), "/tmp");  // where the folder's path is too long for them
   }
 
-  /// A worker's note: once, however many workers say it.
+  /// A worker's note: once, however many workers say it. However many there are, the first about a
+  /// forbidden call in each problem is among them.
   void note(const std::string& text) {
     constexpr std::size_t most_notes = 200;
     constexpr std::size_t longest = 4096;  // of what is looked at
     std::string line = printable(told(text.substr(0, longest)));
+    const std::string call = begin_of_call(line);
     const std::scoped_lock lock(noting);
-    if (hidden_began) line = without_words(line);
-    if (!line.empty() && noted.size() < most_notes &&
+    const bool is_first =
+        !call.empty() && std::ranges::none_of(noted, [&call](const std::string& each) {
+          return each.starts_with(call);
+        });
+    // Of a hidden case nothing is told but the problem.
+    if (hidden_began) line = is_first ? call + "in a hidden case" : "";
+    if (!line.empty() && (is_first || noted.size() < most_notes) &&
         std::ranges::find(noted, line) == noted.end()) {
       noted.push_back(line);
     }
   }
 
-  /// Of a note about a forbidden call in a hidden case nothing but the problem; of others nothing.
-  std::string without_words(const std::string& line) const {
+  /// "forbidden call in PROBLEM: " of a note that begins so.
+  std::string begin_of_call(const std::string& line) const {
     const std::string begin = std::string(forbidden_call_note) + " in ";
     if (!line.starts_with(begin)) return "";
     const std::string problem = line.substr(begin.size(), line.find(": ") - begin.size());
-    if (adapters.function(problem).empty()) return "";
-    const std::string call = begin + problem + ": ";
-    const auto is_of = [&call](const std::string& each) { return each.starts_with(call); };
-    return std::ranges::any_of(noted, is_of) ? "" : call + "in a hidden case";
+    return adapters.function(problem).empty() ? "" : begin + problem + ": ";
   }
 
   void fail(Status why, const std::string& what) {

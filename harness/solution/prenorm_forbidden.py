@@ -1,71 +1,287 @@
 """Reports calls of torch's functions that a rubric forbids: what is called, and from which line.
 
-prenorm_worker.py loads this file where a rubric asks for it. It sees what goes through torch's own
-function mode (torch 1.13 or newer), and layers of torch.nn by the frames of their calls. It shares
-the submission's process: a report is a reason to look, and none proves nothing.
+prenorm_worker.py loads this file where a rubric asks for it. Two look at once. torch's function mode
+(torch 1.13 or newer) sees what Python calls, by its name, and where; layers of torch.nn are known by
+the frames of their calls. torch's profiler sees the operators that run, whoever has asked for them.
+An operator is forbidden where one of its names is, unless its documented name is allowed: as
+torch.sigmoid is, where only torch.nn.functional is forbidden.
+
+It shares the submission's process: a report is a reason to look, and none proves nothing.
 """
 
+import _posixsubprocess
+import _thread
 import fnmatch
+import functools
+import os
+import signal
 import sys
 import threading
 
-# Of torch.nn: what holds a model together, and computes nothing.
-CONTAINERS = ("Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential")
+import prenorm_operators as operators
 
-
-def layers_of(instance):
-    """The layers of torch.nn that it is, by name: Linear, also of a class that inherits from it."""
-    return {
-        "torch.nn." + kind.__name__
-        for kind in type(instance).__mro__
-        if kind.__module__.startswith("torch.nn.modules.") and kind.__name__ not in CONTAINERS
-    }
+# Python's own code of torch that spells operators out.
+SPELLED_OUT = ("torch._refs", "torch._decomp", "torch._prims")
+# Audit events of programs that are started. Nobody can look into them.
+PROGRAMS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system")
+GRADIENTS = ("backward", "grad")  # run what the submission wrote for them
+OFTEN = 10000  # calls, after which the record is looked at: it would grow
 
 
 class Watch:
     """Notes calls from files of a submission, from begin() until the process ends."""
 
     def __init__(self, patterns, layout, note):
-        self.patterns, self.layout, self.note = patterns, layout, note
+        self.layout, self.note = layout, note
+        self.forbidden = functools.lru_cache(maxsize=None)(
+            functools.partial(forbidden_name, tuple(patterns))
+        )
         self.problem = ""  # that is being asked; empty while the submission is imported
         self.seen = set()
+        self.recorder, self.recording = None, threading.local()
+        self.calls = 0
+        self.pid = os.getpid()
 
     def begin(self):
         try:
-            from torch.overrides import TorchFunctionMode, resolve_name
+            from torch.overrides import TorchFunctionMode
         except ImportError:
             self.note("cannot look for forbidden calls: there is no torch 1.13 or newer")
             return
+        try:
+            self.recorder = operators.Recorder()
+        except (AttributeError, ImportError, TypeError):
+            self.note("forbidden calls are found by their names only: this torch tells no operators")
+        self.layers = operators.code_of_layers()
         watch = self
 
         class Mode(TorchFunctionMode):
             def __torch_function__(self, function, types, args=(), kwargs=None):
-                watch.look(resolve_name(function), sys._getframe(1))
-                return function(*args, **(kwargs or {}))
+                return watch.called(function, types, args, kwargs or {}, sys._getframe(1))
 
+        self.mode = Mode
         Mode().__enter__()
-        run = threading.Thread.run
+        self.watch_threads()
+        self.watch_forks()
+        self.watch_programs()
 
-        def run_watched(thread):
-            with Mode():  # each thread has its own
-                run(thread)
+    # Where it looks.
 
-        threading.Thread.run = run_watched
+    def watch_threads(self):
+        """Each thread has a function mode and a record of its own."""
+
+        def watched(run):
+            @functools.wraps(run)
+            def run_watched(*args, **kwargs):
+                with self.mode(), Stretch(self):
+                    return run(*args, **kwargs)
+
+            return run_watched
+
+        threading.Thread._bootstrap_inner = watched(threading.Thread._bootstrap_inner)
+        start = _thread.start_new_thread
+
+        def start_watched(function, *arguments):
+            return start(watched(function), *arguments)
+
+        _thread.start_new_thread = _thread.start_new = start_watched
+
+    def watch_forks(self):
+        """What a forked process calls comes back through a pipe."""
+        self.reading, self.writing = os.pipe()
+        os.set_blocking(self.reading, False)
+        os.set_blocking(self.writing, False)
+        leave = os._exit
+
+        def leave_watched(status):
+            self.look_at_record()
+            leave(status)
+
+        def ended(number, _):
+            self.look_at_record()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        def in_child():
+            os._exit = leave_watched
+            if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:  # a pool ends so
+                signal.signal(signal.SIGTERM, ended)
+
+        os.register_at_fork(after_in_child=in_child)
+
+    def watch_programs(self):
+        from multiprocessing import resource_tracker
+
+        # Of Python's own, for shared memory.
+        exempt = resource_tracker.ResourceTracker.ensure_running.__code__
+
+        def starts(name, frame):
+            place, code = self.place(frame)
+            if place is not None and exempt not in code:
+                self.tell(name, place)
+
+        def heard(event, _):
+            if event in PROGRAMS:
+                starts(event, sys._getframe(1))
+
+        start = _posixsubprocess.fork_exec  # as multiprocessing has it: no event
+
+        def start_watched(*arguments):
+            starts("multiprocessing.spawn", sys._getframe(1))
+            return start(*arguments)
+
+        sys.addaudithook(heard)
+        _posixsubprocess.fork_exec = start_watched
+
+    def during(self, problem):
+        """What runs in this thread until its end is the submission's, asked for that problem."""
+        self.problem = problem
+        return Stretch(self)
+
+    # What it sees.
+
+    def called(self, function, kinds, args, kwargs, frame):
+        """Looks at a call, and makes it."""
+        own_line = self.look(operators.name_of(function), frame)
+        if self.recorder is None:
+            return function(*args, **kwargs)
+        self.calls += 1
+        if self.calls % OFTEN == 0:
+            self.look_at_record()
+        # What torch's own Python code runs is torch's doing: the submission has called that. But
+        # what that calls of the submission's is not.
+        calls_back = (
+            getattr(function, "__name__", "") in GRADIENTS
+            or any(not is_plain(kind) for kind in kinds)
+            or any(map(callable, (*args, *kwargs.values())))
+        )
+        if own_line or calls_back:
+            return function(*args, **kwargs)
+        ends = self.recorder.leave_out()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            ends()
 
     def look(self, name, frame):
-        names = {name, name.replace("torch.functional.", "torch.")} if name else set()
+        """Whether a line of the submission's calls it, and no Python code of torch's."""
+        names, own_line = {name}, True
         while frame is not None:
             file = frame.f_code.co_filename
             if self.layout.contains(file):
-                return self.report(names, "%s:%d" % (self.layout.name(file), frame.f_lineno))
+                self.report(names, "%s:%d" % (self.layout.name(file), frame.f_lineno))
+                return own_line
+            own_line = False
             # What a layer calls inside is torch's own doing: the submission calls the layer.
-            names = layers_of(frame.f_locals.get("self")) or names
+            if frame.f_code in self.layers:
+                names = operators.layers_of(frame.f_locals.get("self")) or names
+            elif str(frame.f_globals.get("__name__")).startswith(SPELLED_OUT):
+                names = names | {"torch.ops.aten." + frame.f_code.co_name}
             frame = frame.f_back
+        return False
+
+    def place(self, frame):
+        """The submission's line, or None, and what it runs there."""
+        code = []
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if self.layout.contains(file):
+                return "%s:%d" % (self.layout.name(file), frame.f_lineno), code
+            code.append(frame.f_code)
+            frame = frame.f_back
+        return None, code
+
+    def look_at_record(self):
+        """At what this thread has run, where that is recorded; recording goes on."""
+        if getattr(self.recording, "is_on", False):
+            self.end_record()
+            self.begin_record()
+
+    def begin_record(self):
+        if self.recorder is None:
+            return
+        try:
+            self.recorder.begin()
+            self.recording.is_on = True
+        except RuntimeError:
+            self.tell("torch.profiler", "hides what runs")
+
+    def end_record(self):
+        if not getattr(self.recording, "is_on", False):
+            return
+        self.recording.is_on = False
+        try:
+            for operator in sorted(self.recorder.take()):
+                name = "torch.ops." + operator.replace("::", ".")
+                self.report({name}, "as operator " + operator)
+        except RuntimeError:
+            self.tell("torch._C._autograd._disable_profiler_legacy", "hides what runs")
+
+    # What it tells.
 
     def report(self, names, place):
         for name in sorted(names):
-            forbidden = any(fnmatch.fnmatchcase(name, pattern) for pattern in self.patterns)
-            if forbidden and (self.problem, name) not in self.seen:
-                self.seen.add((self.problem, name))
-                where = "in " + self.problem if self.problem else "while it is imported"
-                self.note("forbidden call %s: %s (%s)" % (where, name, place))
+            forbidden = self.forbidden(name)
+            if forbidden is not None:
+                self.tell(forbidden, place)
+
+    def tell(self, name, place):
+        if os.getpid() != self.pid:
+            line = "%s\t%s\n" % (name, place)
+            try:
+                os.write(self.writing, line.encode("utf-8", "replace"))
+            except BlockingIOError:
+                pass  # there are enough
+            return
+        # By any of its names it is one call.
+        known = self.problem, operators.plain(name.rsplit(".", 1)[-1])
+        if known not in self.seen:
+            self.seen.add(known)
+            where = "in " + self.problem if self.problem else "while it is imported"
+            self.note("forbidden call %s: %s (%s)" % (where, name, place))
+
+    def hear(self):
+        """What forked processes have told."""
+        if os.getpid() != self.pid:
+            return
+        try:
+            lines = os.read(self.reading, 1 << 16).decode("utf-8", "replace").split("\n")
+        except OSError:
+            return
+        for line in lines:
+            name, tab, place = line.partition("\t")
+            if tab:
+                self.tell(name, place)
+
+
+def forbidden_name(patterns, name):
+    """The name, or another of the same operator, that a pattern forbids; or None."""
+
+    def matches(each):
+        return any(fnmatch.fnmatchcase(each, pattern) for pattern in patterns)
+
+    if matches(name):
+        return name
+    names, documented = operators.public_names(operators.plain(name.rsplit(".", 1)[-1]))
+    if documented and not matches(names[0]):
+        return None
+    return next(filter(matches, names), None)
+
+
+class Stretch:
+    """A stretch of what a thread does."""
+
+    def __init__(self, watch):
+        self.watch = watch
+
+    def __enter__(self):
+        self.watch.begin_record()
+
+    def __exit__(self, *_):
+        self.watch.end_record()
+        self.watch.hear()
+
+
+def is_plain(kind):
+    """A tensor class of torch's own, which calls nobody back."""
+    return kind.__module__.split(".")[0] == "torch"
