@@ -1,6 +1,7 @@
 // What `prenorm watch` keeps from save to save, what it shows, and which files it looks at.
 #include "base/temporary_folder.hpp"
 #include "watch/file_changes.hpp"
+#include "watch/hints.hpp"
 #include "watch/screen.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -99,6 +100,10 @@ BOOST_AUTO_TEST_CASE(hints_go_from_vague_to_plain) {
   const WatchedCause unknown{"", "", "", {"y does not sum to 1"}};
   BOOST_TEST(has(hint_ladder(failing, &unknown, "")[1], "y does not sum to 1"));
   BOOST_TEST(hint_ladder(failing, nullptr, "").size() == 1U);
+  BOOST_TEST(hint_lines(ladder, 0).empty());
+  BOOST_TEST(
+      (hint_lines(ladder, 1) == std::vector<std::string>{"hint 1 of 3: What of a row of zeros?"}));
+  BOOST_TEST(hint_lines(ladder, 9).size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(the_screen_tells_what_passes_what_broke_and_the_first_failure) {
