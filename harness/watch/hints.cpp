@@ -8,6 +8,25 @@
 #include <fmt/format.h>
 
 namespace prenorm::harness {
+namespace {
+
+/// Where to begin with a case that no known mistake explains.
+std::string first_look(const WatchedCase& failing) {
+  switch (failing.status) {
+    case Status::incorrect_numerical:
+      return "Work this case out by hand for one element: " + failing.shapes;
+    case Status::incorrect_shape:
+    case Status::incorrect_dtype:
+      return "Which shape and type should the result have? " + failing.shapes;
+    case Status::input_mutated: return "Which line writes to an input?";
+    default:
+      return "Read the case's message: where does the call stop, and what is special about this "
+             "case? " +
+             failing.shapes;
+  }
+}
+
+}  // namespace
 
 std::vector<std::string> hint_ladder(const WatchedCase& failing, const WatchedCause* cause,
                                      const std::string& formula) {
@@ -15,7 +34,7 @@ std::vector<std::string> hint_ladder(const WatchedCase& failing, const WatchedCa
   if (cause != nullptr && !cause->hint.empty()) {
     ladder.push_back(cause->hint);
   } else {
-    ladder.push_back("Work this case out by hand for one element: " + failing.shapes);
+    ladder.push_back(first_look(failing));
   }
   if (cause != nullptr && !cause->does.empty()) {
     ladder.push_back("Your outputs are those of this code: " + cause->does);

@@ -67,8 +67,11 @@ void add_counts(ScreenLines& text, const History& history) {
     } else if (count.passed == count.asked) {
       whole.push_back(fmt::format("{} {}", count.problem, count.asked));
     } else {
-      text.line(fmt::format("✗ {}: {} of {} cases pass", count.problem, count.passed, count.asked),
-                bad);
+      const bool fails = count.passed + count.waiting < count.asked;
+      const std::string line = fmt::format("{} {}: {} of {} cases pass", fails ? "✗" : "·",
+                                           count.problem, count.passed, count.asked);
+      const std::string rest = fmt::format(", {} that failed run next", count.waiting);
+      text.line(count.waiting > 0 ? line + rest : line, fails ? bad : quiet);
     }
   }
   if (!whole.empty()) text.line("✓ " + joined(whole), good);
