@@ -49,8 +49,8 @@ def test_no_command_shows_help(program):
     assert done.returncode == 2 and "verify" in done.stderr
 
 
-COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "watch", "profile",
-            "emulate", "fixtures", "fixtures make", "fixtures check", "fixtures calibrate"]
+COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "watch", "hint",
+            "profile", "emulate", "fixtures", "fixtures make", "fixtures check", "fixtures calibrate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -62,7 +62,7 @@ def test_help_has_an_example(prenorm, command):
 
 def test_help_lists_what_there_is(prenorm):
     out = prenorm("--help")
-    for command in COMMANDS[:10]:
+    for command in COMMANDS[:11]:
         assert re.search(rf"^  {command} ", out, re.M)
     assert prenorm("--version").startswith("prenorm ")
 

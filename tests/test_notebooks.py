@@ -239,6 +239,31 @@ def test_a_mistake_is_named(capsys):
     assert "no eps" in capsys.readouterr().out
 
 
+def test_hints_come_one_by_one(capsys):
+    prenorm.grade("rmsnorm", lambda x, weight, eps: rmsnorm(x, weight, 0))
+    assert capsys.readouterr().out.rstrip().endswith("prenorm.hint() gives a hint.")
+    formula = "The formula: " + prenorm.fixture("rmsnorm").source.split(";")[0]
+    shown = []
+    for _ in range(4):
+        prenorm.hint()
+        shown.append(capsys.readouterr().out.splitlines())
+    assert [len(lines) for lines in shown] == [2, 3, 4, 4]  # the case, and the hints
+    assert shown[0][0] == shown[3][0] and "hint 1 of 3" in shown[0][1]
+    assert "Your outputs are those of this code" in shown[1][2]
+    assert formula in shown[2][3] and not any(formula in line for line in shown[1])
+    prenorm.grade("rmsnorm", rmsnorm)
+    assert "hint" not in capsys.readouterr().out
+    prenorm.hint()
+    assert capsys.readouterr().out == "no case failed\n"
+
+
+def test_a_hint_needs_results(capsys):
+    prenorm.grade("rmsnorm", lambda **_: None)
+    capsys.readouterr()
+    prenorm.hint()
+    assert "call prenorm.grade first" in capsys.readouterr().out
+
+
 def test_a_function_that_raises_earns_nothing(capsys):
     def unwritten(**_):
         raise NotImplementedError("yours to write")

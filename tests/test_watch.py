@@ -101,3 +101,23 @@ def test_ctrl_c_ends_it_and_leaves_no_process(watched):
 def test_what_cannot_be_watched_is_a_usage_error(program):
     done = subprocess.run([str(program), "watch", "/no/such/folder"], capture_output=True, text=True)
     assert done.returncode == 2 and "no file or folder /no/such/folder" in done.stderr
+
+
+def test_a_report_gives_the_hints_that_the_screen_gives(watched, run, tmp_path):
+    watch = watched(WRONG)
+    watch.until("answered in")
+    watch.press("h")
+    watch.press("h")
+    screen = " ".join(watch.until("hint 2 of", "q: quit").split())
+    report = tmp_path / "report.json"
+    run("grade", tmp_path, "--problem", "softmax", "--no-hidden", "--json", report, code=1)
+    first = run("hint", report, code=0).stdout.splitlines()
+    both = run("hint", report, "--number", "2", code=0).stdout.splitlines()
+    assert first[0].startswith("softmax, ") and both[:2] == first and len(both) == 3
+    assert all(" ".join(line.split()) in screen for line in both[1:]), (both, screen)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"submission": 1}', "\0"])
+def test_a_file_that_is_no_report_gives_no_hint(run, tmp_path, text):
+    (tmp_path / "report.json").write_text(text)
+    assert "is no report of one submission" in run("hint", tmp_path / "report.json", code=2).stderr

@@ -1,6 +1,7 @@
 // What `prenorm watch` keeps from save to save, what it shows, and which files it looks at.
 #include "base/temporary_folder.hpp"
 #include "watch/file_changes.hpp"
+#include "watch/hints.hpp"
 #include "watch/screen.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -78,6 +79,21 @@ BOOST_AUTO_TEST_CASE(the_first_failure_is_the_smallest_of_what_just_broke) {
   BOOST_TEST(history.first_failure()->name == "later");
 }
 
+BOOST_AUTO_TEST_CASE(what_failed_before_a_save_is_no_failure_of_what_was_saved) {
+  History history;
+  history.take(attempt({one("f", "a", bad), one("f", "b", bad), one("f", "c", good)}));
+  history.saved();
+  BOOST_TEST(history.first_failure()->name == "a");  // nothing is known of the new text yet
+  history.take(attempt({one("f", "a", good)}));
+  BOOST_TEST(history.first_failure() == nullptr);
+  BOOST_TEST(history.counts()[0].waiting == 1U);
+  ScreenState state;
+  BOOST_TEST(has(screen_text(history, state), "· f: 2 of 3 cases pass, 1 that failed run next"));
+  history.take(attempt({one("f", "a", good), one("f", "b", bad), one("f", "c", good)}));
+  BOOST_TEST(history.first_failure()->name == "b");
+  BOOST_TEST(has(screen_text(history, state), "✗ f: 2 of 3 cases pass\n"));
+}
+
 BOOST_AUTO_TEST_CASE(a_cause_that_is_gone_is_forgotten) {
   History history;
   Attempt wrong = attempt({one("f", "a", bad)});
@@ -99,6 +115,12 @@ BOOST_AUTO_TEST_CASE(hints_go_from_vague_to_plain) {
   const WatchedCause unknown{"", "", "", {"y does not sum to 1"}};
   BOOST_TEST(has(hint_ladder(failing, &unknown, "")[1], "y does not sum to 1"));
   BOOST_TEST(hint_ladder(failing, nullptr, "").size() == 1U);
+  BOOST_TEST(has(hint_ladder(one("f", "a", Status::runtime_error), nullptr, "")[0], "message"));
+  BOOST_TEST(has(hint_ladder(one("f", "a", Status::incorrect_shape), nullptr, "")[0], "shape"));
+  BOOST_TEST(hint_lines(ladder, 0).empty());
+  BOOST_TEST(
+      (hint_lines(ladder, 1) == std::vector<std::string>{"hint 1 of 3: What of a row of zeros?"}));
+  BOOST_TEST(hint_lines(ladder, 9).size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(the_screen_tells_what_passes_what_broke_and_the_first_failure) {

@@ -119,7 +119,7 @@ void add_bench(Arguments& app, Action& chosen) {
                  "A Python with PyTorch: a peer, timed in turn with the solutions")
       ->type_name("PYTHON");
   command.add_flag("--compile", options->compile, "With --pytorch: also time torch.compile");
-  add_repeatable(command, "--peer", options->peers, "Timings that a peer has measured by itself")
+  add_repeatable(command, "--peer", options->peers, "Timings that a peer measured itself")
       ->type_name("FILE.json");
   command.add_flag("--compare", options->compare,
                    "With --pytorch: also time comparing outputs, here and in NumPy");
@@ -151,7 +151,7 @@ void add_bench(Arguments& app, Action& chosen) {
       "is\nIMPOSSIBLE: an error of the measurement. Ceilings are measured in the same run.\n\n"
       "Examples:\n"
       "  prenorm bench                                       the reference on this CPU\n"
-      "  prenorm bench --pytorch /usr/bin/python3            beside PyTorch, in turn\n"
+      "  prenorm bench --pytorch /usr/bin/python3            compared with PyTorch\n"
       "  prenorm bench --solution ./libmine.so --problem 'ffn_*' --svg roofline.svg\n\n"
       "Exit code: 0 all were timed, 1 a wrong answer, a failure or an impossible time, 2 a file "
       "or\n"

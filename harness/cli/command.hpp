@@ -19,6 +19,7 @@ void add_show(Arguments& app, Action& chosen);
 void add_verify(Arguments& app, Action& chosen);
 void add_grade(Arguments& app, Action& chosen);
 void add_watch(Arguments& app, Action& chosen);
+void add_hint(Arguments& app, Action& chosen);
 void add_gradescope(Arguments& app, Action& chosen);
 void add_gradebook(Arguments& app, Action& chosen);
 void add_bench(Arguments& app, Action& chosen);

@@ -160,8 +160,7 @@ void add_emulate(Arguments& app, Action& chosen) {
   command.add_option("--check", options->check, "What to look for: init, memory, race or none")
       ->check(is_member({"init", "memory", "race", "none"}))
       ->capture_default_str();
-  command.add_flag("--profile", options->profile,
-                   "Tell what kernels do to memory, and check nothing");
+  command.add_flag("--profile", options->profile, "Count what kernels do to memory; check nothing");
   command.add_option("-o,--output", options->output, "Write the program there, and do not run it")
       ->type_name("PATH");
   command.leave_words_after_dashes(options->arguments);
@@ -170,7 +169,7 @@ void add_emulate(Arguments& app, Action& chosen) {
       "bounds,\n"
       "race accesses that no barrier orders. Barriers and warp operations that not all threads "
       "reach\n"
-      "are found always.\n\n"
+      "are always found.\n\n"
       "What comes after -- are the program's own arguments.\n\n"
       "Examples:\n"
       "  prenorm emulate sum.cu\n"

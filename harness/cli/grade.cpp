@@ -193,7 +193,7 @@ void add_limits(Arguments& command, GradeCommand& options) {
   command
       .add_option("--budget", options.how.exam.budget,
                   "Limit for all cases of one submission (default: 300, or 0.5 per case where\n"
-                  "that is more); what has not run then has failed")
+                  "that is more); cases that have not run by then fail")
       ->check(positive_seconds())
       ->type_name("SECONDS");
   command
@@ -251,7 +251,7 @@ void add_grade(Arguments& app, Action& chosen) {
       ->check(whole_number())
       ->type_name("N");
   command.add_flag("--emulate", options->how.submission.emulate,
-                   "Run CUDA in the emulator, as where there is no device");
+                   "Run CUDA in the emulator, even if there is a device");
   command.add_flag_callback(
       "--no-hidden", [options] { options->how.exam.hidden = false; }, "Skip hidden cases");
   add_selection_options(command, options->how.exam.selection);
@@ -299,8 +299,9 @@ void add_grade(Arguments& app, Action& chosen) {
   command.add_flag("--verbose", options->verbose, "Print every failing case");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
-      "A group of cases earns its share of an item's points where all of them pass. Hidden cases\n"
-      "have other values and sizes than those that are shipped; reports show only their status.\n\n"
+      "A group of cases earns its share of an item's points if all of them pass. Hidden cases "
+      "have\n"
+      "other values and sizes than the shipped ones; reports show only their status.\n\n"
       "Examples:\n"
       "  prenorm grade ./alice                                    by the course's points\n"
       "  prenorm grade ./alice/build/libalice.so --rubric all     every problem and element type\n"

@@ -250,7 +250,8 @@ void add_gradebook(Arguments& app, Action& chosen) {
   command.require_subcommand(0, 1);
   command.footer(
       "NAME is that of the submission's file or folder; or a student's name, id or e-mail address\n"
-      "in the roster. Points that are set by hand are a submission's: students who handed it in\n"
+      "in the roster. Points that are set by hand belong to a submission: students who handed it "
+      "in\n"
       "together share them. They stay when the class is graded again.\n\n"
       "Examples:\n"
       "  prenorm gradebook grades.sqlite                       the table, and how problems went\n"

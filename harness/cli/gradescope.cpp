@@ -261,8 +261,9 @@ void add_gradescope(Arguments& app, Action& chosen) {
       ->type_name("N");
   command.footer(
       "Writes DIR/ with setup.sh, run_autograder, the sources that they build, settings.sh, and\n"
-      "autograder.zip of all that. The prenorm of an unpacked archive takes its own files in the\n"
-      "place of sources, and nothing is built on Gradescope.\n\n"
+      "autograder.zip of all that. The prenorm of an unpacked archive uses its own files instead "
+      "of\n"
+      "the sources, and nothing is built on Gradescope.\n\n"
       "Examples:\n"
       "  prenorm gradescope autograder --rubric cs336-2025\n"
       "  prenorm gradescope autograder --hidden-visibility after_due_date");

@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
 #if !defined(PRENORM_ONLY_CHECKS)  // bin/prenorm-check is built without these
   add_grade(app, chosen);
   add_watch(app, chosen);
+  add_hint(app, chosen);
   add_gradescope(app, chosen);
   add_gradebook(app, chosen);
   add_bench(app, chosen);

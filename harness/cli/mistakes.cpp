@@ -275,7 +275,8 @@ void add_mistakes(Arguments& app, Action& chosen) {
                    "The variants are correct and must pass every case");
   command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
-  command.add_flag("--verbose", options->verbose, "Tell all of each mistake, and name each case");
+  command.add_flag("--verbose", options->verbose,
+                   "Describe each mistake in full, and name each case");
   command.add_flag("--no-color", options->no_color, "Disable colours");
   add_jobs_option(command, options->jobs);
   command.footer(

@@ -169,9 +169,8 @@ int start(const NewOptions& options) {
 
   const std::vector<std::string> names = write_files(folder, options.language, words);
   const std::string where = shell_word(options.folder), program = program_name();
-  std::string text =
-      fmt::format("{}: {}, each to be written; {}\n\nNext:\n", printable(options.folder),
-                  counted(problems.size(), "function"), joined(names));
+  std::string text = fmt::format("{}: {} to write; {}\n\nNext:\n", printable(options.folder),
+                                 counted(problems.size(), "function"), joined(names));
   if (device) {
     text += fmt::format("  {} verify --solution {}\n", program,
                         shell_word((folder / "solution.cu").string()));
@@ -183,6 +182,9 @@ int start(const NewOptions& options) {
                         shell_word((folder / "build/libmine.so").string()));
   }
   text += fmt::format("  {} grade {} --rubric {}\n", program, where, shell_word(graded_by));
+  text +=
+      fmt::format("\nOr see after each save what passes, with hints:\n  {} watch {} --rubric {}\n",
+                  program, where, shell_word(graded_by));
   print(text);
   return 0;
 }

@@ -67,7 +67,7 @@ void add_profile(Arguments& app, Action& chosen) {
                  "Only these shapes (globs) of the profile's list, or else of the bench's")
       ->type_name("NAME");
   add_repeatable(command, "--case", options->selection.cases,
-                 "These cases of the problem's fixture (globs) in place of shapes")
+                 "These cases of the problem's fixture (globs) instead of shapes")
       ->type_name("NAME");
   add_repeatable(command, "--dtype", options->selection.dtypes, "Only these dtypes")
       ->type_name("DTYPE");
@@ -76,7 +76,7 @@ void add_profile(Arguments& app, Action& chosen) {
       ->type_name("PATH");
   command
       .add_option("--device", options->device,
-                  "The device of the bound on time: h100, h200, a100, rtx4090 (default: h100)")
+                  "Device of the lower bound on time: h100, h200, a100, rtx4090 (default: h100)")
       ->type_name("NAME");
   command.add_flag("--lines", options->lines, "List the source lines that cost most");
   command

@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "grade/grader.hpp"
 #include "watch/file_changes.hpp"
+#include "watch/hints.hpp"
 #include "watch/screen.hpp"
 
 #include <array>
@@ -74,7 +75,6 @@ class Watcher {
   bool key(char pressed);  // false: quit
   void show();
   std::vector<std::string> arguments(Round round) const;
-  std::string formula_of(const std::string& problem);
 
   WatchOptions options_;
   FileChanges changes_;
@@ -85,7 +85,6 @@ class Watcher {
   Clock::time_point saved_ = Clock::now();
   bool answered_ = false;  // since the last save
   std::string shown_;
-  std::map<std::string, std::string> formulas_;
 };
 
 std::vector<std::string> Watcher::arguments(Round round) const {
@@ -141,24 +140,11 @@ void Watcher::finish() {
   show();
 }
 
-/// What the fixture of a problem says of its formula: up to the first semicolon.
-std::string Watcher::formula_of(const std::string& problem) {
-  const auto known = formulas_.find(problem);
-  if (known != formulas_.end()) return known->second;
-  Selection selection{.fixtures = options_.fixtures, .only_shipped = true};
-  std::string formula;
-  try {
-    const File file = open_problem(problem, selection);
-    if (file.fixture) formula = file.fixture->source();
-  } catch (const UsageError&) {  // a fixture that is gone: no hint
-  }
-  return formulas_[problem] = formula.substr(0, formula.find(';'));
-}
-
 void Watcher::show() {
   screen_.width = terminal_width();
   const WatchedCase* first = history_.first_failure();
-  screen_.formula = first == nullptr ? "" : formula_of(first->problem);
+  const bool hinted = first != nullptr && screen_.hints > 0;
+  screen_.formula = hinted ? formula_of(first->problem, options_.fixtures) : "";
   const std::string text = screen_text(history_, screen_);
   if (text == shown_) return;
   shown_ = text;

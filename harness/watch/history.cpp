@@ -16,7 +16,10 @@ bool smaller(const WatchedCase* a, const WatchedCase* b) { return size_of(*a) < 
 }  // namespace
 
 void History::saved() {
-  for (const auto& [key, one] : now_) before_[key] = one.passed();
+  for (const auto& [key, one] : now_) {
+    before_[key] = one.passed();
+    old_.insert(key);
+  }
 }
 
 void History::take(const Attempt& attempt) {
@@ -26,6 +29,7 @@ void History::take(const Attempt& attempt) {
     const Key key{one.problem, one.name};
     if (!now_.contains(key)) order_.push_back(key);
     now_[key] = one;
+    old_.erase(key);
     causes_.erase(one.problem);
   }
   for (const auto& [problem, cause] : attempt.causes) causes_[problem] = cause;
@@ -36,12 +40,17 @@ std::vector<History::ProblemCount> History::counts() const {
   for (const Key& key : order_) {
     const WatchedCase& one = now_.at(key);
     auto found = std::ranges::find(all, one.problem, &ProblemCount::problem);
-    if (found == all.end()) found = all.insert(all.end(), ProblemCount{one.problem, 0, 0, false});
+    if (found == all.end()) found = all.insert(all.end(), ProblemCount{one.problem});
     ++found->asked;
     found->passed += one.passed() ? 1 : 0;
+    found->waiting += !one.passed() && waits(key) ? 1 : 0;
     found->written = found->written || one.written();
   }
   return all;
+}
+
+bool History::waits(const Key& key) const {
+  return old_.size() < now_.size() && old_.contains(key);
 }
 
 std::vector<const WatchedCase*> History::changed(bool passes) const {
@@ -75,13 +84,14 @@ const WatchedCase* History::first_failure() const {
   std::string problem;
   for (const Key& key : order_) {
     const WatchedCase& one = now_.at(key);
-    if (!problem.empty() || one.passed() || !one.written()) continue;
+    if (!problem.empty() || one.passed() || !one.written() || waits(key)) continue;
     problem = one.problem;
   }
   if (!news.empty()) problem = news.front()->problem;
   const WatchedCase* first = nullptr;
   for (const WatchedCase* one : failing(now_.size())) {
-    if (one->problem == problem && first == nullptr) first = one;
+    const bool counts = one->problem == problem && !waits({one->problem, one->name});
+    if (counts && first == nullptr) first = one;
   }
   return first;
 }

@@ -3,6 +3,8 @@
 
 #include "watch/attempt.hpp"
 
+#include <set>
+
 namespace prenorm::harness {
 
 /// The verdicts on a submission while it changes.
@@ -11,7 +13,8 @@ class History {
   struct ProblemCount {
     std::string problem;
     std::size_t passed = 0, asked = 0;
-    bool written = false;  // some case found a function to call
+    std::size_t waiting = 0;  // failed before the last save, and not run again yet
+    bool written = false;     // some case found a function to call
   };
 
   /// A file was saved: verdicts from now on are compared with those of this moment.
@@ -27,7 +30,8 @@ class History {
   std::vector<const WatchedCase*> fixed() const;
   std::vector<const WatchedCase*> broken() const;
   /// The failing case to look at first: of what just broke, else of the first problem that fails;
-  /// the smallest with elements to look at. nullptr: none fails.
+  /// the smallest with elements to look at. What failed before the last save counts only until some
+  /// case is run again. nullptr: none fails.
   const WatchedCase* first_failure() const;
   /// The failing cases of written problems, the smallest first, at most `most`.
   std::vector<const WatchedCase*> failing(std::size_t most) const;
@@ -38,11 +42,14 @@ class History {
   using Key = std::pair<std::string, std::string>;
 
   std::vector<const WatchedCase*> changed(bool passes) const;
+  /// Whether a case's verdict is of an earlier save, while there are later ones.
+  bool waits(const Key& key) const;
 
   Attempt last_;
   std::vector<Key> order_;
   std::map<Key, WatchedCase> now_;
   std::map<Key, bool> before_;
+  std::set<Key> old_;  // not run since the last save
   std::map<std::string, WatchedCause> causes_;
 };
 

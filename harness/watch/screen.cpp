@@ -1,8 +1,8 @@
 #include "watch/screen.hpp"
 
 #include "base/text.hpp"
+#include "watch/hints.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <sstream>
 
@@ -67,8 +67,11 @@ void add_counts(ScreenLines& text, const History& history) {
     } else if (count.passed == count.asked) {
       whole.push_back(fmt::format("{} {}", count.problem, count.asked));
     } else {
-      text.line(fmt::format("✗ {}: {} of {} cases pass", count.problem, count.passed, count.asked),
-                bad);
+      const bool fails = count.passed + count.waiting < count.asked;
+      const std::string line = fmt::format("{} {}: {} of {} cases pass", fails ? "✗" : "·",
+                                           count.problem, count.passed, count.asked);
+      const std::string rest = fmt::format(", {} that failed run next", count.waiting);
+      text.line(count.waiting > 0 ? line + rest : line, fails ? bad : quiet);
     }
   }
   if (!whole.empty()) text.line("✓ " + joined(whole), good);
@@ -95,31 +98,13 @@ void add_failure(ScreenLines& text, const History& history, const ScreenState& s
   for (const std::string& line : lines_of(first->message)) text.line(line, "", 2);
   const WatchedCause* cause = history.cause(first->problem);
   if (cause != nullptr && !cause->heading.empty()) text.line(cause->heading, "", 2);
-  const std::vector<std::string> ladder = hint_ladder(*first, cause, state.formula);
-  const std::size_t shown = std::min(state.hints, ladder.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    text.line(fmt::format("hint {} of {}: {}", i + 1, ladder.size(), ladder[i]), "", 2);
+  for (const std::string& line :
+       hint_lines(hint_ladder(*first, cause, state.formula), state.hints)) {
+    text.line(line, "", 2);
   }
 }
 
 }  // namespace
-
-std::vector<std::string> hint_ladder(const WatchedCase& failing, const WatchedCause* cause,
-                                     const std::string& formula) {
-  std::vector<std::string> ladder;
-  if (cause != nullptr && !cause->hint.empty()) {
-    ladder.push_back(cause->hint);
-  } else {
-    ladder.push_back("Work this case out by hand for one element: " + failing.shapes);
-  }
-  if (cause != nullptr && !cause->does.empty()) {
-    ladder.push_back("Your outputs are those of this code: " + cause->does);
-  } else if (cause != nullptr && !cause->lacking.empty()) {
-    ladder.push_back("What is wrong with the outputs: " + joined(cause->lacking, "; ") + ".");
-  }
-  if (!formula.empty()) ladder.push_back("The formula: " + formula);
-  return ladder;
-}
 
 std::string screen_text(const History& history, const ScreenState& state) {
   ScreenLines text(state.colour, state.width);

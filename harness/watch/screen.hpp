@@ -5,11 +5,6 @@
 
 namespace prenorm::harness {
 
-/// The hints on a failing case, from vague to plain, never the solution: what to look at, what the
-/// outputs lack, the formula. `formula`: where the problem's fixture takes it from.
-std::vector<std::string> hint_ladder(const WatchedCase& failing, const WatchedCause* cause,
-                                     const std::string& formula);
-
 struct ScreenState {
   std::string path;       // as it was typed
   std::string saved;      // the file that was saved last; empty at the beginning

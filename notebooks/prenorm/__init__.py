@@ -13,6 +13,7 @@
     prenorm.verify("rmsnorm", "reference", "mistakes/no_eps")    # prenorm verify, as a table
     prenorm.source("rmsnorm", "cuda-naive")                      # the code that is compiled
     prenorm.grade("rmsnorm", my_rmsnorm)                         # a function of your own
+    prenorm.hint()                                               # on its first failure
 
 A solution is called through the C interface (<prenorm/prenorm.h>) by ctypes, in this process: a
 solution that crashes takes the notebook's kernel with it. `prenorm.verify` runs solutions in a
@@ -27,7 +28,7 @@ solutions, program, exercises; and cpp, panes, sources, sides.
 """
 
 from .dtypes import DTYPES, bfloat16, dtype_name, to, widen
-from .exercises import catches, grade
+from .exercises import catches, grade, hint
 from .fixtures import Case, Comparison, Fixture, compare, fixture, problems
 from .harness import spacing
 from .places import ROOT, home
@@ -37,6 +38,6 @@ from .solutions import Error, Function, Solution, load
 from .sources import contract, function_source as source, ladder
 
 __all__ = ["Case", "Comparison", "DTYPES", "Error", "Fixture", "Function", "ROOT", "Solution",
-           "bfloat16", "catches", "compare", "contract", "dtype_name", "fixture", "grade", "home",
-           "ladder", "load", "mistakes", "names_of_honest", "names_of_mistakes", "problems", "run",
-           "side_by_side", "source", "spacing", "to", "verdicts", "verify", "widen"]
+           "bfloat16", "catches", "compare", "contract", "dtype_name", "fixture", "grade", "hint",
+           "home", "ladder", "load", "mistakes", "names_of_honest", "names_of_mistakes", "problems",
+           "run", "side_by_side", "source", "spacing", "to", "verdicts", "verify", "widen"]

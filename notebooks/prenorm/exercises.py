@@ -1,5 +1,6 @@
-"""The exercises of the notebooks: grading a function, and a case that should catch a mistake."""
+"""The exercises of the notebooks: grading a function, hints, and a case that should catch a mistake."""
 
+import dataclasses
 import json
 import re
 import tempfile
@@ -16,6 +17,16 @@ from .program import FIXTURES, names_of_mistakes, run, verify
 from .solutions import FLOATING, load, parsed, scalar
 
 
+@dataclasses.dataclass
+class _Graded:
+    """What the last grade() said."""
+    report: str       # JSON
+    hints: int = 0    # given so far
+
+
+_graded = None
+
+
 def grade(problem, function, dtypes=DTYPES):
     """Grades a Python function: calls it with every stored case that has an answer, passes its
     results to `prenorm grade` and prints what that says.
@@ -25,8 +36,10 @@ def grade(problem, function, dtypes=DTYPES):
     array, which is rounded to the case's dtype. If it raises, the case has no answer: what it
     raised is printed, once for each place in the code, with the lines that led there.
 
-    Returns the share of these cases that passed.
+    Returns the share of these cases that passed. After a failure, hint() gives hints.
     """
+    global _graded
+    _graded = None
     dtypes = [dtypes] if isinstance(dtypes, str) else dtypes
     for dtype in dtypes:
         require_dtype(dtype)
@@ -44,9 +57,27 @@ def grade(problem, function, dtypes=DTYPES):
         for case in cases:  # without those to be rejected: stored answers cannot reject
             words += ["--case", case.name]
         print(_for_a_notebook(run(*words)))
-        passed = {result["case"] for result in json.loads(report.read_text())["results"]
-                  if result["status"] == "PASSED"}
+        _graded = _Graded(report.read_text())
+    passed = {result["case"] for result in json.loads(_graded.report)["results"]
+              if result["status"] == "PASSED"}
+    if len(passed) < len(cases):
+        print("\nprenorm.hint() gives a hint.")
     return sum(case.name in passed for case in cases) / len(cases)
+
+
+def hint():
+    """Prints a hint on the first failure of the last grade(), and with each further call a plainer
+    one: what to look at, what is wrong with the results, the formula. Never the solution. They are
+    the hints of `prenorm watch`.
+    """
+    if _graded is None:
+        print("No results were graded: call prenorm.grade first.")
+        return
+    _graded.hints += 1
+    with tempfile.TemporaryDirectory(prefix="prenorm-") as folder:
+        report = Path(folder) / "report.json"
+        report.write_text(_graded.report)
+        print(run("hint", report, "--number", _graded.hints, "--fixtures", FIXTURES).rstrip())
 
 
 def _write_answers(problem, function, cases, folder):

@@ -10,19 +10,17 @@
  *     int prenorm_device(void);           a DLDeviceType: kDLCPU, kDLCUDA, ...
  *     const char* prenorm_mode(void);     optional; "tf32": judged by the tf32 tolerances
  *     const char* prenorm_sources(void);  optional; a digest (SHA-256, hexadecimal) of the sources
- *                                         that it was compiled from: says which a device record is
- * of
+ *                                         that it was compiled from; a device record stores it
+ *     const char* prenorm_counts(void);   optional; JSON: what kernels did to memory since its last
+ *                                         call (docs/profile.md); a library that is linked with the
+ *                                         counting emulator has it
  *
- *     const char* prenorm_counts(void);   optional; JSON: what kernels did to memory since the last
- *                                         call of this (docs/profile.md); a library that is linked
- *                                         with the counting emulator has it
- *
- * A library that is linked with the emulator of CUDA for submissions also has
+ * A library that is linked with the CUDA emulator for submissions also has
  *
  *     void prenorm_watch(const prenorm_call* call);   called before each call: kernels may access
  *                                                     its tensors, and nothing near them
- *     const char* prenorm_finding(void);              what a kernel has done wrong since; or empty
- *     int64_t prenorm_launches(void);                 kernels launched since
+ *     const char* prenorm_finding(void);              what a kernel did wrong since then, or ""
+ *     int64_t prenorm_launches(void);                 how many kernels were launched since then
  *
  * Several versions of one problem are exported as prenorm_<problem>__<variant>. What a problem
  * computes, and the order of its tensors and scalars, is its signature: `prenorm show PROBLEM`.
@@ -41,12 +39,13 @@ extern "C" {
 /* Version of this interface. */
 #define PRENORM_ABI 1
 
-/* What a solution's function returns. Anything else than these counts as PRENORM_ERROR. */
+/* What a solution's function returns; any other value counts as PRENORM_ERROR.
+ *   PRENORM_ERROR            the arguments are wrong, or the work failed: say why in error
+ *   PRENORM_NOT_IMPLEMENTED  as if the function, or its code for this dtype, were absent
+ */
 #define PRENORM_OK 0
-#define PRENORM_ERROR 1 /* the arguments are wrong, or the work failed: say why in error */
-#define PRENORM_NOT_IMPLEMENTED                                    \
-  2 /* as if the function, or its code for this dtype, were absent \
-     */
+#define PRENORM_ERROR 1
+#define PRENORM_NOT_IMPLEMENTED 2
 
 #define PRENORM_API __attribute__((visibility("default")))
 

@@ -63,10 +63,10 @@ bool has_dtype(const DLTensor& tensor) {
          tensor.dtype.lanes == wanted.lanes;
 }
 
-/// A tensor that lies elsewhere, compact and row-major: a pointer and a shape.
+/// A tensor in memory that somebody else owns, compact and row-major: a pointer and a shape.
 ///
 /// View<const T> is an input, View<T> an output. v[i] counts elements in memory order;
-/// v(i, j, ...) takes one index an axis.
+/// v(i, j, ...) takes one index per axis.
 template <class T>
 class View {
  public:

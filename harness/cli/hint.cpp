@@ -1,0 +1,80 @@
+// prenorm hint: hints on the first failure of a report, those of `prenorm watch`.
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "watch/hints.hpp"
+#include "watch/history.hpp"
+
+#include <fmt/format.h>
+#include <memory>
+
+namespace prenorm::harness {
+namespace {
+
+constexpr std::size_t most_text = 2000;  // of a line: a report may hold a submission's own words
+
+struct HintOptions {
+  std::string report;
+  std::size_t shown = 1;
+  std::vector<std::string> fixtures;
+};
+
+Attempt read_attempt(const std::string& path) {
+  const std::optional<std::string> text = read_whole(path);
+  if (!text) throw UsageError("no file " + path);
+  try {
+    return attempt_of(parse_json(*text));
+  } catch (const Json::exception&) {
+    throw UsageError(path + " is no report of one submission by prenorm grade --json");
+  }
+}
+
+int hint(const HintOptions& options) {
+  const Attempt attempt = read_attempt(options.report);
+  History history;
+  history.take(attempt);
+  const auto say = [](const std::string& line) { print(printable(line, most_text) + "\n"); };
+  if (attempt.status != Status::passed) {
+    say(fmt::format("{}: no case ran, so there is no hint yet", name(attempt.status)));
+    return 0;
+  }
+  const WatchedCase* failing = history.first_failure();
+  if (failing == nullptr) {
+    say("no case failed");
+    return 0;
+  }
+  say(failing->problem + ", " + failing->name);
+  const auto ladder = hint_ladder(*failing, history.cause(failing->problem),
+                                  formula_of(failing->problem, options.fixtures));
+  for (const std::string& line : hint_lines(ladder, options.shown)) say("  " + line);
+  return 0;
+}
+
+}  // namespace
+
+void add_hint(Arguments& app, Action& chosen) {
+  auto options = std::make_shared<HintOptions>();
+  Arguments& command = *app.add_subcommand("hint", "Give hints on the first failure of a report");
+  command.add_option("REPORT", options->report, "A file that `prenorm grade --json` wrote")
+      ->required();
+  command.add_option("--number", options->shown, "How many hints, the vaguest first (default: 1)")
+      ->check(whole_number())
+      ->type_name("N");
+  add_repeatable(command, "--fixtures", options->fixtures,
+                 "Fixture files or folders (default: the shipped ones)")
+      ->type_name("PATH");
+  command.footer(
+      "The hints are those of `prenorm watch`: what to look at, what is wrong with the outputs, "
+      "the\n"
+      "formula; never the solution.\n\n"
+      "Example:\n"
+      "  prenorm grade ./mine --no-hidden --json report.json\n"
+      "  prenorm hint report.json\n"
+      "  prenorm hint report.json --number 2\n\n"
+      "Exit code: 0, or 2 for a file that is no report");
+  command.callback([options, &chosen] { chosen = [options] { return hint(*options); }; });
+}
+
+}  // namespace prenorm::harness
