@@ -2,7 +2,7 @@
 // is no sound gradebook is refused and left as it is. Also the roster's and the table's CSV.
 #include "base/error.hpp"
 #include "class/class_overview.hpp"
-#include "class/csv.hpp"
+#include "report/csv.hpp"
 #include "grade/grading_record.hpp"
 #include "class/roster.hpp"
 

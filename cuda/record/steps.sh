@@ -130,6 +130,7 @@ counters() {
   metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
   metrics=$metrics,${sectors}_ld.sum,${sectors}_st.sum,${requests}_ld.sum,${requests}_st.sum
   step "$1" counters ncu --target-processes application-only --csv --page raw \
+    --print-units base --print-kernel-base mangled \
     --clock-control none --kernel-name 'regex:rmsnorm|softmax|activ|rope|embedding' \
     --log-file "$work/counters.csv" --metrics "$metrics" \
     "$prenorm" bench --in-process --no-color --samples 1 --dtype bfloat16 --solution cuda \

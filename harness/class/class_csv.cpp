@@ -1,7 +1,7 @@
 // A class for a spreadsheet.
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
-#include "class/csv.hpp"
+#include "report/csv.hpp"
 #include "class/times.hpp"
 #include "grade/report_parts.hpp"
 

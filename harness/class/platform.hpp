@@ -1,7 +1,7 @@
 // The tables of students that Canvas, Moodle and Gradescope export, recognized by their own heads.
 #pragma once
 
-#include "class/csv.hpp"
+#include "report/csv.hpp"
 
 #include <optional>
 #include <set>

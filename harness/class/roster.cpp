@@ -4,7 +4,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "class/composed.hpp"
-#include "class/csv.hpp"
+#include "report/csv.hpp"
 #include "class/platform.hpp"
 #include "class/times.hpp"
 

@@ -1,7 +1,9 @@
 #include "cli/cuda_compiler.hpp"
 
+#include "base/command_output.hpp"
 #include "base/error.hpp"
 #include "base/home.hpp"
+#include "base/text.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -83,6 +85,14 @@ bool compile_and_link(const CudaSources& sources, const std::string& emulator, c
   return run_program(link) == 0;
 }
 
+/// The path of nvcc; empty: none.
+std::string find_nvcc() {
+  if (const char* given = std::getenv("CUDACXX"); given != nullptr && *given != '\0') return given;
+  const CommandOutput found = command_output("command -v nvcc 2>/dev/null");
+  if (found.exit_code == 0) return lines_of(found.text).at(0);
+  return ::access(PRENORM_NVCC, X_OK) == 0 ? PRENORM_NVCC : "";
+}
+
 }  // namespace
 
 int run_program(const std::vector<std::string>& words, bool in_foreground) {
@@ -119,9 +129,47 @@ bool compile_cuda_program(const CudaSources& sources, const std::string& check,
 }
 
 bool compile_cuda_solution(const CudaSources& sources, const fs::path& folder,
-                           const fs::path& library) {
-  const Flags flags{{"-fsanitize=thread", "-fPIC", "-fvisibility=hidden"}, {"-shared"}};
-  return compile_and_link(sources, "submission", flags, folder, library);
+                           const fs::path& library, bool counted) {
+  Flags flags = counted ? flags_of_checks().at("profile") : Flags{{"-fsanitize=thread"}, {}};
+  append(flags.compile, {"-fPIC", "-fvisibility=hidden"});
+  flags.link = {"-shared"};
+  return compile_and_link(sources, counted ? "profile" : "submission", flags, folder, library);
+}
+
+bool is_cuda_source(const std::string& name) {
+  return name.ends_with(".cu") && fs::is_regular_file(name);
+}
+
+fs::path compiled_cuda(const std::string& source, const fs::path& folder, bool counted) {
+  const fs::path objects = folder / std::to_string(std::hash<std::string>()(source));
+  fs::create_directory(objects);
+  const fs::path library = objects / "libmine.so";
+  const CudaSources sources{{source}, {(home() / "include").string()}, {}};
+  if (!compile_cuda_solution(sources, objects, library, counted)) {
+    throw UsageError(source + " does not compile");
+  }
+  return library;
+}
+
+std::string ptxas_report(const std::string& source, const std::string& architecture,
+                         const fs::path& folder) {
+  const std::string nvcc = find_nvcc();
+  if (nvcc.empty()) return "";
+  const CommandLine words{nvcc,
+                          "-std=c++20",
+                          "-arch=" + architecture,
+                          "-cubin",
+                          "-Xptxas=-v",
+                          "-w",
+                          "-I" + (home() / "include").string(),
+                          source,
+                          "-o",
+                          (folder / "mine.cubin").string()};
+  const CommandOutput said = command_output(posix_line(words) + " 2>&1");
+  if (said.exit_code == 0) return said.text;
+  fmt::print(stderr, "prenorm: {} does not take {}, so registers are not known:\n{}", nvcc, source,
+             said.text);
+  return "";
 }
 
 }  // namespace prenorm::harness

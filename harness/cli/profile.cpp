@@ -1,7 +1,11 @@
 // prenorm profile: what kernels do to memory, counted by the emulator.
+#include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/printable.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "cli/cuda_compiler.hpp"
 #include "cli/options.hpp"
 #include "profile/profile_report.hpp"
 
@@ -29,10 +33,34 @@ int exit_code_of(const ProfileReport& report) {
   return any ? 0 : 3;
 }
 
-int profile_command(const Options& options) {
+/// For a profiler around this process: says nothing but what fails.
+int call_only(const Options& options) {
+  if (options.solutions.empty()) throw UsageError("--only-call goes with --solution");
+  const ProfileReport report = run_profile(options);
+  for (const ProfileRow& row : report.rows) {
+    if (!row.ok()) print(row.solution + ": " + printable(row.message, 300) + "\n");
+  }
+  return exit_code_of(report);
+}
+
+/// Compiles the solutions that are CUDA sources.
+void compile_sources(Options& options, const std::filesystem::path& folder) {
+  const std::string architecture = device_named(options.device).architecture;
+  for (const std::string& name : options.solutions) {
+    if (!is_cuda_source(name) || options.compiled.contains(name)) continue;
+    const auto library = compiled_cuda(name, folder, true);
+    const std::string report = ptxas_report(name, architecture, library.parent_path());
+    options.compiled[name] = {library, parse_resources(report, architecture)};
+  }
+}
+
+int profile_command(Options options) {
+  if (options.only_call) return call_only(options);
   for (const std::string& path : {options.json, options.html, options.svg}) {
     if (!path.empty()) require_writable(path);
   }
+  const TemporaryFolder folder;
+  compile_sources(options, folder.path());
   // The workers, which start later, take it over.
   ::setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);
   const ProfileReport report = run_profile(options);
@@ -61,7 +89,7 @@ void add_profile(Arguments& app, Action& chosen) {
   command.add_option("PROBLEM", options->selection.problems, "Problems (names or globs)")
       ->required();
   add_repeatable(command, "--solution", options->solutions,
-                 "A solution or library that counts (default: all versions of cuda-emulated)")
+                 "A solution or library that counts, or a CUDA source (default: all versions)")
       ->type_name("NAME|PATH");
   add_repeatable(command, "--shape", options->shapes,
                  "Only these shapes (globs) of the profile's list, or else of the bench's")
@@ -93,6 +121,12 @@ void add_profile(Arguments& app, Action& chosen) {
                   "Threads of the emulator (default: all cores); the counts are the same")
       ->check(in_range(1, 4096))
       ->type_name("N");
+  command
+      .add_option("--counters", options->counters,
+                  "A device's counters beside: by ncu (default, where it is), or its CSV file")
+      ->type_name("ncu|none|FILE");
+  command.add_flag("--only-call", options->only_call,
+                   "Only call the solutions, in this process: for a profiler around it");
   command.add_option("--seed", options->seed, "Seed of the random values (default: 0)")
       ->check(whole_number())
       ->type_name("N");
@@ -119,7 +153,8 @@ void add_profile(Arguments& app, Action& chosen) {
       "  prenorm profile PROBLEM --case 'float32_*'     at cases of the fixture\n"
       "  prenorm profile PROBLEM --html profile.html    with pictures of requests\n"
       "  prenorm profile PROBLEM --svg request.svg --line kernel.cu:42\n"
-      "  prenorm profile PROBLEM --solution cuda-naive-emulated --json -\n\n"
+      "  prenorm profile PROBLEM --solution cuda-naive-emulated --json -\n"
+      "  prenorm profile PROBLEM --solution ./mine.cu   a CUDA source, compiled first\n\n"
       "Exit code: 0 all were profiled, 1 a call failed, 2 an invalid option or file, 3 nothing "
       "was\n"
       "profiled");

@@ -100,6 +100,9 @@ Traffic KernelCounts::loads(Space space) const {
   if (space == Space::shared) return sum_of(*this, space, {Kind::load});
   return sum_of(*this, space, {Kind::load, Kind::copy});
 }
+Traffic KernelCounts::loads_without_copies() const {
+  return sum_of(*this, Space::global, {Kind::load});
+}
 Traffic KernelCounts::stores(Space space) const {
   if (space == Space::global) return sum_of(*this, space, {Kind::store});
   return sum_of(*this, space, {Kind::store, Kind::copy});

@@ -66,6 +66,15 @@ struct KernelResources {
   std::uint64_t stack_bytes = 0, spilled_bytes = 0;  // of a thread, in device memory
 };
 
+/// What a device's own counters say of a kernel: for as many launches as were counted here, by the
+/// mean of those that the device has counted. NaN: that it does not say.
+struct DeviceCounters {
+  std::uint64_t launches = 0;  // on the device
+  // Of global memory, without copies by cp.async and atomics, which a device counts by themselves.
+  double load_requests = 0, load_sectors = 0, store_requests = 0, store_sectors = 0;
+  double bytes_read = 0, bytes_written = 0;  // of the device's memory, behind its caches
+};
+
 /// Launches of one kernel with the same grid, block and shared memory.
 struct KernelCounts {
   std::string kernel;
@@ -75,11 +84,13 @@ struct KernelCounts {
   std::uint64_t sectors_read = 0, sectors_written = 0;  // different ones in each launch
   std::map<std::string, std::uint64_t> operations;      // of warps: "__shfl_xor_sync", "mma.sync"
   std::vector<Access> accesses;
-  std::set<std::string> functions;           // or symbols, that the accesses are in
-  std::optional<KernelResources> resources;  // nothing: not known
+  std::set<std::string> functions;                // or symbols, that the accesses are in
+  std::optional<KernelResources> resources;       // nothing: not known
+  std::optional<DeviceCounters> device_counters;  // nothing: not known
 
   /// Of all accesses of these kinds; a copy is a load of global and a store of shared memory.
   Traffic loads(Space space) const;
+  Traffic loads_without_copies() const;  // of global memory
   Traffic stores(Space space) const;
   Traffic atomics(Space space) const;
   Traffic shared() const;  // all of it

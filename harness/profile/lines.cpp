@@ -1,10 +1,10 @@
 // From places in a library's code to lines of its sources, by binutils' addr2line.
+#include "base/command_output.hpp"
 #include "base/text.hpp"
 #include "profile/counts.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <fmt/format.h>
 #include <set>
 
@@ -17,21 +17,6 @@ struct PlacedIn {
   std::vector<std::string> functions;
 };
 using Sources = std::map<std::uint64_t, PlacedIn>;
-
-/// Calls take(line) for each line that the command prints.
-void read_command(const std::string& command, auto take) {
-  std::FILE* pipe = ::popen(command.c_str(), "re");
-  if (pipe == nullptr) return;
-  char* text = nullptr;
-  std::size_t room = 0;
-  for (ssize_t got; (got = ::getline(&text, &room, pipe)) > 0;) {
-    std::string_view line(text, static_cast<std::size_t>(got));
-    if (line.ends_with('\n')) line.remove_suffix(1);
-    take(line);
-  }
-  std::free(text);
-  ::pclose(pipe);
-}
 
 /// "/x/cuda/rmsnorm.cu:88 (discriminator 2)"; nothing for "??:0".
 std::optional<Line> parse_line(std::string_view text) {
@@ -56,22 +41,22 @@ void ask(const std::string& library, const std::vector<std::uint64_t>& places, S
   for (const std::uint64_t place : places) command += fmt::format(" {:#x}", place - 1);
   PlacedIn* source = nullptr;
   bool is_function = true;  // of each two lines that follow an address the first one
-  read_command(command + " 2>/dev/null", [&](std::string_view text) {
+  for (const std::string& text : lines_of(command_output(command + " 2>/dev/null").text)) {
     if (text.starts_with("0x")) {
       std::uint64_t address = 0;
       std::from_chars(text.data() + 2, text.data() + text.size(), address, 16);
       source = &found[address + 1];
       is_function = true;
-      return;
+      continue;
     }
-    if (source == nullptr) return;
+    if (source == nullptr) continue;
     if (is_function) {
       source->functions.emplace_back(text);
     } else if (const auto line = parse_line(text)) {
       source->lines.push_back(*line);
     }
     is_function = !is_function;
-  });
+  }
 }
 
 Sources sources_of(const std::set<std::uint64_t>& places, const std::string& library) {

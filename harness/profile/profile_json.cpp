@@ -70,6 +70,18 @@ Json resources_json(const KernelCounts& kernel, const DeviceLimits& device) {
           {"limited_by", occupancy.limit}};
 }
 
+Json counters_json(const KernelCounts& kernel) {
+  if (!kernel.device_counters) return {};
+  const DeviceCounters& counters = *kernel.device_counters;
+  return {{"launches", counters.launches},
+          {"load_requests", counters.load_requests},
+          {"load_sectors", counters.load_sectors},
+          {"store_requests", counters.store_requests},
+          {"store_sectors", counters.store_sectors},
+          {"dram_bytes_read", counters.bytes_read},
+          {"dram_bytes_written", counters.bytes_written}};
+}
+
 Json kernel_json(const KernelCounts& kernel, const DeviceLimits& device) {
   Json shared = shared_json(kernel.shared());
   shared["load"] = shared_json(kernel.loads(Space::shared));
@@ -89,7 +101,8 @@ Json kernel_json(const KernelCounts& kernel, const DeviceLimits& device) {
               {"operations", kernel.operations},
               {"tensor_flops", kernel.tensor_flops()},
               {"least_bytes", kernel.least_bytes()},
-              {"resources", resources_json(kernel, device)}};
+              {"resources", resources_json(kernel, device)},
+              {"device_counters", counters_json(kernel)}};
   for (const Access& access : kernel.accesses) object["accesses"].push_back(access_json(access));
   return object;
 }
@@ -124,6 +137,7 @@ std::string to_json(const ProfileReport& report) {
                     {"float32_flops", report.device.float32},
                     {"tensor_flops", report.device.tensor},
                     {"source", report.device.source}};
+  root["counters_of"] = report.counters_of.empty() ? Json() : Json(report.counters_of);
   root["rows"] = Json::array();
   for (const ProfileRow& row : report.rows) root["rows"].push_back(row_json(row, report.device));
   return to_text(root);

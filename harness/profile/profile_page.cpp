@@ -64,15 +64,14 @@ std::string profile_html(const ProfileReport& report, const LineFilter& wanted) 
   for (const auto& group : groups_of(report)) {
     Json versions = Json::array();
     for (const ProfileRow* row : group) versions.push_back(version_json(*row, wanted));
-    Json tables = Json::array({table_json(group_table(group, report.device))});
-    const Table resources = resources_table(group, report.device);
-    if (!resources.rows.empty()) tables.push_back(table_json(resources));
+    Json tables = Json::array();
+    for (const Table& table : tables_of(group, report)) tables.push_back(table_json(table));
     groups.push_back({{"heading", printable(group_heading(*group.front()), 300)},
                       {"minimum", group_minimum(*group.front())},
                       {"tables", tables},
                       {"versions", versions}});
   }
-  std::string notes(table_notes);
+  std::string notes = notes_on(report);
   std::ranges::replace(notes, '\n', ' ');
   std::string facts;
   for (const auto& [what, value] : describe_environment()) {

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "bench/selected_workloads.hpp"
 #include "bench/values.hpp"
-#include "profile/resources.hpp"
+#include "profile/counter_source.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -134,6 +134,7 @@ class Run {
   Run(const ProfileOptions& options, const DeviceLimits& device)
       : options_(options), resources_(built_resources(device.architecture)) {
     limits_.limits = {.seconds = options.timeout, .bytes = 0};
+    limits_.in_process = options.only_call;
   }
 
   ProfileRow row(std::shared_ptr<const Work> work, const std::string& label) {
@@ -142,19 +143,28 @@ class Run {
     const Outcome outcome = call(solution, *row.work);
     row.status = outcome.status;
     row.message = outcome.message;
+    if (options_.only_call) return row;
     const std::string text = solution.take_counts();
     if (row.ok() && text.empty()) throw UsageError(label + ": " + without_counts);
     if (!row.ok()) return row;
     row.kernels = parse_counts(text);
     find_lines(row.kernels, solution.library());
-    add_resources(row.kernels, resources_);
+    const auto compiled = options_.compiled.find(label);
+    add_resources(row.kernels,
+                  compiled == options_.compiled.end() ? resources_ : compiled->second.resources);
     return row;
   }
 
   Solution& solution_named(const std::string& label) {
     const auto known = solutions_.find(label);
     if (known != solutions_.end()) return known->second;
-    Solution& solution = solutions_.emplace(label, find_counting(label, limits_)).first->second;
+    const auto compiled = options_.compiled.find(label);
+    Solution& solution =
+        solutions_
+            .emplace(label, compiled == options_.compiled.end()
+                                ? find_counting(label, limits_)
+                                : Solution(label, compiled->second.library, "", limits_))
+            .first->second;
     if (!solution.load()) throw UsageError(label + ": " + solution.message());
     return solution;
   }
@@ -189,15 +199,6 @@ class Run {
   std::map<std::string, Solution> solutions_;
 };
 
-DeviceLimits device_named(const std::string& id) {
-  std::vector<std::string> ids;
-  for (DeviceLimits& device : read_devices(data_folder() / "devices.json")) {
-    if (device.id == id) return device;
-    ids.push_back(device.id);
-  }
-  throw UsageError("no device '" + id + "'" + did_you_mean(id, ids) + ": " + joined(ids));
-}
-
 }  // namespace
 
 double ProfileRow::least_bytes() const {
@@ -227,13 +228,23 @@ Bound ProfileRow::bound(const DeviceLimits& device) const {
   return bound_of(least_bytes(), others, by_tensor_cores, work->dtype, device);
 }
 
+DeviceLimits device_named(const std::string& id) {
+  std::vector<std::string> ids;
+  for (DeviceLimits& device : read_devices(data_folder() / "devices.json")) {
+    if (device.id == id) return device;
+    ids.push_back(device.id);
+  }
+  throw UsageError("no device '" + id + "'" + did_you_mean(id, ids) + ": " + joined(ids));
+}
+
 fs::path data_folder() { return home() / "share/prenorm/profile"; }
 
 ProfileReport run_profile(const ProfileOptions& options) {
-  ProfileReport report{device_named(options.device), options.seed, {}};
+  ProfileReport report{device_named(options.device), options.seed, "", {}};
   const Works works = options.selection.cases.empty() ? named_shapes(options) : cases(options);
   if (works.empty()) throw UsageError("no shape is selected; --shape and --dtype name some");
   Run run(options, report.device);
+  CounterSource counters(options);
   Progress progress;
   for (const auto& work : works) {
     const std::vector<std::string> versions =
@@ -242,8 +253,10 @@ ProfileReport run_profile(const ProfileOptions& options) {
     for (const std::string& version : versions) {
       progress.show(work->shape + ", " + std::string(name(work->dtype)) + ", " + version);
       report.rows.push_back(run.row(work, version));
+      if (!options.only_call) counters.add(report.rows.back());
     }
   }
+  report.counters_of = counters.device();
   return report;
 }
 

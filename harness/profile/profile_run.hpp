@@ -5,20 +5,30 @@
 #include "fixture/selection.hpp"
 #include "profile/counts.hpp"
 #include "profile/devices.hpp"
+#include "profile/resources.hpp"
 #include "solution/solution.hpp"
 
 #include <memory>
 
 namespace prenorm::harness::profile {
 
+/// A solution that was compiled for the run.
+struct CompiledSolution {
+  std::filesystem::path library;
+  Resources resources;
+};
+
 struct ProfileOptions {
   Selection selection;              // problems, cases, dtypes, fixtures
   std::vector<std::string> shapes;  // names or globs, of the profile's list and of the bench's
   std::vector<std::string> solutions;
+  std::map<std::string, CompiledSolution> compiled;  // those of the solutions that are sources
   std::string device = "h100";
   unsigned threads = processors();
   double timeout = 600;
   std::uint64_t seed = 0;
+  std::string counters;    // of a device: "ncu", "none", or a file; empty: "ncu" where it is
+  bool only_call = false;  // in this process, and count nothing: for what looks at this process
 };
 
 /// One call: its arguments, and what it must move and compute at least.
@@ -50,6 +60,7 @@ struct ProfileRow {
 struct ProfileReport {
   DeviceLimits device;
   std::uint64_t seed = 0;
+  std::string counters_of;  // the device, or the file of ncu's; empty: no counters of a device
   std::vector<ProfileRow> rows;
 };
 
@@ -58,5 +69,8 @@ std::filesystem::path data_folder();
 
 /// Profiles the selected problems. Throws UsageError for a word that names nothing.
 ProfileReport run_profile(const ProfileOptions& options);
+
+/// The device of that name (devices.json). Throws UsageError.
+DeviceLimits device_named(const std::string& id);
 
 }  // namespace prenorm::harness::profile

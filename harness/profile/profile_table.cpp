@@ -6,12 +6,15 @@
 #include "profile/resources.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace prenorm::harness::profile {
 namespace {
 
 constexpr std::size_t lines_shown = 12;  // of each version
+/// A device's counts are those that are counted here if they differ by no larger share of them.
+constexpr double agreement = 0.05;
 
 Cell times_cell(double bytes, double least) {
   if (!(least > 0)) return {"-", Tone::quiet};
@@ -55,43 +58,6 @@ std::vector<Cell> row_cells(const ProfileRow& row, const DeviceLimits& device) {
           {duration(bound.seconds) + (bound.by_bytes ? ", bytes" : ", operations")}};
 }
 
-}  // namespace
-
-Cell ratio_cell(std::uint64_t count, std::uint64_t least, std::uint64_t requests) {
-  if (requests == 0) return {"-", Tone::quiet};
-  const double each = static_cast<double>(count) / static_cast<double>(requests);
-  const double ideal = static_cast<double>(least) / static_cast<double>(requests);
-  if (count == least) return {fmt::format("{:.3g}", each)};
-  return {fmt::format("{:.3g} ({:.3g})", each, ideal), count > 2 * least ? Tone::bad : Tone::plain};
-}
-
-Cell count_cell(std::uint64_t count) {
-  return count == 0 ? Cell{"-", Tone::quiet} : Cell{fmt::format("{}", count)};
-}
-
-bool LineFilter::takes(const Access& access) const {
-  if (!memory.empty() && memory != name(access.space)) return false;
-  return line.empty() || std::ranges::any_of(access.lines, [&](const Line& each) {
-           return fmt::format("{}:{}", each.file, each.number) == line;
-         });
-}
-
-const std::string_view table_notes =
-    "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
-    "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of "
-    "each launch's different ones. Of a solution, as\nmultiples of what the problem "
-    "must move. The bound is not a time: no device ran.\n";
-
-std::string group_heading(const ProfileRow& row) {
-  return row.work->problem + ", " + row.work->shape + ", " + std::string(name(row.work->dtype));
-}
-
-std::string group_minimum(const ProfileRow& row) {
-  std::string text = "must move " + mebibytes(row.work->bytes);
-  if (row.work->flops > 0) text += fmt::format(", compute {:.3g} Mflop", row.work->flops / 1e6);
-  return text;
-}
-
 Table group_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device) {
   Table table{{"solution", "launches", "load s/r", "store s/r", "sectors", "footprint",
                "shared w/r", "barriers", "shuffles", "bound on " + device.id},
@@ -132,6 +98,108 @@ Table resources_table(const std::vector<const ProfileRow*>& rows, const DeviceLi
     }
   }
   return table;
+}
+
+/// "32768 (1)": what the device has counted, and how often it is what was counted here.
+Cell device_cell(double device, std::uint64_t here) {
+  if (std::isnan(device) || (device == 0 && here == 0)) return {"-", Tone::quiet};
+  if (here == 0) return {fmt::format("{:.0f}", device), Tone::bad};
+  const double share = device / static_cast<double>(here);
+  return {fmt::format("{:.0f} ({:.3g})", device, share),
+          std::abs(share - 1) > agreement ? Tone::bad : Tone::plain};
+}
+
+/// "1.02 MiB (1.01)". What stays in a cache is less than the footprint: that is nothing wrong.
+Cell dram_cell(double device, std::uint64_t footprint) {
+  if (std::isnan(device)) return {"-", Tone::quiet};
+  const double share = footprint == 0 ? 0 : device / static_cast<double>(footprint);
+  return {fmt::format("{} ({:.3g})", mebibytes(device), share),
+          share > 1 + agreement ? Tone::bad : Tone::plain};
+}
+
+std::vector<Cell> counters_cells(const KernelCounts& kernel) {
+  const DeviceCounters& device = *kernel.device_counters;
+  const Traffic loads = kernel.loads_without_copies(), stores = kernel.stores(Space::global);
+  return {{"  " + kernel.kernel},
+          count_cell(loads.requests),
+          device_cell(device.load_requests, loads.requests),
+          count_cell(loads.sectors),
+          device_cell(device.load_sectors, loads.sectors),
+          count_cell(stores.sectors),
+          device_cell(device.store_sectors, stores.sectors),
+          {mebibytes(static_cast<double>(kernel.least_bytes()))},
+          dram_cell(device.bytes_read + device.bytes_written, kernel.least_bytes())};
+}
+
+Table counters_table(const std::vector<const ProfileRow*>& rows, const std::string& counters_of) {
+  Table table{{"kernel, beside " + counters_of, "load requests", "device", "load sectors", "device",
+               "store sectors", "device", "footprint", "dram"},
+              {}};
+  for (const ProfileRow* row : rows) {
+    bool is_first = true;
+    for (const KernelCounts& kernel : row->kernels) {
+      if (!kernel.device_counters) continue;
+      if (std::exchange(is_first, false)) table.rows.push_back({{row->solution, Tone::strong}});
+      table.rows.push_back(counters_cells(kernel));
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+Cell ratio_cell(std::uint64_t count, std::uint64_t least, std::uint64_t requests) {
+  if (requests == 0) return {"-", Tone::quiet};
+  const double each = static_cast<double>(count) / static_cast<double>(requests);
+  const double ideal = static_cast<double>(least) / static_cast<double>(requests);
+  if (count == least) return {fmt::format("{:.3g}", each)};
+  return {fmt::format("{:.3g} ({:.3g})", each, ideal), count > 2 * least ? Tone::bad : Tone::plain};
+}
+
+Cell count_cell(std::uint64_t count) {
+  return count == 0 ? Cell{"-", Tone::quiet} : Cell{fmt::format("{}", count)};
+}
+
+bool LineFilter::takes(const Access& access) const {
+  if (!memory.empty() && memory != name(access.space)) return false;
+  return line.empty() || std::ranges::any_of(access.lines, [&](const Line& each) {
+           return fmt::format("{}:{}", each.file, each.number) == line;
+         });
+}
+
+std::string group_heading(const ProfileRow& row) {
+  return row.work->problem + ", " + row.work->shape + ", " + std::string(name(row.work->dtype));
+}
+
+std::string group_minimum(const ProfileRow& row) {
+  std::string text = "must move " + mebibytes(row.work->bytes);
+  if (row.work->flops > 0) text += fmt::format(", compute {:.3g} Mflop", row.work->flops / 1e6);
+  return text;
+}
+
+std::vector<Table> tables_of(const std::vector<const ProfileRow*>& rows,
+                             const ProfileReport& report) {
+  std::vector<Table> tables{group_table(rows, report.device), resources_table(rows, report.device),
+                            counters_table(rows, report.counters_of)};
+  tables.erase(std::remove_if(tables.begin() + 1, tables.end(),
+                              [](const Table& table) { return table.rows.empty(); }),
+               tables.end());
+  return tables;
+}
+
+std::string notes_on(const ProfileReport& report) {
+  std::string text =
+      "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
+      "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of "
+      "each launch's different ones. Of a solution, as\nmultiples of what the problem "
+      "must move. The bound is not a time: nothing was timed.\n";
+  if (!report.counters_of.empty()) {
+    text +=
+        "device: what its own counters say; in brackets, how many times what is counted here that "
+        "is. dram: bytes\nthat its memory read and wrote, behind the caches; in brackets, how many "
+        "times the footprint.\n";
+  }
+  return text;
 }
 
 std::vector<std::vector<const ProfileRow*>> groups_of(const ProfileReport& report) {
@@ -184,12 +252,12 @@ std::string profile_text(const ProfileReport& report, bool colour) {
   std::string text;
   for (const auto& group : groups_of(report)) {
     text += toned(group_heading(*group.front()), Tone::strong, colour) + ": " +
-            group_minimum(*group.front()) + "\n" +
-            render(group_table(group, report.device), colour, terminal_width()) + "\n";
-    const Table resources = resources_table(group, report.device);
-    if (!resources.rows.empty()) text += render(resources, colour, terminal_width()) + "\n";
+            group_minimum(*group.front()) + "\n";
+    for (const Table& table : tables_of(group, report)) {
+      text += render(table, colour, terminal_width()) + "\n";
+    }
   }
-  return text + toned(table_notes, Tone::quiet, colour);
+  return text + toned(notes_on(report), Tone::quiet, colour);
 }
 
 std::string lines_text(const ProfileReport& report, const LineFilter& wanted, bool colour) {

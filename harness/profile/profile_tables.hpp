@@ -15,14 +15,13 @@ std::string group_heading(const ProfileRow& row);
 /// "must move 1 MiB, compute 0.52 Mflop".
 std::string group_minimum(const ProfileRow& row);
 
-/// Versions, and their kernels below each.
-Table group_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device);
+/// The tables of a group: its versions, and their kernels below each; what nvcc has given the
+/// kernels; what a device has counted of them. None without rows but the first.
+std::vector<Table> tables_of(const std::vector<const ProfileRow*>& rows,
+                             const ProfileReport& report);
 
-/// What nvcc has given the kernels whose resources are known; without rows where none are.
-Table resources_table(const std::vector<const ProfileRow*>& rows, const DeviceLimits& device);
-
-/// What the table's columns mean.
-extern const std::string_view table_notes;
+/// What the columns of the tables mean that the report has.
+std::string notes_on(const ProfileReport& report);
 
 /// What a source line does in a kernel.
 struct CostlyAccess {

@@ -1,4 +1,4 @@
-#include "class/csv.hpp"
+#include "report/csv.hpp"
 
 #include "base/printable.hpp"
 
