@@ -31,6 +31,9 @@ fs::path archive(const std::string& check, const std::string& suffix = ".a") {
   return home() / "lib/prenorm" / ("libprenorm-emulator-" + check + suffix);
 }
 
+/// What kernels are compiled with whose accesses are counted: a file of options.
+std::string counting_options() { return "@" + archive("profile", ".options").string(); }
+
 const std::map<std::string, Flags>& flags_of_checks() {
   // The first one's calls are answered by the emulator, which is not linked with ThreadSanitizer.
   static const std::map<std::string, Flags> all{
@@ -38,7 +41,7 @@ const std::map<std::string, Flags>& flags_of_checks() {
       {"memory", {{"-fsanitize=address"}, {"-fsanitize=address"}}},
       {"race", {{"-fsanitize=thread"}, {"-fsanitize=thread"}}},
       {"none", {}},
-      {"profile", {{"@" + archive("profile", ".options").string()}, {}}},
+      {"profile", {{counting_options()}, {}}},
   };
   return all;
 }
@@ -120,8 +123,23 @@ bool compile_cuda_program(const CudaSources& sources, const std::string& check,
 
 bool compile_cuda_solution(const CudaSources& sources, const fs::path& folder,
                            const fs::path& library) {
-  const Flags flags{{"-fsanitize=thread", "-fPIC", "-fvisibility=hidden"}, {"-shared"}};
+  const Flags flags{{counting_options(), "-fPIC", "-fvisibility=hidden"}, {"-shared"}};
   return compile_and_link(sources, "submission", flags, folder, library);
+}
+
+bool is_cuda_source(const std::string& solution) {
+  return solution.ends_with(".cu") && fs::is_regular_file(solution);
+}
+
+fs::path compile_cuda_solution(const std::string& source, const fs::path& folder) {
+  const fs::path objects = folder / std::to_string(std::hash<std::string>()(source));
+  fs::create_directory(objects);
+  const fs::path library = objects / "libmine.so";
+  const CudaSources sources{{source}, {(home() / "include").string()}, {}};
+  if (!compile_cuda_solution(sources, objects, library)) {
+    throw UsageError(source + " does not compile");
+  }
+  return library;
 }
 
 }  // namespace prenorm::harness

@@ -1,5 +1,5 @@
 // CUDA sources compiled for the emulator: programs of `prenorm emulate`, solutions of
-// `prenorm verify`.
+// `prenorm verify` and `prenorm profile`.
 #pragma once
 
 #include <filesystem>
@@ -21,9 +21,16 @@ bool compile_cuda_program(const CudaSources& sources, const std::string& check,
                           const std::filesystem::path& folder,
                           const std::filesystem::path& program);
 
-/// The same for a solution's library, with all that the emulator finds in one build. The options
-/// are those of prenorm_add_solution (harness/cmake).
+/// The same for a solution's library, with all that the emulator finds or counts in one build. The
+/// options are those of prenorm_add_solution (harness/cmake).
 bool compile_cuda_solution(const CudaSources& sources, const std::filesystem::path& folder,
                            const std::filesystem::path& library);
+
+/// Whether a solution's name is that of a CUDA source.
+bool is_cuda_source(const std::string& solution);
+
+/// Its library, in a folder of its own in `folder`. Throws UsageError if it does not compile.
+std::filesystem::path compile_cuda_solution(const std::string& source,
+                                            const std::filesystem::path& folder);
 
 }  // namespace prenorm::harness

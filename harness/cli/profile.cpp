@@ -1,7 +1,9 @@
 // prenorm profile: what kernels do to memory, counted by the emulator.
 #include "base/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
 #include "cli/command.hpp"
+#include "cli/cuda_compiler.hpp"
 #include "cli/options.hpp"
 #include "profile/profile_report.hpp"
 
@@ -29,12 +31,16 @@ int exit_code_of(const ProfileReport& report) {
   return any ? 0 : 3;
 }
 
-int profile_command(const Options& options) {
+int profile_command(Options& options) {
   for (const std::string& path : {options.json, options.html, options.svg}) {
     if (!path.empty()) require_writable(path);
   }
   // The workers, which start later, take it over.
   ::setenv("OMP_NUM_THREADS", std::to_string(options.threads).c_str(), 1);
+  const TemporaryFolder folder;
+  for (const std::string& name : options.solutions) {
+    if (is_cuda_source(name)) options.compiled[name] = compile_cuda_solution(name, folder.path());
+  }
   const ProfileReport report = run_profile(options);
   if (!options.json.empty()) write_text(options.json, to_json(report));
   if (!options.html.empty()) write_text(options.html, profile_html(report, options.wanted));
@@ -60,8 +66,9 @@ void add_profile(Arguments& app, Action& chosen) {
       "profile", "Count what kernels do to memory, without a device: sectors, conflicts, barriers");
   command.add_option("PROBLEM", options->selection.problems, "Problems (names or globs)")
       ->required();
-  add_repeatable(command, "--solution", options->solutions,
-                 "A solution or library that counts (default: all versions of cuda-emulated)")
+  add_repeatable(
+      command, "--solution", options->solutions,
+      "A solution, library or CUDA source (default: all versions of cuda-emulated)")
       ->type_name("NAME|PATH");
   add_repeatable(command, "--shape", options->shapes,
                  "Only these shapes (globs) of the profile's list, or else of the bench's")
@@ -119,7 +126,8 @@ void add_profile(Arguments& app, Action& chosen) {
       "  prenorm profile PROBLEM --case 'float32_*'     at cases of the fixture\n"
       "  prenorm profile PROBLEM --html profile.html    with pictures of requests\n"
       "  prenorm profile PROBLEM --svg request.svg --line kernel.cu:42\n"
-      "  prenorm profile PROBLEM --solution cuda-naive-emulated --json -\n\n"
+      "  prenorm profile PROBLEM --solution cuda-naive-emulated --json -\n"
+      "  prenorm profile PROBLEM --solution mine.cu\n\n"
       "Exit code: 0 all were profiled, 1 a call failed, 2 an invalid option or file, 3 nothing "
       "was\n"
       "profiled");

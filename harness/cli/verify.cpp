@@ -133,19 +133,6 @@ std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
   return entrants;
 }
 
-/// What find_solution() takes for a name: of a CUDA source a library, compiled for the emulator.
-std::string solution_of(const std::string& name, const fs::path& folder) {
-  if (!name.ends_with(".cu") || !fs::is_regular_file(name)) return name;
-  const fs::path objects = folder / std::to_string(std::hash<std::string>()(name));
-  fs::create_directory(objects);
-  const fs::path library = objects / "libmine.so";
-  const CudaSources sources{{name}, {(home() / "include").string()}, {}};
-  if (!compile_cuda_solution(sources, objects, library)) {
-    throw UsageError(name + " does not compile");
-  }
-  return library.string();
-}
-
 std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::path& folder,
                                      Pools& pools) {
   if (options.solutions.empty()) return default_entrants(pools, options.jobs);
@@ -153,9 +140,10 @@ std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::pat
   std::set<std::string> seen;
   for (const std::string& name : options.solutions) {
     if (!seen.insert(name).second) continue;
-    const std::string solution = solution_of(name, folder);
+    const bool source = is_cuda_source(name);
+    const std::string solution = source ? compile_cuda_solution(name, folder).string() : name;
     pools.front().get(solution);  // reports an unknown name before any work
-    columns.push_back({name, solution, "", false});
+    columns.push_back({name, solution, "", false, std::nullopt, source});
   }
   return look_at(columns, pools, options.jobs);
 }

@@ -99,10 +99,16 @@ void merge(std::vector<Access>& accesses) {
 
 }  // namespace
 
+void merge_lines(std::vector<KernelCounts>& kernels) {
+  for (KernelCounts& kernel : kernels) merge(kernel.accesses);
+}
+
 void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path& library) {
   std::set<std::uint64_t> places;
   for (const KernelCounts& kernel : kernels) {
-    for (const Access& access : kernel.accesses) places.insert(access.place);
+    for (const Access& access : kernel.accesses) {
+      if (access.lines.empty()) places.insert(access.place);
+    }
   }
   const Lines found = lines_of(places, library.string());
   for (KernelCounts& kernel : kernels) {
@@ -111,8 +117,8 @@ void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path&
         access.lines = lines->second;
       }
     }
-    merge(kernel.accesses);
   }
+  merge_lines(kernels);
 }
 
 }  // namespace prenorm::harness::profile

@@ -15,6 +15,7 @@ struct ProfileOptions {
   Selection selection;              // problems, cases, dtypes, fixtures
   std::vector<std::string> shapes;  // names or globs, of the profile's list and of the bench's
   std::vector<std::string> solutions;
+  std::map<std::string, std::filesystem::path> compiled;  // the libraries of those that are sources
   std::string device = "h100";
   unsigned threads = processors();
   double timeout = 600;

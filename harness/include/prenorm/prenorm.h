@@ -15,7 +15,8 @@
  *
  *     const char* prenorm_counts(void);   optional; JSON: what kernels did to memory since the last
  *                                         call of this (docs/profile.md); a library that is linked
- *                                         with the counting emulator has it
+ *                                         with the emulator has it. It may count from the first
+ *                                         call on
  *
  * A library that is linked with the emulator of CUDA for submissions also has
  *
