@@ -4,6 +4,12 @@
 // approximate.cuh, mma.cuh, cluster.cuh), or define what a solution is (export.cuh, solution.cu).
 #pragma once
 
+// The compiler of `prenorm emulate` takes these files as host compilers do: for devices they hold
+// PTX. It takes attention_wgmma.cu and cublaslt.cu not at all.
+#if defined(__PRENORM_EMULATOR__)
+#undef __CUDACC__
+#endif
+
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

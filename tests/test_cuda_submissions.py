@@ -96,7 +96,7 @@ MISTAKES = {
         "RUNTIME_ERROR", "that no thread has written", "parts[threadIdx.x] += parts"),
     "a step past the end": (
         "relu", "if (i < n) y[i]", "if (i <= n) y[i]",
-        "OUT_OF_BOUNDS", "reads 4 bytes out of bounds, 4 bytes past the end of input 1",
+        "OUT_OF_BOUNDS", "reads 4 bytes out of bounds, 4 bytes past the end of x",
         "if (i <= n) y[i]"),
     "threads that return before a barrier": (
         "rmsnorm", "  const std::int64_t row = blockIdx.x * d_model;\n",
@@ -118,6 +118,65 @@ def test_a_kernel_s_mistake_is_told_with_its_line(write, tmp_path, name):
         assert result["message"].endswith(place), result["message"]
         assert re.match(rf"kernel {problem}_kernel.*, block \(0, 0, 0\), thread \(",
                         result["message"])
+
+
+# Races on global memory, between threads of one block and of two. `None`: what several threads write
+# is the same, or one of them has counted the others.
+GLOBAL = {
+    "neighbours": ("y[i] = x[i] < T(0) ? T(0) : x[i]", "y[i / 2] += x[i]",
+                   "bytes of y that thread (0, 0, 0) wrote"),
+    "blocks": ("y[i] = x[i] < T(0) ? T(0) : x[i]", "y[threadIdx.x % n] += x[i]",
+               "bytes of y that block (0, 0, 0), thread"),
+    "the same value": ("y[i] = x[i] < T(0) ? T(0) : x[i]",
+                       "{ y[i] = x[i] < T(0) ? T(0) : x[i]; y[0] = x[0] < T(0) ? T(0) : x[0]; }", None),
+    "the last block": ("y[i] = x[i] < T(0) ? T(0) : x[i]",
+                       "y[i] = -T(1);\n  __shared__ bool last;\n  __syncthreads();\n"
+                       "  if (threadIdx.x == 0) {\n    __threadfence();\n"
+                       "    last = atomicAdd(&arrived, 1u) == gridDim.x - 1;\n"
+                       "    if (last) arrived = 0;\n  }\n"
+                       "  __syncthreads();\n  if (!last) return;\n"
+                       "  for (std::int64_t k = threadIdx.x; k < n; k += blockDim.x)\n"
+                       "    y[k] = y[k] != -T(1) || x[k] < T(0) ? T(0) : x[k]", None),
+}
+
+
+@pytest.mark.parametrize("name", GLOBAL)
+def test_races_on_global_memory_are_told(write, tmp_path, name):
+    old, new, says = GLOBAL[name]
+    kernels = KERNELS.replace("template <class T>\n__global__ void relu_kernel",
+                              "__device__ unsigned arrived;\n\ntemplate <class T>\n"
+                              "__global__ void relu_kernel")
+    source = write("relu", kernels=replaced(kernels, old, new))
+    _, found, said = verify(source, "--problem", "relu", "--case", "elements_8209_float32",
+                            report=tmp_path / "report.json")
+    [result] = found
+    if says is None:
+        assert result["status"] == "PASSED", said
+        return
+    assert result["status"] == "RUNTIME_ERROR" and says in result["message"], said
+    place = f"({source.parent}/{line_of(source, new)})"
+    assert result["message"].endswith(place), result["message"]
+
+
+def test_verify_leaves_out_what_is_too_large(write, tmp_path):
+    source = write("relu")
+    _, found, said = verify(source, "--problem", "relu", "--dtype", "float32",
+                            report=tmp_path / "report.json")
+    skipped = [each for each in found if each["status"] == "SKIPPED"]
+    assert len(skipped) == 1 and skipped[0]["message"] == "large for the emulator"
+    assert "1 case SKIPPED: large for the emulator" in said
+
+
+def test_profile_takes_a_source(write, tmp_path):
+    source = write("relu")
+    done = subprocess.run([program(), "profile", "relu", "--shape", "relu", "--dtype", "float32",
+                           "--solution", source, "--json", tmp_path / "report.json", "--lines"],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    [row] = json.loads((tmp_path / "report.json").read_text())["rows"]
+    [kernel] = row["kernels"]
+    assert kernel["load"]["sectors_per_request"] == 4
+    assert f"{line_of(source, 'y[i] = x[i] <')} " in done.stdout
 
 
 def test_what_is_far_out_of_bounds_is_told_by_the_signal_and_the_line(write, tmp_path):
@@ -157,7 +216,22 @@ def test_three_written_functions_earn_exactly_their_points(write, tmp_path, name
                       "attention": 0}, said
     assert report["emulated"] and report["kind"].endswith(", emulated")
     assert ", emulated) by cuda-intro" in said
-    assert ", emulated" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert ", emulated" in page
+    # What the kernels do to memory is advice, of each problem with one: coalesced, but for softmax
+    # over the first axis.
+    profiles = {each["problem"]: each for each in report["profiles"]}
+    assert set(profiles) == set(WRITTEN)
+    for problem, profile in profiles.items():
+        [kernel] = profile["kernels"]
+        assert kernel["kernel"].startswith(f"{problem}_kernel")
+        assert kernel["requests"] > 0 and kernel["sectors"] >= kernel["ideal_sectors"] > 0
+        assert profile["moved_bytes"] == 32 * kernel["sectors"] >= profile["least_bytes"] > 0
+        assert profile["case"] in said and f"{problem}_kernel" in page
+        shared = kernel["shared_requests"]
+        assert shared == 0 if problem == "relu" else kernel["wavefronts"] >= shared > 0
+    assert profiles["relu"]["moved_bytes"] <= 1.1 * profiles["relu"]["least_bytes"]
+    assert "Advice, without points" in said and "Advice, without points" in page
 
 
 @in_sandboxes(["no barrier", "a step past the end"])

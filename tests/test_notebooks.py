@@ -21,6 +21,7 @@ for package in ("pandas", "pygments"):
 import prenorm  # noqa: E402
 from prenorm import cpp, sources  # noqa: E402
 from conftest import folder  # noqa: E402
+from notebook_runs import executed  # noqa: E402
 
 PROBLEMS = prenorm.problems()
 COMPONENTS = sorted({sources.component_of(problem) for problem in PROBLEMS})
@@ -447,7 +448,7 @@ def long_lines():
     """{line of a source: its file}, of 30 characters or more."""
     files = [*(ROOT / "reference").rglob("*.hpp"), *(ROOT / "cuda").glob("*.cu*")]
     return {line.strip(): path.name for path in files for line in path.read_text().splitlines()
-            if len(line.strip()) >= 30}
+            if len(line.strip()) >= 30 and not line.startswith("#include")}
 
 
 def test_every_component_has_its_notebook():
@@ -465,7 +466,8 @@ def test_a_notebook_is_committed_without_outputs(path):
 @each_notebook
 def test_a_notebook_repeats_nothing_of_the_sources(path):
     text = text_of(path)
-    assert not re.search(r"__global__|template\s*<|PRENORM_EXPORT", text)
+    if path.stem != "cuda_without_a_gpu":  # which writes kernels
+        assert not re.search(r"__global__|template\s*<|PRENORM_EXPORT", text)
     assert [(name, line) for line, name in long_lines().items() if line in text] == []
     packed = text.replace(" ", "")
     for problem in PROBLEMS:
@@ -485,13 +487,4 @@ def test_a_notebook_shows_every_problem_of_its_component(component):
 @pytest.mark.parametrize("name", [pytest.param("00_start_here", marks=pytest.mark.slow), "rmsnorm"])
 def test_a_notebook_runs_from_top_to_bottom(name, tmp_path):
     """Two of them; test_study.py runs all."""
-    pytest.importorskip("nbconvert", reason="there is no nbconvert (Debian: jupyter-nbconvert)")
-    done = subprocess.run([sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute",
-                           "--output-dir", tmp_path, ROOT / f"notebooks/{name}.ipynb"],
-                          capture_output=True, text=True, cwd=ROOT / "notebooks",
-                          env={**os.environ, "PYDEVD_DISABLE_FILE_VALIDATION": "1"})
-    assert done.returncode == 0, done.stderr[-3000:]
-    cells = json.loads((tmp_path / f"{name}.ipynb").read_text())["cells"]
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    assert any("image/png" in output.get("data", {}) for output in outputs)
-    assert not any(output.get("name") == "stderr" for output in outputs)
+    assert any("image/png" in output.get("data", {}) for output in executed(name, tmp_path))

@@ -89,6 +89,7 @@ void Block::run_threads(const std::function<void()>& body) {
   } catch (...) {
     failure_ = std::current_exception();
   }
+  races::settle();
   abandoned_ = true;
   for (std::size_t i = 0; i < size_; ++i) {
     if (threads_[i].context) give_turn(i);
@@ -161,6 +162,7 @@ void Block::go_to(fiber&& context, const Stack& stack) {
 }
 
 void Block::become(std::size_t thread) {
+  races::settle();
   current_ = thread;
   *index_of_running_ = threads_[thread].index;
   threads_[thread].state = State::running;

@@ -61,20 +61,22 @@ void forbid(const void* begin) {
   std::erase_if(allowed, [&](const Range& range) { return range.begin == address_of(begin); });
 }
 
-void on_access(const void* pointer, std::size_t bytes, bool writes, const void* code) {
+const std::string* on_access(const void* pointer, std::size_t bytes, bool writes,
+                             const void* code) {
   const Address at = address_of(pointer);
-  if (last < allowed.size() && is_in(allowed[last], at, bytes)) return;
+  if (last < allowed.size() && is_in(allowed[last], at, bytes)) return &allowed[last].name;
   if (at < null_page) refuse(bytes, writes, "by a null pointer", code);
   const auto after = std::ranges::upper_bound(allowed, at, {}, &Range::begin);
   if (after != allowed.begin()) {
     const auto before = std::prev(after);
     if (is_in(*before, at, bytes)) {
       last = static_cast<std::size_t>(before - allowed.begin());
-      return;
+      return &before->name;
     }
     look_at(*before, at, bytes, writes, code);
   }
   if (after != allowed.end()) look_at(*after, at, bytes, writes, code);
+  return nullptr;
 }
 
 }  // namespace prenorm::emulator::bounds

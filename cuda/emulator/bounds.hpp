@@ -16,12 +16,12 @@ void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::s
 /// No longer: memory that begins there is freed.
 void forbid(const void* begin);
 /// The running thread accesses what is no shared memory. Where that is out of bounds, it records an
-/// error and does not return.
-void on_access(const void* at, std::size_t bytes, bool writes, const void* code);
+/// error and does not return. Else the name of the range, or nullptr: it is in none, and not near.
+const std::string* on_access(const void* at, std::size_t bytes, bool writes, const void* code);
 #else
 inline void allow(const void*, std::size_t, std::size_t, const std::string&) {}
 inline void forbid(const void*) {}
-inline void on_access(const void*, std::size_t, bool, const void*) {}
+inline const std::string* on_access(const void*, std::size_t, bool, const void*) { return nullptr; }
 #endif
 
 }  // namespace prenorm::emulator::bounds

@@ -1,5 +1,4 @@
-// The functions that -fsanitize=thread calls before loads and stores, redefined: for each byte of
-// shared memory a flag says whether it has been written.
+// For each byte of shared memory a flag says whether it has been written.
 #include "checker.hpp"
 
 #include "bounds.hpp"
@@ -45,17 +44,24 @@ struct Region {
 thread_local Region static_shared, dynamic_shared;
 thread_local bool active = false;
 
-void on_write(const void* address, std::size_t bytes, const void* code, bool atomic = false) {
+void on_global(const void* address, std::size_t bytes, races::Kind kind, const void* code) {
+  const std::string* name = bounds::on_access(address, bytes, kind.writes, code);
+  if (name != nullptr) races::on_global_access(address, bytes, kind, code, *name);
+}
+
+}  // namespace
+
+void on_write(const void* address, std::size_t bytes, const void* code, bool atomic) {
   if (!active) return;
   for (Region* region : {&static_shared, &dynamic_shared}) {
     if (!region->holds(address)) continue;
     races::on_access(address, bytes, {.writes = true, .atomic = atomic}, code);
     return region->write(address, bytes);
   }
-  bounds::on_access(address, bytes, true, code);
+  on_global(address, bytes, {.writes = true, .atomic = atomic}, code);
 }
 
-void on_read(const void* address, std::size_t bytes, const void* code, bool atomic = false) {
+void on_read(const void* address, std::size_t bytes, const void* code, bool atomic) {
   if (!active) return;
   for (const Region* region : {&static_shared, &dynamic_shared}) {
     if (!region->holds(address)) continue;
@@ -70,10 +76,8 @@ void on_read(const void* address, std::size_t bytes, const void* code, bool atom
                  code);
     return;
   }
-  bounds::on_access(address, bytes, false, code);
+  on_global(address, bytes, {.writes = atomic, .atomic = atomic}, code);
 }
-
-}  // namespace
 
 void begin_block(const std::byte* dynamic, std::size_t bytes) {
   const ThreadLocals segment = thread_locals();
@@ -97,24 +101,3 @@ void forget(const void* at, std::size_t bytes) {
 void end_block() { active = false; }
 
 }  // namespace prenorm::emulator::checker
-
-namespace prenorm::emulator::calls {
-namespace {
-
-void on_read(const void* at, std::size_t bytes, const void* place) {
-  checker::on_read(at, bytes, place);
-}
-void on_write(const void* at, std::size_t bytes, const void* place) {
-  checker::on_write(at, bytes, place);
-}
-void on_atomic_read(const void* at, std::size_t bytes) {
-  checker::on_read(at, bytes, nullptr, true);
-}
-void on_atomic_write(const void* at, std::size_t bytes) {
-  checker::on_write(at, bytes, nullptr, true);
-}
-
-}  // namespace
-}  // namespace prenorm::emulator::calls
-
-#include "sanitizer_calls.hpp"

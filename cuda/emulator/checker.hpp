@@ -3,7 +3,7 @@
 // bounds (bounds.hpp).
 //
 // Kernels are compiled with -fsanitize=thread, which calls a function before every load and store,
-// but not linked with ThreadSanitizer: checker.cpp has those functions. In other builds this is
+// but not linked with ThreadSanitizer: calls.cpp has those functions. In other builds this is
 // empty.
 #pragma once
 
@@ -18,10 +18,15 @@ void begin_block(const std::byte* dynamic, std::size_t bytes);
 void forget(const void* at, std::size_t bytes);
 /// Nothing is looked at from here on.
 void end_block();
+/// The running thread reads or writes memory. `code` follows the access; nullptr: not known.
+void on_read(const void* at, std::size_t bytes, const void* code, bool atomic);
+void on_write(const void* at, std::size_t bytes, const void* code, bool atomic);
 #else
 inline void begin_block(const std::byte*, std::size_t) {}
 inline void forget(const void*, std::size_t) {}
 inline void end_block() {}
+inline void on_read(const void*, std::size_t, const void*, bool) {}
+inline void on_write(const void*, std::size_t, const void*, bool) {}
 #endif
 
 }  // namespace prenorm::emulator::checker

@@ -333,9 +333,20 @@ thread_local Collector* collector = nullptr;
 thread_local std::uint64_t collector_launch = 0;
 thread_local bool active = false;
 
+// Submissions are counted from when somebody has asked for counts, which takes time; others always.
+#if defined(PRENORM_EMULATOR_WATCHED)
+bool wanted = false;
+#else
+bool wanted = true;
+#endif
+
 }  // namespace
 
+std::vector<std::vector<std::string>> (*lines_of_places)(const std::vector<std::uint64_t>&) =
+    nullptr;
+
 void begin_launch(const Launch& launch) {
+  if (!wanted) return;
   Counter& all = counter();
   all.arguments = outer_stack();
   all.running = &launch;
@@ -346,6 +357,7 @@ void begin_launch(const Launch& launch) {
 
 void end_launch() {
   Counter& all = counter();
+  if (all.running == nullptr) return;
   KernelCounts& counts = all.counts_of(*all.running);
   ++counts.launches;
   Footprint read, written;
@@ -357,6 +369,10 @@ void end_launch() {
 
 void begin_block(std::uint64_t number, std::size_t threads, const std::byte* dynamic,
                  std::size_t bytes) {
+  if (counter().running == nullptr) {
+    collector = nullptr;
+    return;
+  }
   if (collector == nullptr || collector_launch != counter().launch) {
     collector = counter().take();
     collector_launch = counter().launch;
@@ -369,49 +385,58 @@ void end_thread() {
   if (collector != nullptr) counter().give_back(std::exchange(collector, nullptr));
 }
 
-void on_thread(std::size_t thread) { collector->on_thread(thread); }
-void on_stack(const void* bottom, std::size_t bytes) { collector->on_stack(bottom, bytes); }
-void on_warp_together(std::size_t warp) { collector->on_warp_together(warp); }
+void on_thread(std::size_t thread) {
+  if (collector != nullptr) collector->on_thread(thread);
+}
+void on_stack(const void* bottom, std::size_t bytes) {
+  if (collector != nullptr) collector->on_stack(bottom, bytes);
+}
+void on_warp_together(std::size_t warp) {
+  if (collector != nullptr) collector->on_warp_together(warp);
+}
 void on_barrier() {
+  if (collector == nullptr) return;
   collector->on_all_together();
   ++collector->barriers;
 }
-void on_warp_operation(const char* word) { ++collector->operations[word]; }
+void on_warp_operation(const char* word) {
+  if (collector != nullptr) ++collector->operations[word];
+}
 
 void on_copy(const AsyncCopy& copy, const void* place) {
+  if (collector == nullptr) return;
   if (copy.bytes > 0) collector->on_access(Kind::copy, copy.from, copy.bytes, place);
   collector->on_access(Kind::copy, copy.to, sizeof(AsyncCopy::Bytes), place);
 }
 void on_atomic(const void* at, std::size_t bytes, const void* place) {
-  collector->on_access(Kind::atomic, at, bytes, place);
+  if (collector != nullptr) collector->on_access(Kind::atomic, at, bytes, place);
+}
+
+void on_read(const void* at, std::size_t bytes, const void* place) {
+  if (active) collector->on_access(Kind::load, at, bytes, place);
+}
+void on_write(const void* at, std::size_t bytes, const void* place) {
+  if (active) collector->on_access(Kind::store, at, bytes, place);
 }
 
 }  // namespace prenorm::emulator::counter
-
-namespace prenorm::emulator::calls {
-namespace {
-
-void on_read(const void* at, std::size_t bytes, const void* place) {
-  if (counter::active) counter::collector->on_access(counter::Kind::load, at, bytes, place);
-}
-void on_write(const void* at, std::size_t bytes, const void* place) {
-  if (counter::active) counter::collector->on_access(counter::Kind::store, at, bytes, place);
-}
-// Counted as a whole, by on_atomic(): a loop of compare and exchange takes as many turns as it
-// happens to.
-void on_atomic_read(const void*, std::size_t) {}
-void on_atomic_write(const void*, std::size_t) {}
-
-}  // namespace
-}  // namespace prenorm::emulator::calls
-
-#include "sanitizer_calls.hpp"
 
 /// What <prenorm/prenorm.h> says of prenorm_counts.
 extern "C" PRENORM_API const char* prenorm_counts() {
   using namespace prenorm::emulator::counter;
   static std::string text;
-  text = to_json(counter().kernels, image().begin);
+  wanted = true;
+  Lines lines;
+  if (lines_of_places != nullptr) {
+    for (const auto& kernel : counter().kernels) {
+      for (const auto& [place, totals] : kernel.places) lines[place.code];
+    }
+    std::vector<std::uint64_t> codes;
+    for (const auto& [code, none] : lines) codes.push_back(code);
+    auto found = lines_of_places(codes);
+    for (std::size_t i = 0; i < found.size(); ++i) lines[codes[i]] = std::move(found[i]);
+  }
+  text = to_json(counter().kernels, image().begin, lines);
   counter().kernels.clear();
   return text.c_str();
 }

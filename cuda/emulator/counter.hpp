@@ -1,6 +1,6 @@
 // The counter: what kernels do to memory, warp by warp. docs/profile.md says what is counted.
 //
-// Kernels are compiled as for the checker (checker.hpp) and linked with counter.cpp in its place.
+// Kernels are compiled as for the checker (checker.hpp); calls.cpp has what they call.
 // The emulator tells the counter whose turn it is and where lanes meet; in other builds this is
 // empty.
 #pragma once
@@ -8,8 +8,13 @@
 #include "emulator.hpp"
 
 #include <cstddef>
+#include <vector>
 
 namespace prenorm::emulator::counter {
+
+/// If set, says for places in the code which lines of the source they are of, the innermost first:
+/// "mine.cu:12". Where it is not set, who reads the counts finds them.
+extern std::vector<std::vector<std::string>> (*lines_of_places)(const std::vector<std::uint64_t>&);
 
 #if defined(PRENORM_EMULATOR_COUNTER)
 /// Around a launch, on the thread of the machine that launches.
@@ -40,6 +45,9 @@ void on_warp_operation(const char* word);
 void on_copy(const AsyncCopy& copy, const void* place);
 /// The running thread changes memory atomically.
 void on_atomic(const void* at, std::size_t bytes, const void* place);
+/// The running thread reads or writes memory; `place` follows the access in the code.
+void on_read(const void* at, std::size_t bytes, const void* place);
+void on_write(const void* at, std::size_t bytes, const void* place);
 #else
 inline void begin_launch(const Launch&) {}
 inline void end_launch() {}
@@ -53,6 +61,8 @@ inline void on_barrier() {}
 inline void on_warp_operation(const char*) {}
 inline void on_copy(const AsyncCopy&, const void*) {}
 inline void on_atomic(const void*, std::size_t, const void*) {}
+inline void on_read(const void*, std::size_t, const void*) {}
+inline void on_write(const void*, std::size_t, const void*) {}
 #endif
 
 }  // namespace prenorm::emulator::counter

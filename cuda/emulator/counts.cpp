@@ -58,7 +58,8 @@ void write_request(std::string& text, const Request& request) {
   }
 }
 
-void write_place(std::string& text, const Place& place, const Totals& totals, std::uint64_t image) {
+void write_place(std::string& text, const Place& place, const Totals& totals, std::uint64_t image,
+                 const Lines& lines) {
   constexpr const char* kinds[] = {"load", "store", "atomic", "copy"};
   Json object(text);
   object.number("place", place.code - image);
@@ -79,9 +80,14 @@ void write_place(std::string& text, const Place& place, const Totals& totals, st
   object.number("worst_cost", totals.worst.cost);
   object.number("worst_least", totals.worst.least);
   write_request(object.item("worst"), totals.worst.request);
+  if (const auto found = lines.find(place.code); found != lines.end()) {
+    Json list(object.item("source"), '[');
+    for (const std::string& line : found->second) list.item() += quoted(line);
+  }
 }
 
-void write_kernel(std::string& text, const KernelCounts& counts, std::uint64_t image) {
+void write_kernel(std::string& text, const KernelCounts& counts, std::uint64_t image,
+                  const Lines& lines) {
   Json object(text);
   object.item("kernel") += quoted(counts.kernel);
   object.item("grid") += triple(counts.grid);
@@ -99,7 +105,7 @@ void write_kernel(std::string& text, const KernelCounts& counts, std::uint64_t i
   }
   Json places(object.item("places"), '[');
   for (const auto& [place, totals] : counts.places)
-    write_place(places.item(), place, totals, image);
+    write_place(places.item(), place, totals, image, lines);
 }
 
 }  // namespace
@@ -144,13 +150,14 @@ std::uint64_t Footprint::sectors() const {
   return count;
 }
 
-std::string to_json(const std::vector<KernelCounts>& kernels, std::uint64_t image) {
+std::string to_json(const std::vector<KernelCounts>& kernels, std::uint64_t image,
+                    const Lines& lines) {
   std::string text;
   {
     Json root(text);
     root.number("version", 1);
     Json list(root.item("kernels"), '[');
-    for (const KernelCounts& counts : kernels) write_kernel(list.item(), counts, image);
+    for (const KernelCounts& counts : kernels) write_kernel(list.item(), counts, image, lines);
   }
   return text;
 }

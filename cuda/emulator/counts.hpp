@@ -77,7 +77,11 @@ struct KernelCounts {
   std::map<Place, Totals> places;
 };
 
+/// Of places in the code, the lines of the source: "mine.cu:12", the innermost first.
+using Lines = std::map<std::uint64_t, std::vector<std::string>>;
+
 /// As JSON; places by their offsets from `image`, where the library begins.
-std::string to_json(const std::vector<KernelCounts>& kernels, std::uint64_t image);
+std::string to_json(const std::vector<KernelCounts>& kernels, std::uint64_t image,
+                    const Lines& lines);
 
 }  // namespace prenorm::emulator::counter

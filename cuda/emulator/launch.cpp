@@ -1,6 +1,7 @@
 // Launches: blocks are spread over the cores. And what emulator.hpp offers to the running thread.
 #include "block.hpp"
 #include "counter.hpp"
+#include "races.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -177,8 +178,10 @@ void run(const Launch& launch, const std::function<void()>& body) {
   // Three with ThreadSanitizer: blocks that are a power of two apart are then on different threads.
   const std::uint64_t shares =
       RaceFiber::used ? std::min<std::uint64_t>(3, blocks)
+      : races::used   ? 1
                       : std::min<std::uint64_t>({cores(), blocks, threads / worth_a_thread + 1});
   counter::begin_launch(launch);
+  races::begin_launch(launch.cluster == 1);
   std::vector<Pool::Blocks> runners;
   for (std::uint64_t i = 0; i < shares; ++i) runners.push_back(pool().take(launch.cluster));
   {

@@ -1,5 +1,6 @@
-// Each word of shared memory keeps its last write and its last two reads: by whom, when and where.
-// Time is a count of the block's barriers, warp operations and atomic operations.
+// Each word of memory keeps its last write and its last two reads: by whom, when and where. Time is
+// a count of barriers, warp operations and atomic operations. Blocks of a launch run one after the
+// other (launch.cpp), in one time.
 #include "races.hpp"
 
 #include "block.hpp"
@@ -10,7 +11,10 @@
 #include <cstdint>
 #include <dlfcn.h>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace prenorm::emulator::races {
@@ -20,8 +24,9 @@ using Time = std::uint32_t;
 constexpr std::size_t word_bytes = 4;
 
 struct Access {
-  Time time = 0;           // 0: none
-  std::uint32_t code = 0;  // counted from the library's beginning
+  Time time = 0;            // 0: none
+  std::uint32_t code = 0;   // counted from the library's beginning
+  std::uint32_t block = 0;  // its number in the grid
   std::uint16_t thread = 0;
   std::uint8_t bytes = 0;  // a bit each
   bool atomic = false;
@@ -45,18 +50,73 @@ struct Area {
   }
 };
 
+/// The words of global memory that have been accessed.
+class GlobalWords {
+ public:
+  /// nullptr: too much memory is in use already to watch more of it.
+  Word* find(std::uintptr_t at) {
+    const std::uintptr_t number = at / page_bytes;
+    if (number != last_number_ || last_ == nullptr) {
+      auto found = pages_.find(number);
+      if (found == pages_.end()) {
+        if (pages_.size() == most_pages) return nullptr;
+        found = pages_.emplace(number, std::make_unique<Page>()).first;
+      }
+      last_ = found->second.get();
+      last_number_ = number;
+    }
+    return &(*last_)[at % page_bytes / word_bytes];
+  }
+
+ private:
+  static constexpr std::size_t page_bytes = 1024, most_pages = 1 << 14;
+  using Page = std::array<Word, page_bytes / word_bytes>;
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
+  std::uintptr_t last_number_ = 0;
+  Page* last_ = nullptr;
+};
+
+/// An access that nothing orders after another one.
+struct Race {
+  Access before;
+  bool wrote = false;      // the one before
+  std::uint8_t bytes = 0;  // of a word
+  bool writes = false;
+  const void* code = nullptr;
+  const std::string* memory = nullptr;  // the name of global memory; nullptr: it is shared
+};
+
+/// A race by a write that is about to be done. It is an error if it changes what is there: that
+/// several threads write the same value is common, and harmless on every device.
+struct Doubtful {
+  Race race;
+  const std::byte* at = nullptr;
+  std::array<std::byte, 16> before{};
+  std::size_t bytes = 0;
+};
+
 /// What one thread of the machine knows of the block that it runs.
 struct Watch {
   Area fixed, dynamic;
   std::size_t current = 0;
   Time now = 1;
-  Time barrier = 0;  // what happened until then is ordered before everything
+  Time barrier = 0;    // what happened until then is ordered before everything in this block
+  Time launch = 0;     // what happened until then, before everything in this launch
+  Time published = 0;  // what other blocks did until then, before everything that this block does
+  std::uint32_t block = 0;
+  bool reported = false;  // a race of this block
+  bool alone = false;  // no other thread of the machine runs a block now: global memory is watched
   std::vector<Time> acquired = std::vector<Time>(most_threads);  // for one thread likewise
   /// seen[i][lane]: until when what that lane of its warp did is ordered before thread i.
   std::vector<std::array<Time, warp_size>> seen =
       std::vector<std::array<Time, warp_size>>(most_threads);
 
-  bool is_ordered(const Access& before) const {
+  GlobalWords global;
+  Doubtful doubtful;
+
+  bool is_ordered(const Access& before, bool global_memory) const {
+    if (global_memory && before.time <= launch) return true;
+    if (global_memory && before.block != block) return before.time <= published;
     if (before.time <= barrier || before.thread == current) return true;
     if (before.time <= acquired[current]) return true;
     return before.thread / warp_size == current / warp_size &&
@@ -82,46 +142,81 @@ std::string thread_text(std::size_t thread) {
                        static_cast<unsigned>(thread) / blockDim.x / blockDim.y});
 }
 
-void report(const Access& before, bool wrote, std::uint8_t bytes, bool writes, const void* code) {
-  const auto count = [](std::uint8_t mask) { return std::to_string(std::popcount(mask)); };
-  const void* other = before.code == 0 ? nullptr : library_begin() + before.code;
-  const std::string place = described({}, other);
-  record_error(std::string(writes ? "writes " : "reads ") + count(bytes) +
-                   " bytes of shared memory that thread " + thread_text(before.thread) +
-                   (wrote ? " wrote" : " read") + place + ", with no barrier between them",
-               code);
+std::string block_text(std::uint32_t number) {
+  return to_text(
+      uint3{number % gridDim.x, number / gridDim.x % gridDim.y, number / gridDim.x / gridDim.y});
 }
 
-void on_word(Watch& w, Word& word, std::uint8_t bytes, Kind kind, const void* code) {
+/// Records the first race of a block as an error: to find a line takes time.
+void report(Watch& w, const Race& race) {
+  if (std::exchange(w.reported, true)) return;
+  const Access& before = race.before;
+  const bool same_block = before.block == w.block;
+  const void* other = before.code == 0 ? nullptr : library_begin() + before.code;
+  record_error(
+      std::string(race.writes ? "writes " : "reads ") + std::to_string(std::popcount(race.bytes)) +
+          " bytes of " + (race.memory == nullptr ? "shared memory" : *race.memory) + " that " +
+          (same_block ? "" : "block " + block_text(before.block) + ", ") + "thread " +
+          thread_text(before.thread) + (race.wrote ? " wrote" : " read") + described({}, other) +
+          (same_block ? ", with no barrier between them" : ", and nothing orders blocks"),
+      race.code);
+}
+
+std::optional<Race> on_word(Watch& w, Word& word, std::uint8_t bytes, Kind kind, const void* code,
+                            const std::string* memory) {
   const auto races_with = [&](const Access& before) {
-    return (before.bytes & bytes) != 0 && !w.is_ordered(before) && !(before.atomic && kind.atomic);
+    return (before.bytes & bytes) != 0 && !w.is_ordered(before, memory != nullptr) &&
+           !(before.atomic && kind.atomic);
   };
-  if (races_with(word.write)) return report(word.write, true, bytes, kind.writes, code);
+  if (races_with(word.write)) return Race{word.write, true, bytes, kind.writes, code, memory};
   if (kind.writes) {
     for (const Access* before : {&word.read, &word.earlier_read}) {
-      if (races_with(*before)) return report(*before, false, bytes, true, code);
+      if (races_with(*before)) return Race{*before, false, bytes, true, code, memory};
     }
   }
   const auto offset =
       code == nullptr
           ? 0
           : static_cast<std::uint32_t>(static_cast<const std::byte*>(code) - library_begin());
-  const Access access{w.now, offset, static_cast<std::uint16_t>(w.current), bytes, kind.atomic};
+  const Access access{w.now, offset,     w.block, static_cast<std::uint16_t>(w.current),
+                      bytes, kind.atomic};
   if (kind.writes) {
     word.write = access;
   } else {
-    if (word.read.thread != access.thread) word.earlier_read = word.read;
+    const bool again = word.read.thread == access.thread && word.read.block == access.block;
+    if (!again) word.earlier_read = word.read;
     word.read = access;
+  }
+  return std::nullopt;
+}
+
+/// Visits the words of an access: visit(number of the word, its bytes), until it returns false.
+void each_word(std::size_t offset, std::size_t bytes, auto visit) {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t word = (offset + done) / word_bytes, within = (offset + done) % word_bytes;
+    const std::size_t here = std::min(word_bytes - within, bytes - done);
+    const auto mask = static_cast<std::uint8_t>(((1u << here) - 1) << within);
+    if (!visit(word, mask)) return;
+    done += here;
   }
 }
 
 }  // namespace
+
+void begin_launch(bool alone) {
+  if (!watch) watch = std::make_unique<Watch>();
+  watch->launch = watch->now++;
+  watch->alone = alone;
+}
 
 void begin_block(const std::byte* fixed, std::size_t fixed_bytes, const std::byte* dynamic,
                  std::size_t dynamic_bytes) {
   if (!watch) watch = std::make_unique<Watch>();
   watch->fixed.place(fixed, fixed_bytes);
   watch->dynamic.place(dynamic, dynamic_bytes);
+  watch->block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  watch->published = watch->launch;
+  watch->reported = false;
   on_barrier();
 }
 
@@ -150,21 +245,54 @@ void on_warp_operation(std::size_t warp, unsigned lanes) {
 
 void on_atomic_operation() {
   if (current_block == nullptr || !watch) return;  // the host may do one too
-  watch->acquired[watch->current] = watch->now++;
+  watch->acquired[watch->current] = watch->now;
+  watch->published = watch->now++;
+}
+
+void on_fence() {
+  if (current_block != nullptr && watch) watch->published = watch->now++;
+}
+
+void settle() {
+  if (!watch || watch->doubtful.at == nullptr) return;
+  Doubtful& write = watch->doubtful;
+  const std::byte* at = std::exchange(write.at, nullptr);
+  if (!std::equal(at, at + write.bytes, write.before.begin())) report(*watch, write.race);
 }
 
 void on_access(const void* at, std::size_t bytes, Kind kind, const void* code) {
   Watch& w = *watch;
   const auto* first = static_cast<const std::byte*>(at);
   Area& area = w.fixed.holds(first) ? w.fixed : w.dynamic;
-  const auto offset = static_cast<std::size_t>(first - area.begin);
-  for (std::size_t done = 0; done < bytes;) {
-    const std::size_t word = (offset + done) / word_bytes, within = (offset + done) % word_bytes;
-    const std::size_t here = std::min(word_bytes - within, bytes - done);
-    const auto mask = static_cast<std::uint8_t>(((1u << here) - 1) << within);
-    if (word < area.words.size()) on_word(w, area.words[word], mask, kind, code);
-    done += here;
-  }
+  each_word(static_cast<std::size_t>(first - area.begin), bytes,
+            [&](std::size_t word, std::uint8_t mask) {
+              if (word >= area.words.size()) return false;
+              const auto race = on_word(w, area.words[word], mask, kind, code, nullptr);
+              if (race) report(w, *race);
+              return !race;
+            });
+}
+
+void on_global_access(const void* at, std::size_t bytes, Kind kind, const void* code,
+                      const std::string& name) {
+  settle();
+  Watch& w = *watch;
+  if (!w.alone) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  each_word(address, bytes, [&](std::size_t number, std::uint8_t mask) {
+    Word* const word = w.global.find(number * word_bytes);
+    if (word == nullptr) return false;
+    const auto race = on_word(w, *word, mask, kind, code, &name);
+    if (!race) return true;
+    if (!kind.writes || kind.atomic || bytes > w.doubtful.before.size()) {
+      report(w, *race);
+    } else {
+      const auto* here = static_cast<const std::byte*>(at);
+      w.doubtful = {*race, here, {}, bytes};
+      std::copy(here, here + bytes, w.doubtful.before.begin());
+    }
+    return false;
+  });
 }
 
 }  // namespace prenorm::emulator::races

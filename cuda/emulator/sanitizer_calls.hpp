@@ -1,6 +1,6 @@
 // The functions that -fsanitize=thread has a kernel call before its loads and stores, for a build
-// that is not linked with ThreadSanitizer. Included by one source, checker.cpp or counter.cpp,
-// which defines in the namespace prenorm::emulator::calls, before this,
+// that is not linked with ThreadSanitizer. Included by calls.cpp alone, which defines in the
+// namespace prenorm::emulator::calls, before this,
 //
 //     void on_read(const void* at, std::size_t bytes, const void* place);
 //     void on_write(const void* at, std::size_t bytes, const void* place);

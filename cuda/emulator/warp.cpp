@@ -201,6 +201,7 @@ char fences = 0;  // its address, for ThreadSanitizer
 void fence() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   RaceFiber::release(&fences);
+  races::on_fence();
 }
 AtomicOperation::~AtomicOperation() {
   RaceFiber::acquire(&fences);

@@ -33,6 +33,9 @@ fs::path archive(const std::string& check, const std::string& suffix = ".a") {
   return home() / "lib/prenorm" / ("libprenorm-emulator-" + check + suffix);
 }
 
+/// What kernels are compiled with whose accesses are counted: a file of options.
+std::string counting_options() { return "@" + archive("profile", ".options").string(); }
+
 const std::map<std::string, Flags>& flags_of_checks() {
   // The first one's calls are answered by the emulator, which is not linked with ThreadSanitizer.
   static const std::map<std::string, Flags> all{
@@ -40,7 +43,7 @@ const std::map<std::string, Flags>& flags_of_checks() {
       {"memory", {{"-fsanitize=address"}, {"-fsanitize=address"}}},
       {"race", {{"-fsanitize=thread"}, {"-fsanitize=thread"}}},
       {"none", {}},
-      {"profile", {{"@" + archive("profile", ".options").string()}, {}}},
+      {"profile", {{counting_options()}, {}}},
   };
   return all;
 }
@@ -129,26 +132,9 @@ bool compile_cuda_program(const CudaSources& sources, const std::string& check,
 }
 
 bool compile_cuda_solution(const CudaSources& sources, const fs::path& folder,
-                           const fs::path& library, bool counted) {
-  Flags flags = counted ? flags_of_checks().at("profile") : Flags{{"-fsanitize=thread"}, {}};
-  append(flags.compile, {"-fPIC", "-fvisibility=hidden"});
-  flags.link = {"-shared"};
-  return compile_and_link(sources, counted ? "profile" : "submission", flags, folder, library);
-}
-
-bool is_cuda_source(const std::string& name) {
-  return name.ends_with(".cu") && fs::is_regular_file(name);
-}
-
-fs::path compiled_cuda(const std::string& source, const fs::path& folder, bool counted) {
-  const fs::path objects = folder / std::to_string(std::hash<std::string>()(source));
-  fs::create_directory(objects);
-  const fs::path library = objects / "libmine.so";
-  const CudaSources sources{{source}, {(home() / "include").string()}, {}};
-  if (!compile_cuda_solution(sources, objects, library, counted)) {
-    throw UsageError(source + " does not compile");
-  }
-  return library;
+                           const fs::path& library) {
+  const Flags flags{{counting_options(), "-fPIC", "-fvisibility=hidden"}, {"-shared"}};
+  return compile_and_link(sources, "submission", flags, folder, library);
 }
 
 std::string ptxas_report(const std::string& source, const std::string& architecture,
@@ -170,6 +156,21 @@ std::string ptxas_report(const std::string& source, const std::string& architect
   fmt::print(stderr, "prenorm: {} does not take {}, so registers are not known:\n{}", nvcc, source,
              said.text);
   return "";
+}
+
+bool is_cuda_source(const std::string& solution) {
+  return solution.ends_with(".cu") && fs::is_regular_file(solution);
+}
+
+fs::path compile_cuda_solution(const std::string& source, const fs::path& folder) {
+  const fs::path objects = folder / std::to_string(std::hash<std::string>()(source));
+  fs::create_directory(objects);
+  const fs::path library = objects / "libmine.so";
+  const CudaSources sources{{source}, {(home() / "include").string()}, {}};
+  if (!compile_cuda_solution(sources, objects, library)) {
+    throw UsageError(source + " does not compile");
+  }
+  return library;
 }
 
 }  // namespace prenorm::harness

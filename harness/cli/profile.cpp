@@ -48,7 +48,7 @@ void compile_sources(Options& options, const std::filesystem::path& folder) {
   const std::string architecture = device_named(options.device).architecture;
   for (const std::string& name : options.solutions) {
     if (!is_cuda_source(name) || options.compiled.contains(name)) continue;
-    const auto library = compiled_cuda(name, folder, true);
+    const auto library = compile_cuda_solution(name, folder);
     const std::string report = ptxas_report(name, architecture, library.parent_path());
     options.compiled[name] = {library, parse_resources(report, architecture)};
   }

@@ -140,9 +140,10 @@ std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::pat
   std::set<std::string> seen;
   for (const std::string& name : options.solutions) {
     if (!seen.insert(name).second) continue;
-    const std::string solution = is_cuda_source(name) ? compiled_cuda(name, folder).string() : name;
+    const bool source = is_cuda_source(name);
+    const std::string solution = source ? compile_cuda_solution(name, folder).string() : name;
     pools.front().get(solution);  // reports an unknown name before any work
-    columns.push_back({name, solution, "", false});
+    columns.push_back({name, solution, "", false, std::nullopt, source});
   }
   return look_at(columns, pools, options.jobs);
 }

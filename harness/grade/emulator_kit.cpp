@@ -9,6 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* archive = "lib/prenorm/libprenorm-emulator-submission.a";
+constexpr const char* options = "lib/prenorm/libprenorm-emulator-profile.options";
 
 void copy_part(const fs::path& name, const fs::path& to) {
   fs::create_directories((to / name).parent_path());
@@ -23,7 +24,7 @@ bool has_emulator() { return fs::exists(home() / archive); }
 void copy_emulator_kit(const fs::path& to) {
   try {
     for (const char* name :
-         {"libexec/prenorm/prenorm-cu++", "libexec/prenorm/prenorm-cuda-to-cpp", archive,
+         {"libexec/prenorm/prenorm-cu++", "libexec/prenorm/prenorm-cuda-to-cpp", archive, options,
           "include/prenorm", "share/cmake/prenorm", "share/prenorm/emulator/include"}) {
       copy_part(name, to);
     }

@@ -272,6 +272,7 @@ std::string Grader::exam_digest() const {
   digest.add(rubric.round_float64 ? "rounded" : "as it is");
   digest.add(rubric.inputs_may_change ? "inputs may change" : "inputs stay");
   if (rubric.require_kernel) digest.add("kernels are required");
+  if (settings_.submission.emulate) digest.add("CUDA is emulated");
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);

@@ -5,6 +5,7 @@
 #include "explain/error_map.hpp"
 #include "fixture/selection.hpp"
 #include "fixture/verdict.hpp"
+#include "grade/kernel_profile.hpp"
 #include "grade/rubric.hpp"
 #include "grade/submission.hpp"
 
@@ -71,6 +72,7 @@ struct Grading {
   Status status = Status::passed;  // of the whole: COMPILE_ERROR, LOAD_ERROR, ...
   std::string message;
   std::vector<GradedItem> items;
+  std::vector<CallProfile> profiles;  // of emulated kernels: advice
   double seconds = 0;
   bool decided = false;  // somebody has set points by hand
 

@@ -140,12 +140,14 @@ void from_json(const Json& record, GradedCase& graded) {
 PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, properties,
              undiagnosed)
 PRENORM_JSON(Grading, submission, kind, rubric, title, sandbox, notes, imports, seed, status,
-             message, items, seconds)
+             message, items, profiles, seconds)
 
 std::string grading_record(const Grading& grading) { return to_line(grading); }
 
 Grading grading_of(const std::string& text) try {
-  return parse_json(text).get<Grading>();
+  Json record = parse_json(text);
+  if (!record.contains("profiles")) record["profiles"] = Json::array();  // of an earlier program
+  return record.get<Grading>();
 } catch (const Json::exception& error) {
   throw std::invalid_argument(std::string("no record of a grading: ") + error.what());
 }

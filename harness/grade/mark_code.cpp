@@ -30,6 +30,19 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Of a case's inputs and outputs, each once.
+std::uint64_t bytes_of_tensors(const Case& info) {
+  std::uint64_t bytes = 0;
+  const auto add = [&bytes](DType dtype, const Shape& shape) {
+    bytes += static_cast<std::uint64_t>(element_count(shape)) * size_of(dtype);
+  };
+  for (const auto& input : info.inputs) {
+    if (input) add(input->type.dtype, input->type.shape);
+  }
+  for (const OutputInfo& output : info.outputs) add(output.dtype, output.shape);
+  return bytes;
+}
+
 class Run {
  public:
   Run(const Exam& exam, const Submission& submission, Solution probe, WallBudget& budget)
@@ -53,6 +66,7 @@ class Run {
     }
     losses_.resize(exam.parts.size());
     left_.resize(exam.parts.size());
+    largest_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     seats_.front().solution = std::move(probe);
@@ -73,6 +87,28 @@ class Run {
       marks[i] = markers_[i]->finish(pool.get("mistakes"), pool.get("reference"));
     });
     return marks;
+  }
+
+  /// What the kernels of each problem did in its largest visible case that passed, called once
+  /// more.
+  std::vector<CallProfile> profiles() {
+    std::vector<CallProfile> profiles;
+    for (std::size_t i = 0; i < exam_.parts.size(); ++i) {
+      if (!largest_[i] || budget_.spent()) continue;
+      const ExamPart& part = exam_.parts[i];
+      LoadedCase loaded = markers_[i]->load(*largest_[i]);
+      submission_.adapters().give(part.problem, loaded);
+      Solution solution = submission_.solution();
+      solution.limit_end(budget_.end());
+      if (!solution.load()) continue;
+      solution.take_counts();  // from then on it counts
+      replay(part.problem, part.file->fixture->signature(), loaded, solution,
+             {.twice = false, .alone = false});
+      CallProfile profile{part.problem, loaded.info.name, bytes_of_tensors(loaded.info),
+                          kernel_profiles(solution.take_counts())};
+      if (!profile.kernels.empty()) profiles.push_back(std::move(profile));
+    }
+    return profiles;
   }
 
   /// Cases that did not run, or did not end, as the time for all was over.
@@ -240,6 +276,12 @@ class Run {
       }
     }
     const bool hidden = question.hidden;
+    if (!hidden && result.status == Status::passed && result.launches > 0) {
+      std::optional<std::size_t>& largest = largest_[i];
+      if (!largest || marker.info(number).elements() > marker.info(*largest).elements()) {
+        largest = number;
+      }
+    }
     marker.add(number, loaded, std::move(result), std::move(outputs));
     if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
   }
@@ -297,7 +339,9 @@ class Run {
   std::vector<Losses> losses_;                  // one for each problem
   std::vector<int> calls_;                      // likewise: that may still be made with other axes
   std::vector<std::vector<std::size_t>> left_;  // likewise: questions to be asked
-  std::vector<Seat> seats_;                     // one for each thread
+  /// Likewise: the largest visible question that passed by a kernel of the emulator's.
+  std::vector<std::optional<std::size_t>> largest_;
+  std::vector<Seat> seats_;  // one for each thread
   std::size_t questions_ = 0;
   std::atomic<std::size_t> asked_ = 0, printed_ = 0, too_late_ = 0;
 };
@@ -315,6 +359,7 @@ std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Gra
   }
   Run run(exam, submission, std::move(probe), budget);
   std::vector<Marks> marks = run.all();
+  if (submission.is_emulated()) grading.profiles = run.profiles();
   if (run.too_late() > 0) {
     grading.notes.push_back("the time for all cases, " + duration(budget.seconds()) +
                             ", was over before " + counted(run.too_late(), "case") +

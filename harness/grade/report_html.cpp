@@ -209,7 +209,8 @@ std::string grade_html(const Grading& grading) {
                 {"notes", texts(grading.notes)},
                 {"imports", imports},
                 {"any_hidden", any_hidden},
-                {"items", listed(items)}});
+                {"items", listed(items)},
+                {"profiles", profiles_values(grading.profiles)}});
 }
 
 }  // namespace prenorm::harness

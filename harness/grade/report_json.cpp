@@ -78,6 +78,7 @@ std::string grade_json(const Grading& grading, bool secret) {
       results.push_back(case_object(item, graded, secret));
     }
   }
+  object["profiles"] = profiles_object(grading.profiles);
   object["items"] = std::move(items);
   object["results"] = std::move(results);
   object["summary"] = summarize(grading.results(secret), true);

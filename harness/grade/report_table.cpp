@@ -62,6 +62,7 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width, 
       }
     }
   }
+  text += profiles_text(grading.profiles, colour);
   return text + toned(score_text(grading), tone_of(grading.earned(), grading.points()), colour) +
          "; " + counts_text(grading) + "\n";
 }

@@ -3,6 +3,7 @@
 #include "base/printable.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace prenorm::harness::profile {
 namespace {
@@ -29,6 +30,16 @@ std::array<std::uint64_t, 3> triple(const Json& value) {
   return value.get<std::array<std::uint64_t, 3>>();
 }
 
+/// "/x/mine.cu:88"
+Line parse_line(const std::string& text) {
+  Line line;
+  const std::size_t colon = text.rfind(':');
+  if (colon == text.npos) throw BadCounts("not a line of a source: " + printable(text, 100));
+  line.file = printable(text.substr(0, colon).substr(text.substr(0, colon).rfind('/') + 1), 100);
+  std::from_chars(text.data() + colon + 1, text.data() + text.size(), line.number);
+  return line;
+}
+
 Access parse_access(const Json& object) {
   Access access;
   access.place = object.at("place").get<std::uint64_t>();
@@ -49,6 +60,9 @@ Access parse_access(const Json& object) {
   const Json& worst = object.at("worst");
   for (std::size_t lane = 0; lane < access.worst.size(); ++lane) {
     if (!worst.at(lane).is_null()) access.worst[lane] = worst.at(lane).get<std::uint64_t>();
+  }
+  for (const Json& line : object.value("source", Json::array())) {
+    access.lines.push_back(parse_line(line.get<std::string>()));
   }
   return access;
 }

@@ -105,9 +105,11 @@ struct KernelCounts {
 /// Reads the text of prenorm_counts. Throws BadCounts.
 std::vector<KernelCounts> parse_counts(const std::string& text);
 
-/// Fills in lines of the source and functions from the library's debug information, by addr2line,
-/// and merges accesses that agree in lines, space, kind and width. Without addr2line, or debug
-/// information, lines and functions stay empty.
+/// Merges accesses that agree in lines, space, kind and width.
+void merge_lines(std::vector<KernelCounts>& kernels);
+
+/// Fills in functions, and lines of the source that the counts do not say, from the library's debug
+/// information, by addr2line, and merges. Without addr2line, or debug information, they stay empty.
 void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path& library);
 
 }  // namespace prenorm::harness::profile

@@ -97,6 +97,10 @@ void merge(std::vector<Access>& accesses) {
 
 }  // namespace
 
+void merge_lines(std::vector<KernelCounts>& kernels) {
+  for (KernelCounts& kernel : kernels) merge(kernel.accesses);
+}
+
 void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path& library) {
   std::set<std::uint64_t> places;
   for (const KernelCounts& kernel : kernels) {
@@ -107,11 +111,11 @@ void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path&
     for (Access& access : kernel.accesses) {
       const auto source = found.find(access.place);
       if (source == found.end()) continue;
-      access.lines = source->second.lines;
+      if (access.lines.empty()) access.lines = source->second.lines;
       kernel.functions.insert(source->second.functions.begin(), source->second.functions.end());
     }
-    merge(kernel.accesses);
   }
+  merge_lines(kernels);
 }
 
 }  // namespace prenorm::harness::profile

@@ -92,8 +92,12 @@ fs::path counted_library(const std::string& name) {
   return counted_folder() / (std::string(prefix) + name + std::string(suffix));
 }
 
-/// The shipped solution's twin that counts, or a library by its path.
-Solution find_counting(const std::string& label, const Solution::Options& options) {
+/// The shipped solution's twin that counts, or a library by its path or its source's.
+Solution find_counting(const std::string& label, const ProfileOptions& all,
+                       const Solution::Options& options) {
+  if (const auto own = all.compiled.find(label); own != all.compiled.end()) {
+    return {label, own->second.library, "", options};
+  }
   const std::size_t slash = label.find('/');
   const std::string shipped = label.substr(0, slash);
   const std::string variant = slash == label.npos ? "" : label.substr(slash + 1);
@@ -158,13 +162,8 @@ class Run {
   Solution& solution_named(const std::string& label) {
     const auto known = solutions_.find(label);
     if (known != solutions_.end()) return known->second;
-    const auto compiled = options_.compiled.find(label);
     Solution& solution =
-        solutions_
-            .emplace(label, compiled == options_.compiled.end()
-                                ? find_counting(label, limits_)
-                                : Solution(label, compiled->second.library, "", limits_))
-            .first->second;
+        solutions_.emplace(label, find_counting(label, options_, limits_)).first->second;
     if (!solution.load()) throw UsageError(label + ": " + solution.message());
     return solution;
   }
@@ -172,7 +171,7 @@ class Run {
  private:
   static constexpr const char* without_counts =
       "counts nothing: profile is for kernels built for the counting emulator (cuda-emulated, "
-      "cuda-naive-emulated, or a library that is linked with it)";
+      "cuda-naive-emulated, a CUDA source, or a library that is linked with it)";
 
   static Outcome call(Solution& solution, const Work& work) {
     Call call;

@@ -24,6 +24,8 @@ struct Column {
   bool brief = false;
   /// Why it cannot run here, if that is known in advance: no worker starts, no data is read.
   std::optional<std::string> skipped = std::nullopt;
+  /// Somebody's CUDA in the emulator: no large case.
+  bool small = false;
 };
 
 /// Solutions by name, each with its own worker process. One pool per thread.

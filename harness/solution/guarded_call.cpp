@@ -132,6 +132,24 @@ void GuardedCall::take_outputs(Outcome& outcome) const {
   }
 }
 
+/// What the emulator says has happened, with the tensors' names in place of "input 1".
+std::string GuardedCall::finding_of(const protocol::Returned& answer) const {
+  std::string text = printable(answer.what);
+  const auto name = [&text](const char* kind, const std::vector<TensorSpec>& specs) {
+    for (std::size_t i = specs.size(); i-- > 0;) {  // "input 12" before "input 1"
+      const std::string word = " " + std::string(kind) + " " + std::to_string(i + 1);
+      for (std::size_t at = 0; (at = text.find(word, at)) != text.npos;) {
+        text.replace(at + 1, word.size() - 1, specs[i].name);
+      }
+    }
+  };
+  if (call_.signature != nullptr) {
+    name("input", call_.signature->inputs);
+    name("output", call_.signature->outputs);
+  }
+  return text;
+}
+
 Outcome GuardedCall::judge(const protocol::Returned& answer) const {
   using protocol::Returned;
   Outcome outcome;
@@ -144,7 +162,7 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
   outcome.launches = answer.launches;
   const bool told = answer.how == Returned::How::found;  // and where in the source
   if (std::string damage = damaged(); !damage.empty()) {
-    return found(Status::out_of_bounds, told ? printable(answer.what) : damage);
+    return found(Status::out_of_bounds, told ? finding_of(answer) : damage);
   }
   if (std::string change = changed_input(); !change.empty()) {
     if (!call_.inputs_may_change) return found(Status::input_mutated, std::move(change));
@@ -166,7 +184,7 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     case Returned::How::not_loaded: return found(Status::load_error, printable(answer.what));
     case Returned::How::found: {
       const bool bounds = answer.what.find(" out of bounds, ") != std::string::npos;
-      return found(bounds ? Status::out_of_bounds : Status::runtime_error, printable(answer.what));
+      return found(bounds ? Status::out_of_bounds : Status::runtime_error, finding_of(answer));
     }
     case Returned::How::returned: break;
   }

@@ -22,6 +22,7 @@ class GuardedCall {
 
  private:
   std::string damaged() const;
+  std::string finding_of(const protocol::Returned& answer) const;
   std::string changed_input() const;
   std::string error_message() const;
   void take_outputs(Outcome& outcome) const;

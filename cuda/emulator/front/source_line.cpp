@@ -1,5 +1,6 @@
 #include "source_line.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <dlfcn.h>
 #include <filesystem>
@@ -33,6 +34,22 @@ std::string file_of(const Dl_info& object) {
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
+/// A line that addr2line prints: "mine.cu:12". Empty for the emulator's own sources, to which cu++
+/// and the emulator's own build give this name: of a function of its headers that the compiler has
+/// put into a kernel, the caller is meant.
+std::string users_line(const std::string& line) {
+  if (line.starts_with("/prenorm-emulator/")) return "";
+  const std::filesystem::path place = line.substr(0, line.find(" (disc"));
+  return place.lexically_normal();  // without "./"
+}
+
+/// Takes the first line from a text.
+std::string next_line(std::string& text) {
+  const std::string line = text.substr(0, text.find('\n'));
+  text.erase(0, line.size() + 1);
+  return line;
+}
+
 }  // namespace
 
 std::string line_of(const void* code) {
@@ -43,15 +60,39 @@ std::string line_of(const void* code) {
   std::snprintf(address, sizeof address, "0x%tx", offset - 1);
   std::string lines = output_of("addr2line -i -e " + quoted(file_of(object)) + " " + address);
   while (!lines.empty()) {
-    const std::string line = lines.substr(0, lines.find('\n'));
-    lines.erase(0, line.size() + 1);
-    // cu++ and the emulator's own build give the emulator's sources this name: of a function of its
-    // headers that the compiler has put into a kernel, the caller is meant.
-    if (line.starts_with("/prenorm-emulator/")) continue;
-    const std::filesystem::path place = line.substr(0, line.find(" (disc"));
-    return place.lexically_normal();  // without "./"
+    const std::string line = users_line(next_line(lines));
+    if (!line.empty()) return line;
   }
   return "";
+}
+
+std::vector<std::vector<std::string>> lines_of(const std::vector<std::uint64_t>& places) {
+  constexpr std::size_t most = 4000;  // a command line has room for so many
+  std::vector<std::vector<std::string>> found(places.size());
+  Dl_info object{};
+  if (::dladdr(reinterpret_cast<const void*>(&line_of), &object) == 0) return found;
+  const auto begin = reinterpret_cast<std::uint64_t>(object.dli_fbase);
+  for (std::size_t first = 0; first < places.size(); first += most) {
+    std::string command = "addr2line -a -i -e " + quoted(file_of(object));
+    for (std::size_t i = first; i < std::min(first + most, places.size()); ++i) {
+      char address[32];
+      std::snprintf(address, sizeof address, " 0x%llx",
+                    static_cast<unsigned long long>(places[i] - begin - 1));
+      command += address;
+    }
+    std::string text = output_of(command);
+    for (std::size_t at = first; !text.empty();) {
+      const std::string line = next_line(text);
+      if (line.starts_with("0x")) {
+        ++at;  // what follows is of place at - 1
+      } else if (at > first && at <= places.size() && !line.starts_with("/usr/") &&
+                 !line.starts_with("??")) {
+        const std::string own = users_line(line);
+        if (!own.empty()) found[at - 1].push_back(own);
+      }
+    }
+  }
+  return found;
 }
 
 std::string in_brackets(const std::string& line) {

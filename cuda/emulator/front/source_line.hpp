@@ -3,7 +3,9 @@
 
 #include "emulator.hpp"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace prenorm::emulator {
 
@@ -11,6 +13,10 @@ namespace prenorm::emulator {
 /// headers that the compiler has put into a kernel is not meant, but who calls it. Empty where
 /// nothing is known.
 std::string line_of(const void* code);
+
+/// Of places in the code (addresses after them), the lines: the innermost first, then those that
+/// call it, without what is the emulator's or the system's.
+std::vector<std::vector<std::string>> lines_of(const std::vector<std::uint64_t>& places);
 
 /// " (mine.cu:12)"; empty for an empty line.
 std::string in_brackets(const std::string& line);

@@ -2,6 +2,7 @@
 // wrong fails the call in which it does so, and the message says where in the source. The worker
 // calls these functions around each call; <prenorm/prenorm.h> says what they are.
 #include "bounds.hpp"
+#include "counter.hpp"
 #include "emulator.hpp"
 #include "source_line.hpp"
 
@@ -60,12 +61,12 @@ void watch(const prenorm_call& call) {
   launches = 0;
   finding.clear();
   for (const void* data : std::exchange(tensors, {})) bounds::forbid(data);
+  // The harness knows their names, and puts them in place of these.
   for (int i = 0; i < call.num_inputs; ++i) {
     allow(call.inputs[i], "input " + std::to_string(i + 1));
   }
   for (int i = 0; i < call.num_outputs; ++i) {
-    allow(call.outputs[i],
-          call.num_outputs == 1 ? "the output" : "output " + std::to_string(i + 1));
+    allow(call.outputs[i], "output " + std::to_string(i + 1));
   }
 }
 
@@ -91,8 +92,9 @@ void catch_faults() {
 }
 
 // When the library is loaded.
-const bool set = (describe_place = describe, observe_launch = on_launch,
-                  observe_failure = on_failure, catch_faults(), true);
+const bool set =
+    (describe_place = describe, observe_launch = on_launch, observe_failure = on_failure,
+     counter::lines_of_places = lines_of, catch_faults(), true);
 
 }  // namespace
 }  // namespace prenorm::emulator

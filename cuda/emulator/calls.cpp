@@ -1,0 +1,29 @@
+// The functions that -fsanitize=thread calls before loads and stores, redefined: for the checker, for
+// the counter, or for both.
+#include "checker.hpp"
+#include "counter.hpp"
+
+namespace prenorm::emulator::calls {
+namespace {
+
+void on_read(const void* at, std::size_t bytes, const void* place) {
+  checker::on_read(at, bytes, place, false);
+  counter::on_read(at, bytes, place);
+}
+void on_write(const void* at, std::size_t bytes, const void* place) {
+  checker::on_write(at, bytes, place, false);
+  counter::on_write(at, bytes, place);
+}
+// Counted as a whole, by counter::on_atomic(): a loop of compare and exchange takes as many turns
+// as it happens to.
+void on_atomic_read(const void* at, std::size_t bytes) {
+  checker::on_read(at, bytes, nullptr, true);
+}
+void on_atomic_write(const void* at, std::size_t bytes) {
+  checker::on_write(at, bytes, nullptr, true);
+}
+
+}  // namespace
+}  // namespace prenorm::emulator::calls
+
+#include "sanitizer_calls.hpp"
