@@ -19,7 +19,7 @@ struct PlacedIn {
 using Sources = std::map<std::uint64_t, PlacedIn>;
 
 /// "/x/cuda/rmsnorm.cu:88 (discriminator 2)"; nothing for "??:0".
-std::optional<Line> parse_line(std::string_view text) {
+std::optional<Line> parse_addr2line(std::string_view text) {
   text = text.substr(0, text.find(" ("));
   const std::size_t colon = text.rfind(':');
   // Headers of the system are never the place that somebody looks for.
@@ -52,7 +52,7 @@ void ask(const std::string& library, const std::vector<std::uint64_t>& places, S
     if (source == nullptr) continue;
     if (is_function) {
       source->functions.emplace_back(text);
-    } else if (const auto line = parse_line(text)) {
+    } else if (const auto line = parse_addr2line(text)) {
       source->lines.push_back(*line);
     }
     is_function = !is_function;
