@@ -230,7 +230,7 @@ def test_no_code_is_cut_off(chromium, pages, width):
 
 
 def test_pages_are_small(pages):
-    large = {path.name: path.stat().st_size for path in pages if path.stat().st_size > 1.2e6}
+    large = {path.name: path.stat().st_size for path in pages if path.stat().st_size > 1e6}
     assert large == {}
 
 

@@ -62,19 +62,31 @@ def pane(source, steps):
 
 
 def _code(piece, steps):
-    lines, expected = [], piece.first
+    lines = []
     numbers = piece.numbers or range(piece.first, piece.first + len(piece.lines))
     for number, text, names in zip(numbers, coloured_lines(piece.lines),
                                    steps_of_lines(piece.lines)):
         shown = [steps.index(name) for name in names if name in steps]
-        classes = [f"s{shown[-1] % COLOURS}"] if shown else []
-        classes += ["gap"] if number != expected else []  # lines of other problems are left out
+        marks = {"data-step": " ".join(map(str, shown)),
+                 "class": f"s{shown[-1] % COLOURS}" if shown else "",
+                 "style": f"--margin: {_stripes(shown)}" if len(shown) > 1 else ""}
+        lines.append((number, text, marks))
+    return numbered(lines, piece.first)
+
+
+def numbered(lines, first):
+    """A listing of lines, [(number, HTML, attributes)], the first of which should be `first`. The
+    style counts them, which keeps pages small: a number is written only where lines are left out,
+    and the line has the class "gap"."""
+    spans, expected = [], first
+    for number, text, attributes in lines:
+        if number != expected:
+            attributes = {**attributes, "class": f"{attributes.get('class', '')} gap".strip(),
+                          "style": f"counter-set: line {number};{attributes.get('style', '')}"}
         expected = number + 1
-        marks = f' data-step="{" ".join(map(str, shown))}"' if shown else ""
-        marks += f' class="{" ".join(classes)}"' if classes else ""
-        marks += f' style="--margin: {_stripes(shown)}"' if len(shown) > 1 else ""
-        lines.append(f'<span data-line="{number}"{marks}>{text or " "}</span>')
-    return f'<pre class="code">{"".join(lines)}</pre>'
+        marks = "".join(f' {name}="{value}"' for name, value in attributes.items() if value)
+        spans.append(f"<span{marks}>{text or ' '}</span>")
+    return f'<pre class="code" style="counter-reset: line {first - 1}">{"".join(spans)}</pre>'
 
 
 def _stripes(steps):
@@ -97,5 +109,5 @@ def coloured_lines(lines):
                 current = []
             if part:
                 part = html.escape(part, quote=False)
-                current.append(f'<span class="{css}">{part}</span>' if css in styled() else part)
+                current.append(f"<i class={css}>{part}</i>" if css in styled() else part)
     return out + ["".join(current)]

@@ -153,7 +153,8 @@ def execute(path, variables):
     begun = time.monotonic()
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
-        notebook, timeout=600, kernel_name="python3", kernel_manager_class=OwnKernel,
+        notebook, timeout=600, startup_timeout=600, kernel_name="python3",
+        kernel_manager_class=OwnKernel,
         resources={"metadata": {"path": str(path.parent)}})
     failure = None
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import prenorm
 from prenorm.cpp import steps_of_lines
-from prenorm.panes import coloured_lines
+from prenorm.panes import coloured_lines, numbered
 
 WORDS = ["a", "the", "cat", "dog", "sat", "ran", "on", "mat"]
 TEXT = ["the", "cat", "sat", "on", "the", "mat"]
@@ -249,17 +249,14 @@ def excerpt(source, names):
         if not any(lit):
             continue
         numbers = piece.numbers or range(piece.first, piece.first + len(piece.lines))
-        lines, before = [], None
+        lines = []
         for i, (number, text) in enumerate(zip(numbers, coloured_lines(piece.lines))):
             if shown[i]:
-                classes = ["lit"] * lit[i] + ["gap"] * (before not in (None, number - 1))
-                marks = f' class="{" ".join(classes)}"' if classes else ""
-                lines.append(f'<span data-line="{number}"{marks}>{text or " "}</span>')
-                before = number
+                lines.append((number, text, {"class": "lit" * lit[i]}))
         if piece.path != file:
             file = piece.path
             parts.append(f'<p class="file">{html.escape(str(file.relative_to(prenorm.ROOT)))}</p>')
-        parts.append(f'<pre class="code">{"".join(lines)}</pre>')
+        parts.append(numbered(lines, lines[0][0]))
     if not parts:
         raise ValueError(f"{source!r} has no step {', '.join(names)}")
     return "".join(parts)
