@@ -134,6 +134,8 @@ def test_a_rehearsal_brings_a_record_that_unpacks(rehearse, prenorm_home, tmp_pa
         assert "0 cases failed" in said and "ladders: activations.cu, " in said
         pages.append({path: path.read_text() for path in root.rglob("*") if path.is_file()})
     assert pages[0] == pages[1]
+    assert re.search(r"- Fake Device 1, [-\d]+: (\d{4}) of \1 cases of `cuda` passed, \[times\]",
+                     (root / "README.md").read_text())
     page = (root / "docs/performance.md").read_text()
     assert "Fake Device 1" in page and "| rmsnorm_8192x4096 | bfloat16 | cuda | " in page
     kernel = (root / "cuda/rmsnorm.cu").read_text()
@@ -231,6 +233,9 @@ def test_an_archive_fills_tables_and_ladders(tmp_path):
     folder = root / "cuda/records/first-device"
     assert sorted(path.name for path in folder.iterdir()) == [
         "bench.jsonl", "cuda.json", "failures.jsonl", "summary.txt"]
+    first = (root / "README.md").read_text()
+    assert "- FIRST-DEVICE, 2026-11-24: 1 of 2 cases of `cuda` passed, [times]" in first
+    assert "No kernel has run" not in first
     # The record has also what a step had before it was cut off.
     cases = json.loads((folder / "cuda.json").read_text())["problems"]["rmsnorm"]
     assert {name: case["status"] for name, case in cases.items()} == {

@@ -2,7 +2,8 @@
 brought back, and writes its figures where they are told:
 
 - cuda/records/kernels.csv: which of the kernels that are only launched after that passed here;
-- docs/performance.md and harness/bench/README.md, between their marks: a table for each device;
+- README.md, between its marks: on which devices the kernels have run;
+- docs/performance.md and harness/bench/README.md, likewise: a table for each device;
 - the head of each kernel file: what each step of its ladder gained.
 
 What `prenorm verify`, `show` and the study site say of a device they read from the records
@@ -142,8 +143,16 @@ class Device:
         self.name = of_solution[0]["device"]["name"]
         self.architecture = of_solution[0]["device"]["compute_capability"]
         self.date = max(each["date"] for each in of_solution)
+        self.solutions = {each["solution"]: each["problems"] for each in of_solution}
         bench = folder / "bench.jsonl"
         self.rows = json_lines(bench) if bench.exists() else []
+
+    def passed(self, solution):
+        """(how many cases of the solution passed, of how many that ran)"""
+        statuses = [case["status"] for cases in self.solutions.get(solution, {}).values()
+                    for case in cases.values()]
+        ran = [status for status in statuses if status not in ("SKIPPED", "NOT_IMPLEMENTED")]
+        return ran.count("PASSED"), len(ran)
 
     def times(self, place="device"):
         return [row for row in self.rows if row["seconds"] and row["place"] == place]
@@ -190,6 +199,16 @@ def table(device):
 def tables(devices):
     blocks = ["\n".join(table(device)) for device in devices if device.times()]
     return "\n\n".join(blocks) if blocks else "Nothing has been measured on a device yet."
+
+
+def told_at_first(devices):
+    """Of the README: which devices, and how many cases of what is launched passed there."""
+    said = ["The kernels have run on devices:", ""]
+    for device in devices:
+        passed, ran = device.passed("cuda")
+        times = ", [times](docs/performance.md)" if device.times() else ""
+        said.append(f"- {device.name}, {device.date}: {passed} of {ran} cases of `cuda` passed{times}")
+    return "\n".join(said)
 
 
 def write_block(path, text):
@@ -260,6 +279,7 @@ def unpack(archive, root):
         target = keep(record, records)
         write_kernels(record, target, Device(target))
     devices = [Device(path) for path in sorted(records.iterdir()) if path.is_dir()]
+    write_block(root / "README.md", told_at_first(devices))
     for page in ("docs/performance.md", "harness/bench/README.md"):
         write_block(root / page, tables(devices))
     ladders = [path.name for path in sorted((root / "cuda").glob("*.cu"))
@@ -271,7 +291,7 @@ def unpack(archive, root):
     print(f"ladders: {', '.join(ladders) or 'none'}")
     print("left: notebooks/readme/make.py (the table of docs/verdicts.md), ./prenorm study, and these "
           "sentences:")
-    for path in [root / "README.md", records / "README.md", *sorted((root / "cuda").glob("*.cu")),
+    for path in [records / "README.md", *sorted((root / "cuda").glob("*.cu")),
                  *sorted((root / "docs").glob("*.md"))]:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if re.search(r"on a device yet|[Nn]ot run on a device|nothing here has run", line):
