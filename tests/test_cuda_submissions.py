@@ -183,7 +183,8 @@ def test_what_is_far_out_of_bounds_is_told_by_the_signal_and_the_line(write, tmp
     source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) y[i << 36] ="))
     _, [result], said = verify(source, "--problem", "relu", "--case", "base_float32",
                                report=tmp_path / "report.json")
-    assert result["status"] == "RUNTIME_ERROR" and "SIGSEGV" in result["message"]
+    # SIGBUS for an address that no process can have, on some ways to it.
+    assert result["status"] == "RUNTIME_ERROR" and re.search("SIG(SEGV|BUS)", result["message"])
     assert f"accesses no memory" in said and line_of(source, "y[i << 36]") in said, said
 
 
