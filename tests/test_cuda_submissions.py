@@ -233,6 +233,7 @@ def test_three_written_functions_earn_exactly_their_points(write, tmp_path, name
         assert shared == 0 if problem == "relu" else kernel["wavefronts"] >= shared > 0
     assert profiles["relu"]["moved_bytes"] <= 1.1 * profiles["relu"]["least_bytes"]
     assert "Advice, without points" in said and "Advice, without points" in page
+    assert "\\n" not in page.split('id="kernels"')[1]
 
 
 @in_sandboxes(["no barrier", "a step past the end"])

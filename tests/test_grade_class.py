@@ -130,6 +130,14 @@ def test_a_change_is_graded_again_alone(course):
     assert course.earned()["ann"] == 0 and course.graded_again() == {"ann"}
 
 
+def test_who_runs_kernels_is_part_of_what_is_asked(course):
+    code, printed = course.grade("--emulate")
+    assert "4 graded, 0 unchanged" in printed and course.graded_again() == EVERYONE
+    course.mark()
+    code, printed = course.grade("--emulate")
+    assert "0 graded, 4 unchanged" in printed and course.graded_again() == set()
+
+
 def test_regrade(course, graded_once):
     chosen = ["subs/ann", "subs/ben"]
     code, printed = course.grade("--regrade", submissions=chosen)

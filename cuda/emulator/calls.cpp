@@ -1,5 +1,5 @@
-// The functions that -fsanitize=thread calls before loads and stores, redefined: for the checker, for
-// the counter, or for both.
+// The functions that -fsanitize=thread calls before loads and stores, redefined: for the checker,
+// for the counter, or for both.
 #include "checker.hpp"
 #include "counter.hpp"
 

@@ -35,9 +35,15 @@ KernelProfile profile_of(const KernelCounts& counts) {
   global.add(counts.stores(Space::global));
   global.add(counts.atomics(Space::global));
   const Traffic shared = counts.shared();
-  return {printable(counts.kernel, 100), counts.launches,       global.requests,
-          global.sectors,                global.ideal_sectors,  shared.requests,
-          shared.wavefronts,             shared.ideal_wavefronts, worst_of(counts)};
+  return {printable(counts.kernel, 100),
+          counts.launches,
+          global.requests,
+          global.sectors,
+          global.ideal_sectors,
+          shared.requests,
+          shared.wavefronts,
+          shared.ideal_wavefronts,
+          worst_of(counts)};
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -49,9 +55,9 @@ std::string heading(const CallProfile& call) {
   std::string text = fmt::format("{}, case {}: moves {}", call.problem, call.case_name,
                                  bytes_text(call.moved_bytes()));
   if (call.least_bytes > 0) {
-    text += fmt::format(", {:.3g} times its inputs and outputs",
-                        static_cast<double>(call.moved_bytes()) /
-                            static_cast<double>(call.least_bytes));
+    text += fmt::format(
+        ", {:.3g} times its inputs and outputs",
+        static_cast<double>(call.moved_bytes()) / static_cast<double>(call.least_bytes));
   }
   return text;
 }
@@ -61,8 +67,7 @@ std::vector<Cell> cells_of(const KernelProfile& kernel) {
           profile::count_cell(kernel.launches),
           profile::ratio_cell(kernel.sectors, kernel.ideal_sectors, kernel.requests),
           {bytes_text(kernel.moved_bytes())},
-          profile::ratio_cell(kernel.wavefronts, kernel.ideal_wavefronts,
-                              kernel.shared_requests)};
+          profile::ratio_cell(kernel.wavefronts, kernel.ideal_wavefronts, kernel.shared_requests)};
 }
 
 const std::vector<std::string> columns{"kernel", "launches", "sectors per request", "moved",
@@ -71,9 +76,10 @@ const std::vector<std::string> columns{"kernel", "launches", "sectors per reques
 }  // namespace
 
 const char* const profiles_note =
-    "Advice, without points: what the kernels did to memory in the largest case that passed of each "
-    "problem, counted by the emulator. In brackets the least possible; wavefronts are of shared "
-    "memory, more than the least are bank conflicts.";
+    "Advice, without points: what the kernels did to memory, counted by the emulator in the "
+    "largest\n"
+    "case of each problem that passed. In brackets the least possible. Wavefronts are of shared\n"
+    "memory; more than the least are bank conflicts.";
 
 std::uint64_t CallProfile::moved_bytes() const {
   std::uint64_t bytes = 0;
@@ -122,7 +128,9 @@ Json profiles_values(const std::vector<CallProfile>& calls) {
     }
     all.push_back({{"heading", printable(heading(call), 300)}, {"kernels", kernels}});
   }
-  return {{"note", profiles_note}, {"columns", columns}, {"calls", all}};
+  std::string note = profiles_note;
+  std::ranges::replace(note, '\n', ' ');
+  return {{"note", note}, {"columns", columns}, {"calls", all}};
 }
 
 Json profiles_object(const std::vector<CallProfile>& calls) {

@@ -29,8 +29,8 @@ struct CallProfile {
   std::uint64_t moved_bytes() const;
 };
 
-/// `counts` is what the submission's library says it has counted: nobody vouches for it. Empty where
-/// it cannot be understood.
+/// `counts` is what the submission's library says it has counted: nobody vouches for it. Empty
+/// where it cannot be understood.
 std::vector<KernelProfile> kernel_profiles(const std::string& counts);
 
 /// For a terminal; empty where there are none.

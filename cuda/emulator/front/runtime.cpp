@@ -55,7 +55,8 @@ void* host_memory(std::size_t bytes) {
                 "an allocation of " + std::to_string(bytes) + " bytes");
   return memory + alignment;
 #else
-  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  // Its end, which belongs to it (find), is not where other memory begins.
+  return std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
 #endif
 }
 
