@@ -110,17 +110,17 @@ def test_counters_of_a_file_stand_beside(rows, profile, written):
         kernel, = row["kernels"]
         assert kernel["device_counters"] == {**as_counted(kernel, 1.25), "launches": 1}
     out = profile("rmsnorm", *SHAPE, "--counters", path).stdout
-    assert "kernel, beside counters.csv" in out and "1.25 MiB (1.25)" in out
+    assert "device: counters of counters.csv;" in out and "1.25 MiB (1.25)" in out
     assert re.search(r"rmsnorm v3 .* 32768 +40960 \(1\.25\) ", out)
     page = profile("rmsnorm", *SHAPE, "--counters", path, "--html", "-").stdout
-    assert "kernel, beside counters.csv" in page and "40960 (1.25)" in page
+    assert "device: counters of counters.csv;" in page and "40960 (1.25)" in page
 
 
 def test_without_a_device_nothing_is_said(rows, profile):
     assert {kernel["device_counters"] for row in rows("relu", "--dtype", "float32")
             for kernel in row["kernels"]} == {None}
     done = profile("rmsnorm", *SHAPE)
-    assert "beside" not in done.stdout and done.stderr == ""
+    assert "device:" not in done.stdout and done.stderr == ""
 
 
 def test_what_the_device_does_not_count_is_not_known(rows, profile, written):
@@ -208,7 +208,7 @@ def test_ncu_runs_around_the_same_call(profile, written, device, tmp_path):
     done = profile("rmsnorm", *SHAPE, "--seed", 3, **there)
     report = json.loads(profile("rmsnorm", *SHAPE, "--seed", 3, "--json", "-", **there).stdout)
     assert done.stderr == "" and report["counters_of"] == "Fake Device 1"
-    assert "kernel, beside Fake Device 1" in done.stdout
+    assert "device: counters of Fake Device 1;" in done.stdout
     known = {row["solution"]: row["kernels"][0]["device_counters"] for row in report["rows"]}
     assert known["cuda-naive-emulated"]["load_sectors"] > 1e5
     assert known["cuda-emulated"] is None  # of that home no device has a solution `cuda`
@@ -232,7 +232,7 @@ def test_ncu_that_may_not_count_is_told_once(profile, device, tmp_path):
     done = profile(*words, **there)
     assert done.stderr == ("prenorm: ncu, cuda-naive at rmsnorm: ERR_NVGPUCTRPERM: no permission; no "
                            "counters of the device\n")
-    assert len((tmp_path / "ncu.words").read_text().splitlines()) == 1 and "beside" not in done.stdout
+    assert len((tmp_path / "ncu.words").read_text().splitlines()) == 1 and "device:" not in done.stdout
     done = profile(*words, "--counters", "ncu", code=2, **there)
     assert "ERR_NVGPUCTRPERM: no permission" in done.stderr
 

@@ -88,9 +88,9 @@ void CounterSource::add(ProfileRow& row) {
   const std::string name = device_name(row.solution);
   Solution* solution = name.empty() ? nullptr : device_solution(name);
   if (solution == nullptr || solution->function_for(row.work->problem).empty()) return;
-  device_ = solution->device_facts() ? solution->device_facts()->name : "the device";
   try {
     ask(row, name);
+    device_ = solution->device_facts() ? solution->device_facts()->name : "the device";
   } catch (const std::runtime_error& error) {
     const std::string text = fmt::format("ncu, {} at {}: {}", name, row.work->shape, error.what());
     if (asked_for_) throw UsageError(text);

@@ -27,6 +27,8 @@ Json table_json(const Table& table) {
     for (const Cell& cell : row) {
       cells.push_back({{"text", cell.text}, {"tone", css_class(cell.tone)}});
     }
+    // A rule below a row is below all of its cells.
+    while (cells.size() < table.head.size()) cells.push_back({{"text", ""}, {"tone", ""}});
     rows.push_back({{"cells", cells}, {"of_version", row.front().tone == Tone::strong}});
   }
   return {{"head", table.head}, {"rows", rows}};

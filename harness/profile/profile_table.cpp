@@ -131,9 +131,9 @@ std::vector<Cell> counters_cells(const KernelCounts& kernel) {
           dram_cell(device.bytes_read + device.bytes_written, kernel.least_bytes())};
 }
 
-Table counters_table(const std::vector<const ProfileRow*>& rows, const std::string& counters_of) {
-  Table table{{"kernel, beside " + counters_of, "load requests", "device", "load sectors", "device",
-               "store sectors", "device", "footprint", "dram"},
+Table counters_table(const std::vector<const ProfileRow*>& rows) {
+  Table table{{"kernel", "load requests", "device", "load sectors", "device", "store sectors",
+               "device", "footprint", "dram"},
               {}};
   for (const ProfileRow* row : rows) {
     bool is_first = true;
@@ -180,7 +180,7 @@ std::string group_minimum(const ProfileRow& row) {
 std::vector<Table> tables_of(const std::vector<const ProfileRow*>& rows,
                              const ProfileReport& report) {
   std::vector<Table> tables{group_table(rows, report.device), resources_table(rows, report.device),
-                            counters_table(rows, report.counters_of)};
+                            counters_table(rows)};
   tables.erase(std::remove_if(tables.begin() + 1, tables.end(),
                               [](const Table& table) { return table.rows.empty(); }),
                tables.end());
@@ -195,9 +195,9 @@ std::string notes_on(const ProfileReport& report) {
       "must move. The bound is not a time: nothing was timed.\n";
   if (!report.counters_of.empty()) {
     text +=
-        "device: what its own counters say; in brackets, how many times what is counted here that "
-        "is. dram: bytes\nthat its memory read and wrote, behind the caches; in brackets, how many "
-        "times the footprint.\n";
+        "device: counters of " + printable(report.counters_of, 200) +
+        "; in brackets, how many times what is counted here\nthat is. dram: bytes that its "
+        "memory read and wrote, behind the caches; in brackets, how many times\nthe footprint.\n";
   }
   return text;
 }
