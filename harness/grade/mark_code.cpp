@@ -244,11 +244,13 @@ class Run {
     if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
   }
 
-  /// Whether a right answer came from the host alone. On a device launches are not counted.
+  /// Whether a right answer came from the host alone. On a device launches are not counted. What
+  /// was not built here of CUDA sources has no kernels, whatever it says.
   bool lacks_kernel(const LoadedCase& loaded, const Result& result) const {
     const bool computes = std::ranges::any_of(
         loaded.expected, [](const Tensor& output) { return output.size() > 0; });
-    return computes && !on_device_ && result.status == Status::passed && result.launches <= 0;
+    const bool launched = submission_.is_emulated() && result.launches > 0;
+    return computes && !on_device_ && result.status == Status::passed && !launched;
   }
 
   /// What a case printed, unless the submission has printed much before; of hidden cases nothing is
