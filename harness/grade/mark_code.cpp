@@ -53,6 +53,7 @@ class Run {
     }
     losses_.resize(exam.parts.size());
     left_.resize(exam.parts.size());
+    launches_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     seats_.front().solution = std::move(probe);
@@ -147,6 +148,11 @@ class Run {
                   [&](std::size_t number) { return part.questions[number].hidden != hidden; });
     std::ranges::stable_partition(
         order, [&](std::size_t number) { return part.questions[number].is_worth_most; });
+    if (submission_.is_emulated()) {  // before large ones it is known whether kernels are launched
+      std::ranges::stable_partition(order, [&](std::size_t number) {
+        return part.questions[number].stored->elements() <= most_elements_emulated;
+      });
+    }
     return order;
   }
 
@@ -196,7 +202,8 @@ class Run {
     Marker& marker = *markers_[i];
     if (!marker.can_be_asked(number)) return;
     if (cannot_be_asked(part.problem, marker.info(number))) return marker.leave_out(number);
-    if (submission_.is_emulated() && marker.info(number).elements() > most_elements_emulated) {
+    // A project may have CUDA sources, and compute without them.
+    if (launches_[i] != 0 && marker.info(number).elements() > most_elements_emulated) {
       return marker.leave_out_large(number);
     }
     if (losses_[i].too_many_for(question)) return marker.add(number, losses_[i].not_run());
@@ -224,6 +231,7 @@ class Run {
     }
     const bool late = result.status == Status::timeout && budget_.spent();
     too_late_ += late ? 1 : 0;
+    if (submission_.is_emulated() && result.launches > 0) launches_[i] = 1;
     result.message = submission_.told(result.message);
     result.printed = question.hidden ? "" : kept(submission_.told(result.printed));
     if (shorter && !late && result.status == Status::timeout) {
@@ -299,7 +307,8 @@ class Run {
   std::vector<Losses> losses_;                  // one for each problem
   std::vector<int> calls_;                      // likewise: that may still be made with other axes
   std::vector<std::vector<std::size_t>> left_;  // likewise: questions to be asked
-  std::vector<Seat> seats_;                     // one for each thread
+  std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
+  std::vector<Seat> seats_;     // one for each thread
   std::size_t questions_ = 0;
   std::atomic<std::size_t> asked_ = 0, printed_ = 0, too_late_ = 0;
 };
