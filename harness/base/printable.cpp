@@ -1,6 +1,7 @@
 #include "base/printable.hpp"
 
 #include <array>
+#include <sstream>
 #include <cstdio>
 
 namespace prenorm::harness {
@@ -68,6 +69,16 @@ std::string printable(std::string_view text, std::size_t limit) {
     text.remove_prefix(character.bytes == 0 ? 1 : character.bytes);
   }
   return line;
+}
+
+std::string printable_lines(const std::string& text, std::size_t limit) {
+  std::istringstream in(text);
+  std::string lines;
+  for (std::string line; std::getline(in, line);) {
+    if (!lines.empty()) lines += '\n';
+    lines += printable(line, limit);
+  }
+  return lines;
 }
 
 }  // namespace prenorm::harness

@@ -22,4 +22,7 @@ Character first_character(std::string_view text);
 /// end.
 std::string printable(std::string_view text, std::size_t limit = 500);
 
+/// The same of each line of a text of several; `limit` is a line's.
+std::string printable_lines(const std::string& text, std::size_t limit = 1000);
+
 }  // namespace prenorm::harness

@@ -67,6 +67,7 @@ class Run {
     losses_.resize(exam.parts.size());
     left_.resize(exam.parts.size());
     largest_.resize(exam.parts.size());
+    launches_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     seats_.front().solution = std::move(probe);
@@ -183,6 +184,11 @@ class Run {
                   [&](std::size_t number) { return part.questions[number].hidden != hidden; });
     std::ranges::stable_partition(
         order, [&](std::size_t number) { return part.questions[number].is_worth_most; });
+    if (submission_.is_emulated()) {  // before large ones it is known whether kernels are launched
+      std::ranges::stable_partition(order, [&](std::size_t number) {
+        return part.questions[number].stored->elements() <= most_elements_emulated;
+      });
+    }
     return order;
   }
 
@@ -232,7 +238,8 @@ class Run {
     Marker& marker = *markers_[i];
     if (!marker.can_be_asked(number)) return;
     if (cannot_be_asked(part.problem, marker.info(number))) return marker.leave_out(number);
-    if (submission_.is_emulated() && marker.info(number).elements() > most_elements_emulated) {
+    // A project may have CUDA sources, and compute without them.
+    if (launches_[i] != 0 && marker.info(number).elements() > most_elements_emulated) {
       return marker.leave_out_large(number);
     }
     if (losses_[i].too_many_for(question)) return marker.add(number, losses_[i].not_run());
@@ -260,6 +267,7 @@ class Run {
     }
     const bool late = result.status == Status::timeout && budget_.spent();
     too_late_ += late ? 1 : 0;
+    if (submission_.is_emulated() && result.launches > 0) launches_[i] = 1;
     result.message = submission_.told(result.message);
     result.printed = question.hidden ? "" : kept(submission_.told(result.printed));
     if (shorter && !late && result.status == Status::timeout) {
@@ -286,11 +294,13 @@ class Run {
     if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
   }
 
-  /// Whether a right answer came from the host alone. On a device launches are not counted.
+  /// Whether a right answer came from the host alone. On a device launches are not counted. What
+  /// was not built here of CUDA sources has no kernels, whatever it says.
   bool lacks_kernel(const LoadedCase& loaded, const Result& result) const {
     const bool computes = std::ranges::any_of(
         loaded.expected, [](const Tensor& output) { return output.size() > 0; });
-    return computes && !on_device_ && result.status == Status::passed && result.launches <= 0;
+    const bool launched = submission_.is_emulated() && result.launches > 0;
+    return computes && !on_device_ && result.status == Status::passed && !launched;
   }
 
   /// What a case printed, unless the submission has printed much before; of hidden cases nothing is
@@ -339,7 +349,8 @@ class Run {
   std::vector<Losses> losses_;                  // one for each problem
   std::vector<int> calls_;                      // likewise: that may still be made with other axes
   std::vector<std::vector<std::size_t>> left_;  // likewise: questions to be asked
-  /// Likewise: the largest visible question that passed by a kernel of the emulator's.
+  std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
+  /// Likewise: the largest visible question that passed so.
   std::vector<std::optional<std::size_t>> largest_;
   std::vector<Seat> seats_;  // one for each thread
   std::size_t questions_ = 0;

@@ -161,9 +161,10 @@ struct Submission::State {
     return adapters.function(problem).empty() ? "" : begin + problem + ": ";
   }
 
+  /// A compiler's message has names of files as the source gives them (#line).
   void fail(Status why, const std::string& what) {
     status = why;
-    message = told(what);
+    message = printable_lines(told(what));
   }
 
   void build();

@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import prenorm_operators as operators
 
@@ -25,7 +26,7 @@ SPELLED_OUT = ("torch._refs", "torch._decomp", "torch._prims")
 # Audit events of programs that are started. Nobody can look into them.
 PROGRAMS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system")
 GRADIENTS = ("backward", "grad")  # run what the submission wrote for them
-OFTEN = 10000  # calls, after which the record is looked at: it would grow
+PAUSE = 0.01  # seconds between two looks at a record, which would grow
 
 
 class Watch:
@@ -39,7 +40,6 @@ class Watch:
         self.problem = ""  # that is being asked; empty while the submission is imported
         self.seen = set()
         self.recorder, self.recording = None, threading.local()
-        self.calls = 0
         self.pid = os.getpid()
 
     def begin(self):
@@ -145,8 +145,7 @@ class Watch:
         own_line = self.look(operators.name_of(function), frame)
         if self.recorder is None:
             return function(*args, **kwargs)
-        self.calls += 1
-        if self.calls % OFTEN == 0:
+        if time.monotonic() > getattr(self.recording, "looks_again", 0):
             self.look_at_record()
         # What torch's own Python code runs is torch's doing: the submission has called that. But
         # what that calls of the submission's is not.
@@ -203,6 +202,7 @@ class Watch:
         try:
             self.recorder.begin()
             self.recording.is_on = True
+            self.recording.looks_again = time.monotonic() + PAUSE
         except RuntimeError:
             self.tell("torch.profiler", "hides what runs")
 

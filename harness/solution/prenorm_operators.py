@@ -21,7 +21,7 @@ def plain(operator):
     """The name without what tells its forms apart: softmax of _softmax, relu of relu_."""
     name = re.sub(r"^(native|special|fused)_", "", operator.strip("_"))
     name = re.sub(r"^scaled_dot_product_\w*attention\w*", "scaled_dot_product_attention", name)
-    return re.sub(r"_(forward|nd)$|(?<=cross_entropy)_loss$", "", name)
+    return re.sub(r"_(forward|n[d])$|(?<=cross_entropy)_loss$", "", name)
 
 
 @functools.lru_cache(maxsize=None)
