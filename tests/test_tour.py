@@ -68,6 +68,7 @@ def test_tables_show_the_followed_token_and_no_later_one(steps):
         rows = table.cells
         assert [name for name, followed, _ in rows if followed] == [tour.TEXT[tour.FOLLOWED]]
         assert all(len(cells) == len(table.columns) for _, _, cells in rows), table.caption
+        assert not [text for _, _, cells in rows for text, *_ in cells if text == "−0.00"], table.caption
     for name, text in (("scores", "−∞"), ("weights", "0.00")):
         for table in shown[name]:
             assert all(cells[later][0] == text for row, (_, _, cells) in enumerate(table.cells)

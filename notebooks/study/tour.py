@@ -125,7 +125,7 @@ def _heads(tensor):
 def _cell(value, most):
     if value == -np.inf:
         return "−∞", "masked", 0
-    text = f"{value:.2f}".replace("-", "−")
+    text = f"{round(float(value), 2) + 0:.2f}".replace("-", "−")  # 0.00, never −0.00
     return text, "neg" if value < 0 else "pos", round(100 * abs(value) / most)
 
 
