@@ -214,8 +214,11 @@ ATTENTION = mistakes_of(
          "if (a.mask == nullptr || a.mask[(a.batch.part(a.of_mask, b) * a.n + query) * a.m + j])"
          " sum += probability[j] * widen(v[j * a.v_stride]);", 1),
         (ATTENDS, "if (key >= end_of_row) score[i][j] = -INFINITY;", 1),
-        ("shared.p[4 * y + i][4 * x + j] = p;",
-         "shared.p[4 * y + i][4 * x + j] = attended >> (4 * x + j) & 1 ? p : C(0);", 1),
+        ("store_some(&shared.p[4 * y + i][4 * x], score[i]);",
+         """for (int j = 0; j < 4; ++j) {
+              if ((attended >> (4 * x + j) & 1) == 0) score[i][j] = C(0);
+            }
+            store_some(&shared.p[4 * y + i][4 * x], score[i]);""", 1),
         *masks_v3("{{}}"),
         in_v3("online_softmax<T>(p, score, softmax, out, scale, lead);",
               """online_softmax<T>(p, score, softmax, out, scale, lead);
