@@ -26,7 +26,7 @@ constexpr int short_threads = 256;
 /// A block is threads (x, y): x, a power of two up to 32, share a row, N elements each; y rows lie
 /// side by side.
 template <class T, int N>
-__global__ void __launch_bounds__(short_threads, 8)
+__global__ void __launch_bounds__(short_threads, short_blocks)
     softmax_short_rows(const T* __restrict__ x, T* __restrict__ y, std::int64_t rows, int n) {
   using C = compute_t<T>;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
