@@ -40,6 +40,7 @@ NOT_RUN = [
     (r"\./prenorm verify --solution cuda-emulated", "every case in the emulator, minutes: test_emulated.py"),
     (r"\./prenorm profile", "a build of its own, and minutes: test_profile.py"),
     (r"ncu ", "a device, and its profiler: test_profile_counters.py"),
+    (r"\./prenorm verify --solution rmsnorm\.cu", "files of a notebook: test_cuda_notebook.py"),
     (r"\./prenorm emulate", "programs that the page does not have: test_emulate.py"),
     (r"\./prenorm watch", "goes on until q is pressed: test_watch.py"),
     (r"cmake |ctest ", "builds the project: test_package.py"),
