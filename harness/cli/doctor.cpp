@@ -1,3 +1,4 @@
+#include "base/command_output.hpp"
 #include "base/error.hpp"
 #include "base/home.hpp"
 #include "base/parallel.hpp"
@@ -13,7 +14,6 @@
 #include "solution/solution.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <dlfcn.h>
@@ -27,14 +27,8 @@ namespace fs = std::filesystem;
 
 /// The output of a shell command without its final line break; nothing if it fails.
 std::optional<std::string> output_of(const std::string& command) {
-  std::FILE* pipe = ::popen(("{ " + command + "; } 2>/dev/null").c_str(), "r");
-  if (pipe == nullptr) return std::nullopt;
-  std::string text;
-  std::array<char, 256> part;
-  while (std::fgets(part.data(), static_cast<int>(part.size()), pipe) != nullptr) {
-    text += part.data();
-  }
-  if (::pclose(pipe) != 0) return std::nullopt;
+  auto [text, exit_code] = command_output("{ " + command + "; } 2>/dev/null");
+  if (exit_code != 0) return std::nullopt;
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

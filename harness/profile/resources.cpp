@@ -33,7 +33,7 @@ std::string demangled(const std::string& symbol) {
   return status == 0 ? text.get() : symbol;
 }
 
-/// The number that stands before `word`, or after `word`; 0 if it is not there.
+/// The number that stands before `word`; 0 if it is not there.
 std::uint64_t number_before(std::string_view line, std::string_view word) {
   const std::size_t end = line.find(word);
   if (end == line.npos) return 0;
