@@ -18,7 +18,9 @@ DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool"]
 SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}
 MODES = {"torch": (), "numpy": ("torch", "ml_dtypes")}
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2
-RETURNED, OUT_OF_MEMORY, ABSENT, OTHER_SHAPE, OTHER_DTYPE, NOT_LOADED = 0, 2, 3, 5, 6, 7
+RETURNED, OUT_OF_MEMORY, ABSENT, DEVICE_FAILED = 0, 2, 3, 4
+OTHER_SHAPE, OTHER_DTYPE, NOT_LOADED, NO_DEVICE = 5, 6, 7, 9
+CPU, CUDA = 1, 2
 # Makes a module one that the interpreter has not: `python -c` code, run before the worker.
 WITHOUT = "import sys; sys.modules.update(dict.fromkeys({modules!r})); "
 RUN = "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -61,15 +63,16 @@ class Returned:
 
 class Worker:
     """A worker for one submission. `without` names modules that its interpreter shall not have;
-    `before` is code that it runs first."""
+    `before` is code that it runs first, `how` what it is told besides."""
 
-    def __init__(self, adapters, python=sys.executable, without=(), before=""):
+    def __init__(self, adapters, python=sys.executable, without=(), before="", how=None):
         ours, theirs = socket.socketpair()
         ours.settimeout(120)
         command = [str(python), "-I", "-B"]
         if without or before:
             command += ["-c", WITHOUT.format(modules=list(without)) + before + "\n" + RUN]
         command += [str(WORKER), adapters if isinstance(adapters, str) else json.dumps(adapters)]
+        command += [json.dumps(how)] if how else []
         number = theirs.fileno()
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", f'exec "$@" 3<&{number} {number}<&-', "bash"] + command,
@@ -84,6 +87,7 @@ class Worker:
         self.socket = ours
         self.calls = 0
         self.functions, self.failure, self.notes = [], None, []
+        self.device, self.unavailable = CPU, ""
 
     def __enter__(self):
         return self
@@ -119,13 +123,13 @@ class Worker:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self
         assert kind == 101
-        version, abi, device = struct.unpack_from("<Iii", payload)
-        assert (version, abi, device) == (5, 1, 1)
-        (unavailable, mode), at = read_texts(payload, 12, 2)
+        version, abi, self.device = struct.unpack_from("<Iii", payload)
+        assert (version, abi) == (5, 1)
+        (self.unavailable, mode), at = read_texts(payload, 12, 2)
         (count,) = struct.unpack_from("<I", payload, at)
         self.functions, at = read_texts(payload, at + 4, count)
         (sources,), at = read_texts(payload, at, 1)
-        assert unavailable == mode == sources == "" and payload[at : at + 1] == b"\0"
+        assert mode == sources == "" and payload[at : at + 1] == b"\0"
         self.notes = read_list(payload, at + 1)
         return self
 
@@ -269,9 +273,9 @@ def write(folder, files):
     return folder
 
 
-def start(folder, files, adapters=TAKES_X, mode="numpy", **options):
+def start(folder, files, adapters=TAKES_X, mode="numpy", before="", how=None, **options):
     """A worker that has loaded it; by NumPy, unless told, for that starts in less time."""
-    worker = Worker(adapters, without=MODES[mode])
+    worker = Worker(adapters, without=MODES[mode], before=before, how=how)
     return worker.load(write(folder, files), **options)
 
 

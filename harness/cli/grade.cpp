@@ -123,7 +123,10 @@ int grade_one(GradeCommand options) {
   write_reports(options, grading);
   const bool annotations = wants_annotations(options);
   if (!options.report_on_output()) print_table(options, grading, annotations);
-  return exit_code(grading.results(true), true);
+  const std::vector<Result> results = grading.results(true);
+  const int code = exit_code(results, true);
+  // A script that gives points by this must not give those of cases that did not run.
+  return code == 0 && summarize(results, true).skipped > 0 ? 1 : code;
 }
 
 int grade(GradeCommand options) {
@@ -307,7 +310,7 @@ void add_grade(Arguments& app, Action& chosen) {
       "  prenorm grade ./alice/build/libalice.so --rubric all     every problem and element type\n"
       "  prenorm grade ./alice --html report.html --instructor secret.json\n"
       "  prenorm grade ./alice --problem 'ffn_*' --no-hidden      some of it, quickly\n\n"
-      "Exit code: 0 all passed, 1 something failed, 2 an invalid option or file,\n"
+      "Exit code: 0 all passed, 1 something failed or was skipped, 2 an invalid option or file,\n"
       "3 nothing ran");
   command.callback([options, &command, &chosen] {
     options->many.execute.slurm = options->executor == "slurm";

@@ -23,22 +23,25 @@ std::string forbidden_import(const Rubric& rubric, const Submission& submission)
   return "";
 }
 
-/// Where every function needs what could not be loaded, nothing of the whole is.
-void note_nothing_loaded(const std::vector<Marks>& marks, Grading& grading) {
-  std::string why;
+/// Where every function needs what could not be loaded, or a device that is not here, the whole
+/// does.
+void note_nothing_ran(const std::vector<Marks>& marks, Grading& grading) {
+  std::map<Status, std::string> reasons;
   for (const Marks& each : marks) {
     for (const GradedCase& graded : each.cases) {
       const Result& result = graded.result;
-      if (result.status == Status::load_error) {
-        grading.status = Status::load_error;
-        if (why.empty()) why = result.message;
-      } else if (result.status != Status::not_implemented && result.status != Status::skipped) {
-        grading.status = Status::passed;
-        return;
-      }
+      if (result.status == Status::not_implemented) continue;
+      if (result.status != Status::load_error && result.status != Status::skipped) return;
+      if (!graded.hidden) reasons.try_emplace(result.status, result.message);
     }
   }
-  if (grading.status != Status::passed) grading.message = why;
+  for (const Status status : {Status::load_error, Status::skipped}) {
+    const auto found = reasons.find(status);
+    if (found == reasons.end()) continue;
+    grading.status = status;
+    grading.message = found->second;
+    return;
+  }
 }
 
 /// The answers, or one status for all; `grading` receives what holds for the whole.
@@ -63,7 +66,7 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
   }
   if (submission.kind() == SubmissionKind::outputs) return mark_outputs(exam, submission);
   std::vector<Marks> marks = mark_code(exam, submission, grading);
-  if (grading.status == Status::passed) note_nothing_loaded(marks, grading);
+  if (grading.status == Status::passed) note_nothing_ran(marks, grading);
   return marks;
 }
 
@@ -259,7 +262,9 @@ void take_points(GradedItem& item, const RubricItem& asked) {
 bool Grading::is_emulated() const { return kind.ends_with(emulated_suffix); }
 
 bool Grading::gradeable() const {
-  if (decided || status != Status::load_error) return true;
+  if (decided) return true;
+  if (status == Status::skipped) return false;
+  if (status != Status::load_error) return true;
   // It was built by whoever hands it in, or of what was handed in.
   return kind == name(SubmissionKind::library) || kind.starts_with(name(SubmissionKind::cmake)) ||
          kind.starts_with(name(SubmissionKind::cuda));

@@ -59,14 +59,13 @@ Table points_table(const Grading& grading) {
   return table;
 }
 
-bool is_failure(const GradedCase& graded) {
-  return graded.result.status != Status::passed && graded.result.status != Status::skipped;
-}
+bool is_failure(const GradedCase& graded) { return graded.result.status != Status::passed; }
 
 bool has_run(const GradedCase& graded) {
   const Status status = graded.result.status;
   return status != Status::not_implemented && status != Status::load_error &&
-         status != Status::compile_error && status != Status::bad_fixture;
+         status != Status::compile_error && status != Status::bad_fixture &&
+         status != Status::skipped;
 }
 
 bool Failures::all_alike() const {
@@ -82,7 +81,12 @@ bool Failures::none_ran() const {
 }
 
 std::string Failures::counts() const {
-  std::string text = fmt::format("{} of {} failed", visible.size(), counted(asked, "case"));
+  const bool skipped =
+      !visible.empty() && std::ranges::all_of(visible, [](const GradedCase* graded) {
+        return graded->result.status == Status::skipped;
+      });
+  std::string text = fmt::format("{} of {} {}", visible.size(), counted(asked, "case"),
+                                 skipped ? "skipped" : "failed");
   if (asked_hidden > 0) text += fmt::format(", {} of {} hidden", hidden, asked_hidden);
   return text;
 }

@@ -112,8 +112,9 @@ struct Submission::State {
   std::mutex noting;
   bool hidden_began = false;
   bool imports_known = true, devices = false;
-  bool emulated = false;  // CUDA, in the emulator
-  bool may_write = true;  // its own copy, that is
+  bool emulated = false;               // CUDA, in the emulator
+  bool may_write = true;               // its own copy, that is
+  std::string python_device = "none";  // what prenorm_worker.py is told of one
   std::shared_ptr<Declaration> declaration = std::make_shared<Declaration>();
 
   Room room(bool writable = false) const {
@@ -304,7 +305,8 @@ WorkerStart Submission::State::worker() const {
   Process::Command command;
   if (is_python) {
     const Json how{{"forbidden", options.forbidden_calls},
-                   {"round_float64", options.round_float64}};
+                   {"round_float64", options.round_float64},
+                   {"device", python_device}};
     command =
         python_script(options, "prenorm_worker.py", {adapters.json(), to_line(how)}, room.box);
   } else {
@@ -358,7 +360,15 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   }
   state.library = state.root;
   if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
-  if (state.kind == SubmissionKind::outputs || state.kind == SubmissionKind::python) return;
+  if (state.kind == SubmissionKind::outputs) return;
+  if (state.kind == SubmissionKind::python) {
+    state.python_device = has_devices() && !options.emulate ? "there" : "none";
+    if (state.python_device == "there" && asks_for_device()) {
+      state.python_device = "given";
+      state.declaration = std::make_shared<Declaration>();  // more functions may load there
+    }
+    return;
+  }
   const bool is_cuda = state.kind == SubmissionKind::cuda ||
                        (state.kind == SubmissionKind::cmake && has_cuda_sources(state.root));
   state.emulated = is_cuda && has_emulator() && (options.emulate || !has_devices());
@@ -373,11 +383,14 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     state.library = libraries.front();
   }
   state.list_symbols();
-  if (has_devices()) {
-    Solution probe = solution();  // devices are bound for those alone that ask for one
-    probe.load();
-    state.devices = probe.on_device();
-  }
+  if (has_devices()) asks_for_device();
+}
+
+/// Devices are bound for those alone that ask for one.
+bool Submission::asks_for_device() {
+  Solution probe = solution();
+  probe.load();
+  return state_->devices = probe.on_device();
 }
 
 Submission::~Submission() = default;

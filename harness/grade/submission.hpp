@@ -86,6 +86,8 @@ class Submission {
   void hidden_cases_begin() const;
 
  private:
+  bool asks_for_device();
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -182,6 +182,7 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     case Returned::How::other_shape: return found(Status::incorrect_shape, printable(answer.what));
     case Returned::How::other_dtype: return found(Status::incorrect_dtype, printable(answer.what));
     case Returned::How::not_loaded: return found(Status::load_error, printable(answer.what));
+    case Returned::How::no_device: return found(Status::skipped, printable(answer.what));
     case Returned::How::found: {
       const bool bounds = answer.what.find(" out of bounds, ") != std::string::npos;
       return found(bounds ? Status::out_of_bounds : Status::runtime_error, finding_of(answer));

@@ -124,7 +124,7 @@ class Reader {
                     std::to_string(theirs) + " and " + std::to_string(version));
   }
   void read(DType& dtype) { dtype = next_of(DType::boolean, "unknown element type"); }
-  void read(Returned::How& how) { how = next_of(Returned::How::found, "unknown outcome"); }
+  void read(Returned::How& how) { how = next_of(Returned::How::no_device, "unknown outcome"); }
   void read(std::string& text) { text = take(count()); }
   template <class T>
   void read(std::vector<T>& list) {

@@ -94,7 +94,8 @@ struct Returned {
     other_shape,  // than the output's; of a solution that makes its own outputs
     other_dtype,
     not_loaded,  // something that the function needs could not be loaded
-    found        // a kernel did something undefined: prenorm_finding
+    found,       // a kernel did something undefined: prenorm_finding
+    no_device    // the function needs one that is not here
   };
   std::uint64_t number = 0;
   How how = How::returned;
