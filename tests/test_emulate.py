@@ -157,7 +157,8 @@ int main() {
   return 7;
 }
 ''')
-    done = emulate(path, "--profile")
+    page, picture = tmp_path / "page.html", tmp_path / "picture.svg"
+    done = emulate(path, "--profile", "--html", page, "--svg", picture)
     assert (done.returncode, done.stderr) == (7, "")
     words, kernels, lines, *_ = re.split(r"(?:^|\n)(?=kernel )", done.stdout)
     assert words == "its own words"
@@ -165,13 +166,20 @@ int main() {
     # blocks, threads, launches; sectors per load and, in brackets, the least; per store; bytes
     assert row[1:10] == ["1", "32", "1", "32", "(4)", "4", "1.12", "KiB", "1.12"], row
     assert "strided.cu:5" in lines and "32 lanes read 4 bytes each, 128 bytes apart" in lines
+    for text in (page.read_text(), picture.read_text()):
+        assert "strided.cu:5" in text and "32 lanes read 4 bytes each, 128 bytes apart" in text
+    # The page has a picture of each of the two accesses, the file one of the worse.
+    assert (page.read_text().count("</svg>"), picture.read_text().count("</svg>")) == (2, 1)
+    assert "32 lanes write" not in picture.read_text()
+    done = emulate(path, "--line", "strided.cu:99", "--svg", picture)
+    assert done.returncode == 2 and "no request of line 'strided.cu:99' was counted" in done.stderr
 
 
 def test_profile_of_a_program_without_kernels(tmp_path):
     path = tmp_path / "none.cu"
     path.write_text("int main() {}\n")
     done = emulate(path, "--profile")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout) == (0, "") and "no kernel ran" in done.stderr
 
 
 def compile_by_front_door(source, *options, compiler=("c++",)):

@@ -1,11 +1,12 @@
 // prenorm emulate: compiles a CUDA program for the emulator and runs it.
+#include "base/files.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/cuda_compiler.hpp"
-#include "cli/emulate_profile.hpp"
 #include "cli/options.hpp"
+#include "profile/program_profile.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -28,7 +29,10 @@ struct EmulateOptions {
   std::vector<std::string> arguments;
   std::string check = "init";
   bool profile = false;
-  std::string output;
+  std::string html, svg, output;
+  profile::LineFilter wanted;
+
+  bool counts() const { return profile || !html.empty() || !svg.empty() || !wanted.line.empty(); }
 };
 
 // --- what sanitizers say, in the words of kernels ---------------------------------------------
@@ -120,7 +124,24 @@ void keep_addresses() {
                   std::strerror(errno)));
 }
 
+void tell_counts(const EmulateOptions& options, const std::vector<profile::KernelCounts>& kernels) {
+  if (kernels.empty()) {
+    fmt::print(stderr,
+               "prenorm: no counts: no kernel ran, or the program did not come to its end\n");
+    return;
+  }
+  const fs::path name = fs::path(options.sources.files.front()).filename();
+  if (!options.html.empty()) {
+    write_text(options.html, profile::program_html(name, kernels, options.wanted));
+  }
+  if (!options.svg.empty()) write_text(options.svg, profile::program_svg(kernels, options.wanted));
+  fmt::print("{}", profile::program_text(kernels, options.wanted, wants_colour(false)));
+}
+
 int emulate(const EmulateOptions& options) {
+  for (const std::string& path : {options.html, options.svg}) {
+    if (!path.empty()) require_writable(path);
+  }
   const TemporaryFolder folder;
   const fs::path program =
       options.output.empty() ? folder.path() / "program" : fs::path(options.output);
@@ -132,16 +153,13 @@ int emulate(const EmulateOptions& options) {
   ::setenv("ASAN_OPTIONS", (words + ":detect_leaks=0").c_str(), 1);
   ::unsetenv("OMP_NUM_THREADS");  // set for workers, by main()
   const fs::path counts = folder.path() / "counts.json";
-  if (options.profile) ::setenv("PRENORM_COUNTS", counts.c_str(), 1);
+  if (options.counts()) ::setenv("PRENORM_COUNTS", counts.c_str(), 1);
   std::vector<std::string> command{program.string()};
   if (options.check == "race") keep_addresses();
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   const int code = run_program(command, true);
   if (tell_findings(folder.path())) return 1;
-  if (options.profile) {
-    const bool colour = wants_colour(false);
-    fmt::print("{}", profile_of_program(read(counts), program, colour));
-  }
+  if (options.counts()) tell_counts(options, profile::program_kernels(read(counts), program));
   return code;
 }
 
@@ -161,6 +179,18 @@ void add_emulate(Arguments& app, Action& chosen) {
       ->check(is_member({"init", "memory", "race", "none"}))
       ->capture_default_str();
   command.add_flag("--profile", options->profile, "Count what kernels do to memory; check nothing");
+  command
+      .add_option("--html", options->html,
+                  "Write the profile as a page, with pictures of the requests that cost most")
+      ->type_name("FILE");
+  command
+      .add_option("--svg", options->svg,
+                  "Write a picture of one request: of the line that costs most, or of --line")
+      ->type_name("FILE");
+  command
+      .add_option("--line", options->wanted.line,
+                  "Only this source line, for the profile's lines; as the table names it")
+      ->type_name("FILE:LINE");
   command.add_option("-o,--output", options->output, "Write the program there, and do not run it")
       ->type_name("PATH");
   command.leave_words_after_dashes(options->arguments);
@@ -174,12 +204,12 @@ void add_emulate(Arguments& app, Action& chosen) {
       "Examples:\n"
       "  prenorm emulate sum.cu\n"
       "  prenorm emulate sum.cu --check race -- 1024\n"
-      "  prenorm emulate sum.cu --profile\n\n"
+      "  prenorm emulate sum.cu --profile --html profile.html\n\n"
       "Exit code: the program's own, 1 if a kernel does something undefined, 2 if the program "
       "does\n"
       "not compile");
   command.callback([options, &chosen] {
-    if (options->profile) options->check = "profile";
+    if (options->counts()) options->check = "profile";
     chosen = [options] { return emulate(*options); };
   });
 }

@@ -1,7 +1,7 @@
-// A run of `profile` in a browser: tables, and pictures of requests.
+#include "profile/profile_page.hpp"
+
 #include "base/error.hpp"
 #include "base/printable.hpp"
-#include "profile/profile_tables.hpp"
 #include "profile/request_picture.hpp"
 #include "report/page.hpp"
 #include "report/report.hpp"
@@ -20,6 +20,8 @@ std::string title_of(const CostlyAccess& costly) {
          requests_text(*costly.access);
 }
 
+}  // namespace
+
 Json table_json(const Table& table) {
   Json rows = Json::array();
   for (const auto& row : table.rows) {
@@ -34,9 +36,10 @@ Json table_json(const Table& table) {
   return {{"head", table.head}, {"rows", rows}};
 }
 
-Json version_json(const ProfileRow& row, const LineFilter& wanted) {
+Json version_json(const std::string& version, const std::vector<KernelCounts>& kernels,
+                  const LineFilter& wanted) {
   Json figures = Json::array();
-  for (const CostlyAccess& each : costliest(row.kernels, wanted)) {
+  for (const CostlyAccess& each : costliest(kernels, wanted)) {
     if (figures.size() == most_pictures) break;
     figures.push_back({{"picture", request_picture(*each.access, title_of(each))},
                        {"kernel", each.kernel->kernel},
@@ -45,27 +48,56 @@ Json version_json(const ProfileRow& row, const LineFilter& wanted) {
                        {"pattern", pattern_of(*each.access)},
                        {"tone", is_wasteful(*each.access) ? "bad" : ""}});
   }
-  return {{"solution", printable(row.solution, 200)}, {"figures", listed(figures)}};
+  return {{"solution", printable(version, 200)}, {"figures", listed(figures)}};
 }
 
-void require_line(const ProfileReport& report, const LineFilter& wanted) {
-  const bool found = std::ranges::any_of(
-      report.rows, [&](const ProfileRow& row) { return !costliest(row.kernels, wanted).empty(); });
-  if (found) return;
+void require_line(const std::vector<CostlyAccess>& accesses, const LineFilter& wanted) {
+  if (!accesses.empty()) return;
   std::string text = "no request";
   if (!wanted.line.empty()) text += " of line '" + printable(wanted.line, 200) + "'";
   if (!wanted.memory.empty()) text += " of " + wanted.memory + " memory";
-  throw UsageError(text + " was counted; --lines lists them");
+  throw UsageError(text + " was counted; the table of the lines lists them");
+}
+
+std::string costliest_picture(const std::vector<CostlyAccess>& accesses, const LineFilter& wanted) {
+  require_line(accesses, wanted);
+  const auto most = std::ranges::max_element(
+      accesses, {}, [](const CostlyAccess& each) { return cost(*each.access); });
+  return request_file(*most->access, title_of(*most));
+}
+
+std::string profile_page(Json content) {
+  std::string facts;
+  for (const auto& [what, value] : describe_environment()) {
+    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", what, value);
+  }
+  content["facts"] = facts;
+  std::string notes = content["notes"];
+  std::ranges::replace(notes, '\n', ' ');
+  content["notes"] = notes;
+  return render_page("profile", content);
+}
+
+namespace {
+
+std::vector<CostlyAccess> costliest_of(const ProfileReport& report, const LineFilter& wanted) {
+  std::vector<CostlyAccess> all;
+  for (const ProfileRow& row : report.rows) {
+    std::ranges::copy(costliest(row.kernels, wanted), std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace
 
 std::string profile_html(const ProfileReport& report, const LineFilter& wanted) {
-  if (!wanted.line.empty()) require_line(report, wanted);
+  if (!wanted.line.empty()) require_line(costliest_of(report, wanted), wanted);
   Json groups = Json::array();
   for (const auto& group : groups_of(report)) {
     Json versions = Json::array();
-    for (const ProfileRow* row : group) versions.push_back(version_json(*row, wanted));
+    for (const ProfileRow* row : group) {
+      versions.push_back(version_json(row->solution, row->kernels, wanted));
+    }
     Json tables = Json::array();
     for (const Table& table : tables_of(group, report)) tables.push_back(table_json(table));
     groups.push_back({{"heading", printable(group_heading(*group.front()), 300)},
@@ -73,29 +105,14 @@ std::string profile_html(const ProfileReport& report, const LineFilter& wanted) 
                       {"tables", tables},
                       {"versions", versions}});
   }
-  std::string notes = notes_on(report);
-  std::ranges::replace(notes, '\n', ' ');
-  std::string facts;
-  for (const auto& [what, value] : describe_environment()) {
-    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", what, value);
-  }
-  return render_page("profile", {{"page_title", "prenorm profile"},
-                                 {"notes", notes},
-                                 {"device", report.device.name},
-                                 {"source", report.device.source},
-                                 {"groups", groups},
-                                 {"facts", facts}});
+  return profile_page({{"page_title", "prenorm profile"},
+                       {"notes", notes_on(report)},
+                       {"device", {{"name", report.device.name}, {"source", report.device.source}}},
+                       {"groups", groups}});
 }
 
 std::string profile_svg(const ProfileReport& report, const LineFilter& wanted) {
-  require_line(report, wanted);
-  CostlyAccess most{nullptr, nullptr};
-  for (const ProfileRow& row : report.rows) {
-    for (const CostlyAccess& each : costliest(row.kernels, wanted)) {
-      if (most.access == nullptr || cost(*each.access) > cost(*most.access)) most = each;
-    }
-  }
-  return request_file(*most.access, title_of(most));
+  return costliest_picture(costliest_of(report, wanted), wanted);
 }
 
 }  // namespace prenorm::harness::profile

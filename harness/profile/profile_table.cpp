@@ -187,12 +187,18 @@ std::vector<Table> tables_of(const std::vector<const ProfileRow*>& rows,
   return tables;
 }
 
+std::string notes_on_counts() {
+  return "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
+         "brackets: "
+         "the least).\nsectors: bytes of all requests' sectors; footprint: of each launch's "
+         "different ones.\n";
+}
+
 std::string notes_on(const ProfileReport& report) {
   std::string text =
-      "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
-      "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of "
-      "each launch's different ones. Of a solution, as\nmultiples of what the problem "
-      "must move. The bound is not a time: nothing was timed.\n";
+      notes_on_counts() +
+      "Of a solution, these are multiples of what the problem must move. The bound is "
+      "not a time: nothing was timed.\n";
   if (!report.counters_of.empty()) {
     text +=
         "device: counters of " + printable(report.counters_of, 200) +

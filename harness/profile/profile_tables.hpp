@@ -20,6 +20,9 @@ std::string group_minimum(const ProfileRow& row);
 std::vector<Table> tables_of(const std::vector<const ProfileRow*>& rows,
                              const ProfileReport& report);
 
+/// What the columns of any table of counts mean.
+std::string notes_on_counts();
+
 /// What the columns of the tables mean that the report has.
 std::string notes_on(const ProfileReport& report);
 

@@ -1,18 +1,14 @@
-#include "cli/emulate_profile.hpp"
+#include "profile/program_profile.hpp"
 
+#include "base/printable.hpp"
 #include "base/terminal.hpp"
+#include "profile/profile_page.hpp"
 #include "profile/profile_tables.hpp"
 
 #include <fmt/format.h>
 
-namespace prenorm::harness {
+namespace prenorm::harness::profile {
 namespace {
-
-using profile::count_cell;
-using profile::KernelCounts;
-using profile::ratio_cell;
-using profile::Space;
-using profile::Traffic;
 
 std::string kibibytes(std::uint64_t bytes) {
   return fmt::format("{:.3g} KiB", static_cast<double>(bytes) / 1024);
@@ -43,19 +39,36 @@ Table kernels_table(const std::vector<KernelCounts>& kernels) {
 
 }  // namespace
 
-std::string profile_of_program(const std::string& counts, const std::filesystem::path& program,
-                               bool colour) {
-  if (counts.empty()) return "";  // it has not come to its end
-  std::vector<KernelCounts> kernels = profile::parse_counts(counts);
-  if (kernels.empty()) return "";
-  profile::find_lines(kernels, program);
-  return render(kernels_table(kernels), colour, terminal_width()) + "\n" +
-         render(profile::lines_table(profile::costliest(kernels, {})), colour) +
-         toned(
-             "\ns/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
-             "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of "
-             "each launch's different ones.\n",
-             Tone::quiet, colour);
+std::vector<KernelCounts> program_kernels(const std::string& counts,
+                                          const std::filesystem::path& program) {
+  if (counts.empty()) return {};
+  std::vector<KernelCounts> kernels = parse_counts(counts);
+  find_lines(kernels, program);
+  return kernels;
 }
 
-}  // namespace prenorm::harness
+std::string program_text(const std::vector<KernelCounts>& kernels, const LineFilter& wanted,
+                         bool colour) {
+  if (kernels.empty()) return "";
+  return render(kernels_table(kernels), colour, terminal_width()) + "\n" +
+         render(lines_table(costliest(kernels, wanted)), colour) + "\n" +
+         toned(notes_on_counts(), Tone::quiet, colour);
+}
+
+std::string program_html(const std::string& name, const std::vector<KernelCounts>& kernels,
+                         const LineFilter& wanted) {
+  const std::string title = printable(name, 200);
+  if (!wanted.line.empty()) require_line(costliest(kernels, wanted), wanted);
+  return profile_page({{"page_title", title},
+                       {"groups",
+                        {{{"heading", "Its kernels"},
+                          {"tables", {table_json(kernels_table(kernels))}},
+                          {"versions", {version_json(title, kernels, wanted)}}}}},
+                       {"notes", notes_on_counts()}});
+}
+
+std::string program_svg(const std::vector<KernelCounts>& kernels, const LineFilter& wanted) {
+  return costliest_picture(costliest(kernels, wanted), wanted);
+}
+
+}  // namespace prenorm::harness::profile
