@@ -9,16 +9,19 @@ exec 9>&3 3>&-
 log=$TMPDIR/log
 source=$1
 root=$1/
-# One file is a project of its own.
-if [ -f "$1" ]; then
+# CUDA sources alone, one or those of a folder, are a project of their own.
+if [ ! -f "$1/CMakeLists.txt" ]; then
   source=$TMPDIR/project
-  root=$(dirname "$1")/
+  [ -d "$1" ] || root=$(dirname "$1")/
   mkdir "$source"
-  printf 'cmake_minimum_required(VERSION 3.25)
+  {
+    echo 'cmake_minimum_required(VERSION 3.25)
 project(mine LANGUAGES CXX)
 find_package(prenorm REQUIRED COMPONENTS CUDA)
-prenorm_add_solution(mine [==[%s]==])
-' "$1" >"$source/CMakeLists.txt"
+prenorm_add_solution(mine'
+    find "$1" -maxdepth 1 -type f -name '*.cu' -exec printf '[==[%s]==]\n' {} +
+    echo ')'
+  } >"$source/CMakeLists.txt"
 fi
 fail() {
   echo "$1" >&2
