@@ -3,11 +3,12 @@
 
 #include "bounds.hpp"
 #include "emulator.hpp"
+#include "own_segments.hpp"
 #include "races.hpp"
-#include "thread_locals.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace prenorm::emulator::checker {
@@ -44,8 +45,16 @@ struct Region {
 thread_local Region static_shared, dynamic_shared;
 thread_local bool active = false;
 
+/// The name of this library's variables, which kernels know as __device__; nullptr: it is none.
+const std::string* variable_at(const void* address) {
+  static const Segment variables = own_segments().variables;
+  static const std::string name = "a __device__ variable";
+  return variables.holds(address) ? &name : nullptr;
+}
+
 void on_global(const void* address, std::size_t bytes, races::Kind kind, const void* code) {
   const std::string* name = bounds::on_access(address, bytes, kind.writes, code);
+  if (name == nullptr && races::used) name = variable_at(address);
   if (name != nullptr) races::on_global_access(address, bytes, kind, code, *name);
 }
 
@@ -80,7 +89,7 @@ void on_read(const void* address, std::size_t bytes, const void* code, bool atom
 }
 
 void begin_block(const std::byte* dynamic, std::size_t bytes) {
-  const ThreadLocals segment = thread_locals();
+  const Segment segment = own_segments().thread_locals;
   static_shared.reset(segment.begin, segment.bytes);
   dynamic_shared.reset(dynamic, bytes);
   // These are there too, written by the emulator.

@@ -6,7 +6,7 @@
 #include "counter.hpp"
 
 #include "counts.hpp"
-#include "thread_locals.hpp"
+#include "own_segments.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -93,7 +93,7 @@ class Collector {
     warps_.resize(std::max(warps_.size(), (threads + request_lanes - 1) / request_lanes));
     warps_in_block_ = (threads + request_lanes - 1) / request_lanes;
     for (PendingWarp& warp : warps_) warp.together = 0;
-    const ThreadLocals static_arrays = thread_locals();
+    const Segment static_arrays = own_segments().thread_locals;
     static_ = {address_of(static_arrays.begin),
                address_of(static_arrays.begin) + static_arrays.bytes};
     dynamic_ = {address_of(dynamic), address_of(dynamic) + bytes};
