@@ -171,7 +171,9 @@ int main() {
     # The page has a picture of each of the two accesses, the file one of the worse.
     assert (page.read_text().count("</svg>"), picture.read_text().count("</svg>")) == (2, 1)
     assert "32 lanes write" not in picture.read_text()
-    done = emulate(path, "--line", "strided.cu:99", "--svg", picture)
+    done = emulate(path, "--svg", "-", "--line", "strided.cu:5")
+    assert "</svg>" in done.stdout and "sectors" not in done.stdout.split("</svg>")[1]
+    done = emulate(path, "--line", "strided.cu:99")
     assert done.returncode == 2 and "no request of line 'strided.cu:99' was counted" in done.stderr
 
 
@@ -180,6 +182,10 @@ def test_profile_of_a_program_without_kernels(tmp_path):
     path.write_text("int main() {}\n")
     done = emulate(path, "--profile")
     assert (done.returncode, done.stdout) == (0, "") and "no kernel ran" in done.stderr
+    assert emulate(path, "--html", tmp_path / "page.html").returncode == 1
+    for words in (["--check", "race"], ["-o", tmp_path / "program"]):
+        done = emulate(path, "--html", tmp_path / "page.html", *words)
+        assert done.returncode == 2 and "leave out --check and -o" in done.stderr
 
 
 def compile_by_front_door(source, *options, compiler=("c++",)):

@@ -2,6 +2,7 @@
 #include "base/temporary_folder.hpp"
 #include "grade/snapshot.hpp"
 #include "grade/submission.hpp"
+#include "grade/submission_kind.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -187,6 +188,22 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_submitted_is_told) {
   write(folder.path() / "adapters.py", "");
   BOOST_TEST(refusal(name + "/adapters.py") ==
              name + "/adapters.py: is Python, and the rubric names no adapters");
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_is_known_by_its_files) {
+  const TemporaryFolder folder;
+  write(folder.path() / "src" / "below.cu", "");
+  BOOST_CHECK_THROW(submission_kind(folder.path()), std::invalid_argument);
+  write(folder.path() / "mine.cu", "");
+  BOOST_TEST((submission_kind(folder.path()) == SubmissionKind::cuda));
+  write(folder.path() / "silu.h5", "");
+  BOOST_TEST((submission_kind(folder.path()) == SubmissionKind::outputs));
+  write(folder.path() / "mine.so", "");
+  BOOST_TEST((submission_kind(folder.path()) == SubmissionKind::library));
+  write(folder.path() / "adapters.py", "");
+  BOOST_TEST((submission_kind(folder.path()) == SubmissionKind::python));
+  write(folder.path() / "CMakeLists.txt", "find_package(prenorm)");
+  BOOST_TEST((submission_kind(folder.path()) == SubmissionKind::cmake));
 }
 
 BOOST_AUTO_TEST_CASE(a_project_is_built_and_its_symbols_are_listed) {

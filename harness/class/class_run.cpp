@@ -180,7 +180,8 @@ class ClassRun {
     state_.failures.clear();
   }
 
-  /// Python that could not be loaded is tried again: a package may have been installed since.
+  /// What could not be loaded or run here is tried again: a package may have been installed since,
+  /// and another machine may have a device.
   void find_ungradeable() {
     const auto set_points = book_.all_set_points();
     for (const auto& [name, entry] : book_.entries()) {
@@ -188,7 +189,8 @@ class ClassRun {
       if (!has_grading || set_points.contains(name)) continue;
       const Grading grading = book_.outline(name);
       const bool is_python = grading.kind == harness::name(SubmissionKind::python);
-      if (is_python && !grading.gradeable()) ungradeable_.insert(name);
+      const bool may_change = is_python || grading.status == Status::skipped;
+      if (may_change && !grading.gradeable()) ungradeable_.insert(name);
     }
   }
 
@@ -369,8 +371,10 @@ class ClassRun {
     for (const auto& [name, statuses] : book_.statuses()) {
       if (!class_.contains(name)) continue;
       for (const auto& [status, count] : statuses) {
-        if (status == Status::skipped) continue;
-        (status == Status::passed ? result.passed : result.failed) = true;
+        // A script that gives points by the exit code must not give those of cases that did not
+        // run.
+        const bool passed = status == Status::passed, skipped = status == Status::skipped;
+        (passed ? result.passed : skipped ? result.skipped : result.failed) = true;
       }
     }
     return result;

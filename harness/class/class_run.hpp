@@ -40,7 +40,7 @@ struct ClassEvents {
 
 struct ClassResult {
   ClassState state;
-  bool passed = false, failed = false;  // whether a case of these submissions did
+  bool passed = false, failed = false, skipped = false;  // whether a case of these submissions was
 };
 
 /// Grades what the gradebook does not hold, or holds an earlier version of. Throws UsageError.

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 struct EmulateOptions {
   CudaSources sources;
   std::vector<std::string> arguments;
-  std::string check = "init";
+  std::string check;
   bool profile = false;
   std::string html, svg, output;
   profile::LineFilter wanted;
@@ -124,18 +124,23 @@ void keep_addresses() {
                   std::strerror(errno)));
 }
 
-void tell_counts(const EmulateOptions& options, const std::vector<profile::KernelCounts>& kernels) {
+/// Returns the exit code: the program's own, or 1 where there is nothing for a file that was asked
+/// for.
+int tell_counts(const EmulateOptions& options, const std::vector<profile::KernelCounts>& kernels,
+                int code) {
   if (kernels.empty()) {
-    fmt::print(stderr,
-               "prenorm: no counts: no kernel ran, or the program did not come to its end\n");
-    return;
+    fmt::print(stderr, "prenorm: no counts: no kernel ran, or the program did not end\n");
+    return options.html.empty() && options.svg.empty() ? code : 1;
   }
   const fs::path name = fs::path(options.sources.files.front()).filename();
   if (!options.html.empty()) {
     write_text(options.html, profile::program_html(name, kernels, options.wanted));
   }
   if (!options.svg.empty()) write_text(options.svg, profile::program_svg(kernels, options.wanted));
-  fmt::print("{}", profile::program_text(kernels, options.wanted, wants_colour(false)));
+  if (options.html != "-" && options.svg != "-") {
+    print(profile::program_text(kernels, options.wanted, wants_colour(false)));
+  }
+  return code;
 }
 
 int emulate(const EmulateOptions& options) {
@@ -159,8 +164,8 @@ int emulate(const EmulateOptions& options) {
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   const int code = run_program(command, true);
   if (tell_findings(folder.path())) return 1;
-  if (options.counts()) tell_counts(options, profile::program_kernels(read(counts), program));
-  return code;
+  if (!options.counts()) return code;
+  return tell_counts(options, profile::program_kernels(read(counts), program), code);
 }
 
 }  // namespace
@@ -175,9 +180,11 @@ void add_emulate(Arguments& app, Action& chosen) {
       ->type_name("PATH");
   add_repeatable(command, "-D,--define", options->sources.defines, "Macro of the preprocessor")
       ->type_name("NAME[=VALUE]");
-  command.add_option("--check", options->check, "What to look for: init, memory, race or none")
+  command
+      .add_option("--check", options->check,
+                  "What to look for: init (default), memory, race or none")
       ->check(is_member({"init", "memory", "race", "none"}))
-      ->capture_default_str();
+      ->type_name("WHAT");
   command.add_flag("--profile", options->profile, "Count what kernels do to memory; check nothing");
   command
       .add_option("--html", options->html,
@@ -189,7 +196,7 @@ void add_emulate(Arguments& app, Action& chosen) {
       ->type_name("FILE");
   command
       .add_option("--line", options->wanted.line,
-                  "Only this source line, for the profile's lines; as the table names it")
+                  "Only this source line of the profile; as its table names it")
       ->type_name("FILE:LINE");
   command.add_option("-o,--output", options->output, "Write the program there, and do not run it")
       ->type_name("PATH");
@@ -200,6 +207,7 @@ void add_emulate(Arguments& app, Action& chosen) {
       "race accesses that no barrier orders. Barriers and warp operations that not all threads "
       "reach\n"
       "are always found.\n\n"
+      "--profile, --html, --svg and --line count, and check nothing.\n\n"
       "What comes after -- are the program's own arguments.\n\n"
       "Examples:\n"
       "  prenorm emulate sum.cu\n"
@@ -209,7 +217,13 @@ void add_emulate(Arguments& app, Action& chosen) {
       "does\n"
       "not compile");
   command.callback([options, &chosen] {
+    if (options->counts() && (!options->check.empty() || !options->output.empty())) {
+      throw UsageError(
+          "counting (--profile, --html, --svg, --line) checks and keeps nothing: leave "
+          "out --check and -o");
+    }
     if (options->counts()) options->check = "profile";
+    if (options->check.empty()) options->check = "init";
     chosen = [options] { return emulate(*options); };
   });
 }

@@ -237,10 +237,10 @@ void add_grade(Arguments& app, Action& chosen) {
   auto options = std::make_shared<GradeCommand>();
   Arguments& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
   command
-      .add_option(
-          "SUBMISSION", options->submissions,
-          "A CMake project's folder, a CUDA source, a library, adapters.py or its\nfolder, or "
-          "outputs")
+      .add_option("SUBMISSION", options->submissions,
+                  "A CMake project's folder, CUDA sources (one, or their folder), a "
+                  "library,\nadapters.py or "
+                  "its folder, or outputs")
       ->type_name("");
   command
       .add_option("--rubric", options->how.rubric,

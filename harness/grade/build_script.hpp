@@ -10,7 +10,7 @@ log=$TMPDIR/log
 source=$1
 root=$1/
 # CUDA sources alone, one or those of a folder, are a project of their own.
-if [ ! -f "$1/CMakeLists.txt" ]; then
+if [ "$5" = sources ]; then
   source=$TMPDIR/project
   [ -d "$1" ] || root=$(dirname "$1")/
   mkdir "$source"

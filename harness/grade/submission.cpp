@@ -200,12 +200,13 @@ void Submission::State::build() {
       return;
     }
   }
-  Process::Command shell{"/bin/sh",
-                         {"-c", build_project, "build", room.submission.string(), package.string(),
-                          "2", emulated ? "ON" : "OFF"},
-                         {},
-                         std::nullopt,
-                         false};
+  Process::Command shell{
+      "/bin/sh",
+      {"-c", build_project, "build", room.submission.string(), package.string(), "2",
+       emulated ? "ON" : "OFF", kind == SubmissionKind::cuda ? "sources" : "project"},
+      {},
+      std::nullopt,
+      false};
   try {
     const std::string bytes =
         hand_out(confined(shell, room.box), most_library_bytes, options.build_seconds);
@@ -363,7 +364,7 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (state.kind == SubmissionKind::outputs) return;
   if (state.kind == SubmissionKind::python) {
     state.python_device = has_devices() && !options.emulate ? "there" : "none";
-    if (state.python_device == "there" && asks_for_device()) {
+    if (state.python_device == "there" && probe_for_device()) {
       state.python_device = "given";
       state.declaration = std::make_shared<Declaration>();  // more functions may load there
     }
@@ -383,11 +384,11 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     state.library = libraries.front();
   }
   state.list_symbols();
-  if (has_devices()) asks_for_device();
+  if (has_devices()) probe_for_device();
 }
 
-/// Devices are bound for those alone that ask for one.
-bool Submission::asks_for_device() {
+/// Binds devices if it asks for one, and says whether it does.
+bool Submission::probe_for_device() {
   Solution probe = solution();
   probe.load();
   return state_->devices = probe.on_device();

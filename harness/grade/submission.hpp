@@ -86,7 +86,7 @@ class Submission {
   void hidden_cases_begin() const;
 
  private:
-  bool asks_for_device();
+  bool probe_for_device();
 
   struct State;
   std::unique_ptr<State> state_;

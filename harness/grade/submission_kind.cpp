@@ -51,13 +51,6 @@ bool has_adapters(const fs::path& folder) {
                   [](const TreeEntry& entry) { return entry.path.filename() == "adapters.py"; });
 }
 
-/// Not in folders below, whose sources need others, or are of a program.
-bool has_cuda_sources_on_top(const fs::path& folder) {
-  const std::vector<fs::path> sources = files_of(folder, is_cuda);
-  return std::ranges::any_of(sources,
-                             [&](const fs::path& file) { return file.parent_path() == folder; });
-}
-
 /// As a CMake project does that makes a solution.
 bool looks_for_prenorm(const fs::path& folder) {
   return any_file(folder, [](const TreeEntry& entry) {
@@ -119,15 +112,16 @@ SubmissionKind submission_kind(const fs::path& path) {
     if (has_adapters(path)) return SubmissionKind::python;
     if (has_lists) return SubmissionKind::cmake;
     if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
-    if (has_cuda_sources_on_top(path)) return SubmissionKind::cuda;
     if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
+    if (!files_of(path, is_cuda).empty()) return SubmissionKind::cuda;
   } catch (const TreeTooLarge& error) {
     throw std::invalid_argument(path.string() + ": " + error.what());
   }
-  throw std::invalid_argument(path.string() +
-                              ": nothing in it that can be graded: no CMakeLists.txt, no "
-                              "adapters.py, no CUDA source (.cu), no library (one .so), no "
-                              "outputs (.h5)");
+  throw std::invalid_argument(
+      path.string() +
+      ": nothing in it that can be graded: no CMakeLists.txt, no "
+      "adapters.py, no CUDA source (.cu) at its top, no library (one .so), no "
+      "outputs (.h5)");
 }
 
 }  // namespace prenorm::harness

@@ -12,7 +12,8 @@ enum class SubmissionKind { cmake, cuda, library, python, outputs };
 /// "CMake project", "CUDA source", "library", "Python", "outputs".
 std::string_view name(SubmissionKind kind);
 
-/// What lies at that path. Throws std::invalid_argument where it is nothing that can be submitted.
+/// What lies at that path. Of a folder a project comes first, then adapters.py, one library,
+/// outputs, CUDA sources. Throws std::invalid_argument where it is nothing that can be submitted.
 SubmissionKind submission_kind(const std::filesystem::path& path);
 
 /// By a file's name.

@@ -56,7 +56,7 @@ void require_line(const std::vector<CostlyAccess>& accesses, const LineFilter& w
   std::string text = "no request";
   if (!wanted.line.empty()) text += " of line '" + printable(wanted.line, 200) + "'";
   if (!wanted.memory.empty()) text += " of " + wanted.memory + " memory";
-  throw UsageError(text + " was counted; the table of the lines lists them");
+  throw UsageError(text + " was counted; the table of lines has them (profile: --lines)");
 }
 
 std::string costliest_picture(const std::vector<CostlyAccess>& accesses, const LineFilter& wanted) {

@@ -49,9 +49,10 @@ std::vector<KernelCounts> program_kernels(const std::string& counts,
 
 std::string program_text(const std::vector<KernelCounts>& kernels, const LineFilter& wanted,
                          bool colour) {
-  if (kernels.empty()) return "";
+  const std::vector<CostlyAccess> accesses = costliest(kernels, wanted);
+  if (!wanted.line.empty()) require_line(accesses, wanted);
   return render(kernels_table(kernels), colour, terminal_width()) + "\n" +
-         render(lines_table(costliest(kernels, wanted)), colour) + "\n" +
+         render(lines_table(accesses), colour) + "\n" +
          toned(notes_on_counts(), Tone::quiet, colour);
 }
 

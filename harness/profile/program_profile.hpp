@@ -16,12 +16,13 @@ namespace prenorm::harness::profile {
 std::vector<KernelCounts> program_kernels(const std::string& counts,
                                           const std::filesystem::path& program);
 
-/// Two tables: the kernels, and the lines of the source that cost most.
+/// Two tables: the kernels, and the lines of the source that cost most. Throws UsageError where the
+/// line that is wanted has no request.
 std::string program_text(const std::vector<KernelCounts>& kernels, const LineFilter& wanted,
                          bool colour);
 
 /// The tables on a page, with pictures of the requests of the lines that cost most; `name` is the
-/// program's. Throws UsageError where the line that is wanted has no request.
+/// program's. Throws likewise.
 std::string program_html(const std::string& name, const std::vector<KernelCounts>& kernels,
                          const LineFilter& wanted);
 

@@ -1,62 +1,79 @@
 """Whether a Python submission asks for a CUDA device, and what says that there is none.
 
 Code that asks whether there is a device, and does without one, gets none: it computes on the CPU, as on
-the author's own machine. prenorm_worker.py loads this file.
+its author's machine. prenorm_worker.py loads this file.
 """
 
 import ast
-import os
 import re
-import sys
 
-# Triton has an interpreter for the CPU; of the others nothing runs without a device.
-DEVICE_ONLY = ("cuda", "cupy", "cutlass", "pycuda", "tilelang")
-# Words of torch, of its builder of extensions, and of CUDA's own libraries.
+LIBRARIES = ("cuda", "cupy", "cutlass", "pycuda", "tilelang", "triton")
+# Triton has an interpreter for the CPU. Of the others nothing runs without a device.
+DEVICE_ONLY = LIBRARIES[:-1]
+# Words of torch, with and without CUDA, of its builder of extensions, and of CUDA's own libraries.
 MISSING = re.compile(
     "Torch not compiled with CUDA enabled"
     "|Found no NVIDIA driver"
     "|No CUDA GPUs are available"
-    "|CUDA_HOME environment variable is not set"
     "|no CUDA-capable device is detected"
     "|CUDA driver version is insufficient"
+    "|CUDA_HOME environment variable is not set"
     "|cudaErrorNoDevice|cudaErrorInsufficientDriver|CUDA_ERROR_NO_DEVICE"
     r"|libcuda\.so"
+    "|from the 'CUDA' backend"
+    "|Device type CUDA is not supported"
     r"|No module named '(?:%s)['.]" % "|".join(DEVICE_ONLY)
 )
+ASKS_FIRST = ("is_available", "device_count")
 
 
-def is_missing(message):
-    """Whether an exception's text says that it is a device that is missing."""
-    return MISSING.search(message) is not None
+def is_missing(message, error=None):
+    """Whether it is a device that is missing, by an exception's text or by what raised it."""
+    return MISSING.search(message) is not None or comes_of_torch_cuda(error)
 
 
-def is_asked_for(folder):
-    """Whether the modules of that folder that have been imported compute on a device only."""
-    if "triton" in sys.modules or any(name in sys.modules for name in DEVICE_ONLY):
-        return True
-    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    return any(names_device(file) for file in files if is_source_of(folder, file))
+def comes_of_torch_cuda(error):
+    """Whether torch.cuda has raised it, or torch while it was building an extension in CUDA: it asks
+    the device what to build for."""
+    trace, file = getattr(error, "__traceback__", None), ""
+    while trace is not None:
+        frame = trace.tb_frame
+        file = frame.f_code.co_filename
+        if file.endswith("torch/utils/cpp_extension.py"):
+            if frame.f_locals.get("with_cuda") or frame.f_locals.get("cuda_sources"):
+                return True
+        trace = trace.tb_next
+    return "/torch/cuda/" in file
 
 
-def is_source_of(folder, file):
-    return isinstance(file, str) and file.startswith(folder + os.sep) and file.endswith(".py")
+def is_asked_for(files, own):
+    """Whether one of these sources computes on a device only. `own`: modules of the submission."""
+    return any(names_device(file, own) for file in files)
 
 
-def names_device(file):
-    """Whether a file's code names a CUDA device and never asks whether there is one."""
+def names_device(file, own):
+    """Whether a source names a CUDA device and never asks whether there is one."""
     try:
         with open(file, "rb") as stream:
             nodes = list(ast.walk(ast.parse(stream.read())))
-    except (OSError, ValueError, SyntaxError, RecursionError):
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return False
-    if any(isinstance(node, ast.Attribute) and node.attr == "is_available" for node in nodes):
+    if any(getattr(node, "attr", getattr(node, "id", "")) in ASKS_FIRST for node in nodes):
         return False
-    return any(map(is_name_of_device, nodes))
+    return any(is_name_of_device(node, own) for node in nodes)
 
 
-def is_name_of_device(node):
+def is_name_of_device(node, own):
     if isinstance(node, ast.Constant):  # device="cuda:0"
         return isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?", node.value) is not None
     if isinstance(node, ast.Call):  # x.cuda()
         return isinstance(node.func, ast.Attribute) and node.func.attr == "cuda"
-    return isinstance(node, ast.keyword) and node.arg == "cuda_sources"
+    if isinstance(node, ast.keyword):
+        return node.arg == "cuda_sources"
+    modules = []
+    if isinstance(node, ast.Import):
+        modules = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.level == 0:
+        modules = [node.module]
+    names = {module.split(".")[0] for module in modules}
+    return bool(names.intersection(LIBRARIES) - set(own))

@@ -41,6 +41,8 @@ STANDARD = {"annotationlib", "asyncore", "cgi", "compression", "distutils", "gra
 
 def load_beside(name):
     """A module from this file's folder, which is not on sys.path."""
+    if name in sys.modules:
+        return sys.modules[name]
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)

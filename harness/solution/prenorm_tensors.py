@@ -1,8 +1,8 @@
 """Tensors for a Python submission's functions, as torch and as NumPy have them.
 
-On the CPU they share a call's memory: nothing is copied until a function has returned. On a device
-they are copies, which are copied back afterwards, so that a changed input is seen. prenorm_worker.py
-loads this file.
+They share a call's memory: nothing is copied until a function has returned. Where there is a device,
+a function that fails with tensors in the CPU's memory gets copies, on the device; they are copied back
+afterwards, so that a changed input is seen. prenorm_worker.py loads this file.
 """
 
 import gc
@@ -25,7 +25,7 @@ class Unfit(Exception):
 
 class TorchTensors:
     round_float64 = False
-    place = "cpu"
+    places = ("cpu",)
 
     def __init__(self, torch):
         self.torch = torch
@@ -44,23 +44,18 @@ class TorchTensors:
         return flat.reshape(tensor.shape)
 
     def use_device(self):
-        """Whether tensors lie on the CUDA device from now on."""
+        """Whether functions may compute on the CUDA device from now on."""
         if self.torch.cuda.is_available():
-            self.place = "cuda"
-        return self.place == "cuda"
+            self.places = ("cpu", "cuda")
+        return "cuda" in self.places
 
-    def give(self, view):
-        """The tensor that a function gets: where it is to compute."""
-        return view if self.place == "cpu" else view.to(self.place, copy=True)
-
-    def take_back(self, view, given):
-        """What a function may have done to the tensor that it got."""
-        if given is not view:
-            view.copy_(given)
+    def give(self, view, place):
+        """The tensor that a function gets, there; the view itself where there is no device."""
+        return view if self.places == ("cpu",) else view.to(place, copy=True)
 
     def finish(self):
         """Waits for what a function has begun."""
-        if self.place != "cpu":
+        if "cuda" in self.places:
             self.torch.cuda.synchronize()
 
     def materialize(self, value):
@@ -87,6 +82,7 @@ class TorchTensors:
 
 class NumPyTensors:
     round_float64 = False
+    places = ("cpu",)
     knows_devices = False
 
     def __init__(self, numpy):
@@ -114,11 +110,8 @@ class NumPyTensors:
     def use_device(self):
         return False
 
-    def give(self, view):
+    def give(self, view, _):
         return view
-
-    def take_back(self, view, given):
-        pass
 
     def finish(self):
         pass

@@ -9,9 +9,9 @@ HOW is JSON: "forbidden" has globs of torch's functions whose calls are noted (p
 
 Tensors are torch tensors where the interpreter has torch, else NumPy arrays (prenorm_tensors.py).
 NumPy has no bfloat16: where ml_dtypes is missing too, such tensors come as float32, with the same
-values, and a float32 result is rounded once (to nearest, ties to even). They lie in the CPU's memory,
-or on a CUDA device if there is one and the submission asks for it (prenorm_device.py): "device" in
-HOW is "none", "there" (the worker is to say whether the submission asks for it) or "given".
+values, and a float32 result is rounded once (to nearest, ties to even). They lie in the CPU's
+memory. If the submission has a CUDA device, a function that fails so gets them there: "device" in
+HOW is "none", "there" (does the submission ask for it? prenorm_device.py) or "given".
 
 A function may raise NotImplementedError. An ImportError says that something it needs cannot be
 imported here; prenorm_submission.py, which lies beside this file, has stand-ins for such modules.
@@ -28,8 +28,6 @@ import inspect
 import json
 import mmap
 import os
-import resource
-import signal
 import struct
 import sys
 import time
@@ -45,6 +43,8 @@ clock = time.perf_counter
 
 def load_beside(name):
     """A module from this file's folder, which is not on sys.path."""
+    if name in sys.modules:
+        return sys.modules[name]
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -58,6 +58,7 @@ layouts = load_beside("prenorm_layout")
 loading = load_beside("prenorm_submission")
 tensor_kinds = load_beside("prenorm_tensors")
 devices = load_beside("prenorm_device")
+process = load_beside("prenorm_process")
 Unusable = layouts.Unusable
 
 
@@ -68,7 +69,7 @@ class Submission:
 
     def __init__(self, path, adapters, tensors, forbidden, device):
         self.layout = layouts.Layout(path)
-        self.device = device
+        self.path, self.device = path, device
         self.modules = loading.Modules(self.layout)
         self.watch = None
         if forbidden:
@@ -78,6 +79,7 @@ class Submission:
         self.tensors = tensors
         self.adapters = adapters
         self.functions = {}
+        self.places = {}  # by problem, where its function has computed
 
     def watched(self, problem=""):
         """What runs until its end is looked at, where the rubric asks for that."""
@@ -143,8 +145,8 @@ class CannotAsk(Exception):
 class Arguments:
     """A function's arguments, made from a call's inputs and scalars by the adapter's rules."""
 
-    def __init__(self, adapter, call, tensors, memory):
-        self.call, self.tensors = call, tensors
+    def __init__(self, adapter, call, tensors, memory, place):
+        self.call = call
         for rule in adapter.get("only", ()):
             given = call.scalars[rule["scalar"]]
             if given != rule["value"]:
@@ -152,15 +154,29 @@ class Arguments:
                     "%s has no argument for %s, which is %s here and not %s"
                     % (adapter["function"], rule["name"], given, rule["value"])
                 )
-        own = [tensors.view(memory, x) if x is not None else None for x in call.inputs]
-        self.views = [tensors.give(view) if view is not None else None for view in own]
-        self.given = [pair for pair in zip(own, self.views) if pair[0] is not None]
+        self.copied = []
+        self.views = [self.input(memory, x, tensors, place) for x in call.inputs]
         self.fold = adapter.get("fold")
         if self.fold is not None:
             self.batch = call.inputs[self.fold["input"]].shape[: -self.fold["dims"] or None]
             view = self.views[self.fold["input"]]
             self.views[self.fold["input"]] = view.reshape(self.folded(list(view.shape)))
         self.values = {x["name"]: self.value(x["value"]) for x in adapter["arguments"]}
+
+    def input(self, memory, tensor, tensors, place):
+        if tensor is None:
+            return None
+        view = tensors.view(memory, tensor)
+        given = tensors.give(view, place)
+        if given is not view:
+            # A function may give its tensor another shape in place, but not this one.
+            self.copied.append((view, given.view_as(given)))
+        return given
+
+    def take_back(self):
+        """What a function has done to copies of its inputs."""
+        for view, copy in self.copied:
+            view.copy_(copy)
 
     def folded(self, shape):
         """The shape with all batch axes folded into one."""
@@ -211,52 +227,69 @@ def answer_call(submission, call, memory, settings):
     if call.problem not in submission.functions:
         answer.how = messages.ABSENT
         return answer
-    tensors = submission.tensors
-    function, by_name = submission.functions[call.problem]
     wanted = len(call.outputs)
     try:
-        arguments = Arguments(submission.adapters[call.problem], call, tensors, memory)
-        values = arguments.values
-        with submission.watched(call.problem):
-            begin = clock()
-            try:
-                value = function(**values) if by_name else function(*values.values())
-                loading.require_real(value)
-                several = wanted != 1 and isinstance(value, (tuple, list))
-                results = list(map(tensors.materialize, value if several else [value]))
-                tensors.finish()
-            finally:
-                answer.seconds = clock() - begin
-                settings.restore()
+        arguments, results = compute(submission, call, memory, settings, answer)
         if len(results) != wanted:
             raise tensor_kinds.Unfit(
                 messages.OTHER_SHAPE, "returned %d results, wanted %d" % (len(results), wanted)
             )
-        for view, given in arguments.given:
-            tensors.take_back(view, given)
+        arguments.take_back()
         for output, result in zip(call.outputs, results):
             output.shape = arguments.folded(output.shape)
-            tensors.store(result, memory, output)
+            submission.tensors.store(result, memory, output)
     except tensor_kinds.Unfit as unfit:
         answer.how, answer.what = unfit.how, unfit.what
     except CannotAsk as why:
         answer.refuse(ERROR, str(why))
-    except NotImplementedError as error:
-        answer.refuse(NOT_IMPLEMENTED, submission.describe(error))
     except BaseException as error:
         what = submission.describe(error)
-        how = kind_of(error, what, submission.device)
-        if how is None:
-            answer.refuse(ERROR, what)
+        if submission.device != "given" and devices.is_missing(what, error):
+            answer.how, answer.what = messages.NO_DEVICE, NEEDS_DEVICE + what
+        elif isinstance(error, NotImplementedError):
+            answer.refuse(NOT_IMPLEMENTED, what)
         else:
-            answer.how, answer.what = how, NEEDS_DEVICE + what if how == messages.NO_DEVICE else what
+            answer.how, answer.what = kind_of(error, what), what
+            answer.refuse(ERROR, what)
     return answer
 
 
-def kind_of(error, what, device):
-    """How a call went that raised this; None: the function refused it."""
-    if device == "none" and devices.is_missing(what):
-        return messages.NO_DEVICE
+def compute(submission, call, memory, settings, answer):
+    """The function's arguments and results: on the CPU, or if it fails there on the device."""
+    *others, last = submission.places.get(call.problem, submission.tensors.places)
+    for place in others:
+        try:
+            found = compute_at(place, submission, call, memory, settings, answer)
+            submission.places[call.problem] = (place,)
+            return found
+        except Exception:
+            pass
+    found = compute_at(last, submission, call, memory, settings, answer)
+    submission.places[call.problem] = (last,)
+    return found
+
+
+def compute_at(place, submission, call, memory, settings, answer):
+    tensors = submission.tensors
+    function, by_name = submission.functions[call.problem]
+    arguments = Arguments(submission.adapters[call.problem], call, tensors, memory, place)
+    values = arguments.values
+    with submission.watched(call.problem):
+        begin = clock()
+        try:
+            value = function(**values) if by_name else function(*values.values())
+            loading.require_real(value)
+            several = len(call.outputs) != 1 and isinstance(value, (tuple, list))
+            results = list(map(tensors.materialize, value if several else [value]))
+            tensors.finish()
+        finally:
+            answer.seconds = clock() - begin
+            settings.restore()
+    return arguments, results
+
+
+def kind_of(error, what):
+    """How a call went that raised this."""
     if isinstance(error, MemoryError):
         return messages.OUT_OF_MEMORY
     if isinstance(error, ImportError):
@@ -264,48 +297,15 @@ def kind_of(error, what, device):
     if isinstance(error, RuntimeError):  # torch has none of its own for these
         if "can't allocate memory" in what or type(error).__name__ == "OutOfMemoryError":
             return messages.OUT_OF_MEMORY
-        if "CUDA error: " in what:
+        if "CUDA error: " in what or "Error [CUDA]" in what:
             return messages.DEVICE_FAILED
-    return None
-
-
-class Settings:
-    """State of the interpreter that a submission may change and the worker needs unchanged."""
-
-    def __init__(self, least_depth=0):
-        self.depth = max(sys.getrecursionlimit(), least_depth)
-        numbers = (signal.SIGINT, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
-        self.handlers = {number: signal.getsignal(number) for number in numbers}
-
-    def restore(self):
-        sys.setrecursionlimit(self.depth)
-        stop_tracing_and_timers()
-        for number, handler in self.handlers.items():
-            if signal.getsignal(number) is not handler:
-                signal.signal(number, handler)
-
-
-def stop_tracing_and_timers():
-    sys.settrace(None)
-    sys.setprofile(None)
-    for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
-        signal.setitimer(timer, 0)
-
-
-def empty_caches():
-    """Overwrites four times the last level cache."""
-    try:
-        with open("/sys/devices/system/cpu/cpu0/cache/index3/size") as file:
-            size = int(file.read().strip().rstrip("K")) << 10
-    except (OSError, ValueError):
-        size = 32 << 20
-    bytearray(b"\1") * (4 * size)
+    return messages.BACK
 
 
 class Worker:
     def __init__(self, adapters, how):
         self.connection = messages.Connection()
-        self.settings = Settings()
+        self.settings = process.Settings()
         self.adapters, self.forbidden = adapters, how.get("forbidden", [])
         self.device = how.get("device", "none")
         self.submission, self.tensors, self.failure = None, None, None
@@ -334,10 +334,10 @@ class Worker:
         version, memory = reader.numbers("IQ")
         if version != messages.VERSION:
             raise ValueError("protocol version %d, wanted %d" % (version, messages.VERSION))
-        submission, why = None, self.failure
+        submission, why, lacks_device = None, self.failure, False
         if why is None:
             if self.device != "given":  # a driver reserves hundreds of gigabytes of addresses
-                limit_addresses(memory)
+                process.limit_addresses(memory)
             try:
                 submission = Submission(
                     reader.text(), self.adapters, self.tensors, self.forbidden, self.device
@@ -348,14 +348,15 @@ class Worker:
             except BaseException as error:
                 words = type(error).__name__ + ": " + str(error)
                 why = words if submission is None else submission.describe(error)
+                if submission is not None and self.device != "given":
+                    lacks_device = devices.is_missing(why, error)
             finally:
-                stop_tracing_and_timers()
-        lacks_device = why is not None and self.device != "given" and devices.is_missing(why)
+                process.stop_tracing_and_timers()
         if why is not None and not lacks_device:
             return self.connection.send(messages.LOAD_FAILED, messages.text(why))
         self.submission = submission
         # What a module sets when it is imported holds for its functions.
-        self.settings = Settings(least_depth=self.settings.depth)
+        self.settings = process.Settings(least_depth=self.settings.depth)
         device, unavailable = messages.CUDA, NEEDS_DEVICE + (why or "")
         if not lacks_device:
             device, unavailable = self.choose_device()
@@ -378,14 +379,21 @@ class Worker:
         if self.device == "given":
             if not self.tensors.use_device():
                 return messages.CUDA, "torch cannot use the CUDA device"
-            note("computes on the CUDA device")
+            note("may compute on the CUDA device")
             return messages.CUDA, ""
-        if self.device == "there" and self.tensors.knows_devices:
-            if devices.is_asked_for(self.submission.layout.folder):
-                return messages.CUDA, "computes on a CUDA device, which it has not been given"
+        if self.device == "there" and self.tensors.knows_devices and self.asks_for_device():
+            return messages.CUDA, "computes on a CUDA device, which it has not been given"
         if "triton" in sys.modules:
             note("Triton: kernels are interpreted, on the CPU")
         return messages.CPU, ""
+
+    def asks_for_device(self):
+        try:
+            reading = load_beside("prenorm_missing").Reading(self.submission.path)
+            reading.run()
+            return devices.is_asked_for(reading.seen, reading.own)
+        except Exception:
+            return False
 
     def notes(self):
         """On what the submission has imported and called since the last answer."""
@@ -398,14 +406,15 @@ class Worker:
             memory = mmap.mmap(descriptor, 0)
         except OSError:
             answer = Answer()
-            answer.how, answer.what = messages.OUT_OF_MEMORY, "no memory for the tensors of the call"
+            answer.how = messages.OUT_OF_MEMORY
+            answer.what = "no memory for the tensors of the call"
             return self.reply(call, answer)
         finally:
             os.close(descriptor)
         if call.timed:
-            empty_caches()
+            process.empty_caches()
         answer = answer_call(self.submission, call, memory, self.settings)
-        flush_prints()
+        process.flush_prints()
         message = messages.cut(answer.message, call.error.bytes - 1)
         memory[call.error.offset : call.error.offset + len(message) + 1] = message + b"\0"
         self.reply(call, answer)
@@ -420,45 +429,6 @@ class Worker:
         )
 
 
-def keep_prints():
-    """A crash loses no whole line, and no character ends a call."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(line_buffering=True, errors="backslashreplace")
-
-
-def flush_prints():
-    """What a call printed belongs to it. The streams may be the submission's own."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BaseException:
-            pass
-
-
-def limit_addresses(more):
-    """Limits the address space for good, to its current size plus some bytes; 0: no limit."""
-    if more == 0:
-        return
-    try:
-        with open("/proc/self/statm") as file:
-            limit = int(file.read().split()[0]) * mmap.PAGESIZE + more
-    except OSError:  # not permitted: then the sandbox limits the memory
-        return
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-def volunteer_for_the_oom_killer():
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
-    except OSError:
-        pass
-
-
 def read_adapters(argument):
     if argument.lstrip().startswith("{"):
         return json.loads(argument)
@@ -468,8 +438,8 @@ def read_adapters(argument):
 
 def main():
     try:
-        volunteer_for_the_oom_killer()
-        keep_prints()
+        process.volunteer_for_the_oom_killer()
+        process.keep_prints()
         how = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
         if how.get("device") != "given":  # Triton reads this when it is imported
             os.environ.setdefault("TRITON_INTERPRET", "1")

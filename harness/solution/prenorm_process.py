@@ -1,0 +1,81 @@
+"""The worker's own process: what a submission may change in it, its limits, and its prints.
+
+prenorm_worker.py loads this file.
+"""
+
+import mmap
+import resource
+import signal
+import sys
+
+
+class Settings:
+    """State of the interpreter that a submission may change and the worker needs unchanged."""
+
+    def __init__(self, least_depth=0):
+        self.depth = max(sys.getrecursionlimit(), least_depth)
+        numbers = (signal.SIGINT, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF)
+        self.handlers = {number: signal.getsignal(number) for number in numbers}
+
+    def restore(self):
+        sys.setrecursionlimit(self.depth)
+        stop_tracing_and_timers()
+        for number, handler in self.handlers.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
+def stop_tracing_and_timers():
+    sys.settrace(None)
+    sys.setprofile(None)
+    for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
+        signal.setitimer(timer, 0)
+
+
+def empty_caches():
+    """Overwrites four times the last level cache."""
+    try:
+        with open("/sys/devices/system/cpu/cpu0/cache/index3/size") as file:
+            size = int(file.read().strip().rstrip("K")) << 10
+    except (OSError, ValueError):
+        size = 32 << 20
+    bytearray(b"\1") * (4 * size)
+
+
+def keep_prints():
+    """A crash loses no whole line, and no character ends a call."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+
+
+def flush_prints():
+    """What a call printed belongs to it. The streams may be the submission's own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+
+
+def limit_addresses(more):
+    """Limits the address space for good, to its current size plus some bytes; 0: no limit."""
+    if more == 0:
+        return
+    try:
+        with open("/proc/self/statm") as file:
+            limit = int(file.read().split()[0]) * mmap.PAGESIZE + more
+    except OSError:  # not permitted: then the sandbox limits the memory
+        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def volunteer_for_the_oom_killer():
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
