@@ -561,6 +561,8 @@ BOOST_AUTO_TEST_CASE(text_from_outside_is_made_fit_for_one_line) {
   BOOST_TEST(printable("\xff\xc0\xaf\xed\xa0\x80") == "\\xff\\xc0\\xaf\\xed\\xa0\\x80");
   BOOST_TEST(printable("\xe2\x89") == "\\xe2\\x89");                      // cut short
   BOOST_TEST(printable("\xef\xbf\xbe\xef\xbf\xbf") == "\\ufffe\\uffff");  // not for XML
+  BOOST_TEST(printable("a\xe2\x80\x8b\xc2\xad\xf3\xa0\x81\xa1") ==
+             "a\\u200b\\xad\\ue0061");  // unseen
   BOOST_TEST(printable("12345678", 8) == "12345678");
   BOOST_TEST(printable("123456789", 8) == "12345...");
   BOOST_TEST(printable("1234\n\n\n", 8) == "1234...");           // no half of an escape

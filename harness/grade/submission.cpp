@@ -50,14 +50,19 @@ std::pair<fs::path, std::string> split_variant(const fs::path& path) {
   return {path, ""};
 }
 
-/// A byte that belongs to no character is shown as the control character of that number is.
-bool has_byte_like_control(std::string_view text) {
+/// A byte that belongs to no character is shown as the harmful character of that number is.
+bool has_byte_like_character(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = first_character(text).bytes;
-    if (bytes == 0 && static_cast<unsigned char>(text[0]) < 0xa0) return true;
+    if (bytes == 0 && static_cast<unsigned char>(text[0]) <= 0xad) return true;
     text.remove_prefix(std::max<std::size_t>(1, bytes));
   }
   return false;
+}
+
+/// Tables and pages show as many spaces as they like.
+bool has_loose_space(std::string_view text) {
+  return text.starts_with(' ') || text.ends_with(' ') || text.find("  ") != text.npos;
 }
 
 /// "a/b" for "a/b/".
@@ -90,8 +95,8 @@ std::string submission_name(const fs::path& path) {
     const std::size_t end = letters_of_digest + 2;
     return whole.size() > end && whole.compare(whole.size() - end, 2, " #") == 0;
   };
-  const bool is_unique = whole.find('\\') == whole.npos && !has_byte_like_control(whole) &&
-                         !shown.ends_with("...") && !ends_as_digest();
+  const bool is_unique = whole.find('\\') == whole.npos && !has_byte_like_character(whole) &&
+                         !shown.ends_with("...") && !ends_as_digest() && !has_loose_space(whole);
   if (is_unique) return shown;
   return shown + " #" + Digest().add(whole).hex().substr(0, letters_of_digest);
 }

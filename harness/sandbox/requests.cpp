@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -39,6 +40,19 @@ std::string stand_in(std::string_view name) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), ".socket-%016zx", std::hash<std::string_view>()(name));
   return text.data();
+}
+
+int bind_once(int socket, const std::string& path) {
+  const sockaddr_un name = address_of(path);
+  return ::bind(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ? 0 : errno;
+}
+
+/// The folder from which a process's relative paths count; empty where it has ended.
+std::string working_folder(pid_t process) {
+  const std::string link = "/proc/" + std::to_string(process) + "/cwd";
+  std::array<char, PATH_MAX> target;
+  const ssize_t size = ::readlinkat(AT_FDCWD, link.c_str(), target.data(), target.size());
+  return {target.data(), static_cast<std::size_t>(std::max<ssize_t>(0, size))};
 }
 
 /// 0, or why not: EAGAIN where the other end has no room. The caller's own socket may block, which
@@ -110,20 +124,20 @@ void Requests::decide(bool may, int refusal, Limit& limit) {
 
 /// Where the other end has no room, the answer is EAGAIN, and the caller (connect.cpp) tries again.
 void Requests::use_name() {
-  std::string path;
-  int result = read_path(path);
+  Name name;
+  int result = read_name(name);
   if (result == 0) {
     const OpenFile socket = socket_of_caller();
     const bool connects = asked_->data.nr == SYS_connect;
     result = !socket.is_open() ? EBADF
-             : connects        ? connect_to(path, socket.get())
-                               : bind_to(path, socket.get());
+             : connects        ? connect_to(name.path, socket.get())
+                               : bind_to(name, socket.get());
   }
   answer(asked_->id, result);
 }
 
 /// Copies the address, so that nobody can change it afterwards. 0 and its path, or why not.
-int Requests::read_path(std::string& path) const {
+int Requests::read_name(Name& name) const {
   const std::uint64_t bytes = asked_->data.args[2];
   sockaddr_un address{};
   if (bytes <= offsetof(sockaddr_un, sun_path) || bytes > sizeof address) return EINVAL;
@@ -135,9 +149,11 @@ int Requests::read_path(std::string& path) const {
   }
   if (address.sun_family != AF_UNIX) return EACCES;
   const std::size_t most = bytes - offsetof(sockaddr_un, sun_path);
-  path = address.sun_path[0] == '\0'
-             ? scratch_.path + stand_in({&address.sun_path[1], most - 1})
-             : std::string(address.sun_path, ::strnlen(address.sun_path, most));
+  std::string& path = name.path;
+  name.is_abstract = address.sun_path[0] == '\0';
+  path = name.is_abstract ? scratch_.path + stand_in({&address.sun_path[1], most - 1})
+                          : std::string(address.sun_path, ::strnlen(address.sun_path, most));
+  if (!path.starts_with('/')) path = working_folder(caller) + "/" + path;
   if (path.size() >= sizeof address.sun_path) return EINVAL;
   return path.starts_with(scratch_.path) ? 0 : EACCES;
 }
@@ -166,9 +182,12 @@ int Requests::connect_to(const std::string& path, int socket) const {
 }
 
 /// Landlock lets this process make sockets only where the child may write.
-int Requests::bind_to(const std::string& path, int socket) {
-  const sockaddr_un name = address_of(path);
-  return ::bind(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ? 0 : errno;
+int Requests::bind_to(const Name& name, int socket) const {
+  const int result = bind_once(socket, name.path);
+  // An abstract name is free again when its socket is closed, but its file is still there.
+  if (result != EADDRINUSE || !name.is_abstract || is_bound(name.path)) return result;
+  ::unlinkat(scratch_.folder, name.path.c_str() + scratch_.path.size(), 0);
+  return bind_once(socket, name.path);
 }
 
 /// Whether whoever asked was still there.

@@ -43,6 +43,11 @@ class Requests {
  private:
   using Clock = std::chrono::steady_clock;
 
+  struct Name {
+    std::string path;
+    bool is_abstract = false;  // then the path is of a file that stands for it
+  };
+
   struct Refusal {
     std::uint64_t id;
     Clock::time_point when;
@@ -53,10 +58,10 @@ class Requests {
   template <class Limit>
   void decide(bool may, int refusal, Limit& limit);
   void use_name();
-  int read_path(std::string& path) const;
+  int read_name(Name& name) const;
   harness::OpenFile socket_of_caller() const;
   int connect_to(const std::string& path, int socket) const;
-  static int bind_to(const std::string& path, int socket);
+  int bind_to(const Name& name, int socket) const;
   bool answer(std::uint64_t id, int error, std::uint32_t flags = 0);
 
   int listener_;

@@ -17,6 +17,7 @@ constexpr std::chrono::milliseconds until_made{10};
 struct Socket {
   std::uint64_t inode;  // 0: it waits to be accepted
   bool is_connected;
+  std::string path;
 };
 
 /// "0000000012345678: ", where a socket's line begins.
@@ -38,7 +39,9 @@ std::optional<std::vector<Socket>> sockets_of_namespace() {
     std::string address, references, protocol, flags, type, state;
     std::uint64_t inode = 0;
     words >> address >> references >> protocol >> flags >> type >> state >> inode;
-    sockets.push_back({inode, state != unconnected});
+    std::string path;
+    std::getline(words >> std::ws, path);
+    sockets.push_back({inode, state != unconnected, path});
   }
   return sockets;
 }
@@ -74,6 +77,13 @@ std::optional<std::size_t> SocketLimit::count() const {
     if (!before_.contains(each.inode)) number += each.is_connected ? 1 : 2;
   }
   return number;
+}
+
+bool is_bound(const std::string& path) {
+  const auto sockets = sockets_of_namespace();
+  return !sockets || std::ranges::any_of(*sockets, [&path](const Socket& each) {
+    return !each.is_connected && each.path == path;
+  });
 }
 
 }  // namespace prenorm::sandbox

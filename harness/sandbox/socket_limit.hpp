@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 
 namespace prenorm::sandbox {
 
@@ -35,5 +36,9 @@ class SocketLimit {
   std::set<std::uint64_t> before_;  // by the kernel's numbers
   Clock::time_point last_admitted_{};
 };
+
+/// Whether a socket has that path, or nobody can say. One that was accepted shows the path of the
+/// one that listened, which may be closed: connected ones do not count.
+bool is_bound(const std::string& path);
 
 }  // namespace prenorm::sandbox

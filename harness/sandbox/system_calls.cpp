@@ -483,8 +483,9 @@ std::vector<Rule> rules_of_supervisor() {
             CALL(poll), CALL(ppoll), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime),
             CALL(futex), CALL(getpid), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
             CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise),
-            CALL(connect), CALL(bind), CALL(process_vm_readv), CALL(pidfd_open), CALL(pidfd_getfd),
-            CALL(openat2), CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
+            CALL(connect), CALL(bind), CALL(readlinkat), CALL(unlinkat), CALL(process_vm_readv),
+            CALL(pidfd_open), CALL(pidfd_getfd), CALL(openat2),
+            CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
             // To a filter's descriptor.
             CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
 }
