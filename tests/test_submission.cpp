@@ -35,9 +35,9 @@ SubmissionOptions options() {
   return options;
 }
 
-std::string refusal(const fs::path& path) {
+std::string refusal(const fs::path& path, const SubmissionOptions& how = options()) {
   try {
-    Submission submission(path, options(), Adapters());
+    Submission submission(path, how, Adapters());
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -188,6 +188,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_submitted_is_told) {
   write(folder.path() / "adapters.py", "");
   BOOST_TEST(refusal(name + "/adapters.py") ==
              name + "/adapters.py: is Python, and the rubric names no adapters");
+  SubmissionOptions without = options();
+  without.python = folder.path() / "python";
+  BOOST_TEST(refusal(name + "/adapters.py", without) ==
+             name + "/python: no Python there (Debian: python3-torch; --python names another)");
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_is_known_by_its_files) {

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <prenorm/prenorm.h>
 #include <sstream>
+#include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
@@ -338,10 +339,17 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     throw std::invalid_argument(file.string() + ": is a symbolic link; name what it points to");
   }
   state.kind = submission_kind(file);
-  if (state.kind == SubmissionKind::python && adapters.empty()) {
-    throw std::invalid_argument(path.string() + ": is Python, and the rubric names no adapters");
+  if (state.kind == SubmissionKind::python) {
+    if (::access(options.python.c_str(), X_OK) != 0) {
+      throw std::invalid_argument(
+          options.python.string() +
+          ": no Python there (Debian: python3-torch; --python names another)");
+    }
+    if (adapters.empty()) {
+      throw std::invalid_argument(path.string() + ": is Python, and the rubric names no adapters");
+    }
+    state.adapters = adapters;
   }
-  if (state.kind == SubmissionKind::python) state.adapters = adapters;
   state.folder.emplace();
   state.root = state.folder->path() / "submission";
   if (!fs::is_directory(status)) state.root /= file.filename();

@@ -109,6 +109,19 @@ Cell recorded_cell(const Report& report, const File& file, const std::string& so
           Tone::quiet};
 }
 
+/// The solutions that the table shows. Those that cannot run here and of which there is no record
+/// would fill it with "not yet run", which omissions() says once; so they are shown only among
+/// themselves.
+std::vector<std::string> columns(const Report& report) {
+  std::vector<std::string> shown;
+  std::ranges::copy_if(report.solutions, std::back_inserter(shown),
+                       [&](const std::string& solution) {
+                         const auto found = report.not_here.find(solution);
+                         return found == report.not_here.end() || found->second.record;
+                       });
+  return shown.empty() ? report.solutions : shown;
+}
+
 /// "cuda, other: SKIPPED: no CUDA device; recorded on NVIDIA H200, 2026-11-21", and a line like it
 /// for their variants.
 std::string notes_on_devices(const Report& report) {
@@ -164,11 +177,12 @@ bool is_failure(const Result& result) {
 Table overview(const Report& report) {
   Table table;
   table.head = {"problem"};
-  for (const std::string& solution : report.solutions) table.head.push_back(printable(solution));
+  const std::vector<std::string> shown = columns(report);
+  for (const std::string& solution : shown) table.head.push_back(printable(solution));
   const std::vector<File> files = by_file(report);
   for (const File& file : files) {
     std::vector<Cell> row{{file_label(file, files)}};
-    for (const std::string& solution : report.solutions) {
+    for (const std::string& solution : shown) {
       const auto tally = file.tallies.find(solution);
       const bool usable = tally != file.tallies.end() && tally->second.unreadable == 0;
       if (usable && report.not_here.contains(solution)) {

@@ -54,10 +54,12 @@ def find(root):
     return [Document(path) for path in paths]
 
 
-def render(root, documents, folder):
-    """Renders the documents, and copies their pictures into the site's folder."""
+def render(root, documents, folder, pages):
+    """Renders the documents, and copies their pictures into the site's folder. `pages` are the site's
+    pages of notebooks, {path: file}."""
     shutil.rmtree(folder / PICTURES, ignore_errors=True)
     files = {document.path: document.file for document in documents} | {Path("README.md"): "index.html"}
+    files |= pages
     for document in documents:
         text = re.sub(r"<!--.*?-->\n?", "", (root / document.path).read_text(), flags=re.S)
         body = _with_anchors(markdown2html(text))

@@ -132,7 +132,8 @@ class Site:
     def _write_documents(self):
         for old in self.folder.glob(documents.PREFIX + "*.html"):
             old.unlink()
-        documents.render(prenorm.ROOT, self.documents, self.folder)
+        notebooks = {Path(f"notebooks/{name}.ipynb"): page["file"] for name, page in self.pages.items()}
+        documents.render(prenorm.ROOT, self.documents, self.folder, notebooks)
         around = [None, *self.documents, None]
         for before, document, after in zip(around, self.documents, around[2:]):
             text = self._render("document.html.j2", document=document, documents=self.documents,
