@@ -40,6 +40,8 @@ void send_all(const char* data, std::size_t bytes) {
 
 void send_all(const std::string& message) { send_all(message.data(), message.size()); }
 
+pid_t worker = 0;  // this process, and none that a solution has forked
+
 /// Reports the address of an invalid access. The same access, repeated when this handler
 /// returns, ends the process.
 void on_fault(int number, siginfo_t* info, void*) {
@@ -47,12 +49,14 @@ void on_fault(int number, siginfo_t* info, void*) {
     ::raise(number);
     return;
   }
+  if (::getpid() != worker) return;
   last_words.signal = number;
   last_words.address = reinterpret_cast<std::uint64_t>(info->si_addr);
   send_all(reinterpret_cast<const char*>(&last_words), sizeof last_words);
 }
 
 void catch_faults() {
+  worker = ::getpid();
   static std::array<std::byte, 1 << 16>
       stack;  // a separate stack: the fault may be a stack overflow
   stack_t alternate{};
