@@ -38,8 +38,8 @@ struct Report {
 bool is_failure(const Result& result);
 
 /// The table: a row for each fixture file, a column for each solution. Where a solution's device is
-/// not here, a cell says what the record says, as "recorded"; without a record it has no column, unless
-/// that is so for all of them.
+/// not here, a cell says what the record says, as "recorded"; without a record it has no column,
+/// unless that is so for all of them.
 Table overview(const Report& report);
 
 /// A paragraph for each failure: status, case, one line that explains, the command that repeats it.
