@@ -87,7 +87,7 @@ class Worker:
         self.socket = ours
         self.calls = 0
         self.functions, self.failure, self.notes = [], None, []
-        self.device, self.unavailable = CPU, ""
+        self.unavailable = ""
 
     def __enter__(self):
         return self
@@ -116,19 +116,20 @@ class Worker:
             data += part
         return data
 
-    def load(self, path, memory=0):
-        """Loads a submission; `functions` are then the problems, or `failure` the reason."""
+    def load(self, path, memory=0, device=CPU):
+        """Loads a submission; `functions` are then the problems, or `failure` the reason. It must
+        say that it computes on that device."""
         kind, payload = self.ask(1, struct.pack("<IQ", 5, memory) + text(str(path)))
         if kind == 102:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self
         assert kind == 101
-        version, abi, self.device = struct.unpack_from("<Iii", payload)
-        assert (version, abi) == (5, 1)
+        assert struct.unpack_from("<Iii", payload) == (5, 1, device)
         (self.unavailable, mode), at = read_texts(payload, 12, 2)
         (count,) = struct.unpack_from("<I", payload, at)
         self.functions, at = read_texts(payload, at + 4, count)
         (sources,), at = read_texts(payload, at, 1)
+        assert device == CUDA or self.unavailable == ""
         assert mode == sources == "" and payload[at : at + 1] == b"\0"
         self.notes = read_list(payload, at + 1)
         return self

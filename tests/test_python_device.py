@@ -81,7 +81,7 @@ def test_what_needs_a_device_says_so(tmp_path, source, says):
     mode = "torch" if "torch" in source else "numpy"
     with start(tmp_path, source, mode=mode) as worker:
         answer = run(worker, ONE, ONE_OUT)
-        assert (worker.device, worker.unavailable, answer.how) == (CPU, "", NO_DEVICE)
+        assert answer.how == NO_DEVICE
         assert answer.what.startswith("needs a CUDA device: ") and says in answer.what
 
 
@@ -92,8 +92,8 @@ def test_other_failures_are_none_of_a_device(tmp_path):
 
 def test_a_module_that_needs_a_device_is_not_available(tmp_path):
     source = "import torch\nONE = torch.ones(1, device='cuda')\ndef run(x):\n    return x + ONE"
-    with start(tmp_path, source, mode="torch") as worker:
-        assert worker.failure is None and worker.device == CUDA and worker.functions == []
+    with start(tmp_path, source, mode="torch", device=CUDA) as worker:
+        assert worker.failure is None and worker.functions == []
         assert worker.unavailable.startswith("needs a CUDA device: AssertionError: Torch not compiled")
 
 
@@ -110,8 +110,8 @@ def test_a_module_that_needs_a_device_is_not_available(tmp_path):
         "not imported", "Triton", "a module of its own"])
 @pytest.mark.slow
 def test_who_asks_for_a_device(tmp_path, source, asks):
-    with start(tmp_path, source, mode="torch", before=PRETENDED, how={"device": "there"}) as worker:
-        assert worker.device == (CUDA if asks else CPU)
+    with start(tmp_path, source, mode="torch", before=PRETENDED, how={"device": "there"},
+               device=CUDA if asks else CPU) as worker:
         assert bool(worker.unavailable) == asks
 
 
@@ -159,8 +159,9 @@ def test_a_worker_with_a_device(tmp_path):
             assert seen[:2] == ["cpu", "cuda"] and len(torch.cuda.waits) == len(seen) - 2
             return x + 1
         """
-    with start(tmp_path, source, mode="torch", before=PRETENDED, how={"device": "given"}) as worker:
-        assert (worker.device, worker.unavailable) == (CUDA, "")
+    with start(tmp_path, source, mode="torch", before=PRETENDED, how={"device": "given"},
+               device=CUDA) as worker:
+        assert worker.unavailable == ""
         assert worker.notes == ["may compute on the CUDA device"]
         # It fails on the CPU and is called again, with tensors on the device, and only so later.
         answer = run(worker, ONE, ONE_OUT)
@@ -181,7 +182,8 @@ def test_what_works_on_the_cpu_stays_there(tmp_path):
             assert x.lies() == "cpu"
             return x + WEIGHT.cuda().to("cpu")
         """
-    with start(tmp_path, source, mode="torch", before=PRETENDED, how={"device": "given"}) as worker:
+    with start(tmp_path, source, mode="torch", before=PRETENDED, how={"device": "given"},
+               device=CUDA) as worker:
         answer = run(worker, ONE, ONE_OUT)
         assert (answer.how, answer.code, answer.mutated) == (RETURNED, OK, []), answer.message
 

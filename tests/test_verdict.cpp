@@ -66,6 +66,8 @@ BOOST_AUTO_TEST_CASE(exit_codes_by_precedence) {
   BOOST_TEST(code({Status::passed, Status::runtime_error, Status::bad_fixture}) == 2);
   BOOST_TEST(code({Status::not_implemented, Status::passed}) == 0);
   BOOST_TEST(code({Status::not_implemented, Status::passed}, true) == 1);
+  BOOST_TEST(code({Status::skipped, Status::passed}, true) == 1);
+  BOOST_TEST(code({Status::skipped}, true) == 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

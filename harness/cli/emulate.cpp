@@ -186,14 +186,7 @@ void add_emulate(Arguments& app, Action& chosen) {
       ->check(is_member({"init", "memory", "race", "none"}))
       ->type_name("WHAT");
   command.add_flag("--profile", options->profile, "Count what kernels do to memory; check nothing");
-  command
-      .add_option("--html", options->html,
-                  "Write the profile as a page, with pictures of the requests that cost most")
-      ->type_name("FILE");
-  command
-      .add_option("--svg", options->svg,
-                  "Write a picture of one request: of the line that costs most, or of --line")
-      ->type_name("FILE");
+  add_picture_options(command, options->html, options->svg);
   command
       .add_option("--line", options->wanted.line,
                   "Only this source line of the profile; as its table names it")
@@ -213,9 +206,9 @@ void add_emulate(Arguments& app, Action& chosen) {
       "  prenorm emulate sum.cu\n"
       "  prenorm emulate sum.cu --check race -- 1024\n"
       "  prenorm emulate sum.cu --profile --html profile.html\n\n"
-      "Exit code: the program's own, 1 if a kernel does something undefined, 2 if the program "
-      "does\n"
-      "not compile");
+      "Exit code: the program's own, 1 if a kernel does something undefined or nothing was "
+      "counted\n"
+      "for a page or a picture, 2 if the program does not compile");
   command.callback([options, &chosen] {
     if (options->counts() && (!options->check.empty() || !options->output.empty())) {
       throw UsageError(

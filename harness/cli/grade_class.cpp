@@ -38,7 +38,7 @@ int conclude(const ClassResult& result, const std::string& gradebook) {
   if (!state.failures.empty()) print("the same command tries these again\n");
   print("table and reports: prenorm gradebook " + shell_word(gradebook) + "\n");
   if (!state.failures.empty()) return 2;
-  if (!result.passed && !result.failed) return 3;
+  if (!result.passed && !result.failed) return 3;  // as exit_code() of one submission
   return result.failed || result.skipped ? 1 : 0;
 }
 

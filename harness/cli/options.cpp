@@ -7,6 +7,17 @@ Option* add_repeatable(Arguments& command, const std::string& name,
   return command.add_option(name, values, description)->one_at_a_time();
 }
 
+void add_picture_options(Arguments& command, std::string& html, std::string& svg) {
+  command
+      .add_option("--html", html,
+                  "Write a page with the tables, and pictures of the requests that cost most")
+      ->type_name("FILE");
+  command
+      .add_option("--svg", svg,
+                  "Write a picture of one request: of the line that costs most, or of --line")
+      ->type_name("FILE");
+}
+
 void add_jobs_option(Arguments& command, unsigned& jobs) {
   command
       .add_option("--jobs", jobs,

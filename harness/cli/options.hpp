@@ -20,6 +20,9 @@ void add_selection_options(Arguments& command, Selection& selection);
 Option* add_repeatable(Arguments& command, const std::string& name,
                        std::vector<std::string>& values, const std::string& description);
 
+/// Adds --html and --svg, of what kernels do to memory.
+void add_picture_options(Arguments& command, std::string& html, std::string& svg);
+
 /// Adds --jobs.
 void add_jobs_option(Arguments& command, unsigned& jobs);
 

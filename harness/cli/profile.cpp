@@ -135,14 +135,7 @@ void add_profile(Arguments& app, Action& chosen) {
       ->type_name("SECONDS");
   command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
       ->type_name("FILE");
-  command
-      .add_option("--html", options->html,
-                  "Write a page with the tables, and pictures of the requests that cost most")
-      ->type_name("FILE");
-  command
-      .add_option("--svg", options->svg,
-                  "Write a picture of one request: of the line that costs most, or of --line")
-      ->type_name("FILE");
+  add_picture_options(command, options->html, options->svg);
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
       "Counts are exact and repeatable; a bound is a bound, and no time. docs/profile.md says what "

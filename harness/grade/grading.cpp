@@ -32,7 +32,8 @@ void note_nothing_ran(const std::vector<Marks>& marks, Grading& grading) {
       const Result& result = graded.result;
       if (result.status == Status::not_implemented) continue;
       if (result.status != Status::load_error && result.status != Status::skipped) return;
-      if (!graded.hidden) reasons.try_emplace(result.status, result.message);
+      std::string& why = reasons[result.status];
+      if (why.empty()) why = result.message;  // of hidden cases there is none
     }
   }
   for (const Status status : {Status::load_error, Status::skipped}) {

@@ -118,9 +118,8 @@ struct Submission::State {
   std::mutex noting;
   bool hidden_began = false;
   bool imports_known = true, devices = false;
-  bool emulated = false;               // CUDA, in the emulator
-  bool may_write = true;               // its own copy, that is
-  std::string python_device = "none";  // what prenorm_worker.py is told of one
+  bool emulated = false;  // CUDA, in the emulator
+  bool may_write = true;  // its own copy, that is
   std::shared_ptr<Declaration> declaration = std::make_shared<Declaration>();
 
   Room room(bool writable = false) const {
@@ -128,6 +127,8 @@ struct Submission::State {
     room.box.devices = devices;
     return room;
   }
+
+  bool may_have_device() const { return has_devices() && !options.emulate; }
 
   std::string told(std::string what) const {
     what = without_rooms(std::move(what), folder->path());
@@ -313,7 +314,9 @@ WorkerStart Submission::State::worker() const {
   if (is_python) {
     const Json how{{"forbidden", options.forbidden_calls},
                    {"round_float64", options.round_float64},
-                   {"device", python_device}};
+                   {"device", devices             ? "given"
+                              : may_have_device() ? "there"
+                                                  : "none"}};
     command =
         python_script(options, "prenorm_worker.py", {adapters.json(), to_line(how)}, room.box);
   } else {
@@ -376,9 +379,7 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
   if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
   if (state.kind == SubmissionKind::outputs) return;
   if (state.kind == SubmissionKind::python) {
-    state.python_device = has_devices() && !options.emulate ? "there" : "none";
-    if (state.python_device == "there" && probe_for_device()) {
-      state.python_device = "given";
+    if (state.may_have_device() && probe_for_device()) {
       state.declaration = std::make_shared<Declaration>();  // more functions may load there
     }
     return;

@@ -189,9 +189,8 @@ std::vector<Table> tables_of(const std::vector<const ProfileRow*>& rows,
 
 std::string notes_on_counts() {
   return "s/r: sectors of 32 bytes per request of a warp, w/r: wavefronts per request (in "
-         "brackets: "
-         "the least).\nsectors: bytes of all requests' sectors; footprint: of each launch's "
-         "different ones.\n";
+         "brackets: the least).\nsectors: bytes of all requests' sectors; footprint: of each "
+         "launch's different ones.\n";
 }
 
 std::string notes_on(const ProfileReport& report) {

@@ -46,18 +46,10 @@ def comes_of_torch_cuda(error):
     return "/torch/cuda/" in file
 
 
-def is_asked_for(files, own):
-    """Whether one of these sources computes on a device only. `own`: modules of the submission."""
-    return any(names_device(file, own) for file in files)
-
-
-def names_device(file, own):
-    """Whether a source names a CUDA device and never asks whether there is one."""
-    try:
-        with open(file, "rb") as stream:
-            nodes = list(ast.walk(ast.parse(stream.read())))
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        return False
+def is_asked_for(tree, own):
+    """Whether a source's tree names a CUDA device and never asks whether there is one. `own`: modules
+    of the submission."""
+    nodes = list(ast.walk(tree))
     if any(getattr(node, "attr", getattr(node, "id", "")) in ASKS_FIRST for node in nodes):
         return False
     return any(is_name_of_device(node, own) for node in nodes)

@@ -74,10 +74,10 @@ UNREADABLE = (OSError, ValueError, SyntaxError, RecursionError, MemoryError)
 
 
 class Reading:
-    """Goes through the files that adapters.py imports."""
+    """Goes through the files that adapters.py imports, and lets `look` see their syntax trees."""
 
-    def __init__(self, path):
-        self.layout = layouts.Layout(path)
+    def __init__(self, path, look=lambda tree: None):
+        self.layout, self.look = layouts.Layout(path), look
         self.missing, self.own = {}, set()
         self.seen, self.left = {self.layout.file}, []
 
@@ -102,6 +102,7 @@ class Reading:
                     if not source.is_caught(guards, node.lineno, kinds):
                         place = "%s:%d" % (self.layout.name(file), node.lineno)
                         self.missing.setdefault(names[0], [distribution(names[0]), place])
+        self.look(tree)
 
     def folder_of(self, names, level, file):
         """The folder in which a module of the submission lies; None: it is not of the submission."""

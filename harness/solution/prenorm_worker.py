@@ -256,17 +256,15 @@ def answer_call(submission, call, memory, settings):
 
 def compute(submission, call, memory, settings, answer):
     """The function's arguments and results: on the CPU, or if it fails there on the device."""
-    *others, last = submission.places.get(call.problem, submission.tensors.places)
-    for place in others:
+    places = submission.places.get(call.problem, submission.tensors.places)
+    for place in places:
         try:
             found = compute_at(place, submission, call, memory, settings, answer)
             submission.places[call.problem] = (place,)
             return found
         except Exception:
-            pass
-    found = compute_at(last, submission, call, memory, settings, answer)
-    submission.places[call.problem] = (last,)
-    return found
+            if place == places[-1]:
+                raise
 
 
 def compute_at(place, submission, call, memory, settings, answer):
@@ -357,8 +355,9 @@ class Worker:
         self.submission = submission
         # What a module sets when it is imported holds for its functions.
         self.settings = process.Settings(least_depth=self.settings.depth)
-        device, unavailable = messages.CUDA, NEEDS_DEVICE + (why or "")
-        if not lacks_device:
+        if lacks_device:
+            device, unavailable = messages.CUDA, NEEDS_DEVICE + why
+        else:
             device, unavailable = self.choose_device()
         names = sorted(submission.functions)
         self.connection.send(
@@ -388,12 +387,17 @@ class Worker:
         return messages.CPU, ""
 
     def asks_for_device(self):
+        asked = []
+
+        def look(tree):
+            asked.append(devices.is_asked_for(tree, reading.own))
+
         try:
-            reading = load_beside("prenorm_missing").Reading(self.submission.path)
+            reading = load_beside("prenorm_missing").Reading(self.submission.path, look)
             reading.run()
-            return devices.is_asked_for(reading.seen, reading.own)
         except Exception:
-            return False
+            pass  # what has been read by then is all that is known
+        return any(asked)
 
     def notes(self):
         """On what the submission has imported and called since the last answer."""
