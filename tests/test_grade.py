@@ -303,6 +303,25 @@ def test_a_mistake_is_told_in_hidden_cases_too(grade, library):
     assert diagnosis["agrees"] == diagnosis["of"] == len(failed)
 
 
+def test_quick_explains_the_first_problem_that_fails_by_single_mistakes(grade, library):
+    def diagnosed(name, *problems, quick):
+        report = grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",
+                       *of_problems(problems), *(["--quick"] if quick else []))
+        assert all(item["earned"] < item["points"] for item in report["items"])
+        # What was not looked for is not said to be unknown.
+        assert not quick or all(item["undiagnosed"] == [] for item in report["items"])
+        return [(d["problem"], d["mistake"]) for item in report["items"] for d in item["diagnoses"]]
+
+    attention, block = "multihead_self_attention", "transformer_block"
+    both = [(attention, "not_causal"), (block, "not_causal")]
+    assert diagnosed("not_causal", attention, block, quick=False) == both
+    assert diagnosed("not_causal", attention, block, quick=True) == both[:1]
+    pair = "halves+theta_fixed"
+    assert diagnosed(pair, "rope", quick=False) == [("rope", pair)]
+    # Cases with the default theta show one of the two alone.
+    assert diagnosed(pair, "rope", quick=True) == [("rope", "halves")]
+
+
 def test_what_is_no_known_mistake_says_so(grade, worthless):
     report = grade(f"{worthless}/constant", "--problem", "softmax", "--no-hidden")
     [item] = report["items"]

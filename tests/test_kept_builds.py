@@ -22,6 +22,21 @@ void relu(prenorm::View<const T> x, prenorm::View<T> y) {
 PRENORM_SOLUTION(kDLCPU)
 PRENORM_EXPORT(relu, relu)
 """
+CUDA = """#include <prenorm/prenorm.hpp>
+#include <cuda_runtime.h>
+template <class T>
+__global__ void relu_kernel(const T* x, T* y, long n) {
+  const long i = blockIdx.x * 64l + threadIdx.x;
+  if (i < n) y[i] = x[i] < T(0) ? T(0) : x[i];
+}
+template <class T>
+void relu(prenorm::View<const T> x, prenorm::View<T> y, prenorm::Stream stream) {
+  const auto blocks = static_cast<unsigned>((x.size() + 63) / 64);
+  relu_kernel<<<blocks, 64, 0, static_cast<cudaStream_t>(stream.handle)>>>(x.data(), y.data(), x.size());
+}
+PRENORM_SOLUTION(kDLCUDA)
+PRENORM_EXPORT_FOR(relu, relu, float)
+"""
 RIGHT, WRONG = "x[i] < 0 ? T(0) : x[i]", "x[i]"
 KEPT = "not built again: no file has changed since it was"
 
@@ -78,6 +93,16 @@ def test_a_case_is_repeated_without_a_build(mine, graded, cache):
     assert graded(folder) == (True, {"PASSED"})
     mine(WRONG)
     assert graded(folder) == (True, {"INCORRECT_NUMERICAL"})
+    assert len(libraries(cache)) == 2
+
+
+def test_cuda_sources_are_kept_too(tmp_path, graded, cache):
+    source = tmp_path / "relu.cu"
+    source.write_text(CUDA)
+    assert graded(source, "--emulate") == (False, {"PASSED"})
+    assert graded(source, "--emulate") == (True, {"PASSED"})
+    source.write_text(CUDA.replace("x[i] < T(0) ? T(0) : x[i]", "x[i]"))
+    assert graded(source, "--emulate") == (False, {"INCORRECT_NUMERICAL"})
     assert len(libraries(cache)) == 2
 
 

@@ -254,6 +254,9 @@ void add_grade(Arguments& app, Action& chosen) {
                    "Run CUDA in the emulator, even if there is a device");
   command.add_flag_callback(
       "--no-hidden", [options] { options->how.exam.hidden = false; }, "Skip hidden cases");
+  command.add_flag_callback(
+      "--quick", [options] { options->how.exam.quick = true; },
+      "Explain only the first problem that fails, and not by two mistakes at once");
   add_selection_options(command, options->how.exam.selection);
   add_jobs_option(command, options->jobs);
   command.get_option("--jobs")->description(

@@ -67,7 +67,9 @@ class Watcher {
   int run();
 
  private:
-  enum class Round { none, failing, all };
+  /// What failed before; then everything; then, if nothing explains the first failure, its problem
+  /// once more, without --quick.
+  enum class Round { none, failing, all, explain };
 
   void start(Round round);
   void save(const fs::path& file);
@@ -75,6 +77,8 @@ class Watcher {
   bool key(char pressed);  // false: quit
   void show();
   std::vector<std::string> arguments(Round round) const;
+  bool is_unexplained() const;
+  static const char* running_text(Round round);
 
   WatchOptions options_;
   FileChanges changes_;
@@ -96,22 +100,45 @@ std::vector<std::string> Watcher::arguments(Round round) const {
   add("--sandbox", options_.sandbox);
   add("--python", options_.python);
   for (const std::string& path : options_.fixtures) add("--fixtures", path);
-  if (round == Round::all) {
-    for (const std::string& problem : options_.problems) add("--problem", problem);
-    add("--case", "*");  // what was built for the first round serves here too
+  if (round != Round::explain) words.emplace_back("--quick");
+  if (round == Round::failing) {
+    for (const WatchedCase* one : history_.failing(asked_first)) {
+      add("--problem", one->problem);
+      add("--case", one->name);
+    }
     return words;
   }
-  for (const WatchedCase* one : history_.failing(asked_first)) {
-    add("--problem", one->problem);
-    add("--case", one->name);
+  if (round == Round::explain) {
+    add("--problem", history_.first_failure()->problem);
+  } else {
+    for (const std::string& problem : options_.problems) add("--problem", problem);
   }
+  add("--case", "*");  // what was built for the first round serves here too
   return words;
+}
+
+/// Whether the first failure's numbers have no known mistake so far.
+bool Watcher::is_unexplained() const {
+  const WatchedCase* first = history_.first_failure();
+  if (first == nullptr || first->status != Status::incorrect_numerical) return false;
+  const WatchedCause* cause = history_.cause(first->problem);
+  return cause == nullptr || cause->heading.empty();
+}
+
+const char* Watcher::running_text(Round round) {
+  switch (round) {
+    case Round::failing: return "running what failed ...";
+    case Round::all: return "running all cases ...";
+    case Round::explain: return "looking for the mistake ...";
+    case Round::none: break;
+  }
+  return "";
 }
 
 void Watcher::start(Round round) {
   grading_.reset();
   round_ = round;
-  screen_.running = round == Round::failing ? "running what failed ..." : "running all cases ...";
+  screen_.running = running_text(round);
   grading_.emplace(arguments(round));
 }
 
@@ -137,6 +164,7 @@ void Watcher::finish() {
   screen_.running.clear();
   const Round ended = std::exchange(round_, Round::none);
   if (ended == Round::failing && can_go_on) start(Round::all);
+  if (ended == Round::all && can_go_on && is_unexplained()) start(Round::explain);
   show();
 }
 

@@ -55,7 +55,7 @@ std::string build_key(const fs::path& submission, std::span<const fs::path> fold
                       const std::string& script) {
   Digest digest;
   digest.add(digest_snapshot(submission)).add(script);
-  for (const fs::path& each : folders) digest.add(each.string()).add(digest_snapshot(each));
+  for (const fs::path& each : folders) digest.add(digest_snapshot(each));
   for (const char* program : {"/usr/bin/c++", "/usr/bin/cc", "/usr/bin/ld", "/usr/bin/cmake",
                               "/usr/local/cuda/bin/nvcc", "/usr/lib/x86_64-linux-gnu/libc.so.6"}) {
     add_program(digest, program);

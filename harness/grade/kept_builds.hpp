@@ -10,8 +10,9 @@
 
 namespace prenorm::harness {
 
-/// The digest of a build: of the files handed in, of the folders of headers and packages, of the
-/// script that builds, and of the compilers here. Throws what digest_snapshot() throws.
+/// The digest of a build: of the files handed in, of what is in the folders of headers and
+/// packages, of the script that builds, and of the compilers here. Throws what digest_snapshot()
+/// throws.
 std::string build_key(const std::filesystem::path& submission,
                       std::span<const std::filesystem::path> folders, const std::string& script);
 

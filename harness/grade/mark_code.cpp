@@ -45,14 +45,16 @@ std::uint64_t bytes_of_tensors(const Case& info) {
 
 class Run {
  public:
-  Run(const Exam& exam, const Submission& submission, Solution probe, WallBudget& budget)
+  /// `workers` are one for each thread, of which the first has been loaded, or that one alone.
+  Run(const Exam& exam, const Submission& submission, std::vector<Solution> workers,
+      WallBudget& budget)
       : exam_(exam),
         submission_(submission),
         budget_(budget),
         snippets_(submission.adapters()),
-        call_limit_(probe.call_limit()),
-        mode_(probe.mode()),
-        on_device_(probe.on_device()),
+        call_limit_(workers.front().call_limit()),
+        mode_(workers.front().mode()),
+        on_device_(workers.front().on_device()),
         // A device takes one call at a time.
         askers_(on_device_ ? 1 : exam.options.jobs),
         pools_(make_pools(exam.options.jobs)) {
@@ -61,7 +63,7 @@ class Run {
         submission.adapters().give(part.problem, loaded);
       };
       markers_.push_back(std::make_unique<Marker>(exam, part, submission.name(), give));
-      if (!probe.function_for(part.problem).empty()) solved_.insert(part.problem);
+      if (!workers.front().function_for(part.problem).empty()) solved_.insert(part.problem);
       questions_ += part.questions.size();
     }
     losses_.resize(exam.parts.size());
@@ -70,7 +72,9 @@ class Run {
     launches_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
-    seats_.front().solution = std::move(probe);
+    for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
+      seats_[i].solution = std::move(workers[i]);
+    }
   }
 
   std::vector<Marks> all() {
@@ -83,9 +87,12 @@ class Run {
     ask_all(true);
     seats_.clear();
     std::vector<Marks> marks(exam_.parts.size());
+    const std::size_t first = first_wrong();
     in_parallel(marks.size(), exam_.options.jobs, [&](std::size_t i, std::size_t thread) {
       SolutionPool& pool = pools_[thread];
-      marks[i] = markers_[i]->finish(pool.get("mistakes"), pool.get("reference"));
+      const bool explained = !exam_.options.quick || i == first;
+      marks[i] = markers_[i]->finish(explained ? &pool.get("mistakes") : nullptr,
+                                     explained ? &pool.get("reference") : nullptr);
     });
     return marks;
   }
@@ -317,6 +324,13 @@ class Run {
     return result;
   }
 
+  /// The first problem with wrong numbers, in the rubric's order.
+  std::size_t first_wrong() const {
+    const auto found = std::ranges::find_if(
+        markers_, [](const auto& marker) { return marker->has_wrong_numbers(); });
+    return static_cast<std::size_t>(found - markers_.begin());
+  }
+
   /// What is quick has earned its points before what is slow takes the time.
   std::vector<std::size_t> smallest_first() const {
     std::vector<std::size_t> order(exam_.parts.size());
@@ -361,14 +375,21 @@ class Run {
 
 std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Grading& grading) {
   WallBudget budget(budget_of(exam));
-  Solution probe = submission.solution();
+  const bool slow = submission.slow_to_start();
+  const std::size_t threads = std::min<std::size_t>(exam.options.jobs, exam.parts.size());
+  std::vector<Solution> workers;
+  for (std::size_t i = 0; i < (slow ? std::max<std::size_t>(1, threads) : 1); ++i) {
+    workers.push_back(submission.solution());
+    if (slow) workers.back().start();  // all together
+  }
+  Solution& probe = workers.front();
   probe.limit_end(budget.end());
   if (!probe.load()) {
     grading.status = probe.status();
     grading.message = submission.told(probe.message());
     return mark_alike(exam, submission.name(), grading.status, grading.message);
   }
-  Run run(exam, submission, std::move(probe), budget);
+  Run run(exam, submission, std::move(workers), budget);
   std::vector<Marks> marks = run.all();
   if (submission.is_emulated()) grading.profiles = run.profiles();
   if (run.too_late() > 0) {

@@ -86,7 +86,7 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
     judge(signature, loaded, outputs, result);
     marker.add(number, loaded, std::move(result), std::move(outputs));
   }
-  Marks marks = marker.finish(mistakes, pool.get("reference"));
+  Marks marks = marker.finish(&mistakes, &pool.get("reference"));
   marks.cannot_be_asked = 0;  // no fault of a function's
   return marks;
 }

@@ -56,6 +56,7 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission,
   accepted_.resize(part.questions.size());
   evidence_.problem = part.problem;
   evidence_.signature = &part.file->fixture->signature();
+  evidence_.pairs = !exam.options.quick;
   evidence_.load = [this, give = std::move(give)](std::size_t number) {
     LoadedCase loaded = load(number);
     if (give) give(loaded);
@@ -141,7 +142,7 @@ void Marker::add(std::size_t number, Result result, const Case* info) {
                                 std::move(result), exam_, submission_);
 }
 
-Marks Marker::finish(Solution& mistakes, Solution& truth) {
+Marks Marker::finish(Solution* mistakes, Solution* truth) {
   // The small ones first: most mistakes are out of the question after a few.
   std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
     return part_.questions[wrong.number].stored->elements();
@@ -151,12 +152,12 @@ Marks Marker::finish(Solution& mistakes, Solution& truth) {
   const auto told = [&](std::size_t number) {
     return part_.questions[number].hidden ? nullptr : &marks_.cases[number].told;
   };
-  Reasons reasons = reasons_of(evidence_, &mistakes, &truth, true, told);
+  Reasons reasons = reasons_of(evidence_, mistakes, truth, true, told);
   marks_.diagnoses = std::move(reasons.diagnoses);
   marks_.properties = std::move(reasons.properties);
   const bool compared = std::ranges::any_of(
       evidence_.wrong, [](const Evidence::Wrong& wrong) { return !wrong.outputs.empty(); });
-  marks_.undiagnosed = compared && marks_.diagnoses.empty();
+  marks_.undiagnosed = !exam_.options.quick && compared && marks_.diagnoses.empty();
   std::vector<GradedCase> cases;
   for (std::size_t i = 0; i < marks_.cases.size(); ++i) {
     if (can_be_asked(i)) {

@@ -52,8 +52,12 @@ class Marker {
   /// The same without data: `info` is the case's as it was asked, or nullptr.
   void add(std::size_t number, Result result, const Case* info = nullptr);
 
-  /// All of it, diagnosed. `truth` computes the problem.
-  Marks finish(Solution& mistakes, Solution& truth);
+  /// Whether numbers were compared, and some were wrong.
+  bool has_wrong_numbers() const { return !evidence_.wrong.empty(); }
+
+  /// All of it, explained by known mistakes and by the truth, which computes the problem; by what
+  /// is nullptr it is not.
+  Marks finish(Solution* mistakes, Solution* truth);
 
  private:
   const Exam& exam_;

@@ -117,6 +117,8 @@ struct Solution::Worker {
   std::set<std::string> functions;
 
   std::unique_ptr<WorkerConnection> connection;  // none before the first load and after a crash
+  bool is_starting = false;                      // it was started, and nothing asked of it yet
+  std::filesystem::path place;                   // where the solution lies, for the worker
   std::unique_ptr<Library> library;              // where in_process
   std::uint64_t calls = 0;
   std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
@@ -195,12 +197,31 @@ struct Solution::Worker {
     return library->description();
   }
 
-  protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
-    const RunLimits& limits = options.limits;
+  void connect(const std::filesystem::path& path, const Options& options) {
     connection.reset();  // before another has its place
     const WorkerStart worker = options.worker ? options.worker() : shipped_worker(path);
     connection = std::make_unique<WorkerConnection>(worker.command, worker.belongings);
-    const protocol::Load request{limits.bytes, std::filesystem::absolute(worker.library).string()};
+    place = worker.library;
+  }
+
+  /// What cannot be started now is told by load().
+  void start_early(const std::filesystem::path& path, const Options& options) {
+    if (tried || is_starting || options.in_process || is_over(options.limits) ||
+        path.extension() == absent_suffix) {
+      return;
+    }
+    try {
+      connect(path, options);
+      is_starting = true;
+    } catch (const std::exception&) {
+      connection.reset();
+    }
+  }
+
+  protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
+    const RunLimits& limits = options.limits;
+    if (!std::exchange(is_starting, false)) connect(path, options);
+    const protocol::Load request{limits.bytes, std::filesystem::absolute(place).string()};
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
     if (kind == protocol::Kind::load_failed) {
@@ -346,6 +367,8 @@ Solution::Solution(std::string label, std::filesystem::path library, std::string
 Solution::~Solution() = default;
 Solution::Solution(Solution&&) noexcept = default;
 Solution& Solution::operator=(Solution&&) noexcept = default;
+
+void Solution::start() { worker_->start_early(library_, options_); }
 
 bool Solution::load() {
   if (!worker_->tried) worker_->start(library_, options_);

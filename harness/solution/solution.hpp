@@ -88,6 +88,9 @@ class Solution {
   const std::string& variant() const { return variant_; }
   const std::filesystem::path& library() const { return library_; }
 
+  /// Starts the worker if there has been none yet, without waiting for it: load() then finds it
+  /// under way. For workers that take long to start.
+  void start();
   /// Starts the worker and loads the library if that has not been done. False: it cannot be used
   /// here; status() and message() then say LOAD_ERROR, or SKIPPED with the reason (no device).
   bool load();

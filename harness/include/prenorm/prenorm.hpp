@@ -103,26 +103,29 @@ struct Stream {
 };
 
 /// Reads the arguments of a call one after the other, each checked for presence and type.
+///
+/// What is large is not inlined: it would be copied into each exported function for each type,
+/// which takes the compiler longer than all the rest.
 class Arguments {
  public:
   explicit Arguments(const prenorm_call& call) : call_(call) {}
 
   template <class T>
-  View<const T> input() {
+  [[gnu::noinline]] View<const T> input() {
     const DLTensor* tensor = next_input();
     if (tensor == nullptr) throw std::invalid_argument("input " + number(input_) + " is absent");
     return view<const T>(*tensor, "input ", input_);
   }
 
   template <class T>
-  std::optional<View<const T>> optional_input() {
+  [[gnu::noinline]] std::optional<View<const T>> optional_input() {
     const DLTensor* tensor = next_input();
     if (tensor == nullptr) return std::nullopt;
     return view<const T>(*tensor, "input ", input_);
   }
 
   template <class T>
-  View<T> output() {
+  [[gnu::noinline]] View<T> output() {
     if (output_ >= call_.num_outputs) {
       throw std::invalid_argument("the function takes more than " + number(call_.num_outputs) +
                                   " outputs: View<T> is an output, View<const T> an input");
@@ -150,7 +153,7 @@ class Arguments {
   bool boolean() { return next_scalar(PRENORM_BOOL).value.b != 0; }
 
   /// Throws unless the function took every input and scalar that the call carries.
-  void finish() const {
+  [[gnu::noinline]] void finish() const {
     if (input_ != call_.num_inputs || scalar_ != call_.num_scalars) {
       throw std::invalid_argument("the call has " + number(call_.num_inputs) + " inputs and " +
                                   number(call_.num_scalars) + " scalars, the function takes " +
@@ -161,7 +164,7 @@ class Arguments {
  private:
   static std::string number(std::int32_t n) { return std::to_string(n); }
 
-  const prenorm_scalar& next_scalar(prenorm_kind kind) {
+  [[gnu::noinline]] const prenorm_scalar& next_scalar(prenorm_kind kind) {
     if (scalar_ >= call_.num_scalars) {
       throw std::invalid_argument("the function takes more than " + number(call_.num_scalars) +
                                   " scalars");
@@ -242,7 +245,7 @@ inline std::string to_text(const auto& shape) {
 }
 
 /// Throws unless a result has the shape that its output has.
-inline void require_shape(const auto& shape, const DLTensor& output) {
+[[gnu::noinline]] inline void require_shape(const auto& shape, const DLTensor& output) {
   const std::span wanted(output.shape, static_cast<std::size_t>(output.ndim));
   if (!std::ranges::equal(shape, wanted, [](auto a, auto b) { return std::cmp_equal(a, b); })) {
     throw std::invalid_argument("the result has shape " + to_text(shape) + ", wanted " +
