@@ -14,6 +14,8 @@ project(mine LANGUAGES CXX)
 find_package(prenorm 0.1 REQUIRED)
 prenorm_add_solution(mine relu.cpp)
 """
+CUDA_ALONE = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
+                                reason="there is no emulator for submissions")
 RELU = """#include <prenorm/prenorm.hpp>
 template <class T>
 void relu(prenorm::View<const T> x, prenorm::View<T> y) {
@@ -62,7 +64,8 @@ def mine(tmp_path):
 
 @pytest.fixture
 def graded(tmp_path, cache):
-    """graded(folder, words...): whether a kept library served, and the status of the case."""
+    """graded(folder, words...): whether a kept library served, and the status of the case. Its
+    `report` is the last one."""
 
     def call(folder, *words, sandbox=None, case="by_hand_float32"):
         need(best_sandbox())
@@ -71,6 +74,7 @@ def graded(tmp_path, cache):
                              sandbox or best_sandbox(), *words, tmp=tmp_path,
                              environment={"XDG_CACHE_HOME": str(cache)})
         statuses = {result["status"] for result in report["results"]}
+        call.report = report
         return KEPT in report["notes"], statuses
 
     return call
@@ -96,6 +100,7 @@ def test_a_case_is_repeated_without_a_build(mine, graded, cache):
     assert len(libraries(cache)) == 2
 
 
+@CUDA_ALONE
 def test_cuda_sources_are_kept_too(tmp_path, graded, cache):
     source = tmp_path / "relu.cu"
     source.write_text(CUDA)
@@ -104,6 +109,26 @@ def test_cuda_sources_are_kept_too(tmp_path, graded, cache):
     source.write_text(CUDA.replace("x[i] < T(0) ? T(0) : x[i]", "x[i]"))
     assert graded(source, "--emulate") == (False, {"INCORRECT_NUMERICAL"})
     assert len(libraries(cache)) == 2
+    # Messages name the file.
+    other = tmp_path / "other.cu"
+    other.write_text(source.read_text())
+    assert graded(other, "--emulate") == (False, {"INCORRECT_NUMERICAL"})
+
+
+@CUDA_ALONE
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "process"])
+def test_a_kept_kernel_is_told_by_its_line(tmp_path, graded, cache, sandbox):
+    need(sandbox)
+    source = tmp_path / "relu.cu"
+    source.write_text(CUDA.replace("if (i < n) y[i]", "y[i]"))
+    [line] = [i for i, each in enumerate(source.read_text().splitlines(), 1) if " y[i] =" in each]
+    told = []
+    for kept in (False, True):
+        assert graded(source, "--emulate", sandbox=sandbox)[0] == kept
+        [result] = graded.report["results"]
+        told.append(result["message"])
+    assert told[0] == told[1] and f"relu.cu:{line}" in told[0], told
+    assert "scratch" not in told[0] and "submission" not in told[0], told
 
 
 def test_a_submission_gets_its_own_library_only(mine, graded, cache):

@@ -425,6 +425,49 @@ BOOST_AUTO_TEST_CASE(nothing_goes_on_when_all_time_is_over) {
   check(call(solution, "", x), Status::timeout, "not run: the time for all cases was over");
 }
 
+BOOST_AUTO_TEST_CASE(a_worker_that_was_started_early) {
+  const Tensor x = counting({2, 3});
+  int started = 0;
+  fs::path program;
+  Solution::Options options;
+  options.worker = [&] {
+    WorkerStart worker;
+    worker.command.program =
+        started++ == 0 ? program : home() / "libexec" / "prenorm" / "prenorm-worker";
+    worker.command.keep_output = true;
+    worker.library = library("misbehaving");
+    return worker;
+  };
+  const auto make = [&](const fs::path& first) {
+    started = 0;
+    program = first;
+    Solution solution = open("misbehaving", options);
+    solution.start();
+    BOOST_TEST(started == 1);
+    return solution;
+  };
+  const fs::path good = home() / "libexec" / "prenorm" / "prenorm-worker";
+  Solution solution = make(good);
+  solution.start();  // once is enough
+  check_doubled(call(solution, "", x), x);
+  solution.start();
+  BOOST_TEST(started == 1);
+
+  Solution late = make(good);
+  late.limit_end(deadline_in(-1));
+  BOOST_TEST(!late.load());
+  late.limit_end(Process::Deadline::max());
+  check_doubled(call(late, "", x), x);
+
+  Solution died = make("/bin/true");  // before anything was asked of it
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  check_doubled(call(died, "", x), x);
+  BOOST_TEST(started == 2);
+
+  Solution absent = make("/nowhere/worker");
+  check_doubled(call(absent, "", x), x);
+}
+
 BOOST_AUTO_TEST_CASE(addresses_are_fresh_and_inputs_private) {
   Solution solution = open("misbehaving");
   const Tensor x = counting({2, 3});

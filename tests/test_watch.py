@@ -81,6 +81,15 @@ def test_a_save_that_breaks_and_one_that_mends(watched, tmp_path):
     assert watch.process.wait(20) == 0
 
 
+def test_what_breaks_is_explained_although_something_failed_before(watched, tmp_path):
+    watch = watched(WRONG)
+    watch.until("✗ softmax", "answered in")
+    # The grader explains softmax, the first in the rubric; the screen shows silu.
+    (tmp_path / "adapters.py").write_text(WRONG.replace("in_features / (1 +", "1 / (1 +"))
+    shown = watch.until("looking for the mistake", "looks like the sigmoid", "answered in")
+    assert "first failure: silu" in shown.rsplit("✗ silu", 1)[1]
+
+
 def test_a_file_that_cannot_be_read_says_so_and_the_next_save_is_answered(watched, tmp_path):
     watch = watched(RIGHT.replace("def run_silu(in_features):", "def run_silu(in_features:"))
     assert "SyntaxError" in watch.until("answered in")

@@ -256,7 +256,7 @@ void add_grade(Arguments& app, Action& chosen) {
       "--no-hidden", [options] { options->how.exam.hidden = false; }, "Skip hidden cases");
   command.add_flag_callback(
       "--quick", [options] { options->how.exam.quick = true; },
-      "Explain only the first problem that fails, and not by two mistakes at once");
+      "Explain only the first problem with wrong numbers");
   add_selection_options(command, options->how.exam.selection);
   add_jobs_option(command, options->jobs);
   command.get_option("--jobs")->description(
@@ -321,7 +321,7 @@ void add_grade(Arguments& app, Action& chosen) {
     for (const char* name : {"--batch", "--slurm-option"}) {
       if (command.get_option(name)->count() > 0) options->of_slurm.emplace_back(name);
     }
-    for (const char* name : {"--hidden-visibility", "--annotations"}) {
+    for (const char* name : {"--hidden-visibility", "--annotations", "--quick"}) {
       if (command.get_option(name)->count() > 0) options->of_one.emplace_back(name);
     }
     for (const char* name :

@@ -67,8 +67,8 @@ class Watcher {
   int run();
 
  private:
-  /// What failed before; then everything; then, if nothing explains the first failure, its problem
-  /// once more, without --quick.
+  /// What failed before; then everything; then, if the first failure has not been explained, its
+  /// problem once more.
   enum class Round { none, failing, all, explain };
 
   void start(Round round);
@@ -100,7 +100,7 @@ std::vector<std::string> Watcher::arguments(Round round) const {
   add("--sandbox", options_.sandbox);
   add("--python", options_.python);
   for (const std::string& path : options_.fixtures) add("--fixtures", path);
-  if (round != Round::explain) words.emplace_back("--quick");
+  words.emplace_back("--quick");
   if (round == Round::failing) {
     for (const WatchedCase* one : history_.failing(asked_first)) {
       add("--problem", one->problem);
@@ -117,12 +117,12 @@ std::vector<std::string> Watcher::arguments(Round round) const {
   return words;
 }
 
-/// Whether the first failure's numbers have no known mistake so far.
+/// Whether nobody has looked for the cause of the first failure's wrong numbers: --quick explains
+/// the first problem of the rubric that has any, which need not be the one that has just broken.
 bool Watcher::is_unexplained() const {
   const WatchedCase* first = history_.first_failure();
-  if (first == nullptr || first->status != Status::incorrect_numerical) return false;
-  const WatchedCause* cause = history_.cause(first->problem);
-  return cause == nullptr || cause->heading.empty();
+  return first != nullptr && first->status == Status::incorrect_numerical && first->elements > 0 &&
+         history_.cause(first->problem) == nullptr;
 }
 
 const char* Watcher::running_text(Round round) {
@@ -264,7 +264,9 @@ void add_watch(Arguments& app, Action& chosen) {
       ->type_name("PATH");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
-      "After each save, the cases that failed run first, then all visible cases. The screen shows\n"
+      "After each save, the cases that failed run first, then all visible cases; at last the "
+      "cause\n"
+      "of the first failure is looked for, if it is not known yet. The screen shows\n"
       "what passes now, what broke, and the first failure with its shapes, its worst element and\n"
       "the likely mistake. Press h for a hint; each press gives a plainer one, never the "
       "solution.\n\n"

@@ -68,7 +68,7 @@ class Court {
     while (!open.empty() && findings.diagnoses.size() < most_causes) {
       std::vector<Suspect> suspects = singles;
       const auto suffices = [&](const Suspect& single) { return single.suffices(open); };
-      if (evidence_.pairs && std::ranges::none_of(singles, suffices)) {
+      if (std::ranges::none_of(singles, suffices)) {
         std::ranges::move(hold_pairs(singles, open), std::back_inserter(suspects));
       }
       std::optional<Diagnosis> cause = best_of(suspects, open, findings);

@@ -18,7 +18,6 @@ struct Evidence {
   const Signature* signature = nullptr;
   std::vector<Wrong> wrong;         // all cases whose numbers were wrong, the simplest first
   std::vector<std::size_t> passed;  // numbers of cases that passed
-  bool pairs = true;                // whether two mistakes at once are looked for
   std::function<LoadedCase(std::size_t number)> load;
 };
 

@@ -92,7 +92,7 @@ struct GradeOptions {
   std::uint64_t seed = 0;
   bool hidden = true;                         // false: leave out hidden cases
   Selection selection{.only_shipped = true};  // problems, cases, dtypes to look at; fixtures
-  /// Only the first problem with wrong numbers is explained, by single mistakes and not by pairs.
+  /// Of code, only the first problem with wrong numbers is explained.
   bool quick = false;
   unsigned jobs = 1;
   double budget = 0;  // seconds for all cases of one submission; 0: the usual ones (budget.hpp)

@@ -51,9 +51,11 @@ void add_program(Digest& digest, const char* name) {
 
 }  // namespace
 
-std::string build_key(const fs::path& submission, std::span<const fs::path> folders,
-                      const std::string& script) {
+std::string build_key(const fs::path& submission, const fs::path& scratch,
+                      std::span<const fs::path> folders, const std::string& script) {
   Digest digest;
+  // Messages name sources by where they lay when they were built, which told() knows here alone.
+  digest.add(submission.filename().string()).add(scratch.string());
   digest.add(digest_snapshot(submission)).add(script);
   for (const fs::path& each : folders) digest.add(digest_snapshot(each));
   for (const char* program : {"/usr/bin/c++", "/usr/bin/cc", "/usr/bin/ld", "/usr/bin/cmake",

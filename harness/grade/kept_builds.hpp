@@ -11,9 +11,9 @@
 namespace prenorm::harness {
 
 /// The digest of a build: of the files handed in, of what is in the folders of headers and
-/// packages, of the script that builds, and of the compilers here. Throws what digest_snapshot()
-/// throws.
-std::string build_key(const std::filesystem::path& submission,
+/// packages, of the script that builds, and of the compilers here. `scratch` is the folder for
+/// temporary ones. Throws what digest_snapshot() throws.
+std::string build_key(const std::filesystem::path& submission, const std::filesystem::path& scratch,
                       std::span<const std::filesystem::path> folders, const std::string& script);
 
 /// The library that was built under that key, if it is still kept; else an empty path.

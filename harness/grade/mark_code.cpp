@@ -26,6 +26,9 @@ constexpr std::size_t most_printed = 64u << 10;
 /// Of the limit of a call, for a problem's other cases once one has timed out: the same slow
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
+/// Of workers that take seconds to start, while the first must be loaded in time.
+constexpr std::size_t most_started_together = 4;
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -45,7 +48,8 @@ std::uint64_t bytes_of_tensors(const Case& info) {
 
 class Run {
  public:
-  /// `workers` are one for each thread, of which the first has been loaded, or that one alone.
+  /// `workers` are those of the first threads, at least one. The first has been loaded; the others
+  /// may have been started.
   Run(const Exam& exam, const Submission& submission, std::vector<Solution> workers,
       WallBudget& budget)
       : exam_(exam),
@@ -375,12 +379,14 @@ class Run {
 
 std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Grading& grading) {
   WallBudget budget(budget_of(exam));
-  const bool slow = submission.slow_to_start();
-  const std::size_t threads = std::min<std::size_t>(exam.options.jobs, exam.parts.size());
   std::vector<Solution> workers;
-  for (std::size_t i = 0; i < (slow ? std::max<std::size_t>(1, threads) : 1); ++i) {
-    workers.push_back(submission.solution());
-    if (slow) workers.back().start();  // all together
+  workers.push_back(submission.solution());
+  if (submission.slow_to_start() && !submission.has_device()) {
+    const std::size_t threads = std::min<std::size_t>(exam.options.jobs, exam.parts.size());
+    while (workers.size() < std::min(threads, most_started_together)) {
+      workers.push_back(submission.solution());
+    }
+    for (Solution& worker : workers) worker.start();
   }
   Solution& probe = workers.front();
   probe.limit_end(budget.end());

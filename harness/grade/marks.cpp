@@ -56,7 +56,6 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission,
   accepted_.resize(part.questions.size());
   evidence_.problem = part.problem;
   evidence_.signature = &part.file->fixture->signature();
-  evidence_.pairs = !exam.options.quick;
   evidence_.load = [this, give = std::move(give)](std::size_t number) {
     LoadedCase loaded = load(number);
     if (give) give(loaded);
@@ -157,7 +156,7 @@ Marks Marker::finish(Solution* mistakes, Solution* truth) {
   marks_.properties = std::move(reasons.properties);
   const bool compared = std::ranges::any_of(
       evidence_.wrong, [](const Evidence::Wrong& wrong) { return !wrong.outputs.empty(); });
-  marks_.undiagnosed = !exam_.options.quick && compared && marks_.diagnoses.empty();
+  marks_.undiagnosed = mistakes != nullptr && compared && marks_.diagnoses.empty();
   std::vector<GradedCase> cases;
   for (std::size_t i = 0; i < marks_.cases.size(); ++i) {
     if (can_be_asked(i)) {

@@ -55,8 +55,8 @@ class Marker {
   /// Whether numbers were compared, and some were wrong.
   bool has_wrong_numbers() const { return !evidence_.wrong.empty(); }
 
-  /// All of it, explained by known mistakes and by the truth, which computes the problem; by what
-  /// is nullptr it is not.
+  /// All of it, explained by known mistakes and, with the `truth` that computes the problem, by
+  /// properties. Either may be nullptr: then that is left out.
   Marks finish(Solution* mistakes, Solution* truth);
 
  private:

@@ -67,6 +67,9 @@ std::string without_rooms(std::string text, const fs::path& parent) {
   const std::size_t length = (parent / room_name()).string().size() + 1;
   for (std::size_t at = 0; (at = text.find(begin)) != text.npos;) {
     text.erase(at, length);
+    while (text.compare(at, TemporaryFolder::prefix().size(), TemporaryFolder::prefix()) == 0) {
+      text.erase(at, room_name().size() + 1);  // one inside
+    }
     if (text.compare(at, copy_name.size(), copy_name) == 0) text.erase(at, copy_name.size() + 1);
   }
   return text;

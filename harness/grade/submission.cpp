@@ -138,6 +138,7 @@ struct Submission::State {
         what.erase(at, prefix.size());
       }
     }
+    what = without_rooms(std::move(what), folder->path().parent_path());  // of a kept build
     return without_rooms(std::move(what), "/tmp");  // where the folder's path is too long for them
   }
 
@@ -198,7 +199,7 @@ void Submission::State::build() {
   // Without a sandbox, a submission could change what is kept.
   const bool may_keep = options.sandbox != SandboxKind::none;
   std::string key;
-  if (may_keep) key = build_key(root, given, build_project);
+  if (may_keep) key = build_key(root, folder->path().parent_path(), given, build_project);
   if (may_keep && options.reuse_build) {
     if (const fs::path kept = kept_build(key); !kept.empty()) {
       library = folder->path() / "library.so";
@@ -416,6 +417,7 @@ bool Submission::is_emulated() const { return state_->emulated; }
 Status Submission::status() const { return state_->status; }
 const std::string& Submission::message() const { return state_->message; }
 std::string Submission::told(const std::string& text) const { return state_->told(text); }
+bool Submission::has_device() const { return state_->devices; }
 bool Submission::slow_to_start() const { return state_->kind == SubmissionKind::python; }
 const Adapters& Submission::adapters() const { return state_->adapters; }
 const std::vector<std::string>& Submission::imports() const { return state_->imports; }

@@ -62,6 +62,8 @@ class Submission {
   /// first load of any of them decides functions, device and mode; one that differs is a
   /// LOAD_ERROR.
   Solution solution() const;
+  /// Its workers have a CUDA device.
+  bool has_device() const;
   /// A worker takes seconds to start (Python): one should serve all problems, not one each.
   bool slow_to_start() const;
 

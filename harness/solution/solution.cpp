@@ -220,7 +220,8 @@ struct Solution::Worker {
 
   protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
     const RunLimits& limits = options.limits;
-    if (!std::exchange(is_starting, false)) connect(path, options);
+    const bool under_way = std::exchange(is_starting, false) && connection && connection->alive();
+    if (!under_way) connect(path, options);
     const protocol::Load request{limits.bytes, std::filesystem::absolute(place).string()};
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));

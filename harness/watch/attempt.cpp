@@ -34,6 +34,7 @@ void add_causes(const Json& item, std::map<std::string, WatchedCause>& causes) {
     cause.does = first_sentence(words.sentence);
     cause.hint = words.hint;
   }
+  for (const Json& problem : item.at("undiagnosed")) causes[problem.get<std::string>()];
   for (const Json& property : item.at("properties")) {
     causes[property.at("problem").get<std::string>()].lacking.push_back(
         property.at("property").get<std::string>());

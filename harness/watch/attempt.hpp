@@ -34,7 +34,8 @@ struct Attempt {
   Status status = Status::passed;  // of the whole: a build that failed
   std::string message;
   std::vector<WatchedCase> cases;
-  std::map<std::string, WatchedCause> causes;  // by problem
+  /// By problem. An empty one was looked for in vain.
+  std::map<std::string, WatchedCause> causes;
 };
 
 /// Throws Json::exception for a text that is no such report.
