@@ -162,6 +162,14 @@ def test_every_component_tells_its_traffic_and_draws_a_request(site):
     assert seen == set(PROBLEMS)
 
 
+def test_pictures_that_cells_draw_are_whole(site):
+    pictures = parse(site / "cuda_without_a_gpu.html").xpath("//div[@class='output_svg']/svg")
+    assert len(pictures) == 2
+    for picture in pictures:
+        assert picture.findtext("title").startswith("normalize, step")
+        assert len(picture.xpath(".//path")) > 8 and len(picture.xpath(".//text")) > 32
+
+
 # ---- in a browser
 
 def show(chromium, path):
