@@ -4,6 +4,7 @@ import base64
 import concurrent.futures
 import itertools
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -183,8 +184,11 @@ class Site:
 
         def store(found):
             file = PICTURES / f"{name}-{next(numbers)}.png"
-            (self.folder / file).write_bytes(base64.b64decode(found[1]))
-            return f'loading="lazy" src="{file.as_posix()}"'
+            png = base64.b64decode(found[1])
+            (self.folder / file).write_bytes(png)
+            # The size leaves room for it: the text does not move when the picture comes.
+            width, height = struct.unpack(">II", png[16:24])
+            return f'loading="lazy" width="{width}" height="{height}" src="{file.as_posix()}"'
 
         return re.sub(r'src="data:image/png;base64,([^"]*)"', store, body)
 
