@@ -264,12 +264,10 @@ void add_watch(Arguments& app, Action& chosen) {
       ->type_name("PATH");
   command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
   command.footer(
-      "After each save, the cases that failed run first, then all visible cases; at last the "
-      "cause\n"
-      "of the first failure is looked for, if it is not known yet. The screen shows\n"
+      "After each save, the cases that failed run first, then all visible cases. The screen shows\n"
       "what passes now, what broke, and the first failure with its shapes, its worst element and\n"
-      "the likely mistake. Press h for a hint; each press gives a plainer one, never the "
-      "solution.\n\n"
+      "the likely mistake, which may follow a second later. Press h for a hint; each press gives\n"
+      "a plainer one, never the solution.\n\n"
       "Examples:\n"
       "  prenorm watch ./mine                    everything that the rubric asks\n"
       "  prenorm watch ./mine --problem PROBLEM  one function at a time\n\n"
