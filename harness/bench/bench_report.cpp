@@ -1,8 +1,8 @@
 #include "bench/bench_report.hpp"
 
-#include "base/printable.hpp"
 #include "base/files.hpp"
-#include "report/json.hpp"
+#include "base/printable.hpp"
+#include "report/report.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 // library.
 #pragma once
 
+#include "base/json.hpp"
 #include "base/process.hpp"
 #include "bench/workload.hpp"
 #include "solution/solution.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,9 @@
 #include "bench/workload.hpp"
 
+#include "base/files.hpp"
+#include "base/json.hpp"
 #include "bench/expression.hpp"
 #include "bench/values.hpp"
-#include "base/files.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 // The file names problems; this code does not. A problem's signature comes from its fixture.
 #pragma once
 
+#include "base/json.hpp"
 #include "fixture/fixture.hpp"
-#include "report/json.hpp"
 
 #include <filesystem>
 #include <map>

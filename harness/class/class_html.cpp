@@ -1,13 +1,13 @@
 // The page of a class that a teacher opens: how it went, what went wrong, and everybody's points.
+#include "base/json.hpp"
 #include "base/printable.hpp"
-#include "explain/known_mistakes.hpp"
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
 #include "class/times.hpp"
+#include "explain/known_mistakes.hpp"
 #include "grade/report_parts.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <cmath>

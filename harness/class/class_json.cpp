@@ -1,9 +1,9 @@
 // A class for programs: what the gradebook holds, and nothing that differs from run to run.
+#include "base/json.hpp"
 #include "class/class_overview.hpp"
 #include "class/times.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/report_json.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness {
 namespace {

@@ -1,6 +1,7 @@
 #include "class/class_run.hpp"
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -13,7 +14,6 @@
 #include "grade/grading_record.hpp"
 #include "grade/snapshot.hpp"
 #include "grade/submission.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -10,11 +10,11 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "class/execute.hpp"
 #include "class/plan.hpp"
 #include "class/slurm.hpp"
-#include "report/json.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Reading from the gradebook.
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "class/gradebook_state.hpp"
 #include "grade/report_parts.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // Writing to the gradebook.
+#include "base/json.hpp"
 #include "class/composed.hpp"
 #include "class/gradebook_state.hpp"
 #include "class/times.hpp"
 #include "report/report.hpp"
-#include "report/json.hpp"
 
 #include <ctime>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 #include "class/plan.hpp"
 
 #include "base/files.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/tree.hpp"
 #include "grade/snapshot.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -12,7 +12,7 @@
 //   tmp/          for copies and builds
 #pragma once
 
-#include "report/json.hpp"
+#include "base/json.hpp"
 
 #include <filesystem>
 #include <optional>

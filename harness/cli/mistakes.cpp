@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/json.hpp"
 #include "base/parallel.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
@@ -11,7 +12,6 @@
 #include "replay/catches.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
+#include "base/json.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
@@ -13,7 +14,6 @@
 #include "grade/adapters.hpp"
 #include "grade/rubric.hpp"
 #include "solution/solution.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // Function templates generated from signatures, for `prenorm new`.
 #pragma once
 
+#include "base/json.hpp"
 #include "fixture/signature.hpp"
-#include "report/json.hpp"
 
 #include <string>
 

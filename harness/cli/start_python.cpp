@@ -1,8 +1,8 @@
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cli/start.hpp"
 #include "fixture/describe.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
+#include "base/json.hpp"
 #include "base/line_file.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
@@ -14,7 +15,6 @@
 #include "explain/failures_text.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
-#include "report/json.hpp"
 #include "report/report.hpp"
 #include "solution/solution.hpp"
 

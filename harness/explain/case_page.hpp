@@ -1,8 +1,8 @@
 // A failing case on a page: what templates/case.mustache and cases.mustache show.
 #pragma once
 
+#include "base/json.hpp"
 #include "explain/collector.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness {
 

@@ -1,9 +1,9 @@
 #include "explain/failures_page.hpp"
 
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "explain/blocks.hpp"
 #include "explain/case_page.hpp"
-#include "report/json.hpp"
 #include "report/page.hpp"
 
 #include <fmt/format.h>

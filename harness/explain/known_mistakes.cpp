@@ -2,7 +2,7 @@
 
 #include "base/home.hpp"
 #include "base/text.hpp"
-#include "explain/toml_file.hpp"
+#include "base/toml_file.hpp"
 
 #include <algorithm>
 #include <filesystem>

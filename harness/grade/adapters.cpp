@@ -1,8 +1,8 @@
 #include "grade/adapters.hpp"
 
+#include "base/json.hpp"
 #include "base/text.hpp"
-#include "explain/toml_file.hpp"
-#include "report/json.hpp"
+#include "base/toml_file.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

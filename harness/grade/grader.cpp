@@ -3,12 +3,12 @@
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/home.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "grade/budget.hpp"
 #include "grade/drawn.hpp"
 #include "grade/wanted_outputs.hpp"
 #include "replay/runner.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 // What the commands that grade share: how one submission, or each of a class, is asked and run.
 #pragma once
 
+#include "base/json.hpp"
 #include "base/terminal.hpp"
 #include "fixture/selection.hpp"
 #include "grade/exam.hpp"
 #include "grade/imports.hpp"
-#include "report/json.hpp"
 
 #include <optional>
 

@@ -1,5 +1,5 @@
 #include "grade/grading_record.hpp"
-#include "report/json.hpp"
+#include "report/report.hpp"
 
 #include <utility>
 

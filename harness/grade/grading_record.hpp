@@ -2,8 +2,8 @@
 // hands to it. The members' order and names are those of files that were written before.
 #pragma once
 
+#include "base/json.hpp"
 #include "grade/grading.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness {
 

@@ -1,9 +1,9 @@
 #include "grade/imports.hpp"
 
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"
 #include "grade/confinement.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness {
 namespace {

@@ -1,7 +1,7 @@
 // What a submission's kernels do to memory, counted by the emulator: advice, without points.
 #pragma once
 
-#include "report/json.hpp"
+#include "base/json.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,11 +1,11 @@
 // results.json as Gradescope reads it:
 // https://gradescope-autograders.readthedocs.io/en/latest/specs/
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "explain/failures_text.hpp"
 #include "explain/known_mistakes.hpp"
 #include "grade/report_parts.hpp"
-#include "report/json.hpp"
 #include "report/report.hpp"
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 // The page that a student opens: what was earned, what failed, why, and how to see it again.
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "explain/error_picture.hpp"
 #include "explain/case_page.hpp"
+#include "explain/error_picture.hpp"
 #include "grade/report_parts.hpp"
 #include "grade/words.hpp"
 #include "report/page.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <cmath>

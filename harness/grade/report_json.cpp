@@ -1,7 +1,7 @@
-#include "grade/report_json.hpp"
 #include "explain/known_mistakes.hpp"
 #include "grade/grading_record.hpp"
-#include "report/json.hpp"
+#include "grade/report_json.hpp"
+#include "report/report.hpp"
 
 namespace prenorm::harness {
 namespace {

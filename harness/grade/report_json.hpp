@@ -1,8 +1,8 @@
 // The parts of which a grading's report in JSON is made.
 #pragma once
 
+#include "base/json.hpp"
 #include "grade/grading.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness {
 

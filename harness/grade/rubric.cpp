@@ -3,7 +3,7 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "explain/toml_file.hpp"
+#include "base/toml_file.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // A failing case as a few lines of PyTorch, to be run beside adapters.py and without this program.
 #pragma once
 
+#include "base/json.hpp"
 #include "fixture/verdict.hpp"
 #include "grade/adapters.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness {
 

@@ -2,6 +2,7 @@
 
 #include "base/digest.hpp"
 #include "base/home.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"
 #include "grade/build_script.hpp"
@@ -11,7 +12,6 @@
 #include "grade/kept_builds.hpp"
 #include "grade/room.hpp"
 #include "grade/snapshot.hpp"
-#include "report/json.hpp"
 #include "solution/declaration.hpp"
 
 #include <algorithm>

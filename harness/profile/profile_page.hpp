@@ -2,8 +2,8 @@
 // program.
 #pragma once
 
+#include "base/json.hpp"
 #include "profile/profile_tables.hpp"
-#include "report/json.hpp"
 
 namespace prenorm::harness::profile {
 

@@ -1,8 +1,8 @@
 #include "report/case_file.hpp"
 
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/zip.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <bit>

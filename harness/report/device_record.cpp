@@ -1,11 +1,11 @@
 #include "report/device_record.hpp"
 
+#include "base/files.hpp"
 #include "base/home.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "report/report.hpp"
 #include "solution/solution.hpp"
-#include "base/files.hpp"
-#include "report/json.hpp"
 
 #include <algorithm>
 #include <ctime>

@@ -1,9 +1,5 @@
-#include "report/json.hpp"
-
+// What is written in JSON: results and reports.
 #include "report/report.hpp"
-
-#include <cmath>
-#include <limits>
 
 namespace prenorm::harness {
 namespace {
@@ -62,20 +58,6 @@ OutputReport output_of(const Json& object) {
 
 }  // namespace
 
-// JSON has no numbers that are not finite: they are strings.
-Json number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
-double number_of(const Json& value) {
-  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (value == "Infinity") return std::numeric_limits<double>::infinity();
-  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return value.get<double>();
-}
-
 void to_json(Json& value, Status status) { value = name(status); }
 
 void from_json(const Json& value, Status& status) { status = status_of(value.get<std::string>()); }
@@ -120,17 +102,6 @@ Json report_head(const std::string& command) {
   for (const auto& [what, value] : describe_environment()) environment[what] = value;
   return {{"version", 1}, {"command", command}, {"environment", std::move(environment)}};
 }
-
-std::string to_text(const Json& object) {
-  // Bytes of a message that are no UTF-8 become U+FFFD, so that the report is always valid.
-  return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string to_line(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json parse_json(std::string_view text) { return Json::parse(text); }
 
 std::string to_json(const Report& report) {
   Json object = report_head(report.command);

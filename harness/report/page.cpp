@@ -1,8 +1,8 @@
 #include "report/page.hpp"
 
 #include "base/digest.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
-#include "report/json.hpp"
 
 #include <fmt/format.h>
 #include <kainjow/mustache.hpp>

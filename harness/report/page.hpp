@@ -1,8 +1,8 @@
 // Pages that need nothing beside themselves, from templates; text from outside made safe for them.
 #pragma once
 
+#include "base/json.hpp"
 #include "report/table.hpp"
-#include "report/json.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,7 @@
 // What a run of a command found, and its forms: for a person, JSON, JUnit.
 #pragma once
 
+#include "base/json.hpp"
 #include "fixture/verdict.hpp"
 #include "report/device_record.hpp"
 #include "report/table.hpp"
@@ -61,6 +62,17 @@ std::string summary_line(const Report& report, bool colour);
 
 /// One object, the form that `--json` promises, indented, with a newline at its end.
 std::string to_json(const Report& report);
+
+/// "version", "command" and "environment": how every report begins.
+Json report_head(const std::string& command);
+
+// What Json converts by: `Json(result)`, `object.at("result").get_to(result)`.
+// from_json() throws Json::exception or std::invalid_argument for another value.
+void to_json(Json& object, const Result& result);
+void from_json(const Json& object, Result& result);
+void to_json(Json& value, Status status);  // its name
+void from_json(const Json& value, Status& status);
+PRENORM_JSON(Summary, passed, failed, skipped)
 
 /// JUnit's XML: a suite for each fixture and solution, a test case for each result.
 std::string to_junit(const Report& report);

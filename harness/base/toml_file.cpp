@@ -1,4 +1,4 @@
-#include "explain/toml_file.hpp"
+#include "base/toml_file.hpp"
 
 #include "base/printable.hpp"
 

@@ -1,7 +1,5 @@
-// The parts of which reports in JSON are made.
+// JSON: what reports, records and messages are written in.
 #pragma once
-
-#include "fixture/verdict.hpp"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,23 +18,14 @@ std::string to_text(const Json& object);
 /// The same without line breaks.
 std::string to_line(const Json& object);
 
-/// "version", "command" and "environment": how every report begins.
-Json report_head(const std::string& command);
-
 /// A number; what is not finite is the string "NaN", "Infinity" or "-Infinity".
 Json number(double value);
 /// The same back. Throws Json::exception for anything else.
 double number_of(const Json& value);
 
-// What Json converts by: `Json(result)`, `object.at("result").get_to(result)`.
-// from_json() throws Json::exception or std::invalid_argument for another value.
-void to_json(Json& object, const Result& result);
-void from_json(const Json& object, Result& result);
-void to_json(Json& value, Status status);  // its name
-void from_json(const Json& value, Status& status);
-
-/// Defines the same two for a struct: an object of its members, in this order. nlohmann's macro
-/// (3.11) serves only nlohmann::json, which sorts them.
+/// Defines what Json converts a struct by, `Json(value)` and `object.get_to(value)`: an object of
+/// its members, in this order. nlohmann's macro (3.11) serves only nlohmann::json, which sorts
+/// them.
 #define PRENORM_JSON(Type, ...)                                                \
   inline void to_json(Json& nlohmann_json_j, const Type& nlohmann_json_t) {    \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))   \
@@ -44,7 +33,5 @@ void from_json(const Json& value, Status& status);
   inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) {  \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__)) \
   }
-
-PRENORM_JSON(Summary, passed, failed, skipped)
 
 }  // namespace prenorm::harness
