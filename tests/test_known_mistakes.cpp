@@ -1,5 +1,5 @@
 // The words of known mistakes, by those that are shipped.
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

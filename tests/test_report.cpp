@@ -1,10 +1,10 @@
 // Reports: the table's layout, JSON's fields, JUnit and HTML that nothing in a message can break.
-#include "explain/failures_page.hpp"
+#include "base/text.hpp"
+#include "explain/failures_report.hpp"
 #include "report/page.hpp"
 #include "report/report.hpp"
 #include "report/svg.hpp"
 #include "report/table.hpp"
-#include "base/text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>

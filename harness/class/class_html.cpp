@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
 #include "class/times.hpp"
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
 #include "grade/report_parts.hpp"
 #include "report/page.hpp"
 #include "report/svg.hpp"

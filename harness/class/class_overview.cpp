@@ -1,6 +1,6 @@
 #include "class/class_overview.hpp"
 #include "class/times.hpp"
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // A class on a terminal: who has how many points, and how the problems went.
 #include "base/printable.hpp"
-#include "explain/known_mistakes.hpp"
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
+#include "explain/causes.hpp"
 #include "grade/report_parts.hpp"
 
 #include <algorithm>

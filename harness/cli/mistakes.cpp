@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
 #include "replay/catches.hpp"

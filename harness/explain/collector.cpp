@@ -1,10 +1,11 @@
 #include "explain/collector.hpp"
 
-#include "explain/failing_cases.hpp"
+#include "base/text.hpp"
 #include "explain/numbers.hpp"
-#include "fixture/describe.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace prenorm::harness {
 namespace {
@@ -16,6 +17,13 @@ std::size_t bytes_of(const LoadedCase& loaded) {
   for (const auto& input : loaded.inputs) bytes += input ? input->data.size() : 0;
   for (const Tensor& expected : loaded.expected) bytes += 2 * expected.data.size();
   return bytes;
+}
+
+/// Whether the outputs of a case that must not be refused were compared, and numbers were wrong.
+bool has_wrong_numbers(const LoadedCase& loaded, const Result& result,
+                       const std::vector<Tensor>& outputs) {
+  return result.status == Status::incorrect_numerical && !loaded.info.error &&
+         outputs.size() == loaded.expected.size() && result.outputs.size() == outputs.size();
 }
 
 /// The pictures of a wrong case, with those of the mistake that explains it, if one does.
@@ -30,17 +38,92 @@ std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wron
   return error_maps(*evidence.signature, loaded, wrong.outputs, mistaken);
 }
 
+/// The case with one batch axis of size 1 more, in front, in each batched tensor.
+LoadedCase with_batch_axis(const Signature& signature, LoadedCase loaded) {
+  for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
+    if (!loaded.inputs[i] || !signature.inputs[i].batched) continue;
+    loaded.inputs[i]->shape.insert(loaded.inputs[i]->shape.begin(), 1);
+    loaded.info.inputs[i]->type.shape = loaded.inputs[i]->shape;
+  }
+  for (std::size_t i = 0; i < loaded.expected.size(); ++i) {
+    if (!signature.outputs[i].batched) continue;
+    loaded.expected[i].shape.insert(loaded.expected[i].shape.begin(), 1);
+    loaded.info.outputs[i].shape = loaded.expected[i].shape;
+  }
+  loaded.info.binding.batch.insert(loaded.info.binding.batch.begin(), 1);
+  return loaded;
+}
+
+/// The case with all batch axes made one; nothing where inputs broadcast or there is one at most.
+std::optional<LoadedCase> with_one_batch_axis(const Signature& signature, LoadedCase loaded) {
+  const Shape batch = loaded.info.binding.batch;
+  if (batch.size() < 2) return std::nullopt;
+  const std::int64_t rows = element_count(batch);
+  const auto join = [&](Shape& shape) {
+    if (shape.size() < batch.size() || !std::equal(batch.begin(), batch.end(), shape.begin())) {
+      return false;
+    }
+    shape.erase(shape.begin(), shape.begin() + std::ssize(batch));
+    shape.insert(shape.begin(), rows);
+    return true;
+  };
+  for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
+    if (!loaded.inputs[i] || !signature.inputs[i].batched) continue;
+    if (!join(loaded.inputs[i]->shape)) return std::nullopt;
+    loaded.info.inputs[i]->type.shape = loaded.inputs[i]->shape;
+  }
+  for (std::size_t i = 0; i < loaded.expected.size(); ++i) {
+    if (!signature.outputs[i].batched || !join(loaded.expected[i].shape)) return std::nullopt;
+    loaded.info.outputs[i].shape = loaded.expected[i].shape;
+  }
+  loaded.info.binding.batch = {rows};
+  return loaded;
+}
+
+std::size_t axes_of(const Signature& signature, const LoadedCase& loaded) {
+  for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
+    if (loaded.inputs[i] && signature.inputs[i].batched) return loaded.inputs[i]->shape.size();
+  }
+  return 0;
+}
+
+/// The case with so many batch axes: all joined into one, if there are more, and axes of size 1
+/// added in front. Nothing where they cannot be joined.
+std::optional<LoadedCase> with_batch_axes(const Signature& signature, const LoadedCase& loaded,
+                                          std::size_t count) {
+  std::optional<LoadedCase> other = loaded;
+  if (loaded.info.binding.batch.size() > count) other = with_one_batch_axis(signature, loaded);
+  while (other && other->info.binding.batch.size() < count) {
+    other = with_batch_axis(signature, *std::move(other));
+  }
+  return other;
+}
+
 }  // namespace
 
-Reasons reasons_of(const Evidence& evidence, Solution* mistakes, Solution* truth, bool pictures,
-                   const std::function<FailureText*(std::size_t number)>& told) {
+void add_case(Evidence& evidence, std::size_t number, const LoadedCase& loaded,
+              const Result& result, std::vector<Tensor> outputs, std::int64_t elements,
+              FailureText* text) {
+  if (result.status == Status::passed && !loaded.info.error) evidence.passed.push_back(number);
+  if (!has_wrong_numbers(loaded, result, outputs)) return;
+  if (text != nullptr) text->numbers = numbers_of(*evidence.signature, loaded, outputs);
+  // What was never written is nobody's mistake in the formula.
+  if (result.unwritten) outputs.clear();
+  evidence.wrong.push_back({number, std::move(outputs), elements, text});
+}
+
+Reasons reasons_of(Evidence& evidence, Solution* mistakes, Solution* truth, bool pictures) {
+  // The small ones first: most mistakes are out of the question after a few.
+  std::ranges::stable_sort(evidence.wrong, {}, &Evidence::Wrong::elements);
   Causes causes;
   causes.cause_of.assign(evidence.wrong.size(), Causes::none);
   if (mistakes != nullptr) causes = diagnose(evidence, *mistakes);
   std::vector<std::size_t> unexplained;
   std::size_t pictured = 0;
+  bool compared = false;
   for (std::size_t i = 0; i < evidence.wrong.size(); ++i) {
-    FailureText* text = told(evidence.wrong[i].number);
+    compared = compared || !evidence.wrong[i].outputs.empty();
+    FailureText* text = evidence.wrong[i].text;
     if (text == nullptr) continue;
     text->cause = causes.cause_of[i];
     const bool explained = text->cause != Causes::none;
@@ -50,16 +133,43 @@ Reasons reasons_of(const Evidence& evidence, Solution* mistakes, Solution* truth
     text->errors = pictures_of(evidence, evidence.wrong[i], cause, mistakes);
   }
   Reasons reasons{std::move(causes.diagnoses), {}};
+  reasons.undiagnosed = compared && reasons.diagnoses.empty();
   if (truth != nullptr) reasons.properties = properties(evidence, unexplained, *truth);
   return reasons;
+}
+
+std::string axes_hint(const std::string& problem, const Signature& signature,
+                      const LoadedCase& loaded, const Result& result, Solution& solution,
+                      int& calls) {
+  const bool may_be_axes = result.status == Status::runtime_error ||
+                           result.status == Status::incorrect_shape ||
+                           result.status == Status::incorrect_numerical;
+  if (!may_be_axes || loaded.info.error || signature.whole_shape()) return "";
+  const bool batched =
+      std::ranges::any_of(signature.inputs, [](const TensorSpec& spec) { return spec.batched; });
+  if (!batched || loaded.info.elements() == 0) return "";
+  const std::size_t given = loaded.info.binding.batch.size();
+  for (const std::size_t wanted : {std::size_t{1}, std::size_t{2}}) {
+    if (wanted == given || calls == 0) continue;
+    const std::optional<LoadedCase> other = with_batch_axes(signature, loaded, wanted);
+    if (!other) continue;
+    --calls;
+    const ReplayOptions once{.twice = false, .alone = false, .inputs_may_change = true};
+    if (replay(problem, signature, *other, solution, once).status != Status::passed) continue;
+    const std::string axes = wanted == 1 ? "one batch axis" : "two batch axes";
+    return fmt::format("with {} it passes: does the function expect exactly {} axes?",
+                       wanted == given + 1 && given == 0 ? "a batch axis added" : axes,
+                       axes_of(signature, *other));
+  }
+  return "";
 }
 
 Collector::Collector(const Fixture& fixture, std::string solution,
                      std::function<LoadedCase(const std::string&)> again)
     : signature_(fixture.signature()), again_(std::move(again)) {
-  told_.fixture = fixture.path();
-  told_.problem = fixture.problem();
-  told_.solution = std::move(solution);
+  explanation_.fixture = fixture.path();
+  explanation_.problem = fixture.problem();
+  explanation_.solution = std::move(solution);
   evidence_.problem = fixture.problem();
   evidence_.signature = &signature_;
 }
@@ -72,31 +182,20 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
     if (again_ && !info.error) passed_.emplace_back(info.elements(), info.name);
     return;
   }
-  FailureText& told = told_.failures[info.name];
-  told.sizes = describe_sizes(info, signature_);
-  told.description = info.description;
-  told.elements = info.elements();
-  told.empty = has_no_elements(info);
-  told.refusal = info.error && result.status == Status::incorrect_numerical;
-  told.hint = axes_hint(result.problem, signature_, loaded, result, ran, calls_);
-  const bool wrong = result.status == Status::incorrect_numerical && !info.error &&
-                     outputs.size() == loaded.expected.size() &&
-                     result.outputs.size() == outputs.size();
-  if (!wrong) return;
-  told.numbers = numbers_of(signature_, loaded, outputs);
-  if (bytes_ + bytes_of(loaded) > most_bytes) return;
+  FailureText& text = explanation_.failures[info.name];
+  text = failure_text(info, signature_, result);
+  text.hint = axes_hint(result.problem, signature_, loaded, result, ran, calls_);
+  if (!has_wrong_numbers(loaded, result, outputs)) return;
+  if (bytes_ + bytes_of(loaded) > most_bytes) {
+    text.numbers = numbers_of(signature_, loaded, outputs);
+    return;
+  }
   bytes_ += bytes_of(loaded);
-  // What was never written is nobody's mistake in the formula.
-  if (result.message.ends_with("was never written")) outputs.clear();
-  told_.undiagnosed = told_.undiagnosed || !outputs.empty();
-  evidence_.wrong.push_back({wrong_.size(), std::move(outputs)});
+  add_case(evidence_, wrong_.size(), loaded, result, std::move(outputs), info.elements(), &text);
   wrong_.push_back(loaded);
 }
 
 Explanation Collector::explain(Solution* mistakes, Solution* truth, bool pictures) {
-  std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
-    return wrong_[wrong.number].info.elements();
-  });
   std::ranges::stable_sort(passed_);
   for (std::size_t i = 0; i < passed_.size(); ++i) {
     evidence_.passed.push_back(wrong_.size() + i);
@@ -104,13 +203,48 @@ Explanation Collector::explain(Solution* mistakes, Solution* truth, bool picture
   evidence_.load = [this](std::size_t number) {
     return number < wrong_.size() ? wrong_[number] : again_(passed_[number - wrong_.size()].second);
   };
-  Reasons reasons = reasons_of(evidence_, mistakes, truth, pictures, [&](std::size_t number) {
-    return &told_.failures.at(wrong_[number].info.name);
-  });
-  told_.diagnoses = std::move(reasons.diagnoses);
-  told_.properties = std::move(reasons.properties);
-  told_.undiagnosed = told_.undiagnosed && told_.diagnoses.empty();
-  return std::move(told_);
+  explanation_.reasons = reasons_of(evidence_, mistakes, truth, pictures);
+  return std::move(explanation_);
+}
+
+std::string FileFailures::likeness() const {
+  std::string text;
+  for (const FailingCase& each : cases) {
+    text +=
+        each.result->case_name.value_or("") + " " + std::string(name(each.result->status)) + "\n";
+  }
+  return text + joined(cause_lines(causes), "\n");
+}
+
+std::vector<FileFailures> failures_of(const Report& report,
+                                      const std::vector<Explanation>& explanations) {
+  std::map<std::pair<std::string, std::string>, const Explanation*> explained;
+  for (const Explanation& each : explanations) explained[{each.fixture, each.solution}] = &each;
+  std::vector<FileFailures> all;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (const Result& result : report.results) {
+    const std::pair key(result.fixture, result.solution);
+    const auto [place, is_new] = places.try_emplace(key, all.size());
+    if (is_new) all.push_back({{}, result.fixture, result.problem, result.solution});
+    if (result.status != Status::passed && !is_failure(result)) continue;
+    const auto found = explained.find(key);
+    const FailureText* text = nullptr;
+    if (found != explained.end() && result.case_name) {
+      const auto& texts = found->second->failures;
+      const auto of_case = texts.find(*result.case_name);
+      if (of_case != texts.end()) text = &of_case->second;
+    }
+    all[place->second].add(result, text, is_failure(result));
+  }
+  std::erase_if(all, [](const FileFailures& failures) { return failures.cases.empty(); });
+  for (FileFailures& failures : all) {
+    const auto found = explained.find({failures.fixture, failures.solution});
+    if (found == explained.end()) continue;
+    const Explanation& why = *found->second;
+    failures.causes = causes_of(why.problem, why.reasons.diagnoses, why.reasons.properties,
+                                why.reasons.undiagnosed);
+  }
+  return all;
 }
 
 }  // namespace prenorm::harness

@@ -1,52 +1,46 @@
 // Gathers what fails while cases run, and explains it at the end.
 #pragma once
 
-#include "explain/axes.hpp"
-#include "explain/error_map.hpp"
-#include "explain/explanation.hpp"
-#include "fixture/verdict.hpp"
+#include "explain/failures.hpp"
+#include "report/report.hpp"
 
 namespace prenorm::harness {
 
-/// One failing case, told.
-struct FailureText {
-  std::string sizes, description, numbers;
-  std::string hint;                  // on axes
-  std::string snippet;               // lines of a program that shows the failure
-  bool refusal = false;              // the case must be refused
-  bool empty = false;                // its outputs have no elements
-  std::size_t cause = Causes::none;  // of Explanation::diagnoses
-  std::int64_t elements = 0;
-  std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers
-};
+/// Adds a case to the evidence: one that passed, or one whose numbers were compared and were wrong.
+/// `outputs` may be none. `elements` says how simple the case is. `text`, of a case that reports
+/// show, receives the numbers; nullptr for others.
+void add_case(Evidence& evidence, std::size_t number, const LoadedCase& loaded,
+              const Result& result, std::vector<Tensor> outputs, std::int64_t elements,
+              FailureText* text);
 
-/// Of so many failing cases of a problem, errors are kept and shown as pictures; the others have
-/// numbers.
-inline constexpr std::size_t most_pictured = 8;
-
-/// What wrong numbers come from.
+/// What the wrong numbers of one problem come from.
 struct Reasons {
   std::vector<Diagnosis> diagnoses;
   std::vector<Property> properties;  // of what no mistake explains
+  bool undiagnosed = false;          // numbers were compared and wrong, and no mistake explains any
 };
 
-/// Solutions that are not here are nullptr. `told` gives the text of a case by its number, which
-/// receives the cause and, of the first cases if `pictures` is set, the pictures; nullptr for a
-/// case that is not told of, and whose properties are not looked at.
-Reasons reasons_of(const Evidence& evidence, Solution* mistakes, Solution* truth, bool pictures,
-                   const std::function<FailureText*(std::size_t number)>& told);
+/// Solutions that are not here are nullptr. The texts of the evidence receive the cause and, of the
+/// first cases if `pictures` is set, the pictures. The properties of cases without a text are not
+/// looked at.
+Reasons reasons_of(Evidence& evidence, Solution* mistakes, Solution* truth, bool pictures);
+
+/// Calls with other axes that are worth their time: of one problem, for all of its cases.
+inline constexpr int calls_with_other_axes = 6;
+
+/// The hint for a case that failed with an exception, a wrong shape or wrong numbers: whether it
+/// passes with one batch axis, or two, in every batched input, those that it has joined into one
+/// where they are more. Empty where it does not, or where the signature has no batch axes. Each
+/// call that it makes is taken from `calls`; where none is left, it makes none.
+std::string axes_hint(const std::string& problem, const Signature& signature,
+                      const LoadedCase& loaded, const Result& result, Solution& solution,
+                      int& calls);
 
 /// What one solution made of one fixture's cases, explained.
 struct Explanation {
   std::string fixture, problem, solution;
-  std::vector<Diagnosis> diagnoses;
-  std::vector<Property> properties;
-  bool undiagnosed = false;
+  Reasons reasons;
   std::map<std::string, FailureText> failures;  // by the case's name
-
-  std::vector<CauseText> causes() const {
-    return causes_of(problem, diagnoses, properties, undiagnosed);
-  }
 };
 
 /// For one fixture file and one solution. Not thread-safe.
@@ -61,7 +55,7 @@ class Collector {
   /// up to a limit in memory; where the number of axes may be why, `ran` is called again.
   void add(const LoadedCase& loaded, const Result& result, std::vector<Tensor> outputs,
            Solution& ran);
-  bool any_failed() const { return !told_.failures.empty(); }
+  bool any_failed() const { return !explanation_.failures.empty(); }
 
   /// All of it; solutions that are not here are nullptr.
   Explanation explain(Solution* mistakes, Solution* truth, bool pictures);
@@ -69,12 +63,24 @@ class Collector {
  private:
   const Signature& signature_;
   std::function<LoadedCase(const std::string&)> again_;
-  Explanation told_;
+  Explanation explanation_;
   std::vector<LoadedCase> wrong_;
   std::vector<std::pair<std::int64_t, std::string>> passed_;  // elements and names
   Evidence evidence_;
   std::size_t bytes_ = 0;
   int calls_ = calls_with_other_axes;  // that may still be made
 };
+
+/// The failures of one problem's file by one solution.
+struct FileFailures : Failures {
+  std::string fixture, problem, solution;
+
+  /// Cases, statuses and causes: what another solution that fails in the same way has too.
+  std::string likeness() const;
+};
+
+/// Those in which something failed, in the order of the results. They point into both arguments.
+std::vector<FileFailures> failures_of(const Report& report,
+                                      const std::vector<Explanation>& explanations);
 
 }  // namespace prenorm::harness

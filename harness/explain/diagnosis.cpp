@@ -1,7 +1,6 @@
 #include "explain/diagnosis.hpp"
 
-#include "explain/agreement.hpp"
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>

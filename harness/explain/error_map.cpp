@@ -1,6 +1,6 @@
 #include "explain/error_map.hpp"
 
-#include "explain/slices.hpp"
+#include "explain/numbers.hpp"
 #include "fixture/compare.hpp"
 
 #include <algorithm>

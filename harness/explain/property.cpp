@@ -1,7 +1,7 @@
-#include "explain/property.hpp"
-
+// What is wrong with an output where no known mistake explains it: a property that it lacks.
 #include "base/text.hpp"
-#include "explain/slices.hpp"
+#include "explain/diagnosis.hpp"
+#include "explain/numbers.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/describe.hpp"
 

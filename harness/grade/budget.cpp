@@ -69,6 +69,7 @@ bool Losses::too_many_for(const ExamCase& question) const {
 
 Result Losses::not_run() const {
   Result result;
+  result.not_run = true;
   result.status = timeouts_ >= most_timeouts ? Status::timeout : last_;
   result.message =
       timeouts_ >= most_timeouts

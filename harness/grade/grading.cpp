@@ -162,9 +162,9 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
     const std::string& problem = exam.parts[i].problem;
     if (std::ranges::find(asked.problems, problem) == asked.problems.end()) continue;
     std::ranges::move(marks[i].cases, std::back_inserter(item.cases));
-    std::ranges::move(marks[i].diagnoses, std::back_inserter(item.diagnoses));
-    std::ranges::move(marks[i].properties, std::back_inserter(item.properties));
-    if (marks[i].undiagnosed) item.undiagnosed.push_back(problem);
+    std::ranges::move(marks[i].reasons.diagnoses, std::back_inserter(item.diagnoses));
+    std::ranges::move(marks[i].reasons.properties, std::back_inserter(item.properties));
+    if (marks[i].reasons.undiagnosed) item.undiagnosed.push_back(problem);
     left_out.not_drawn += marks[i].not_drawn;
     left_out.cannot_be_asked += marks[i].cannot_be_asked;
     left_out.too_large += marks[i].too_large;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "explain/collector.hpp"
-#include "explain/error_map.hpp"
 #include "fixture/selection.hpp"
 #include "fixture/verdict.hpp"
 #include "grade/kernel_profile.hpp"

@@ -74,6 +74,7 @@ void to_json(Json& record, const FailureText& told) {
             {"numbers", told.numbers}, {"hint", told.hint},
             {"snippet", told.snippet}, {"elements", told.elements},
             {"refusal", told.refusal}};
+  if (told.late) record["late"] = true;
   if (told.cause != Causes::none) record["cause"] = told.cause;
 }
 
@@ -85,6 +86,7 @@ void from_json(const Json& record, FailureText& told) {
   record.at("elements").get_to(told.elements);
   told.snippet = record.value("snippet", "");
   told.refusal = record.value("refusal", false);
+  told.late = record.value("late", false);
   told.cause = record.value("cause", Causes::none);
 }
 

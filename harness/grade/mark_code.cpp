@@ -1,7 +1,6 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "explain/axes.hpp"
 #include "grade/budget.hpp"
 #include "grade/drawn.hpp"
 #include "grade/hidden.hpp"
@@ -323,6 +322,7 @@ class Run {
   Result not_run_in_time(bool hidden) const {
     Result result;
     result.status = Status::timeout;
+    result.not_run = true;
     result.message = fmt::format("not run: the time for {} cases, of {} for all, was over",
                                  hidden ? "hidden" : "visible", duration(budget_.seconds()));
     return result;

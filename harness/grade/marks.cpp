@@ -1,8 +1,6 @@
 #include "grade/marks.hpp"
 
 #include "base/text.hpp"
-#include "explain/failing_cases.hpp"
-#include "explain/numbers.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/describe.hpp"
 #include "grade/accepted.hpp"
@@ -20,7 +18,6 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
   result.solution = submission;
   result.dtype = name(info.dtype());
   result.batch_invariant.reset();
-  const std::string shapes = describe_sizes(info, question.file->fixture->signature());
 
   GradedCase graded;
   graded.hidden = question.hidden;
@@ -28,11 +25,7 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
   if (!question.hidden) {
     result.repeat =
         exam.options.repeat + " " + shell_line({"--problem", problem, "--case", question.name});
-    graded.told.sizes = shapes;
-    graded.told.description = info.description;
-    graded.told.elements = info.elements();
-    graded.told.empty = has_no_elements(info);
-    graded.told.refusal = info.error && result.status == Status::incorrect_numerical;
+    graded.told = failure_text(info, question.file->fixture->signature(), result);
     graded.result = std::move(result);
     return graded;
   }
@@ -43,7 +36,8 @@ GradedCase graded(const ExamCase& question, const Case& info, Result result, con
   graded.result.status = result.status;
   result.repeat = exam.options.repeat + " " +
                   shell_line({"--problem", problem, "--seed", std::to_string(exam.options.seed)});
-  graded.secret = GradedCase::Secret{std::move(result), question.stored->name, shapes};
+  graded.secret = GradedCase::Secret{std::move(result), question.stored->name,
+                                     describe_sizes(info, question.file->fixture->signature())};
   return graded;
 }
 
@@ -113,21 +107,10 @@ const Case& Marker::info(std::size_t number) const {
 void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
                  std::vector<Tensor> outputs) {
   const ExamCase& question = part_.questions[number];
-  const Status status = result.status;
-  const bool compared = outputs.size() == loaded.expected.size() &&
-                        result.outputs.size() == outputs.size() && !loaded.info.error;
-  std::string numbers;
-  if (status == Status::incorrect_numerical && compared && !question.hidden) {
-    numbers = numbers_of(*evidence_.signature, loaded, outputs);
-  }
-  if (status == Status::passed && !loaded.info.error) evidence_.passed.push_back(number);
-  if (status == Status::incorrect_numerical && compared) {
-    // What was never written is nobody's mistake in the formula.
-    if (result.message.ends_with("was never written")) outputs.clear();
-    evidence_.wrong.push_back({number, std::move(outputs)});
-  }
-  add(number, std::move(result), &loaded.info);
-  marks_.cases[number].told.numbers = std::move(numbers);
+  GradedCase& marked = marks_.cases[number];
+  marked = graded(question, loaded.info, result, exam_, submission_);
+  add_case(evidence_, number, loaded, result, std::move(outputs), question.stored->elements(),
+           question.hidden ? nullptr : &marked.told);  // what hidden cases look like is secret
 }
 
 void Marker::tell(std::size_t number, std::string hint, std::string snippet) {
@@ -142,21 +125,9 @@ void Marker::add(std::size_t number, Result result, const Case* info) {
 }
 
 Marks Marker::finish(Solution* mistakes, Solution* truth) {
-  // The small ones first: most mistakes are out of the question after a few.
-  std::ranges::stable_sort(evidence_.wrong, {}, [&](const Evidence::Wrong& wrong) {
-    return part_.questions[wrong.number].stored->elements();
-  });
   std::ranges::sort(evidence_.passed);
-  // What hidden cases look like is not told.
-  const auto told = [&](std::size_t number) {
-    return part_.questions[number].hidden ? nullptr : &marks_.cases[number].told;
-  };
-  Reasons reasons = reasons_of(evidence_, mistakes, truth, true, told);
-  marks_.diagnoses = std::move(reasons.diagnoses);
-  marks_.properties = std::move(reasons.properties);
-  const bool compared = std::ranges::any_of(
-      evidence_.wrong, [](const Evidence::Wrong& wrong) { return !wrong.outputs.empty(); });
-  marks_.undiagnosed = mistakes != nullptr && compared && marks_.diagnoses.empty();
+  marks_.reasons = reasons_of(evidence_, mistakes, truth, true);
+  if (mistakes == nullptr) marks_.reasons.undiagnosed = false;
   std::vector<GradedCase> cases;
   for (std::size_t i = 0; i < marks_.cases.size(); ++i) {
     if (can_be_asked(i)) {

@@ -9,9 +9,7 @@ namespace prenorm::harness {
 /// One problem's questions, answered.
 struct Marks {
   std::vector<GradedCase> cases;  // in the questions' order; without those that were not drawn
-  std::vector<Diagnosis> diagnoses;
-  std::vector<Property> properties;  // of visible cases that no mistake explains
-  bool undiagnosed = false;          // there were wrong numbers, and no mistake explains them
+  Reasons reasons;
   std::int64_t not_drawn = 0;        // hidden cases that could be given no answer
   std::int64_t cannot_be_asked = 0;  // by the functions that the rubric names
   std::int64_t too_large = 0;        // for the emulator
@@ -74,7 +72,7 @@ class Marker {
 std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, Status status,
                               const std::string& message);
 
-/// Outputs that were handed in, held against the visible cases.
+/// Outputs that were handed in, compared with the visible cases.
 std::vector<Marks> mark_outputs(const Exam& exam, const Submission& submission);
 
 /// Code, run in workers of its own. `grading` receives what is wrong where nothing of it can be

@@ -47,11 +47,11 @@ std::string title_of(const std::string& problem, const Failures& failed) {
   return printable(problem, 100) + ": " + failed.counts();
 }
 
-std::string message_of(const GradedItem& item, const std::string& problem, const Failures& failed) {
+std::string message_of(const Failures& failed) {
   std::string text;
-  for (const std::string& line : diagnosis_lines(item, problem)) text += line + "\n";
-  if (!failed.visible.empty()) {
-    const Result& result = simplest_first(failed).cases.front()->result;
+  for (const std::string& line : failed.lines()) text += line + "\n";
+  if (!failed.cases.empty()) {
+    const Result& result = *failed.simplest_first().front().result;
     text += std::string(name(result.status)) + "  " +
             (failed.all_alike() ? "in all" : printable(result.case_name.value_or(""))) + "\n";
     if (!result.message.empty()) text += printable(result.message) + "\n";
@@ -74,7 +74,7 @@ std::string grade_annotations(const Grading& grading) {
     for (const std::string& problem : item.problems) {
       const Failures failed = failures_of(item, problem);
       if (!failed.any()) continue;
-      lines.push_back(error_line(title_of(problem, failed), message_of(item, problem, failed)));
+      lines.push_back(error_line(title_of(problem, failed), message_of(failed)));
     }
   }
   std::string text;

@@ -3,8 +3,8 @@
 #include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "explain/failures_text.hpp"
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
+#include "explain/failures_report.hpp"
 #include "grade/report_parts.hpp"
 #include "report/report.hpp"
 
@@ -35,7 +35,7 @@ bool belongs(const GradedCase& graded, const GradedGroup& group) {
 
 std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
   std::string text;
-  for (const std::string& line : diagnosis_lines(item, problem)) {
+  for (const std::string& line : failures_of(item, problem).lines()) {
     text += (line.starts_with(' ') ? "" : printable(problem) + ": ") + printable(line, 2000) + "\n";
   }
   return text;
@@ -44,14 +44,14 @@ std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
 /// The same where nothing may be told of hidden cases, which diagnoses count: for wrong numbers of
 /// visible cases the words of their mistakes alone.
 std::string mistakes_text(const GradedItem& item, const std::string& problem) {
-  const std::vector<const GradedCase*> failed = failures_of(item, problem).visible;
+  const Failures failed = failures_of(item, problem);
   std::string text;
   std::size_t number = 0;  // among those of the problem
   for (const Diagnosis& diagnosis : item.diagnoses) {
     if (diagnosis.problem != problem) continue;
     const std::size_t cause = number++;
     const bool is_seen = std::ranges::any_of(
-        failed, [&](const GradedCase* graded) { return graded->told.cause == cause; });
+        failed.cases, [&](const FailingCase& each) { return each.text->cause == cause; });
     if (!is_seen) continue;
     text += printable(problem) + " " + printable(looks_like(diagnosis)) + "\n";
     const MistakeWords& words = words_of(problem, diagnosis.mistake);
@@ -77,24 +77,24 @@ std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
                   words.empty() ? "" : ": ", joined(words));
   text += "Hidden cases have other values and sizes; only how they end is told.\n";
   for (const std::string& problem : item.problems) {  // else its visible cases tell it
-    if (failures_of(item, problem).visible.empty()) text += diagnoses_text(item, problem);
+    if (failures_of(item, problem).cases.empty()) text += diagnoses_text(item, problem);
   }
   return text;
 }
 
-std::string case_text(const GradedCase& graded, bool snippet) {
-  FailureText told = graded.told;
-  if (!snippet) told.snippet.clear();
-  return failing_case_text(graded.result, told, false, 100, false);
+std::string case_text(const FailingCase& failing, bool snippet) {
+  FailureText text = *failing.text;
+  if (!snippet) text.snippet.clear();
+  return failing_case_text(*failing.result, text, false, 100, false);
 }
 
 /// Of a group of visible cases: what failed and why. `told`: what hidden cases gave may be.
 std::string visible_text(const GradedItem& item, const GradedGroup& group, bool told) {
-  std::vector<const GradedCase*> failed;
+  std::vector<FailingCase> failed;
   std::set<std::string> problems;
   for (const GradedCase& graded : item.cases) {
     if (graded.hidden || !belongs(graded, group) || !is_failure(graded)) continue;
-    failed.push_back(&graded);
+    failed.push_back({&graded.result, &graded.told});
     problems.insert(graded.result.problem);
   }
   std::string text = fmt::format("{} of {} passed.\n", group.passed,
@@ -103,15 +103,15 @@ std::string visible_text(const GradedItem& item, const GradedGroup& group, bool 
     if (!problems.contains(problem)) continue;
     text += told ? diagnoses_text(item, problem) : mistakes_text(item, problem);
     if (const Failures all = failures_of(item, problem); all.all_alike()) {
-      const Result& result = all.visible.front()->result;
+      const Result& result = *all.cases.front().result;
       text += printable(problem) + ": " + std::string(name(result.status)) +
               " in all: " + printable(result.message) + "\n";
-      if (!all.none_ran()) text += "\n" + case_text(*simplest_first(all).cases.front(), true);
-      std::erase_if(failed, [&](const auto* each) { return each->result.problem == problem; });
+      if (!all.none_ran()) text += "\n" + case_text(all.simplest_first().front(), true);
+      std::erase_if(failed, [&](const auto& each) { return each.result->problem == problem; });
     }
   }
   for (std::size_t i = 0; i < std::min(failed.size(), most_told); ++i) {
-    text += "\n" + case_text(*failed[i], i == 0);
+    text += "\n" + case_text(failed[i], i == 0);
   }
   if (failed.size() > most_told) {
     text += fmt::format("\nand {} more\n", failed.size() - most_told);

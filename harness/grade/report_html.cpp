@@ -2,8 +2,7 @@
 #include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "explain/case_page.hpp"
-#include "explain/error_picture.hpp"
+#include "explain/failures_report.hpp"
 #include "grade/report_parts.hpp"
 #include "grade/words.hpp"
 #include "report/page.hpp"
@@ -42,17 +41,17 @@ std::string message_html(std::string_view message) {
 }
 
 /// Cases in a list, with their number.
-Json list_of(std::span<const GradedCase* const> cases) {
+Json list_of(std::span<const FailingCase> cases) {
   if (cases.empty()) return {};
-  Json each = Json::array();
-  for (const GradedCase* graded : cases) each.push_back(case_values(graded->result, graded->told));
-  return {{"count", counted(cases.size(), "case")}, {"each", each}};
+  Json values = Json::array();
+  for (const FailingCase& each : cases) values.push_back(case_values(*each.result, *each.text));
+  return {{"count", counted(cases.size(), "case")}, {"each", values}};
 }
 
 /// Cases that fail alike, with nothing to say of each: a function that is missing, a library that
 /// cannot be loaded, an exception that the first of them shows.
-Json alike_cases(std::span<const GradedCase* const> cases, bool all) {
-  Json values = case_values(cases.front()->result, cases.front()->told);
+Json alike_cases(std::span<const FailingCase> cases, bool all) {
+  Json values = case_values(*cases.front().result, *cases.front().text);
   values.update(list_of(cases));
   values["all"] = all ? "all " : "";
   return values;
@@ -61,12 +60,11 @@ Json alike_cases(std::span<const GradedCase* const> cases, bool all) {
 // ---- One problem, one item
 
 /// What explains a problem's wrong numbers.
-Json diagnosis_of(const GradedItem& item, const std::string& problem) {
-  Json causes = cause_values(causes_of(item, problem));
+Json diagnosis_of(const Failures& failures) {
+  Json causes = cause_values(failures.causes);
   if (causes.is_null()) return {};
-  const bool shown = std::ranges::any_of(item.cases, [&](const GradedCase& graded) {
-    return !graded.hidden && graded.result.problem == problem &&
-           graded.result.status == Status::incorrect_numerical;
+  const bool shown = std::ranges::any_of(failures.cases, [](const FailingCase& each) {
+    return each.result->status == Status::incorrect_numerical;
   });
   causes["only_hidden"] = !shown;
   return causes;
@@ -90,29 +88,35 @@ Json hidden_values(std::span<const GradedCase* const> cases) {
 }
 
 Json problem_values(const GradedItem& item, const std::string& problem, bool titled) {
-  std::vector<const GradedCase*> passed, hidden, failing;
+  const Failures failures = failures_of(item, problem);
+  const std::vector<FailingCase> failing = failures.simplest_first();
+  std::vector<FailingCase> passed;
+  std::vector<const GradedCase*> hidden;
   for (const GradedCase& graded : item.cases) {
     if (graded.result.problem != problem) continue;
-    if (graded.hidden || is_passed(graded)) (graded.hidden ? hidden : passed).push_back(&graded);
+    if (graded.hidden) {
+      hidden.push_back(&graded);
+    } else if (is_passed(graded)) {
+      passed.push_back({&graded.result, &graded.told});
+    }
   }
-  failing = simplest_first(failures_of(item, problem)).cases;
   Json parts = Json::array();
   std::size_t pictured = 0;
   bool opened = false;
   for (std::size_t begin = 0; begin < failing.size();) {
-    const Result& first = failing[begin]->result;
-    const auto is_alike = [&](const GradedCase* other) {
-      return other->result.status == first.status && other->result.message == first.message &&
-             other->result.outputs.empty();
+    const Result& first = *failing[begin].result;
+    const auto is_alike = [&](const FailingCase& other) {
+      return other.result->status == first.status && other.result->message == first.message &&
+             other.result->outputs.empty();
     };
     std::size_t end = begin;
     while (end < failing.size() && is_alike(failing[end])) ++end;
-    const bool one_first = has_run(*failing[begin]);
+    const bool one_first = has_run(first.status);
     if (end > begin + (one_first ? 2 : 1)) {
       if (one_first) {
-        const GradedCase& one = *failing[begin++];
+        const FailingCase& one = failing[begin++];
         parts.push_back(
-            {{"one", failing_case_values(one.result, one.told, !opened)}, {"alike", nullptr}});
+            {{"one", failing_case_values(*one.result, *one.text, !opened)}, {"alike", nullptr}});
         opened = true;
       }
       const bool all = end - begin == failing.size() && passed.empty();
@@ -121,15 +125,14 @@ Json problem_values(const GradedItem& item, const std::string& problem, bool tit
       begin = end;
       continue;
     }
-    const GradedCase& graded = *failing[begin++];
-    FailureText told = graded.told;
-    if (!told.errors.empty() && pictured++ >= most_pictured) told.errors.clear();
-    parts.push_back(
-        {{"one", failing_case_values(graded.result, told, !opened)}, {"alike", nullptr}});
+    const FailingCase& one = failing[begin++];
+    FailureText text = *one.text;
+    if (!text.errors.empty() && pictured++ >= most_pictured) text.errors.clear();
+    parts.push_back({{"one", failing_case_values(*one.result, text, !opened)}, {"alike", nullptr}});
     opened = true;
   }
   return {{"problem", titled ? printable(problem, 200) : ""},
-          {"diagnosis", diagnosis_of(item, problem)},
+          {"diagnosis", diagnosis_of(failures)},
           {"failing", parts},
           {"right", list_of(passed)},
           {"hidden", hidden_values(hidden)}};

@@ -1,4 +1,4 @@
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/report_json.hpp"
 #include "report/report.hpp"

@@ -25,20 +25,20 @@ std::string problem_part(const GradedItem& item, const std::string& problem) {
   const Failures failed = failures_of(item, problem);
   if (!failed.any()) return "";
   std::string text = "#### " + markdown_code(problem) + ": " + failed.counts() + "\n\n";
-  for (const std::string& line : diagnosis_lines(item, problem)) {
+  for (const std::string& line : failed.lines()) {
     text += (line.starts_with(' ') ? "  " : "- ") + markdown_text(line) + "\n";
   }
-  if (failed.visible.empty()) return text + "\n";
-  const GradedCase& first = *simplest_first(failed).cases.front();
-  const Result& result = first.result;
+  if (failed.cases.empty()) return text + "\n";
+  const FailingCase first = failed.simplest_first().front();
+  const Result& result = *first.result;
   text += fmt::format("- **{}** {}", name(result.status),
                       failed.all_alike() ? "in all" : markdown_code(result.case_name.value_or("")));
-  if (!failed.all_alike() && !first.told.sizes.empty())
-    text += " " + markdown_code(first.told.sizes);
+  if (!failed.all_alike() && !first.text->sizes.empty())
+    text += " " + markdown_code(first.text->sizes);
   if (!result.message.empty()) text += ": " + markdown_code(result.message);
   text += "\n\n";
-  if (!first.told.numbers.empty()) {
-    std::vector<std::string> lines = lines_of(first.told.numbers);
+  if (!first.text->numbers.empty()) {
+    std::vector<std::string> lines = lines_of(first.text->numbers);
     for (std::string& line : lines) line = printable(line, 400);
     text += markdown_block(lines) + "\n";
   }

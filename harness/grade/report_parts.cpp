@@ -2,7 +2,6 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "explain/failing_cases.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -61,87 +60,19 @@ Table points_table(const Grading& grading) {
 
 bool is_failure(const GradedCase& graded) { return graded.result.status != Status::passed; }
 
-bool has_run(const GradedCase& graded) {
-  const Status status = graded.result.status;
-  return status != Status::not_implemented && status != Status::load_error &&
-         status != Status::compile_error && status != Status::bad_fixture &&
-         status != Status::skipped;
-}
-
-bool Failures::all_alike() const {
-  return visible.size() > 1 && visible.size() == asked &&
-         std::ranges::all_of(visible, [&](const GradedCase* graded) {
-           return graded->result.status == visible.front()->result.status &&
-                  graded->result.message == visible.front()->result.message;
-         });
-}
-
-bool Failures::none_ran() const {
-  return std::ranges::none_of(visible, [](const GradedCase* graded) { return has_run(*graded); });
-}
-
-std::string Failures::counts() const {
-  const bool skipped =
-      !visible.empty() && std::ranges::all_of(visible, [](const GradedCase* graded) {
-        return graded->result.status == Status::skipped;
-      });
-  std::string text = fmt::format("{} of {} {}", visible.size(), counted(asked, "case"),
-                                 skipped ? "skipped" : "failed");
-  if (asked_hidden > 0) text += fmt::format(", {} of {} hidden", hidden, asked_hidden);
-  return text;
-}
-
 Failures failures_of(const GradedItem& item, const std::string& problem) {
   Failures found;
   for (const GradedCase& graded : item.cases) {
     if (graded.result.problem != problem) continue;
-    ++(graded.hidden ? found.asked_hidden : found.asked);
-    if (!is_failure(graded)) continue;
     if (graded.hidden) {
-      ++found.hidden;
+      found.add_hidden(is_failure(graded));
     } else {
-      found.visible.push_back(&graded);
+      found.add(graded.result, &graded.told, is_failure(graded));
     }
   }
-  return found;
-}
-
-std::vector<CauseText> causes_of(const GradedItem& item, const std::string& problem) {
   const bool undiagnosed = std::ranges::find(item.undiagnosed, problem) != item.undiagnosed.end();
-  return causes_of(problem, item.diagnoses, item.properties, undiagnosed);
-}
-
-std::vector<std::string> diagnosis_lines(const GradedItem& item, const std::string& problem) {
-  std::vector<std::string> lines = cause_lines(causes_of(item, problem));
-  std::map<std::string, Failed> by_dtype;
-  std::int64_t refusals = 0, wrong = 0, failed = 0;
-  for (const GradedCase& graded : item.cases) {
-    if (graded.hidden || graded.result.problem != problem) continue;
-    Failed& counts = by_dtype[graded.result.dtype];
-    ++counts.asked;
-    counts.failed += is_failure(graded) ? 1 : 0;
-    refusals += graded.told.refusal ? 1 : 0;
-    const bool numbers = graded.result.status == Status::incorrect_numerical;
-    wrong += numbers && !graded.told.refusal ? 1 : 0;
-    failed += is_failure(graded) && !graded.told.refusal ? 1 : 0;
-  }
-  const std::string kinds = kinds_line(wrong, failed);
-  if (!lines.empty() && !kinds.empty()) lines.insert(lines.begin(), kinds);
-  for (const std::string& line : {refusal_line(refusals), dtype_line(by_dtype)}) {
-    if (!line.empty()) lines.push_back(line);
-  }
-  return lines;
-}
-
-FailingOrder simplest_first(const Failures& failed) {
-  std::vector<FailingCase> cases;
-  for (const GradedCase* graded : failed.visible) {
-    cases.push_back(failing_case(graded->result, &graded->told));
-  }
-  FailingOrder order;
-  for (const std::size_t i : simplest_first(cases)) order.cases.push_back(failed.visible[i]);
-  order.shown = shown_at_first(cases);
-  return order;
+  found.causes = causes_of(problem, item.diagnoses, item.properties, undiagnosed);
+  return found;
 }
 
 std::vector<std::string> message_lines(const Grading& grading, std::size_t most) {

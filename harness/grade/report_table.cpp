@@ -1,5 +1,5 @@
 #include "base/printable.hpp"
-#include "explain/failures_text.hpp"
+#include "explain/failures_report.hpp"
 #include "grade/report_parts.hpp"
 
 #include <algorithm>
@@ -16,25 +16,25 @@ std::string problem_lines(const GradedItem& item, const std::string& problem, bo
   if (!failed.any()) return "";
   std::string text =
       toned(printable(problem), Tone::strong, colour) + ": " + failed.counts() + "\n";
-  text += cause_text(diagnosis_lines(item, problem), width);
+  text += cause_text(failed.lines(), width);
   if (failed.all_alike()) {
-    const Result& result = failed.visible.front()->result;
+    const Result& result = *failed.cases.front().result;
     text += "  " + toned(name(result.status), Tone::bad, colour) +
             "  in all: " + printable(result.message) + "\n";
     if (failed.none_ran()) return text;
   }
-  const FailingOrder order = simplest_first(failed);
-  const std::size_t all = order.cases.size();
-  const std::size_t told = verbose ? all : failed.all_alike() ? 1 : order.shown;
+  const std::vector<FailingCase> cases = failed.simplest_first();
+  const std::size_t shown = verbose              ? cases.size()
+                            : failed.all_alike() ? 1
+                                                 : failed.shown_at_first();
   bool has_snippet = false;
-  for (std::size_t i = 0; i < told; ++i) {
-    const GradedCase& graded = *order.cases[i];
-    FailureText words = graded.told;
-    if (has_snippet && !verbose) words.snippet.clear();  // the simplest case's will do
-    has_snippet = has_snippet || !words.snippet.empty();
-    text += failing_case_text(graded.result, words, colour, width, verbose);
+  for (std::size_t i = 0; i < shown; ++i) {
+    FailureText about = *cases[i].text;
+    if (has_snippet && !verbose) about.snippet.clear();  // the simplest case's will do
+    has_snippet = has_snippet || !about.snippet.empty();
+    text += failing_case_text(*cases[i].result, about, colour, width, verbose);
   }
-  if (all > told) text += fmt::format("  and {} more: --verbose\n", all - told);
+  if (cases.size() > shown) text += fmt::format("  and {} more: --verbose\n", cases.size() - shown);
   return text;
 }
 

@@ -111,6 +111,7 @@ void call_again(const Call& call, const LoadedCase& loaded, const std::vector<To
   Outcome second = solution.call(call);
   if (second.status != Status::passed) {
     result.status = second.status;
+    result.unwritten = second.unwritten;
     result.message = "in a second call with the same inputs: " + second.message;
     return;
   }
@@ -228,6 +229,8 @@ Result replay(const std::string& problem, const Signature& signature, const Load
   Outcome outcome = solution.call(call);
   result.status = outcome.status;
   result.message = outcome.message;
+  result.unwritten = outcome.unwritten;
+  result.not_run = outcome.not_run;
   result.seconds = outcome.seconds;
   result.launches = outcome.launches;
   if (info.error) {

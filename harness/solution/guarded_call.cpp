@@ -126,6 +126,7 @@ void GuardedCall::take_outputs(Outcome& outcome) const {
     const std::int64_t unwritten = poisons_[i].find(output.data.data(), output.size());
     if (unwritten >= 0 && outcome.status == Status::passed) {
       outcome.status = Status::incorrect_numerical;
+      outcome.unwritten = true;
       outcome.message = names_[region] + ": element " + to_text(index_of(unwritten, output.shape)) +
                         " was never written";
     }

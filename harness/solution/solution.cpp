@@ -415,6 +415,7 @@ Outcome Solution::call(const Call& call) {
     outcome.message = message();
   } else if (is_over(options_.limits)) {
     outcome.status = Status::timeout;
+    outcome.not_run = true;
     outcome.message = std::string("not run: ") + time_is_over;
   } else if (const std::string absent = first_absent(call.function, functions()); !absent.empty()) {
     outcome.status = Status::not_implemented;

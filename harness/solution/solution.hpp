@@ -32,9 +32,11 @@ struct Call {
 struct Outcome {
   Status status = Status::passed;
   std::string message;
-  bool refused = false;  // the function returned an error and broke no rule
-  std::string printed;   // the end of what it wrote to standard output and error, escaped, in lines
-  double seconds = 0;    // of the function alone; on a device between two events of its stream
+  bool refused = false;    // the function returned an error and broke no rule
+  bool unwritten = false;  // an element of an output was never written
+  bool not_run = false;    // nothing was called: the time was over
+  std::string printed;  // the end of what it wrote to standard output and error, escaped, in lines
+  double seconds = 0;   // of the function alone; on a device between two events of its stream
   std::vector<Tensor> outputs;
   std::int64_t launches = -1;  // of kernels, by the emulator; -1: not counted
 };

@@ -1,6 +1,6 @@
 #include "watch/attempt.hpp"
 
-#include "explain/known_mistakes.hpp"
+#include "explain/causes.hpp"
 
 namespace prenorm::harness {
 namespace {

@@ -1,13 +1,31 @@
-// The causes of a problem's failures in words: the same in every report.
+// Causes in words, the same in every report. What known mistakes are called and how they are
+// explained is in share/prenorm/mistakes/*.toml, which reference/mistakes/README.md describes.
 #pragma once
 
 #include "explain/diagnosis.hpp"
-#include "explain/property.hpp"
 
 #include <map>
 #include <span>
+#include <string>
 
 namespace prenorm::harness {
+
+/// A known mistake in words. One that no file explains has only a name.
+struct MistakeWords {
+  std::string name;      // completes "looks like ...": "halves instead of neighbours"
+  std::string sentence;  // what the code does, and what belongs there instead
+  std::string hint;      // where to look; does not give the solution
+  std::string form_of;   // the mistake that this is another form of, or empty
+  bool honest = false;   // correct code may deviate like this too
+};
+
+/// The words of a problem's mistake "halves", or of several at once, "halves+theta_fixed". They
+/// stay where they are. Threads may call this. Throws std::invalid_argument if a file of words is
+/// damaged.
+const MistakeWords& words_of(const std::string& problem, const std::string& mistake);
+
+/// What two forms of a mistake have in common: the mistake that this is a form of, or itself.
+std::string same_mistake(const std::string& problem, const std::string& mistake);
 
 /// One cause: "looks like no eps (all 50 failing cases)", what that mistake is, and a hint. The
 /// latter two are empty for what has no words.
@@ -25,12 +43,6 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
 
 /// The same as lines of text.
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes);
-
-/// "of the 3 cases with wrong numbers (13 failed otherwise):"; empty where all failed alike.
-std::string kinds_line(std::int64_t wrong, std::int64_t failed);
-
-/// "answers 2 calls that it must refuse"; empty for none.
-std::string refusal_line(std::int64_t count);
 
 /// Failing cases among those asked.
 struct Failed {
