@@ -9,7 +9,6 @@
 #include "explain/causes.hpp"
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
-#include "replay/catches.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
 

@@ -18,10 +18,8 @@
 #include "solution/solution.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <fmt/format.h>
-#include <numeric>
 #include <set>
 
 namespace prenorm::harness {
@@ -45,7 +43,7 @@ struct VerifyOptions {
     return options;
   }
 
-  /// VerifyOptions that the command that repeats a case needs, besides file, case and solution.
+  /// The options of the command that repeats a case, besides file, case and solution.
   std::vector<std::string> repeat() const {
     std::vector<std::string> words;
     if (seed) words.insert(words.end(), {"--seed", std::to_string(*seed)});
@@ -64,76 +62,8 @@ struct VerifyOptions {
   }
 };
 
-/// Pools of solutions, one per thread.
-using Pools = std::vector<SolutionPool>;
-
-bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
-
-/// What is known about a column once its library has been loaded.
-struct Entrant {
-  Column column;
-  bool on_device = false;
-  bool collection = false;
-  std::string mode, sources;
-  std::optional<DeviceFacts> device;
-  std::set<std::string> variants;  // of any problem
-
-  bool runs_on_device() const { return on_device && !column.skipped; }
-};
-
-/// Loads every column once. Solutions that run on a device end up in the first pool.
-std::vector<Entrant> look_at(const std::vector<Column>& columns, Pools& pools, unsigned jobs) {
-  std::vector<Entrant> entrants(columns.size());
-  std::vector<std::size_t> threads(columns.size());
-  in_parallel(columns.size(), jobs, [&](std::size_t i, std::size_t thread) {
-    Solution& solution = pools[thread].get(columns[i].solution);
-    Entrant& entrant = entrants[i];
-    entrant.column = columns[i];
-    // A solution that fails to load stays in the table: something is broken.
-    if (!solution.load() && solution.status() == Status::skipped) {
-      entrant.column.skipped = solution.message();
-    }
-    entrant.collection = is_collection(solution);
-    entrant.on_device = solution.on_device();
-    entrant.mode = solution.mode();
-    entrant.sources = solution.sources();
-    entrant.device = solution.device_facts();
-    for (const std::string& function : solution.functions()) {
-      const std::size_t end = function.find("__");
-      if (end != std::string::npos) entrant.variants.insert(function.substr(end + 2));
-    }
-    threads[i] = thread;
-  });
-  for (std::size_t i = 0; i < entrants.size(); ++i) {
-    if (!entrants[i].runs_on_device()) continue;
-    pools.front().take(columns[i].solution, pools[threads[i]]);
-  }
-  return entrants;
-}
-
-/// `reference` first, then the other shipped solutions, those that cannot run here last; no
-/// collections.
-std::vector<Entrant> default_entrants(Pools& pools, unsigned jobs) {
-  std::vector<Column> columns;
-  for (const std::string& name : shipped_solutions()) {
-    columns.push_back({name, name, "", is_emulated(name)});
-  }
-  std::vector<Entrant> entrants = look_at(columns, pools, jobs);
-  // No collections, and no host solutions that only serve to derive another mode's tolerances.
-  std::erase_if(entrants, [](const Entrant& entrant) {
-    return entrant.collection || (!entrant.on_device && !entrant.mode.empty());
-  });
-  std::ranges::stable_partition(entrants,
-                                [](const Entrant& entrant) { return !entrant.column.skipped; });
-  std::ranges::stable_partition(
-      entrants, [](const Entrant& entrant) { return entrant.column.label == "reference"; });
-  if (entrants.empty())
-    throw UsageError("no shipped solution found; name one with --solution PATH");
-  return entrants;
-}
-
 std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::path& folder,
-                                     Pools& pools) {
+                                     std::vector<SolutionPool>& pools) {
   if (options.solutions.empty()) return default_entrants(pools, options.jobs);
   std::vector<Column> columns;
   std::set<std::string> seen;
@@ -144,7 +74,7 @@ std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::pat
     pools.front().get(solution);  // reports an unknown name before any work
     columns.push_back({name, solution, "", false, std::nullopt, source});
   }
-  return look_at(columns, pools, options.jobs);
+  return load_columns(columns, pools, options.jobs);
 }
 
 /// Adds the records of solutions whose device is missing, and of their variants.
@@ -186,147 +116,38 @@ std::string write_records(const std::string& folder, const std::vector<Entrant>&
   return text.empty() ? "nothing recorded: no solution ran on a device\n" : text;
 }
 
-/// Indices of the files, largest first, so that no large one is started last.
-std::vector<std::size_t> largest_first(const std::vector<File>& files) {
-  std::vector<std::size_t> order(files.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::vector<std::int64_t> work(files.size(), 0);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    for (const Case* info : files[i].cases) work[i] += info->elements() + 1000;
-  }
-  std::ranges::stable_sort(order, [&](auto a, auto b) { return work[a] > work[b]; });
-  return order;
-}
-
-/// The results of each file, the outputs to save, and what failed.
-struct Found {
-  std::vector<std::vector<Result>> results;
+/// The results of all files, and why what failed has failed.
+std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File>& files,
+                            const std::vector<Entrant>& entrants, std::vector<SolutionPool>& pools,
+                            LineFile& lines, std::vector<Explanation>& explanations) {
   std::vector<Saver> savers;  // one per file if outputs are saved, else empty
-  std::vector<std::map<std::string, Collector>> failed;  // per file, by solution
-};
-
-/// The collector of a file's results by a solution. Cases that were drawn are not drawn again.
-Collector& collector_of(const File& file, const std::string& solution, bool fresh,
-                        std::map<std::string, Collector>& collectors) {
-  const auto found = collectors.find(solution);
-  if (found != collectors.end()) return found->second;
-  std::function<LoadedCase(const std::string&)> again;
-  if (!fresh) {
-    again = [&file](const std::string& name) {
-      const auto info = std::ranges::find(file.cases, name, [](const Case* c) { return c->name; });
-      return load_case(*file.fixture, **info);
-    };
+  const std::vector<std::string> stems = stems_of(files);
+  for (std::size_t i = 0; i < files.size() && !options.save.empty(); ++i) {
+    savers.emplace_back(files[i], stems[i], options.save, options.only_failing);
   }
-  return collectors.try_emplace(solution, *file.fixture, solution, std::move(again)).first->second;
-}
-
-/// Adds the columns' results.
-void run(const VerifyOptions& options, const std::vector<File>& files,
-         const std::vector<Column>& columns, Pools& pools, unsigned jobs, LineFile& lines,
-         Found& found) {
-  Progress progress;
-  std::atomic<std::size_t> done = 0;
-  const std::vector<std::size_t> order = largest_first(files);
-  in_parallel(files.size(), jobs, [&](std::size_t turn, std::size_t thread) {
-    const std::size_t index = order[turn];
-    progress.show(fmt::format("[{}/{}] {}", done.load(), files.size(), files[index].path));
-    RunOptions run;
-    run.repeat = options.repeat();
-    if (options.seed) run.fresh = FreshOptions{.seed = *options.seed};
-    run.keep_outputs = [&](const LoadedCase& loaded, const Result& result,
-                           std::vector<Tensor> outputs, Solution& ran) {
-      if (!found.savers.empty()) found.savers[index].keep(loaded.info, result, outputs);
-      Collector& collector = collector_of(files[index], result.solution, options.seed.has_value(),
-                                          found.failed[index]);
-      collector.add(loaded, result, std::move(outputs), ran);
-    };
-    std::vector<Result> results = replay_file(files[index], columns, pools[thread], run);
+  Collectors failed(files, options.seed.has_value());
+  RunOptions run;
+  run.repeat = options.repeat();
+  if (options.seed) run.fresh = FreshOptions{.seed = *options.seed};
+  ReplayObserver observer;
+  observer.keep_outputs = [&](std::size_t file, const LoadedCase& loaded, const Result& result,
+                              std::vector<Tensor> outputs, Solution& ran) {
+    if (!savers.empty()) savers[file].keep(loaded.info, result, outputs);
+    failed.add(file, loaded, result, std::move(outputs), ran);
+  };
+  observer.file_is_done = [&](const std::vector<Result>& results) {
     for (const Result& result : results) {
       if (lines.is_open()) lines.write(to_line(Json(result)));
     }
-    std::ranges::move(results, std::back_inserter(found.results[index]));
-    ++done;
-  });
-}
-
-/// One file's results in the order of its cases, then of the columns. A case that cannot be read is
-/// reported once.
-std::vector<Result> in_order(std::vector<Result> results,
-                             const std::vector<std::string>& solutions) {
-  std::map<std::optional<std::string>, std::size_t> cases;
-  std::set<std::optional<std::string>> unreadable;
-  for (const Result& result : results) {
-    cases.try_emplace(result.case_name, cases.size());
-    if (result.status == Status::bad_fixture) unreadable.insert(result.case_name);
-  }
-  const auto place = [&](const Result& result) {
-    const auto column = std::ranges::find(solutions, result.solution) - solutions.begin();
-    return std::pair(cases.at(result.case_name), column);
   };
-  std::set<std::optional<std::string>> told;
-  std::vector<Result> kept;
-  for (Result& result : results) {
-    const bool of_file = result.status == Status::bad_fixture;
-    if (of_file ? told.insert(result.case_name).second : !unreadable.contains(result.case_name)) {
-      kept.push_back(std::move(result));
-    }
-  }
-  std::ranges::stable_sort(kept, {}, place);
-  return kept;
-}
-
-/// Why what failed has failed.
-std::vector<Explanation> explain(Found& found, Pools& pools, const VerifyOptions& options) {
-  std::vector<Collector*> failed;
-  for (auto& of_file : found.failed) {
-    for (auto& [solution, collector] : of_file) {
-      if (collector.any_failed()) failed.push_back(&collector);
-    }
-  }
-  std::vector<Explanation> all(failed.size());
-  const std::vector<std::string> shipped = shipped_solutions();
-  in_parallel(failed.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
-    const auto get = [&](const std::string& name) -> Solution* {
-      if (std::ranges::find(shipped, name) == shipped.end()) return nullptr;
-      return &pools[thread].get(name);
-    };
-    all[i] = failed[i]->explain(get("mistakes"), get("reference"), !options.html.empty());
-  });
+  std::vector<Result> all = replay_all(files, entrants, pools, run, options.jobs, observer);
+  for (const Saver& saver : savers) saver.write();
+  explanations = failed.explain(pools, !options.html.empty());
   return all;
 }
 
-/// Solutions on the host side by side on all threads, then those of a device, one call at a time:
-/// each thread would need a worker of its own, with a context that takes hundreds of megabytes of
-/// the device's memory, and their calls would slow each other down.
-std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File>& files,
-                            const std::vector<Entrant>& entrants, Pools& pools, LineFile& lines,
-                            std::vector<Explanation>& explanations) {
-  std::vector<Column> on_host, on_device;
-  std::vector<std::string> columns;
-  for (const Entrant& entrant : entrants) {
-    columns.push_back(entrant.column.label);
-    (entrant.runs_on_device() ? on_device : on_host).push_back(entrant.column);
-  }
-  Found found;
-  found.results.resize(files.size());
-  found.failed.resize(files.size());
-  const std::vector<std::string> stems = stems_of(files);
-  for (std::size_t i = 0; i < files.size() && !options.save.empty(); ++i) {
-    found.savers.emplace_back(files[i], stems[i], options.save, options.only_failing);
-  }
-  if (!on_host.empty()) run(options, files, on_host, pools, options.jobs, lines, found);
-  if (!on_device.empty()) run(options, files, on_device, pools, 1, lines, found);
-  for (const Saver& saver : found.savers) saver.write();
-  explanations = explain(found, pools, options);
-  std::vector<Result> all;
-  for (auto& each : found.results) {
-    std::ranges::move(in_order(std::move(each), columns), std::back_inserter(all));
-  }
-  return all;
-}
-
-std::string told(const Report& report, const std::vector<Explanation>& explanations,
-                 const VerifyOptions& options) {
+std::string summary_of(const Report& report, const std::vector<Explanation>& explanations,
+                       const VerifyOptions& options) {
   const bool colour = wants_colour(options.no_color);
   std::string text;
   if (options.verbose) text += every_case(report, colour) + "\n";
@@ -376,7 +197,7 @@ int verify(VerifyOptions options) {
   }
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder built;
-  Pools pools = make_pools(options.jobs, options.solution());
+  std::vector<SolutionPool> pools = make_pools(options.jobs, options.solution());
   Report report;
   const std::vector<Entrant> entrants = choose_entrants(options, built.path(), pools);
   for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.column.label);
@@ -396,7 +217,7 @@ int verify(VerifyOptions options) {
   const std::vector<std::string> reports = options.reports();
   const bool taken = std::ranges::find(reports, "-") != reports.end();
   if (!taken)
-    print(told(report, explanations, options) + recorded);  // standard output holds one thing
+    print(summary_of(report, explanations, options) + recorded);  // standard output holds one thing
   return exit_code(report.results);
 }
 

@@ -1,8 +1,8 @@
 #include "explain/collector.hpp"
 
+#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "explain/numbers.hpp"
-#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -205,6 +205,48 @@ Explanation Collector::explain(Solution* mistakes, Solution* truth, bool picture
   };
   explanation_.reasons = reasons_of(evidence_, mistakes, truth, pictures);
   return std::move(explanation_);
+}
+
+Collectors::Collectors(const std::vector<File>& files, bool fresh)
+    : files_(files), fresh_(fresh), of_files_(files.size()) {}
+
+void Collectors::add(std::size_t file, const LoadedCase& loaded, const Result& result,
+                     std::vector<Tensor> outputs, Solution& ran) {
+  std::map<std::string, Collector>& of_file = of_files_[file];
+  auto collector = of_file.find(result.solution);
+  if (collector == of_file.end()) {
+    std::function<LoadedCase(const std::string&)> again;
+    if (!fresh_) {
+      again = [&from = files_[file]](const std::string& name) {
+        return load_case(*from.fixture, **std::ranges::find(from.cases, name, &Case::name));
+      };
+    }
+    collector =
+        of_file
+            .try_emplace(result.solution, *files_[file].fixture, result.solution, std::move(again))
+            .first;
+  }
+  collector->second.add(loaded, result, std::move(outputs), ran);
+}
+
+std::vector<Explanation> Collectors::explain(std::vector<SolutionPool>& pools, bool pictures) {
+  std::vector<Collector*> failed;
+  for (auto& of_file : of_files_) {
+    for (auto& [solution, collector] : of_file) {
+      if (collector.any_failed()) failed.push_back(&collector);
+    }
+  }
+  std::vector<Explanation> all(failed.size());
+  const std::vector<std::string> shipped = shipped_solutions();
+  const auto jobs = static_cast<unsigned>(pools.size());
+  in_parallel(failed.size(), jobs, [&](std::size_t i, std::size_t thread) {
+    const auto get = [&](const std::string& name) -> Solution* {
+      if (std::ranges::find(shipped, name) == shipped.end()) return nullptr;
+      return &pools[thread].get(name);
+    };
+    all[i] = failed[i]->explain(get("mistakes"), get("reference"), pictures);
+  });
+  return all;
 }
 
 std::string FileFailures::likeness() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "explain/failures.hpp"
+#include "replay/runner.hpp"
 #include "report/report.hpp"
 
 namespace prenorm::harness {
@@ -69,6 +70,24 @@ class Collector {
   Evidence evidence_;
   std::size_t bytes_ = 0;
   int calls_ = calls_with_other_axes;  // that may still be made
+};
+
+/// The collectors of what solutions make of several files.
+class Collectors {
+ public:
+  /// `files` must outlive this. `fresh`: their cases were drawn, and are not drawn again.
+  Collectors(const std::vector<File>& files, bool fresh);
+
+  /// Threads may call this for different files.
+  void add(std::size_t file, const LoadedCase& loaded, const Result& result,
+           std::vector<Tensor> outputs, Solution& ran);
+  /// Why what failed has failed; a thread for each of the pools.
+  std::vector<Explanation> explain(std::vector<SolutionPool>& pools, bool pictures);
+
+ private:
+  const std::vector<File>& files_;
+  bool fresh_;
+  std::vector<std::map<std::string, Collector>> of_files_;  // by solution
 };
 
 /// The failures of one problem's file by one solution.

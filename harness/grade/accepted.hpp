@@ -1,7 +1,7 @@
 // Known mistakes that a rubric forgives.
 #pragma once
 
-#include "replay/fresh.hpp"
+#include "replay/calibrate.hpp"
 
 namespace prenorm::harness {
 

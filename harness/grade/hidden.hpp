@@ -1,7 +1,7 @@
 // Hidden cases: fresh ones, drawn for one grading from stored cases by a secret seed.
 #pragma once
 
-#include "replay/fresh.hpp"
+#include "replay/calibrate.hpp"
 
 namespace prenorm::harness {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "grade/exam.hpp"
-#include "replay/fresh.hpp"
+#include "replay/calibrate.hpp"
 
 namespace prenorm::harness {
 

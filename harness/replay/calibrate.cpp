@@ -328,7 +328,7 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
   } catch (const std::runtime_error& error) {
     const std::string where =
         number == 0 ? "the stored inputs" : "redraw " + std::to_string(number);
-    throw std::runtime_error("case " + info.name + ", " + where + ": " + error.what());
+    throw CaseError("case " + info.name + ", " + where + ": " + error.what());
   }
 
   std::vector<NewTolerance> tolerances;
@@ -338,9 +338,9 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
         {0, 0},
         "exact: the textbook loop makes no error in " + std::to_string(redraws + 1) + " draws"};
     if (is_exact(output) && errors[i] > 0) {
-      throw std::runtime_error("case " + info.name + ", output " + signature.outputs[i].name +
-                               ": stored as exact, but the textbook loop errs by " +
-                               short_number(errors[i]));
+      throw CaseError("case " + info.name + ", output " + signature.outputs[i].name +
+                      ": stored as exact, but the textbook loop errs by " +
+                      short_number(errors[i]));
     }
     if (rounded_once && has_16_bits(output.dtype)) {
       derived = derive_rounded_tolerance(unrounded[i], output.dtype, redraws + 1);

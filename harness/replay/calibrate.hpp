@@ -1,10 +1,16 @@
-// Derives tolerances, for stored files and hidden cases alike.
+// Derives tolerances, for stored files and hidden cases alike; fresh cases: stored ones with new
+// inputs, new expected values and new tolerances.
 #pragma once
 
 #include "fixture/draw.hpp"
 #include "solution/solution.hpp"
 
 namespace prenorm::harness {
+
+/// Its message names the case.
+struct CaseError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// The solutions from whose errors and outputs tolerances are derived.
 struct Yardsticks {
@@ -34,9 +40,9 @@ struct Yardsticks {
 /// An output of float32 also gets a tf32 tolerance where `textbook_tf32` has a function for the
 /// problem: from its largest error over the same inputs, by derive_tf32_tolerance().
 ///
-/// Throws std::runtime_error, naming the case, where a solution fails, where the stored answer is
-/// not that of `truth`, or where the solutions disagree on which elements are NaN or infinite.
-/// A case that must be refused has no tolerances: nothing.
+/// Throws CaseError where a solution fails, where the stored answer is not that of `truth`, or
+/// where the solutions disagree on which elements are NaN or infinite. A case that must be refused
+/// has no tolerances: nothing.
 std::vector<NewTolerance> calibrate(const std::string& problem, const Signature& signature,
                                     const LoadedCase& stored, const Yardsticks& by,
                                     int redraws = 15, std::uint64_t seed = 0);
@@ -76,5 +82,19 @@ bool allows_one_rounding(const Tolerance& tolerance, DType dtype);
 /// with tf32 products, `error` is E. atol = 2 error_tf32, but at least the ordinary atol. Where
 /// tf32 shows, which is where error_tf32 > error, rtol = 4 * 2^-10; else the ordinary rtol.
 DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const Tolerance& ordinary);
+
+struct FreshOptions {
+  std::uint64_t seed = 0;
+  bool resize = false;  // redraw the sizes that the case's `dims` names, from 1 to twice the stored
+  int redraws = 15;     // for the tolerances
+};
+
+/// The case with fresh values where it has draw texts; expected values in float64, tolerances by
+/// calibrate(). A case that must be refused, or that has nothing to draw, is unchanged.
+///
+/// Sizes that the reference rejects (more positions than a table holds) are drawn again, and
+/// finally kept. Throws CaseError if a solution fails.
+LoadedCase fresh_case(const std::string& problem, const Signature& signature,
+                      const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options);
 
 }  // namespace prenorm::harness

@@ -1,4 +1,4 @@
-#include "replay/fresh.hpp"
+#include "replay/calibrate.hpp"
 
 #include <algorithm>
 #include <set>
@@ -86,11 +86,10 @@ LoadedCase fresh_case(const std::string& problem, const Signature& signature,
         fresh.info.outputs[i].reason = found[i].reason;
       }
       return fresh;
+    } catch (const CaseError&) {
+      if (attempt == attempts) throw;
     } catch (const std::runtime_error& error) {
-      if (attempt < attempts) continue;
-      const std::string what = error.what();
-      if (what.starts_with("case ")) throw;
-      throw std::runtime_error("case " + fresh.info.name + ": " + what);
+      if (attempt == attempts) throw CaseError("case " + fresh.info.name + ": " + error.what());
     }
   }
   return fresh;  // not reached: the last attempt returns or throws

@@ -1,4 +1,5 @@
-#include "replay/lint.hpp"
+// Checks of a readable fixture: rules for one case, and for a whole file.
+#include "replay/replay.hpp"
 
 #include "base/digest.hpp"
 #include "base/text.hpp"

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "fixture/selection.hpp"
-#include "replay/fresh.hpp"
+#include "replay/calibrate.hpp"
 #include "replay/replay.hpp"
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace prenorm::harness {
 
@@ -26,6 +27,18 @@ struct Column {
   std::optional<std::string> skipped = std::nullopt;
   /// Somebody's CUDA in the emulator: no large case.
   bool small = false;
+};
+
+/// What is known about a column once its library has been loaded.
+struct Entrant {
+  Column column;
+  bool on_device = false;
+  bool collection = false;
+  std::string mode, sources;
+  std::optional<DeviceFacts> device;
+  std::set<std::string> variants;  // of any problem
+
+  bool runs_on_device() const { return on_device && !column.skipped; }
 };
 
 /// Solutions by name, each with its own worker process. One pool per thread.
@@ -76,5 +89,49 @@ std::vector<std::string> variants_of(const std::string& problem, Solution& solut
 
 /// True for a solution that exports nothing but variants: a collection, not a solution.
 bool is_collection(Solution& solution);
+
+/// Loads every column once. Solutions that run on a device end up in the first pool.
+std::vector<Entrant> load_columns(const std::vector<Column>& columns,
+                                  std::vector<SolutionPool>& pools, unsigned jobs);
+
+/// `reference` first, then the other shipped solutions, those that cannot run here last; no
+/// collections. Throws UsageError where there are none.
+std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned jobs);
+
+/// What replay_all() calls, for different files in different threads.
+struct ReplayObserver {
+  /// With what came of a case that was run, and with the outputs, if there are any.
+  std::function<void(std::size_t file, const LoadedCase&, const Result&, std::vector<Tensor>,
+                     Solution&)>
+      keep_outputs;
+  std::function<void(const std::vector<Result>&)> file_is_done;
+};
+
+/// The results of all files, in the order of files, cases and entrants. A case that cannot be read
+/// is reported once.
+std::vector<Result> replay_all(const std::vector<File>& files, const std::vector<Entrant>& entrants,
+                               std::vector<SolutionPool>& pools, RunOptions options, unsigned jobs,
+                               const ReplayObserver& observer);
+
+/// One variant of one problem, over the cases that have expected outputs.
+struct Variant {
+  struct Cases {
+    std::vector<std::string> tried;
+    std::vector<std::string> caught;  // those in which it failed
+  };
+  std::string problem;
+  std::string name;                     // "no_eps"
+  std::map<std::string, Cases> dtypes;  // only those that it is written for
+  std::vector<Result> results;
+
+  std::vector<std::string> caught() const;  // the names of all cases in which it failed
+  std::size_t tried() const;
+};
+
+/// Replays the file's cases through every variant that the collection has for its problem. Cases
+/// that must be refused are skipped: a variant checks no arguments. `unusable` receives results
+/// of damaged cases.
+std::vector<Variant> catches(const File& file, const std::string& collection, SolutionPool& pool,
+                             std::vector<Result>& unusable);
 
 }  // namespace prenorm::harness

@@ -1,0 +1,148 @@
+// The columns of a table, and all files through all of them.
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "base/terminal.hpp"
+#include "replay/runner.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace prenorm::harness {
+namespace {
+
+bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
+
+/// Indices of the files, largest first, so that no large one is started last.
+std::vector<std::size_t> largest_first(const std::vector<File>& files) {
+  std::vector<std::size_t> order(files.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::int64_t> work(files.size(), 0);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (const Case* info : files[i].cases) work[i] += info->elements() + 1000;
+  }
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return work[a] > work[b]; });
+  return order;
+}
+
+/// One file's results in the order of its cases, then of the columns. A case that cannot be read is
+/// reported once.
+std::vector<Result> in_order(std::vector<Result> results,
+                             const std::vector<std::string>& solutions) {
+  std::map<std::optional<std::string>, std::size_t> cases;
+  std::set<std::optional<std::string>> unreadable;
+  for (const Result& result : results) {
+    cases.try_emplace(result.case_name, cases.size());
+    if (result.status == Status::bad_fixture) unreadable.insert(result.case_name);
+  }
+  const auto place = [&](const Result& result) {
+    const auto column = std::ranges::find(solutions, result.solution) - solutions.begin();
+    return std::pair(cases.at(result.case_name), column);
+  };
+  std::set<std::optional<std::string>> reported;
+  std::vector<Result> kept;
+  for (Result& result : results) {
+    const bool of_file = result.status == Status::bad_fixture;
+    if (of_file ? reported.insert(result.case_name).second
+                : !unreadable.contains(result.case_name)) {
+      kept.push_back(std::move(result));
+    }
+  }
+  std::ranges::stable_sort(kept, {}, place);
+  return kept;
+}
+
+}  // namespace
+
+std::vector<Entrant> load_columns(const std::vector<Column>& columns,
+                                  std::vector<SolutionPool>& pools, unsigned jobs) {
+  std::vector<Entrant> entrants(columns.size());
+  std::vector<std::size_t> threads(columns.size());
+  in_parallel(columns.size(), jobs, [&](std::size_t i, std::size_t thread) {
+    Solution& solution = pools[thread].get(columns[i].solution);
+    Entrant& entrant = entrants[i];
+    entrant.column = columns[i];
+    // A solution that fails to load stays in the table: something is broken.
+    if (!solution.load() && solution.status() == Status::skipped) {
+      entrant.column.skipped = solution.message();
+    }
+    entrant.collection = is_collection(solution);
+    entrant.on_device = solution.on_device();
+    entrant.mode = solution.mode();
+    entrant.sources = solution.sources();
+    entrant.device = solution.device_facts();
+    for (const std::string& function : solution.functions()) {
+      const std::size_t end = function.find("__");
+      if (end != std::string::npos) entrant.variants.insert(function.substr(end + 2));
+    }
+    threads[i] = thread;
+  });
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    if (!entrants[i].runs_on_device()) continue;
+    pools.front().take(columns[i].solution, pools[threads[i]]);
+  }
+  return entrants;
+}
+
+std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned jobs) {
+  std::vector<Column> columns;
+  for (const std::string& name : shipped_solutions()) {
+    columns.push_back({name, name, "", is_emulated(name)});
+  }
+  std::vector<Entrant> entrants = load_columns(columns, pools, jobs);
+  // No collections, and no host solutions that only serve to derive another mode's tolerances.
+  std::erase_if(entrants, [](const Entrant& entrant) {
+    return entrant.collection || (!entrant.on_device && !entrant.mode.empty());
+  });
+  std::ranges::stable_partition(entrants,
+                                [](const Entrant& entrant) { return !entrant.column.skipped; });
+  std::ranges::stable_partition(
+      entrants, [](const Entrant& entrant) { return entrant.column.label == "reference"; });
+  if (entrants.empty())
+    throw UsageError("no shipped solution found; name one with --solution PATH");
+  return entrants;
+}
+
+std::vector<Result> replay_all(const std::vector<File>& files, const std::vector<Entrant>& entrants,
+                               std::vector<SolutionPool>& pools, RunOptions options, unsigned jobs,
+                               const ReplayObserver& observer) {
+  std::vector<Column> on_host, on_device;
+  std::vector<std::string> labels;
+  for (const Entrant& entrant : entrants) {
+    labels.push_back(entrant.column.label);
+    (entrant.runs_on_device() ? on_device : on_host).push_back(entrant.column);
+  }
+  std::vector<std::vector<Result>> results(files.size());
+  const auto run = [&](const std::vector<Column>& columns, unsigned threads) {
+    if (columns.empty()) return;
+    Progress progress;
+    std::atomic<std::size_t> done = 0;
+    const std::vector<std::size_t> order = largest_first(files);
+    in_parallel(files.size(), threads, [&](std::size_t turn, std::size_t thread) {
+      const std::size_t file = order[turn];
+      progress.show(fmt::format("[{}/{}] {}", done.load(), files.size(), files[file].path));
+      RunOptions here = options;
+      here.keep_outputs = [&](const LoadedCase& loaded, const Result& result,
+                              std::vector<Tensor> outputs, Solution& ran) {
+        observer.keep_outputs(file, loaded, result, std::move(outputs), ran);
+      };
+      std::vector<Result> found = replay_file(files[file], columns, pools[thread], here);
+      observer.file_is_done(found);
+      std::ranges::move(found, std::back_inserter(results[file]));
+      ++done;
+    });
+  };
+  // Solutions on the host side by side on all threads, then those of a device, one call at a time:
+  // each thread would need a worker of its own, with a context that takes hundreds of megabytes of
+  // the device's memory, and their calls would slow each other down.
+  run(on_host, jobs);
+  run(on_device, 1);
+  std::vector<Result> all;
+  for (auto& each : results) {
+    std::ranges::move(in_order(std::move(each), labels), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace prenorm::harness
