@@ -3,8 +3,8 @@
 // stands in them.
 #include "grade/grading.hpp"
 #include "page_testing.hpp"
-#include "report/junit.hpp"
-#include "report/markdown.hpp"
+#include "report/page.hpp"
+#include "report/report.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

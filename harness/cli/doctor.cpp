@@ -8,7 +8,6 @@
 #include "cli/command.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
-#include "report/device_record.hpp"
 #include "report/report.hpp"
 #include "sandbox/sandbox.hpp"
 #include "solution/solution.hpp"

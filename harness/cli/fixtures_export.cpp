@@ -5,7 +5,6 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "fixture/selection.hpp"
-#include "report/case_file.hpp"
 
 #include <algorithm>
 

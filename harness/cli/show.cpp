@@ -7,7 +7,7 @@
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
-#include "report/device_record.hpp"
+#include "report/report.hpp"
 #include "report/table.hpp"
 #include "solution/solution.hpp"
 

@@ -10,7 +10,6 @@
 #include "cli/command.hpp"
 #include "cli/cuda_compiler.hpp"
 #include "cli/options.hpp"
-#include "cli/saver.hpp"
 #include "explain/failures_report.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"

@@ -48,7 +48,7 @@ struct Explanation {
 class Collector {
  public:
   /// `solution` as results name it. `again` reads a case that has passed once more, by its name;
-  /// where it is empty, such cases say nothing.
+  /// where it is empty, such cases are not used.
   Collector(const Fixture& fixture, std::string solution,
             std::function<LoadedCase(const std::string&)> again);
 

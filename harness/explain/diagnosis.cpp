@@ -17,7 +17,7 @@ constexpr std::size_t most_causes = 3;
 /// Cases in which every pair is tried before it is tried in the others.
 constexpr std::size_t probes = 2;
 /// Elements of a case that coincidence is unlikely to match.
-constexpr std::int64_t telling_elements = 8;
+constexpr std::int64_t least_elements = 8;
 /// Limits on the work: a call costs its elements, and as much as so many for itself.
 constexpr std::int64_t cost_of_call = 2000;
 constexpr std::int64_t most_work = 8'000'000;
@@ -188,9 +188,9 @@ class Court {
                                   const Indices& open) {
     std::int64_t work = 0;
     std::vector<std::size_t> tried;
-    for (const std::size_t i : unexplained) {  // the first that tell something
+    for (const std::size_t i : unexplained) {  // the first that coincidence does not match
       if (tried.size() == probes) break;
-      if (tells(i)) tried.push_back(i);
+      if (is_large(i)) tried.push_back(i);
     }
     if (tried.empty()) tried.push_back(*unexplained.begin());
     for (const std::size_t i : tried) {
@@ -211,9 +211,9 @@ class Court {
   }
 
   /// Whether a case has enough numbers for pairs to be tried in, all of them finite.
-  bool tells(std::size_t i) {
+  bool is_large(std::size_t i) {
     const Tensor& truth = exhibit(i).loaded.expected.front();
-    if (truth.size() < telling_elements) return false;
+    if (truth.size() < least_elements) return false;
     for (std::int64_t at = 0; at < truth.size(); ++at) {
       if (!std::isfinite(truth.at(at))) return false;
     }
@@ -222,12 +222,12 @@ class Court {
 
   /// Whether so few cases can be coincidence.
   bool convinces(const Indices& explained, const Indices& open) {
-    const bool telling = std::ranges::any_of(explained, [&](std::size_t i) {
-      return exhibit(i).outputs->front().size() >= telling_elements;
+    const bool any_large = std::ranges::any_of(explained, [&](std::size_t i) {
+      return exhibit(i).outputs->front().size() >= least_elements;
     });
-    if (!telling && explained.size() < 2 && explained.size() < open.size()) return false;
-    return 2 * explained.size() > open.size() || (telling && open.size() == 2) ||
-           (telling && explained.size() >= 3 && 4 * explained.size() >= open.size());
+    if (!any_large && explained.size() < 2 && explained.size() < open.size()) return false;
+    return 2 * explained.size() > open.size() || (any_large && open.size() == 2) ||
+           (any_large && explained.size() >= 3 && 4 * explained.size() >= open.size());
   }
 
   /// Whether the mistake clearly fails a case that has passed, of a type in which it explains some.

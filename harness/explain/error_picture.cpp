@@ -205,7 +205,7 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
 }
 
 std::string error_along(const ErrorMap::Axis& axis, const std::string& tensor) {
-  if (axis.ratios.size() < 4) return {};  // the map says as much
+  if (axis.ratios.size() < 4) return {};  // the map shows as much
   constexpr double left = 52, top = 22, height = 96, width = 330;
   constexpr int least = -8, most = 20;  // powers of two that the scale has
   const double base = top + height;

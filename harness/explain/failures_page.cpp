@@ -62,7 +62,7 @@ Json output_values(const OutputReport& output, bool alone) {
   add(output.max_rel_error, " relative");
   add(output.max_ulp_error, " units in the last place");
   return {{"any", output.mismatches > 0},
-          {"told", output.mismatches > 0 || alone},
+          {"shown", output.mismatches > 0 || alone},
           {"output", printable(output.name, 100)},
           {"mismatches", output.mismatches},
           {"elements", output.elements},
@@ -116,7 +116,7 @@ Json failures_values(const FileFailures& failures) {
       {"asked", failures.asked},
       {"causes", cause_values(causes)},
       {"alike", alike ? Json{{"status", name(first.status)},
-                             {"message", printable(first.message, 4000)},
+                             {"message", first.message},
                              {"repeat", first.repeat}}
                       : Json{}},
       {"cases", cases},
@@ -157,7 +157,7 @@ Json case_values(const Result& result, const FailureText& text) {
 }
 
 Json failing_case_values(const Result& result, const FailureText& text, bool open) {
-  Json values = case_values(result, told), outputs = Json::array(), figures = Json::array();
+  Json values = case_values(result, text), outputs = Json::array(), figures = Json::array();
   for (const OutputReport& output : result.outputs) {
     outputs.push_back(output_values(output, result.outputs.size() == 1));
   }

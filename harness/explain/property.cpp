@@ -97,7 +97,7 @@ Sentence factor(const Seen& seen) {
   if (by == 0 || by == 1) return {};
   if (!seen.is([&](std::int64_t i) { return by * seen.expected.at(i); })) return {};
   if (std::fabs(by + 1) < near) return seen.spec.name + " has the wrong sign";
-  const bool small = std::fabs(by - 1) < 0.01;  // its digits are what is told
+  const bool small = std::fabs(by - 1) < 0.01;  // then its digits matter
   return fmt::format("{} is the truth times {}{}", seen.spec.name,
                      small ? fmt::format("{:.6g}", by) : short_number(by),
                      name_of(by, seen.exhibit.loaded.info.binding));

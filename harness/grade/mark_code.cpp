@@ -84,7 +84,7 @@ class Run {
     const auto start = Clock::now();
     draw();
     budget_.leave_out(Clock::now() - start);
-    // All visible cases first: what is told of them cannot tell of inputs that came later.
+    // All visible cases first: what reports show of them can hold nothing of hidden inputs.
     ask_all(false);
     submission_.hidden_cases_begin();
     ask_all(true);

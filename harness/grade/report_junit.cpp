@@ -1,5 +1,5 @@
 #include "grade/grading.hpp"
-#include "report/junit.hpp"
+#include "report/report.hpp"
 
 #include <algorithm>
 #include <map>

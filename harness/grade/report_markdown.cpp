@@ -2,7 +2,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "grade/report_parts.hpp"
-#include "report/markdown.hpp"
+#include "report/page.hpp"
 
 #include <fmt/format.h>
 

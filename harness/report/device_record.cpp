@@ -1,8 +1,6 @@
-#include "report/device_record.hpp"
-
+// Device records: written, read and found.
 #include "base/files.hpp"
 #include "base/home.hpp"
-#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "report/report.hpp"
 #include "solution/solution.hpp"

@@ -1,5 +1,9 @@
-// What is written in JSON: results and reports.
+// Results and reports as JSON, and the facts that every report begins with.
 #include "report/report.hpp"
+
+#include <fstream>
+#include <sys/utsname.h>
+#include <thread>
 
 namespace prenorm::harness {
 namespace {
@@ -56,7 +60,37 @@ OutputReport output_of(const Json& object) {
   return output;
 }
 
+/// The processor's name by /proc/cpuinfo, or nothing.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string_view program_version() { return PRENORM_VERSION; }
+
+std::vector<std::pair<std::string, std::string>> describe_environment() {
+  std::vector<std::pair<std::string, std::string>> facts;
+  facts.emplace_back("program", "prenorm " + std::string(program_version()));
+  utsname system{};
+  if (uname(&system) == 0) {
+    facts.emplace_back("system", std::string(system.sysname) + " " + system.release);
+    facts.emplace_back("machine", system.machine);
+  }
+  if (std::string name = processor(); !name.empty()) facts.emplace_back("processor", name);
+  facts.emplace_back("cores", std::to_string(std::thread::hardware_concurrency()));
+#if defined(__clang__)
+  facts.emplace_back("built with", "clang++ " __clang_version__);
+#else
+  facts.emplace_back("built with", "g++ " __VERSION__);
+#endif
+  return facts;
+}
 
 void to_json(Json& value, Status status) { value = name(status); }
 
@@ -91,8 +125,8 @@ void from_json(const Json& object, Result& result) {
   result.seconds = number_of(object.at("seconds"));
   result.repeat = text_of(object.at("repeat"));
   for (const Json& output : object.at("outputs")) result.outputs.push_back(output_of(output));
-  if (const Json& told = object.at("batch_invariant"); !told.is_null()) {
-    result.batch_invariant = told.get<bool>();
+  if (const Json& value = object.at("batch_invariant"); !value.is_null()) {
+    result.batch_invariant = value.get<bool>();
   }
   if (object.contains("printed")) object.at("printed").get_to(result.printed);
 }

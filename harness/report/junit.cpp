@@ -1,5 +1,4 @@
-#include "report/junit.hpp"
-
+// JUnit's XML.
 #include "base/printable.hpp"
 #include "report/report.hpp"
 

@@ -1,4 +1,5 @@
-// Pages that need nothing beside themselves, from templates; text from outside made safe for them.
+// Pages that need nothing beside themselves, from templates; text from outside made safe for HTML
+// and for Markdown.
 #pragma once
 
 #include "base/json.hpp"
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prenorm::harness {
 
@@ -34,5 +36,17 @@ std::string script_policy(std::string_view file);
 
 /// {"each": items}, or null where there are none: for what surrounds a list that is not empty.
 Json listed(Json items);
+
+/// Text that stays text: each character that Markdown or HTML may give a meaning has a backslash
+/// before it. One line, cut after `limit` bytes.
+std::string markdown_text(std::string_view text, std::size_t limit = 500);
+
+/// The text in code's letters, within a line; nothing in it has a meaning, whatever it holds: no
+/// link, no mention, no HTML. One line, cut after `limit` bytes. Pipes are escaped where
+/// `in_table`.
+std::string markdown_code(std::string_view text, bool in_table = false, std::size_t limit = 500);
+
+/// Lines as a block of code, whatever they hold but control characters.
+std::string markdown_block(std::span<const std::string> lines);
 
 }  // namespace prenorm::harness

@@ -125,7 +125,8 @@ std::vector<std::string> columns(const Report& report) {
 /// "cuda, other: SKIPPED: no CUDA device; recorded on NVIDIA H200, 2026-11-21", and a line like it
 /// for their variants.
 std::string notes_on_devices(const Report& report) {
-  std::vector<std::pair<std::string, std::string>> notes;  // what is to be said, and of whom
+  std::vector<std::pair<std::string, std::string>>
+      notes;  // a note, and the solutions that it is about
   bool any_changed = false;
   const auto add = [&](const std::string& solution, const NotHere& not_here, std::string note) {
     any_changed = any_changed || not_here.changed;
@@ -151,8 +152,8 @@ std::string notes_on_devices(const Report& report) {
   return text;
 }
 
-/// What makes results tell the same story: a library that cannot be loaded fails every case alike.
-std::string story(const Result& result) {
+/// Results with the same text have one cause: a library that cannot be loaded fails every case.
+std::string shared_cause(const Result& result) {
   if (result.status == Status::load_error) return result.solution + '\n' + result.message;
   return {};
 }
@@ -197,21 +198,21 @@ Table overview(const Report& report) {
 }
 
 std::string failures(const Report& report, bool colour) {
-  std::map<std::string, std::int64_t> stories;
+  std::map<std::string, std::int64_t> counts;
   for (const Result& result : report.results) {
-    if (const std::string key = story(result); !key.empty()) ++stories[key];
+    if (const std::string key = shared_cause(result); !key.empty()) ++counts[key];
   }
-  std::set<std::string> told;
+  std::set<std::string> reported;
   std::string text;
   for (const Result& result : report.results) {
     if (!is_failure(result)) continue;
-    const std::string key = story(result);
-    if (!key.empty() && !told.insert(key).second) continue;
+    const std::string key = shared_cause(result);
+    if (!key.empty() && !reported.insert(key).second) continue;
     text += toned(name(result.status), Tone::bad, colour) + "  ";
-    if (key.empty() || stories[key] == 1) {
+    if (key.empty() || counts[key] == 1) {
       text += toned(where(result), Tone::strong, colour);
     } else {
-      text += fmt::format("all {} cases", stories[key]);
+      text += fmt::format("all {} cases", counts[key]);
     }
     if (!result.solution.empty()) text += "  by " + printable(result.solution);
     text += "\n";

@@ -1,11 +1,14 @@
-// What a run of a command found, and its forms: for a person, JSON, JUnit.
+// What a run of a command found, and its forms: for a person, JSON, JUnit. Results on a device are
+// kept as records, for readers whose machine has none; a record is shown as such, never as a result
+// of the run at hand.
 #pragma once
 
 #include "base/json.hpp"
 #include "fixture/verdict.hpp"
-#include "report/device_record.hpp"
 #include "report/table.hpp"
+#include "solution/device.hpp"
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,10 +22,56 @@ std::vector<std::pair<std::string, std::string>> describe_environment();
 /// The program's version, as `prenorm --version` says it.
 std::string_view program_version();
 
+struct RecordedCase {
+  std::string status;   // "PASSED"
+  std::string message;  // where it did not pass
+  std::string dtype;
+  double seconds = 0;  // of the first call, between two events on the device
+  std::optional<double> max_abs_error, max_ulp_error;  // over all outputs
+};
+
+/// One solution on one device.
+struct Record {
+  std::string solution;
+  DeviceFacts device;
+  std::string sources;  // the digest of the sources that were compiled: prenorm_sources
+  std::string program;  // "prenorm 0.1.0"
+  std::string date;     // "2026-11-21", UTC
+  std::map<std::string, std::map<std::string, RecordedCase>> problems;  // by problem, then case
+
+  /// Nothing where this case has not been run.
+  const RecordedCase* find(const std::string& problem, const std::string& case_name) const;
+  /// "on NVIDIA H200, 2026-11-21".
+  std::string origin() const;
+};
+
+/// The record of today for those of the results that are this solution's.
+Record make_record(const std::string& solution, const DeviceFacts& device,
+                   const std::string& sources, const std::vector<Result>& results);
+
+/// Writes DIR/<device>/<solution>.json. What an earlier record of the same sources says of other
+/// cases is kept, that of other sources is dropped. Returns the path.
+///
+/// Throws std::runtime_error where it cannot be written.
+std::filesystem::path write_record(const std::filesystem::path& folder, Record record);
+
+/// A folder's records, sorted by solution; those that cannot be read are named with the reason.
+struct Records {
+  std::vector<Record> all;
+  std::vector<std::string> unreadable;
+
+  /// Of the solution: one of these sources before others, then the latest; nullptr for none.
+  const Record* of(const std::string& solution, const std::string& sources) const;
+};
+Records read_records(const std::filesystem::path& folder);
+
+/// Where the shipped records are: <home>/share/prenorm/records.
+std::filesystem::path records_folder();
+
 /// A solution whose device is not here: its results are SKIPPED, whatever a record says.
 struct NotHere {
   std::string reason;            // "no CUDA device"
-  std::optional<Record> record;  // what a device said of it; nothing: not yet run on one
+  std::optional<Record> record;  // its results on a device; nothing: not yet run on one
   bool changed = false;          // the sources are others than those of the record
 };
 
@@ -44,7 +93,7 @@ bool is_failure(const Result& result);
 Table overview(const Report& report);
 
 /// A paragraph for each failure: status, case, one line that explains, the command that repeats it.
-/// Results of one solution that could not be loaded, or of one bad file, are told once.
+/// Results of one solution that could not be loaded, or of one bad file, are reported once.
 std::string failures(const Report& report, bool colour);
 
 /// What a failing case printed, below "it printed:"; empty where it printed nothing.
@@ -76,5 +125,27 @@ PRENORM_JSON(Summary, passed, failed, skipped)
 
 /// JUnit's XML: a suite for each fixture and solution, a test case for each result.
 std::string to_junit(const Report& report);
+
+// JUnit's XML, as Jenkins and others read it (tests/junit.xsd): suites of test cases.
+
+struct JunitCase {
+  std::string group;  // "classname": the problem
+  std::string name;
+  Status status = Status::skipped;
+  std::string message;
+  std::string details;            // a line below the message: the command that repeats it
+  std::optional<double> seconds;  // nothing: not known
+};
+
+struct JunitSuite {
+  std::string name;
+  std::vector<JunitCase> cases;
+};
+
+/// The document. BAD_FIXTURE is an error, SKIPPED is skipped, and so is NOT_IMPLEMENTED unless that
+/// counts as a failure; everything else that did not pass is a failure, with its status as the
+/// type.
+std::string junit_document(const std::string& name, const std::vector<JunitSuite>& suites,
+                           bool not_implemented_fails);
 
 }  // namespace prenorm::harness
