@@ -1,6 +1,6 @@
 // Timing: shapes, counts, statistics, values, verdicts and reports. No test asserts on a time.
-#include "bench/expression.hpp"
 #include "bench/bench_report.hpp"
+#include "bench/workload.hpp"
 #include "fixture_testing.hpp"
 
 #include <boost/test/unit_test.hpp>

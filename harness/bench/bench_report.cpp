@@ -71,7 +71,7 @@ Json head_of(const BenchReport& report) {
           {"ceilings", {{"cpu", to_object(report.cpu)}, {"device", to_object(report.device)}}}};
 }
 
-/// The peer's row as one of ours, held against the workload.
+/// The peer's row as one of ours, checked against the workload.
 Row read_row(const Json& object, const std::shared_ptr<const Workload>& workload, bool on_device) {
   const std::string& shape = workload->entry.name;
   const Json wanted = identity(*workload);

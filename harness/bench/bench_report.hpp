@@ -1,8 +1,9 @@
-// What a run of `bench` found, and its forms: JSON, a picture, and peers' files read back.
+// A run of `bench`: what it found, and its forms: JSON, a picture, and peers' files read back.
 #pragma once
 
 #include "bench/measure.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -64,5 +65,17 @@ using Plan = std::vector<std::pair<std::shared_ptr<const Workload>, bool>>;
 /// on another processor or at other shapes, or has no row of this plan.
 std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned threads,
                            const std::string& processor);
+
+/// Called before the first row, and whenever rows have been added: with all that is known by then,
+/// and the index of the first new row.
+using Keep = std::function<void(const BenchReport& report, std::size_t first)>;
+
+/// Times the contestants at the selected workloads. Throws UsageError for a peer's file that cannot
+/// be used.
+BenchReport run_bench(const BenchOptions& options, Workloads workloads, Field& field,
+                      const Keep& keep);
+
+/// The harness's comparing and numpy's in turn over the same arrays, which hardly differ.
+CompareTimes time_comparing(PeerProcess& peer, const BenchOptions& options);
 
 }  // namespace prenorm::harness::bench

@@ -1,4 +1,4 @@
-#include "bench/bench_run.hpp"
+#include "bench/bench_report.hpp"
 
 #include "base/error.hpp"
 #include "base/terminal.hpp"

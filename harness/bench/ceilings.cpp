@@ -1,4 +1,5 @@
-#include "bench/ceilings.hpp"
+// What the machine can do at most.
+#include "bench/measure.hpp"
 
 #include <algorithm>
 #include <barrier>

@@ -1,4 +1,5 @@
-#include "bench/check.hpp"
+// Are the outputs of a timed call right? A wrong answer has no speed.
+#include "bench/measure.hpp"
 
 #include "fixture/compare.hpp"
 #include "fixture/draw.hpp"

@@ -1,4 +1,5 @@
-#include "bench/expression.hpp"
+// Counts of operations and bytes, written as text in a data file.
+#include "bench/workload.hpp"
 
 #include <charconv>
 #include <string_view>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <thread>
 
 namespace prenorm::harness::bench {
@@ -36,6 +38,13 @@ void take(const Outcome& outcome, Row& row) {
   } else {
     row.message = std::string(name(outcome.status)) + ": " + outcome.message;
   }
+}
+
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(place));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
 
 }  // namespace
@@ -106,6 +115,13 @@ void raise_product_ceiling(const Row& row, Ceilings& ceilings) {
   if (!row.has_time() || !(row.times.min > 0)) return;
   double& best = ceilings.products[arithmetic(row.workload->dtype, row.mode)];
   best = std::max(best, row.workload->flops / row.times.min);
+}
+
+Times summarize_times(std::vector<double> seconds) {
+  if (seconds.empty()) return {};
+  std::ranges::sort(seconds);
+  return {seconds.front(),         quantile(seconds, 0.25), quantile(seconds, 0.5),
+          quantile(seconds, 0.75), seconds.back(),          seconds.size()};
 }
 
 }  // namespace prenorm::harness::bench

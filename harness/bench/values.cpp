@@ -1,4 +1,5 @@
-#include "bench/values.hpp"
+// Fresh random inputs for every timed call.
+#include "bench/workload.hpp"
 
 #include "fixture/draw.hpp"
 

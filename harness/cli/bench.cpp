@@ -3,7 +3,7 @@
 #include "base/files.hpp"
 #include "base/line_file.hpp"
 #include "base/terminal.hpp"
-#include "bench/bench_run.hpp"
+#include "bench/bench_report.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 
