@@ -16,10 +16,10 @@ namespace {
 constexpr int first_power = -8;
 constexpr int colours = 30;
 constexpr int within = -first_power + 1;  // how many of them are within the bound
-constexpr int not_finite = colours;
+constexpr int no_number = colours;
 
 int colour_of(double ratio) {
-  if (!std::isfinite(ratio)) return not_finite;
+  if (!std::isfinite(ratio)) return no_number;
   if (ratio <= std::ldexp(1.0, first_power)) return 0;
   const int power = static_cast<int>(std::min(std::ceil(std::log2(ratio)), 1e3));
   return std::min(power - first_power, colours - 1);
@@ -27,7 +27,7 @@ int colour_of(double ratio) {
 
 /// The class of the colour in errors.css.
 std::string css_class_of(int colour) {
-  return colour == not_finite ? "nf" : fmt::format("k{}", colour);
+  return colour == no_number ? "nf" : fmt::format("k{}", colour);
 }
 
 /// The bound is 0: an element is right, or not.
@@ -96,7 +96,7 @@ std::string heat_map(const ErrorMap& map, const OutputReport* report) {
     for (std::int64_t begin = 0, end = 0; begin < map.columns; begin = end) {
       const int colour = colour_of(cells[begin]);
       while (end < map.columns && colour_of(cells[end]) == colour) ++end;
-      paths[colour] += colour == not_finite
+      paths[colour] += colour == no_number
                            ? fmt::format("M{} {}h{}v1h-{}z", begin, row, end - begin, end - begin)
                            : fmt::format("M{} {}.5h{}", begin, row, end - begin);
     }
@@ -173,7 +173,7 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
     const double x = left + bar * k;
     const std::int64_t count = map.histogram[static_cast<std::size_t>(k)];
     const Svg::Attribute kind{"class",
-                              css_class_of(k == colours - 1 && some_not_finite ? not_finite : k)};
+                              css_class_of(k == colours - 1 && some_not_finite ? no_number : k)};
     svg.add("rect", {kind, {"x", x}, {"y", base}, {"width", bar}, {"height", key}});
     if (count < 1) continue;
     const double tall = level(static_cast<double>(count));

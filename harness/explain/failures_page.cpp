@@ -93,14 +93,14 @@ Json figure_values(const ErrorMap& map, const Result& result) {
            std::ranges::any_of(map.cells, [](double ratio) { return !std::isfinite(ratio); })}};
 }
 
-constexpr std::size_t most_cases = 40;  // of a problem and solution; pages stay readable
+constexpr std::size_t most_on_page = 40;  // of a problem and solution; pages stay readable
 
 Json failures_values(const FileFailures& failures) {
   Json cases = Json::array();
   const bool alike = failures.one_message();
   if (!alike) {
     for (const FailingCase& each : failures.simplest_first()) {
-      if (cases.size() == most_cases) break;
+      if (cases.size() == most_on_page) break;
       cases.push_back(failing_case_values(
           *each.result, each.text == nullptr ? FailureText{} : *each.text, cases.empty()));
     }
