@@ -1,4 +1,4 @@
-// JUnit's XML, as Jenkins and others read it (tests/junit.xsd): suites of test cases.
+// JUnit's XML, as Jenkins and others read it (tests/harness/grade/junit.xsd): suites of test cases.
 #pragma once
 
 #include "fixture/verdict.hpp"
