@@ -2,8 +2,8 @@
 // reference/attention.hpp.
 //
 // Not run on a device yet: checked only by compilation and by a model of Hopper's instructions on
-// the CPU (tests/hopper). So v3 is launched, until cuda/records/kernels.csv has a record that says
-// that these sources passed.
+// the CPU (tests/cuda/hopper). So v3 is launched, until cuda/records/kernels.csv has a record that
+// says that these sources passed.
 //
 // What v4 changes from v3:
 //
@@ -248,7 +248,7 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
       soften(scores, call.scale, call.lead, largest, sum, shrink);  // step: maximum, weights
       ahead = ahead.next();
       // Before the wait for the values: ptxas moves that wait up over arithmetic, but not over a
-      // branch, and would else put it before the softmax (tests/test_cuda_resources.py).
+      // branch, and would else put it before the softmax (tests/cuda/test_cuda_resources.py).
       told = next_tile(ahead);
       wgmma_wait<0>();
       hold(y);

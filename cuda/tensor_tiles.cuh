@@ -1,6 +1,6 @@
 // Tiles in shared memory as Hopper's copy engine (TMA) writes them and its tensor cores (wgmma)
 // read them, and where they are in a tensor. Only arithmetic, so that the host can test it
-// (tests/test_tensor_tiles.cpp). For elements of 16 bits.
+// (tests/cuda/test_tensor_tiles.cpp). For elements of 16 bits.
 #pragma once
 
 #include "broadcast.cuh"

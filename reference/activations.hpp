@@ -14,7 +14,7 @@ namespace prenorm::reference {
 /// Source   Vaswani et al. 2017, arXiv:1706.03762, eq. 2
 /// Shapes   x[...] -> y[...]
 /// Types    any T, exact
-/// Twins    cuda/activations.cu  fixtures/relu.h5  tests/test_activations.cpp
+/// Twins    cuda/activations.cu  fixtures/relu.h5  tests/reference/test_activations.cpp
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> relu(const Tensor<T>& x) {
@@ -32,7 +32,7 @@ Tensor<T> relu(const Tensor<T>& x) {
 ///          CS336 2025, eq. 5
 /// Shapes   x[...] -> y[...]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Twins    cuda/activations.cu  fixtures/silu.h5  tests/test_activations.cpp
+/// Twins    cuda/activations.cu  fixtures/silu.h5  tests/reference/test_activations.cpp
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
@@ -58,7 +58,7 @@ auto normal_cdf(const A& a) {
 /// Source   Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2; CS336 2024, eq. 2
 /// Shapes   x[...] -> y[...]
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Twins    cuda/activations.cu  fixtures/gelu.h5  tests/test_activations.cpp
+/// Twins    cuda/activations.cu  fixtures/gelu.h5  tests/reference/test_activations.cpp
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> gelu(const Tensor<T>& x) {

@@ -43,7 +43,8 @@ void attend(const Sequence<C>& s) {
 /// Shapes   q[..., n, d_k], k[..., m, d_k], v[..., m, d_v], mask[..., n, m] -> y[..., n, d_v]
 /// Types    any T; scores, probabilities and sums in float32 for 16-bit types, rounded at the end
 /// Errors   std::invalid_argument if the shapes do not fit, or d_k or m is 0 and y is not empty
-/// Twins    cuda/attention.cu  fixtures/scaled_dot_product_attention.h5  tests/test_attention.cpp
+/// Twins    cuda/attention.cu  fixtures/scaled_dot_product_attention.h5
+///          tests/reference/test_attention.cpp
 ///          notebooks/attention.ipynb
 template <class T>
 Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,

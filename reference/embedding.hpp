@@ -13,7 +13,7 @@ namespace prenorm::reference {
 /// Types    any T; rows are copied bit for bit
 /// Errors   std::invalid_argument if weight does not have two axes, or an id is outside
 ///          [0, vocab_size)
-/// Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/test_embedding.cpp
+/// Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/reference/test_embedding.cpp
 ///          notebooks/embedding.ipynb
 template <class T>
 Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weight) {

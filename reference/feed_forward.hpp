@@ -25,7 +25,7 @@ Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
 /// Shapes   x[..., d_in], w1[d_ff, d_in], w2[d_ff, d_in] -> y[..., d_ff]
 /// Types    any T; in 16-bit types both products, the gate and the result are rounded
 /// Errors   as linear, and std::invalid_argument if w1 and w2 differ in shape
-/// Twins    cuda/feed_forward.cu  fixtures/glu.h5  tests/test_feed_forward.cpp
+/// Twins    cuda/feed_forward.cu  fixtures/glu.h5  tests/reference/test_feed_forward.cpp
 ///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> glu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
@@ -44,7 +44,7 @@ Tensor<T> glu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
 /// Shapes   x[..., d_model], w1[d_ff, d_model], w2[d_model, d_ff] -> y[..., d_model]
 /// Types    any T; in 16-bit types each product and activation is rounded
 /// Errors   as linear
-/// Twins    cuda/feed_forward.cu  fixtures/ffn_relu.h5  tests/test_feed_forward.cpp
+/// Twins    cuda/feed_forward.cu  fixtures/ffn_relu.h5  tests/reference/test_feed_forward.cpp
 ///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_relu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
@@ -56,7 +56,7 @@ Tensor<T> ffn_relu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2)
 ///
 /// Source   CS336 2025, section 7.3 (the ablation of SwiGLU)
 /// Shapes, types, errors   as ffn_relu
-/// Twins    cuda/feed_forward.cu  fixtures/ffn_silu.h5  tests/test_feed_forward.cpp
+/// Twins    cuda/feed_forward.cu  fixtures/ffn_silu.h5  tests/reference/test_feed_forward.cpp
 ///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_silu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
@@ -68,7 +68,7 @@ Tensor<T> ffn_silu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2)
 ///
 /// Source   CS336 2024, eq. 3, whose W1 and W2 are our w1 and w2 transposed
 /// Shapes, types, errors   as ffn_relu
-/// Twins    cuda/feed_forward.cu  fixtures/ffn_gelu.h5  tests/test_feed_forward.cpp
+/// Twins    cuda/feed_forward.cu  fixtures/ffn_gelu.h5  tests/reference/test_feed_forward.cpp
 ///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_gelu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
@@ -83,7 +83,7 @@ Tensor<T> ffn_gelu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2)
 ///          -> y[..., d_model]
 /// Types    any T; in 16-bit types each product, the activation and the gated values are rounded
 /// Errors   as linear, and std::invalid_argument if w1 and w3 differ in shape
-/// Twins    cuda/feed_forward.cu  fixtures/ffn_swiglu.h5  tests/test_feed_forward.cpp
+/// Twins    cuda/feed_forward.cu  fixtures/ffn_swiglu.h5  tests/reference/test_feed_forward.cpp
 ///          notebooks/feed_forward.ipynb
 template <class T>
 Tensor<T> ffn_swiglu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2,

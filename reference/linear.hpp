@@ -12,7 +12,7 @@ namespace prenorm::reference {
 /// Shapes   x[..., d_in], weight[d_out, d_in] -> y[..., d_out]
 /// Types    any T; sums in float32 for 16-bit types, rounded once, at the end
 /// Errors   std::invalid_argument if weight is not [d_out, d_in] for the d_in of x, or d_in is 0
-/// Twins    cuda/linear.cu  fixtures/linear.h5  tests/test_linear.cpp
+/// Twins    cuda/linear.cu  fixtures/linear.h5  tests/reference/test_linear.cpp
 ///          notebooks/linear.ipynb
 template <class T>
 Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {

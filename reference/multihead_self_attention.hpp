@@ -22,7 +22,8 @@ namespace prenorm::reference {
 /// Types    any T; in 16-bit types q, k, v, the heads and y are rounded, scores and sums are not
 /// Errors   std::invalid_argument if num_heads does not divide d_model, or a shape does not fit
 /// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention.h5
-///          tests/test_multihead_self_attention.cpp  notebooks/multihead_self_attention.ipynb
+///          tests/reference/test_multihead_self_attention.cpp
+///          notebooks/multihead_self_attention.ipynb
 template <class T>
 Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k,
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,

@@ -15,7 +15,7 @@ namespace prenorm::reference {
 /// Errors   std::invalid_argument if x has no axis, or weight is not [d_model]
 /// Values   the sum of squares overflows, and y is 0, from |x| = 1.8e19 / sqrt(d_model) on (if all
 ///          elements are alike; 1.3e154 / sqrt(d_model) in float64), as in the handout's formula
-/// Twins    cuda/rmsnorm.cu  fixtures/rmsnorm.h5  tests/test_rmsnorm.cpp
+/// Twins    cuda/rmsnorm.cu  fixtures/rmsnorm.h5  tests/reference/test_rmsnorm.cpp
 ///          notebooks/rmsnorm.ipynb
 template <class T>
 Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5) {

@@ -126,7 +126,7 @@ Tensor<T> rotate_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_pos
 /// Types    any T; angles, sines and cosines in float64; 16-bit types rotate in float32
 /// Errors   std::invalid_argument if theta is not positive, d_k is odd, or a position is not in
 ///          [0, max_seq_len)
-/// Twins    cuda/rope.cu  fixtures/rope.h5  tests/test_rope.cpp  notebooks/rope.ipynb
+/// Twins    cuda/rope.cu  fixtures/rope.h5  tests/reference/test_rope.cpp  notebooks/rope.ipynb
 template <class T>
 Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, double theta,
                std::int64_t max_seq_len) {

@@ -12,7 +12,7 @@ namespace prenorm::reference {
 /// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
 /// Errors   std::invalid_argument if dim is not an axis of x
 /// Values   a slice that is all -infinity, or holds NaN or +infinity, gives NaN
-/// Twins    cuda/softmax.cu  fixtures/softmax.h5  tests/test_softmax.cpp
+/// Twins    cuda/softmax.cu  fixtures/softmax.h5  tests/reference/test_softmax.cpp
 ///          notebooks/softmax.ipynb
 template <class T>
 Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {

@@ -47,7 +47,7 @@ Tensor<T> post_norm(const Tensor<T>& x, const Norm1& norm1, const Attention& att
 /// Types    any T; 16-bit types are rounded after each norm, product, rotation and residual sum
 /// Errors   those of its parts
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block.h5
-///          tests/test_transformer_block.cpp  notebooks/transformer_block.ipynb
+///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                             const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
@@ -71,7 +71,7 @@ Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tens
 /// Source   Vaswani et al. 2017, arXiv:1706.03762, section 3.1, with RMSNorm for LayerNorm
 /// Shapes, types, errors   as transformer_block
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block_post_norm.h5
-///          tests/test_transformer_block.cpp  notebooks/transformer_block.ipynb
+///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& w_q, const Tensor<T>& w_k,
@@ -98,7 +98,7 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
 /// Shapes   as transformer_block, without w3
 /// Types, errors   as transformer_block
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block_gelu.h5
-///          tests/test_transformer_block.cpp  notebooks/transformer_block.ipynb
+///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                                  const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,

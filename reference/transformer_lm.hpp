@@ -24,7 +24,8 @@ Tensor<T> of_layer(const Tensor<T>& stacked, std::size_t layer) {
 /// Types    any T; in 16-bit types each part rounds as it does alone
 /// Errors   those of its parts, and std::invalid_argument if token_ids has no axis seq, or the
 ///          stacked parameters differ in num_layers
-/// Twins    cuda/transformer_lm.cu  fixtures/transformer_lm.h5  tests/test_transformer_lm.cpp
+/// Twins    cuda/transformer_lm.cu  fixtures/transformer_lm.h5
+///          tests/reference/test_transformer_lm.cpp
 ///          notebooks/transformer_lm.ipynb
 template <class T>
 Tensor<T> transformer_lm(const Tensor<std::int64_t>& token_ids, const Tensor<T>& token_embeddings,

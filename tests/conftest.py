@@ -89,7 +89,7 @@ def chromium(tmp_path_factory):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: of the slow tier (tests/CMakeLists.txt)")
+    config.addinivalue_line("markers", "slow: of the slow tier (tests/cmake/tests.cmake)")
 
 
 def pytest_collection_modifyitems(items):

@@ -1,6 +1,6 @@
 // libcublasLt.so.13 where there is none. A solution that is linked with cuBLASLt then loads, and
 // only its products fail: every function reports CUBLAS_STATUS_NOT_INITIALIZED, with this reason.
-// tests/test_record.py checks that it has every function that cuda/cublaslt.cu calls.
+// tests/record/test_record.py checks that it has every function that cuda/cublaslt.cu calls.
 extern "C" {
 
 const char* cublasLtGetStatusString(int) { return "libcublasLt.so.13 was not found here"; }

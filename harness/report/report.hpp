@@ -126,7 +126,7 @@ PRENORM_JSON(Summary, passed, failed, skipped)
 /// JUnit's XML: a suite for each fixture and solution, a test case for each result.
 std::string to_junit(const Report& report);
 
-// JUnit's XML, as Jenkins and others read it (tests/junit.xsd): suites of test cases.
+// JUnit's XML, as Jenkins and others read it (tests/harness/grade/junit.xsd): suites of test cases.
 
 struct JunitCase {
   std::string group;  // "classname": the problem

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "tests/support")]
 
 import browser  # noqa: E402
 import pictures  # noqa: E402

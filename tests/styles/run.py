@@ -468,7 +468,7 @@ INTRODUCTION = """\
 # What a wrong submission is told
 
 `prenorm grade` names the known mistake that a submission's wrong numbers look like. This page says how
-often it is right. `tests/styles/run.py` writes it; `tests/test_styles.py` holds the bounds.
+often it is right. `tests/styles/run.py` writes it; `tests/submissions/test_styles.py` holds the bounds.
 
 {styles} complete submissions, each in a style that people write, are graded with one known mistake
 switched on: PyTorch modules, PyTorch functions, PyTorch with `einsum`, NumPy, and C++. Only visible

@@ -1,4 +1,4 @@
-// Kernels of an honest CUDA submission: tests/test_cuda_submissions.py puts them into the files
+// Kernels of an honest CUDA submission: test_cuda_submissions.py puts them into the files
 // that `prenorm new --language cuda` writes, some with a mistake.
 #include <cmath>
 #include <stdexcept>

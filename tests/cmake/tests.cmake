@@ -1,0 +1,92 @@
+# How tests are added. They are found, not listed. A test_<name>.py says in lines at its top how ctest
+# runs it:
+#
+#   # labels: unit grading          (unit)
+#   # timeout: 1200                 seconds
+#   # processors: 2                 how many cores it keeps busy (1)
+#   # needs: grade_pages            a fixture of ctest
+#   # slow labels: grading          its tests marked `slow` are a second test, <name>_slow
+#   # slow timeout: 1800
+#
+# A Boost.Test suite is a test by the suite's name. Labels: unit, fixtures, grading, cuda, emulated,
+# notebooks; `slow` is left out by `./prenorm test`; `asan` and `tsan` are what the trees with these
+# sanitizers run, their `slow` ones for `./prenorm test --all` only.
+
+# add_boost_test(TARGET [OWN_HEADERS] SOURCE...): what only checks is not optimized. With OWN_HEADERS
+# it does not share the precompiled ones: its options are others.
+function(add_boost_test target)
+  cmake_parse_arguments(PARSE_ARGV 1 boost "OWN_HEADERS" "" "")
+  add_executable(${target} $<TARGET_OBJECTS:test_main> ${boost_UNPARSED_ARGUMENTS})
+  target_include_directories(${target} PRIVATE ${support})
+  target_compile_options(${target} PRIVATE -O0)
+  if(NOT boost_OWN_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM prenorm_boost_headers)
+  endif()
+  target_compile_definitions(${target} PRIVATE BOOST_TEST_DYN_LINK)
+  target_link_libraries(${target} PRIVATE Boost::unit_test_framework prenorm_options)
+endfunction()
+
+function(add_unit_test name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
+endfunction()
+
+# add_suites(TARGET SOURCE...): each source's suite is a test.
+function(add_suites target)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} suite REGEX "^BOOST_AUTO_TEST_SUITE[(]")
+    string(REGEX REPLACE ".*[(]([a-z0-9_]+)[)].*" "\\1" suite "${suite}")
+    add_unit_test(${suite} ${target} --run_test=${suite} --log_level=test_suite)
+    set_tests_properties(${suite} PROPERTIES ENVIRONMENT "${environment}")
+    file(STRINGS ${source} writes_pages REGEX "page_testing.hpp")
+    if(writes_pages)  # for test_grade_pages.py and test_grade_reports.py
+      set_tests_properties(${suite} PROPERTIES FIXTURES_SETUP grade_pages)
+    endif()
+  endforeach()
+endfunction()
+
+# add_python_test(NAME LABELS TIMEOUT OPTION...): of `file`, with what the file says of itself.
+function(add_python_test name labels timeout)
+  add_test(NAME ${name} COMMAND ${launcher} ${PRENORM_PYTHON} -m pytest -q --durations=8 -p no:cacheprovider
+           ${ARGN} ${file})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" LABELS "${labels}"
+                       TIMEOUT ${timeout} PROCESSORS ${processors} FIXTURES_REQUIRED "${needs}"
+                       RESOURCE_LOCK "${lock}")
+endfunction()
+
+# add_python_tests(FOLDER...): every test_<name>.py there.
+function(add_python_tests)
+  list(TRANSFORM ARGN APPEND /test_*.py)
+  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  foreach(file IN LISTS files)
+    string(REGEX REPLACE ".*/test_(.*)[.]py$" "\\1" name ${file})
+    set(labels unit)
+    set(timeout 1200)
+    set(processors 1)
+    set(needs)
+    set(lock)
+    set(slow_labels)
+    set(slow_timeout 1800)
+    set(slow_only_in) # a sanitizer: other builds have none of the slow tests
+    file(STRINGS ${file} head LIMIT_COUNT 6
+         REGEX "^# (labels|timeout|processors|needs|lock|slow labels|slow timeout|slow only in): ")
+    foreach(line IN LISTS head)
+      string(REGEX MATCH "^# ([a-z ]+): (.*)$" _ ${line})
+      set(value ${CMAKE_MATCH_2})
+      string(REPLACE " " "_" key ${CMAKE_MATCH_1})
+      string(REPLACE " " ";" ${key} ${value})
+    endforeach()
+    if("cuda" IN_LIST labels AND NOT CMAKE_CUDA_COMPILER)
+      continue()
+    endif()
+    set(quick)
+    if(slow_labels)
+      set(quick -m "not slow")
+      if(NOT slow_only_in OR PRENORM_SANITIZE MATCHES "${slow_only_in}")
+        add_python_test(${name}_slow "${slow_labels};slow" ${slow_timeout} -m slow)
+      endif()
+    endif()
+    add_python_test(${name} "${labels}" ${timeout} ${quick})
+  endforeach()
+endfunction()

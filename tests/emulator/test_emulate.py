@@ -1,0 +1,354 @@
+# labels: emulated
+# timeout: 1800
+# processors: 2
+# slow labels: emulated
+"""`prenorm emulate`: whole CUDA programs on the CPU (programs/), and those with a bug planted
+(programs/bugs/), each of which is found in the line marked `// BUG`."""
+import ctypes
+import os
+import platform
+import re
+import resource
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import slow_but
+from places import ROOT
+
+PROGRAMS = ROOT / "tests/emulator/programs"
+RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
+BUGS = sorted(path.stem for path in (PROGRAMS / "bugs").glob("*.cu"))
+CHECKS = ["none", "memory", "race"]
+
+# The quick tier has one of each kind.
+QUICK_RIGHT = {"block_reduce", "cooperative_groups", "cublas_product", "device_globals", "reductions",
+               "streams_and_events", "templates", "wmma_product"}
+QUICK_BUGS = {"barrier_in_a_branch", "beyond_dynamic_shared", "missing_barrier", "off_by_one",
+              "sum_without_atomics", "unknown_texture", "unwritten_shared"}
+
+pytestmark = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
+                                reason="programs have sanitizers of their own")
+
+
+def emulate(*words, **more):
+    program = Path(os.environ["PRENORM_PROGRAM"])
+    return subprocess.run([program, "emulate", *words], capture_output=True, text=True, timeout=300,
+                          **more)
+
+
+def test_there_are_programs():
+    assert len(RIGHT) >= 46 and len(BUGS) >= 30
+
+
+@pytest.mark.parametrize("name", slow_but(QUICK_RIGHT, RIGHT))
+def test_program(name):
+    done = emulate(PROGRAMS / f"{name}.cu")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert "agree" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", RIGHT)
+def test_nothing_is_found_in_a_right_program(name, check):
+    done = emulate(PROGRAMS / f"{name}.cu", "--check", check)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="no nvcc")
+@pytest.mark.parametrize("name", RIGHT)
+def test_program_is_cuda(name, tmp_path):
+    """nvcc takes the same file: what is emulated is CUDA, and no language of our own."""
+    nvcc = os.environ["PRENORM_NVCC"]
+    done = subprocess.run([nvcc, "-std=c++20", "-arch=sm_80", "-ptx", PROGRAMS / f"{name}.cu", "-o",
+                           tmp_path / "out.ptx"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", slow_but(QUICK_BUGS, BUGS))
+def test_bug_is_found_in_its_line(name):
+    path = PROGRAMS / "bugs" / f"{name}.cu"
+    source = path.read_text()
+    [check] = re.findall("^// check: (.*)", source)
+    [says] = re.findall("^// says: (.*)", source, re.MULTILINE)
+    [line] = [i for i, text in enumerate(source.splitlines(), 1) if "// BUG" in text]
+    done = emulate(path, "--check", check)
+    refused = name.startswith("unknown_")
+    assert done.returncode == (2 if refused else 1), done.stdout + done.stderr
+    assert says in done.stderr, done.stderr
+    assert f"{path}:{line}" in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1 or not refused, done.stderr
+    if check == "none":
+        assert len(done.stderr.splitlines()) == 1
+
+
+MAIN = "#include <cstdio>\n#include <cstdlib>\n"
+
+
+def test_arguments_and_exit_code(tmp_path):
+    path = tmp_path / "echo.cu"
+    path.write_text(MAIN + "int main(int argc, char** argv) {\n  for (int i = 1; i < argc; ++i) "
+                    "puts(argv[i]);\n  return argc + VALUE;\n}\n")
+    done = emulate(path, "-D", "VALUE=4", "--", "--help", "-x", "a b", "--")
+    assert (done.returncode, done.stdout, done.stderr) == (9, "--help\n-x\na b\n--\n", "")
+
+
+def test_several_files_and_headers(tmp_path):
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include/twice.h").write_text("#pragma once\nvoid twice(float* x);\n")
+    (tmp_path / "twice.cu").write_text(
+        '#include "twice.h"\n__global__ void k(float* x) { *x *= 2; }\n'
+        "void twice(float* x) { k<<<1, 1>>>(x); }\n")
+    (tmp_path / "main.cu").write_text(
+        MAIN + '#include "twice.h"\nint main() {\n  float* x;\n  cudaMallocManaged(&x, 4);\n'
+        '  *x = 21;\n  twice(x);\n  cudaDeviceSynchronize();\n  printf("%g\\n", *x);\n}\n')
+    done = emulate(tmp_path / "main.cu", tmp_path / "twice.cu", "-I", tmp_path / "include")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
+
+
+def test_output_can_be_kept(tmp_path):
+    path = tmp_path / "hello.cu"
+    path.write_text(MAIN + '__global__ void hello() { printf("hello %d\\n", threadIdx.x); }\n'
+                    "int main() { hello<<<1, 2>>>(); cudaDeviceSynchronize(); }\n")
+    done = emulate(path, "-o", tmp_path / "hello")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    run = subprocess.run([tmp_path / "hello"], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "hello 0\nhello 1\n")
+
+
+def test_errors_of_the_compiler_name_the_users_line(tmp_path):
+    path = tmp_path / "wrong.cu"
+    path.write_text("__global__ void k(int* x) {\n  *x = missing;\n}\nint main() {}\n")
+    done = emulate(path)
+    assert done.returncode == 2 and f"{path}:2:" in done.stderr, done.stderr
+    assert "'missing' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
+
+
+def test_a_death_is_told(tmp_path):
+    path = tmp_path / "dies.cu"
+    path.write_text(MAIN + "int main() { abort(); }\n")
+    done = emulate(path)
+    assert done.returncode == 134 and "ended by Aborted" in done.stderr
+
+
+def test_missing_file_and_unknown_check(tmp_path):
+    done = emulate(tmp_path / "none.cu")
+    assert done.returncode == 2 and "none.cu: no such file" in done.stderr
+    done = emulate(tmp_path / "none.cu", "--check", "everything")
+    assert done.returncode == 2 and "everything" in done.stderr
+
+
+def test_profile(tmp_path):
+    path = tmp_path / "strided.cu"
+    path.write_text(MAIN + '''
+__global__ void strided(const float* x, float* y) {
+  y[threadIdx.x] = x[threadIdx.x * 32];
+}
+int main() {
+  float *x, *y;
+  cudaMalloc(&x, 4096);
+  cudaMemset(x, 0, 4096);
+  cudaMalloc(&y, 128);
+  strided<<<1, 32>>>(x, y);
+  puts("its own words");
+  return 7;
+}
+''')
+    page, picture = tmp_path / "page.html", tmp_path / "picture.svg"
+    done = emulate(path, "--profile", "--html", page, "--svg", picture)
+    assert (done.returncode, done.stderr) == (7, "")
+    words, kernels, lines, *_ = re.split(r"(?:^|\n)(?=kernel )", done.stdout)
+    assert words == "its own words"
+    [row] = [line.split() for line in kernels.splitlines() if line.startswith("strided")]
+    # blocks, threads, launches; sectors per load and, in brackets, the least; per store; bytes
+    assert row[1:10] == ["1", "32", "1", "32", "(4)", "4", "1.12", "KiB", "1.12"], row
+    assert "strided.cu:5" in lines and "32 lanes read 4 bytes each, 128 bytes apart" in lines
+    for text in (page.read_text(), picture.read_text()):
+        assert "strided.cu:5" in text and "32 lanes read 4 bytes each, 128 bytes apart" in text
+    # The page has a picture of each of the two accesses, the file one of the worse.
+    assert (page.read_text().count("</svg>"), picture.read_text().count("</svg>")) == (2, 1)
+    assert "32 lanes write" not in picture.read_text()
+    done = emulate(path, "--svg", "-", "--line", "strided.cu:5")
+    assert "</svg>" in done.stdout and "sectors" not in done.stdout.split("</svg>")[1]
+    done = emulate(path, "--line", "strided.cu:99")
+    assert done.returncode == 2 and "no request of line 'strided.cu:99' was counted" in done.stderr
+
+
+def test_profile_of_a_program_without_kernels(tmp_path):
+    path = tmp_path / "none.cu"
+    path.write_text("int main() {}\n")
+    done = emulate(path, "--profile")
+    assert (done.returncode, done.stdout) == (0, "") and "no kernel ran" in done.stderr
+    assert emulate(path, "--html", tmp_path / "page.html").returncode == 1
+    for words in (["--check", "race"], ["-o", tmp_path / "program"]):
+        done = emulate(path, "--html", tmp_path / "page.html", *words)
+        assert done.returncode == 2 and "leave out --check and -o" in done.stderr
+
+
+def compile_by_front_door(source, *options, compiler=("c++",)):
+    program = Path(os.environ["PRENORM_PROGRAM"]).resolve()
+    front_door = program.parent.parent / "libexec/prenorm/prenorm-cu++"
+    return subprocess.run([front_door, *compiler, "-std=c++20", *options, "-c", source],
+                          capture_output=True, text=True)
+
+
+def test_forms_of_the_compilers_command_line(tmp_path):
+    path = tmp_path / "empty.cu"
+    path.write_text("__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
+    for options in (["-o", tmp_path / "apart.o"], [f"-o{tmp_path}/joined.o"]):
+        done = compile_by_front_door(path, *options)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert {each.name for each in tmp_path.glob("*.o")} == {"apart.o", "joined.o"}
+    done = compile_by_front_door(path, "-o", tmp_path / "launched.o", compiler=("env", "c++"))
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "launched.o").exists()
+    done = emulate(path, env={**os.environ, "CXX": "env c++"})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("check, says", [("init", "no thread has written"),
+                                         ("memory", "heap-buffer-overflow"),
+                                         ("race", "a race")])
+def test_a_program_in_a_folder_called_emulator(tmp_path, check, says):
+    """Lines of the emulator are no findings'; those of a program whose path looks alike are."""
+    folder = tmp_path / "cuda/emulator"
+    folder.mkdir(parents=True)
+    path = folder / "wrong.cu"
+    path.write_text(
+        "__global__ void k(float* x) {\n  __shared__ float s[32];\n"
+        "  if (threadIdx.x > 0) s[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
+        "  const int at = threadIdx.x == 0 ? WHERE : 0;\n"
+        "  x[at] = s[threadIdx.x == 0 && WHERE == 1 ? 0 : 1];\n}\n"
+        "int main() {\n  float* x;\n  cudaMalloc(&x, 128);\n  cudaMemset(x, 0, 128);\n"
+        "  k<<<1, 32>>>(x);\n  cudaDeviceSynchronize();\n}\n")
+    where = {"init": 1, "memory": 40, "race": 0}[check]
+    done = emulate(path, "--check", check, "-D", f"WHERE={where}")
+    assert done.returncode == 1 and says in done.stderr, done.stderr
+    assert f"{path}:6" in done.stderr, done.stderr
+
+
+def refuse_personality():
+    """Has the kernel refuse personality(2) to this process, as containers do."""
+    number, audit_number_at, allow, fail = 135, 0, 0x7fff0000, 0x00050000 | 1
+    code = [(0x20, 0, 0, audit_number_at), (0x15, 0, 1, number), (0x06, 0, 0, fail),
+            (0x06, 0, 0, allow)]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in code))
+    filter_ = ctypes.create_string_buffer(
+        struct.pack("H6xQ", len(code), ctypes.addressof(program)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(filter_)), 0, 0) == 0  # PR_SET_SECCOMP
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="a call's number")
+def test_races_cannot_be_looked_for_everywhere(tmp_path):
+    done = emulate(PROGRAMS / "vector_add.cu", "--check", "race", preexec_fn=refuse_personality)
+    assert done.returncode == 2
+    assert "--check race: addresses cannot be kept from being random here" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_toolkit_is_not_taken_for_the_emulator(tmp_path):
+    (tmp_path / "toolkit/include").mkdir(parents=True)
+    for name in ("cuda_runtime.h", "cuda_fp16.h", "cublas_v2.h", "curand.h"):
+        (tmp_path / "toolkit/include" / name).write_text("void hidden;\n")
+    path = tmp_path / "program.cu"
+    path.write_text("#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cublas_v2.h>\n"
+                    "int main() { return int(float(__half(7))); }\n")
+    done = emulate(path, "-I", tmp_path / "toolkit/include")
+    assert (done.returncode, done.stderr) == (7, "")
+    # A library's header is refused where it is found as well.
+    path.write_text("\n#include <curand.h>\nint main() {}\n")
+    done = compile_by_front_door(path, "-isystem", tmp_path / "toolkit/include", "-o/dev/null")
+    assert (done.returncode, done.stderr) == (1, f"{path}:2: curand.h is not emulated\n")
+
+
+def test_errors_of_the_runtime(tmp_path):
+    path = tmp_path / "errors.cu"
+    path.write_text(MAIN + """
+__global__ void k() { extern __shared__ char s[]; s[threadIdx.x] = 1; }
+template <class T> __global__ void of(T) { extern __shared__ char s[]; s[threadIdx.x] = 1; }
+#define SAYS(error, call) \\
+  if (cudaError_t is = (call); is != error) return printf("%d: %s\\n", __LINE__, cudaGetErrorName(is))
+#define LAST(error) SAYS(error, cudaGetLastError())
+int main() {
+  char host[200], *x;
+  SAYS(cudaSuccess, cudaMalloc(&x, 100));
+  SAYS(cudaErrorInvalidValue, cudaMemcpy(x, host, 101, cudaMemcpyHostToDevice));
+  SAYS(cudaErrorInvalidValue, cudaMemcpy(host, x + 50, 51, cudaMemcpyDeviceToHost));
+  SAYS(cudaSuccess, cudaMemcpy(host, x + 50, 50, cudaMemcpyDeviceToHost));
+  SAYS(cudaErrorInvalidValue, cudaMemset(x, 0, 101));
+  SAYS(cudaErrorInvalidValue, cudaMemset2D(x, 20, 0, 10, 6));
+  SAYS(cudaErrorInvalidValue, cudaFree(x + 1));
+  SAYS(cudaSuccess, cudaFree(x));
+  SAYS(cudaErrorInvalidValue, cudaFree(x));
+  SAYS(cudaSuccess, cudaFree(nullptr));
+  LAST(cudaErrorInvalidValue);
+  k<<<1, 32, 48 << 10>>>();
+  LAST(cudaSuccess);
+  k<<<1, 32, (48 << 10) + 1>>>();
+  LAST(cudaErrorInvalidValue);
+  const auto most = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  SAYS(cudaSuccess, cudaFuncSetAttribute(of<int>, most, 99 << 10));
+  of<<<1, 32, 99 << 10>>>(1);
+  LAST(cudaSuccess);
+  of<<<1, 32, 99 << 10>>>(1.0f);
+  LAST(cudaErrorInvalidValue);
+  k<<<1, 32, 99 << 10>>>();
+  LAST(cudaErrorInvalidValue);
+  SAYS(cudaErrorInvalidValue, cudaFuncSetAttribute(k, most, (99 << 10) + 1));
+  SAYS(cudaSuccess, cudaFuncSetAttribute((const void*)k, most, 64 << 10));
+  k<<<1, 32, 64 << 10>>>();
+  SAYS(cudaErrorInvalidValue, cudaGetLastError());  // of cudaFuncSetAttribute
+  k<<<1, 32, 65 << 10>>>();
+  LAST(cudaErrorInvalidValue);
+}
+""")
+    done = emulate(path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.slow
+def test_a_program_of_200_lines_compiles_in_time(tmp_path):
+    """Processor time: the machine may be busy."""
+    lines = [MAIN, "#include <vector>"]
+    for i in range(20):
+        lines += [f"template <class T> __global__ void k{i}(const T* x, T* y, int n) {{",
+                  "  __shared__ T s[64];", "  const int t = threadIdx.x;",
+                  "  s[t] = t < n ? x[t] : T(0);", "  __syncthreads();",
+                  "  for (int d = 32; d > 0; d /= 2) {", f"    if (t < d) s[t] += s[t + d] * {i};",
+                  "    __syncthreads();", "  }", "  if (t == 0) *y = s[0];", "}",]
+    lines += ["int main() {", "  float* x;", "  cudaMalloc(&x, 256);", "  cudaMemset(x, 0, 256);"]
+    lines += [f"  k{i}<<<1, 64>>>(x, x, 64);" for i in range(20)] + ["}"]
+    path = tmp_path / "long.cu"
+    path.write_text("\n".join(lines))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = emulate(path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert after.ru_utime - before.ru_utime < 10
+
+
+CUDA = ROOT / "cuda"
+# The file and the word that the message names: instructions of Hopper, a library of NVIDIA's.
+ONLY_FOR_DEVICES = {"attention_wgmma.cu": ("wgmma.cuh", "cuda/ptx"),
+                    "cublaslt.cu": ("cublaslt.cu", "cublasLt.h")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({path.name for path in CUDA.glob("*.cu")} - set(ONLY_FOR_DEVICES)))
+def test_our_own_kernels_go_through_the_front_door(name):
+    done = compile_by_front_door(CUDA / name, "-I", CUDA, "-fsyntax-only", "-Wall", "-Wextra",
+                                 "-Werror")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ONLY_FOR_DEVICES)
+def test_what_is_only_for_devices_is_refused_in_one_message(name):
+    done = compile_by_front_door(CUDA / name, "-I", CUDA, "-fsyntax-only")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    place, word = ONLY_FOR_DEVICES[name]
+    assert re.search(rf"{place}:\d+: {word} is not emulated$", done.stderr), done.stderr

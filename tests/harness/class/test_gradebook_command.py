@@ -1,0 +1,607 @@
+# labels: unit grading
+"""`prenorm gradebook`: what a teacher sees of a class, and hands out.
+
+A few submissions are graded once, by a rubric of two items; each test has a copy of that gradebook.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+from urllib.parse import unquote
+
+import pytest
+
+from grading import rubric
+from places import ROOT, program
+from synthetic_class import content, shipped, with_names
+
+FORMULA = "=cmd|'-C calc'!A1"
+LINES = "two\nlines <b>"
+SHOWN_LINES = r"two\nlines <b>"
+LONG = "a" * 250 + "é2"
+SEED = "7316273498716253"
+
+SELECTED = 'dtypes = ["float32"]\nexcept = ["*empty*", "nan_*"]'
+RUBRIC = rubric("A small one", {"float32": SELECTED, "hidden": "hidden = true\n" + SELECTED},
+                {"norms": ("rmsnorm", 2), "softmax": ("softmax", 3)})
+
+
+def run(*words, folder, expect=0, environment=None):
+    """Standard output and standard error of `prenorm gradebook`, after its exit code is checked."""
+    done = subprocess.run([str(program()), *map(str, words)], capture_output=True, cwd=folder,
+                          timeout=300, env={**os.environ, "COLUMNS": "", **(environment or {})})
+    out, error = done.stdout.decode("utf-8", "strict"), done.stderr.decode("utf-8", "strict")
+    assert done.returncode == expect, (out, error)
+    return out, error
+
+
+def gradebook(*words, folder, **more):
+    return run("gradebook", *words, folder=folder, **more)
+
+
+def refused(*words, folder):
+    """The one line that says why."""
+    out, error = gradebook(*words, folder=folder, expect=2)
+    assert out == "" and error.count("\n") == 1 and error.startswith("prenorm: "), (out, error)
+    return error
+
+
+@pytest.fixture(scope="session")
+def graded(tmp_path_factory):
+    """A folder with the rubric, submissions and the gradebook of a class."""
+    folder = tmp_path_factory.mktemp("class")
+    (folder / "small.toml").write_text(RUBRIC)
+    right = content(shipped("plain"))
+    wrong = with_names(content(shipped("mistakes")),
+                       {"prenorm_rmsnorm__mean_subtracted": "prenorm_rmsnorm"})
+    names = {"alice": right, FORMULA: wrong, LINES: right, LONG: b"no library"}
+    for name, library in names.items():
+        (folder / "in" / name).mkdir(parents=True)
+        (folder / "in" / name / "solution.so").write_bytes(library)
+    run("grade", *(folder / "in" / name for name in names), "--rubric", "small.toml", "--seed",
+        SEED, "--gradebook", "grades.sqlite", "--jobs", "2", folder=folder, expect=1)
+    assert not (folder / "grades.sqlite.work").exists()
+    return folder
+
+
+@pytest.fixture()
+def book(graded, tmp_path):
+    """A folder with a copy of the gradebook, grades.sqlite."""
+    shutil.copy(graded / "grades.sqlite", tmp_path)
+    shutil.copy(graded / "small.toml", tmp_path)
+    return tmp_path
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def by_name(text):
+    return {row["submission"].removeprefix("'"): row for row in rows(text)}
+
+
+def table(folder, **more):
+    return gradebook(folder=folder, **more)[0]
+
+
+def test_the_table_and_the_summary(book):
+    text = table(book)
+    lines = text.splitlines()
+    assert lines[0] == "grades.sqlite by small: A small one"
+    assert lines[2].split() == ["student", "norms", "softmax", "total", "flags"]
+    assert any(line.split() == ["alice", "2", "3", "5"] for line in lines)
+    assert any(line.split()[-3:] == ["0", "0", "0"] for line in lines if FORMULA in line)
+    assert SHOWN_LINES in text and "LOAD_ERROR" in text
+    assert "4 students, 4 graded\nof 5 points the mean is 2.5, the median 2.5" in text
+    assert any(line.split()[:5] == ["norms", "50%", "2", "of", "4"] for line in lines)
+    assert any(line.split() == ["1", "the", "mean", "subtracted", "first", "rmsnorm"] for line in lines)
+    assert any(line.split() == ["submissions", "known", "mistake", "problem"] for line in lines)
+    summary = gradebook("grades.sqlite", "--summary", folder=book)[0]
+    assert text.endswith(summary) and "alice" not in summary
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80, 200])
+def test_the_table_fits_the_terminal(book, columns):
+    text = table(book, environment={"COLUMNS": str(columns)})
+    if columns >= 60:
+        assert all(len(line) <= columns for line in text.splitlines()), text
+    assert "alice" in text and "softmax" in text
+
+
+def test_csv(book):
+    text = gradebook("--csv", "-", folder=book)[0]
+    assert text.count("\r\n") == 5
+    found = rows(text)
+    assert list(found[0]) == ["submission", "name", "id", "email", "norms", "softmax", "total",
+                              "out of", "flags", "set by hand"]
+    students = by_name(text)
+    assert students["alice"]["norms"] == "2" and students["alice"]["total"] == "5"
+    assert students[FORMULA]["submission"] == "'" + FORMULA
+    assert students[SHOWN_LINES]["total"] == "5"
+    gradebook("--csv", "out.csv", folder=book)
+    assert (book / "out.csv").read_bytes().decode() == text
+
+
+def test_csv_has_no_points_for_what_could_not_be_graded(book):
+    """And 0 for who handed nothing in; but those that were set by hand."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("UPDATE submissions SET files = '', failure = 'the grader was killed' "
+                     "WHERE name = 'alice'")
+    base.close()
+    (book / "roster.csv").write_text("submission,name\nalice,A\nnobody,N\n")
+    gradebook("roster", "roster.csv", folder=book)
+
+    def points(name):
+        row = by_name(gradebook("--csv", "-", folder=book)[0])[name]
+        return row["norms"], row["softmax"], row["total"]
+
+    assert points("alice") == ("", "", "") and points("nobody") == ("0", "0", "0")
+    gradebook("set", "alice", "norms", "1.5", "--why", "by mail", folder=book)
+    assert points("alice") == ("1.5", "", "")
+    gradebook("set", "alice", "softmax", "2", "--why", "by mail", folder=book)
+    assert points("alice") == ("1.5", "2", "3.5")
+
+
+def test_json(book):
+    text = gradebook("--json", "-", folder=book)[0]
+    report = json.loads(text)
+    students = {student["submission"]: student for student in report["students"]}
+    assert students["alice"]["total"] == 5 and report["seed"] == int(SEED)
+    cases = students[FORMULA]["results"]
+    assert {"INCORRECT_NUMERICAL", "NOT_IMPLEMENTED"} <= {case["status"] for case in cases}
+    assert any(case["hidden"] for case in cases)
+    assert not any("seconds" in case or "repeat" in case for case in cases)
+    assert "environment" not in report and str(book) not in text
+    gradebook("--json", "out.json", folder=book)
+    assert (book / "out.json").read_text() == text
+
+
+def test_points_set_by_hand(book, graded):
+    out, _ = gradebook("grades.sqlite", "set", "--why", "=late, but\nright", "--", FORMULA,
+                       "rmsnorm", "1.5", folder=book)
+    assert "norms: 1.5 of 2 points, in place of 0" in out
+    out, _ = gradebook("set", LINES, "softmax", "4", "--why", "bonus", folder=book)
+    assert "more points than the item has" in out
+    text = table(book)
+    assert "*1.5" in text and "norms: 1.5 set by hand in place of 0: =late, but\\nright" in text
+    exported = by_name(gradebook("--csv", "-", folder=book)[0])
+    assert exported[FORMULA]["norms"] == "1.5" and "=late" in exported[FORMULA]["set by hand"]
+    report = json.loads(gradebook("--json", "-", folder=book)[0])
+    [student] = [each for each in report["students"] if each["submission"] == SHOWN_LINES]
+    assert student["points"][1] == {"item": "softmax", "earned": 4, "set_by_hand": True,
+                                    "graded": 3, "why": "bonus"}
+    one = gradebook("--student=" + LINES, folder=book)[0]
+    assert "softmax: 4 points set by hand in place of 3: bonus" in one and "6 of 5 points" in one
+    # Graded again, they stay.
+    run("grade", graded / "in" / FORMULA, "--rubric", "small.toml", "--seed", SEED,
+        "--gradebook", "grades.sqlite", "--regrade", folder=book, expect=1)
+    assert by_name(gradebook("--csv", "-", folder=book)[0])[FORMULA]["norms"] == "1.5"
+    gradebook("unset", LINES, "softmax", folder=book)
+    assert "no points were set by hand" in refused("unset", LINES, "softmax", folder=book)
+    assert by_name(gradebook("--csv", "-", folder=book)[0])[SHOWN_LINES]["softmax"] == "3"
+
+
+@pytest.mark.parametrize("words, why", [
+    (("alise", "norms", "1", "--why", "x"), "did you mean 'alice'"),
+    (("alice", "norm", "1", "--why", "x"), "did you mean 'norms'"),
+    (("alice", "norms", "nan", "--why", "x"), "wanted a number, 0 or more"),
+    (("alice", "norms", "inf", "--why", "x"), "wanted a number, 0 or more"),
+    (("alice", "norms", "1x", "--why", "x"), "wanted a number, 0 or more"),
+    (("--why", "x", "--", "alice", "norms", "-1"), "wanted a number, 0 or more"),
+    (("alice", "norms", "1", "--why", " "), "--why is empty"),
+    (("alice", "norms", "1"), "--why is required"),
+])
+def test_wrong_points_are_refused(book, words, why):
+    before = table(book)
+    assert why in refused("set", *words, folder=book)
+    assert table(book) == before
+
+
+def test_a_roster(book):
+    (book / "roster.csv").write_text(
+        'Email,submission,name,id\na@x,alice,"Müller, Anna",+1\n,nobody,Nob Ody,2\n')
+    out, _ = gradebook("grades.sqlite", "roster", "roster.csv", folder=book)
+    assert "2 students in the roster; 1 handed something in" in out
+    assert SHOWN_LINES in out and "not in the roster" in out
+    found = rows(gradebook("--csv", "-", folder=book)[0])
+    assert [row["submission"] for row in found[:2]] == ["alice", "nobody"] and len(found) == 5
+    assert found[0]["name"] == "Müller, Anna" and found[0]["id"] == "'+1"
+    assert found[1]["total"] == "0" and found[1]["flags"] == "nothing handed in"
+    for who in ("Müller, Anna", "+1", "A@X"):
+        assert "5 of 5 points" in gradebook("--student", who, folder=book)[0]
+    assert "nothing was handed in" in refused("--student", "Nob Ody", folder=book)
+    (book / "roster.csv").write_text("submission,name\nalice,Anna\nalice,Anna\n")
+    assert "roster.csv, line 3: the submission 'alice'" in refused("roster", "roster.csv",
+                                                                  folder=book)
+    assert rows(gradebook("--csv", "-", folder=book)[0]) == found
+
+
+def test_one_student(book):
+    text = gradebook("--student", "alice", folder=book)[0]
+    assert text.startswith("alice (library) by small: A small one") and "5 of 5 points" in text
+    text = gradebook("--student", "alice", "--html", "a.html", "--json", "a.json", "--junit",
+                     "a.xml", "--instructor", "secret.json", folder=book)[0]
+    assert sorted(text.splitlines()) == [
+        "wrote a.html", "wrote a.json", "wrote a.xml", "wrote secret.json"]
+    for name in ("a.html", "a.json", "a.xml"):
+        assert SEED not in (book / name).read_text(), name
+    assert SEED in (book / "secret.json").read_text()
+    assert json.loads((book / "a.json").read_text())["earned"] == 5
+    assert "did you mean 'alice'" in refused("--student", "alic", folder=book)
+    assert "--student" in refused("--instructor", "s.json", folder=book)
+    assert not (book / "s.json").exists()
+
+
+def test_what_holds_the_seed_is_for_its_owner_alone(book):
+    (book / "class.json").write_text("")
+    (book / "class.json").chmod(0o644)
+    gradebook("--json", "class.json", folder=book)
+    gradebook("--student", "alice", "--instructor", "secret.json", folder=book)
+    for name in ("class.json", "secret.json"):
+        assert SEED in (book / name).read_text()
+        assert (book / name).stat().st_mode & 0o777 == 0o600, name
+
+
+def test_feedback(book):
+    out, _ = gradebook("--feedback", "new/pages", folder=book)
+    assert out.startswith("4 pages in ")
+    names = sorted(path.name for path in (book / "new" / "pages").iterdir())
+    assert len(names) == 4 and "alice.html" in names
+    for name in names:
+        assert len(name.encode()) <= 255 and name.endswith(".html")
+        assert not set(name) & set("/\\'|!\n")
+        assert SEED not in (book / "new" / "pages" / name).read_text()
+    assert sorted(path.name for path in book.iterdir()) == ["grades.sqlite", "new", "small.toml"]
+    (book / "new/pages/nobody-now.html").write_text("")  # of a submission that is gone
+    out, _ = gradebook("--feedback", "new/pages", folder=book)
+    assert "not written now, of an earlier time: nobody-now.html\n" in out
+    (book / "new/pages/nobody-now.html").unlink()
+    assert names == sorted(path.name for path in (book / "new" / "pages").iterdir())
+
+
+@pytest.mark.parametrize("words", [
+    ("--csv", "x"), ("--json", "x"), ("--junit", "x"), ("--instructor", "x"),
+    ("--student", "alice"), ("--summary",)])
+def test_feedback_goes_with_nothing_else(book, words):
+    error = refused("--feedback", "pages", *words, folder=book)
+    assert f"without it: {words[0]}\n" in error
+    assert not (book / "pages").exists() and not (book / "x").exists()
+
+
+def test_rows_of_the_class_link_to_pages_that_are_there(book):
+    gradebook("--html", "plain.html", folder=book)
+    assert "<a " not in (book / "plain.html").read_text()
+    (book / "teacher").mkdir()
+    out, _ = gradebook("--feedback", "new pages", "--html", "teacher/class.html", folder=book)
+    assert "4 pages in new pages\n" in out and "wrote teacher/class.html\n" in out
+    links = re.findall(r'<a href="([^"]+)"', (book / "teacher/class.html").read_text())
+    assert len(set(links)) == 4 and all(link.startswith("../new%20pages/") for link in links)
+    for link in links:
+        assert (book / "teacher" / unquote(link)).is_file(), link
+    out, error = gradebook("--feedback", "new pages", "--html", "-", folder=book)
+    assert out.startswith("<!DOCTYPE html>") and error == ""
+    assert 'href="new%20pages/alice.html"' in out
+
+
+def test_exports_say_what_they_wrote_and_no_table(book):
+    out, _ = gradebook("--csv", "g.csv", "--html", "g.html", "--json", "g.json", folder=book)
+    assert out == "wrote g.csv\nwrote g.html\nwrote g.json\n"
+    out, error = gradebook("--csv", "-", "--html", "g.html", folder=book)
+    assert out.startswith('"submission"') and "wrote" not in out and error == "wrote g.html\n"
+    out, _ = gradebook("--csv", "g.csv", "--summary", folder=book)
+    assert out.startswith("wrote g.csv\n4 students, 4 graded")
+
+
+def test_a_submission_is_removed(book):
+    gradebook("set", "alice", "norms", "1", "--why", "by mail", folder=book)
+    assert "did you mean 'alice'" in refused("remove", "alise", folder=book)
+    out, _ = gradebook("remove", "alice", folder=book)
+    assert "alice: removed from the gradebook, with points that were set by hand" in out
+    exported = by_name(gradebook("--csv", "-", folder=book)[0])
+    assert len(exported) == 3 and "alice" not in exported
+    assert "no student 'alice'" in refused("remove", "alice", folder=book)
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        for table in ("items", "cases", "tallies", "diagnoses", "set_points", "times"):
+            assert base.execute(f"SELECT count(*) FROM {table} WHERE submission = 'alice'"
+                                ).fetchone() == (0,), table
+    base.close()
+
+
+def test_days_late(book):
+    assert "late" not in table(book)
+    (book / "roster.csv").write_text("submission,name,submitted\n"
+                                     "alice,A,2026-10-07T00:00:00Z\nnobody,N,\n")
+    gradebook("roster", "roster.csv", folder=book)
+    before = by_name(gradebook("--csv", "-", folder=book)[0])
+    late = by_name(gradebook("--csv", "-", "--deadline", "2026-10-05T23:59Z", folder=book)[0])
+    assert late["alice"]["days late"] == "2"
+    assert late["alice"]["handed in"] == "2026-10-07T00:00:00Z"
+    # Without a time in the roster it is that of the files as they were graded: just now.
+    assert (late[FORMULA]["days late"] == "0") == (time.time() < 1791244740)
+    assert late["nobody"]["days late"] == "" and late["nobody"]["handed in"] == ""
+    for name, row in before.items():  # points are as before
+        assert row.items() <= late[name].items()
+    text = gradebook("--deadline", "2026-10-05 23:59", folder=book,
+                     environment={"TZ": "UTC"})[0].splitlines()
+    assert text[2].split()[-4:] == ["total", "days", "late", "flags"]
+    assert any(line.split() == ["A", "2", "3", "5", "2"] for line in text)
+    report = json.loads(gradebook("--json", "-", "--deadline", "2026-10-05T23:59Z",
+                                  folder=book)[0])
+    assert report["students"][0]["days_late"] == 2 and "days_late" not in report["students"][1]
+    assert gradebook("--deadline", "2026-10-05", folder=book,
+                     environment={"TZ": "UTC"})[0].splitlines() == text  # a date to its end
+    assert "wanted a time like" in refused("--deadline", "tomorrow", folder=book)
+    assert "--deadline is of the whole class" in refused(
+        "--student", "alice", "--deadline", "2026-10-05T23:59", folder=book)
+
+
+CANVAS = ("Student,ID,SIS User ID,SIS Login ID,Section,Homework (77)\n"
+          "    Points Possible,,,,,5\n"
+          '"Doe, Jo",1,900,nobody,A,4\n'
+          '"Lid, Al",2,901,alice,A,\n')
+
+
+def test_grades_go_into_a_platforms_export(book):
+    (book / "canvas.csv").write_text(CANVAS)
+    out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "wrote filled.csv\n1 grade in the column 'Homework (77)' of Canvas's export\n" in out
+    assert "in the export, but matching none, or several, in the gradebook: Doe, Jo (900)\n" in out
+    assert "in the gradebook, and not in the export: " in out and SHOWN_LINES in out
+    assert "note" not in out  # of 5 points the column is, and the rubric
+    filled = (book / "filled.csv").read_text()
+    assert filled.splitlines()[2:] == ['"Doe, Jo",1,900,nobody,A,4', '"Lid, Al",2,901,alice,A,5']
+    assert (book / "canvas.csv").read_text() == CANVAS
+    # The same export as the roster: everybody is in it, but for three.
+    gradebook("roster", "canvas.csv", folder=book)
+    out, error = gradebook("--fill", "canvas.csv", "--column", "Homework (77)", "--out", "-",
+                           folder=book, expect=1)
+    assert out.startswith("Student,ID,") and "in the gradebook, and not in the export: " in error
+    for name in (FORMULA, LINES, LONG):
+        gradebook("remove", name, folder=book)
+    out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book)
+    assert "2 grades in the column" in out
+    assert (book / "filled.csv").read_text().splitlines()[2] == '"Doe, Jo",1,900,nobody,A,0'
+
+
+GRADESCOPE = ("First Name,Last Name,SID,Email,Total Score,Max Points,Submission ID\n"
+              "Jo,Doe,900,jo@x,,5,501\n"
+              "Al,Lid,901,al@x,,5,501\n"
+              "Cy,Dee,902,cy@x,,5,\n")
+
+
+def test_students_hand_in_together(book):
+    """As Gradescope has it: one submission, a row for each of its students."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        for table in ("items", "cases", "tallies", "diagnoses", "explanations"):
+            base.execute(f"UPDATE {table} SET submission = 'submission_501' WHERE submission = 'alice'")
+        base.execute("UPDATE submissions SET name = 'submission_501' WHERE name = 'alice'")
+    (book / "gradescope.csv").write_text(GRADESCOPE)
+    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "2 grades in the column" in out  # without a roster, too
+    out, _ = gradebook("roster", "gradescope.csv", folder=book)
+    assert "3 students in the roster; 2 handed something in" in out
+    table = rows(gradebook("--csv", "-", folder=book)[0])
+    assert [(row["name"], row["submission"], row["total"]) for row in table[:2]] == [
+        ("Jo Doe", "submission_501", "5"), ("Al Lid", "submission_501", "5")]
+    assert table[2]["flags"] == "nothing handed in"
+    students = json.loads(gradebook("--json", "-", folder=book)[0])["students"]
+    assert [each["total"] for each in students[:3]] == [5, 5, 0]
+    gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    filled = [line.split(",")[4] for line in (book / "filled.csv").read_text().splitlines()]
+    assert filled == ["Total Score", "5", "5", "0"]
+    # One page, for both.
+    gradebook("--feedback", "pages", folder=book)
+    assert len(list((book / "pages").glob("submission_501*"))) == 1
+    out, _ = gradebook("set", "Al Lid", "norms", "1", "--why", "late", folder=book)
+    shared = "note: this holds for all students of submission_501: Jo Doe, Al Lid\n"
+    assert out.endswith(shared)
+    table = rows(gradebook("--csv", "-", folder=book)[0])
+    assert [row["total"] for row in table[:2]] == ["4", "4"]
+    assert gradebook("unset", "901", "norms", folder=book)[0].endswith(shared)
+    # It is compared with others, and not with itself.
+    alike, _ = gradebook("similar", folder=book)
+    assert not re.search(r"submission_501.*submission_501", alike)
+
+
+TOGETHER = """PRAGMA foreign_keys = OFF;
+UPDATE submissions SET name = 'submission_501' WHERE name = 'alice';
+""" + "".join(f"UPDATE {table} SET submission = 'submission_501' WHERE submission = 'alice';\n"
+             for table in ("items", "cases", "tallies", "diagnoses", "explanations"))
+
+
+@pytest.mark.parametrize("roster", [
+    "submission,name\nsubmission_501,Al Lid\nsubmission_501,JO Doe\n",
+    "submission,name\nsubmission_501,Al\nsubmission_501,Jo\n",
+    "submission,name,id\nsubmission_501,Al Lid,\nsubmission_501,Jo Doe,900\n",
+    "submission,name,id\nsubmission_501,Jo Doe,900\n"])
+def test_partners_are_found_by_the_number_of_their_submission(book, roster):
+    """Whatever the teacher's own roster says of them."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.executescript(TOGETHER)
+    base.close()
+    (book / "gradescope.csv").write_text(GRADESCOPE)
+    (book / "roster.csv").write_text(roster)
+    gradebook("roster", "roster.csv", folder=book)
+    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "2 grades in the column" in out and "submission_501" not in out
+    filled = [line.split(",")[4] for line in (book / "filled.csv").read_text().splitlines()]
+    assert filled == ["Total Score", "5", "5", ""]
+
+
+def test_a_shared_number_finds_no_submission_of_somebody_else(book):
+    """The roster says that it is another student's, or there are two with that number."""
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.executescript(TOGETHER)
+    base.close()
+    (book / "gradescope.csv").write_text(GRADESCOPE)
+    (book / "roster.csv").write_text("submission,name,id\nsubmission_501,Cy Dee,902\n")
+    gradebook("roster", "roster.csv", folder=book)
+    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "1 grade in the column" in out and "Jo Doe (900); Al Lid (901)\n" in out
+
+
+def test_partners_with_one_name(book):
+    (book / "roster.csv").write_text("submission,name,id\nalice,Kim Lee,1\nalice,Kim Lee,2\n")
+    gradebook("roster", "roster.csv", folder=book)
+    out, _ = gradebook("set", "Kim Lee", "norms", "1", "--why", "x", folder=book)
+    assert out.startswith("alice, norms: 1 of 2 points")
+    assert "note: this holds for all students of alice: Kim Lee, Kim Lee\n" in out
+    assert "note" not in gradebook("set", LINES, "norms", "1", "--why", "x", folder=book)[0]
+
+
+def test_accents_may_be_written_otherwise(book):
+    """In what is typed, and in an export; a name of the roster, or of a folder."""
+    composed, decomposed = "Jos\u00e9", "Jose\u0301"
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.executescript(TOGETHER.replace("submission_501", decomposed))
+    base.close()
+    for typed in (composed, decomposed):
+        assert "5 of 5 points" in gradebook("--student", typed, folder=book)[0]
+    (book / "canvas.csv").write_text(CANVAS.replace("alice", composed))
+    out, _ = gradebook("--fill", "canvas.csv", "--out", "filled.csv", folder=book, expect=1)
+    assert "1 grade in the column" in out
+    (book / "roster.csv").write_text(f"submission,name\n{decomposed},Zoe\u0308\n")
+    gradebook("roster", "roster.csv", folder=book)
+    for typed in ("Zo\u00eb", "Zoe\u0308"):
+        assert "5 of 5 points" in gradebook("--student", typed, folder=book)[0]
+
+
+def test_a_fill_that_cannot_be_is_refused(book):
+    (book / "canvas.csv").write_text(CANVAS)
+    (book / "other.csv").write_text("a,b\n1,2\n")
+    for words, why in [
+            (("--fill", "canvas.csv"), "--fill EXPORT and --out FILE go together"),
+            (("--out", "x.csv"), "--fill EXPORT and --out FILE go together"),
+            (("--column", "x"), "--column is for --fill"),
+            (("--fill", "canvas.csv", "--out", "canvas.csv"), "is the export itself"),
+            (("--fill", "none.csv", "--out", "x.csv"), "cannot read none.csv"),
+            (("--fill", ".", "--out", "x.csv"), "cannot read ."),
+            (("--fill", "other.csv", "--out", "x.csv"), "other.csv, line 1: is not an export of"),
+            (("--fill", "canvas.csv", "--column", "Homwork (77)", "--out", "x.csv"),
+             "did you mean 'Homework (77)'")]:
+        assert why in refused(*words, folder=book), words
+        assert not (book / "x.csv").exists() and (book / "canvas.csv").read_text() == CANVAS
+
+
+def test_a_roster_of_somebody_else_is_refused(book):
+    (book / "roster.csv").write_text("submission,name\nalice,A\n")
+    gradebook("roster", "roster.csv", folder=book)
+    before = rows(gradebook("--csv", "-", folder=book)[0])
+    (book / "canvas.csv").write_text(CANVAS.replace("alice", "al").replace("nobody", "jo"))
+    error = refused("roster", "canvas.csv", folder=book)
+    assert "canvas.csv, line 1: none of the 4 submissions" in error
+    (book / "other.csv").write_text("Student,Section,Group\nA,B,C\n")
+    assert "not the columns of an export of Canvas" in refused("roster", "other.csv", folder=book)
+    assert rows(gradebook("--csv", "-", folder=book)[0]) == before
+
+
+def test_a_gradebook_of_an_earlier_version_is_read_and_changed(book):
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("DROP TABLE times")
+        base.execute("DROP TABLE settings")
+    base.close()
+    before = (book / "grades.sqlite").read_bytes()
+    found = by_name(gradebook("--csv", "-", "--deadline", "2026-10-05T23:59Z", folder=book)[0])
+    assert found["alice"]["total"] == "5" and found["alice"]["days late"] == ""
+    assert (book / "grades.sqlite").read_bytes() == before
+    gradebook("set", "alice", "norms", "1", "--why", "x", folder=book)
+    assert by_name(gradebook("--csv", "-", folder=book)[0])["alice"]["norms"] == "1"
+
+
+def test_similar_submissions_are_listed(book, tmp_path):
+    sources = (ROOT / "tests/submissions/honest/python_torch/adapters.py").read_text()
+    renamed = "# Mine.\n" + re.sub(r"\bx\b", "given", sources)
+    other = "".join(f"def own_{i}(a, b):\n    return [a, {i}, b][a + b - {i}] + {{a: b}}[{i}](b)\n"
+                    for i in range(40))
+    for name, text in {"alice": sources, "bob": renamed, "carol": other}.items():
+        (book / "in" / name).mkdir(parents=True)
+        (book / "in" / name / "adapters.py").write_text(text)
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("PRAGMA foreign_keys = OFF")
+        columns = [row[1] for row in base.execute("PRAGMA table_info(submissions)")][1:]
+        for name in ("bob", "carol", "dan"):
+            base.execute(f"INSERT INTO submissions SELECT ?, {', '.join(columns)} FROM submissions "
+                         "WHERE name = 'alice'", [name])
+        base.execute("DELETE FROM submissions WHERE name NOT IN ('alice', 'bob', 'carol', 'dan')")
+        base.execute("UPDATE submissions SET path = CAST('in/' || name AS BLOB)")
+    base.close()
+    out, _ = gradebook("grades.sqlite", "similar", folder=book)
+    lines = out.splitlines()
+    assert lines[0].startswith("3 submissions, 1 pair that share 50 % or more")
+    assert any(line.split() == ["100", "%", "alice", "bob", "adapters.py"] for line in lines), out
+    assert "not compared: dan (not at in/dan)" in out and "not a verdict" in out
+    out, _ = gradebook("grades.sqlite", "similar", "--given", "in/alice", folder=book)
+    assert out.startswith("3 submissions, 0 pairs") and "share  " not in out
+    assert "--given nowhere" in refused("similar", "--given", "nowhere", folder=book)
+    assert "no sources in it" in refused("similar", "--given", "small.toml", folder=book)
+    assert "--share" in refused("similar", "--share", "101", folder=book)
+
+
+def test_feedback_of_names_that_lead_elsewhere(book):
+    with sqlite3.connect(book / "grades.sqlite") as base:
+        base.execute("PRAGMA foreign_keys = OFF")
+        for number, name in enumerate(["../up", "/tmp/x", "..", "Alice", "a/b", "a_b"]):
+            columns = [row[1] for row in base.execute("PRAGMA table_info(submissions)")][1:]
+            base.execute(f"INSERT INTO submissions SELECT ?, {', '.join(columns)} FROM submissions "
+                         "WHERE name = 'alice'", [name])
+    base.close()
+    gradebook("--feedback", "pages", folder=book)
+    names = {path.name.lower() for path in (book / "pages").iterdir()}
+    assert len(names) == 10
+    assert sorted(path.name for path in book.iterdir()) == ["grades.sqlite", "pages", "small.toml"]
+
+
+def foreign(path):
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA journal_mode = WAL")
+    base.execute("CREATE TABLE mine(x)")
+    base.commit()
+    base.close()
+
+
+def damage(change):
+    def write(path):
+        data = bytearray(path.read_bytes())
+        change(data)
+        path.write_bytes(data)
+    return write
+
+
+def flip(data):
+    for at in range(4096, len(data), 1024):
+        data[at:at + 64] = bytes(byte ^ 255 for byte in data[at:at + 64])
+
+
+def set_version(data):
+    data[60:64] = (99).to_bytes(4, "big")
+
+
+@pytest.mark.parametrize("make, why", [
+    (damage(flip), "damaged"),
+    (lambda path: path.write_bytes(path.read_bytes()[:len(path.read_bytes()) // 2]), "damaged"),
+    (damage(set_version), "version 99"),
+    (lambda path: path.write_text("name,points\n" * 500), "not a gradebook"),
+    (lambda path: (path.unlink(), foreign(path)), "something else"),
+    (lambda path: path.write_bytes(b""), "is empty"),
+    (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
+    (lambda path: path.unlink(), "no such gradebook"),
+])
+def test_what_is_no_sound_gradebook_is_refused_and_kept(book, graded, make, why):
+    path = book / "grades.sqlite"
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    (book / "roster.csv").write_text("submission,name\nalice,Anna\n")
+    for words in ([], ["--csv", "-"], ["set", "alice", "norms", "1", "--why", "x"],
+                  ["roster", "roster.csv"]):
+        assert why in refused(*words, folder=book)
+        assert (path.read_bytes() if path.is_file() else None) == before
+    if before:
+        run("grade", graded / "in" / "alice", "--gradebook", "grades.sqlite", folder=book, expect=2)
+        assert path.read_bytes() == before
+    assert not (book / "grades.sqlite.lock").exists()

@@ -1,0 +1,87 @@
+"""Wrong words, help, and the program without /proc."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from places import ROOT
+
+
+@pytest.mark.parametrize("words, message", [
+    (["verfy"], "did you mean 'verify'"),
+    (["verify", "--nonsense"], "--nonsense"),
+    (["verify", "--fixtures", "nowhere.h5"], "no file or folder nowhere.h5"),
+    (["verify", "--fixtures", "good.h5", "--problem", "centered"], "did you mean 'centred'"),
+    (["verify", "--fixtures", "good.h5", "--case", "batch23"], "did you mean 'batch32'"),
+    (["verify", "--fixtures", "good.h5", "--dtype", "float23"], "did you mean 'float32'"),
+    (["verify", "--fixtures", "good.h5", "--solution", "refrence"], "did you mean 'reference'"),
+    (["verify", "--fixtures", "good.h5", "--solution", "./absent.so"], "absent.so"),
+    (["verify", "--fixtures", "good.h5", "--jobs", "0"], "--jobs"),
+    (["verify", "--fixtures", "good.h5", "--timeout", "0"], "'0' must be a positive number"),
+    (["verify", "--fixtures", "good.h5", "--timeout", "nan"], "'nan' must be a positive number"),
+    (["verify", "--fixtures", "good.h5", "--seed", "-1"], "'-1' must be a non-negative integer"),
+    (["verify", "--fixtures", "good.h5", "--json", "-", "--html", "-"], "one report only"),
+    (["verify", "--fixtures", "good.h5", "--only-failing"], "--save"),
+    (["verify", "--fixtures", "good.h5", "--json", "no/such/folder.json"], "cannot write"),
+    (["show", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
+    (["show"], "PROBLEM"),
+    (["diff", "good.h5"], "B"),
+    (["diff", "nowhere.h5", "good.h5"], "no file nowhere.h5"),
+    (["fixtures"], "subcommand"),
+    (["fixtures", "chek"], "did you mean 'check'"),
+    (["mistakes", "--problem", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
+    (["fixtures", "check", "nowhere.h5"], "nowhere.h5"),
+    (["fixtures", "make", "good.h5", "--out", "fresh"], "--seed"),
+    (["mistakes", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
+    (["mistakes", "--fixtures", "good.h5", "--solution", "mistake"], "did you mean 'mistakes'"),
+    (["test"], "./prenorm"),
+])
+def test_a_wrong_word_is_told_in_one_line(prenorm, good, words, message):
+    assert message in prenorm(*words, code=2)
+
+
+def test_no_command_shows_help(program):
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 2 and "verify" in done.stderr
+
+
+COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "watch", "hint",
+            "profile", "emulate", "fixtures", "fixtures make", "fixtures check", "fixtures calibrate"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(prenorm, command):
+    out = prenorm(*command.split(), "--help")
+    assert "Example" in out and f"prenorm {command}" in out
+    assert all(len(line) <= 110 for line in out.splitlines()), out
+
+
+def test_help_lists_what_there_is(prenorm):
+    out = prenorm("--help")
+    for command in COMMANDS[:11]:
+        assert re.search(rf"^  {command} ", out, re.M)
+    assert prenorm("--version").startswith("prenorm ")
+
+
+def test_the_version_is_the_projects(prenorm):
+    version = re.search(r"project\(prenorm VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
+    assert prenorm("--version") == f"prenorm {version[1]}\n"
+
+
+def test_a_home_that_cannot_be_found(program, own_home, good, tmp_path):
+    """Without /proc the program cannot see where it stands; told by PRENORM_HOME, it works."""
+    if not shutil.which("bwrap"):
+        pytest.skip("no bwrap")
+    sandbox = ["bwrap", "--dev-bind", "/", "/", "--tmpfs", "/proc", "--tmpfs", "/dev/shm"]
+    if subprocess.run([*sandbox, "true"], capture_output=True).returncode != 0:
+        pytest.skip("bwrap may not make user namespaces")
+    words = [program, "verify", "--fixtures", good, "--solution", "reference"]
+    environment = {k: v for k, v in os.environ.items() if k != "PRENORM_HOME"}
+    lost = subprocess.run(sandbox + words, capture_output=True, text=True, env=environment)
+    assert lost.returncode == 2 and "set PRENORM_HOME" in lost.stderr
+    told = subprocess.run(sandbox + words, capture_output=True, text=True,
+                          env={**environment, "PRENORM_HOME": str(own_home)})
+    assert told.returncode == 0 and "PASSED 4/4" in told.stdout, told.stderr

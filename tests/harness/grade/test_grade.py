@@ -1,0 +1,635 @@
+# labels: unit grading
+# processors: 2
+# slow labels: fixtures grading
+"""`prenorm grade`: scores, hidden cases, known mistakes.
+
+Work that is right keeps its points and is accused of nothing; work that is wrong gets none for what
+is wrong, and a known mistake is told by its name.
+"""
+
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import h5py
+import pytest
+
+from places import ROOT, SUBMISSIONS
+
+FIXTURES = ROOT / "fixtures"
+PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
+EARNED = 1e-9
+
+
+@pytest.fixture(scope="session")
+def raw(program):
+    """raw(words...): the finished `prenorm grade`."""
+
+    def run(*words, timeout=300):
+        return subprocess.run([program, "grade", *map(str, words)], capture_output=True, text=True,
+                              cwd=FIXTURES.parent, timeout=timeout)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def grade(raw):
+    """grade(words...): the report in JSON, with the exit code beside it."""
+
+    def run(*words, jobs=2):
+        done = raw(*words, "--json", "-", "--jobs", jobs)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout) | {"exit": done.returncode}
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def library(home):
+    return lambda name: home / "lib" / "prenorm" / f"libprenorm_{name}.so"
+
+
+@pytest.fixture(scope="session")
+def worthless():
+    return Path(os.environ["PRENORM_TEST_SOLUTIONS"]) / "libworthless.so"
+
+
+def variants(path):
+    """{variant: problems that the collection has it for}"""
+    symbols = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True,
+                             check=True).stdout
+    found = defaultdict(set)
+    for problem, variant in re.findall(r" prenorm_(\w+?)__(\w+)", symbols):
+        found[variant].add(problem)
+    return found
+
+
+def of_problems(names):
+    return [word for name in sorted(names) for word in ("--problem", name)]
+
+
+def side_by_side(work, items):
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, items))
+
+
+# Right answers
+
+
+@pytest.mark.parametrize("name", ["reference", pytest.param("plain", marks=pytest.mark.slow)])
+def test_right_answers_earn_everything(grade, library, name):
+    report = grade(library(name), "--rubric", "all", "--seed", 6)
+    assert report["exit"] == 0
+    assert [r for r in report["results"] if r["status"] != "PASSED"] == []
+    assert report["earned"] == report["points"] == 46
+    assert sum(r["hidden"] for r in report["results"]) > 600
+    assert all(item["diagnoses"] == item["undiagnosed"] == [] for item in report["items"])
+
+
+@pytest.mark.parametrize("rubric, points", [
+    pytest.param("cs336-2024", 17, marks=pytest.mark.slow), ("cs336-2025", 24),
+    pytest.param("cs336-2026", 25, marks=pytest.mark.slow),
+    pytest.param("strict", 25, marks=pytest.mark.slow)])
+def test_every_rubric_s_points_can_be_earned(grade, library, rubric, points):
+    report = grade(library("plain"), "--rubric", rubric)
+    assert report["exit"] == 0
+    assert report["earned"] == report["points"] == points
+
+
+@pytest.mark.parametrize("seed, chosen", [
+    pytest.param(None, {"linear", "rmsnorm", "softmax"}, id="three problems"),
+    pytest.param(None, set(PROBLEMS), id="all problems", marks=pytest.mark.slow),
+    pytest.param(2**64 - 1, set(PROBLEMS[::3]), id="a third, with a seed", marks=pytest.mark.slow)])
+def test_honest_variants_keep_their_points(grade, library, seed, chosen):
+    """Other orders of summation, rsqrt, exp2, float64 inside: never accused, and with a seed they
+    pass the hidden cases that it draws."""
+    names = variants(library("honest"))
+    assert len(names) >= 11
+    names = {name: problems & chosen for name, problems in names.items() if problems & chosen}
+    assert len(names) >= 5
+    words = ["--no-hidden"] if seed is None else ["--seed", seed]
+
+    def check(name):
+        return name, grade(f"{library('honest')}/{name}", "--rubric", "all", *words,
+                           *of_problems(names[name]), jobs=1)
+
+    hidden = 0
+    for name, report in side_by_side(check, names):
+        hidden += sum(r["hidden"] for r in report["results"])
+        assert not [note for note in report["notes"] if "could not be drawn" in note]
+        for item in report["items"]:
+            assert item["diagnoses"] == item["undiagnosed"] == [], name
+            results = [r for r in report["results"] if r["item"] == item["name"]
+                       and "must refuse" not in r["message"]]
+            statuses = {r["status"] for r in results}
+            assert statuses <= {"PASSED", "NOT_IMPLEMENTED"}, name  # not written for every type
+            for group in item["groups"]:
+                of_group = [r for r in report["results"] if group["name"] in r["groups"]
+                            and r["item"] == item["name"]]
+                assert group["passed"] + group["hidden_passed"] == \
+                    sum(r["status"] == "PASSED" for r in of_group)
+                assert group["earned"] == all(r["status"] == "PASSED" for r in of_group)
+    assert hidden == 0 if seed is None else hidden > 1500
+
+
+@pytest.mark.parametrize("seed", [17, pytest.param(18, marks=pytest.mark.slow)])
+def test_the_handout_s_code_loses_only_what_it_does_not_do(grade, seed):
+    """Float32 code as most have it: each thing that it leaves out costs its own group."""
+    pytest.importorskip("torch")
+    report = grade(SUBMISSIONS / "honest" / "python_course", "--python", sys.executable,
+                   "--seed", seed)
+    lost = {(item["name"], group["name"]) for item in report["items"]
+            for group in item["groups"] if not group["earned"]}
+    assert lost == {
+        ("rope", "far positions"), ("scaled_dot_product_attention", "empty rows"),
+        ("multihead_self_attention", "positions of each sequence, repeated"),
+        ("multihead_self_attention", "far positions"),
+    }
+    assert report["earned"] > 0.98 * report["points"]
+    named = {d["mistake"] for item in report["items"] for d in item["diagnoses"]}
+    # Which form of float32 angles is nearest depends on how the torch of the day rounds a power.
+    assert "empty_rows_nan" in named
+    assert all(name.startswith("float32_angles") for name in named - {"empty_rows_nan"})
+
+
+# Wrong answers
+
+
+def test_layers_in_reverse_order(grade, tmp_path):
+    """Each layer's weights come under the layer's own number."""
+    pytest.importorskip("torch")
+    text = (SUBMISSIONS / "honest" / "python_torch" / "adapters.py").read_text()
+    order = "for n in range(num_layers):"
+    assert order in text
+    (tmp_path / "adapters.py").write_text(text.replace(order, "for n in reversed(range(num_layers)):"))
+    report = grade(tmp_path, "--python", sys.executable, "--problem", "transformer_lm", "--seed", 4)
+    [item] = report["items"]
+    assert {group["name"]: group["earned"] for group in item["groups"]} == {
+        "as the course calls it": False, "same result twice": False,
+        "any lengths and sizes": False}
+    [diagnosis] = item["diagnoses"]
+    assert diagnosis["mistake"] == "layers_reversed" and diagnosis["agrees"] == diagnosis["of"]
+    statuses = {r["case"]: r["status"] for r in report["results"]}
+    assert statuses["four_layers_float32"] == "INCORRECT_NUMERICAL"
+    assert statuses["one_layer_float32"] == "PASSED"
+
+
+# Hidden cases are drawn for one of them, and each of them is graded once, in the quick tier.
+@pytest.mark.parametrize("variant, rubric", [
+    pytest.param(variant, rubric, marks=[pytest.mark.slow] * (
+        (variant, rubric) != ("zeros", "cs336-2025") and (variant == "zeros" or rubric != "cs336-2024")))
+    for variant in ("zeros", "constant", "refuses", "nothing", "not_implemented")
+    for rubric in ("all", "cs336-2025", "cs336-2024", "cs336-2026", "strict")])
+def test_worthless_work_earns_nothing(grade, worthless, variant, rubric):
+    hidden = [] if rubric == "cs336-2025" else ["--no-hidden"]
+    report = grade(f"{worthless}/{variant}", "--rubric", rubric, *hidden)
+    assert report["exit"] == 1
+    assert report["earned"] == 0
+    for item in report["items"]:
+        assert item["earned"] == 0
+        assert not any(group["earned"] for group in item["groups"]), item["name"]
+
+
+def test_a_hanging_submission_costs_three_cases_a_problem(raw, worthless, tmp_path):
+    done = raw(f"{worthless}/hangs", "--problem", "rmsnorm", "--timeout", "0.3", "--no-hidden",
+               "--json", "-")
+    results = json.loads(done.stdout)["results"]
+    assert {r["status"] for r in results} == {"TIMEOUT"}
+    assert sum("not run" not in r["message"] for r in results) == 3
+    assert sum("not run" in r["message"] for r in results) == len(results) - 3 > 10
+
+
+SLOW_AT_LARGE = """
+import time
+def run_softmax(in_features, dim):
+    if float(in_features.max()) > 900:
+        time.sleep(60)
+    return in_features.softmax(dim)
+"""
+MAIN_AND_LARGE = """
+title = "One problem"
+adapters = "adapters-2025.toml"
+[[items]]
+name = "softmax"
+problems = ["softmax"]
+points = 1
+[[items.groups]]
+name = "large"
+dtypes = ["float32", "float64", "bfloat16"]
+cases = ["batch_of_*", "shift_1000_*"]
+[[items.groups]]
+name = "main"
+share = 9
+dtypes = ["float32"]
+cases = ["batch_of_*", "last_axis_*", "one_axis_*"]
+"""
+
+
+def test_what_hangs_elsewhere_keeps_what_is_worth_the_most(grade, tmp_path):
+    """Time-outs end a problem, but for its main group; after the first they come sooner."""
+    pytest.importorskip("torch")
+    (tmp_path / "adapters.py").write_text(SLOW_AT_LARGE)
+    (tmp_path / "rubric.toml").write_text(MAIN_AND_LARGE)
+    shutil.copy(FIXTURES / "rubrics/adapters-2025.toml", tmp_path)
+    report = grade(tmp_path / "adapters.py", "--rubric", tmp_path / "rubric.toml", "--python",
+                   sys.executable, "--timeout", "2", "--seed", 1, jobs=1)
+    [item] = report["items"]
+    assert {group["name"]: group["earned"] for group in item["groups"]} == {
+        "main": True, "large": False}
+    late = [r["message"] for r in report["results"] if r["status"] == "TIMEOUT" and not r["hidden"]]
+    whole = [message for message in late if message == "no answer within 2 s"]
+    shorter = [message for message in late if message.startswith("no answer within 0.5 s, a quarter")]
+    assert len(whole) == 1 and len(shorter) == len(late) - 1 > 0
+
+
+@cache
+def forms():
+    """{mistake: the one that it is a form of}"""
+    return {name.split("__")[-1]: words["form_of"]
+            for path in (FIXTURES.parent / "reference/mistakes").glob("*.toml")
+            for name, words in tomllib.loads(path.read_text()).items()
+            if isinstance(words, dict) and "form_of" in words}
+
+
+def form_of(mistake):
+    return forms().get(mistake, mistake)
+
+
+@pytest.mark.parametrize("chosen", [["rmsnorm", "softmax"],
+                                    pytest.param(PROBLEMS, marks=pytest.mark.slow)],
+                         ids=["two problems", "all problems"])
+def test_every_known_mistake_is_told_by_its_name(grade, library, chosen):
+    names = variants(library("mistakes"))
+    assert sum(len(problems) for problems in names.values()) >= 113
+    names = {name: problems & set(chosen) for name, problems in names.items()
+             if problems & set(chosen)}
+    assert len(names) >= 8
+
+    def diagnose(name):
+        return name, grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",
+                           *of_problems(names[name]), jobs=1)
+
+    unnamed, partly = [], []
+    for name, report in side_by_side(diagnose, names):
+        for item in report["items"]:
+            [problem] = item["problems"]
+            assert item["earned"] < item["points"], f"{problem}: {name} earned everything"
+            found = {d["mistake"]: d for d in item["diagnoses"]}
+            # By itself, in another form, or beside one that gives the same numbers.
+            if form_of(name) not in map(form_of, itertools.chain(found, *(d.get("also", [])
+                                                                          for d in found.values()))):
+                unnamed.append((problem, name, sorted(found)))
+            partly += [(problem, name, d) for d in found.values() if d["agrees"] < d["of"]]
+    assert not unnamed, unnamed
+    assert not partly, partly
+
+
+def test_a_mistake_is_told_in_hidden_cases_too(grade, library):
+    report = grade(f"{library('mistakes')}/halves", "--rubric", "all", "--problem", "rope",
+                   "--seed", 3)
+    [item] = report["items"]
+    failed = [r for r in report["results"] if r["status"] == "INCORRECT_NUMERICAL"
+              and "must refuse" not in r["message"]]
+    assert any(r["hidden"] for r in failed)
+    [diagnosis] = [d for d in item["diagnoses"] if d["mistake"] == "halves"]
+    assert diagnosis["agrees"] == diagnosis["of"] == len(failed)
+
+
+def test_quick_explains_the_first_problem_with_wrong_numbers_alone(grade, library):
+    def diagnosed(name, *problems, quick):
+        report = grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",
+                       *of_problems(problems), *(["--quick"] if quick else []))
+        assert all(item["earned"] < item["points"] for item in report["items"])
+        # What was not looked for is not said to be unknown.
+        assert not quick or all(item["undiagnosed"] == [] for item in report["items"])
+        return [(d["problem"], d["mistake"]) for item in report["items"] for d in item["diagnoses"]]
+
+    attention, block = "multihead_self_attention", "transformer_block"
+    both = [(attention, "not_causal"), (block, "not_causal")]
+    assert diagnosed("not_causal", attention, block, quick=False) == both
+    assert diagnosed("not_causal", attention, block, quick=True) == both[:1]
+
+
+def test_what_is_no_known_mistake_says_so(grade, worthless):
+    report = grade(f"{worthless}/constant", "--problem", "softmax", "--no-hidden")
+    [item] = report["items"]
+    assert item["diagnoses"] == []
+    assert item["undiagnosed"] == ["softmax"]
+
+
+# Hidden cases
+
+
+def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
+    student, secret = tmp_path / "student.json", tmp_path / "secret.json"
+    page, junit = tmp_path / "page.html", tmp_path / "junit.xml"
+    seed = 8123456789012345678
+    done = raw(f"{library('mistakes')}/no_eps", "--problem", "rmsnorm", "--seed", seed,
+               "--json", student, "--instructor", secret, "--html", page, "--junit", junit)
+    assert done.returncode == 1
+    told = [r for r in json.loads(student.read_text())["results"] if r["hidden"]]
+    known = [r for r in json.loads(secret.read_text())["results"] if r["hidden"]]
+    assert len(told) == len(known) > 15
+    assert {r["status"] for r in told} == {"PASSED", "INCORRECT_NUMERICAL"}
+    for result in told:
+        assert result["message"] == "" and result["outputs"] == []
+        assert result["dtype"] is result["repeat"] is result["seconds"] is result["shapes"] is None
+        assert "drawn_from" not in result
+        assert re.fullmatch(r"hidden_\d+", result["case"])
+    for result in known:
+        assert result["shapes"] and result["drawn_from"] and result["outputs"]
+    assert json.loads(secret.read_text())["seed"] == seed
+    shown = json.loads(student.read_text())["results"]
+    visible = {r["message"] for r in shown}
+    # Of values that are kept, not drawn, a hidden case has the same as a visible one.
+    values = {str(output["worst_actual"]) for r in known for output in r["outputs"]
+              if isinstance(output["worst_actual"], float)}
+    values -= {str(output["worst_actual"]) for r in shown for output in r["outputs"]}
+    assert len(values) > 10
+    messages = {r["message"] for r in known} - visible
+    assert len(messages) > 10
+    for text in (student.read_text(), page.read_text(), junit.read_text(), done.stdout):
+        assert str(seed) not in text
+        assert not [value for value in values if len(value) > 8 and value in text]
+        assert not [message for message in messages if message in text]
+
+
+def test_the_seed_alone_decides(raw, library, tmp_path):
+    def hidden(seed, jobs, name):
+        path = tmp_path / name
+        raw(library("plain"), "--problem", "softmax", "--problem", "rope", "--seed", seed,
+            "--jobs", jobs, "--instructor", path)
+        return [(r["problem"], r["case"], r["drawn_from"], r["shapes"],
+                 [(o["worst_expected"], o["atol"]) for o in r["outputs"]])
+                for r in json.loads(path.read_text())["results"] if r["hidden"]]
+
+    first = hidden(41, 2, "a")
+    assert first == hidden(41, 1, "b")
+    assert first != hidden(42, 2, "c")
+
+
+def test_hidden_cases_have_stored_and_other_sizes(raw, library, tmp_path):
+    path = tmp_path / "secret.json"
+    raw(library("plain"), "--problem", "linear", "--problem", "embedding", "--problem",
+        "transformer_block", "--seed", 9, "--instructor", path)
+    results = json.loads(path.read_text())["results"]
+    stored = {(r["problem"], r["case"]): r["shapes"] for r in results if not r["hidden"]}
+    hidden = [r for r in results if r["hidden"]]
+    assert len({r["drawn_from"] for r in hidden if r["problem"] == "linear"}) == \
+        sum(r["problem"] == "linear" for r in hidden)
+    same = sum(stored[(r["problem"], r["drawn_from"])] == r["shapes"] for r in hidden)
+    assert 0 < same < len(hidden)
+
+
+# Outputs
+
+
+def save_outputs(path, problem, dtype=None, leave_out=(), value=lambda name, y: y, fixtures=None):
+    """An outputs file with the right answers of the problem's float32 cases."""
+    with h5py.File(fixtures or FIXTURES / f"{problem}.h5") as file, h5py.File(path, "w") as out:
+        out.attrs["problem"] = problem
+        for name, case in file["cases"].items():
+            if "outputs" not in case or name in leave_out or not name.endswith("_float32"):
+                continue
+            for tensor, y in case["outputs"].items():
+                out[f"cases/{name}/outputs/{tensor}"] = value(name, y[()]).astype(dtype or "f4")
+
+
+def test_outputs_are_graded_without_code(grade, tmp_path):
+    def spoilt(name, y):
+        return y.T if name == "eps_one_tenth_float32" else y + (name == "no_batch_float32")
+
+    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", leave_out=["three_batch_axes_float32"], value=spoilt)
+    report = grade(tmp_path / "rmsnorm.h5", "--problem", "rmsnorm")
+    status = {r["case"]: r["status"] for r in report["results"]}
+    assert status.pop("three_batch_axes_float32") == "NOT_IMPLEMENTED"
+    assert status.pop("eps_one_tenth_float32") == "INCORRECT_SHAPE"
+    assert status.pop("no_batch_float32") == "INCORRECT_NUMERICAL"
+    assert not any(r["hidden"] for r in report["results"])
+    assert {status[c] for c in status if c.endswith("_float32")} == {"PASSED"}
+    # Everybody has these answers.
+    assert report["earned"] == 0
+    assert any(note.startswith("outputs earn nothing on public fixtures") for note in report["notes"])
+
+
+def test_outputs_earn_on_fixtures_of_one_s_own(grade, program, tmp_path):
+    subprocess.run([program, "fixtures", "make", "rmsnorm", "--seed", "8", "--out", tmp_path],
+                   check=True, capture_output=True)
+    own = tmp_path / "rmsnorm.h5"
+    save_outputs(tmp_path / "handed_in.h5", "rmsnorm", fixtures=own)
+    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
+    [item] = report["items"]
+    earned = {group["name"]: group["earned"] for group in item["groups"]}
+    assert earned == {"as the course calls it": True, "same result twice": True,
+                      "any batch axes, eps and scale": True,
+                      "16 bits, widened to float32": False}
+    assert 0 < report["earned"] < item["points"]
+    # The same bytes as the shipped ones are public, wherever they lie.
+    copied = tmp_path / "copied.h5"
+    copied.write_bytes((FIXTURES / "rmsnorm.h5").read_bytes())
+    save_outputs(tmp_path / "handed_in.h5", "rmsnorm")
+    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", copied)
+    assert report["earned"] == 0
+
+
+def test_public_answers_earn_nothing_beside_one_s_own(grade, program, tmp_path):
+    """Of an item with two problems, one by own fixtures and one by the shipped ones: groups that ask
+    for both are not earned by copying; nor are public answers right for own cases."""
+    own, others = "multihead_self_attention", "multihead_self_attention_with_rope"
+    subprocess.run([program, "fixtures", "make", own, "--seed", "8", "--out", tmp_path / "own"],
+                   check=True, capture_output=True)
+    fixtures = ["--fixtures", tmp_path / "own" / f"{own}.h5", "--fixtures", FIXTURES / f"{others}.h5"]
+    handed_in = tmp_path / "handed_in"
+    handed_in.mkdir()
+    save_outputs(handed_in / f"{others}.h5", others)
+
+    def earned():
+        report = grade(handed_in, "--problem", "multihead_self_attention*", *fixtures)
+        [item] = report["items"]
+        right = {r["problem"] for r in report["results"] if r["status"] == "PASSED"}
+        return {group["name"] for group in item["groups"] if group["earned"]}, right
+
+    save_outputs(handed_in / f"{own}.h5", own, fixtures=tmp_path / "own" / f"{own}.h5")
+    assert earned() == ({"as the course calls it"}, {own, others})
+    save_outputs(handed_in / f"{own}.h5", own)
+    assert earned()[0] == set()
+
+
+def test_outputs_of_another_type(grade, tmp_path):
+    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", dtype="f8")
+    report = grade(tmp_path / "rmsnorm.h5", "--problem", "rmsnorm", "--dtype", "float32",
+                   "--no-hidden")
+    assert {r["status"] for r in report["results"]} == {"INCORRECT_DTYPE"}
+
+
+def test_answers_of_a_shipped_fixture_are_public_in_any_file(grade, program, tmp_path):
+    own = tmp_path / "rmsnorm.h5"
+    shutil.copy(FIXTURES / "rmsnorm.h5", own)
+    with h5py.File(own, "r+") as file:  # the same answers in another file
+        file["cases/by_hand_float32"].attrs["description"] = "changed"
+    save_outputs(tmp_path / "handed_in.h5", "rmsnorm")
+    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
+    assert report["earned"] == 0
+    assert any(note.startswith("outputs earn nothing on public fixtures") for note in report["notes"])
+
+
+# Rubrics and words
+
+
+RUBRIC = """
+title = "One problem"
+[[items]]
+name = "softmax"
+problems = ["softmax"]
+points = 1
+[[items.groups]]
+name = "group"
+"""
+
+
+@pytest.mark.parametrize("words, complaint", [
+    ('cases = ["empty_batch_*"]', "outputs of zeros"),
+    ('errors = true\nhidden = false\ncases = ["*_is_an_error_*"]', "outputs of zeros"),
+    ('cases = ["withd_7_float32"]', "no case 'withd_7_float32' (did you mean 'width_7_float32'?)"),
+    ('cases = ["by_hand_*"]', "none of its cases can be drawn anew"),
+    # The one shows zeros, the other can be drawn: neither does both.
+    ('cases = ["spike_*", "empty_batch_*"]', "outputs of zeros"),
+    ('cases = ["batch_of_*"]\naccepts = ["softmax/log_sum_exp_subtractet"]',
+     "no known mistake 'softmax/log_sum_exp_subtractet' (did you mean "
+     "'softmax/log_sum_exp_subtracted'?)"),
+    ('dtypes = ["float64"]\ncases = ["width_7_*"]', "no case belongs to it"),
+])
+def test_a_rubric_that_does_not_fit_is_refused(raw, library, tmp_path, words, complaint):
+    path = tmp_path / "mine.toml"
+    path.write_text(RUBRIC + words + "\n")
+    done = raw(library("plain"), "--rubric", path)
+    assert done.returncode == 2
+    assert complaint in done.stderr and "mine.toml" in done.stderr and "'softmax'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(RUBRIC.replace("[[items]]", 'forbidden = ["exp*", "no_such_*"]\n[[items]]', 1))
+    report = grade(library("plain"), "--rubric", path)
+    assert report["status"] == "SANDBOX_VIOLATION"
+    assert "exp" in report["message"] and report["message"] in report["notes"]
+    assert {r["status"] for r in report["results"]} == {"SANDBOX_VIOLATION"}
+    assert report["earned"] == 0
+
+
+FORBIDS = """
+title = "Two problems"
+adapters = "adapters-2025.toml"
+forbidden = ["torch.softmax", "torch.nn.functional.*", "torch.nn.SiLU"]
+[[groups]]
+name = "float32"
+dtypes = ["float32"]
+cases = ["batch_of_*"]
+[[items]]
+name = "softmax"
+problems = ["softmax"]
+points = 1
+[[items]]
+name = "linear"
+problems = ["linear"]
+points = 1
+"""
+CALLS = """
+import torch
+import layers
+activation = torch.nn.SiLU()
+def run_softmax(in_features, dim):
+    return layers.softmax(in_features, dim)
+def run_linear(d_in, d_out, weights, in_features):
+    return in_features @ weights.T
+"""
+
+
+IN_A_THREAD = """
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        return threads.submit(layers.softmax, in_features, dim).result()
+"""
+
+
+@pytest.mark.parametrize("in_a_thread", [False, True])
+@pytest.mark.parametrize("earns", [True, False])
+def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path, earns, in_a_thread):
+    pytest.importorskip("torch")
+    shelf = tmp_path / "rubrics"
+    shelf.mkdir()
+    (shelf / "adapters-2025.toml").write_bytes(
+        (FIXTURES / "rubrics/adapters-2025.toml").read_bytes())
+    (shelf / "mine.toml").write_text(
+        FORBIDS if earns else FORBIDS.replace("[[", "forbidden_calls_earn = false\n[[", 1))
+    work = tmp_path / "ann"
+    work.mkdir()
+    calls = CALLS.replace("import torch\n", "import concurrent.futures\nimport torch\n")
+    if in_a_thread:
+        calls = calls.replace("\n    return layers.softmax(in_features, dim)\n", IN_A_THREAD)
+    (work / "adapters.py").write_text(calls)
+    (work / "layers.py").write_text(
+        "import torch\ndef softmax(x, axis):\n    activate = torch.nn.functional.silu\n"
+        "    activate(x)\n    return torch.softmax(x, axis)\n")
+    report = grade(work, "--rubric", shelf / "mine.toml", "--python", sys.executable, "--seed", 5)
+    assert {r["status"] for r in report["results"]} == {"PASSED"}
+    assert [note for note in report["notes"] if "forbidden" in note] == [
+        "forbidden call in softmax: torch.nn.functional.silu (layers.py:4)",
+        "forbidden call in softmax: torch.softmax (layers.py:5)",
+        *["softmax: earns nothing, for it makes forbidden calls"] * (not earns)]
+    assert {item["name"]: item["earned"] for item in report["items"]} == {
+        "softmax": float(earns), "linear": 1}
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (["nowhere.so"], "nowhere.so"),
+    (["x.so", "--rubric", "cs336-20225"], "did you mean 'cs336-2025'?"),
+    (["x.so", "--problem", "sofmax"], "did you mean 'softmax'?"),
+    (["x.so", "--sandbox", "jail"], "jail"),
+    (["x.so", "--json", "-", "--html", "-"], "one report only"),
+])
+def test_words_that_mean_nothing(raw, words, complaint):
+    done = raw(*words)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+
+
+def test_the_table_says_what_is_wrong_and_how_to_repeat_it(raw, library):
+    done = raw(f"{library('mistakes')}/no_gain", "--problem", "rmsnorm", "--seed", 5)
+    assert done.returncode == 1
+    named = r"looks like no gain \(all \d+ failing cases\)"
+    assert re.search(named, done.stdout)
+    assert re.search(r"^rmsnorm +[\d.]+ / 1 ", done.stdout, re.M)
+    repeat = re.search(r"repeat: \S+ (grade .*--case \S+)", done.stdout).group(1).split()
+    again = raw(*repeat[1:], "--json", "-")
+    results = json.loads(again.stdout)["results"]
+    assert again.returncode == 1
+    assert len(results) == 1 and results[0]["status"] == "INCORRECT_NUMERICAL"
+
+
+def test_the_report_adds_up(grade, library):
+    report = grade(f"{library('mistakes')}/no_gain", "--problem", "rmsnorm", "--seed", 5)
+    assert report["command"] == "grade" and report["version"] == 1
+    assert sum(report["summary"].values()) == len(report["results"])
+    assert report["sandbox"] in ("bubblewrap", "process")
+    assert report["kind"] == "library" and report["rubric"] == "cs336-2025"
+    [item] = report["items"]
+    shares = sum(g["share"] for g in item["groups"])
+    earned = sum(g["share"] for g in item["groups"] if g["earned"])
+    assert abs(item["earned"] - item["points"] * earned / shares) < EARNED
+    for group in item["groups"]:
+        for total, passed, hidden in (("total", "passed", False),
+                                      ("hidden_total", "hidden_passed", True)):
+            cases = [r for r in report["results"]
+                     if group["name"] in r["groups"] and r["hidden"] == hidden]
+            assert group[total] == len(cases) > 0
+            assert group[passed] == sum(r["status"] == "PASSED" for r in cases)

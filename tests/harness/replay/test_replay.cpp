@@ -1,0 +1,330 @@
+// Replay: one case through one solution. The problems are those of tests/support/solutions/*.cpp.
+#include "replay/replay.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdlib>
+
+using namespace prenorm::harness;
+
+namespace {
+
+std::filesystem::path library(const std::string& name) {
+  const char* folder = std::getenv("PRENORM_TEST_SOLUTIONS");
+  BOOST_REQUIRE_MESSAGE(folder != nullptr, "PRENORM_TEST_SOLUTIONS names no folder");
+  return std::filesystem::path(folder) / ("lib" + name + ".so");
+}
+
+Solution open(const std::string& name, const std::string& variant = "") {
+  Solution::Options options;
+  options.limits.seconds = 20;
+  return {variant.empty() ? name : name + "/" + variant, library(name), variant, options};
+}
+
+std::vector<std::optional<TensorType>> types_of(const std::vector<std::optional<Tensor>>& inputs) {
+  std::vector<std::optional<TensorType>> types;
+  for (const auto& input : inputs) {
+    types.push_back(input ? std::optional(TensorType{input->dtype, input->shape}) : std::nullopt);
+  }
+  return types;
+}
+
+Tensor counting(const Shape& shape, DType dtype = DType::float32) {
+  Tensor x(dtype, shape);
+  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i + 1));
+  return x;
+}
+
+/// A case in memory, as load_case would give it.
+struct Example {
+  Signature signature;
+  Case info;
+  LoadedCase loaded;
+
+  Example(const std::string& text, std::vector<std::optional<Tensor>> inputs,
+          std::vector<Tensor> expected, std::vector<Scalar> scalars = {})
+      : signature(parse_signature(text)) {
+    info.name = "example";
+    info.scalars = std::move(scalars);
+    info.binding = prenorm::harness::bind(signature, types_of(inputs));
+    const std::vector<TensorType> types = output_types(signature, info.binding);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      OutputInfo& output = info.outputs.emplace_back();
+      output.shape = expected[i].shape;
+      output.dtype = types[i].dtype;
+      output.tolerance = Tolerance{1e-6, 0};
+    }
+    loaded.inputs = std::move(inputs);
+    loaded.expected = std::move(expected);
+  }
+
+  Result replay(const std::string& problem, Solution solution, const ReplayOptions& options = {},
+                std::vector<Tensor>* outputs = nullptr) {
+    loaded.info = info;
+    return prenorm::harness::replay(problem, signature, loaded, solution, options, outputs);
+  }
+};
+
+/// y = 2 x with x = 1, 2, ... of that shape.
+Example twice(const Shape& shape = {2, 3}, DType dtype = DType::float32) {
+  const Tensor x = counting(shape, dtype);
+  Tensor y(DType::float64, shape);
+  for (std::int64_t i = 0; i < y.size(); ++i) y.set(i, 2 * x.at(i));
+  return Example("x[...] -> y[...]", {x}, {y});
+}
+
+/// The same where it must be refused.
+Example refused_twice() {
+  Example example = twice();
+  example.info.outputs.clear();
+  example.loaded.expected.clear();
+  example.info.error = "x is not to anybody's taste";
+  return example;
+}
+
+void check(const Result& result, Status status, const std::string& message) {
+  BOOST_TEST(name(result.status) == name(status));
+  BOOST_TEST(result.message == message);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(replay)
+
+BOOST_AUTO_TEST_CASE(a_right_answer_passes_with_its_figures) {
+  for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    std::vector<Tensor> outputs;
+    const Result result = twice({2, 3}, dtype).replay("twice", open("misbehaving"), {}, &outputs);
+    check(result, Status::passed, "");
+    BOOST_TEST(result.problem == "twice");
+    BOOST_TEST(result.case_name.value() == "example");
+    BOOST_TEST(result.solution == "misbehaving");
+    BOOST_TEST(result.dtype == name(dtype));
+    BOOST_TEST(result.seconds > 0);
+    BOOST_REQUIRE(result.outputs.size() == 1u);
+    BOOST_TEST(result.outputs[0].name == "y");
+    BOOST_TEST(result.outputs[0].elements == 6);
+    BOOST_TEST(result.outputs[0].mismatches == 0);
+    BOOST_TEST(result.outputs[0].max_abs_error.value() == 0);
+    BOOST_TEST(result.outputs[0].atol == 1e-6);
+    BOOST_TEST(result.batch_invariant.value());
+    BOOST_REQUIRE(outputs.size() == 1u);
+    BOOST_TEST(outputs[0].at(5) == 12);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_answer_is_explained) {
+  std::vector<Tensor> outputs;
+  const Result result = twice().replay("twice", open("misbehaving", "wrong"), {}, &outputs);
+  check(result, Status::incorrect_numerical,
+        "y: 1 of 6 elements wrong, worst at [0, 1]: 6, expected 4 (off by 2, allowed 1e-06)");
+  BOOST_TEST(result.outputs.at(0).mismatches == 1);
+  BOOST_TEST(!result.batch_invariant);
+  BOOST_TEST(outputs.at(0).at(1) == 6);  // what is wrong can be saved
+}
+
+BOOST_AUTO_TEST_CASE(nan_does_not_pass) {
+  const Result result = twice().replay("twice", open("misbehaving", "leaves_nan"));
+  check(result, Status::incorrect_numerical,
+        "y: 1 of 6 elements wrong, worst at [0, 0]: NaN, expected 2");
+}
+
+BOOST_AUTO_TEST_CASE(an_unwritten_element_is_named) {
+  const Result result = twice().replay("twice", open("misbehaving", "unwritten"));
+  check(result, Status::incorrect_numerical, "output y: element [1, 1] was never written");
+  BOOST_TEST(result.outputs.at(0).mismatches == 1);
+}
+
+BOOST_AUTO_TEST_CASE(broken_rules_come_before_numbers) {
+  Example example = twice();
+  BOOST_TEST(name(example.replay("twice", open("misbehaving", "past_end")).status) ==
+             "OUT_OF_BOUNDS");
+  BOOST_TEST(name(example.replay("twice", open("misbehaving", "mutates_input")).status) ==
+             "INPUT_MUTATED");
+  const Result result = example.replay("twice", open("misbehaving", "segfaults"));
+  check(result, Status::runtime_error, "killed by SIGSEGV at address 0x40");
+  BOOST_TEST(result.outputs.empty());
+}
+
+BOOST_AUTO_TEST_CASE(inputs_may_be_allowed_to_change) {
+  const ReplayOptions options{.alone = false, .inputs_may_change = true};
+  Example example = twice();
+  const Result result = example.replay("twice", open("misbehaving", "mutates_input"), options);
+  check(result, Status::passed, "input x was changed at [1, 2]: 6 became 7");
+  example.loaded.expected[0].set(0, 100);
+  const Result wrong = example.replay("twice", open("misbehaving", "mutates_input"), options);
+  BOOST_TEST(name(wrong.status) == "INCORRECT_NUMERICAL");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_absent_is_not_implemented) {
+  check(twice().replay("thrice", open("misbehaving")), Status::not_implemented,
+        "no function prenorm_thrice");
+  check(twice().replay("twice", open("misbehaving", "no_such")), Status::not_implemented,
+        "no function prenorm_twice__no_such");
+  check(twice().replay("twice", open("misbehaving", "not_implemented")), Status::not_implemented,
+        "later");
+  // float32 only: in another type it says so itself.
+  check(twice({3}, DType::float64).replay("twice", open("tf32")), Status::skipped,
+        "no tf32 tolerance");
+}
+
+BOOST_AUTO_TEST_CASE(a_library_that_cannot_be_used_says_why) {
+  check(twice().replay("twice", open("no_abi")), Status::load_error,
+        "the library exports no function prenorm_abi (in C++: the line "
+        "PRENORM_SOLUTION(kDLCPU) is missing)");
+  check(twice().replay("twice", open("other_device")), Status::skipped,
+        "no device of DLPack's type 9");
+}
+
+BOOST_AUTO_TEST_CASE(the_same_call_must_give_the_same_bits) {
+  Example example = twice();
+  example.info.outputs[0].tolerance = Tolerance{1e-3, 0};
+  const Result result = example.replay("twice", open("misbehaving", "nondeterministic"));
+  check(result, Status::nondeterministic,
+        "two calls with the same inputs differ: y at [1, 2]: 12, then 12.0000029");
+  ReplayOptions once;
+  once.twice = false;
+  check(example.replay("twice", open("misbehaving", "nondeterministic"), once), Status::passed, "");
+}
+
+BOOST_AUTO_TEST_CASE(a_second_call_may_be_judged_like_the_first) {
+  const ReplayOptions judged{.twice = true, .alone = false, .same_bits = false};
+  Example example = twice();
+  example.info.outputs[0].tolerance = Tolerance{1e-3, 0};
+  const Result other_bits =
+      example.replay("twice", open("misbehaving", "nondeterministic"), judged);
+  check(other_bits, Status::passed,
+        "two calls with the same inputs differ: y at [1, 2]: 12, then 12.0000029");
+  BOOST_TEST(!other_bits.deterministic.value());
+  BOOST_TEST(example.replay("twice", open("misbehaving"), judged).deterministic.value());
+  example.info.outputs[0].tolerance = Tolerance{1e-7, 0};
+  std::vector<Tensor> outputs;
+  const Result wrong =
+      example.replay("twice", open("misbehaving", "nondeterministic"), judged, &outputs);
+  BOOST_TEST(name(wrong.status) == "INCORRECT_NUMERICAL");
+  BOOST_TEST(wrong.message.starts_with("in the second call: y: 1 of 6"), wrong.message);
+  BOOST_TEST(outputs.at(0).at(5) > 12);  // what was wrong, not what was right before
+  check(example.replay("twice", open("misbehaving", "crashes_second_time"), judged),
+        Status::runtime_error,
+        "in a second call with the same inputs: killed by SIGSEGV at address 0x40");
+}
+
+BOOST_AUTO_TEST_CASE(a_nan_has_no_sign) {
+  Example example = twice();
+  example.loaded.expected[0].set(0, std::nan(""));
+  check(example.replay("twice", open("misbehaving", "nan_of_either_sign")), Status::passed, "");
+}
+
+BOOST_AUTO_TEST_CASE(a_crash_in_the_second_call_counts) {
+  check(twice().replay("twice", open("misbehaving", "crashes_second_time")), Status::runtime_error,
+        "in a second call with the same inputs: killed by SIGSEGV at address 0x40");
+}
+
+BOOST_AUTO_TEST_CASE(errors_must_be_refused) {
+  check(refused_twice().replay("twice", open("misbehaving", "refuses")), Status::passed,
+        "refused: x is not to my taste");
+  check(refused_twice().replay("twice", open("misbehaving")), Status::incorrect_numerical,
+        "gave a result, but must refuse this call: x is not to anybody's taste");
+  check(refused_twice().replay("twice", open("misbehaving", "unwritten")),
+        Status::incorrect_numerical,
+        "gave a result, but must refuse this call: x is not to anybody's taste");
+  check(refused_twice().replay("twice", open("misbehaving", "not_implemented")),
+        Status::not_implemented, "later");
+  // A crash is no refusal, and a refusal may write nothing out of bounds.
+  check(refused_twice().replay("twice", open("misbehaving", "segfaults")), Status::runtime_error,
+        "killed by SIGSEGV at address 0x40");
+  BOOST_TEST(
+      name(refused_twice().replay("twice", open("misbehaving", "refuses_and_writes")).status) ==
+      "OUT_OF_BOUNDS");
+  check(twice().replay("twice", open("misbehaving", "refuses")), Status::runtime_error,
+        "x is not to my taste");
+}
+
+BOOST_AUTO_TEST_CASE(tf32_has_tolerances_of_its_own) {
+  Example example = twice();
+  check(example.replay("twice", open("tf32")), Status::skipped, "no tf32 tolerance");
+  example.info.outputs[0].tolerance_tf32 = Tolerance{0, 0x1p-10};
+  const Result result = example.replay("twice", open("tf32"));
+  check(result, Status::passed, "");
+  BOOST_TEST(result.outputs.at(0).rtol == 0x1p-10);
+  example.info.outputs[0].tolerance_tf32 = Tolerance{0, 0x1p-12};
+  BOOST_TEST(name(example.replay("twice", open("tf32")).status) == "INCORRECT_NUMERICAL");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_tolerance_nothing_is_judged) {
+  Example example = twice();
+  example.info.outputs[0].tolerance.reset();
+  check(example.replay("twice", open("misbehaving")), Status::skipped, "no tolerance");
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_the_batch_are_tried_alone) {
+  const auto invariant = [](const Shape& shape, const std::string& variant = "",
+                            const ReplayOptions& options = {}) {
+    Example example = twice(shape);
+    example.info.outputs[0].tolerance = Tolerance{0, 1e-3};
+    const Result result = example.replay("twice", open("misbehaving", variant), options);
+    BOOST_TEST(name(result.status) == "PASSED", result.message);
+    return result.batch_invariant;
+  };
+  BOOST_TEST(invariant({2, 3}).value());
+  BOOST_TEST(!invariant({2, 3}, "depends_on_batch").value());
+  BOOST_TEST(!invariant({2, 3}, "last_depends_on_batch").value());
+  BOOST_TEST(!invariant({}).has_value());      // no batch
+  BOOST_TEST(!invariant({1, 1}).has_value());  // one row
+  BOOST_TEST(!invariant({0, 3}).has_value());
+  ReplayOptions together;
+  together.alone = false;
+  BOOST_TEST(!invariant({2, 3}, "", together).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_cut_by_the_rules_of_broadcasting) {
+  // outer_sum: y[..., n] = a[..., n] + b[..., n] with a[2, 1, 2], b[3, 2]: six rows.
+  Tensor y(DType::float64, {2, 3, 2});
+  const Tensor a = counting({2, 1, 2}), b = counting({3, 2});
+  for (std::int64_t i = 0; i < 2; ++i) {
+    for (std::int64_t j = 0; j < 3; ++j) {
+      for (std::int64_t k = 0; k < 2; ++k) {
+        y.set((i * 3 + j) * 2 + k, a.at(i * 2 + k) + b.at(j * 2 + k));
+      }
+    }
+  }
+  Example example("a[..., n], b[..., n] -> y[..., n]", {a, b}, {y});
+  const Result result = example.replay("outer_sum", open("pair"));
+  check(result, Status::passed, "");
+  BOOST_TEST(result.batch_invariant.value());
+}
+
+BOOST_AUTO_TEST_CASE(an_absent_input_and_scalars_arrive) {
+  Tensor flags(DType::boolean, {2});
+  flags.set(1, 1);
+  Tensor sum(DType::float64, {2, 3}), count(DType::float64, {2}), any(DType::float64, {2});
+  for (int i = 0; i < 6; ++i) sum.set(i, i + 1);
+  count.set(0, 11);
+  count.set(1, 12);
+  any.set(1, 1);
+  Example example(
+      "a[..., n], b[..., n]?, ids[...]: int64, flags[...]: bool; k: int, f: float, on: bool -> "
+      "sum[..., n], count[...]: int64, any[...]: bool",
+      {counting({2, 3}), std::nullopt, counting({2}, DType::int64), flags}, {sum, count, any},
+      {std::int64_t{10}, 0.5, false});
+  const Result result = example.replay("combine", open("pair"));
+  check(result, Status::passed, "");
+  BOOST_TEST(result.outputs.size() == 3u);
+  BOOST_TEST(result.batch_invariant.value());
+}
+
+BOOST_AUTO_TEST_CASE(one_solution_serves_many_cases_after_crashes) {
+  Solution solution = open("misbehaving");
+  Example example = twice();
+  example.loaded.info = example.info;
+  for (int i = 0; i < 3; ++i) {
+    const Result result =
+        prenorm::harness::replay("twice", example.signature, example.loaded, solution);
+    BOOST_TEST(name(result.status) == "PASSED");
+    const Result crashed =
+        prenorm::harness::replay("twice__segfaults", example.signature, example.loaded, solution);
+    BOOST_TEST(name(crashed.status) == "RUNTIME_ERROR");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,319 @@
+// Solutions of a device, and records of devices, on a driver without a device behind it
+// (fake_cuda_driver.cpp). The solution is tests/support/solutions/on_device.cpp.
+#include "other_home.hpp"
+#include "solution/solution.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fstream>
+#include <set>
+#include <string>
+#include <unistd.h>
+
+using namespace prenorm::harness;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path library(const std::string& name) {
+  const char* folder = std::getenv("PRENORM_TEST_SOLUTIONS");
+  BOOST_REQUIRE_MESSAGE(folder != nullptr, "PRENORM_TEST_SOLUTIONS names no folder");
+  return fs::path(folder) / ("lib" + name + ".so");
+}
+
+/// The driver that solutions find while this lives.
+class UsedDriver {
+ public:
+  explicit UsedDriver(const fs::path& path = library("fake_cuda")) {
+    ::setenv("PRENORM_CUDA_DRIVER", path.c_str(), 1);
+  }
+  ~UsedDriver() { ::unsetenv("PRENORM_CUDA_DRIVER"); }
+  UsedDriver(const UsedDriver&) = delete;
+  UsedDriver& operator=(const UsedDriver&) = delete;
+};
+
+Solution open(const Solution::Options& options = {}) {
+  return {"on_device", library("on_device"), "", options};
+}
+
+Tensor counting(const Shape& shape, DType dtype = DType::float32) {
+  Tensor x(dtype, shape);
+  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i + 1));
+  return x;
+}
+
+Outcome call(Solution& solution, const std::string& variant, const Tensor& x, bool timed = false) {
+  static const Signature signature = parse_signature("x[...] -> y[...]");
+  Call call;
+  call.function = variant.empty() ? "twice" : "twice__" + variant;
+  call.inputs = {&x};
+  call.outputs = {{x.dtype, x.shape}};
+  call.signature = &signature;
+  call.timed = timed;
+  return solution.call(call);
+}
+
+void check(const Outcome& outcome, Status status, const std::string& message) {
+  BOOST_TEST(name(outcome.status) == name(status));
+  BOOST_TEST(outcome.message == message);
+}
+
+void check_doubled(const Outcome& outcome, const Tensor& x) {
+  BOOST_TEST(name(outcome.status) == "PASSED", outcome.message);
+  BOOST_REQUIRE(outcome.outputs.size() == 1u);
+  for (std::int64_t i = 0; i < x.size(); ++i) BOOST_TEST(outcome.outputs[0].at(i) == 2 * x.at(i));
+}
+
+/// Of some calls: a busy machine delays one, hardly all.
+double least_seconds(Solution& solution, const Tensor& x, bool timed) {
+  double least = call(solution, "", x, timed).seconds;
+  for (int i = 0; i < 4; ++i) least = std::min(least, call(solution, "", x, timed).seconds);
+  return least;
+}
+
+std::string why_skipped(Solution solution) {
+  BOOST_TEST(!solution.load());
+  BOOST_TEST(name(solution.status()) == "SKIPPED");
+  BOOST_TEST(solution.on_device());
+  BOOST_TEST(!solution.device_facts());
+  BOOST_TEST(!solution.copy_bandwidth());
+  BOOST_TEST(name(call(solution, "", counting({3})).status) == "SKIPPED");
+  return solution.message();
+}
+
+constexpr const char* fault =
+    "the device failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(device)
+
+BOOST_AUTO_TEST_CASE(tensors_go_to_the_device_and_come_back) {
+  const UsedDriver driver;
+  Solution solution = open();
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{0}, Shape{2, 3}, Shape{64}, Shape{5000}}) {
+    const Tensor x = counting(shape);
+    check_doubled(call(solution, "", x), x);
+  }
+  check(call(solution, "", counting({3}, DType::float64)), Status::not_implemented, "");
+  const Tensor x = counting({100});
+  check_doubled(call(solution, "elsewhere", x), x);  // inputs and poison are there before the call
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_behind_is_judged_as_on_the_host) {
+  const UsedDriver driver;
+  Solution solution = open();
+  const Tensor x = counting({2, 3});
+  Outcome outcome = call(solution, "past_end", x);
+  BOOST_TEST(name(outcome.status) == "OUT_OF_BOUNDS");
+  BOOST_TEST(outcome.message.ends_with(" past the end of output y"), outcome.message);
+  outcome = call(solution, "before_begin", x);
+  BOOST_TEST(name(outcome.status) == "OUT_OF_BOUNDS");
+  BOOST_TEST(outcome.message.ends_with(" before the start of output y"), outcome.message);
+  check(call(solution, "mutates_input", x), Status::input_mutated,
+        "input x was changed at [1, 2]: 6 became 7");
+  check(call(solution, "unwritten", x), Status::incorrect_numerical,
+        "output y: element [1, 1] was never written");
+  outcome = call(solution, "refuses", x);
+  check(outcome, Status::runtime_error, "not to my taste");
+  BOOST_TEST(outcome.refused);
+  check(call(solution, "throws", x), Status::runtime_error, "threw an exception: thrown");
+  check_doubled(call(solution, "", x), x);
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_is_told_and_costs_the_next_call_nothing) {
+  const UsedDriver driver;
+  Solution solution = open();
+  const Tensor x = counting({2, 3});
+  for (const char* variant : {"faults", "faults_and_refuses"}) {
+    const Outcome outcome = call(solution, variant, x);
+    check(outcome, Status::runtime_error, fault);
+    BOOST_TEST(!outcome.refused);  // or it would pass a case that must be refused
+    BOOST_TEST(outcome.outputs.empty());
+    check_doubled(call(solution, "", x), x);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(full_memory_is_told_and_costs_the_next_call_nothing) {
+  const UsedDriver driver;
+  Solution solution = open();
+  const Tensor large = counting({40 << 20});  // 160 MiB, twice: the device has 256
+  check(call(solution, "", large), Status::out_of_memory, "out of device memory");
+  const Tensor x = counting({2, 3});
+  check_doubled(call(solution, "", x), x);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_stays_on_the_device) {
+  const UsedDriver driver;
+  Solution solution = open();
+  const Tensor x = counting({2, 3});
+  for (int i = 0; i < 2000; ++i) {
+    const Outcome outcome = call(solution, "tells", x);
+    BOOST_REQUIRE(outcome.outputs.size() == 1u);
+    BOOST_REQUIRE(outcome.outputs[0].at(0) == 2);  // x and y, and nothing of the calls before
+  }
+}
+
+BOOST_AUTO_TEST_CASE(time_is_taken_between_events) {
+  const UsedDriver driver;
+  Solution solution = open();
+  const Tensor x = counting({2, 3});
+  // The function itself returns at once; its work is done while somebody waits.
+  const Outcome outcome = call(solution, "sleeps", x);
+  BOOST_TEST(outcome.seconds >= 0.02);
+  BOOST_TEST(least_seconds(solution, x, false) < 0.02);
+}
+
+BOOST_AUTO_TEST_CASE(a_timed_call_finds_cold_caches) {
+  const UsedDriver driver;
+  Solution solution = open();
+  const Tensor x = counting({2, 3});
+  struct SoFar {
+    double overwritten, resets;  // bytes; of what persists in the cache
+    double dirty;                // bytes in the cache at the call that are not yet in memory
+  };
+  const auto so_far = [&](bool timed) {
+    const Outcome outcome = call(solution, "tells", x, timed);
+    BOOST_REQUIRE(outcome.outputs.size() == 1u);
+    const Tensor& y = outcome.outputs[0];
+    return SoFar{y.at(1), y.at(2), y.at(3)};
+  };
+  const double scratch = 4 << 20;  // four times the device's level 2 cache
+  SoFar seen = so_far(false);
+  BOOST_TEST(seen.overwritten == 0);
+  BOOST_TEST(seen.resets == 0);
+  BOOST_TEST(seen.dirty > 0);  // the call's inputs
+  seen = so_far(true);
+  BOOST_TEST(seen.overwritten == 2 * scratch);  // at first also what is then read
+  BOOST_TEST(seen.resets == 3);                 // lines, their limit, the stream's window
+  BOOST_TEST(seen.dirty == 0);
+  seen = so_far(true);
+  BOOST_TEST(seen.overwritten == 3 * scratch);
+  BOOST_TEST(seen.resets == 6);
+  BOOST_TEST(seen.dirty == 0);
+  seen = so_far(false);
+  BOOST_TEST(seen.overwritten == 3 * scratch);
+  BOOST_TEST(seen.resets == 6);
+  BOOST_TEST(seen.dirty > 0);
+  // On the host too nothing of it is in the measured time.
+  Solution host("misbehaving", library("misbehaving"), "", {});
+  check_doubled(call(host, "", x, true), x);
+  BOOST_TEST(least_seconds(host, x, true) < 2e-3);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_compiler_for_ptx_the_cache_is_only_written_over) {
+  const UsedDriver driver(library("fake_cuda_without_ptx"));
+  Solution solution = open();
+  const Outcome outcome = call(solution, "tells", counting({2, 3}), true);
+  BOOST_REQUIRE(outcome.outputs.size() == 1u);
+  BOOST_TEST(outcome.outputs[0].at(2) == 3);
+  BOOST_TEST(outcome.outputs[0].at(3) > 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_device_is_known_after_loading) {
+  const UsedDriver driver;
+  Solution solution = open();
+  BOOST_TEST(!solution.device_facts());
+  BOOST_REQUIRE(solution.load());
+  BOOST_TEST(solution.on_device());
+  BOOST_TEST(solution.sources() == "00ff");
+  BOOST_TEST(!solution.functions().contains("sources"));
+  BOOST_REQUIRE(solution.device_facts().has_value());
+  const DeviceFacts& facts = *solution.device_facts();
+  BOOST_TEST(facts.name == "Fake Device 1");
+  BOOST_TEST(facts.compute_capability == "9.0");
+  BOOST_TEST(facts.driver.ends_with("CUDA 13.2"), facts.driver);
+  BOOST_TEST(facts.memory == 256u << 20);
+  BOOST_TEST(facts.l2 == 1u << 20);
+  const std::optional<double> bandwidth = solution.copy_bandwidth();
+  BOOST_REQUIRE(bandwidth.has_value());
+  BOOST_TEST(*bandwidth > 1e7);
+  BOOST_TEST(*bandwidth < 1e13);
+  check_doubled(call(solution, "", counting({2})), counting({2}));
+  BOOST_TEST(call(solution, "tells", counting({4})).outputs.at(0).at(0) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(the_host_has_a_copy_bandwidth_too) {
+  Solution solution("misbehaving", library("misbehaving"), "", {});
+  const std::optional<double> bandwidth = solution.copy_bandwidth();
+  BOOST_REQUIRE(bandwidth.has_value());
+  BOOST_TEST(*bandwidth > 1e7);
+  BOOST_TEST(*bandwidth < 1e13);
+  BOOST_TEST(!solution.on_device());
+  BOOST_TEST(!solution.device_facts());
+  BOOST_TEST(solution.sources() == "");
+  check_doubled(call(solution, "", counting({2})), counting({2}));
+}
+
+BOOST_AUTO_TEST_CASE(in_process_is_no_other) {
+  const UsedDriver driver;
+  Solution::Options options;
+  options.in_process = true;
+  Solution solution = open(options);
+  const Tensor x = counting({2, 3});
+  check_doubled(call(solution, "", x), x);
+  check(call(solution, "mutates_input", x), Status::input_mutated,
+        "input x was changed at [1, 2]: 6 became 7");
+  void* loaded = ::dlopen(library("fake_cuda").c_str(), RTLD_NOW | RTLD_NOLOAD);
+  BOOST_REQUIRE(loaded != nullptr);
+  BOOST_TEST(reinterpret_cast<int (*)()>(::dlsym(loaded, "fake_cuda_allocations"))() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_has_no_limit_on_addresses) {
+  const UsedDriver driver;
+  Solution::Options options;
+  options.limits.bytes = std::size_t{1} << 30;
+  Solution solution = open(options);
+  BOOST_TEST(call(solution, "limit", counting({1})).outputs.at(0).at(0) == -1);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_device_the_reason_is_told) {
+  const auto with_driver = [](const fs::path& path) {
+    const UsedDriver driver(path);
+    return why_skipped(open());
+  };
+  BOOST_TEST(with_driver("/no/such/driver.so") == "no CUDA device");
+  BOOST_TEST(with_driver(library("fake_cuda_without_device")) == "no CUDA device");
+  BOOST_TEST(with_driver(library("fake_cuda_mismatched")) ==
+             "the CUDA driver fails: system has unsupported display driver / cuda driver "
+             "combination (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)");
+  BOOST_TEST(with_driver(library("pair")) ==
+             "the CUDA driver is too old: it has no function cuGetErrorName");
+}
+
+BOOST_AUTO_TEST_CASE(a_toolkit_is_wanted_only_where_a_device_is) {
+  const auto needy = [] { return Solution("needs_toolkit", library("needs_toolkit"), "", {}); };
+  {
+    const UsedDriver none("/no/such/driver.so");
+    BOOST_TEST(why_skipped(needy()) == "no CUDA device");
+  }
+  const UsedDriver driver;
+  Solution solution = needy();
+  BOOST_TEST(!solution.load());
+  BOOST_CHECK(solution.status() == Status::load_error);
+  BOOST_TEST(solution.message().starts_with("libcu_nowhere.so: cannot open shared object file"));
+}
+
+BOOST_AUTO_TEST_CASE(a_solution_that_was_not_built_says_why) {
+  const OtherHome other;  // no worker is there: none may be started
+  const fs::path shipped = other.folder / "lib" / "prenorm";
+  std::ofstream(shipped / "gone.absent") << "not built: no compiler\n12ab\ntwice\ntwice__slowly\n";
+  std::ofstream(shipped / "mute.absent") << "";
+  fs::copy_file(library("misbehaving"), shipped / "libprenorm_here.so");
+  std::ofstream(shipped / "here.absent") << "left over from another build\n";
+  BOOST_TEST(shipped_solutions() == std::vector<std::string>({"gone", "here", "mute"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(why_skipped(find_solution("gone", {})) == "not built: no compiler");
+  BOOST_TEST(why_skipped(find_solution("gone/variant", {})) == "not built: no compiler");
+  BOOST_TEST(why_skipped(find_solution("mute", {})) == "not built");
+  Solution gone = find_solution("gone", {});
+  gone.load();
+  BOOST_TEST(gone.sources() == "12ab");
+  BOOST_TEST(gone.functions() == std::set<std::string>({"twice", "twice__slowly"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(find_solution("here", {}).library().filename() == "libprenorm_here.so");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

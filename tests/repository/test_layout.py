@@ -1,0 +1,187 @@
+"""The arrangement of the sources: which files exist, and which may include which."""
+
+import re
+import subprocess
+import tomllib
+
+import h5py
+import pytest
+
+from places import ROOT
+
+EXPORTS = sorted((ROOT / "reference" / "exports").glob("*.cpp"))
+COMPONENTS = [path.stem for path in EXPORTS]
+FIXTURES = sorted((ROOT / "fixtures").glob("*.h5"))
+PROBLEMS = [path.stem for path in FIXTURES]
+
+
+def sources(folder, *endings):
+    found = [p for p in (ROOT / folder).rglob("*") if p.suffix in endings and p.is_file()]
+    assert found, f"no sources in {folder}/: a test of them would say nothing"
+    return found
+
+
+def exported():
+    """The problems that the reference exports."""
+    return [problem for path in EXPORTS
+            for problem in re.findall(r"^PRENORM_EXPORT\((\w+),", path.read_text(), re.M)]
+
+
+def test_all_problems_have_a_fixture():
+    assert sorted(exported()) == PROBLEMS and len(PROBLEMS) >= 20
+    assert len(COMPONENTS) >= 10
+
+
+def test_the_rubric_of_all_problems_has_every_problem():
+    rubric = tomllib.loads((ROOT / "fixtures/rubrics/all.toml").read_text())
+    assert sorted(p for item in rubric["items"] for p in item["problems"]) == PROBLEMS
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_no_problem_is_named_in_the_harness(problem):
+    # Documentation and comments may give an example; code may not.
+    word = re.compile(rf"\b{problem}\b")
+    for path in sources("harness", ".cpp", ".hpp", ".h"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = re.sub(r"^\s*(//|/?\*).*|//.*", "", line)
+            assert not word.search(code), f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=COMPONENTS)
+def test_every_formula_is_on_the_first_screen(path):
+    text = (ROOT / "reference" / f"{path.stem}.hpp").read_text()
+    lines = text.splitlines()[:50]
+    screen = "\n".join(line for line in lines if not re.match(r"#include|/// +Twins|/// {10}", line))
+    for problem in re.findall(r"^PRENORM_EXPORT\((\w+),", path.read_text(), re.M):
+        assert re.search(rf"\b{problem}\b", screen), f"{problem} is below line 50"
+    # As a comment and as code: a step of some formula, or a call that has its name.
+    assert re.search(r"^//.*\S = \S", screen, re.M), "no formula in a comment"
+    assert "// step: " in screen, "no formula in code"
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_the_same_name_stands_in_every_folder(component):
+    reference = (ROOT / "reference" / f"{component}.hpp").read_text()
+    assert (ROOT / "tests/reference" / f"test_{component}.cpp").exists()
+    # Its twins: what the reference names exists, and what exists it names.
+    blocks = re.findall(r"/// Twins(.*(?:\n///   .*)*)", reference)
+    named = {word for block in blocks for word in re.findall(r"[\w/]+\.\w+", block)}
+    assert named, "no function names its twins"
+    for twin in named:
+        assert (ROOT / twin).exists(), f"{twin} is named as a twin, but missing"
+    for twin in (f"cuda/{component}.cu", f"notebooks/{component}.ipynb",
+                 f"tests/reference/test_{component}.cpp"):
+        assert twin in named or not (ROOT / twin).exists(), f"{twin} is not named as a twin"
+
+
+@pytest.mark.parametrize("folder, ending", [
+    ("notebooks", ".ipynb"), ("reference/mistakes", ".cpp"), ("reference/mistakes", ".toml"),
+    ("reference/honest", ".cpp")])
+def test_what_belongs_to_a_component_has_its_name(folder, ending):
+    names = {path.stem for path in (ROOT / folder).glob(f"*{ending}")
+             # Not chapters of the notebooks, 00_start_here, nor how mistakes combine.
+             if not path.stem[0].isdigit()
+             and path.stem not in ("combinations", "cuda_without_a_gpu")}
+    assert names and names <= set(COMPONENTS), names - set(COMPONENTS)
+
+
+def test_mistakes_and_notebooks_of_the_components_that_always_had_them():
+    for folder, ending in (("notebooks", ".ipynb"), ("reference/mistakes", ".cpp")):
+        assert len([c for c in COMPONENTS if (ROOT / folder / f"{c}{ending}").exists()]) >= 10
+
+
+KERNELS = sorted((ROOT / "cuda").glob("*.cu"))
+
+
+def test_there_are_kernels():
+    assert len(KERNELS) >= 10
+
+
+@pytest.mark.parametrize("source", KERNELS, ids=lambda p: p.stem)
+def test_every_cuda_file_has_its_reference(source):
+    if source.stem in ("solution", "cublaslt", "device_error", "mask_tiles"):  # parts that several files share
+        return
+    text = source.read_text()
+    component = next((c for c in COMPONENTS if source.stem.startswith(f"{c}_")), source.stem)
+    if component != source.stem:  # a later step of a ladder, in a file of its own
+        ladder = (ROOT / "cuda" / f"{component}.cu").read_text()
+        assert source.name in ladder and f"{component}.cu" in text, "they do not name each other"
+        return
+    reference = ROOT / "reference" / f"{source.stem}.hpp"
+    assert f"cuda/{source.name}" in reference.read_text(), "the reference does not name its twin"
+    assert f"reference/{source.stem}.hpp" in text, "the kernels do not name their twin"
+    assert re.search(r"<-\s+(//\s+)?launched", text), "the ladder does not say which version is launched"
+    problems = re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", text, re.M)
+    assert problems and set(problems) <= set(PROBLEMS)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=PROBLEMS)
+def test_file_problem_and_reference_agree(path):
+    with h5py.File(path) as file:
+        problem = file.attrs["problem"]
+    assert problem == path.stem
+    assert problem in exported()
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=COMPONENTS)
+def test_every_export_knows_tf32(path):
+    """prenorm.hpp has a PRENORM_EXPORT too, which does not tell the products about tf32."""
+    assert '\n#include "export.hpp"\n' in path.read_text()
+
+
+def exports_of(library):
+    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
+                             capture_output=True, text=True).stdout
+    # W and V are weak template instantiations of the C++ library and the like.
+    return {line.split()[-1] for line in listing.splitlines() if line.split()[-2] == "T"}
+
+
+def test_the_textbook_loop_has_every_problem(home):
+    wanted = {f"prenorm_{problem}" for problem in exported()}
+    for name in ("reference", "plain", "plain-tf32"):
+        found = exports_of(home / f"lib/prenorm/libprenorm_{name}.so")
+        assert found - {"prenorm_abi", "prenorm_device", "prenorm_mode"} == wanted, name
+    for variant in ("ascending", "reversed", "pairwise", "kahan", "fma", "float32_inside",
+                    "float64_inside"):
+        assert {f"{function}__{variant}" for function in wanted} <= exports_of(
+            home / "lib/prenorm/libprenorm_honest.so"), variant
+
+
+def test_no_two_types_of_the_harness_share_a_name():
+    """They are all in one namespace: of two, the linker keeps one's members for both."""
+    found = {}
+    for path in sources("harness", ".hpp"):
+        types = re.findall(r"^(?:struct|class|enum class|enum) (\w+)(?: final)?(?: :[^:;{]*)? {",
+                           path.read_text(), re.M)
+        for name in types:
+            if path.parent.name != "prenorm":  # the public header has a namespace of its own
+                found.setdefault(name, []).append(str(path))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_who_includes_whom():
+    for path in sources("harness", ".cpp", ".hpp", ".h"):
+        for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
+            assert not include.startswith(("reference/", "cuda/", "xtensor")), path
+    for path in sources("cuda", ".cu", ".cuh", ".cpp", ".hpp"):
+        for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
+            assert not include.startswith(("../", "reference/", "xtensor")), path
+    for path in sources("reference", ".cpp", ".hpp"):
+        for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
+            assert not include.startswith("../harness"), path
+            if include.startswith(("xtensor", "xsimd")):
+                assert path.name in ("tensor.hpp", "elementwise.hpp"), f"{path} includes {include}"
+
+
+def test_the_program_never_links_libhdf5(program, home):
+    for name in [program, home / "libexec/prenorm/prenorm-worker"]:
+        needed = subprocess.run(["readelf", "-d", name], check=True, capture_output=True, text=True)
+        assert "libhdf5" not in needed.stdout
+
+
+def test_a_solution_exports_the_interface_and_nothing_else(home):
+    libraries = list((home / "lib/prenorm").glob("*.so"))
+    assert len(libraries) >= 5
+    for library in libraries:
+        strong = exports_of(library)
+        assert strong and all(name.startswith("prenorm_") for name in strong), library

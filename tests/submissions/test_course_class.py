@@ -1,0 +1,115 @@
+# labels: grading
+# processors: 2
+# slow labels: grading
+# timeout: 1800
+"""A class of forty (tests/submissions/class): what each of them deserves is what it earns."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from places import ROOT, SUBMISSIONS, program
+
+FOLDER = SUBMISSIONS / "class"
+EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text())
+# One of each fate, that needs no package but torch.
+QUICK = ["functional_core", "half_done", "newer_syntax_tokenizer", "no_adapters", "not_causal",
+         "src_layout", "three_axes", "training_script_beside"]
+FORBIDDEN = ["torch.nn.functional.*", "torch.softmax", "torch.nn.Linear", "torch.nn.Embedding"]
+FULL, NOTHING = 0.9, 0.05
+
+
+def edition_of(name):
+    return EXPECTED[name].get("edition", 2025)
+
+
+def lacks(python, modules):
+    """Those of the modules that the interpreter does not have."""
+    code = "import sys, importlib.util as u\n" \
+           "print(*(m for m in sys.argv[1:] if u.find_spec(m) is None))"
+    done = subprocess.run([python, "-I", "-c", code, *modules], capture_output=True, text=True,
+                          check=True)
+    return set(done.stdout.split())
+
+
+def graded(names, python, folder):
+    """A student of the gradebook's JSON for each name."""
+    found = {}
+    rubrics = ROOT / "fixtures/rubrics"
+    for edition in sorted({edition_of(name) for name in names}):
+        rubric = folder / f"cs336-{edition}.toml"
+        rubric.write_text((rubrics / rubric.name).read_text().replace(
+            "\nadapters", f"\nforbidden = {json.dumps(FORBIDDEN)}\nadapters", 1))
+        adapters = f"adapters-{edition}.toml"
+        (folder / adapters).write_bytes((rubrics / adapters).read_bytes())
+        book = folder / f"{edition}.sqlite"
+        chosen = [FOLDER / name for name in names if edition_of(name) == edition]
+        done = subprocess.run(
+            [program(), "grade", *chosen, "--rubric", rubric, "--gradebook", book, "--seed", "2025",
+             "--python", python], capture_output=True, text=True, timeout=1700)
+        assert done.returncode in (0, 1), done.stderr
+        told = subprocess.run([program(), "gradebook", book, "--json", "-"], capture_output=True,
+                              text=True, check=True).stdout
+        found |= {student["submission"]: student for student in json.loads(told)["students"]}
+    return found
+
+
+def unfair(student, expected, missing):
+    """What it did not deserve, in words."""
+    if not expected.get("gradeable", True):
+        return [] if "not gradeable" in student["flags"] else ["gradeable"]
+    flags = set(student["flags"])
+    called = {match[1] for note in student["notes"]
+              if (match := re.match(r"forbidden call .*?: (\S+) \(.+:\d+\)$", note))}
+    complaints = []
+    lost = missing and set(expected.get("without", ["*"]))
+    if lost and "*" in lost:  # it needs a module that is not here, and cannot be loaded
+        flags -= {"not gradeable", "LOAD_ERROR"}
+    if flags - {"forbidden calls"} or ("forbidden calls" in flags) != bool(called):
+        complaints.append(f"flags {flags}")
+    if called != set(expected.get("forbidden", [])):
+        complaints.append(f"forbidden calls {called}")
+    worthless = set(expected.get("none", []))
+    shares = {item["name"]: item["earned"] / item["points"] for item in student["items"]}
+    for name, share in shares.items():
+        if {name, "*"} & worthless:
+            if share > NOTHING:
+                complaints.append(f"{name} earns {share:.2f} and is wrong")
+        elif name not in expected.get("part", {}) and not {name, "*"} & lost and share < FULL:
+            groups = [group["name"] for item in student["items"] if item["name"] == name
+                      for group in item["groups"] if not group["earned"]]
+            complaints.append(f"{name} earns {share:.3f} and is right; lost: {groups}")
+    points = sum(item["points"] for item in student["items"])
+    whole = expected.get("total_at_least", 0)
+    if not lost and student["total"] < whole * points - 1e-9:
+        groups = [f"{item['name']}: {group['name']}" for item in student["items"]
+                  for group in item["groups"] if not group["earned"]]
+        complaints.append(f"{student['total']:.2f} of {points} points, not {whole}; lost: {groups}")
+    return complaints
+
+
+@pytest.mark.parametrize("names", [
+    pytest.param(QUICK, id="eight"),
+    pytest.param(sorted(EXPECTED), id="forty", marks=pytest.mark.slow)])
+def test_everybody_gets_what_they_deserve(names, tmp_path):
+    pytest.importorskip("torch")
+    python = sys.executable
+    if len(names) > len(QUICK):
+        python = os.environ.get("PRENORM_TEST_VENV") or python
+    students = graded(names, python, tmp_path)
+    assert students.keys() == set(names)
+    missing = lacks(python, {module for name in names for module in EXPECTED[name].get("needs", [])})
+    wrong = {name: complaints for name in names
+             if (complaints := unfair(students[name], EXPECTED[name],
+                                      missing & set(EXPECTED[name].get("needs", []))))}
+    assert not wrong, json.dumps(wrong, indent=1)
+
+
+def test_the_class_is_complete():
+    assert len(EXPECTED) == 40
+    assert {path.name for path in FOLDER.iterdir() if path.is_dir()} == EXPECTED.keys()

@@ -1,0 +1,44 @@
+# labels: grading slow
+"""Triton kernels are graded without a device: Triton's interpreter runs them in the sandbox.
+
+PRENORM_TRITON_PYTHON names an interpreter that has torch and triton (with Debian's torch 1.13,
+triton 3.1.0).
+"""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from places import SUBMISSIONS
+
+TRITON = SUBMISSIONS / "triton"
+PYTHON = os.environ.get("PRENORM_TRITON_PYTHON", "")
+pytestmark = pytest.mark.skipif(not PYTHON, reason="PRENORM_TRITON_PYTHON names no Python with Triton")
+
+
+def graded(program, name, sandbox, tmp_path):
+    report = tmp_path / "report.json"
+    done = subprocess.run(
+        [str(program), "grade", str(TRITON / name), "--python", PYTHON, "--sandbox", sandbox,
+         "--problem", "rmsnorm", "--seed", "7", "--json", str(report)], capture_output=True, text=True,
+        timeout=600)
+    assert report.exists(), done.stderr
+    return json.loads(report.read_text())
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "process"])
+def test_an_honest_submission_has_its_points(program, sandbox, tmp_path):
+    found = graded(program, "honest", sandbox, tmp_path)
+    assert found["earned"] == found["points"] == 1
+    assert any("interpreted" in note for note in found["notes"]), found["notes"]
+
+
+@pytest.mark.parametrize("name, mistake", [("unmasked", None), ("no_eps", "no_eps"),
+                                           ("half_sums", None)])
+def test_a_wrong_submission_loses_points(program, name, mistake, tmp_path):
+    found = graded(program, name, "bubblewrap", tmp_path)
+    assert found["earned"] < found["points"]
+    diagnosed = [each["mistake"] for item in found["items"] for each in item["diagnoses"]]
+    assert mistake is None or diagnosed[:1] == [mistake]

@@ -1,0 +1,20 @@
+"""Where things are: the sources, and what ctest says of this build."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SUBMISSIONS = ROOT / "tests" / "submissions"
+
+
+def program():
+    return Path(os.environ["PRENORM_PROGRAM"])
+
+
+def home():
+    return Path(os.environ["PRENORM_HOME"])
+
+
+def built(kind):
+    """The folder of the libraries that were built of tests/submissions/KIND."""
+    return Path(os.environ["PRENORM_TEST_SUBMISSIONS"]) / kind
