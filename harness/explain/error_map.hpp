@@ -1,5 +1,5 @@
 // Where the errors of one output lie, and pictures of it: inline SVG. The colours are those of
-// templates/errors.css; templates/patterns.mustache belongs in the page before them.
+// templates/failures.css; templates/patterns.mustache belongs in the page before them.
 #pragma once
 
 #include "fixture/fixture.hpp"

@@ -25,7 +25,7 @@ int colour_of(double ratio) {
   return std::min(power - first_power, colours - 1);
 }
 
-/// The class of the colour in errors.css.
+/// The class of the colour in failures.css.
 std::string css_class_of(int colour) {
   return colour == no_number ? "nf" : fmt::format("k{}", colour);
 }
