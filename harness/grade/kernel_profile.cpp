@@ -1,7 +1,7 @@
 #include "grade/kernel_profile.hpp"
 
 #include "base/printable.hpp"
-#include "profile/profile_tables.hpp"
+#include "profile/profile_report.hpp"
 #include "report/page.hpp"
 
 #include <algorithm>

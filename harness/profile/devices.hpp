@@ -1,11 +1,14 @@
-// What devices can do at most, by their makers' figures, and the bound on time that follows.
+// What devices can do at most, by their makers' figures; what nvcc has given kernels and what ncu
+// has counted of them.
 #pragma once
 
 #include "fixture/dtype.hpp"
 #include "profile/counts.hpp"
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prenorm::harness::profile {
@@ -40,5 +43,51 @@ struct Bound {
 /// `flops` without tensor cores in the arithmetic of `dtype`; `tensor_flops` by them.
 Bound bound_of(double bytes, double flops, double tensor_flops, DType dtype,
                const DeviceLimits& device);
+
+/// A function's name without namespaces and parameters: "rmsnorm_v1<float>". Its symbol is another
+/// in code for a device than in the emulator's; debug information also has the name itself.
+std::string function_name(const std::string& symbol);
+
+/// By the kernels' function_name.
+using Resources = std::map<std::string, KernelResources>;
+
+/// What `ptxas -v` has printed of kernels for an architecture ("sm_90", also "sm_90a").
+Resources parse_resources(const std::string& report, std::string_view architecture);
+
+/// What nvcc reported when the device's solutions were built. Empty where they were not, or for
+/// other architectures.
+Resources built_resources(std::string_view architecture);
+
+/// Gives kernels that are among the resources theirs.
+void add_resources(std::vector<KernelCounts>& kernels, const Resources& resources);
+
+/// How much of a multiprocessor the blocks of a launch can fill.
+struct Occupancy {
+  std::uint64_t blocks = 0;  // at a time; 0: not even one fits
+  double share = 0;          // of the threads that can be there at most
+  std::string_view limit;    // what leaves no room for one more: "registers", "shared memory", ...
+};
+
+/// `kernel` must have resources.
+Occupancy occupancy_of(const KernelCounts& kernel, const DeviceLimits& device);
+
+/// One launch on a device.
+struct DeviceLaunch {
+  std::string function;  // function_name of the kernel
+  std::array<std::uint64_t, 3> grid{}, block{};
+  DeviceCounters counters;
+};
+
+/// The counters that are read, as ncu calls them.
+std::vector<std::string> counter_names();
+
+/// Reads what ncu writes with --csv --page raw --print-units base --print-kernel-base mangled.
+/// Throws std::invalid_argument for what is no such text.
+std::vector<DeviceLaunch> parse_launches(const std::string& text);
+
+/// Gives kernels what the device counted of them: launches of the same function with the same grid
+/// and block; or with another grid, where the device had one only, and here is one only. (A kernel
+/// may be launched with as many blocks as fit the device.)
+void add_counters(std::vector<KernelCounts>& kernels, const std::vector<DeviceLaunch>& launches);
 
 }  // namespace prenorm::harness::profile

@@ -5,7 +5,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "bench/workload.hpp"
-#include "profile/counter_source.hpp"
+#include "profile/profile_run.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -5,10 +5,11 @@
 #include "fixture/selection.hpp"
 #include "profile/counts.hpp"
 #include "profile/devices.hpp"
-#include "profile/resources.hpp"
 #include "solution/solution.hpp"
 
 #include <memory>
+#include <optional>
+#include <set>
 
 namespace prenorm::harness::profile {
 
@@ -72,5 +73,34 @@ ProfileReport run_profile(const ProfileOptions& options);
 
 /// The device of that name (devices.json). Throws UsageError.
 DeviceLimits device_named(const std::string& id);
+
+class CounterSource {
+ public:
+  /// Throws UsageError for a file that cannot be read, and where ncu is asked for and is not there.
+  explicit CounterSource(const ProfileOptions& options);
+
+  /// Gives the row's kernels what the device counts when its solution does the same work; nothing
+  /// where there is no such solution, no device or no ncu.
+  ///
+  /// Throws UsageError for what is missing if it was asked for. Else what fails is said once on
+  /// standard error, and nothing more is tried.
+  void add(ProfileRow& row);
+
+  /// The device, or the file; empty if there were no counters.
+  const std::string& device() const { return device_; }
+
+ private:
+  Solution* device_solution(const std::string& emulated);
+  std::string command(const ProfileRow& row, const std::string& solution,
+                      const std::filesystem::path& table) const;
+  void ask(ProfileRow& row, const std::string& solution);
+
+  const ProfileOptions& options_;
+  bool asked_for_ = false;                                    // by --counters ncu
+  std::string ncu_;                                           // empty: not there, or given up
+  std::vector<DeviceLaunch> stored_;                          // of the file
+  std::map<std::string, std::optional<Solution>> solutions_;  // nothing: cannot be used here
+  std::string device_;
+};
 
 }  // namespace prenorm::harness::profile

@@ -2,8 +2,8 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "profile/profile_tables.hpp"
-#include "profile/resources.hpp"
+#include "profile/devices.hpp"
+#include "profile/profile_report.hpp"
 
 #include <algorithm>
 #include <cmath>

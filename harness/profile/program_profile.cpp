@@ -2,8 +2,7 @@
 
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
-#include "profile/profile_page.hpp"
-#include "profile/profile_tables.hpp"
+#include "profile/profile_report.hpp"
 
 #include <fmt/format.h>
 
