@@ -2,6 +2,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "explain/failures_report.hpp"
+#include "fixture/describe.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

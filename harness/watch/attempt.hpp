@@ -1,8 +1,8 @@
 // What one grading said, as a watcher keeps it.
 #pragma once
 
-#include "base/json.hpp"
 #include "fixture/verdict.hpp"
+#include "report/report.hpp"
 
 #include <map>
 #include <string>
