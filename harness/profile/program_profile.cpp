@@ -1,8 +1,8 @@
-#include "profile/program_profile.hpp"
-
+// The reports of a program that `emulate` has run.
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "profile/profile_page.hpp"
+#include "profile/profile_report.hpp"
 #include "profile/profile_tables.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "cli/saver.hpp"
+#include "replay/saver.hpp"
 
 #include "base/error.hpp"
 
