@@ -1,5 +1,4 @@
-#include "profile/program_profile.hpp"
-
+// The reports of a program that `emulate` has run.
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "profile/profile_report.hpp"
