@@ -192,7 +192,7 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
     left = causes.empty() ? diagnosis.of - diagnosis.agrees : left - diagnosis.agrees;
     const auto words = words_of(problem, diagnosis.mistake);
     causes.push_back({looks_like(diagnosis) + " (" + share(diagnosis.agrees, diagnosis.of) + ")",
-                      words.sentence, words.hint});
+                      words.sentence, words.hint, true});
   }
   const bool any = !causes.empty();
   if (!any && !undiagnosed) return causes;
@@ -210,7 +210,7 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
                                             : fmt::format("{} failing cases more look", left)),
                       "", ""});
   } else if (found.empty()) {
-    causes.push_back({"looks like none of the known mistakes", "", ""});
+    causes.push_back({"looks like none of the known mistakes", "", "", true});
   }
   std::ranges::move(found, std::back_inserter(causes));
   return causes;

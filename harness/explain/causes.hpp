@@ -31,6 +31,7 @@ std::string same_mistake(const std::string& problem, const std::string& mistake)
 /// latter two are empty for what has no words.
 struct CauseText {
   std::string heading, sentence, hint;
+  bool capital = false;  // on a page the heading begins with one; a tensor's name keeps its letters
 };
 
 /// "looks like no eps", or, of several that give the same numbers, "looks like a, b or c".

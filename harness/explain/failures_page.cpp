@@ -6,6 +6,7 @@
 #include "report/page.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -178,7 +179,7 @@ Json cause_values(const std::vector<CauseText>& causes) {
   Json each = Json::array();
   for (const CauseText& cause : causes) {
     std::string heading = cause.heading;
-    if (heading.starts_with("looks")) heading[0] = 'L';  // else a tensor's name comes first
+    if (cause.capital) heading[0] = static_cast<char>(std::toupper(heading[0]));
     each.push_back({{"heading", printable(heading, most_text)},
                     {"sentence", printable(cause.sentence, most_text)},
                     {"hint", printable(cause.hint, most_text)}});
