@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fixture/verdict.hpp"
-#include "solution/device.hpp"
+#include "worker/device.hpp"
 
 #include <filesystem>
 #include <map>

@@ -1,7 +1,7 @@
 // What a library says of itself when it is loaded.
 #pragma once
 
-#include "solution/worker_protocol.hpp"
+#include "worker/protocol.hpp"
 
 #include <mutex>
 #include <optional>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "solution/solution.hpp"
-#include "solution/worker_protocol.hpp"
+#include "worker/protocol.hpp"
 
 namespace prenorm::harness {
 

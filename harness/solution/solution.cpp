@@ -5,7 +5,7 @@
 #include "base/process.hpp"
 #include "solution/declaration.hpp"
 #include "solution/guarded_call.hpp"
-#include "solution/library.hpp"
+#include "worker/library.hpp"
 #include "solution/worker_connection.hpp"
 
 #include <algorithm>

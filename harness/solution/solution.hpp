@@ -4,7 +4,7 @@
 #include "base/process.hpp"
 #include "fixture/fixture.hpp"
 #include "fixture/verdict.hpp"
-#include "solution/device.hpp"
+#include "worker/device.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -42,7 +42,7 @@ struct Outcome {
 struct RunLimits {
   double seconds = 60;             // for one call
   std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
-                                   // none. Not for a device's solution: worker.cpp says why
+                                   // none. Not for a device's solution: worker_main.cpp says why
   double loading = 0;              // seconds for loading; 0: as for one call
   /// When all time is over, whatever else is allowed: what has not ended by then is a TIMEOUT, and
   /// nothing starts any more.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/process.hpp"
-#include "solution/worker_protocol.hpp"
+#include "worker/protocol.hpp"
 
 #include <memory>
 #include <string>

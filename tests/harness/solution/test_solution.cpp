@@ -6,7 +6,7 @@
 #include "other_home.hpp"
 #include "solution/declaration.hpp"
 #include "solution/solution.hpp"
-#include "solution/worker_protocol.hpp"
+#include "worker/protocol.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>

@@ -1,9 +1,8 @@
-// The messages between the judging program and a worker; worker_protocol.md specifies the bytes.
+// The messages between the judging program and a worker; protocol.md specifies the bytes.
 #pragma once
 
 #include "fixture/signature.hpp"
-#include "solution/arena.hpp"
-#include "solution/device.hpp"
+#include "worker/device.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -14,8 +14,41 @@
 
 namespace prenorm::harness {
 
-class GuardedMemory;
-struct Region;
+/// The location of one buffer: offsets and lengths in bytes; whole pages.
+struct Region {
+  std::uint64_t file_offset = 0;     // of its pages in the shared memory
+  std::uint64_t address_offset = 0;  // of its pages in the worker's stretch of addresses
+  std::uint64_t length = 0;          // of its pages
+  std::uint64_t data_offset = 0;     // of the data within them
+  std::uint64_t bytes = 0;           // of data
+};
+
+/// The locations of all buffers of a call.
+struct Layout {
+  std::vector<Region> regions;   // in the order of the sizes that were asked for
+  std::uint64_t file_bytes = 0;  // of the shared memory
+  std::uint64_t span = 0;        // of the stretch of addresses, guards included
+};
+
+/// The memory of one call as a worker maps it: every buffer's pages, guards all around
+/// (solution/arena.hpp has the judge's side).
+class GuardedMemory {
+ public:
+  /// Throws std::bad_alloc if there is no room.
+  GuardedMemory(const Layout& layout, int descriptor);
+  ~GuardedMemory();
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+
+  std::byte* base() const { return base_; }
+  std::byte* data(const Region& region) const {
+    return base_ + region.address_offset + region.data_offset;
+  }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t span_ = 0;
+};
 
 /// What a device reports about itself.
 struct DeviceFacts {

@@ -2,8 +2,8 @@
 // debugger.
 #pragma once
 
-#include "solution/device.hpp"
-#include "solution/worker_protocol.hpp"
+#include "worker/device.hpp"
+#include "worker/protocol.hpp"
 
 #include <filesystem>
 #include <memory>

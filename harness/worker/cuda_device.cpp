@@ -1,9 +1,8 @@
 // An NVIDIA device, through the driver's API only. The context is the device's primary one, which
 // the CUDA runtime inside a solution uses too: pointers, streams and errors are shared with it.
-#include "solution/arena.hpp"
-#include "solution/cuda_cache.hpp"
-#include "solution/cuda_driver.hpp"
-#include "solution/device.hpp"
+#include "worker/cuda_cache.hpp"
+#include "worker/cuda_driver.hpp"
+#include "worker/device.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // line of it has to be written to memory during the call.
 #pragma once
 
-#include "solution/cuda_driver.hpp"
+#include "worker/cuda_driver.hpp"
 
 #include <optional>
 

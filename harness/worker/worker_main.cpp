@@ -1,7 +1,7 @@
 // prenorm-worker: the process that loads a solution's library and calls its functions. It never
-// sees an expected output, and judges nothing. The protocol on descriptor 3: worker_protocol.md.
+// sees an expected output, and judges nothing. The protocol on descriptor 3: protocol.md.
 #include "base/socket_message.hpp"
-#include "solution/library.hpp"
+#include "worker/library.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
     PYTHON -I -B prenorm_worker.py ADAPTERS [HOW]
 
-speaks worker_protocol.md (prenorm_messages.py) over descriptor 3. ADAPTERS is JSON, or a file that
+speaks protocol.md (prenorm_messages.py) over descriptor 3. ADAPTERS is JSON, or a file that
 holds it: for each problem the function that solves it, and how its arguments are made of the call's.
 HOW is JSON: "forbidden" has globs of torch's functions whose calls are noted (prenorm_forbidden.py);
 "round_float64" lets results in float64 be rounded where float32 is wanted.

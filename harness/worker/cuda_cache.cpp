@@ -1,4 +1,4 @@
-#include "solution/cuda_cache.hpp"
+#include "worker/cuda_cache.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "solution/library.hpp"
+#include "worker/library.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,14 @@
-#include "solution/device.hpp"
+#include "worker/device.hpp"
 
 #include "base/parallel.hpp"
-#include "solution/arena.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <sched.h>
+#include <sys/mman.h>
 #include <thread>
 
 namespace prenorm::harness {
@@ -60,6 +61,13 @@ void in_parts(std::size_t bytes, const std::function<void(std::size_t, std::size
   for (std::size_t begin = 0; begin < bytes; begin += part) {
     threads.emplace_back(work, begin, std::min(part, bytes - begin));
   }
+}
+
+void* map(void* at, std::size_t bytes, int protection, int flags, int descriptor,
+          std::uint64_t offset) {
+  void* memory = ::mmap(at, bytes, protection, flags, descriptor, static_cast<off_t>(offset));
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return memory;
 }
 
 /// The host itself: the solution works on the shared pages.
@@ -128,6 +136,23 @@ class Cpu : public Device {
 };
 
 }  // namespace
+
+GuardedMemory::GuardedMemory(const Layout& layout, int descriptor) : span_(layout.span) {
+  base_ = static_cast<std::byte*>(
+      map(nullptr, span_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  try {
+    for (const Region& region : layout.regions) {
+      // Populated, so that the measured time includes no page faults.
+      map(base_ + region.address_offset, region.length, PROT_READ | PROT_WRITE,
+          MAP_SHARED | MAP_FIXED | MAP_POPULATE, descriptor, region.file_offset);
+    }
+  } catch (...) {
+    ::munmap(base_, span_);
+    throw;
+  }
+}
+
+GuardedMemory::~GuardedMemory() { ::munmap(base_, span_); }
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -1,4 +1,4 @@
-#include "solution/worker_protocol.hpp"
+#include "worker/protocol.hpp"
 
 #include <bit>
 #include <concepts>

@@ -1,6 +1,6 @@
-#include "solution/cuda_driver.hpp"
+#include "worker/cuda_driver.hpp"
 
-#include "solution/device.hpp"
+#include "worker/device.hpp"
 
 #include <cstdlib>
 #include <dlfcn.h>
