@@ -4,7 +4,6 @@
 #include "base/open_file.hpp"
 #include "base/proc_stat.hpp"
 #include "base/socket_message.hpp"
-#include "base/start_process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -381,6 +380,19 @@ void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
       fail("cannot receive from a child process");
     }
   }
+}
+
+CommandOutput command_output(const std::string& command) {
+  CommandOutput output;
+  std::FILE* pipe = ::popen(command.c_str(), "re");
+  if (pipe == nullptr) return {"", 127};
+  std::array<char, 1 << 14> some{};
+  for (std::size_t got; (got = std::fread(some.data(), 1, some.size(), pipe)) > 0;) {
+    output.text.append(some.data(), got);
+  }
+  const int status = ::pclose(pipe);
+  output.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return output;
 }
 
 }  // namespace prenorm::harness

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "base/control_group.hpp"
-#include "base/disk_meter.hpp"
-#include "base/memory_meter.hpp"
+#include "base/family.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -134,5 +133,29 @@ Process::Deadline deadline_in(double seconds);
 
 /// "60 s", "0.5 s".
 std::string seconds_text(double seconds);
+
+/// All that a child needs between fork and exec, where it may not allocate.
+struct ProcessStart {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  Process::Limits limits;
+  int socket, output, error, null, report;
+  int group;  // where to join a control group; -1: none
+  pid_t parent;
+};
+
+/// For Process alone (start_process.cpp): the child's number, or -1 and errno. What fails in the
+/// child is written to `report`, as an int.
+pid_t start_process(const ProcessStart& what);
+
+/// What a command has written to its standard output, and how it ended.
+struct CommandOutput {
+  std::string text;
+  int exit_code = 0;  // 127: there is no such program; 128 and the number: a signal
+};
+
+/// Runs a command line of /bin/sh to its end, without a limit or a sandbox.
+CommandOutput command_output(const std::string& command);
 
 }  // namespace prenorm::harness

@@ -1,7 +1,6 @@
 // prenorm bench: solutions and peers in turn at the shapes of real models.
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/line_file.hpp"
 #include "base/terminal.hpp"
 #include "bench/bench_run.hpp"
 #include "cli/command.hpp"

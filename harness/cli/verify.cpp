@@ -1,7 +1,6 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
-#include "base/line_file.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"

@@ -1,6 +1,6 @@
 #include "profile/counter_source.hpp"
 
-#include "base/command_output.hpp"
+#include "base/process.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"

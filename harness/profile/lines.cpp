@@ -1,5 +1,5 @@
 // From places in a library's code to lines of its sources, by binutils' addr2line.
-#include "base/command_output.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "profile/counts.hpp"
 

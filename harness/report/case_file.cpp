@@ -1,7 +1,7 @@
 #include "report/case_file.hpp"
 
 #include "base/printable.hpp"
-#include "base/zip.hpp"
+#include "base/files.hpp"
 #include "report/json.hpp"
 
 #include <algorithm>

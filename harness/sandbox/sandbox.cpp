@@ -1,7 +1,7 @@
 #include "sandbox/sandbox.hpp"
 
 #include "base/home.hpp"
-#include "base/memory_meter.hpp"
+#include "base/family.hpp"
 #include "sandbox/folders.hpp"
 
 #include <algorithm>

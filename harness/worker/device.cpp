@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fstream>
 #include <new>
-#include <sched.h>
 #include <sys/mman.h>
 #include <thread>
 
@@ -39,14 +38,6 @@ std::size_t last_level_cache() {
 std::size_t beyond_caches() {
   const std::size_t cache = last_level_cache();
   return std::min(4 * cache, cache + (std::size_t{512} << 20));
-}
-
-std::size_t processors() {
-  cpu_set_t mine;
-  if (::sched_getaffinity(0, sizeof mine, &mine) == 0) {
-    return static_cast<std::size_t>(std::max(1, CPU_COUNT(&mine)));
-  }
-  return std::max(1u, std::thread::hardware_concurrency());
 }
 
 /// Memory that has not been touched yet.
