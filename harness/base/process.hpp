@@ -12,14 +12,27 @@
 #include <stdexcept>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace prenorm::harness {
 
-/// The child ended unexpectedly. The message says how: "killed by SIGSEGV",
-/// "exit code 3", with the last lines of its standard error.
+/// How a process ended: "killed by SIGSEGV", "exit code 3", or in other words where this program
+/// has ended it.
+struct HowEnded {
+  std::string words;
+  int exit_code = -1;  // -1: it did not exit
+  int signal = 0;      // 0: none killed it
+};
+
+/// The child ended unexpectedly. The message says how, with the last lines of its standard error.
 struct ProcessEnded : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  ProcessEnded(HowEnded ended, std::string last)
+      : std::runtime_error(ended.words + (last.empty() ? "" : ": " + last)),
+        how(std::move(ended)),
+        error(std::move(last)) {}
+  HowEnded how;
+  std::string error;  // the last lines
 };
 
 /// The child, with everything it has started, exceeded a limit and has been killed.
@@ -117,7 +130,7 @@ class Process {
   bool reaped_ = false;
   int socket_ = -1;
   Stream output_, error_;
-  std::string how_ended_;
+  HowEnded how_ended_;
   Limits limits_;
   /// Where the kernel counts memory; else memory_ does.
   std::unique_ptr<ControlGroup> group_;

@@ -351,8 +351,8 @@ std::optional<std::string> try_out(SandboxKind kind) {
     process.receive(&byte, 1, deadline_in(seconds_to_try));
     return "it wrote to its socket";
   } catch (const ProcessEnded& end) {
-    const std::string how = end.what();
-    return how == "exit code 0" ? std::nullopt : std::optional(how);
+    const bool is_well = end.how.exit_code == 0 && end.error.empty();
+    return is_well ? std::nullopt : std::optional<std::string>(end.what());
   } catch (const std::exception& error) {
     return error.what();
   }

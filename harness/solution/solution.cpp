@@ -48,39 +48,36 @@ WorkerStart shipped_worker(const std::filesystem::path& library) {
 
 /// The outcome that the death of the worker's process means.
 Outcome judge(const ProcessEnded& end) {
-  const std::string_view text = end.what();
+  const auto outcome = [](Status status, const std::string& message) {
+    Outcome result;
+    result.status = status;
+    result.message = message;
+    return result;
+  };
+  switch (end.how.signal) {
+    case SIGKILL:  // only the kernel has a reason to send it: the worker asks to be killed first
+      return outcome(Status::out_of_memory,
+                     "killed by SIGKILL, as the kernel does where memory runs out");
+    case SIGSYS:
+      return outcome(Status::sandbox_violation,
+                     "made a system call that the sandbox forbids (killed by SIGSYS)");
+    case SIGXCPU:
+      return outcome(Status::timeout,
+                     "took more processor time than the limit allows (killed by SIGXCPU)");
+    case SIGXFSZ:
+      return outcome(Status::sandbox_violation,
+                     "wrote more to a file than the limit allows (killed by SIGXFSZ)");
+    default: break;
+  }
+  // What the C++ library and AddressSanitizer print where memory ran out.
+  const std::string_view text = end.error;
   const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
-  Outcome outcome;
-  outcome.status = Status::runtime_error;
-  if (text.starts_with("killed by SIGKILL")) {
-    // Only the kernel has a reason to send it: the worker asks to be killed first.
-    outcome.status = Status::out_of_memory;
-    outcome.message = "killed by SIGKILL, as the kernel does where memory runs out";
-    return outcome;
-  }
-  if (text.starts_with("killed by SIGSYS")) {
-    outcome.status = Status::sandbox_violation;
-    outcome.message = "made a system call that the sandbox forbids (killed by SIGSYS)";
-    return outcome;
-  }
-  if (text.starts_with("killed by SIGXCPU")) {
-    outcome.status = Status::timeout;
-    outcome.message = "took more processor time than the limit allows (killed by SIGXCPU)";
-    return outcome;
-  }
-  if (text.starts_with("killed by SIGXFSZ")) {
-    outcome.status = Status::sandbox_violation;
-    outcome.message = "wrote more to a file than the limit allows (killed by SIGXFSZ)";
-    return outcome;
-  }
-  if (says("std::bad_alloc") || says("AddressSanitizer: out of memory") ||
-      says("AddressSanitizer: allocation-size-too-big") ||
-      says("AddressSanitizer: out-of-memory")) {
-    outcome.status = Status::out_of_memory;
-  }
-  const bool exited = text.starts_with("exit code");
-  outcome.message = (exited ? "ended its process: " : "") + printable(text);
-  return outcome;
+  const bool is_memory = says("std::bad_alloc") || says("AddressSanitizer: out of memory") ||
+                         says("AddressSanitizer: allocation-size-too-big") ||
+                         says("AddressSanitizer: out-of-memory");
+  const bool exited = end.how.exit_code >= 0;
+  return outcome(is_memory ? Status::out_of_memory : Status::runtime_error,
+                 (exited ? "ended its process: " : "") + printable(end.what()));
 }
 
 bool is_name(const std::string& text) {
@@ -148,11 +145,10 @@ struct Solution::Worker {
       const bool bus = faulted.fault.signal == SIGBUS;
       fail(std::string("killed by ") + (bus ? "SIGBUS" : "SIGSEGV") + " while loading");
     } catch (const ProcessEnded& end) {
-      const std::string how = end.what();
-      fail(
-          (how.starts_with("exit code") ? "ended its process while loading: " : "while loading: ") +
-          how);
-      if (how.starts_with("killed by SIGSYS")) status = Status::sandbox_violation;
+      const bool exited = end.how.exit_code >= 0;
+      fail((exited ? "ended its process while loading: " : "while loading: ") +
+           std::string(end.what()));
+      if (end.how.signal == SIGSYS) status = Status::sandbox_violation;
     } catch (const ProcessTimeout&) {
       if (is_over(options.limits)) return no_time_left("did not load");
       is_late = true;
