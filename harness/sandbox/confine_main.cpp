@@ -22,10 +22,8 @@
 //     --list          prints the table of system calls, and nothing else
 //
 // Exit code 126 if a step fails: the program does not run.
-#include "sandbox/filter.hpp"
-#include "sandbox/folders.hpp"
-#include "sandbox/landlock.hpp"
-#include "sandbox/supervisor.hpp"
+#include "sandbox/confine.hpp"
+#include "sandbox/system_calls.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,6 +31,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <linux/capability.h>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,14 +44,11 @@
 namespace {
 
 namespace sandbox = prenorm::sandbox;
+using sandbox::check;
 
 [[noreturn]] void fail(const std::string& what, int reason) {
   std::fprintf(stderr, "prenorm-confine: %s: %s\n", what.c_str(), std::strerror(reason));
   std::_Exit(126);
-}
-
-void check(bool good, const std::string& what) {
-  if (!good) fail(what, errno);
 }
 
 struct Options {
@@ -73,6 +69,22 @@ sandbox::SizedFolder sized_folder(const char* value) {
 
 Options parse(std::span<char*> words) {
   Options options;
+  const std::map<std::string_view, bool*> flags{{"--alone", &options.alone},
+                                                {"--with-device", &options.with_device}};
+  const std::map<std::string_view, rlim_t*> numbers{{"--cpu", &options.cpu},
+                                                    {"--file-size", &options.file_size},
+                                                    {"--tasks", &options.tasks},
+                                                    {"--count-tasks", &options.counted_tasks},
+                                                    {"--descriptors", &options.descriptors},
+                                                    {"--shared", &options.shared},
+                                                    {"--sockets", &options.sockets}};
+  const std::map<std::string_view, std::vector<const char*>*> paths{
+      {"--read", &options.files.read},
+      {"--write", &options.files.write},
+      {"--device", &options.files.device},
+      {"--keep", &options.folders.kept}};
+  const std::map<std::string_view, std::vector<sandbox::SizedFolder>*> sized{
+      {"--empty", &options.folders.empty}, {"--copy", &options.folders.copied}};
   const auto bad = [](const char* word) {
     fail(std::string("invalid option or missing value: ") + word, EINVAL);
   };
@@ -82,43 +94,21 @@ Options parse(std::span<char*> words) {
       if (i + 1 < words.size()) options.program = &words[i + 1];
       break;
     }
-    bool* const flag = word == "--alone"         ? &options.alone
-                       : word == "--with-device" ? &options.with_device
-                                                 : nullptr;
-    if (flag != nullptr) {
-      *flag = true;
+    if (const auto flag = flags.find(word); flag != flags.end()) {
+      *flag->second = true;
       continue;
     }
     if (i + 1 == words.size()) bad(words[i]);
     const char* value = words[++i];
-    if (word == "--cpu")
-      options.cpu = std::strtoull(value, nullptr, 10);
-    else if (word == "--file-size")
-      options.file_size = std::strtoull(value, nullptr, 10);
-    else if (word == "--tasks")
-      options.tasks = std::strtoull(value, nullptr, 10);
-    else if (word == "--count-tasks")
-      options.counted_tasks = std::strtoull(value, nullptr, 10);
-    else if (word == "--descriptors")
-      options.descriptors = std::strtoull(value, nullptr, 10);
-    else if (word == "--shared")
-      options.shared = std::strtoull(value, nullptr, 10);
-    else if (word == "--sockets")
-      options.sockets = std::strtoull(value, nullptr, 10);
-    else if (word == "--read")
-      options.files.read.push_back(value);
-    else if (word == "--write")
-      options.files.write.push_back(value);
-    else if (word == "--device")
-      options.files.device.push_back(value);
-    else if (word == "--empty")
-      options.folders.empty.push_back(sized_folder(value));
-    else if (word == "--keep")
-      options.folders.kept.push_back(value);
-    else if (word == "--copy")
-      options.folders.copied.push_back(sized_folder(value));
-    else
+    if (const auto number = numbers.find(word); number != numbers.end()) {
+      *number->second = std::strtoull(value, nullptr, 10);
+    } else if (const auto list = paths.find(word); list != paths.end()) {
+      list->second->push_back(value);
+    } else if (const auto folders = sized.find(word); folders != sized.end()) {
+      folders->second->push_back(sized_folder(value));
+    } else {
       bad(words[i - 1]);
+    }
   }
   if (options.program == nullptr) fail("no program", EINVAL);
   return options;
@@ -190,7 +180,7 @@ void confine(const Options& options) {
 
 }  // namespace
 
-int main(int count, char** words) {
+int main(int count, char** words) try {
   if (count == 2 && std::string_view(words[1]) == "--list") {
     std::fputs(sandbox::listed().c_str(), stdout);
     return 0;
@@ -201,12 +191,10 @@ int main(int count, char** words) {
     std::fputs("1000", file);
     std::fclose(file);
   }
-  try {
-    confine(options);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "prenorm-confine: %s\n", error.what());
-    return 126;
-  }
+  confine(options);
   ::execv(options.program[0], options.program);
   fail(options.program[0], errno);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "prenorm-confine: %s\n", error.what());
+  return 126;
 }
