@@ -12,7 +12,6 @@
 #include "grade/room.hpp"
 #include "grade/snapshot.hpp"
 #include "report/json.hpp"
-#include "solution/declaration.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "solution/arena.hpp"
+#include "solution/call.hpp"
 
 #include <algorithm>
 #include <cstring>

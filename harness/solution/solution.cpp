@@ -3,10 +3,8 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "base/process.hpp"
-#include "solution/declaration.hpp"
-#include "solution/guarded_call.hpp"
+#include "solution/call.hpp"
 #include "worker/library.hpp"
-#include "solution/worker_connection.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -101,6 +99,27 @@ std::string first_absent(const std::string& name, const std::set<std::string>& f
 }
 
 }  // namespace
+
+std::string Declaration::difference(const protocol::Loaded& loaded) {
+  const std::scoped_lock lock(one_);
+  const bool available = loaded.unavailable.empty();
+  const std::set<std::string> functions(loaded.functions.begin(), loaded.functions.end());
+  if (!first_) first_ = Said{loaded.mode, loaded.device, functions, false};
+  if (loaded.mode != first_->mode || loaded.device != first_->device) {
+    return "says another mode or device than when it was loaded first";
+  }
+  if (functions != first_->functions) return "has other functions than when it was loaded first";
+  if (first_->available && !available) {
+    return "could be used when it was loaded first, and now: " + loaded.unavailable;
+  }
+  first_->available = available;
+  return "";
+}
+
+bool Declaration::is_known() {
+  const std::scoped_lock lock(one_);
+  return first_.has_value();
+}
 
 /// A Solution's library: in a worker process, or in this one.
 struct Solution::Worker {
@@ -222,11 +241,11 @@ struct Solution::Worker {
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
     if (kind == protocol::Kind::load_failed) {
-      throw CannotLoad(protocol::decode_load_failed(payload).reason);
+      throw CannotLoad(protocol::decode<protocol::LoadFailed>(payload).reason);
     }
     if (kind != protocol::Kind::loaded)
       throw protocol::Malformed("the worker answered out of turn");
-    return protocol::decode_loaded(payload);
+    return protocol::decode<protocol::Loaded>(payload);
   }
 
   void accept(const protocol::Loaded& loaded, const Options& options) {
@@ -274,7 +293,7 @@ struct Solution::Worker {
       if (kind != protocol::Kind::returned) {
         throw protocol::Malformed("the worker answered out of turn");
       }
-      const protocol::Returned answer = protocol::decode_returned(payload);
+      const protocol::Returned answer = protocol::decode<protocol::Returned>(payload);
       printed = connection->take_printed();
       if (answer.how == protocol::Returned::How::device_failed) {
         connection.reset();  // this process cannot use the device again
@@ -321,9 +340,10 @@ struct Solution::Worker {
 std::string Solution::Worker::take_counts(const Options& options) {
   if (options.in_process) return library->take_counts().text;
   try {
-    const auto [kind, payload] = connection->ask(
-        protocol::encode_take_counts(), -1, deadline_of(options.limits.seconds, options.limits));
-    if (kind == protocol::Kind::counts) return protocol::decode_counts(payload).text;
+    const auto [kind, payload] =
+        connection->ask(protocol::encode(protocol::Kind::take_counts), -1,
+                        deadline_of(options.limits.seconds, options.limits));
+    if (kind == protocol::Kind::counts) return protocol::decode<protocol::Counts>(payload).text;
   } catch (const Faulted&) {
   } catch (const std::exception&) {
   }
@@ -338,10 +358,11 @@ std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
     if (options.in_process) {
       measured = library->copy_bandwidth().bytes_per_second;
     } else {
-      const auto [kind, payload] = connection->ask(
-          protocol::encode_measure_copy(), -1, deadline_of(options.limits.seconds, options.limits));
+      const auto [kind, payload] =
+          connection->ask(protocol::encode(protocol::Kind::measure_copy), -1,
+                          deadline_of(options.limits.seconds, options.limits));
       if (kind != protocol::Kind::copy_bandwidth) throw protocol::Malformed("out of turn");
-      measured = protocol::decode_copy_bandwidth(payload).bytes_per_second;
+      measured = protocol::decode<protocol::CopyBandwidth>(payload).bytes_per_second;
     }
   } catch (const Faulted&) {
     connection.reset();

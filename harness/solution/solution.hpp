@@ -9,11 +9,17 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace prenorm::harness {
+
+namespace protocol {
+struct Loaded;  // worker/protocol.hpp
+}
 
 /// One call of one exported function.
 struct Call {
@@ -56,7 +62,26 @@ struct WorkerStart {
   std::shared_ptr<const void> belongings = nullptr;  // released when it has ended
 };
 
-class Declaration;  // solution/declaration.hpp
+/// The first load of a library decides which functions it has, its device and its mode. Every later
+/// one, by whichever Solution, must say the same. Any number of threads may ask.
+class Declaration {
+ public:
+  /// How this load differs from the first one; empty where it does not, or is the first.
+  std::string difference(const protocol::Loaded& loaded);
+  /// Whether there was a first one.
+  bool is_known();
+
+ private:
+  struct Said {
+    std::string mode;
+    std::int32_t device = 0;
+    std::set<std::string> functions;
+    bool available = false;  // at least once
+  };
+
+  std::mutex one_;
+  std::optional<Said> first_;
+};
 
 /// A library in its worker process. The worker starts on first use, and again after a crash; a
 /// library that is another one then is a LOAD_ERROR. Libraries are loaded nowhere else (unless

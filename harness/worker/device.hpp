@@ -31,7 +31,7 @@ struct Layout {
 };
 
 /// The memory of one call as a worker maps it: every buffer's pages, guards all around
-/// (solution/arena.hpp has the judge's side).
+/// (solution/call.hpp has the judge's side).
 class GuardedMemory {
  public:
   /// Throws std::bad_alloc if there is no room.

@@ -171,22 +171,6 @@ class Reader {
   std::string_view left_;
 };
 
-template <class Message>
-std::string encoded(Kind kind, const Message& message) {
-  Writer writer(kind);
-  fields(writer, message);
-  return writer.finish();
-}
-
-template <class Message>
-Message decoded(std::string_view payload) {
-  Reader reader(payload);
-  Message message;
-  fields(reader, message);
-  reader.finish();
-  return message;
-}
-
 }  // namespace
 
 Layout CallMessage::layout() const {
@@ -200,25 +184,34 @@ Layout CallMessage::layout() const {
   return layout;
 }
 
-std::string encode(const Load& message) { return encoded(Kind::load, message); }
-std::string encode(const CallMessage& message) { return encoded(Kind::call, message); }
-std::string encode(const Loaded& message) { return encoded(Kind::loaded, message); }
-std::string encode(const LoadFailed& message) { return encoded(Kind::load_failed, message); }
-std::string encode(const Returned& message) { return encoded(Kind::returned, message); }
-std::string encode(const CopyBandwidth& message) { return encoded(Kind::copy_bandwidth, message); }
-std::string encode(const Counts& message) { return encoded(Kind::counts, message); }
-std::string encode_take_counts() { return Writer(Kind::take_counts).finish(); }
-std::string encode_measure_copy() { return Writer(Kind::measure_copy).finish(); }
-
-Load decode_load(std::string_view payload) { return decoded<Load>(payload); }
-CallMessage decode_call(std::string_view payload) { return decoded<CallMessage>(payload); }
-Loaded decode_loaded(std::string_view payload) { return decoded<Loaded>(payload); }
-LoadFailed decode_load_failed(std::string_view payload) { return decoded<LoadFailed>(payload); }
-Returned decode_returned(std::string_view payload) { return decoded<Returned>(payload); }
-CopyBandwidth decode_copy_bandwidth(std::string_view payload) {
-  return decoded<CopyBandwidth>(payload);
+template <class Message>
+std::string encode(const Message& message) {
+  Writer writer(Message::kind);
+  fields(writer, message);
+  return writer.finish();
 }
-Counts decode_counts(std::string_view payload) { return decoded<Counts>(payload); }
+
+template <class Message>
+Message decode(std::string_view payload) {
+  Reader reader(payload);
+  Message message;
+  fields(reader, message);
+  reader.finish();
+  return message;
+}
+
+#define PRENORM_MESSAGE(Message)               \
+  template std::string encode(const Message&); \
+  template Message decode(std::string_view payload);
+PRENORM_MESSAGE(Load)
+PRENORM_MESSAGE(CallMessage)
+PRENORM_MESSAGE(Loaded)
+PRENORM_MESSAGE(LoadFailed)
+PRENORM_MESSAGE(Returned)
+PRENORM_MESSAGE(CopyBandwidth)
+PRENORM_MESSAGE(Counts)
+
+std::string encode(Kind kind) { return Writer(kind).finish(); }
 
 Fault decode_fault(std::string_view payload) {
   Fault fault;

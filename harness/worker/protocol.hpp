@@ -45,6 +45,7 @@ struct Header {
 static_assert(sizeof(Header) == 8);
 
 struct Load {
+  static constexpr Kind kind = Kind::load;
   std::uint64_t memory = 0;  // bytes of address space beyond what the worker has; 0: no limit
   std::string library;
 };
@@ -55,6 +56,7 @@ struct Argument {
 };
 
 struct CallMessage {
+  static constexpr Kind kind = Kind::call;
   std::uint64_t number = 0;  // counts from 1; the answer bears it too
   std::string function;      // without prenorm_
   std::uint64_t span = 0;    // of addresses to reserve
@@ -69,6 +71,7 @@ struct CallMessage {
 };
 
 struct Loaded {
+  static constexpr Kind kind = Kind::loaded;
   std::int32_t abi = 0;
   std::int32_t device = 0;  // a DLDeviceType
   std::string unavailable;  // why this machine cannot run it: "no CUDA device"; else empty
@@ -80,10 +83,12 @@ struct Loaded {
 };
 
 struct LoadFailed {
+  static constexpr Kind kind = Kind::load_failed;
   std::string reason;
 };
 
 struct Returned {
+  static constexpr Kind kind = Kind::returned;
   enum class How : std::uint8_t {
     returned,
     threw,
@@ -107,11 +112,13 @@ struct Returned {
 
 /// Bytes read and written per second by a large copy in the memory of the solution's tensors.
 struct CopyBandwidth {
+  static constexpr Kind kind = Kind::copy_bandwidth;
   double bytes_per_second = 0;  // 0: it could not be measured
 };
 
 /// What prenorm_counts says; empty where the library has no such function.
 struct Counts {
+  static constexpr Kind kind = Kind::counts;
   std::string text;
 };
 
@@ -127,26 +134,14 @@ struct Fault {
 };
 static_assert(sizeof(Fault) == 40);
 
-/// Whole messages, header included.
-std::string encode(const Load& message);
-std::string encode(const CallMessage& message);
-std::string encode(const Loaded& message);
-std::string encode(const LoadFailed& message);
-std::string encode(const Returned& message);
-std::string encode(const CopyBandwidth& message);
-std::string encode(const Counts& message);
-/// Messages without a payload.
-std::string encode_measure_copy();
-std::string encode_take_counts();
-
-/// Payloads; throw Malformed.
-Load decode_load(std::string_view payload);
-CallMessage decode_call(std::string_view payload);
-Loaded decode_loaded(std::string_view payload);
-LoadFailed decode_load_failed(std::string_view payload);
-Returned decode_returned(std::string_view payload);
+/// A whole message, header included; a payload's message, which throws Malformed. For Load,
+/// CallMessage, Loaded, LoadFailed, Returned, CopyBandwidth and Counts.
+template <class Message>
+std::string encode(const Message& message);
+template <class Message>
+Message decode(std::string_view payload);
+/// A request without a payload: measure_copy, take_counts.
+std::string encode(Kind kind);
 Fault decode_fault(std::string_view payload);
-CopyBandwidth decode_copy_bandwidth(std::string_view payload);
-Counts decode_counts(std::string_view payload);
 
 }  // namespace prenorm::harness::protocol

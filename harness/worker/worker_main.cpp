@@ -139,7 +139,7 @@ Message receive() {
 }
 
 std::unique_ptr<Library> load(const std::string& payload) {
-  const protocol::Load request = protocol::decode_load(payload);
+  const protocol::Load request = protocol::decode<protocol::Load>(payload);
   MemoryLimit limit(request.memory);
   try {
     auto library = std::make_unique<Library>(request.library);
@@ -172,7 +172,7 @@ std::unique_ptr<GuardedMemory> map(const Layout& layout, int descriptor) {
 }
 
 void call(const Library& library, const std::string& payload, int descriptor) {
-  const protocol::CallMessage request = protocol::decode_call(payload);
+  const protocol::CallMessage request = protocol::decode<protocol::CallMessage>(payload);
   std::unique_ptr<GuardedMemory> memory = map(request.layout(), descriptor);
   protocol::Returned answer;
   if (memory) {

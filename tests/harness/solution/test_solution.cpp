@@ -4,7 +4,6 @@
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"
 #include "other_home.hpp"
-#include "solution/declaration.hpp"
 #include "solution/solution.hpp"
 #include "worker/protocol.hpp"
 
@@ -293,7 +292,7 @@ BOOST_AUTO_TEST_CASE(messages_survive_the_way_and_damaged_ones_are_refused) {
   message.error = {8192, 65536, 4096, 3072, 1024};
   const std::string whole = encode(message);
   const std::string payload = whole.substr(sizeof(Header));
-  const CallMessage back = decode_call(payload);
+  const CallMessage back = decode<CallMessage>(payload);
   BOOST_TEST(back.number == 3u);
   BOOST_TEST(back.function == "twice");
   BOOST_TEST(!back.inputs.at(0));
@@ -304,27 +303,27 @@ BOOST_AUTO_TEST_CASE(messages_survive_the_way_and_damaged_ones_are_refused) {
   BOOST_TEST(back.error.bytes == 1024u);
   BOOST_TEST(encode(back) == whole);
   for (std::size_t length = 0; length < payload.size(); ++length) {
-    BOOST_CHECK_THROW(decode_call(payload.substr(0, length)), Malformed);
+    BOOST_CHECK_THROW(decode<CallMessage>(payload.substr(0, length)), Malformed);
   }
-  BOOST_CHECK_THROW(decode_call(payload + "x"), Malformed);
+  BOOST_CHECK_THROW(decode<CallMessage>(payload + "x"), Malformed);
   message.timed = true;
-  BOOST_TEST(decode_call(encode(message).substr(sizeof(Header))).timed);
+  BOOST_TEST(decode<CallMessage>(encode(message).substr(sizeof(Header))).timed);
   const DeviceFacts facts{"a device", "9.0", "CUDA 13.0", 1ull << 37, 1ull << 26};
   const std::string loaded =
       encode(Loaded{1, 1, "", "tf32", {"twice", "thrice"}, "a digest", facts});
-  BOOST_TEST(decode_loaded(loaded.substr(8)).sources == "a digest");
-  BOOST_TEST(decode_loaded(loaded.substr(8)).facts.value().memory == 1ull << 37);
-  BOOST_TEST(decode_loaded(loaded.substr(8)).facts.value().driver == "CUDA 13.0");
-  BOOST_TEST(decode_loaded(loaded.substr(8)).functions.size() == 2u);
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).sources == "a digest");
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).facts.value().memory == 1ull << 37);
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).facts.value().driver == "CUDA 13.0");
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).functions.size() == 2u);
   for (std::size_t length = 8; length < loaded.size(); ++length) {
-    BOOST_CHECK_THROW(decode_loaded(loaded.substr(8, length - 8)), Malformed);
+    BOOST_CHECK_THROW(decode<Loaded>(loaded.substr(8, length - 8)), Malformed);
   }
   std::string other_version = loaded.substr(8);
   other_version[0] = 1;
-  BOOST_CHECK_THROW(decode_loaded(other_version), Malformed);
+  BOOST_CHECK_THROW(decode<Loaded>(other_version), Malformed);
   std::string huge = loaded.substr(8);
   huge.replace(24, 4, "\xff\xff\xff\xff");  // the count of functions
-  BOOST_CHECK_THROW(decode_loaded(huge), Malformed);
+  BOOST_CHECK_THROW(decode<Loaded>(huge), Malformed);
 }
 
 BOOST_AUTO_TEST_CASE(a_function_that_never_returns_is_stopped) {
