@@ -9,7 +9,6 @@
 // its message, "/cases/a: why". A request is  bytes:u64 length:u64 path. What is received is
 // size:u64 frame (see catalogue.hpp), for `write` with every dataset's elements behind it, in its
 // order.
-#include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
 
 #include <array>

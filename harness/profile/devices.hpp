@@ -1,7 +1,7 @@
 // What devices can do at most, by their makers' figures, and the bound on time that follows.
 #pragma once
 
-#include "fixture/dtype.hpp"
+#include "fixture/tensor.hpp"
 #include "profile/counts.hpp"
 
 #include <filesystem>

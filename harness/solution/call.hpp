@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/process.hpp"
-#include "fixture/dtype.hpp"
+#include "fixture/tensor.hpp"
 #include "solution/solution.hpp"
 #include "worker/device.hpp"
 #include "worker/protocol.hpp"
