@@ -1,13 +1,16 @@
 #include "bench/workload.hpp"
 
-#include "bench/expression.hpp"
-#include "bench/values.hpp"
+#include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
+#include "bench/values.hpp"
 #include "report/json.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 namespace prenorm::harness::bench {
 namespace {
@@ -186,6 +189,151 @@ Json to_json(const Scalar& scalar) {
   return std::visit([](auto value) { return Json(value); }, scalar);
 }
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// sum = product (+- product)*;  product = factor (*/ factor)*;  factor = number | name | (sum)
+class ExpressionParser {
+ public:
+  ExpressionParser(const std::string& text, const std::map<std::string, double>& names)
+      : text_(text), rest_(text), names_(names) {}
+
+  double whole() {
+    const double value = sum();
+    if (!peek().empty()) fail("wanted an operator before '" + std::string(rest_) + "'");
+    return value;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const {
+    throw ExpressionError("'" + text_ + "': " + why);
+  }
+
+  /// What is left, without the blanks before it.
+  std::string_view peek() {
+    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
+    return rest_;
+  }
+
+  /// Takes the next character if it is one of these; else 0.
+  char accept(std::string_view which) {
+    if (peek().empty() || which.find(rest_.front()) == which.npos) return 0;
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    return c;
+  }
+
+  double sum() {
+    double value = product();
+    while (const char c = accept("+-")) value += c == '+' ? product() : -product();
+    return value;
+  }
+
+  double product() {
+    double value = factor();
+    while (const char c = accept("*/")) value = c == '*' ? value * factor() : value / factor();
+    return value;
+  }
+
+  double factor() {
+    if (accept("(") != 0) {
+      if (++depth_ > 100) fail("too many parentheses");
+      const double value = sum();
+      if (accept(")") == 0) fail("wanted a ')'");
+      --depth_;
+      return value;
+    }
+    const std::string_view rest = peek();
+    if (rest.empty()) fail("it ends too soon");
+    if (is_letter(rest.front())) return name();
+    if (is_digit(rest.front()) || rest.front() == '.') return number();
+    fail("wanted a number or a name at '" + std::string(rest) + "'");
+  }
+
+  double name() {
+    std::size_t length = 0;
+    while (length < rest_.size() && (is_letter(rest_[length]) || is_digit(rest_[length]))) ++length;
+    const std::string word(rest_.substr(0, length));
+    rest_.remove_prefix(length);
+    const auto found = names_.find(word);
+    if (found == names_.end()) fail("'" + word + "' is not a dimension");
+    return found->second;
+  }
+
+  double number() {
+    double value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc()) fail("wanted a number or a name at '" + std::string(rest_) + "'");
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    return value;
+  }
+
+  const std::string& text_;
+  std::string_view rest_;
+  const std::map<std::string, double>& names_;
+  int depth_ = 0;
+};
+
+bool fits(const std::vector<std::string>& patterns, const std::string& name) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+           return matches(pattern, name);
+         });
+}
+
+/// Throws where a pattern fits none of the names.
+void require_any(const std::vector<std::string>& patterns, const std::set<std::string>& names,
+                 const std::string& what) {
+  const std::vector<std::string> candidates(names.begin(), names.end());
+  for (const std::string& pattern : patterns) {
+    if (std::ranges::none_of(names, [&](const auto& name) { return matches(pattern, name); })) {
+      throw UsageError("no " + what + " '" + pattern + "' among the shapes" +
+                       did_you_mean(pattern, candidates));
+    }
+  }
+}
+
+void check_names(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
+  std::set<std::string> names, problems, dtypes;
+  for (const ShapeEntry& entry : entries) {
+    names.insert(entry.name);
+    problems.insert(entry.problem);
+    for (const DType dtype : entry.dtypes) dtypes.insert(std::string(name(dtype)));
+  }
+  require_any(options.shapes, names, "shape");
+  require_any(options.selection.problems, problems, "problem");
+  require_any(options.selection.dtypes, dtypes, "dtype");
+}
+
+Workloads bind_all(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
+  Selection needed;
+  needed.fixtures = options.selection.fixtures;
+  for (const ShapeEntry& entry : entries) needed.problems.push_back(entry.problem);
+  std::map<std::string, Signature> signatures;
+  for (const File& file : open_files(needed, processors(), Requirements{.tolerances = false})) {
+    if (!file.fixture) throw UsageError(file.error);
+    signatures.emplace(file.problem, file.fixture->signature());
+  }
+  Workloads workloads;
+  for (const ShapeEntry& entry : entries) {
+    for (const DType dtype : entry.dtypes) {
+      try {
+        workloads.push_back(std::make_shared<const Workload>(
+            bind_entry(entry, dtype, signatures.at(entry.problem))));
+      } catch (const BadShapes& error) {
+        throw UsageError(options.file + ": " + error.what());
+      }
+    }
+  }
+  return workloads;
+}
+
+/// The first of the --shape options that the workload fits.
+std::size_t place_of(const Workload& workload, const std::vector<std::string>& shapes) {
+  const auto fitting = std::ranges::find_if(
+      shapes, [&](const std::string& shape) { return fits({shape}, workload.entry.name); });
+  return static_cast<std::size_t>(fitting - shapes.begin());
+}
+
 }  // namespace
 
 std::vector<ShapeEntry> read_entries(const std::filesystem::path& path) {
@@ -253,6 +401,29 @@ Json identity(const Workload& workload) {
           {"dtype", name(workload.dtype)},
           {"inputs", std::move(inputs)},
           {"scalars", std::move(scalars)}};
+}
+
+double evaluate(const std::string& text, const std::map<std::string, double>& names) {
+  return ExpressionParser(text, names).whole();
+}
+
+Workloads read_workloads(const BenchOptions& options) try {
+  const std::vector<ShapeEntry> entries = read_entries(options.file);
+  check_names(entries, options);
+  Workloads workloads = bind_all(entries, options);
+  std::ranges::stable_sort(
+      workloads, {}, [&](const auto& workload) { return place_of(*workload, options.shapes); });
+  return workloads;
+} catch (const BadShapes& error) {
+  throw UsageError(error.what());
+}
+
+bool is_selected(const Workload& workload, const BenchOptions& options) {
+  const std::vector<std::string>& dtypes = options.selection.dtypes;
+  return fits(options.selection.problems, workload.entry.problem) &&
+         fits(options.shapes, workload.entry.name) &&
+         (dtypes.empty() || std::ranges::find(dtypes, name(workload.dtype)) != dtypes.end()) &&
+         (options.set.empty() || options.set == workload.entry.set);
 }
 
 }  // namespace prenorm::harness::bench

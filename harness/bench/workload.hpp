@@ -3,11 +3,14 @@
 // The file names problems; this code does not. A problem's signature comes from its fixture.
 #pragma once
 
+#include "base/parallel.hpp"
 #include "fixture/fixture.hpp"
+#include "fixture/selection.hpp"
 #include "report/json.hpp"
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,7 +45,7 @@ struct ShapeEntry {
 /// Reads the file. Throws BadShapes.
 std::vector<ShapeEntry> read_entries(const std::filesystem::path& path);
 
-/// One call to be timed: an entry in one dtype, held against the problem's signature.
+/// One call to be timed: an entry in one dtype, checked against the problem's signature.
 struct Workload {
   ShapeEntry entry;
   DType dtype = DType::float32;
@@ -62,5 +65,34 @@ Workload bind_entry(const ShapeEntry& entry, DType dtype, const Signature& signa
 /// What two runs must agree on to be compared: problem, dtype, shapes and draws of the inputs,
 /// scalars.
 Json identity(const Workload& workload);
+
+/// What is wrong with the text of a count of operations or bytes, "2*rows*d_in*d_out".
+struct ExpressionError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The value of an expression of numbers, names, + - * / and parentheses, with the usual
+/// precedence. Throws ExpressionError, which quotes the text, for a name that is not in `names`.
+double evaluate(const std::string& text, const std::map<std::string, double>& names);
+
+struct BenchOptions {
+  Selection selection;  // problems, dtypes, fixtures
+  std::vector<std::string> shapes, solutions, pythons, peers;
+  std::string file, set;
+  int samples = 11;
+  unsigned threads = processors();
+  double timeout = 600;
+  std::uint64_t seed = 0;
+  bool compile = false, in_process = false;
+};
+
+using Workloads = std::vector<std::shared_ptr<const Workload>>;
+
+/// The entries of the file in each of their dtypes, checked against the signatures of the fixtures.
+/// In the order of the options' shapes, then of the file.
+/// Throws UsageError for a file that cannot be used, and for a selected name that it does not have.
+Workloads read_workloads(const BenchOptions& options);
+
+bool is_selected(const Workload& workload, const BenchOptions& options);
 
 }  // namespace prenorm::harness::bench

@@ -4,7 +4,7 @@
 #include "base/home.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "bench/selected_workloads.hpp"
+#include "bench/workload.hpp"
 #include "bench/values.hpp"
 #include "profile/counter_source.hpp"
 

@@ -1,5 +1,4 @@
 // Timing: shapes, counts, statistics, values, verdicts and reports. No test asserts on a time.
-#include "bench/expression.hpp"
 #include "bench/bench_report.hpp"
 #include "fixture_testing.hpp"
 
