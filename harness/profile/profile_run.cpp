@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 #include "bench/workload.hpp"
 #include "bench/values.hpp"
-#include "profile/counter_source.hpp"
 
 #include <algorithm>
 #include <numeric>

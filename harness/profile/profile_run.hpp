@@ -4,11 +4,14 @@
 #include "base/parallel.hpp"
 #include "fixture/selection.hpp"
 #include "profile/counts.hpp"
-#include "profile/devices.hpp"
 #include "profile/resources.hpp"
 #include "solution/solution.hpp"
 
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace prenorm::harness::profile {
 
@@ -72,5 +75,57 @@ ProfileReport run_profile(const ProfileOptions& options);
 
 /// The device of that name (devices.json). Throws UsageError.
 DeviceLimits device_named(const std::string& id);
+
+// A device's own counters (device_counters.cpp).
+
+/// One launch on a device, as ncu has written it.
+struct DeviceLaunch {
+  std::string function;  // function_name of the kernel
+  std::array<std::uint64_t, 3> grid{}, block{};
+  DeviceCounters counters;
+};
+
+/// The counters that are read, as ncu calls them.
+std::vector<std::string> counter_names();
+
+/// Reads what ncu writes with --csv --page raw --print-units base --print-kernel-base mangled.
+/// Throws std::invalid_argument for what is no such text.
+std::vector<DeviceLaunch> parse_launches(const std::string& text);
+
+/// Gives kernels what the device counted of them: launches of the same function with the same grid
+/// and block; or with another grid, where the device had one only, and here is one only. (A kernel
+/// may be launched with as many blocks as fit the device.)
+void add_counters(std::vector<KernelCounts>& kernels, const std::vector<DeviceLaunch>& launches);
+
+/// Where a device's own counters come from: ncu, around a call of the device's solution, or a file
+/// that ncu has written.
+class CounterSource {
+ public:
+  /// Throws UsageError for a file that cannot be read, and where ncu is asked for and is not there.
+  explicit CounterSource(const ProfileOptions& options);
+
+  /// Gives the row's kernels what the device counts when its solution does the same work; nothing
+  /// where there is no such solution, no device or no ncu.
+  ///
+  /// Throws UsageError for what is missing if it was asked for. Else what fails is said once on
+  /// standard error, and nothing more is tried.
+  void add(ProfileRow& row);
+
+  /// The device, or the file; empty if there were no counters.
+  const std::string& device() const { return device_; }
+
+ private:
+  Solution* device_solution(const std::string& emulated);
+  std::string command(const ProfileRow& row, const std::string& solution,
+                      const std::filesystem::path& table) const;
+  void ask(ProfileRow& row, const std::string& solution);
+
+  const ProfileOptions& options_;
+  bool asked_for_ = false;                                    // by --counters ncu
+  std::string ncu_;                                           // empty: not there, or given up
+  std::vector<DeviceLaunch> stored_;                          // of the file
+  std::map<std::string, std::optional<Solution>> solutions_;  // nothing: cannot be used here
+  std::string device_;
+};
 
 }  // namespace prenorm::harness::profile

@@ -1,7 +1,9 @@
-// What the reports for a terminal and for a browser have in common.
+// What the reports for a terminal and for a browser have in common, and the page with its pictures:
+// of a run of `profile`, or of a program.
 #pragma once
 
 #include "profile/profile_report.hpp"
+#include "report/json.hpp"
 #include "report/table.hpp"
 
 namespace prenorm::harness::profile {
@@ -50,5 +52,21 @@ std::string requests_text(const Access& access);
 
 /// Whether its most expensive request costs more than twice the least.
 bool is_wasteful(const Access& access);
+
+/// A table, for the page.
+Json table_json(const Table& table);
+
+/// The pictures of a version's lines that cost most, for the page.
+Json version_json(const std::string& version, const std::vector<KernelCounts>& kernels,
+                  const LineFilter& wanted);
+
+/// The page, of its title, notes and groups (templates/profile.mustache).
+std::string profile_page(Json content);
+
+/// Throws UsageError for no accesses: `wanted` is what was looked for.
+void require_line(const std::vector<CostlyAccess>& accesses, const LineFilter& wanted);
+
+/// As a file: the one that costs most. Throws UsageError for none.
+std::string costliest_picture(const std::vector<CostlyAccess>& accesses, const LineFilter& wanted);
 
 }  // namespace prenorm::harness::profile

@@ -2,7 +2,6 @@
 
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
-#include "profile/profile_page.hpp"
 #include "profile/profile_tables.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // Pictures of requests: what lies in which row, and that nothing in a title can break them.
 #include "page_testing.hpp"
 #include "profile/request_picture.hpp"
-#include "profile/request_rows.hpp"
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::profile;
