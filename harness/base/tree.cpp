@@ -81,7 +81,7 @@ class Removal {
     if (!reason_) reason_ = printable(name, 200) + ": " + why;
   }
 
-  /// A folder that may be read and changed from now on, where that can be had.
+  /// Opens a folder and gives its owner the rights to read and change it, where possible.
   static OpenFile open_folder(int parent, const std::string& name) {
     constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     OpenFile folder(::openat(parent, name.c_str(), flags));

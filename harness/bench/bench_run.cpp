@@ -60,7 +60,7 @@ class Bench {
   }
 
  private:
-  /// A file that cannot be used is told before the work.
+  /// Reports a file that cannot be used before the work.
   void read_peers() {
     Plan plan;
     for (const auto& workload : selected_) {

@@ -78,7 +78,7 @@ class Checker {
   explicit Checker(std::uint64_t seed);
 
   /// Computes the truth for these inputs: all of it where that takes no more than about a second,
-  /// else some rows of the batch picked at random; where not even one row can be had so, all of it
+  /// else some rows of the batch picked at random; where even one row takes longer, all of it
   /// for the first call of a workload and nothing (`any()` is false) for the others.
   ///
   /// Throws std::runtime_error where the reference fails.

@@ -186,7 +186,7 @@ int main(int count, char** words) try {
     return 0;
   }
   const Options options = parse({words, static_cast<std::size_t>(count)});
-  // Where memory runs out, this goes first, and not whoever judges it.
+  // Where memory runs out, the kernel ends this process before the one that judges it.
   if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "w")) {
     std::fputs("1000", file);
     std::fclose(file);

@@ -42,7 +42,7 @@ class SharedLimit {
 
   /// Whether there may be a mapping of that many bytes, with these flags of mmap().
   bool admits(std::uint64_t bytes, std::uint64_t flags);
-  /// The last one that was admitted was not made: whoever asked has been interrupted.
+  /// The last one that was admitted was not made: the caller has been interrupted.
   void take_back();
 
  private:
@@ -65,7 +65,7 @@ class SocketLimit {
   /// where the limit is reached by some that may not be made yet; a refusal that follows another
   /// costs a count only.
   bool admits();
-  /// The last ones that were admitted were not made: whoever asked has been interrupted.
+  /// The last ones that were admitted were not made: the caller has been interrupted.
   void take_back();
 
  private:

@@ -64,7 +64,7 @@ EXPORTED int connect(int socket, const sockaddr* address, socklen_t bytes) {
 //
 // The machine's /tmp is everybody's, and may not be written there. What fails with a path in /tmp
 // is tried again with the same path in $TMPDIR. These are the functions that Python and C++ call
-// for files; whoever makes system calls directly finds /tmp as it is.
+// for files; a program that makes system calls directly finds /tmp as it is.
 
 namespace {
 

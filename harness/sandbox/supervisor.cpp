@@ -151,7 +151,7 @@ Requests::Requests(int listener, const Scratch& scratch, const Limits& limits)
 
 void Requests::take() {
   *asked_ = {};
-  if (::seccomp_notify_receive(listener_, asked_) != 0) return;  // whoever asked has ended
+  if (::seccomp_notify_receive(listener_, asked_) != 0) return;  // the caller has ended
   if (asked_->data.nr == SYS_connect || asked_->data.nr == SYS_bind) {
     use_name();
   } else if (asked_->data.nr == SYS_mmap) {
@@ -263,7 +263,7 @@ int Requests::bind_to(const Name& name, int socket) const {
   return bind_once(socket, name.path);
 }
 
-/// Whether whoever asked was still there.
+/// Whether the caller was still there.
 bool Requests::answer(std::uint64_t id, int error, std::uint32_t flags) {
   *reply_ = {};
   reply_->id = id;
@@ -296,7 +296,8 @@ void reap(pid_t child) {
       reap(child);
     }
     if ((watched[1].revents & POLLIN) != 0) requests.take();
-    if ((watched[1].revents & POLLHUP) != 0) watched[1].fd = -1;  // nobody has the filter any more
+    if ((watched[1].revents & POLLHUP) != 0)
+      watched[1].fd = -1;  // no process has the filter any more
     requests.look_again();
   }
 }
@@ -332,7 +333,7 @@ Supervised::Supervised(const Options& options) {
     return;
   }
   if (options.alone && ::getpgrp() == self) {
-    // Whoever has lost its parent ends with the grader, too: nobody can leave the group.
+    // Orphans end with the grader, too: no process can leave the group.
     std::signal(SIGTERM, [](int) { ::kill(0, SIGKILL); });
     check(::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0, "no end");
   }

@@ -61,7 +61,7 @@ class Arena {
 
  private:
   Layout layout_;
-  std::vector<std::uint64_t> seeds_;  // of the canaries, one a region
+  std::vector<std::uint64_t> seeds_;  // of the canaries, one per region
   int descriptor_ = -1;
   std::byte* memory_ = nullptr;
 };

@@ -219,7 +219,7 @@ struct Solution::Worker {
     place = worker.library;
   }
 
-  /// What cannot be started now is told by load().
+  /// Why it cannot be started is reported by load().
   void start_early(const std::filesystem::path& path, const Options& options) {
     if (tried || is_starting || options.in_process || is_over(options.limits) ||
         path.extension() == absent_suffix) {

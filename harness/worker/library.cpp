@@ -50,7 +50,7 @@ SymbolTables symbol_tables(void* handle) {
 void for_each_symbol(const SymbolTables& tables, auto visit) {
   if (tables.gnu_hash != nullptr) {
     // Header: buckets, number of the first hashed symbol, words of the Bloom filter, its shift;
-    // then the filter, the buckets (the first symbol of each), and the chains, one word a symbol,
+    // then the filter, the buckets (the first symbol of each), and the chains, one word per symbol,
     // whose lowest bit ends a bucket.
     const std::uint32_t buckets = tables.gnu_hash[0], first = tables.gnu_hash[1];
     const auto* filter = reinterpret_cast<const ElfW(Addr)*>(tables.gnu_hash + 4);

@@ -36,7 +36,7 @@ ABI = 1
 NOT_COUNTED = -1  # launches of kernels
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2  # what a function returns
 NEEDS_DEVICE = "needs a CUDA device: "
-LONGEST_TEXT = 400  # characters of an exception's message that are told
+LONGEST_TEXT = 400  # characters of an exception's message that are reported
 
 clock = time.perf_counter
 

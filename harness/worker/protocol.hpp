@@ -79,7 +79,7 @@ struct Loaded {
   std::vector<std::string> functions;
   std::string sources;                  // what prenorm_sources says; else empty
   std::optional<DeviceFacts> facts;     // of the device, unless it is the host
-  std::vector<std::string> notes = {};  // on loading, for whoever reads the results
+  std::vector<std::string> notes = {};  // on loading, for the reader of the results
 };
 
 struct LoadFailed {
