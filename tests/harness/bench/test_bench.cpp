@@ -9,16 +9,13 @@
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::bench;
+using prenorm::harness::testing::contains;
 using prenorm::harness::testing::folder;
 using prenorm::harness::testing::Scratch;
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// What a call throws, or "" where it throws nothing.
 std::string complaint(const std::function<void()>& call) {

@@ -4,7 +4,7 @@
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"
 #include "other_home.hpp"
-#include "solution/solution.hpp"
+#include "solution_testing.hpp"
 #include "worker/protocol.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 using namespace prenorm::harness;
-namespace fs = std::filesystem;
+using namespace prenorm::harness::testing;
 
 namespace {
 
@@ -26,12 +26,6 @@ constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;
 #endif
-
-fs::path library(const std::string& name) {
-  const char* folder = std::getenv("PRENORM_TEST_SOLUTIONS");
-  BOOST_REQUIRE_MESSAGE(folder != nullptr, "PRENORM_TEST_SOLUTIONS names no folder");
-  return fs::path(folder) / ("lib" + name + ".so");
-}
 
 Solution open(const std::string& name, const Solution::Options& options = {}) {
   return {name, library(name), "", options};
@@ -49,26 +43,6 @@ Solution::Options limited(double seconds, std::size_t bytes) {
   return options;
 }
 
-const Signature& twice_signature() {
-  static const Signature signature = parse_signature("x[...] -> y[...]");
-  return signature;
-}
-
-Tensor counting(const Shape& shape, DType dtype = DType::float32) {
-  Tensor x(dtype, shape);
-  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i + 1));
-  return x;
-}
-
-Outcome call(Solution& solution, const std::string& variant, const Tensor& x) {
-  Call call;
-  call.function = variant.empty() ? "twice" : "twice__" + variant;
-  call.inputs = {&x};
-  call.outputs = {{x.dtype, x.shape}};
-  call.signature = &twice_signature();
-  return solution.call(call);
-}
-
 /// One call with x[2, 3] of a fresh solution.
 Outcome run(const std::string& variant, const Solution::Options& options = {},
             const Shape& shape = {2, 3}) {
@@ -76,24 +50,10 @@ Outcome run(const std::string& variant, const Solution::Options& options = {},
   return call(solution, variant, counting(shape));
 }
 
-void check(const Outcome& outcome, Status status, const std::string& message) {
-  BOOST_TEST(name(outcome.status) == name(status));
-  BOOST_TEST(outcome.message == message);
-  BOOST_TEST(!outcome.refused);
-}
-
 void check_begins(const Outcome& outcome, Status status, const std::string& beginning) {
   BOOST_TEST(name(outcome.status) == name(status));
   BOOST_TEST(outcome.message.starts_with(beginning), outcome.message);
   BOOST_TEST(!outcome.refused);
-}
-
-void check_doubled(const Outcome& outcome, const Tensor& x) {
-  BOOST_TEST(name(outcome.status) == "PASSED", outcome.message);
-  BOOST_REQUIRE(outcome.outputs.size() == 1u);
-  BOOST_TEST((outcome.outputs[0].dtype == x.dtype));
-  BOOST_TEST(outcome.outputs[0].shape == x.shape, boost::test_tools::per_element());
-  for (std::int64_t i = 0; i < x.size(); ++i) BOOST_TEST(outcome.outputs[0].at(i) == 2 * x.at(i));
 }
 
 /// A float written there changes a canary's bytes, but one that happened to be the same.
