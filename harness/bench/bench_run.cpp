@@ -1,4 +1,4 @@
-#include "bench/bench_run.hpp"
+#include "bench/bench.hpp"
 
 #include "base/error.hpp"
 #include "base/home.hpp"

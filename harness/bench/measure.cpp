@@ -1,4 +1,4 @@
-#include "bench/measure.hpp"
+#include "bench/bench.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"

@@ -2,7 +2,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/terminal.hpp"
-#include "bench/bench_run.hpp"
+#include "bench/bench.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 

@@ -1,5 +1,3 @@
-#include "sandbox/limits.hpp"
-
 #include "base/proc_stat.hpp"
 #include "sandbox/confine.hpp"
 

@@ -1,7 +1,6 @@
 #include "base/open_file.hpp"
 #include "base/socket_message.hpp"
 #include "sandbox/confine.hpp"
-#include "sandbox/limits.hpp"
 #include "sandbox/system_calls.hpp"
 
 #include <algorithm>

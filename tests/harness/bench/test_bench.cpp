@@ -1,5 +1,5 @@
 // Timing: shapes, counts, statistics, values, verdicts and reports. No test asserts on a time.
-#include "bench/bench_report.hpp"
+#include "bench/bench.hpp"
 #include "fixture_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
