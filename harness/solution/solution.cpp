@@ -104,7 +104,7 @@ std::string Declaration::difference(const protocol::Loaded& loaded) {
   const std::scoped_lock lock(one_);
   const bool available = loaded.unavailable.empty();
   const std::set<std::string> functions(loaded.functions.begin(), loaded.functions.end());
-  if (!first_) first_ = Said{loaded.mode, loaded.device, functions, false};
+  if (!first_) first_ = Description{loaded.mode, loaded.device, functions, false};
   if (loaded.mode != first_->mode || loaded.device != first_->device) {
     return "says another mode or device than when it was loaded first";
   }

@@ -72,7 +72,7 @@ class Declaration {
   bool is_known();
 
  private:
-  struct Said {
+  struct Description {
     std::string mode;
     std::int32_t device = 0;
     std::set<std::string> functions;
@@ -80,7 +80,7 @@ class Declaration {
   };
 
   std::mutex one_;
-  std::optional<Said> first_;
+  std::optional<Description> first_;
 };
 
 /// A library in its worker process. The worker starts on first use, and again after a crash; a

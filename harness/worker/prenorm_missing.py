@@ -67,7 +67,7 @@ def parse(file):
 UNREADABLE = (OSError, ValueError, SyntaxError, RecursionError, MemoryError)
 
 
-class Reading:
+class ImportWalk:
     """Goes through the files that adapters.py imports, and lets `look` see their syntax trees."""
 
     def __init__(self, path, look=lambda tree: None):
@@ -142,9 +142,9 @@ def distribution(name):
 def main(path):
     answer = {"missing": {}, "own": [], "failure": None}
     try:
-        reading = Reading(path)
-        reading.run()
-        answer.update(missing=reading.missing, own=sorted(reading.own))
+        walk = ImportWalk(path)
+        walk.run()
+        answer.update(missing=walk.missing, own=sorted(walk.own))
     except layouts.Unusable as error:
         answer["failure"] = str(error)
     except UNREADABLE as error:

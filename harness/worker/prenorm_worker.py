@@ -390,11 +390,11 @@ class Worker:
         asked = []
 
         def look(tree):
-            asked.append(devices.is_asked_for(tree, reading.own))
+            asked.append(devices.is_asked_for(tree, walk.own))
 
         try:
-            reading = load_beside("prenorm_missing").Reading(self.submission.path, look)
-            reading.run()
+            walk = load_beside("prenorm_missing").ImportWalk(self.submission.path, look)
+            walk.run()
         except Exception:
             pass  # what has been read by then is all that is known
         return any(asked)
