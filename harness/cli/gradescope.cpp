@@ -7,7 +7,6 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "base/zip.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "grade/adapters.hpp"

@@ -1,6 +1,5 @@
-#include "profile/devices.hpp"
 #include "profile/profile_report.hpp"
-#include "report/report.hpp"
+#include "profile/resources.hpp"
 
 namespace prenorm::harness::profile {
 namespace {

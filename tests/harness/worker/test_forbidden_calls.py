@@ -17,7 +17,7 @@ FORBIDDEN = ["torch.softmax", "torch.nn.functional.*"]
 GO_THROUGH = f"""
 import json, os, sys
 import torch
-sys.path[:0] = {[str(ROOT / "harness/solution"), str(DOORS)]!r}
+sys.path[:0] = {[str(ROOT / "harness/worker"), str(DOORS)]!r}
 import prenorm_forbidden
 class Layout:
     def contains(self, file): return os.path.dirname(file) == {str(DOORS)!r}
