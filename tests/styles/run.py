@@ -202,7 +202,7 @@ def pairs(style):
 
 # Habits of honest code, a submission each; what such code has in common with known mistakes.
 HONEST = [
-    ("modules", ()), ("modules", BESIDE), ("modules", ("functional",)), ("modules", ("sqrt",)),
+    ("modules", ()), ("modules", BESIDE), ("modules", ("functional", "nan_to_num")), ("modules", ("sqrt",)),
     ("modules", ("weights_in_t", "table_in_t")),
     ("functions", ()), ("functions", BESIDE), ("functions", ("functional",)),
     ("functions", ("float64_inside",)), ("functions", ("sqrt", "by_hand", "fused")),
