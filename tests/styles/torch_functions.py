@@ -333,6 +333,7 @@ def run_multihead_self_attention_with_rope(
         token_positions = torch.arange(length)
         # slip heads_with_rope.no_rope_without_positions: return run_multihead_self_attention(d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features)
     each_head = token_positions.unsqueeze(-2)
+    # habit positions_of_one: each_head = token_positions
     # slip heads_with_rope.positions_ignored: each_head = torch.arange(length)
     # slip heads_with_rope.positions_of_batch_ignored: each_head = token_positions.reshape(-1, length)[:1]
     return causal_attention(
