@@ -19,6 +19,7 @@ class Linear(nn.Module):
 # habit nn_layers: class Linear(nn.Linear):
     def __init__(self, d_in, d_out):
         super().__init__()
+        # habit nn_layers: super().__init__(d_in, d_out, bias=False)
         self.weight = nn.Parameter(torch.empty(d_out, d_in))
         nn.init.trunc_normal_(self.weight, std=math.sqrt(2 / max(d_in + d_out, 1)))
 
@@ -36,6 +37,7 @@ class Embedding(nn.Module):
 # habit nn_layers: class Embedding(nn.Embedding):
     def __init__(self, vocab_size, d_model):
         super().__init__()
+        # habit nn_layers: super().__init__(vocab_size, d_model)
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
 
     def forward(self, token_ids):

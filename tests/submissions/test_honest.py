@@ -31,7 +31,7 @@ PARTLY = {
 
 # One of each language is enough for the quick tier; python_partial misses problems besides.
 QUICK = {"python_partial", "python_numpy"}
-QUICK_TO_BUILD = {"c_plain", "cpp_partial"}
+QUICK_TO_BUILD = {"c_plain"}
 
 
 def check(name, report, whole):
