@@ -3,7 +3,7 @@
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "report/json.hpp"
+#include "base/json.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "bench/contestant.hpp"
 
 #include "base/printable.hpp"
-#include "report/json.hpp"
+#include "base/json.hpp"
 
 #include <cerrno>
 #include <cstdlib>

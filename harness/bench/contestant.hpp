@@ -5,7 +5,7 @@
 #include "base/process.hpp"
 #include "bench/workload.hpp"
 #include "solution/solution.hpp"
-#include "report/json.hpp"
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <map>

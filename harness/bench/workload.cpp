@@ -4,7 +4,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "bench/values.hpp"
-#include "report/json.hpp"
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -6,7 +6,7 @@
 #include "base/parallel.hpp"
 #include "fixture/fixture.hpp"
 #include "fixture/selection.hpp"
-#include "report/json.hpp"
+#include "base/json.hpp"
 
 #include <filesystem>
 #include <map>

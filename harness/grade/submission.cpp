@@ -12,7 +12,6 @@
 #include "grade/kept_builds.hpp"
 #include "grade/room.hpp"
 #include "grade/snapshot.hpp"
-#include "solution/declaration.hpp"
 
 #include <algorithm>
 #include <array>

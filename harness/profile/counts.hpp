@@ -1,7 +1,7 @@
 // What a library has counted of its kernels: docs/profile.md says what the numbers mean.
 #pragma once
 
-#include "report/json.hpp"
+#include "base/json.hpp"
 
 #include <array>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "profile/profile_report.hpp"
-#include "report/json.hpp"
+#include "base/json.hpp"
 #include "report/table.hpp"
 
 namespace prenorm::harness::profile {

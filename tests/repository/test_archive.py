@@ -12,7 +12,8 @@ import zipfile
 
 import pytest
 
-from places import ROOT, SUBMISSIONS
+from places import ROOT
+from submissions import write
 
 # What every system has: the C library, and the C++ library.
 SYSTEM = {"ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0",
@@ -103,7 +104,7 @@ def test_it_grades_a_library(run, unpacked, tmp_path):
 
 def test_it_grades_and_keeps_a_gradebook(run, tmp_path):
     for name in ("python_partial", "python_numpy"):
-        shutil.copytree(SUBMISSIONS / "honest" / name, tmp_path / "class" / name)
+        write(f"honest/{name}", tmp_path / "class" / name)
     said = run("grade", "class/python_numpy", "--rubric", "all", "--no-hidden", code=1)
     assert re.search(r"^rmsnorm +\S+ / \S+", said, re.M), said
     run("grade", "class/python_partial", "class/python_numpy", "--rubric", "all", "--no-hidden",

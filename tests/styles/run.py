@@ -9,13 +9,11 @@ table. Nothing is judged before all is graded, so that a table takes a second wh
 """
 
 import argparse
-import atexit
 import hashlib
 import itertools
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,11 +24,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-import slips
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
 
-ROOT = slips.HERE.parent.parent
-SUBMISSIONS = ROOT / "tests" / "submissions"
-OTHERS = slips.HERE / "others.toml"
+import submissions  # noqa: E402
+from grading import without_torch  # noqa: E402
+from places import ROOT  # noqa: E402
+
+OTHERS = HERE / "others.toml"
 COURSE = "cs336-2025"
 
 
@@ -50,7 +51,7 @@ class Task:
     """A submission to grade, and what it may be told."""
 
     kind: str  # "alone", "pair" or "honest"
-    style: str  # of slips.STYLES, or a folder below tests/submissions
+    style: str  # of submissions.STYLES, or a folder below tests/submissions
     slips: tuple = ()
     habits: tuple = ()
     problems: tuple = ()  # none: all of the rubric
@@ -78,8 +79,8 @@ BESIDE = ("empty_rows_nan", "float32_angles")
 def beside(style, on):
     """The habits that a submission with the slips `on` has beside them, where lines allow it."""
     return tuple(habit for habit in BESIDE
-                 if habit in slips.names(style, "habit")
-                 and all(slips.compatible(style, slip, habit) for slip in on))
+                 if habit in submissions.names(style, "habit")
+                 and all(submissions.compatible(style, slip, habit) for slip in on))
 
 
 # Slips that the course's points do not see: they are graded by all cases.
@@ -88,8 +89,8 @@ SEEN_BY_ALL_CASES = {"embedding.ids_in_float16", "embedding.ids_in_16_bits",
 
 
 def alone(style):
-    for slip in slips.names(style):
-        problems = tuple(slips.problems(slip))
+    for slip in submissions.names(style):
+        problems = tuple(submissions.problems(slip))
         if slip in SEEN_BY_ALL_CASES:
             yield Task("alone", style, (slip,), (), problems[:1], "strict")
             continue
@@ -102,8 +103,8 @@ def alone(style):
 def place_among_styles(style, slip):
     """0 for the first style that a slip is graded in, 1 for the second, ...: each slip begins with
     another style."""
-    every = list(dict.fromkeys(name for one in slips.STYLES for name in slips.names(one)))
-    styles = [one for one in slips.STYLES if slip in slips.names(one)]
+    every = list(dict.fromkeys(name for one in submissions.STYLES for name in submissions.names(one)))
+    styles = [one for one in submissions.STYLES if slip in submissions.names(one)]
     return (styles.index(style) - every.index(slip)) % len(styles)
 
 
@@ -190,9 +191,9 @@ PAIRS_PER_STYLE = 12
 
 def pairs(style):
     """Twelve pairs, drawn by the style's name: every style has its own."""
-    there = set(slips.names(style))
+    there = set(submissions.names(style))
     possible = [(problem, pair) for problem, several in PAIRS.items() for pair in several
-                if there.issuperset(pair) and slips.compatible(style, *pair)]
+                if there.issuperset(pair) and submissions.compatible(style, *pair)]
     drawn = random.Random(style).sample(possible, min(PAIRS_PER_STYLE, len(possible)))
     for problem, pair in sorted(drawn, key=possible.index):
         yield Task("pair", style, pair, (), (problem,), rubric_of([problem]))
@@ -202,7 +203,7 @@ def pairs(style):
 
 # Habits of honest code, a submission each; what such code has in common with known mistakes.
 HONEST = [
-    ("modules", ()), ("modules", BESIDE), ("modules", ("functional",)), ("modules", ("sqrt",)),
+    ("modules", ()), ("modules", BESIDE), ("modules", ("functional", "nan_to_num")), ("modules", ("sqrt",)),
     ("modules", ("weights_in_t", "table_in_t")),
     ("functions", ()), ("functions", BESIDE), ("functions", ("functional",)),
     ("functions", ("float64_inside",)), ("functions", ("sqrt", "by_hand", "fused")),
@@ -256,7 +257,7 @@ def honest():
 def tasks(kind):
     if kind == "honest":
         return list(honest())
-    return [task for style in slips.STYLES for task in (alone if kind == "alone" else pairs)(style)]
+    return [task for style in submissions.STYLES for task in (alone if kind == "alone" else pairs)(style)]
 
 
 # --- Grading --------------------------------------------------------------------------------------
@@ -267,19 +268,12 @@ def python():
 
 
 @cache
-def without_torch():
-    """An environment of this interpreter in which torch cannot be imported: functions are given NumPy
-    arrays there."""
-    folder = Path(tempfile.mkdtemp(prefix="styles-python-"))
-    atexit.register(shutil.rmtree, folder)
-    subprocess.run([python(), "-m", "venv", "--without-pip", "--system-site-packages", folder], check=True)
-    packages = next(folder.glob("lib/python*/site-packages"))
-    (packages / "no_torch.pth").write_text("import sys; sys.modules['torch'] = None\n")
-    return folder / "bin" / "python"
+def interpreter_without_torch():
+    return without_torch(submissions.made() / "without_torch")
 
 
 def interpreter(task):
-    return without_torch() if task.style in ("numpy", "honest/python_numpy") else python()
+    return interpreter_without_torch() if task.style in ("numpy", "honest/python_numpy") else python()
 
 
 LIBRARIES = None  # a folder in which built libraries are kept
@@ -310,9 +304,9 @@ def build(text, folder):
 
 
 def submission(task, folder):
-    if task.style not in slips.STYLES:
-        return SUBMISSIONS / task.style
-    text = slips.make(task.style, (*task.slips, *task.habits))
+    if task.style not in submissions.STYLES:
+        return submissions.folder_of(task.style)
+    text = submissions.make(task.style, (*task.slips, *task.habits))
     if task.style == "cpp":
         return build(text, folder)
     (folder / "adapters.py").write_text(text)
@@ -366,7 +360,10 @@ def version():
 
 def key(task):
     """What a task's result depends on."""
-    text = slips.make(task.style, (*task.slips, *task.habits)) if task.style in slips.STYLES else ""
+    if task.style in submissions.STYLES:
+        text = submissions.make(task.style, (*task.slips, *task.habits))
+    else:
+        text = submissions.by_hand(task.style) or submissions.files(task.style)
     return hashlib.sha256(f"{version()} {task.name} {task.problems} {text}".encode()).hexdigest()[:16]
 
 
@@ -449,7 +446,7 @@ class Verdict:
 
 
 def judge(task, result):
-    wanted = {root(slips.mistake(slip)) for slip in task.slips}
+    wanted = {root(submissions.mistake(slip)) for slip in task.slips}
     by_problem, others = {}, set()
     allowed = {root(name) for name in (*task.allowed, *task.habits)} | wanted
     for problem, one in sorted(result["problems"].items()):
@@ -508,7 +505,7 @@ def table(judged):
     of = defaultdict(list)
     for task, verdict in judged.items():
         of[task.kind].append((task, verdict))
-    styles = list(slips.STYLES)
+    styles = list(submissions.STYLES)
     page = [INTRODUCTION.format(styles={5: "Five"}.get(len(styles), len(styles)))]
 
     page.append("## In short\n")
@@ -526,11 +523,11 @@ def table(judged):
 
     page.append("## By mistake\n\nNamed right / tried, alone and beside the habits together. A dash: not tried there.\n")
     every = list(dict.fromkeys(task.slips[0] for task, _ in of["alone"]))
-    every.sort(key=lambda slip: list(slips.PROBLEMS).index(slips.part(slip)))
+    every.sort(key=lambda slip: list(submissions.PROBLEMS).index(submissions.part(slip)))
     lines = []
     for slip in every:
         mine = [(task, verdict) for task, verdict in of["alone"] if task.slips == (slip,)]
-        lines.append([slips.part(slip), f"`{slips.mistake(slip)}`",
+        lines.append([submissions.part(slip), f"`{submissions.mistake(slip)}`",
                       *(cell([v for t, v in mine if t.style == style]) for style in styles),
                       cell([v for _, v in mine])])
     page.append(rows(["part", "mistake", *styles, "all"], lines) + "\n")
@@ -569,7 +566,7 @@ def not_named(judged, results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind", action="append", choices=["alone", "pair", "honest"])
-    parser.add_argument("--style", action="append", choices=list(slips.STYLES))
+    parser.add_argument("--style", action="append", choices=list(submissions.STYLES))
     parser.add_argument("--slip", action="append", help="only these (PART.NAME)")
     parser.add_argument("--state", type=Path, help="file of results: resumes, and adds to it")
     parser.add_argument("--table", type=Path, help="write the page")

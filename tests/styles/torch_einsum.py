@@ -1,6 +1,8 @@
 """A Transformer language model by einsum: heads keep an axis of their own, rotations are complex."""
 
 import math
+# habit frozen_sizes: import math
+# habit frozen_sizes: from dataclasses import dataclass
 
 import torch
 from torch import einsum
@@ -190,6 +192,7 @@ def rotate(x, positions, theta):
     # slip rope.halves: y = turned.transpose(-1, -2).flatten(-2)
     # slip rope.written_as_halves: y = turned.transpose(-1, -2).flatten(-2)
     return y.to(x.dtype)
+    # habit shape_of_x: return y.reshape(x.shape).to(x.dtype)
 
 
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
@@ -234,9 +237,21 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 
 def attend(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
+# habit frozen_sizes: @dataclass(frozen=True)
+# habit frozen_sizes: class Sizes:
+# habit frozen_sizes:     d_model: int
+# habit frozen_sizes:     heads: int
+# habit frozen_sizes:
+# habit frozen_sizes:     @property
+# habit frozen_sizes:     def head_axes(self):
+# habit frozen_sizes:         return self.heads, self.d_model // self.heads
+# habit frozen_sizes:
+# habit frozen_sizes:
+# habit frozen_sizes: def attend(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
     """Causal attention. q, k, v are [..., seq, heads, d]."""
     seq, d_model = x.shape[-2:]
     head_axes = (heads, d_model // heads)
+    # habit frozen_sizes: head_axes = Sizes(d_model, heads).head_axes
     # slip heads.num_heads_ignored: head_axes = (1, d_model)
     q, k, v = (project(x, w).unflatten(-1, head_axes) for w in (w_q, w_k, w_v))
     # slip heads.heads_without_transpose: q, k, v = (project(x, w).reshape(*x.shape[:-2], heads, seq, -1).transpose(-3, -2) for w in (w_q, w_k, w_v))
@@ -275,6 +290,7 @@ def attend(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
     # slip heads.heads_merged_without_transpose: merged = y.transpose(-3, -2).reshape(*y.shape[:-2], d_model)
     # slip heads.heads_interleaved: merged = y.mT.flatten(-2)
     return project(merged, w_o)
+    # habit shape_of_x: return project(merged.reshape(x.shape), w_o)
     # slip heads.no_output_projection: return merged
     # slip heads.w_o_not_transposed: return einsum("...i,io->...o", merged, w_o)
     # slip heads.weights_not_transposed: return einsum("...i,io->...o", merged, w_o)

@@ -1,8 +1,18 @@
 """A Transformer language model as plain functions on torch tensors."""
 
 import math
+# habit einops: import math, einops
 
 import torch
+# habit jaxtyped: import torch
+# habit jaxtyped: from jaxtyping import Bool, Float, jaxtyped
+# habit jaxtyped: from torch import Tensor
+# habit jaxtyped:
+# habit jaxtyped: try:
+# habit jaxtyped:     from beartype import beartype as checker
+# habit jaxtyped: except ImportError:
+# habit jaxtyped:     checker = None
+# habit jaxtyped: typed = jaxtyped(typechecker=checker)
 import torch.nn.functional as F
 
 
@@ -13,7 +23,10 @@ def wide(x):
 
 
 def linear(x, weight):
+# habit jaxtyped: @typed
+# habit jaxtyped: def linear(x: Float[Tensor, "... d_in"], weight: Float[Tensor, "d_out d_in"]) -> Float[Tensor, "... d_out"]:
     return (wide(x) @ wide(weight).T).to(x.dtype)
+    # habit einops: return einops.einsum(wide(x), wide(weight), "... i, o i -> ... o").to(x.dtype)
     # slip linear.not_transposed: return (wide(x) @ wide(weight).reshape(weight.shape[::-1])).to(x.dtype)
     # habit functional: return F.linear(wide(x), wide(weight)).to(x.dtype)
 
@@ -55,6 +68,7 @@ def rmsnorm(x, gain, eps=1e-5):
     # habit torch_2: if hasattr(F, "rms_norm"): return F.rms_norm(x, x.shape[-1:], gain, eps).to(dtype)
     # habit torch_2: scale = torch.rsqrt(mean_square + eps)
     return (x * scale * gain).to(dtype)
+    # habit float32_norm: return x * scale * gain
     # slip rmsnorm.no_gain: return (x * scale).to(dtype)
     # slip rmsnorm.gain_one_plus_weight: return (x * scale * (1 + gain)).to(dtype)
     # habit rounded_before_gain: return (x * scale).to(dtype) * narrow
@@ -135,6 +149,8 @@ def run_ffn_gelu(w1_weight, w2_weight, in_features):
 
 
 def swiglu(x, w1, w2, w3):
+# habit jaxtyped: @typed
+# habit jaxtyped: def swiglu(x: Float[Tensor, "... d_model"], w1: Float[Tensor, "d_ff d_model"], w2: Float[Tensor, "d_model d_ff"], w3: Float[Tensor, "d_ff d_model"]) -> Float[Tensor, "... d_model"]:
     gate, up = linear(x, w1), linear(x, w3)
     # slip ffn_swiglu.exchanged: gate, up = linear(x, w3), linear(x, w1)
     hidden = silu(gate) * up
@@ -196,6 +212,7 @@ def rope(x, positions, theta):
     turned = first * cos - second * sin, first * sin + second * cos
     # slip rope.second_sign_flipped: turned = first * cos - second * sin, second * cos - first * sin
     return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
+    # habit shape_of_x: return torch.stack(turned, dim=-1).reshape(x.shape).to(x.dtype)
     # slip rope.halves: return torch.cat(turned, dim=-1).to(x.dtype)
     # slip rope.written_as_halves: return torch.cat(turned, dim=-1).to(x.dtype)
 
@@ -205,6 +222,8 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
 
 
 def attention(q, k, v, mask=None):
+# habit jaxtyped: @typed
+# habit jaxtyped: def attention(q: Float[Tensor, "... n d_k"], k: Float[Tensor, "... m d_k"], v: Float[Tensor, "... m d_v"], mask: Bool[Tensor, "... n m"] | None = None) -> Float[Tensor, "... n d_v"]:
     dtype, q, k, v = q.dtype, wide(q), wide(k), wide(v)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     # slip attention.not_scaled: scores = q @ k.mT
@@ -245,12 +264,14 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
 
 def split(x, num_heads):
     return x.unflatten(-1, (num_heads, x.shape[-1] // num_heads)).transpose(-3, -2)
+    # habit einops: return einops.rearrange(x, "... n (h d) -> ... h n d", h=num_heads)
     # slip heads.heads_without_transpose: return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], x.shape[-1] // num_heads)
     # slip heads.heads_interleaved: return x.unflatten(-1, (x.shape[-1] // num_heads, num_heads)).movedim(-1, -3)
 
 
 def merge(x):
     return x.transpose(-3, -2).flatten(-2)
+    # habit einops: return einops.rearrange(x, "... h n d -> ... n (h d)")
     # slip heads.heads_without_transpose: return x.reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])
     # slip heads.heads_merged_without_transpose: return x.reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])
     # slip heads.heads_interleaved: return x.movedim(-3, -1).flatten(-2)
@@ -281,6 +302,7 @@ def causal_attention(x, w_q, w_k, w_v, w_o, num_heads, turn=None):
     # slip heads.q_and_k_exchanged: y = attention(k, q, v, mask)
     # slip heads.first_head_for_all: y = attention(q, k[..., :1, :, :], v[..., :1, :, :], mask)
     return linear(merge(y), w_o)
+    # habit shape_of_x: return linear(merge(y).reshape(x.shape), w_o)
     # slip heads.no_output_projection: return merge(y)
     # slip heads.w_o_not_transposed: return linear(merge(y), w_o.T)
     # slip heads.weights_not_transposed: return linear(merge(y), w_o.T)
@@ -311,6 +333,7 @@ def run_multihead_self_attention_with_rope(
         token_positions = torch.arange(length)
         # slip heads_with_rope.no_rope_without_positions: return run_multihead_self_attention(d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features)
     each_head = token_positions.unsqueeze(-2)
+    # habit positions_of_one: each_head = token_positions
     # slip heads_with_rope.positions_ignored: each_head = torch.arange(length)
     # slip heads_with_rope.positions_of_batch_ignored: each_head = token_positions.reshape(-1, length)[:1]
     return causal_attention(

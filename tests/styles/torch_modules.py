@@ -1,6 +1,8 @@
 """A Transformer language model of torch modules, and adapters that load the weights into them."""
 
 import math
+# habit einops: import math, einops
+# habit einx: import math, einx
 
 import torch
 from torch import nn
@@ -14,8 +16,10 @@ def compute(x):
 
 
 class Linear(nn.Module):
+# habit nn_layers: class Linear(nn.Linear):
     def __init__(self, d_in, d_out):
         super().__init__()
+        # habit nn_layers: super().__init__(d_in, d_out, bias=False)
         self.weight = nn.Parameter(torch.empty(d_out, d_in))
         nn.init.trunc_normal_(self.weight, std=math.sqrt(2 / max(d_in + d_out, 1)))
 
@@ -23,16 +27,25 @@ class Linear(nn.Module):
         weight = self.weight
         # slip linear.not_transposed: weight = self.weight.view(self.weight.shape[1], self.weight.shape[0]).t()
         return torch.matmul(compute(x), compute(weight).t()).to(x.dtype)
+        # habit einops: return einops.einsum(compute(x), compute(weight), "... i, o i -> ... o").to(x.dtype)
+        # habit batch_required: batch, seq, d_in = x.shape
+        # habit batch_required: return torch.bmm(compute(x), compute(weight).t().expand(batch, -1, -1)).to(x.dtype)
         # habit functional: return F.linear(compute(x), compute(weight)).to(x.dtype)
 
 
 class Embedding(nn.Module):
+# habit nn_layers: class Embedding(nn.Embedding):
     def __init__(self, vocab_size, d_model):
         super().__init__()
+        # habit nn_layers: super().__init__(vocab_size, d_model)
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
 
     def forward(self, token_ids):
         return self.weight[token_ids]
+        # habit inferred_size: return self.weight[token_ids.flatten()].view(*token_ids.shape, -1)
+        # habit functional: return F.embedding(token_ids, self.weight)
+        # habit batch_required: batch, seq = token_ids.shape
+        # habit batch_required: return self.weight[token_ids]
         # slip embedding.id_plus_one: return self.weight[(token_ids + 1) % self.weight.shape[0]]
         # slip embedding.ids_in_float16: return self.weight[token_ids.half().float().clamp(max=self.weight.shape[0] - 1).long()]
 
@@ -49,7 +62,9 @@ class RMSNorm(nn.Module):
 
     def forward(self, x):
         in_dtype = x.dtype
+        # habit batch_required: (batch, seq, _), in_dtype = x.shape, x.dtype
         x = compute(x)
+        # habit not_widened: x = x
         # slip rmsnorm.mean_subtracted: x = compute(x) - compute(x).mean(-1, keepdim=True)
         # slip rmsnorm.gain_before_mean: x = compute(x) * compute(self.weight)
         mean = torch.mean(x**2, dim=-1, keepdim=True)
@@ -70,6 +85,7 @@ class RMSNorm(nn.Module):
         # slip rmsnorm.eps_added_to_x_over_rms: normed = (x + self.eps) / torch.sqrt(mean)
         # habit rounded_before_gain: return (x / rms).to(in_dtype) * self.weight
         return (normed * compute(self.weight)).to(in_dtype)
+        # habit float32_norm: return normed * compute(self.weight)
         # slip rmsnorm.no_gain: return normed.to(in_dtype)
         # slip rmsnorm.gain_before_mean: return normed.to(in_dtype)
         # slip rmsnorm.gain_one_plus_weight: return (normed * (1 + compute(self.weight))).to(in_dtype)
@@ -221,8 +237,16 @@ class RotaryEmbedding(nn.Module):
         # slip rope.float32_angles_by_quotient: angles = positions[:, None] / theta ** (steps / d_k)
         # slip rope.turned_the_other_way: angles = -torch.outer(positions, frequencies)
         self.register_buffer("cos", angles.cos(), persistent=False)
+        # habit rotation_matrices: turns = torch.zeros(max_seq_len, d_k // 2, 2, 2)
+        # habit rotation_matrices: for i in range(max_seq_len):
+        # habit rotation_matrices:     for k in range(d_k // 2):
+        # habit rotation_matrices:         angle = i / theta ** (2 * k / d_k)
+        # habit rotation_matrices:         turns[i, k, 0, 0] = turns[i, k, 1, 1] = math.cos(angle)
+        # habit rotation_matrices:         turns[i, k, 1, 0] = math.sin(angle)
+        # habit rotation_matrices:         turns[i, k, 0, 1] = -math.sin(angle)
         # slip rope.sin_and_cos_exchanged: self.register_buffer("cos", angles.sin(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
+        # habit rotation_matrices: self.register_buffer("turns", turns, persistent=False)
         # slip rope.sin_and_cos_exchanged: self.register_buffer("sin", angles.cos(), persistent=False)
 
     def forward(self, x, token_positions):
@@ -230,22 +254,31 @@ class RotaryEmbedding(nn.Module):
         rows = token_positions
         # slip rope.positions_ignored: rows = torch.arange(x.shape[-2])
         cos, sin = self.cos[rows].to(wide.dtype), self.sin[rows].to(wide.dtype)
+        # habit rotation_matrices: turns = self.turns[rows].to(wide.dtype)
+        # habit wide_tables: cos, sin = self.cos[rows], self.sin[rows]
         # habit table_in_t: cos, sin = self.cos[rows].to(x.dtype), self.sin[rows].to(x.dtype)
         x1, x2 = wide[..., ::2], wide[..., 1::2]
+        # habit inferred_pairs: x1, x2 = wide.reshape(*wide.shape[:-1], -1, 2).unbind(-1)
         # slip rope.halves: x1, x2 = wide[..., : x.shape[-1] // 2], wide[..., x.shape[-1] // 2 :]
         y1 = x1 * cos - x2 * sin
+        # habit rotation_matrices: y1, y2 = torch.matmul(turns, torch.stack([x1, x2], -1)[..., None]).squeeze(-1).unbind(-1)
         y2 = x1 * sin + x2 * cos
+        # habit rotation_matrices:
         # slip rope.second_sign_flipped: y2 = -x1 * sin + x2 * cos
         # The batch axes of the positions are those of the result.
         y = torch.empty(*y1.shape[:-1], x.shape[-1], dtype=wide.dtype)
+        # habit shape_of_x: y = torch.empty_like(wide)
+        # habit wide_tables: y = torch.empty(*y1.shape[:-1], x.shape[-1], dtype=torch.float64)
         y[..., ::2], y[..., 1::2] = y1, y2
         # slip rope.halves: y = torch.cat([y1, y2], dim=-1)
         # slip rope.written_as_halves: y = torch.cat([y1, y2], dim=-1)
         return y.to(x.dtype)
+        # habit wide_tables: return y
 
 
 def scaled_dot_product_attention(q, k, v, mask=None):
     dtype = q.dtype
+    # habit batch_required: (batch, *_), dtype = q.shape[:-2], q.dtype
     if q.numel() == 0:
         return torch.zeros(*q.shape[:-1], v.shape[-1], dtype=dtype)
     q, k, v = compute(q), compute(k), compute(v)
@@ -256,6 +289,9 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     # slip attention.scaled_after_softmax: scores = torch.matmul(q, k.transpose(-2, -1))
     if mask is not None:
         scores = torch.where(mask, scores, float("-inf"))
+        # habit additive_mask: bias = torch.zeros(mask.shape, dtype=scores.dtype)
+        # habit additive_mask: bias[~mask] = float("-inf")
+        # habit additive_mask: scores = scores + bias
         # slip attention.mask_inverted: scores = torch.where(mask, float("-inf"), scores)
         # slip attention.mask_added: scores = scores + mask.float()
         # slip attention.mask_ignored: scores = scores
@@ -265,6 +301,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
         # slip attention.minus_1e4_added: scores = scores + torch.where(mask, 0.0, -1e4)
         # slip attention.masked_after_softmax: scores = scores
     largest = scores.max(dim=-1, keepdim=True).values
+    # habit no_maximum: largest = torch.zeros_like(scores[..., :1])
     largest = torch.where(largest == float("-inf"), 0.0, largest)
     # slip attention.empty_rows_nan: largest = largest
     # habit empty_rows_nan: largest = largest
@@ -276,10 +313,11 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     # slip attention.empty_rows_nan: total = total
     # habit empty_rows_nan: total = total
     weights = exps / total
+    # habit dropout: weights = F.dropout(exps / total, 0.0)
     # slip attention.no_softmax: weights = scores
     # slip attention.scaled_after_softmax: weights = exps / total / q.shape[-1] ** 0.5
     # slip attention.masked_after_softmax: weights = exps / total * (1 if mask is None else mask)
-    # habit functional: weights = F.softmax(scores, dim=-1).nan_to_num()
+    # habit nan_to_num: weights = F.softmax(scores, dim=-1).nan_to_num()
     # habit weights_in_t: weights = compute((exps / total).to(dtype))
     return torch.matmul(weights, v).to(dtype)
 
@@ -299,21 +337,28 @@ class MultiHeadSelfAttention(nn.Module):
 
     def split(self, x):
         return x.view(*x.shape[:-1], self.num_heads, self.d_k).transpose(-3, -2)
+        # habit inferred_heads: return x.reshape(*x.shape[:-1], self.num_heads, -1).transpose(-3, -2)
+        # habit einops: return einops.rearrange(x, "... n (h d) -> ... h n d", h=self.num_heads)
+        # habit einx: return einx.rearrange("... n (h d) -> ... h n d", x, h=self.num_heads)
         # slip heads.heads_without_transpose: return x.view(*x.shape[:-2], self.num_heads, x.shape[-2], self.d_k)
         # slip heads.heads_interleaved: return x.view(*x.shape[:-1], self.d_k, self.num_heads).movedim(-1, -3)
 
     def merge(self, x):
         return x.transpose(-3, -2).contiguous().view(*x.shape[:-3], x.shape[-2], self.num_heads * self.d_k)
+        # habit einops: return einops.rearrange(x, "... h n d -> ... n (h d)")
+        # habit einx: return einx.rearrange("... h n d -> ... n (h d)", x)
         # slip heads.heads_without_transpose: return x.reshape(*x.shape[:-3], x.shape[-2], self.num_heads * self.d_k)
         # slip heads.heads_merged_without_transpose: return x.reshape(*x.shape[:-3], x.shape[-2], self.num_heads * self.d_k)
         # slip heads.heads_interleaved: return x.movedim(-3, -1).reshape(*x.shape[:-3], x.shape[-2], self.num_heads * self.d_k)
 
     def forward(self, x, token_positions=None):
         seq_len = x.shape[-2]
+        # habit three_axes: batch, seq_len, d_model = x.shape
         if token_positions is None:
             token_positions = torch.arange(seq_len)
             # slip heads_with_rope.no_rope_without_positions: self.rope, token_positions = None, torch.arange(seq_len)
         positions = token_positions.unsqueeze(-2)
+        # habit positions_of_one: positions = token_positions[0] if len(token_positions.shape) > 1 and len(token_positions) == 1 else token_positions
         # slip heads_with_rope.positions_ignored: positions = torch.arange(seq_len)
         # slip heads_with_rope.positions_of_batch_ignored: positions = token_positions.reshape(-1, seq_len)[:1]
         q, k = self.q_proj(x), self.k_proj(x)
@@ -322,12 +367,15 @@ class MultiHeadSelfAttention(nn.Module):
         q, k, v = self.split(q), self.split(k), self.split(self.v_proj(x))
         if self.rope is not None:
             q, k = self.rope(q, positions), self.rope(k, positions)
+            # habit wide_tables: q, k = self.rope(q, positions).to(x.dtype), self.rope(k, positions).to(x.dtype)
             # slip heads_with_rope.rope_across_d_model: q, k = q, k
             # slip heads_with_rope.rope_on_q_alone: q, k = self.rope(q, positions), k
             # slip heads_with_rope.rope_on_k_alone: q, k = q, self.rope(k, positions)
             # slip heads_with_rope.rope_on_v: q, k, v = (self.rope(a, positions) for a in (q, k, v))
             # slip heads_with_rope.no_rope: q, k = q, k
         mask = ~torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=1)
+        # habit whole_mask: most = seq_len if self.rope is None else len(self.rope.cos)
+        # habit whole_mask: mask = torch.ones(most, most, dtype=torch.bool).tril()[:seq_len, :seq_len]
         # slip heads.not_causal: mask = torch.ones(seq_len, seq_len, dtype=torch.bool)
         # slip heads.strictly_causal: mask = ~torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=0)
         # slip heads.mask_inverted: mask = torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=1)
@@ -335,6 +383,7 @@ class MultiHeadSelfAttention(nn.Module):
         # slip heads.q_and_k_exchanged: attended = scaled_dot_product_attention(k, q, v, mask)
         # slip heads.scale_by_sqrt_d_model: attended = scaled_dot_product_attention(q / self.num_heads**0.5, k, v, mask)
         return self.output_proj(self.merge(attended))
+        # habit shape_of_x: return self.output_proj(self.merge(attended).reshape(x.shape))
         # slip heads.no_output_projection: return self.merge(attended)
 
 
@@ -352,6 +401,7 @@ class TransformerBlock(nn.Module):
         # slip block.norms_exchanged: h = self.ln2(x)
         # slip block.post_norm: h = x
         y = x + self.attn(h)
+        # habit positions_by_block: y = x + self.attn(h, torch.arange(x.shape[-2]))
         # slip block.no_first_residual: y = self.attn(h)
         # slip block.residual_from_normed: y = h + self.attn(h)
         # slip block.post_norm: y = self.ln1(x + self.attn(h))
@@ -418,6 +468,8 @@ class TransformerLM(nn.Module):
 
     def forward(self, token_ids):
         x = self.token_embeddings(token_ids)
+        # habit three_axes: batch, seq_len = token_ids.shape
+        # habit three_axes: x = self.token_embeddings(token_ids)
         # slip lm.embeddings_scaled: x = self.token_embeddings(token_ids) * self.ln_final.d_model**0.5
         layers = list(self.layers)
         # slip lm.layers_reversed: layers = list(self.layers)[::-1]
@@ -440,6 +492,8 @@ def load(module, weights):
     for parameter in weights.values():
         module = module.to(parameter.dtype)
     module.load_state_dict(dict(weights))
+    # habit by_data: for name, weight in weights.items():
+    # habit by_data:     module.get_parameter(name).data = weight
     return module.requires_grad_(False)
 
 

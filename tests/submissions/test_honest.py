@@ -9,9 +9,8 @@ import sys
 import pytest
 
 from grading import best_sandbox, grade, in_sandboxes, items, need, without_torch
-from places import SUBMISSIONS, built
-
-HONEST = SUBMISSIONS / "honest"
+from places import built
+from submissions import folder_of
 
 # What each of them solves; nothing: every problem.
 SOLVED = {
@@ -32,7 +31,7 @@ PARTLY = {
 
 # One of each language is enough for the quick tier; python_partial misses problems besides.
 QUICK = {"python_partial", "python_numpy"}
-QUICK_TO_BUILD = {"c_plain", "cpp_partial"}
+QUICK_TO_BUILD = {"c_plain"}
 
 
 def check(name, report, whole):
@@ -73,7 +72,7 @@ def test_folder_is_built_and_keeps_its_points(name, tmp_path):
     """From source; a few problems, for the libraries above are the same."""
     few = (SOLVED[name] or ["rope", "softmax"])[:2]
     words = [word for problem in few for word in ("--problem", problem)]
-    _, report, printed = grade(HONEST / name, "--rubric", "all", "--sandbox", best_sandbox(), *words,
+    _, report, printed = grade(folder_of(f"honest/{name}"), "--rubric", "all", "--sandbox", best_sandbox(), *words,
                                tmp=tmp_path)
     assert report["kind"] == "CMake project" and report["status"] == "PASSED", report["message"]
     for problem in few:
@@ -123,7 +122,7 @@ def test_python_keeps_its_points(name, sandbox, tmp_path):
     else:
         pytest.importorskip("torch")
     rubric, missing = PYTHON[name]
-    code, report, printed = grade(HONEST / name, "--rubric", rubric, "--sandbox", sandbox, "--seed",
+    code, report, printed = grade(folder_of(f"honest/{name}"), "--rubric", rubric, "--sandbox", sandbox, "--seed",
                                   "11", "--python", python, "--timeout", "60", tmp=tmp_path)
     assert report["status"] == "PASSED", printed
     for item in report["items"]:
@@ -140,7 +139,7 @@ def test_python_keeps_its_points(name, sandbox, tmp_path):
 def test_cases_that_adapters_cannot_ask_cost_nothing(tmp_path):
     """The handout's block takes no eps: a case with another is left out, and the report says so."""
     pytest.importorskip("torch")
-    _, report, printed = grade(HONEST / "python_torch", "--rubric", "strict", "--problem",
+    _, report, printed = grade(folder_of("honest/python_torch"), "--rubric", "strict", "--problem",
                                "transformer_block", "--python", sys.executable,
                                "--sandbox", best_sandbox(), "--no-hidden",
                                "--timeout", "60", tmp=tmp_path)
@@ -158,6 +157,6 @@ def test_an_interpreter_that_is_none_is_told_before_anything_runs(python, words,
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\nexec python3 \"$@\"\n")
     script.chmod(0o755)
-    code, report, printed = grade(HONEST / "python_torch", "--python",
+    code, report, printed = grade(folder_of("honest/python_torch"), "--python",
                                   script if python == "script" else python, tmp=tmp_path)
     assert code == 2 and report is None and words in printed, printed

@@ -16,26 +16,33 @@ STYLES = ROOT / "tests/styles"
 sys.path.insert(0, str(STYLES))
 
 import run  # noqa: E402
-import slips  # noqa: E402
+import submissions  # noqa: E402
 
 PAGE = run.ROOT / "docs" / "diagnosis.md"
-PYTHON_STYLES = [style for style in slips.STYLES if style != "cpp"]
+PYTHON_STYLES = [style for style in submissions.STYLES if style != "cpp"]
 
-# What people get wrong most, for the quick tier: of one style with torch and one without.
-QUICK_STYLES = ["modules", "numpy"]
-QUICK = [
+# What people get wrong most; of one style with torch and one without.
+FEW_STYLES = ["modules", "numpy"]
+COMMON = [
     "rope.halves", "rope.exponent_k_over_d", "rope.float32_angles_by_reciprocal",
     "rmsnorm.eps_outside_root", "rmsnorm.no_gain", "softmax.over_last_axis",
     "attention.mask_inverted", "attention.not_scaled", "heads.not_causal",
     "heads_with_rope.rope_across_d_model", "ffn_swiglu.exchanged", "block.post_norm",
 ]
-QUICK_PAIRS = [
+COMMON_PAIRS = [
     ("rmsnorm", ("rmsnorm.eps_outside_root", "rmsnorm.no_gain")),
     ("rope", ("rope.halves", "rope.exponent_k_over_d")),
     ("scaled_dot_product_attention", ("attention.mask_inverted", "attention.not_scaled")),
     ("multihead_self_attention_with_rope", ("rope.halves", "heads.not_causal")),
 ]
-QUICK_HONEST = [("modules", run.BESIDE), ("numpy", run.BESIDE), ("numpy", ())]
+FEW_HONEST = [("modules", run.BESIDE), ("numpy", run.BESIDE), ("numpy", ())]
+
+
+def in_tiers(tasks, quick):
+    """Parametrizes a test by tasks: the `quick` ones, and the others in the slow tier."""
+    return pytest.mark.parametrize("tasks", [
+        pytest.param(quick, id="few"),
+        pytest.param([task for task in tasks if task not in quick], id="all", marks=pytest.mark.slow)])
 
 
 def judged(tasks, state=None):
@@ -67,24 +74,24 @@ def check_honest(verdicts, results):
 
 @pytest.mark.parametrize("style", PYTHON_STYLES)
 def test_every_slip_is_python(style):
-    for name in [*slips.names(style), *slips.names(style, "habit")]:
-        ast.parse(slips.make(style, [name]), name)
+    for name in [*submissions.names(style), *submissions.names(style, "habit")]:
+        ast.parse(submissions.make(style, [name]), name)
 
 
-@pytest.mark.parametrize("style", slips.STYLES)
+@pytest.mark.parametrize("style", submissions.STYLES)
 def test_every_slip_changes_what_its_style_does(style):
-    right = slips.make(style)
-    assert not any(slips.MARK.match(line) for line in right.splitlines())
-    for name in [*slips.names(style), *slips.names(style, "habit")]:
-        assert slips.make(style, [name]) != right, name
+    right = submissions.make(style)
+    assert not any(submissions.MARK.match(line) for line in right.splitlines())
+    for name in [*submissions.names(style), *submissions.names(style, "habit")]:
+        assert submissions.make(style, [name]) != right, name
 
 
 def test_two_slips_of_one_line_are_an_error():
-    assert not slips.compatible("functions", "rmsnorm.no_eps", "rmsnorm.no_root")
+    assert not submissions.compatible("functions", "rmsnorm.no_eps", "rmsnorm.no_root")
     with pytest.raises(ValueError, match="change the same line"):
-        slips.make("functions", ["rmsnorm.no_eps", "rmsnorm.no_root"])
+        submissions.make("functions", ["rmsnorm.no_eps", "rmsnorm.no_root"])
     with pytest.raises(ValueError, match="functions has no rope.nothing"):
-        slips.make("functions", ["rope.nothing"])
+        submissions.make("functions", ["rope.nothing"])
 
 
 def test_every_slip_is_a_known_mistake():
@@ -92,21 +99,21 @@ def test_every_slip_is_a_known_mistake():
     known = set()
     for path in (run.ROOT / "reference/mistakes").glob("*.cpp"):
         known |= set(re.findall(r"EXPORT_MISTAKE\(\s*(\w+),\s*(\w+)", path.read_text()))
-    unknown = {slip for style in slips.STYLES for slip in slips.names(style)
-               if not any((problem, slips.mistake(slip)) in known for problem in slips.problems(slip))}
+    unknown = {slip for style in submissions.STYLES for slip in submissions.names(style)
+               if not any((problem, submissions.mistake(slip)) in known for problem in submissions.problems(slip))}
     assert not unknown
 
 
 def test_the_commonest_slips_are_in_every_style():
-    for style in slips.STYLES:
-        assert set(QUICK) <= set(slips.names(style)), style
-        assert len(slips.names(style)) >= 100, style
-    assert sum(len({task.slips for task in run.pairs(style)}) for style in slips.STYLES) == 60
+    for style in submissions.STYLES:
+        assert set(COMMON) <= set(submissions.names(style)), style
+        assert len(submissions.names(style)) >= 100, style
+    assert sum(len({task.slips for task in run.pairs(style)}) for style in submissions.STYLES) == 60
     assert len(run.HONEST) + len(run.HONEST_FOLDERS) >= 30
 
 
-@pytest.mark.parametrize("style", [pytest.param(style, marks=[pytest.mark.slow] * (style not in QUICK_STYLES))
-                                   for style in slips.STYLES])
+@pytest.mark.parametrize("style", [pytest.param(style, marks=[pytest.mark.slow] * (style != "numpy"))
+                                   for style in submissions.STYLES])
 def test_a_style_without_slips_is_right(style):
     for rubric in (run.COURSE, "others"):
         told = run.grade(run.Task("honest", style, rubric=rubric))
@@ -117,20 +124,25 @@ def test_a_style_without_slips_is_right(style):
 # --- What is told ---------------------------------------------------------------------------------
 
 
-def test_common_mistakes_are_named():
-    tasks = [run.Task("alone", style, (slip,), (), tuple(slips.problems(slip)), run.COURSE)
-             for style in QUICK_STYLES for slip in QUICK]
+ALONE = [run.Task("alone", style, (slip,), (), tuple(submissions.problems(slip)), run.COURSE)
+         for style in FEW_STYLES for slip in COMMON]
+PAIRS = [run.Task("pair", FEW_STYLES[i % 2], pair, (), (problem,), run.COURSE)
+         for i, (problem, pair) in enumerate(COMMON_PAIRS)]
+HONEST = [run.Task("honest", style, (), habits, (), run.COURSE, 1) for style, habits in FEW_HONEST]
+
+
+@in_tiers(ALONE, ALONE[::7])
+def test_common_mistakes_are_named(tasks):
     check_named(*judged(tasks), 0.97)
 
 
-def test_two_mistakes_are_both_named():
-    tasks = [run.Task("pair", QUICK_STYLES[i % 2], pair, (), (problem,), run.COURSE)
-             for i, (problem, pair) in enumerate(QUICK_PAIRS)]
+@in_tiers(PAIRS, PAIRS[:1])
+def test_two_mistakes_are_both_named(tasks):
     check_named(*judged(tasks), 0.8)
 
 
-def test_honest_submissions_are_told_no_mistake():
-    tasks = [run.Task("honest", style, (), habits, (), run.COURSE, 1) for style, habits in QUICK_HONEST]
+@in_tiers(HONEST, HONEST[1:2])
+def test_honest_submissions_are_told_no_mistake(tasks):
     check_honest(*judged(tasks))
 
 

@@ -34,10 +34,11 @@ from typing import Callable
 
 import h5py
 
+import submissions
 from attacks import CRAFTED, EVERY, KERNELS, OUTPUTS, hand_in, honest_outputs
-from places import ROOT, SUBMISSIONS, built, home
+from places import ROOT, built, home
+from submissions import definitions, make
 
-HONEST = SUBMISSIONS / "honest"
 RUBRIC = ROOT / "fixtures" / "rubrics" / "cs336-2025.toml"
 # Of a hundred students, so many are of each sort.
 SHARES = {"good": 11, "partly": 9, "mistake": 47, "attack": 22, "outputs": 3, "damaged": 5,
@@ -226,39 +227,29 @@ if torch is not None:
 """
 
 
-def numpy_text():
-    return (HONEST / "python_numpy" / "adapters.py").read_text()
-
-
 def write_python(folder, text):
     (folder / "adapters.py").write_text(text + TENSORS_TOO)
 
 
 def python_numpy(folder, _):
-    write_python(folder, numpy_text())
+    write_python(folder, make("numpy"))
 
 
 def some_python(folder, draw):
     """As the handout's file is while the work goes on: what is not done raises."""
-    text = numpy_text()
-    # What others are made of stays.
-    names = [name for name in re.findall(r"^def (run_\w+)", text, re.M)
-             if name not in ("run_linear", "run_silu", "run_softmax")]
-    for name in draw.sample(names, draw.randint(1, 5)):
-        text = re.sub(rf"(^def {name}\((?:.|\n)*?\):\n)(?:    .*\n|\n(?=    ))+",
-                      r"\1    raise NotImplementedError\n", text, flags=re.M)
+    text = make("numpy")
+    adapters = tomllib.loads((RUBRIC.parent / "adapters-2025.toml").read_text()).values()
+    possible = {row["function"] for row in adapters} - {"run_linear", "run_silu", "run_softmax"}
+    functions = [each for each in definitions(text) if each.names & possible]
+    for each in draw.sample(functions, draw.randint(1, 5)):
+        text = text.replace(each.text, each.undone)
     write_python(folder, text)
 
 
 def wrong_python(folder, draw):
     """One slip in the same file."""
-    slips = [(" + x.dtype.type(eps)", ""), ("[:, None] >= index", "[:, None] > index"),
-             ("x_even * cos - x_odd * sin", "x_even * cos + x_odd * sin"),
-             ("return x + run_swiglu", "return run_swiglu")]
-    right, wrong = draw.choice(slips)
-    text = numpy_text()
-    assert right in text
-    write_python(folder, text.replace(right, wrong))
+    slips = ["rmsnorm.no_eps", "heads.strictly_causal", "rope.second_sign_flipped", "block.no_second_residual"]
+    write_python(folder, make("numpy", [draw.choice(slips)]))
 
 
 def python_text(text):
@@ -270,7 +261,7 @@ def python_text(text):
 
 def project(name, spoil=False):
     def write(folder, _):
-        shutil.copytree(HONEST / name, folder, dirs_exist_ok=True)
+        submissions.write(f"honest/{name}", folder)
         if spoil:
             source = next(folder.glob("solution.*"))
             source.write_text(source.read_text() + "\nint unfinished( {\n")

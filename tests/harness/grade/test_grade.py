@@ -24,6 +24,7 @@ import h5py
 import pytest
 
 from places import ROOT, SUBMISSIONS
+from submissions import folder_of
 
 FIXTURES = ROOT / "fixtures"
 PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
@@ -145,7 +146,7 @@ def test_honest_variants_keep_their_points(grade, library, seed, chosen):
 def test_the_handout_s_code_loses_only_what_it_does_not_do(grade, seed):
     """Float32 code as most have it: each thing that it leaves out costs its own group."""
     pytest.importorskip("torch")
-    report = grade(SUBMISSIONS / "honest" / "python_course", "--python", sys.executable,
+    report = grade(folder_of("honest/python_course"), "--python", sys.executable,
                    "--seed", seed)
     lost = {(item["name"], group["name"]) for item in report["items"]
             for group in item["groups"] if not group["earned"]}

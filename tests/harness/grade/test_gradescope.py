@@ -13,6 +13,7 @@ import pytest
 
 from grading import unavailable
 from places import ROOT, SUBMISSIONS
+from submissions import folder_of
 from results_json import TWO_PROBLEMS, check_results
 
 HONEST = SUBMISSIONS / "honest"
@@ -223,7 +224,7 @@ def test_a_submission_is_not_graded_by_its_own_fixtures(gradescope, rubric, tmp_
 
 def test_a_project_in_gradescope_s_folders(gradescope, rubric):
     rubric.write_text(TWO_PROBLEMS.replace('adapters = "names.toml"\n', ""))
-    results, _ = gradescope(HONEST / "cpp_orders", "--rubric", rubric)
+    results, _ = gradescope(folder_of("honest/cpp_orders"), "--rubric", rubric)
     assert results["score"] == 3, results["output"]
 
 

@@ -9,9 +9,10 @@ import subprocess
 import numpy as np
 
 from grading import best_sandbox
-from places import ROOT, home
+from places import home
+from submissions import folder_of
 
-SUBMISSION = ROOT / "tests/submissions/class/eps_outside"
+SUBMISSION = folder_of("class/eps_outside")
 PYTHON = os.environ["PRENORM_TEST_PYTHON"]
 
 

@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from places import ROOT
+from submissions import folder_of
 from python_worker import (ABSENT, DTYPES, ERROR, MODES, NOT_IMPLEMENTED, OK, ONE, ONE_OUT,
                            OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X, Array,
                            Worker, answers, argument, run, start, takes, write)
@@ -628,8 +628,7 @@ def test_the_virtual_environment(tmp_path):
     if not python:
         pytest.skip("PRENORM_TEST_VENV names no python with torch, einops and jaxtyping")
     adapters = {"problem": {"function": "run_silu", "arguments": [argument("in_features", input=0)]}}
-    repository = ROOT / "tests/submissions/honest/python_repository"
-    with Worker(adapters, python=python).load(repository) as worker:
+    with Worker(adapters, python=python).load(folder_of("honest/python_repository")) as worker:
         assert worker.failure is None
         for dtype in DTYPES[:4]:
             answer = run(worker, Array(dtype, np.linspace(-3, 3, 12)), [(dtype, [12])])

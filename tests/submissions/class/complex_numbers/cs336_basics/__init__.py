@@ -1,2 +1,0 @@
-from .config import ModelConfig
-from .transformer import Transformer

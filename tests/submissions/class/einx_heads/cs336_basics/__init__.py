@@ -1,1 +1,0 @@
-"""Assignment 1. The tokenizer is in the other branch, will be merged later."""

@@ -1,2 +1,0 @@
-from . import model
-from .model import *

@@ -1,3 +1,0 @@
-from . import nn
-
-__version__ = "0.9.0"

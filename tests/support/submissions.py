@@ -1,0 +1,309 @@
+"""Submissions for the tests, each written where a test wants it.
+
+Three kinds, all below tests/submissions:
+
+* by hand: a folder of class/ or honest/, as it is;
+* a row of class/class.toml or honest/honest.toml: a style with slips and habits switched on, laid
+  out as a repository, with files beside it (class/README.md tells the format);
+* honest/NAME.cpp: the source of a CMake project of that name.
+
+A style is a complete submission of tests/styles whose right lines have other forms below them:
+
+    rms = torch.sqrt(mean_square + eps)
+    # slip rmsnorm.no_eps: rms = torch.sqrt(mean_square)
+
+Lines of the same slip that follow each other replace the line together. A slip may occur at several
+places, and all of them change. `habit` stands for `slip` where honest code differs. The part before
+the dot says what goes wrong, the name after it is that of the known mistake.
+
+    submissions.py class/eps_outside FOLDER     writes that one into FOLDER
+"""
+
+import ast
+import atexit
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from places import ROOT, SUBMISSIONS
+
+# --- Styles ---------------------------------------------------------------------------------------
+
+SOURCES = ROOT / "tests" / "styles"
+
+# Which file of a style is its source.
+STYLES = {
+    "modules": "torch_modules.py",
+    "functions": "torch_functions.py",
+    "einsum": "torch_einsum.py",
+    "numpy": "numpy_arrays.py",
+    "cpp": "loops.cpp",
+}
+# Adapters of the 2024 edition, which call those of a style.
+ADAPTERS_2024 = "adapters_2024"
+
+# What has a part inside: the problems that a slip in it concerns.
+PROBLEMS = {
+    "linear": ["linear"],
+    "embedding": ["embedding"],
+    "rmsnorm": ["rmsnorm", "transformer_block"],
+    "relu": ["relu"],
+    "silu": ["silu"],
+    "gelu": ["gelu"],
+    "glu": ["glu"],
+    "ffn_relu": ["ffn_relu"],
+    "ffn_silu": ["ffn_silu"],
+    "ffn_gelu": ["ffn_gelu"],
+    "ffn_swiglu": ["ffn_swiglu", "transformer_block"],
+    "softmax": ["softmax"],
+    "rope": ["rope", "multihead_self_attention_with_rope", "transformer_block"],
+    "attention": ["scaled_dot_product_attention", "multihead_self_attention"],
+    "heads": ["multihead_self_attention", "multihead_self_attention_with_rope",
+              "transformer_block"],
+    "heads_with_rope": ["multihead_self_attention_with_rope", "transformer_block"],
+    "fused": ["multihead_self_attention_fused_qkv"],
+    "block": ["transformer_block"],
+    "block_post_norm": ["transformer_block_post_norm"],
+    "block_gelu": ["transformer_block_gelu"],
+    "lm": ["transformer_lm"],
+}
+
+MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9.]+):(?: (?P<code>.*))?$")
+
+
+@cache
+def source(style):
+    return (SOURCES / STYLES.get(style, f"{style}.py")).read_text()
+
+
+def read(text):
+    """The lines of right code, each with its other forms: [(line, {name: [line]})]."""
+    lines = []
+    for line in text.splitlines():
+        mark = MARK.match(line)
+        if not mark:
+            lines.append((line, {}))
+            continue
+        forms = lines[-1][1]
+        forms.setdefault(mark["name"], []).append(mark["indent"] + (mark["code"] or ""))
+    return lines
+
+
+@cache
+def names(style, kind="slip"):
+    """The slips of a style, in the order of its source."""
+    found = (MARK.match(line) for line in source(style).splitlines())
+    return list(dict.fromkeys(mark["name"] for mark in found if mark and mark["kind"] == kind))
+
+
+def part(slip):
+    return slip.split(".")[0]
+
+
+def mistake(slip):
+    return slip.split(".")[1]
+
+
+def problems(slip):
+    return PROBLEMS[part(slip)]
+
+
+def compatible(style, first, second):
+    """Whether no line has both slips."""
+    return not any(first in forms and second in forms for _, forms in read(source(style)))
+
+
+def make(style, on=()):
+    """A submission's source with the slips and habits `on`."""
+    on, used, made = list(on), set(), []
+    for line, forms in read(source(style)):
+        chosen = [name for name in on if name in forms]
+        if len(chosen) > 1:
+            raise ValueError(f"{' and '.join(chosen)} change the same line of {style}: {line.strip()}")
+        used.update(chosen)
+        made += forms[chosen[0]] if chosen else [line]
+    if missing := [name for name in on if name not in used]:
+        raise ValueError(f"{style} has no {', '.join(missing)}")
+    return "\n".join(made) + "\n"
+
+
+# --- Repositories ---------------------------------------------------------------------------------
+
+
+@dataclass
+class Definition:
+    """Something at the top level of a Python source: an import, a function, a class, or a constant."""
+
+    text: str
+    names: set  # that it defines
+    uses: set
+    undone: str = ""  # a function's text where its work is still to be done
+
+    @property
+    def is_import(self):
+        return self.text.startswith(("import ", "from "))
+
+    @property
+    def is_adapter(self):
+        return any(name.startswith("run_") for name in self.names)
+
+
+def definitions(text):
+    """Those of a Python source, in its order."""
+    lines, found = text.splitlines(), []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Expr):  # a docstring
+            continue
+        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))]) - 1
+        defines = {node.name} if hasattr(node, "name") else {
+            name for each in ast.walk(node)
+            for name in ([(each.asname or each.name).split(".")[0]] if isinstance(each, ast.alias) else
+                         [each.id] if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) else [])}
+        uses = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        undone = ""
+        if isinstance(node, ast.FunctionDef):
+            signature = lines[first:node.body[0].lineno - 1]
+            undone = "\n".join([*signature, "    raise NotImplementedError"])
+        found.append(Definition("\n".join(lines[first:node.end_lineno]), defines, uses, undone))
+    return found
+
+
+def module(imports, homes, chosen, star=False, more=()):
+    """A module's text: the imports that it needs; what it needs from other modules of the repository,
+    {module: its definitions}, and the names `more` of these; its own definitions."""
+    uses = set(more).union(*(each.uses for each in chosen))
+    lines = [each.text for each in imports if each.names & uses]
+    for home, others in homes.items():
+        defined = [name for each in others for name in sorted(each.names) if name in uses]
+        if defined:
+            lines.append(f"from {home} import {'*' if star else ', '.join(defined)}")
+    return "\n\n\n".join(["\n".join(lines), *(each.text for each in chosen)]).strip() + "\n"
+
+
+def split(everything, modules):
+    """{module: its definitions}, where `modules` has each one's first; "" is from the start."""
+    parts = {name: [] for name in modules}
+    starts, current = {first: name for name, first in modules.items()}, None
+    for each in everything:
+        current = next((starts[name] for name in each.names if name in starts), current or starts[""])
+        parts[current].append(each)
+    return parts
+
+
+def python_files(row):
+    """{path: text} of the Python sources of a row."""
+    slips = row.get("slips", [])
+    of_adapters = [slip for slip in slips if part(slip) == ADAPTERS_2024]
+    text = make(row["style"], [*(slip for slip in slips if slip not in of_adapters), *row.get("habits", [])])
+    checks = source("checks") if row.get("checked") else ""
+    if row.get("layout") == "file":
+        return {"adapters.py": text + checks}
+    everything = definitions(text)
+    imports = [each for each in everything if each.is_import]
+    everything = [each for each in everything if not each.is_import]
+    model = [each for each in everything if not each.is_adapter or row.get("edition")]
+    while more := [each for each in everything if each not in model
+                   and any(each.names & other.uses for other in model)]:
+        model = [each for each in everything if each in model or each in more]
+
+    package = row.get("package", "cs336_basics")
+    flat = row.get("layout") == "flat"
+    folder = "" if flat else f"{'src/' if row.get('layout') == 'src' else ''}{package.replace('.', '/')}/"
+    prefix = "" if flat else f"{package}."
+    modules = row.get("modules", {"model": ""})
+    files, homes = {}, {}
+    for name, chosen in split(model, modules).items() if modules else ():
+        files[f"{folder}{name}.py"] = module(imports, homes, chosen, row.get("star"))
+        homes[prefix + name] = chosen
+    if row.get("edition"):
+        adapters = make(ADAPTERS_2024, of_adapters).replace("MODEL", prefix + next(iter(modules)))
+    else:
+        chosen = [each for each in everything if each not in model]
+        undone = row.get("undone", [])
+        for each in chosen:
+            if undone == "all" or each.names & set(undone):
+                each.text, each.uses = each.undone, set()
+        elsewhere = {name for each in model if each.is_adapter for name in each.names}
+        adapters = module(imports, homes, chosen, row.get("star"), elsewhere)
+    files["tests/adapters.py"] = "".join(line + "\n" for line in row.get("adapters", [])) + adapters + checks
+    if not flat:
+        for path in {Path(folder), *Path(folder).parents} - {Path("."), Path("src")}:
+            files[f"{path}/__init__.py"] = ""
+        if row.get("layout") != "src":
+            files["tests/__init__.py"] = ""
+        packages = ["torch", *row.get("needs", []), *row.get("unneeded", [])]
+        files["pyproject.toml"] = (f'[project]\nname = "{package}"\nversion = "1.0.0"\n'
+                                   f"dependencies = {packages}\n".replace("'", '"'))
+    return files
+
+
+PROJECT = """\
+cmake_minimum_required(VERSION 3.25)
+project({name} LANGUAGES CXX)
+
+find_package(prenorm 0.1 REQUIRED)
+prenorm_add_solution({name} solution.cpp)
+"""
+
+
+@cache
+def table(kind):
+    return tomllib.loads((SUBMISSIONS / kind / f"{kind}.toml").read_text())
+
+
+@cache
+def files(name):
+    """{path: text} of a submission that is not kept as a folder."""
+    kind, _, name = name.partition("/")
+    row = table(kind).get(name, {})
+    if row.get("style") == "cpp" or not row:
+        code = SUBMISSIONS / kind / f"{name}.cpp"
+        text = make("cpp", row["habits"]) if row else code.read_text()
+        made = {"CMakeLists.txt": PROJECT.format(name=name), "solution.cpp": text}
+    else:
+        made = python_files(row)
+    made |= {path: text for path, text in row.get("beside", {}).items()}
+    return {path: text for path, text in made.items() if path not in row.get("removed", [])}
+
+
+def by_hand(name):
+    return (SUBMISSIONS / name).is_dir()
+
+
+def write(name, folder):
+    """Writes a submission, as "class/eps_outside", into a folder."""
+    if by_hand(name):
+        return Path(shutil.copytree(SUBMISSIONS / name, folder, dirs_exist_ok=True))
+    newline = "\r\n" if table(name.split("/")[0]).get(name.split("/")[1], {}).get("crlf") else "\n"
+    for path, text in files(name).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, newline=newline)
+    return folder
+
+
+@cache
+def made():
+    """Where those are that tests only read."""
+    folder = Path(tempfile.mkdtemp(prefix="submissions-"))
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+@cache
+def folder_of(name):
+    """The folder of a submission that is only read."""
+    return SUBMISSIONS / name if by_hand(name) else write(name, made() / name)
+
+
+def main():
+    name, folder = sys.argv[1:]
+    write(name, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
