@@ -3,8 +3,7 @@
 #include "base/files.hpp"
 #include "base/terminal.hpp"
 #include "bench/bench.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/commands.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,15 +29,10 @@ int exit_code_of(const BenchReport& report) {
   return any ? 0 : 3;
 }
 
-int bench_command(Options options) {
+int time_solutions(Options options) {
   if (options.quick) options.samples = std::min(options.samples, 3);
-  if (options.json == "-" && options.svg == "-") {
-    throw UsageError("standard output (-) holds one report only");
-  }
+  require_reports({options.json, options.svg});
   LineFile lines("--json-lines", options.json_lines);
-  for (const std::string& path : {options.json, options.svg}) {
-    if (!path.empty()) require_writable(path);
-  }
   if (options.file.empty()) options.file = (data_folder() / "shapes.json").string();
   // What starts later, workers and peers, takes these over.
   const std::string threads = std::to_string(options.threads);
@@ -84,78 +78,58 @@ int bench_command(Options options) {
 }  // namespace
 }  // namespace bench
 
-void add_bench(Arguments& app, Action& chosen) {
-  using namespace bench;
-  auto options = std::make_shared<Options>();
-  Arguments& command = *app.add_subcommand(
-      "bench", "Time solutions at the shapes of real models; compare with the machine's limits");
-  add_repeatable(command, "--solution", options->solutions,
-                 "A shipped solution or a library (default: reference, and those for a device)")
-      ->type_name("NAME|PATH");
-  add_repeatable(command, "--problem", options->selection.problems, "Only these problems (globs)")
-      ->type_name("NAME");
-  add_repeatable(command, "--shape", options->shapes, "Only these shapes (globs), in this order")
-      ->type_name("NAME");
-  add_repeatable(command, "--dtype", options->selection.dtypes, "Only these dtypes")
-      ->type_name("DTYPE");
-  command
-      .add_option("--set", options->set,
-                  "Shapes for the CPU or for a device (default: where each solution runs)")
-      ->check(is_member({"cpu", "device"}))
-      ->type_name("cpu|device");
-  command.add_flag("--list", options->list, "List the shapes and time nothing");
-  command
-      .add_option("--samples", options->samples, "Timed calls per shape and solution (default: 11)")
-      ->check(in_range(1, 100000))
-      ->type_name("N");
-  command.add_flag("--quick", options->quick, "At most 3 samples");
-  command
-      .add_option("--threads", options->threads,
-                  "Threads of each solution and peer (default: all cores)")
-      ->check(in_range(1, 4096))
-      ->type_name("N");
-  add_repeatable(command, "--pytorch", options->pythons,
-                 "A Python with PyTorch: a peer, timed in turn with the solutions")
-      ->type_name("PYTHON");
-  command.add_flag("--compile", options->compile, "With --pytorch: also time torch.compile");
-  add_repeatable(command, "--peer", options->peers, "Timings that a peer measured itself")
-      ->type_name("FILE.json");
-  command.add_flag("--compare", options->compare,
-                   "With --pytorch: also time comparing outputs, here and in NumPy");
-  command.add_option("--shapes", options->file, "Read the shapes from this file")
-      ->type_name("FILE");
-  add_repeatable(command, "--fixtures", options->selection.fixtures,
-                 "Fixture files with the signatures (default: the shipped ones)")
-      ->type_name("PATH");
-  command.add_option("--seed", options->seed, "Seed of the random values (default: 0)")
-      ->check(whole_number())
-      ->type_name("N");
-  command.add_option("--timeout", options->timeout, "Limit for one call (default: 600)")
-      ->check(positive_seconds())
-      ->type_name("SECONDS");
-  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
-      ->type_name("FILE");
-  command
-      .add_option("--json-lines", options->json_lines,
-                  "Write each row as a line of JSON as soon as it is measured")
-      ->type_name("FILE");
-  command.add_option("--svg", options->svg, "Draw a roofline plot")->type_name("FILE");
-  command.add_flag("--in-process", options->in_process,
-                   "Load the solutions into this process, for a profiler");
-  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
-  command.footer(
-      "Every timed call gets fresh random values, and its outputs are checked against the "
-      "reference "
-      "in\nfloat64: a wrong answer is WRONG and has no time. A time that the machine cannot reach "
-      "is\nIMPOSSIBLE: an error of the measurement. Ceilings are measured in the same run.\n\n"
-      "Examples:\n"
-      "  prenorm bench                                       the reference on this CPU\n"
-      "  prenorm bench --pytorch /usr/bin/python3            compared with PyTorch\n"
-      "  prenorm bench --solution ./libmine.so --problem 'ffn_*' --svg roofline.svg\n\n"
-      "Exit code: 0 all were timed, 1 a wrong answer, a failure or an impossible time, 2 a file "
-      "or\n"
-      "word that cannot be used, 3 nothing was timed");
-  command.callback([options, &chosen] { chosen = [options] { return bench_command(*options); }; });
+Command bench_command() {
+  const auto options = std::make_shared<bench::Options>();
+  bench::Options& o = *options;
+  return {
+      .name = "bench",
+      .description =
+          "Time solutions at the shapes of real models; compare with the machine's limits",
+      .options = {{"--solution NAME|PATH", o.solutions,
+                   "A shipped solution or a library (default: reference, and those for a device)"},
+                  {"--problem NAME", o.selection.problems, "Only these problems (globs)"},
+                  {"--shape NAME", o.shapes, "Only these shapes (globs), in this order"},
+                  {"--dtype DTYPE", o.selection.dtypes, "Only these dtypes"},
+                  {"--set cpu|device", o.set,
+                   "Shapes for the CPU or for a device (default: where each solution runs)",
+                   is_member({"cpu", "device"})},
+                  {"--list", o.list, "List the shapes and time nothing"},
+                  {"--samples N", o.samples, "Timed calls per shape and solution (default: 11)",
+                   in_range(1, 100000)},
+                  {"--quick", o.quick, "At most 3 samples"},
+                  {"--threads N", o.threads,
+                   "Threads of each solution and peer (default: all cores)", in_range(1, 4096)},
+                  {"--pytorch PYTHON", o.pythons,
+                   "A Python with PyTorch: a peer, timed in turn with the solutions"},
+                  {"--compile", o.compile, "With --pytorch: also time torch.compile"},
+                  {"--peer FILE.json", o.peers, "Timings that a peer measured itself"},
+                  {"--compare", o.compare,
+                   "With --pytorch: also time comparing outputs, here and in NumPy"},
+                  {"--shapes FILE", o.file, "Read the shapes from this file"},
+                  {"--fixtures PATH", o.selection.fixtures,
+                   "Fixture files with the signatures (default: the shipped ones)"},
+                  seed_option(o.seed),
+                  {"--timeout SECONDS", o.timeout, "Limit for one call (default: 600)", positive},
+                  json_option(o.json),
+                  {"--json-lines FILE", o.json_lines,
+                   "Write each row as a line of JSON as soon as it is measured"},
+                  {"--svg FILE", o.svg, "Draw a roofline plot"},
+                  {"--in-process", o.in_process,
+                   "Load the solutions into this process, for a profiler"},
+                  no_color_option(o.no_color)},
+      .footer =
+          R"(Every timed call gets fresh random values, and its outputs are checked against the reference in
+float64: a wrong answer is WRONG and has no time. A time that the machine cannot reach is
+IMPOSSIBLE: an error of the measurement. Ceilings are measured in the same run.
+
+Examples:
+  prenorm bench                                       the reference on this CPU
+  prenorm bench --pytorch /usr/bin/python3            compared with PyTorch
+  prenorm bench --solution ./libmine.so --problem 'ffn_*' --svg roofline.svg
+
+Exit code: 0 all were timed, 1 a wrong answer, a failure or an impossible time, 2 a file or
+word that cannot be used, 3 nothing was timed)",
+      .run = [options] { return bench::time_solutions(*options); }};
 }
 
 }  // namespace prenorm::harness

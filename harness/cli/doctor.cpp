@@ -5,7 +5,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
+#include "cli/commands.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
@@ -225,8 +225,7 @@ std::string describe(const Record& record, SolutionPool& pool) {
   std::size_t passed = 0, total = 0;
   for (const auto& [problem, cases] : record.problems) {
     total += cases.size();
-    passed += static_cast<std::size_t>(std::ranges::count(
-        cases, name(Status::passed), [](const auto& each) { return each.second.status; }));
+    passed += record.passed(problem);
   }
   std::string text = fmt::format("{} of {} passed in {} {}", passed, counted(total, "case"),
                                  counted(record.problems.size(), "problem"), record.origin());
@@ -234,7 +233,7 @@ std::string describe(const Record& record, SolutionPool& pool) {
   if (std::ranges::find(names, record.solution) == names.end()) return text;
   Solution& solution = pool.get(record.solution);
   solution.load();
-  return solution.sources() == record.sources ? text : text + "; changed since last device run";
+  return text + record.note_of_change(solution.sources());
 }
 
 void look_at_records(Findings& findings, SolutionPool& pool) {
@@ -266,13 +265,14 @@ int doctor(bool no_color) {
 
 }  // namespace
 
-void add_doctor(Arguments& app, Action& chosen) {
-  auto no_color = std::make_shared<bool>(false);
-  Arguments& command = *app.add_subcommand(
-      "doctor", "Show what works on this machine: compiler, BLAS, HDF5, CUDA device, sandbox");
-  command.add_flag("--no-color", *no_color, "Disable colours");
-  command.footer("Example:\n  prenorm doctor\n\nExit code: 0, or 1 if a required part is missing");
-  command.callback([no_color, &chosen] { chosen = [no_color] { return doctor(*no_color); }; });
+Command doctor_command() {
+  const auto no_color = std::make_shared<bool>(false);
+  return {
+      .name = "doctor",
+      .description = "Show what works on this machine: compiler, BLAS, HDF5, CUDA device, sandbox",
+      .options = {{"--no-color", *no_color, "Disable colours"}},
+      .footer = "Example:\n  prenorm doctor\n\nExit code: 0, or 1 if a required part is missing",
+      .run = [no_color] { return doctor(*no_color); }};
 }
 
 }  // namespace prenorm::harness

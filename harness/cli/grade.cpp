@@ -1,23 +1,25 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/parallel.hpp"
+#include "base/printable.hpp"
 #include "base/terminal.hpp"
+#include "base/text.hpp"
+#include "class/class_run.hpp"
 #include "class/grade_planned.hpp"
-#include "cli/command.hpp"
-#include "cli/grade_class.hpp"
-#include "cli/options.hpp"
+#include "cli/commands.hpp"
 #include "grade/grader.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct GradeCommand {
+struct GradeArguments {
   GradeSettings how;
   ClassOptions many;
   std::string executor;
@@ -31,9 +33,7 @@ struct GradeCommand {
   std::string hidden_visibility = "visible";
   bool annotations = false;
   unsigned jobs = processors();
-  bool jobs_given = false;
-  // GradeCommand that were given and are for these alone:
-  std::vector<std::string> of_a_class, of_one, of_slurm;
+  std::set<std::string> given;
 
   std::vector<std::string> reports() const {
     std::vector<std::string> paths{json, junit, html, markdown, gradescope, instructor};
@@ -42,6 +42,13 @@ struct GradeCommand {
   }
 
   bool report_on_output() const { return std::ranges::count(reports(), "-") > 0; }
+
+  /// Of these options the first that was given; empty where none was.
+  std::string first_given(const std::vector<std::string>& options) const {
+    const auto found = std::ranges::find_if(
+        options, [this](const std::string& each) { return given.contains(each); });
+    return found == options.end() ? "" : *found;
+  }
 };
 
 /// Whether the runner of GitHub Actions reads what is printed.
@@ -50,11 +57,9 @@ bool runs_in_actions() {
   return actions != nullptr && std::string_view(actions) == "true";
 }
 
-void check_reports(const GradeCommand& options) {
+void check_reports(const GradeArguments& options) {
   const std::vector<std::string> paths = options.reports();
-  if (std::ranges::count(paths, "-") > 1) {
-    throw UsageError("standard output (-) holds one report only");
-  }
+  require_one_on_output(paths);
   if (options.report_on_output() && options.annotations) {
     throw UsageError("standard output (-) holds one report only, and --annotations go there too");
   }
@@ -72,7 +77,7 @@ void check_reports(const GradeCommand& options) {
 }
 
 /// As asked for; or where GitHub Actions reads standard output, and no report goes there.
-bool wants_annotations(const GradeCommand& options) {
+bool wants_annotations(const GradeArguments& options) {
   if (options.annotations || !runs_in_actions()) return options.annotations;
   if (!options.report_on_output()) return true;
   std::fputs("prenorm: no annotations, as standard output holds a report\n", stderr);
@@ -86,7 +91,7 @@ std::string without_commands(const std::string& text) {
   return "::stop-commands::" + word + "\n" + text + "::" + word + "::\n";
 }
 
-void write_reports(const GradeCommand& options, const Grading& grading) {
+void write_reports(const GradeArguments& options, const Grading& grading) {
   const auto write = [](const std::string& path, const auto& text) {
     if (!path.empty()) write_text(path, text());
   };
@@ -98,14 +103,14 @@ void write_reports(const GradeCommand& options, const Grading& grading) {
   write(options.gradescope, [&] { return grade_gradescope(grading, options.hidden_visibility); });
 }
 
-void print_table(const GradeCommand& options, const Grading& grading, bool annotations) {
+void print_table(const GradeArguments& options, const Grading& grading, bool annotations) {
   const std::string table =
       grade_table(grading, wants_colour(options.no_color), terminal_width(), options.verbose);
   print(annotations || runs_in_actions() ? without_commands(table) : table);
   if (annotations) print(grade_annotations(grading));
 }
 
-int grade_one(GradeCommand options) {
+int grade_one(GradeArguments options) {
   check_reports(options);
   Progress progress;
   Grader grader(options.how, options.jobs,
@@ -127,11 +132,71 @@ int grade_one(GradeCommand options) {
   return exit_code(grading.results(true), true);
 }
 
-int grade(GradeCommand options) {
+// --- a class ----------------------------------------------------------------------------------
+
+std::string progress_line(const ClassState& state) {
+  constexpr std::size_t width = 20;
+  const std::size_t done = state.finished();
+  const std::size_t filled = state.todo == 0 ? width : width * done / state.todo;
+  std::string text = fmt::format("[{:-<{}}] {}/{}, {} with failures", std::string(filled, '#'),
+                                 width, done, state.todo, state.with_failures);
+  if (!state.failures.empty()) text += fmt::format(", {} not graded", state.failures.size());
+  if (done > state.at_begin && done < state.todo) {
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - state.begun;
+    const double left = since.count() / static_cast<double>(done - state.at_begin) *
+                        static_cast<double>(state.todo - done);
+    text += fmt::format(", about {} left", left < 90 ? fmt::format("{:.0f} s", left)
+                                                     : fmt::format("{:.0f} min", left / 60));
+  }
+  return text;
+}
+
+int conclude(const ClassResult& result, const std::string& gradebook) {
+  const ClassState& state = result.state;
+  print(fmt::format("{}: {} graded, {} unchanged, {} not graded\n",
+                    counted(state.submissions, "submission"), state.graded,
+                    state.submissions - state.todo, state.failures.size()));
+  for (const auto& [name, why] : state.failures) {
+    print("not graded: " + printable(name + ": " + why) + "\n");
+  }
+  if (!state.failures.empty()) print("the same command tries these again\n");
+  print("table and reports: prenorm gradebook " + shell_word(gradebook) + "\n");
+  if (!state.failures.empty()) return 2;
+  if (!result.passed && !result.failed) return 3;  // as exit_code() of one submission
+  return result.failed || result.skipped ? 1 : 0;
+}
+
+/// Grades into the gradebook, with progress on standard error and a summary on standard output.
+int run_class(const std::vector<std::string>& submissions, const GradeSettings& settings,
+              const ClassOptions& options) {
+  Progress progress;
+  ClassEvents events;
+  events.progress = [&](const ClassState& state) { progress.show(progress_line(state)); };
+  // A terminal shows the progress line; a log gets one line for each.
+  events.done = [&](const ClassState& state, const std::string& line) {
+    if (::isatty(STDERR_FILENO) == 1) {
+      events.progress(state);
+    } else {
+      fmt::print(stderr, "[{}/{}] {}\n", state.finished(), state.todo, printable(line, 300));
+    }
+  };
+  events.say = [&](const std::string& line) {
+    progress.clear();
+    fmt::print(stderr, "prenorm: {}\n", printable(line, 1000));
+  };
+  const ClassResult result = grade_class(submissions, settings, options, events);
+  progress.clear();
+  return conclude(result, options.gradebook);
+}
+
+// --- the command ------------------------------------------------------------------------------
+
+int grade(GradeArguments options) {
   // No other process of this user reads our memory, where the answers are.
   ::prctl(PR_SET_DUMPABLE, 0);
   ExecuteOptions& execute = options.many.execute;
   execute.jobs = options.jobs;
+  execute.slurm = options.executor == "slurm";
   if (execute.slurm && options.many.gradebook.empty()) {
     throw UsageError("--executor slurm needs --gradebook FILE, which keeps a class's results");
   }
@@ -142,23 +207,30 @@ int grade(GradeCommand options) {
       std::fflush(stdout);
     });
   }
-  if (options.many.gradebook.empty() && !options.of_a_class.empty()) {
-    throw UsageError(options.of_a_class.front() +
-                     " is for a class: --gradebook FILE keeps its results");
+  const bool is_class = !options.many.gradebook.empty();
+  const std::string of_a_class =
+      options.first_given({"--regrade", "--roster", "--work", "--batch", "--retries"});
+  const std::string of_slurm = options.first_given({"--batch", "--slurm-option"});
+  const std::string of_one =
+      options.first_given({"--hidden-visibility", "--annotations", "--quick"});
+  if (!is_class && !of_a_class.empty()) {
+    throw UsageError(of_a_class + " is for a class: --gradebook FILE keeps its results");
   }
-  if (!execute.slurm && !options.of_slurm.empty()) {
-    throw UsageError(options.of_slurm.front() + " is for --executor slurm");
-  }
-  if (!options.many.gradebook.empty()) {
-    if (!options.of_one.empty()) {
-      throw UsageError(options.of_one.front() + " is for one submission, without --gradebook");
+  if (!execute.slurm && !of_slurm.empty()) throw UsageError(of_slurm + " is for --executor slurm");
+  if (is_class) {
+    if (!of_one.empty()) {
+      throw UsageError(of_one + " is for one submission, without --gradebook");
     }
     if (!options.reports().empty()) {
       throw UsageError("reports are of one submission; of a class: prenorm gradebook " +
                        options.many.gradebook + " --help");
     }
     // The login node's processors say nothing of a task's.
-    if (execute.slurm && !options.jobs_given) execute.jobs = 1;
+    if (execute.slurm && !options.given.contains("--jobs")) execute.jobs = 1;
+    for (const char* name :
+         {"--sandbox", "--python", "--timeout", "--build-timeout", "--budget", "--memory"}) {
+      if (options.given.contains(name)) options.many.typed.emplace_back(name);
+    }
     return run_class(options.submissions, options.how, options.many);
   }
   if (options.submissions.empty()) throw UsageError("no submission: name its file or folder");
@@ -168,168 +240,121 @@ int grade(GradeCommand options) {
   return grade_one(std::move(options));
 }
 
-void add_limits(Arguments& command, GradeCommand& options) {
-  command
-      .add_option("--sandbox", options.how.sandbox,
-                  "bubblewrap (default if it works), process or none")
-      ->check(is_member({"bubblewrap", "process", "none"}))
-      ->type_name("KIND");
-  options.how.submission.python = usual_python();
-  command
-      .add_option("--python", options.how.submission.python,
-                  "Interpreter for Python submissions: by default that of the active virtual\n"
-                  "environment, or else the system's")
-      ->capture_default_str()
-      ->type_name("PATH");
-  command
-      .add_option("--timeout", options.how.submission.limits.seconds,
-                  "Limit for one call (default: 10)")
-      ->check(positive_seconds())
-      ->type_name("SECONDS");
-  command
-      .add_option("--build-timeout", options.how.submission.build_seconds,
-                  "Limit for the build (default: 300)")
-      ->check(positive_seconds())
-      ->type_name("SECONDS");
-  command
-      .add_option("--budget", options.how.exam.budget,
-                  "Limit for all cases of one submission (default: 300, or 0.5 per case where\n"
-                  "that is more); cases that have not run by then fail")
-      ->check(positive_seconds())
-      ->type_name("SECONDS");
-  command
-      .add_option("--memory", options.how.memory,
-                  "Memory limit for all processes together (default: 4)")
-      ->check(positive_seconds())
-      ->type_name("GIB");
+Option limit_options(GradeArguments& o) {
+  o.how.submission.python = usual_python();
+  return std::vector<Option>{
+      sandbox_option(o.how.sandbox),
+      {"--python PATH", o.how.submission.python,
+       "Interpreter for Python submissions: by default that of the active virtual\n"
+       "environment, or else the system's",
+       Trait::shows_default},
+      {"--timeout SECONDS", o.how.submission.limits.seconds, "Limit for one call (default: 10)",
+       positive},
+      {"--build-timeout SECONDS", o.how.submission.build_seconds,
+       "Limit for the build (default: 300)", positive},
+      {"--budget SECONDS", o.how.exam.budget,
+       "Limit for all cases of one submission (default: 300, or 0.5 per case where\n"
+       "that is more); cases that have not run by then fail",
+       positive},
+      {"--memory GIB", o.how.memory, "Memory limit for all processes together (default: 4)",
+       positive}};
 }
 
-void add_reports(Arguments& command, GradeCommand& options) {
-  const auto add = [&command](const char* name, std::string& path, const char* what) {
-    command.add_option(name, path, what)->type_name("FILE");
-  };
-  add("--json", options.json, "Write a JSON report (-: to standard output)");
-  add("--junit", options.junit, "Write a JUnit XML report");
-  add("--html", options.html, "Write an HTML report");
-  add("--markdown", options.markdown, "Write a Markdown summary (\"$GITHUB_STEP_SUMMARY\")");
-  add("--gradescope", options.gradescope, "Write Gradescope's results.json");
-  add_hidden_visibility(command, options.hidden_visibility);
-  command.add_flag("--annotations", options.annotations,
-                   "Print failing problems as GitHub Actions errors (default: in GitHub Actions)");
-  add("--instructor", options.instructor,
-      "JSON with the seed and the results of hidden cases: not for students");
+Option class_options(GradeArguments& o) {
+  ClassOptions& many = o.many;
+  return std::vector<Option>{
+      {"--gradebook FILE", many.gradebook, "Grade a class: keep all results in this SQLite file"},
+      {"--regrade", many.regrade, "Regrade unchanged submissions too"},
+      {"--retries N", many.execute.retries, "Attempts after a grader has crashed (default: 2)",
+       whole_number},
+      {"--roster FILE", many.roster,
+       "CSV file of students: columns submission, name, id, email; or an export of\n"
+       "Canvas, Moodle or Gradescope"},
+      {"--work FOLDER", many.work, "Folder for unfinished work (default: next to the gradebook)"},
+      {"--executor KIND", o.executor, "local (default), or slurm: grade in Slurm array jobs",
+       is_member({"local", "slurm"})},
+      {"--slurm-option OPTION", many.execute.slurm_options,
+       "Option for sbatch, as in --slurm-option=--partition=short"},
+      {"--batch N", many.execute.batch,
+       "Submissions per Slurm task (default: depends on their number)", whole_number},
+      // What the graders of a class are started with.
+      {"--planned", o.planned, "", Trait::hidden},
+      {"--number", o.number, "", Trait::hidden},
+      {"--part", o.part, "", Trait::hidden}};
+}
+
+Option report_options(GradeArguments& o) {
+  return std::vector<Option>{
+      json_option(o.json),
+      {"--junit FILE", o.junit, "Write a JUnit XML report"},
+      {"--html FILE", o.html, "Write an HTML report"},
+      {"--markdown FILE", o.markdown, "Write a Markdown summary (\"$GITHUB_STEP_SUMMARY\")"},
+      {"--gradescope FILE", o.gradescope, "Write Gradescope's results.json"},
+      hidden_visibility_option(o.hidden_visibility),
+      {"--annotations", o.annotations,
+       "Print failing problems as GitHub Actions errors (default: in GitHub Actions)"},
+      {"--instructor FILE", o.instructor,
+       "JSON with the seed and the results of hidden cases: not for students"}};
 }
 
 }  // namespace
 
-void add_hidden_visibility(Arguments& command, std::string& visibility) {
-  command
-      .add_option("--hidden-visibility", visibility,
-                  "When Gradescope shows hidden groups: visible (default), after_due_date or\n"
-                  "after_published; they always count in the total")
-      ->check(is_member({"visible", "after_due_date", "after_published"}))
-      ->type_name("WHEN");
+Option rubric_option(std::string& rubric) {
+  return {"--rubric NAME|FILE", rubric, "A shipped rubric or a .toml file (default: cs336-2025)"};
 }
 
-void add_grade(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<GradeCommand>();
-  Arguments& command = *app.add_subcommand("grade", "Run submissions in a sandbox and score them");
-  command
-      .add_option("SUBMISSION", options->submissions,
-                  "A CMake project's folder, CUDA sources (one, or their folder), a library,\n"
-                  "adapters.py or its folder, or outputs")
-      ->type_name("");
-  command
-      .add_option("--rubric", options->how.rubric,
-                  "A shipped rubric or a .toml file (default: cs336-2025)")
-      ->type_name("NAME|FILE");
-  add_limits(command, *options);
-  command
-      .add_option(
-          "--seed", options->how.seed,
-          "Seed of the hidden cases. Random by default.\nNever reuse a seed that students may know")
-      ->check(whole_number())
-      ->type_name("N");
-  command.add_flag("--emulate", options->how.submission.emulate,
-                   "Run CUDA in the emulator, even if there is a device");
-  command.add_flag_callback(
-      "--no-hidden", [options] { options->how.exam.hidden = false; }, "Skip hidden cases");
-  command.add_flag_callback(
-      "--quick", [options] { options->how.exam.quick = true; },
-      "Explain only the first problem with wrong numbers");
-  add_selection_options(command, options->how.exam.selection);
-  add_jobs_option(command, options->jobs);
-  command.get_option("--jobs")->description(
-      "Problems, or a class's submissions, to grade in parallel");
-  ClassOptions& many = options->many;
-  command
-      .add_option("--gradebook", many.gradebook,
-                  "Grade a class: keep all results in this SQLite file")
-      ->type_name("FILE");
-  command.add_flag("--regrade", many.regrade, "Regrade unchanged submissions too");
-  command
-      .add_option("--retries", many.execute.retries,
-                  "Attempts after a grader has crashed (default: 2)")
-      ->check(whole_number())
-      ->type_name("N");
-  command
-      .add_option("--roster", many.roster,
-                  "CSV file of students: columns submission, name, id, email; or an export of\n"
-                  "Canvas, Moodle or Gradescope")
-      ->type_name("FILE");
-  command
-      .add_option("--work", many.work,
-                  "Folder for unfinished work (default: next to the gradebook)")
-      ->type_name("FOLDER");
-  command
-      .add_option("--executor", options->executor,
-                  "local (default), or slurm: grade in Slurm array jobs")
-      ->check(is_member({"local", "slurm"}))
-      ->type_name("KIND");
-  add_repeatable(command, "--slurm-option", many.execute.slurm_options,
-                 "Option for sbatch, as in --slurm-option=--partition=short")
-      ->type_name("OPTION");
-  command
-      .add_option("--batch", many.execute.batch,
-                  "Submissions per Slurm task (default: depends on their number)")
-      ->check(whole_number())
-      ->type_name("N");
-  // What the graders of a class are started with.
-  command.add_option("--planned", options->planned)->hidden();
-  command.add_option("--number", options->number)->hidden();
-  command.add_option("--part", options->part)->hidden();
-  add_reports(command, *options);
-  command.add_flag("--verbose", options->verbose, "Print every failing case");
-  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
-  command.footer(
-      "A group of cases earns its share of an item's points if all of them pass. Hidden cases "
-      "have\n"
-      "other values and sizes than the shipped ones; reports show only their status.\n\n"
-      "Examples:\n"
-      "  prenorm grade ./alice                                    by the course's points\n"
-      "  prenorm grade ./alice/build/libalice.so --rubric all     every problem and element type\n"
-      "  prenorm grade ./alice --html report.html --instructor secret.json\n"
-      "  prenorm grade ./alice --problem 'ffn_*' --no-hidden      some of it, quickly\n\n"
-      "Exit code: 0 all passed, 1 something failed or was skipped, 2 an invalid option or file,\n"
-      "3 nothing ran");
-  command.callback([options, &command, &chosen] {
-    options->many.execute.slurm = options->executor == "slurm";
-    options->jobs_given = command.get_option("--jobs")->count() > 0;
-    for (const char* name : {"--regrade", "--roster", "--work", "--batch", "--retries"}) {
-      if (command.get_option(name)->count() > 0) options->of_a_class.emplace_back(name);
-    }
-    for (const char* name : {"--batch", "--slurm-option"}) {
-      if (command.get_option(name)->count() > 0) options->of_slurm.emplace_back(name);
-    }
-    for (const char* name : {"--hidden-visibility", "--annotations", "--quick"}) {
-      if (command.get_option(name)->count() > 0) options->of_one.emplace_back(name);
-    }
-    for (const char* name :
-         {"--sandbox", "--python", "--timeout", "--build-timeout", "--budget", "--memory"}) {
-      if (command.get_option(name)->count() > 0) options->many.typed.emplace_back(name);
-    }
-    chosen = [options] { return grade(*options); };
-  });
+Option sandbox_option(std::string& kind) {
+  return {"--sandbox KIND", kind, "bubblewrap (default if it works), process or none",
+          is_member({"bubblewrap", "process", "none"})};
+}
+
+Option hidden_visibility_option(std::string& visibility) {
+  return {"--hidden-visibility WHEN", visibility,
+          "When Gradescope shows hidden groups: visible (default), after_due_date or\n"
+          "after_published; they always count in the total",
+          is_member({"visible", "after_due_date", "after_published"})};
+}
+
+Command grade_command() {
+  const auto options = std::make_shared<GradeArguments>();
+  GradeArguments& o = *options;
+  return {
+      .name = "grade",
+      .description = "Run submissions in a sandbox and score them",
+      .options = {{"SUBMISSION", o.submissions,
+                   "A CMake project's folder, CUDA sources (one, or their folder), a library,\n"
+                   "adapters.py or its folder, or outputs"},
+                  rubric_option(o.how.rubric),
+                  limit_options(o),
+                  {"--seed N", o.how.seed,
+                   "Seed of the hidden cases. Random by default.\n"
+                   "Never reuse a seed that students may know",
+                   whole_number},
+                  {"--emulate", o.how.submission.emulate,
+                   "Run CUDA in the emulator, even if there is a device"},
+                  {"--no-hidden", o.how.exam.hidden, "Skip hidden cases", Trait::clears},
+                  {"--quick", o.how.exam.quick,
+                   "Explain only the first problem with wrong numbers"},
+                  selection_options(o.how.exam.selection),
+                  jobs_option(o.jobs, "Problems, or a class's submissions, to grade in parallel"),
+                  class_options(o),
+                  report_options(o),
+                  {"--verbose", o.verbose, "Print every failing case"},
+                  no_color_option(o.no_color)},
+      .footer =
+          R"(A group of cases earns its share of an item's points if all of them pass. Hidden cases have
+other values and sizes than the shipped ones; reports show only their status.
+
+Examples:
+  prenorm grade ./alice                                    by the course's points
+  prenorm grade ./alice/build/libalice.so --rubric all     every problem and element type
+  prenorm grade ./alice --html report.html --instructor secret.json
+  prenorm grade ./alice --problem 'ffn_*' --no-hidden      some of it, quickly
+
+Exit code: 0 all passed, 1 something failed or was skipped, 2 an invalid option or file,
+3 nothing ran)",
+      .run = [options] { return grade(*options); },
+      .given = &o.given};
 }
 
 }  // namespace prenorm::harness

@@ -24,17 +24,8 @@ struct GradebookOptions {
   bool report_on_output() const;
 };
 
-/// The name of somebody's submission, by that name, or by what the roster says of them. Throws
-/// UsageError, with the nearest name.
-std::string find_student(const Gradebook& book, const std::string& typed);
 /// What a student may see: with the points that count.
 Grading seen(const Gradebook& book, const std::string& name);
-
-// The changes; each returns the exit code.
-int set_points(const GradebookOptions& options);
-int unset_points(const GradebookOptions& options);
-int keep_roster(const GradebookOptions& options);
-int remove_submission(const GradebookOptions& options);
 
 /// A page for each student who is graded, to which the rows of the class are linked then.
 void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& class_);

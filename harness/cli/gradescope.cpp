@@ -7,8 +7,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/commands.hpp"
 #include "grade/adapters.hpp"
 #include "grade/exam.hpp"
 
@@ -243,31 +242,29 @@ int make_autograder(const GradescopeOptions& options) {
 
 }  // namespace
 
-void add_gradescope(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<GradescopeOptions>();
-  Arguments& command =
-      *app.add_subcommand("gradescope", "Make an autograder for Gradescope: a zip file to upload");
-  command.add_option("DIR", options->folder, "A new or empty folder")->required();
-  command.add_option("--rubric", options->rubric, "A shipped rubric or a .toml file")
-      ->capture_default_str()
-      ->type_name("NAME|FILE");
-  add_hidden_visibility(command, options->hidden_visibility);
-  command
-      .add_option("--seed", options->seed,
-                  "Seed of the hidden cases, the same for everybody\n(default: new hidden cases "
-                  "for each submission)")
-      ->check(whole_number())
-      ->type_name("N");
-  command.footer(
-      "Writes DIR/ with setup.sh, run_autograder, the sources that they build, settings.sh, and\n"
-      "autograder.zip of all that. The prenorm of an unpacked archive uses its own files instead "
-      "of\n"
-      "the sources, and nothing is built on Gradescope.\n\n"
-      "Examples:\n"
-      "  prenorm gradescope autograder --rubric cs336-2025\n"
-      "  prenorm gradescope autograder --hidden-visibility after_due_date");
-  command.callback(
-      [options, &chosen] { chosen = [options] { return make_autograder(*options); }; });
+Command gradescope_command() {
+  const auto options = std::make_shared<GradescopeOptions>();
+  GradescopeOptions& o = *options;
+  return {
+      .name = "gradescope",
+      .description = "Make an autograder for Gradescope: a zip file to upload",
+      .options = {{"DIR TEXT", o.folder, "A new or empty folder", Trait::required},
+                  {"--rubric NAME|FILE", o.rubric, "A shipped rubric or a .toml file",
+                   Trait::shows_default},
+                  hidden_visibility_option(o.hidden_visibility),
+                  {"--seed N", o.seed,
+                   "Seed of the hidden cases, the same for everybody\n(default: new hidden cases "
+                   "for each submission)",
+                   whole_number}},
+      .footer =
+          R"(Writes DIR/ with setup.sh, run_autograder, the sources that they build, settings.sh, and
+autograder.zip of all that. The prenorm of an unpacked archive uses its own files instead of
+the sources, and nothing is built on Gradescope.
+
+Examples:
+  prenorm gradescope autograder --rubric cs336-2025
+  prenorm gradescope autograder --hidden-visibility after_due_date)",
+      .run = [options] { return make_autograder(*options); }};
 }
 
 }  // namespace prenorm::harness

@@ -2,8 +2,7 @@
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/commands.hpp"
 #include "watch/hints.hpp"
 #include "watch/history.hpp"
 
@@ -54,27 +53,27 @@ int hint(const HintOptions& options) {
 
 }  // namespace
 
-void add_hint(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<HintOptions>();
-  Arguments& command = *app.add_subcommand("hint", "Give hints on the first failure of a report");
-  command.add_option("REPORT", options->report, "A file that `prenorm grade --json` wrote")
-      ->required();
-  command.add_option("--number", options->shown, "How many hints, the vaguest first (default: 1)")
-      ->check(whole_number())
-      ->type_name("N");
-  add_repeatable(command, "--fixtures", options->fixtures,
-                 "Fixture files or folders (default: the shipped ones)")
-      ->type_name("PATH");
-  command.footer(
-      "The hints are those of `prenorm watch`: what to look at, what is wrong with the outputs, "
-      "the\n"
-      "formula; never the solution.\n\n"
-      "Example:\n"
-      "  prenorm grade ./mine --no-hidden --json report.json\n"
-      "  prenorm hint report.json\n"
-      "  prenorm hint report.json --number 2\n\n"
-      "Exit code: 0, or 2 for a file that is no report");
-  command.callback([options, &chosen] { chosen = [options] { return hint(*options); }; });
+Command hint_command() {
+  const auto options = std::make_shared<HintOptions>();
+  HintOptions& o = *options;
+  return {
+      .name = "hint",
+      .description = "Give hints on the first failure of a report",
+      .options =
+          {{"REPORT TEXT", o.report, "A file that `prenorm grade --json` wrote", Trait::required},
+           {"--number N", o.shown, "How many hints, the vaguest first (default: 1)", whole_number},
+           {"--fixtures PATH", o.fixtures, "Fixture files or folders (default: the shipped ones)"}},
+      .footer =
+          R"(The hints are those of `prenorm watch`: what to look at, what is wrong with the outputs, the
+formula; never the solution.
+
+Example:
+  prenorm grade ./mine --no-hidden --json report.json
+  prenorm hint report.json
+  prenorm hint report.json --number 2
+
+Exit code: 0, or 2 for a file that is no report)",
+      .run = [options] { return hint(*options); }};
 }
 
 }  // namespace prenorm::harness

@@ -7,18 +7,19 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
-#include "cli/start.hpp"
+#include "cli/commands.hpp"
+#include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
 #include "grade/adapters.hpp"
 #include "grade/rubric.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
+#include <stdexcept>
 
 namespace prenorm::harness {
 namespace {
@@ -29,6 +30,218 @@ struct NewOptions {
   std::string folder, language, rubric;
   std::vector<std::string> fixtures, problems;
 };
+
+/// How wide generated code may be.
+constexpr std::size_t code_columns = 100;
+
+/// A problem, as far as the generator needs it.
+struct StartProblem {
+  std::string name;
+  std::string signature_text;
+  std::string source;
+  Signature signature;
+};
+
+// --- C++ --------------------------------------------------------------------------------------
+
+/// C++ keywords that are valid names in a signature.
+constexpr std::array<std::string_view, 60> reserved{
+    "and",     "asm",     "auto",     "bool",     "break",   "case",   "catch",    "char",
+    "class",   "concept", "const",    "continue", "default", "delete", "do",       "double",
+    "else",    "enum",    "explicit", "export",   "extern",  "false",  "float",    "for",
+    "friend",  "goto",    "if",       "inline",   "int",     "long",   "mutable",  "namespace",
+    "new",     "not",     "operator", "or",       "private", "public", "register", "requires",
+    "return",  "short",   "signed",   "sizeof",   "static",  "struct", "switch",   "template",
+    "this",    "throw",   "true",     "try",      "typedef", "union",  "unsigned", "using",
+    "virtual", "void",    "volatile", "while"};
+
+std::string cpp_name(const std::string& name) {
+  return std::ranges::find(reserved, name) == reserved.end() ? name : name + "_";
+}
+
+std::string element_type(const TensorSpec& spec) {
+  if (!spec.dtype) return "T";
+  switch (*spec.dtype) {
+    case DType::float64: return "double";
+    case DType::float32: return "float";
+    case DType::float16: return "prenorm::float16";
+    case DType::bfloat16: return "prenorm::bfloat16";
+    case DType::int64: return "std::int64_t";
+    case DType::boolean: return "bool";
+  }
+  return "T";
+}
+
+std::vector<std::string> parameters(const Signature& signature, bool device) {
+  std::vector<std::string> list;
+  for (const TensorSpec& spec : signature.inputs) {
+    const std::string view = "prenorm::View<const " + element_type(spec) + ">";
+    list.push_back((spec.optional ? "std::optional<" + view + ">" : view) + " " +
+                   cpp_name(spec.name));
+  }
+  for (const ScalarSpec& spec : signature.scalars) {
+    const char* type = spec.kind == ScalarKind::integer    ? "std::int64_t "
+                       : spec.kind == ScalarKind::floating ? "double "
+                                                           : "bool ";
+    list.push_back(type + cpp_name(spec.name));
+  }
+  for (const TensorSpec& spec : signature.outputs) {
+    list.push_back("prenorm::View<" + element_type(spec) + "> " + cpp_name(spec.name));
+  }
+  if (device) list.emplace_back("prenorm::Stream stream");
+  return list;
+}
+
+/// The text as comment lines. None ends in a backslash, which would continue the comment.
+std::string comment(const std::string& text, const std::string& indent) {
+  std::string lines = "/// " + indent + text;
+  std::ranges::replace(lines, '\\', '/');
+  for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1)) {
+    lines.insert(at + 1, "/// ");
+  }
+  return lines + "\n";
+}
+
+/// A C++ function template that throws not_implemented, with the contract above it; `device`: with
+/// a Stream at the end of its parameters.
+std::string cpp_function(const StartProblem& problem, bool device) {
+  std::string text = comment(problem.name, "");
+  text += "///\n";
+  text += comment(wrapped_signature(problem.signature_text, 4, code_columns - 4), "    ");
+  if (!problem.source.empty()) {
+    text += "///\n" + comment(wrapped(printable(problem.source), 0, code_columns - 4), "");
+  }
+  text += "template <class T>\n";
+  std::string line = "void " + cpp_name(problem.name) + "(";
+  const std::string indent(line.size(), ' ');
+  const std::vector<std::string> list = parameters(problem.signature, device);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string piece = list[i] + (i + 1 < list.size() ? "," : ") {");
+    if (i > 0 && line.size() + 1 + piece.size() > code_columns) {
+      text += line + "\n";
+      line = indent + piece;
+    } else {
+      line += (i > 0 ? " " : "") + piece;
+    }
+  }
+  return text + line + "\n  throw prenorm::not_implemented();\n}\n";
+}
+
+/// The line that exports it from namespace mine.
+std::string cpp_export(const StartProblem& problem) {
+  return fmt::format("PRENORM_EXPORT({}, mine::{})\n", problem.name, cpp_name(problem.name));
+}
+
+// --- Python -----------------------------------------------------------------------------------
+
+std::string python_name(const std::string& name) {
+  const bool fits =
+      !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_';
+      });
+  if (!fits)
+    throw std::invalid_argument(fmt::format("'{}' is not a valid name in Python", printable(name)));
+  return name;
+}
+
+/// Text inside a docstring, escaped so that it does not end it.
+std::string quoted(const std::string& text) {
+  std::string safe;
+  for (const char c : printable(text)) {
+    if (c == '\\') safe += '\\';
+    safe += c == '"' ? '\'' : c;
+  }
+  return safe;
+}
+
+std::string dims_text(const TensorSpec& spec, const std::string& rows = "") {
+  std::vector<std::string> dims = spec.dims;
+  if (!rows.empty() && !dims.empty()) dims.front().append(" / ").append(rows);
+  if (spec.batched) dims.insert(dims.begin(), "...");
+  return fmt::format("[{}]", joined(dims));
+}
+
+std::string tensor_text(const TensorSpec& spec) {
+  return (spec.dtype ? std::string(name(*spec.dtype)) + " tensor " : std::string("tensor ")) +
+         dims_text(spec) + (spec.optional ? ", or None" : "");
+}
+
+std::string_view kind_text(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::integer: return "int";
+    case ScalarKind::floating: return "float";
+    default: return "bool";
+  }
+}
+
+/// An argument's type: "tensor [..., d_model]", "int", "always 0.0".
+std::string argument_text(const Json& value, const Signature& signature) {
+  if (value.contains("constant")) return fmt::format("always {}", value["constant"].dump());
+  if (value.contains("dimension")) return "int";
+  if (value.contains("scalar")) {
+    const ScalarSpec& spec = signature.scalars.at(value["scalar"].get<std::size_t>());
+    return std::string(kind_text(spec.kind));
+  }
+  const TensorSpec& spec = signature.inputs.at(value.at("input").get<std::size_t>());
+  if (value.contains("blocks")) {
+    const std::string& count =
+        signature.scalars.at(value["blocks"]["scalar"].get<std::size_t>()).name;
+    return fmt::format("tensor {}; {{N}}: 0 to {} - 1", dims_text(spec, count), count);
+  }
+  if (value.contains("slices")) {
+    TensorSpec slice = spec;
+    slice.dims.erase(slice.dims.begin());
+    return fmt::format("tensor {}; {{N}}: 0 to {} - 1", dims_text(slice), spec.dims.front());
+  }
+  if (value.contains("not")) return tensor_text(spec) + "; the opposite of " + spec.name + " above";
+  return tensor_text(spec);
+}
+
+/// A Python function that raises NotImplementedError, with its arguments in a docstring.
+/// `adapter` is what Adapters::json() says of the problem. Throws std::invalid_argument for a name
+/// that is not valid in Python.
+std::string python_function(const StartProblem& problem, const Json& adapter) {
+  const Signature& signature = problem.signature;
+  std::string parameters, arguments;
+  for (const Json& argument : adapter.at("arguments")) {
+    const std::string name = argument.at("name");
+    const Json& value = argument.at("value");
+    parameters += (parameters.empty() ? "" : ", ") + python_name(name);
+    if (!value.contains("dict")) {
+      arguments += "    " + name + ": " + quoted(argument_text(value, signature)) + "\n";
+      continue;
+    }
+    arguments += "    " + name + ": dict of\n";
+    for (const Json& entry : value["dict"]) {
+      arguments += fmt::format("        '{}': {}\n", quoted(entry.at("name")),
+                               quoted(argument_text(entry.at("value"), signature)));
+    }
+  }
+  std::string head = "def " + python_name(adapter.at("function")) + "(";
+  std::string text = head + wrapped(parameters, head.size(), code_columns - 2) + "):\n";
+  text += fmt::format("    \"\"\"{}\n\n        {}\n\n", problem.name,
+                      wrapped_signature(problem.signature_text, 8, code_columns));
+  if (!problem.source.empty()) {
+    text += fmt::format("    {}\n\n", wrapped(quoted(problem.source), 4, code_columns));
+  }
+  text += arguments;
+  std::vector<std::string> remarks;
+  if (adapter.contains("only")) {
+    for (const Json& only : adapter["only"]) {
+      remarks.push_back(fmt::format("{} is {}: there is no argument for it.",
+                                    only.at("name").get<std::string>(), only.at("value").dump()));
+    }
+  }
+  if (adapter.contains("fold")) remarks.emplace_back("... is one batch axis.");
+  if (!remarks.empty()) text += fmt::format("\n    {}\n", quoted(joined(remarks, " ")));
+  std::vector<std::string> results;
+  for (const TensorSpec& spec : signature.outputs) results.push_back(tensor_text(spec));
+  return text + fmt::format("\n    Returns a {}.\n    \"\"\"\n    raise NotImplementedError\n",
+                            joined(results, " and a "));
+}
+
+// --- the folder -------------------------------------------------------------------------------
 
 /// The words that templates leave open: @FUNCTIONS@ and others.
 using Words = std::map<std::string, std::string>;
@@ -191,29 +404,24 @@ int start(const NewOptions& options) {
 
 }  // namespace
 
-void add_new(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<NewOptions>();
-  Arguments& command = *app.add_subcommand(
-      "new", "Create a submission to start from: it builds and scores 0 points");
-  command.add_option("DIR", options->folder, "A new or empty folder")->required();
-  command.add_option("--language", options->language, "cpp, cuda, python or triton")
-      ->required()
-      ->check(is_member({"cpp", "cuda", "python", "triton"}))
-      ->type_name("NAME");
-  command
-      .add_option("--rubric", options->rubric,
-                  "Only the problems that this rubric grades; in Python, by its function names\n"
-                  "(default: all problems; in Python, all that cs336-2025 has a name for)")
-      ->type_name("NAME|FILE");
-  add_repeatable(command, "--problem", options->problems, "Only this problem (glob)")
-      ->type_name("NAME");
-  add_repeatable(command, "--fixtures", options->fixtures, "Fixture file, or folder of them")
-      ->type_name("PATH");
-  command.footer(
-      "Examples:\n"
-      "  prenorm new mine --language cpp\n"
-      "  prenorm new mine --language python --rubric cs336-2024");
-  command.callback([options, &chosen] { chosen = [options] { return start(*options); }; });
+Command new_command() {
+  const auto options = std::make_shared<NewOptions>();
+  NewOptions& o = *options;
+  return {
+      .name = "new",
+      .description = "Create a submission to start from: it builds and scores 0 points",
+      .options = {{"DIR TEXT", o.folder, "A new or empty folder", Trait::required},
+                  {"--language NAME", o.language, "cpp, cuda, python or triton", Trait::required,
+                   is_member({"cpp", "cuda", "python", "triton"})},
+                  {"--rubric NAME|FILE", o.rubric,
+                   "Only the problems that this rubric grades; in Python, by its function names\n"
+                   "(default: all problems; in Python, all that cs336-2025 has a name for)"},
+                  {"--problem NAME", o.problems, "Only this problem (glob)"},
+                  {"--fixtures PATH", o.fixtures, "Fixture file, or folder of them"}},
+      .footer = R"(Examples:
+  prenorm new mine --language cpp
+  prenorm new mine --language python --rubric cs336-2024)",
+      .run = [options] { return start(*options); }};
 }
 
 }  // namespace prenorm::harness

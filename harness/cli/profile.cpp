@@ -4,9 +4,8 @@
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
-#include "cli/command.hpp"
-#include "cli/cuda_compiler.hpp"
-#include "cli/options.hpp"
+#include "cli/commands.hpp"
+#include "emulate/compile.hpp"
 #include "profile/profile_report.hpp"
 
 #include <algorithm>
@@ -54,7 +53,7 @@ void compile_sources(Options& options, const std::filesystem::path& folder) {
   }
 }
 
-int profile_command(Options options) {
+int count_calls(Options options) {
   if (options.only_call) return call_only(options);
   for (const std::string& path : {options.json, options.html, options.svg}) {
     if (!path.empty()) require_writable(path);
@@ -81,78 +80,68 @@ int profile_command(Options options) {
 }  // namespace
 }  // namespace profile
 
-void add_profile(Arguments& app, Action& chosen) {
-  using namespace profile;
-  auto options = std::make_shared<Options>();
-  Arguments& command = *app.add_subcommand(
-      "profile", "Count what kernels do to memory, without a device: sectors, conflicts, barriers");
-  command.add_option("PROBLEM", options->selection.problems, "Problems (names or globs)")
-      ->required();
-  add_repeatable(command, "--solution", options->solutions,
-                 "A solution or library that counts, or a CUDA source (default: all versions)")
-      ->type_name("NAME|PATH");
-  add_repeatable(command, "--shape", options->shapes,
-                 "Only these shapes (globs) of the profile's list, or else of the bench's")
-      ->type_name("NAME");
-  add_repeatable(command, "--case", options->selection.cases,
-                 "These cases of the problem's fixture (globs) instead of shapes")
-      ->type_name("NAME");
-  add_repeatable(command, "--dtype", options->selection.dtypes, "Only these dtypes")
-      ->type_name("DTYPE");
-  add_repeatable(command, "--fixtures", options->selection.fixtures,
-                 "Fixture files with signatures and cases (default: the shipped ones)")
-      ->type_name("PATH");
-  command
-      .add_option("--device", options->device,
-                  "Device of the lower bound on time: h100, h200, a100, rtx4090 (default: h100)")
-      ->type_name("NAME");
-  command.add_flag("--lines", options->lines, "List the source lines that cost most");
-  command
-      .add_option("--line", options->wanted.line,
-                  "Only this source line, for --lines, --html and --svg; as --lines names it")
-      ->type_name("FILE:LINE");
-  command
-      .add_option("--memory", options->wanted.memory,
-                  "Only accesses of this memory, for --lines, --html and --svg")
-      ->check(is_member({"global", "shared"}))
-      ->type_name("global|shared");
-  command
-      .add_option("--threads", options->threads,
-                  "Threads of the emulator (default: all cores); the counts are the same")
-      ->check(in_range(1, 4096))
-      ->type_name("N");
-  command
-      .add_option("--counters", options->counters,
-                  "A device's counters beside: by ncu (default, where it is), or its CSV file")
-      ->type_name("ncu|none|FILE");
-  command.add_flag("--only-call", options->only_call,
-                   "Only call the solutions, in this process: for a profiler around it");
-  command.add_option("--seed", options->seed, "Seed of the random values (default: 0)")
-      ->check(whole_number())
-      ->type_name("N");
-  command.add_option("--timeout", options->timeout, "Limit for one call (default: 600)")
-      ->check(positive_seconds())
-      ->type_name("SECONDS");
-  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
-      ->type_name("FILE");
-  add_picture_options(command, options->html, options->svg);
-  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
-  command.footer(
-      "Counts are exact and repeatable; a bound is a bound, and no time. docs/profile.md says what "
-      "is\ncounted and how. Outputs are not compared: prenorm verify does that.\n\n"
-      "Examples:\n"
-      "  prenorm profile PROBLEM                        all versions side by side\n"
-      "  prenorm profile PROBLEM --lines --device a100  and the lines that cost most\n"
-      "  prenorm profile PROBLEM --case 'float32_*'     at cases of the fixture\n"
-      "  prenorm profile PROBLEM --html profile.html    with pictures of requests\n"
-      "  prenorm profile PROBLEM --svg request.svg --line kernel.cu:42\n"
-      "  prenorm profile PROBLEM --solution cuda-naive-emulated --json -\n"
-      "  prenorm profile PROBLEM --solution ./mine.cu   a CUDA source, compiled first\n\n"
-      "Exit code: 0 all were profiled, 1 a call failed, 2 an invalid option or file, 3 nothing "
-      "was\n"
-      "profiled");
-  command.callback(
-      [options, &chosen] { chosen = [options] { return profile_command(*options); }; });
+Option picture_options(std::string& html, std::string& svg) {
+  return std::vector<Option>{
+      {"--html FILE", html,
+       "Write a page with the tables, and pictures of the requests that cost most"},
+      {"--svg FILE", svg,
+       "Write a picture of one request: of the line that costs most, or of --line"}};
+}
+
+Command profile_command() {
+  const auto options = std::make_shared<profile::Options>();
+  profile::Options& o = *options;
+  return {
+      .name = "profile",
+      .description =
+          "Count what kernels do to memory, without a device: sectors, conflicts, barriers",
+      .options = {{"PROBLEM TEXT", o.selection.problems, "Problems (names or globs)",
+                   Trait::required},
+                  {"--solution NAME|PATH", o.solutions,
+                   "A solution or library that counts, or a CUDA source (default: all versions)"},
+                  {"--shape NAME", o.shapes,
+                   "Only these shapes (globs) of the profile's list, or else of the bench's"},
+                  {"--case NAME", o.selection.cases,
+                   "These cases of the problem's fixture (globs) instead of shapes"},
+                  {"--dtype DTYPE", o.selection.dtypes, "Only these dtypes"},
+                  {"--fixtures PATH", o.selection.fixtures,
+                   "Fixture files with signatures and cases (default: the shipped ones)"},
+                  {"--device NAME", o.device,
+                   "Device of the lower bound on time: h100, h200, a100, rtx4090 (default: h100)"},
+                  {"--lines", o.lines, "List the source lines that cost most"},
+                  {"--line FILE:LINE", o.wanted.line,
+                   "Only this source line, for --lines, --html and --svg; as --lines names it"},
+                  {"--memory global|shared", o.wanted.memory,
+                   "Only accesses of this memory, for --lines, --html and --svg",
+                   is_member({"global", "shared"})},
+                  {"--threads N", o.threads,
+                   "Threads of the emulator (default: all cores); the counts are the same",
+                   in_range(1, 4096)},
+                  {"--counters ncu|none|FILE", o.counters,
+                   "A device's counters beside: by ncu (default, where it is), or its CSV file"},
+                  {"--only-call", o.only_call,
+                   "Only call the solutions, in this process: for a profiler around it"},
+                  seed_option(o.seed),
+                  {"--timeout SECONDS", o.timeout, "Limit for one call (default: 600)", positive},
+                  json_option(o.json),
+                  picture_options(o.html, o.svg),
+                  no_color_option(o.no_color)},
+      .footer =
+          R"(Counts are exact and repeatable; a bound is a bound, and no time. docs/profile.md says what is
+counted and how. Outputs are not compared: prenorm verify does that.
+
+Examples:
+  prenorm profile PROBLEM                        all versions side by side
+  prenorm profile PROBLEM --lines --device a100  and the lines that cost most
+  prenorm profile PROBLEM --case 'float32_*'     at cases of the fixture
+  prenorm profile PROBLEM --html profile.html    with pictures of requests
+  prenorm profile PROBLEM --svg request.svg --line kernel.cu:42
+  prenorm profile PROBLEM --solution cuda-naive-emulated --json -
+  prenorm profile PROBLEM --solution ./mine.cu   a CUDA source, compiled first
+
+Exit code: 0 all were profiled, 1 a call failed, 2 an invalid option or file, 3 nothing was
+profiled)",
+      .run = [options] { return profile::count_calls(*options); }};
 }
 
 }  // namespace prenorm::harness

@@ -1,7 +1,7 @@
 // prenorm study: the static site of notebooks, built by notebooks/study/build.py.
 #include "base/error.hpp"
 #include "base/home.hpp"
-#include "cli/command.hpp"
+#include "cli/commands.hpp"
 #include "solution/solution.hpp"
 
 #include <cerrno>
@@ -33,12 +33,12 @@ int study(std::vector<std::string> words) {
 
 }  // namespace
 
-void add_study(Arguments& app, Action& chosen) {
-  Arguments& command = *app.add_subcommand(
-      "study", "Build a site that explains each component, with its code side by side");
-  command.take_all_words();  // the builder has a --help of its own
-  command.callback(
-      [&command, &chosen] { chosen = [words = command.remaining()] { return study(words); }; });
+Command study_command() {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  return {.name = "study",
+          .description = "Build a site that explains each component, with its code side by side",
+          .run = [words] { return study(*words); },
+          .all_words = words.get()};  // the builder has a --help of its own
 }
 
 }  // namespace prenorm::harness

@@ -1,22 +1,22 @@
 // prenorm watch: grades a submission again on each save, and shows one screen.
-#include "watch/grading_run.hpp"
-
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/commands.hpp"
 #include "grade/grader.hpp"
 #include "watch/file_changes.hpp"
+#include "watch/grading_run.hpp"
 #include "watch/hints.hpp"
 #include "watch/screen.hpp"
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
 #include <poll.h>
+#include <system_error>
 #include <termios.h>
 #include <unistd.h>
 
@@ -214,7 +214,10 @@ int Watcher::run() {
       show();
       continue;
     }
-    if (ready < 0) continue;  // a signal
+    if (ready < 0) {
+      if (errno == EINTR) continue;  // a signal
+      throw std::system_error(errno, std::generic_category(), "poll");
+    }
     if (const fs::path file = changes_.take(); !file.empty()) changed = file;
     if (waiting[1].revents != 0) {
       char pressed = 0;
@@ -237,42 +240,35 @@ int watch(const WatchOptions& options) {
 
 }  // namespace
 
-void add_watch(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<WatchOptions>();
-  Arguments& command = *app.add_subcommand("watch", "Grade a submission again on each save");
-  command
-      .add_option("PATH", options->path,
-                  "A submission, as `prenorm grade` takes it: a folder or a file")
-      ->required();
-  add_repeatable(command, "--problem", options->problems, "Only these problems (names or globs)")
-      ->type_name("NAME");
-  command
-      .add_option("--rubric", options->rubric,
-                  "A shipped rubric or a .toml file (default: cs336-2025)")
-      ->type_name("NAME|FILE");
-  add_repeatable(command, "--fixtures", options->fixtures,
-                 "Fixture files or folders (default: the shipped ones)")
-      ->type_name("PATH");
-  command
-      .add_option("--sandbox", options->sandbox,
-                  "bubblewrap (default if it works), process or none")
-      ->check(is_member({"bubblewrap", "process", "none"}))
-      ->type_name("KIND");
-  command
-      .add_option("--python", options->python,
-                  "Interpreter for Python submissions (default: as `prenorm grade` takes it)")
-      ->type_name("PATH");
-  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
-  command.footer(
-      "After each save, the cases that failed run first, then all visible cases. The screen shows\n"
-      "what passes now, what broke, and the first failure with its shapes, its worst element and\n"
-      "the likely mistake, which may follow a second later. Press h for a hint; each press gives\n"
-      "a plainer one, never the solution.\n\n"
-      "Examples:\n"
-      "  prenorm watch ./mine                    everything that the rubric asks\n"
-      "  prenorm watch ./mine --problem PROBLEM  one function at a time\n\n"
-      "Exit code: 0 after q, 130 after Ctrl-C, 2 an invalid option or file");
-  command.callback([options, &chosen] { chosen = [options] { return watch(*options); }; });
+Command watch_command() {
+  const auto options = std::make_shared<WatchOptions>();
+  WatchOptions& o = *options;
+  return {
+      .name = "watch",
+      .description = "Grade a submission again on each save",
+      .options = {{"PATH TEXT", o.path,
+                   "A submission, as `prenorm grade` takes it: a folder or a file",
+                   Trait::required},
+                  {"--problem NAME", o.problems, "Only these problems (names or globs)"},
+                  rubric_option(o.rubric),
+                  {"--fixtures PATH", o.fixtures,
+                   "Fixture files or folders (default: the shipped ones)"},
+                  sandbox_option(o.sandbox),
+                  {"--python PATH", o.python,
+                   "Interpreter for Python submissions (default: as `prenorm grade` takes it)"},
+                  no_color_option(o.no_color)},
+      .footer =
+          R"(After each save, the cases that failed run first, then all visible cases. The screen shows
+what passes now, what broke, and the first failure with its shapes, its worst element and
+the likely mistake, which may follow a second later. Press h for a hint; each press gives
+a plainer one, never the solution.
+
+Examples:
+  prenorm watch ./mine                    everything that the rubric asks
+  prenorm watch ./mine --problem PROBLEM  one function at a time
+
+Exit code: 0 after q, 130 after Ctrl-C, 2 an invalid option or file)",
+      .run = [options] { return watch(*options); }};
 }
 
 }  // namespace prenorm::harness

@@ -1,5 +1,6 @@
 #include "profile/profile_report.hpp"
 #include "profile/resources.hpp"
+#include "report/report.hpp"
 
 namespace prenorm::harness::profile {
 namespace {

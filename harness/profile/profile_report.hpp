@@ -3,6 +3,10 @@
 
 #include "profile/profile_run.hpp"
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 namespace prenorm::harness::profile {
 
 /// Which source lines a report tells of.
@@ -36,5 +40,27 @@ std::string pattern_of(const Access& access);
 /// "rmsnorm.cu:88, in reduce.cuh:20": the innermost line of a kernel's file, and the innermost of
 /// all.
 std::string place_text(const Access& access);
+
+// --- a program that `emulate` has run ---------------------------------------------------------
+// The same reports, without a problem to measure its kernels by.
+
+/// `counts` is the text that the program has written, `program` its file, which knows the lines.
+/// Empty if it has not come to its end, or no kernel ran.
+std::vector<KernelCounts> program_kernels(const std::string& counts,
+                                          const std::filesystem::path& program);
+
+/// Two tables: the kernels, and the lines of the source that cost most. Throws UsageError where the
+/// line that is wanted has no request.
+std::string program_text(const std::vector<KernelCounts>& kernels, const LineFilter& wanted,
+                         bool colour);
+
+/// The tables on a page, with pictures of the requests of the lines that cost most; `name` is the
+/// program's. Throws likewise.
+std::string program_html(const std::string& name, const std::vector<KernelCounts>& kernels,
+                         const LineFilter& wanted);
+
+/// A picture of the most expensive request of the line that costs most. Throws UsageError where
+/// there is none.
+std::string program_svg(const std::vector<KernelCounts>& kernels, const LineFilter& wanted);
 
 }  // namespace prenorm::harness::profile

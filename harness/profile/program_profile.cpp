@@ -1,7 +1,7 @@
-#include "profile/program_profile.hpp"
-
+// The reports of a program that `emulate` has run.
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
+#include "profile/profile_report.hpp"
 #include "profile/profile_tables.hpp"
 
 #include <fmt/format.h>

@@ -143,7 +143,18 @@ const RecordedCase* Record::find(const std::string& problem, const std::string& 
   return found == cases->second.end() ? nullptr : &found->second;
 }
 
+std::size_t Record::passed(const std::string& problem) const {
+  const auto cases = problems.find(problem);
+  if (cases == problems.end()) return 0;
+  return static_cast<std::size_t>(std::ranges::count(
+      cases->second, name(Status::passed), [](const auto& each) { return each.second.status; }));
+}
+
 std::string Record::origin() const { return printable("on " + device.name + ", " + date); }
+
+std::string Record::note_of_change(const std::string& sources_now) const {
+  return sources == sources_now ? "" : "; changed since last device run";
+}
 
 Record make_record(const std::string& solution, const DeviceFacts& device,
                    const std::string& sources, const std::vector<Result>& results) {

@@ -41,8 +41,12 @@ struct Record {
 
   /// Nothing where this case has not been run.
   const RecordedCase* find(const std::string& problem, const std::string& case_name) const;
+  /// How many of a problem's cases passed; 0 for one that was not run.
+  std::size_t passed(const std::string& problem) const;
   /// "on NVIDIA H200, 2026-11-21".
   std::string origin() const;
+  /// "; changed since last device run" where these are not the sources of the record, else empty.
+  std::string note_of_change(const std::string& sources_now) const;
 };
 
 /// The record of today for those of the results that are this solution's.

@@ -1,11 +1,11 @@
+#include "check/command.hpp"
+
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
 #include "explain/causes.hpp"
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
@@ -261,32 +261,33 @@ int mistakes(MistakesOptions options) {
 
 }  // namespace
 
-void add_mistakes(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<MistakesOptions>();
-  Arguments& command =
-      *app.add_subcommand("mistakes", "Show the known mistakes and which cases catch them");
-  command.add_option("PROBLEM", options->problems, "Only these problems (globs)");
-  add_selection_options(command, options->selection);
-  command.add_option("--solution", options->solution, "Solution whose variants are tried")
-      ->capture_default_str()
-      ->type_name("NAME|PATH");
-  command.add_flag("--expect-pass", options->expect_pass,
-                   "The variants are correct and must pass every case");
-  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
-      ->type_name("FILE");
-  command.add_flag("--verbose", options->verbose,
-                   "Describe each mistake in full, and name each case");
-  command.add_flag("--no-color", options->no_color, "Disable colours");
-  add_jobs_option(command, options->jobs);
-  command.footer(
-      "3/10: 3 of 10 cases catch the mistake. -: the mistake is not written for that dtype.\n"
-      "Cases that must be refused are not tried. For one problem, or with --verbose, each mistake\n"
-      "is explained.\n\n"
-      "Examples:\n"
-      "  prenorm mistakes PROBLEM\n"
-      "  prenorm mistakes --solution honest --expect-pass\n\n"
-      "Exit code: 0, or 1 if no case catches a mistake, or a variant that must pass fails");
-  command.callback([options, &chosen] { chosen = [options] { return mistakes(*options); }; });
+Command mistakes_command() {
+  const auto options = std::make_shared<MistakesOptions>();
+  MistakesOptions& o = *options;
+  return {
+      .name = "mistakes",
+      .description = "Show the known mistakes and which cases catch them",
+      .options = {{"PROBLEM TEXT", o.problems, "Only these problems (globs)"},
+                  selection_options(o.selection),
+                  {"--solution NAME|PATH", o.solution, "Solution whose variants are tried",
+                   Trait::shows_default},
+                  {"--expect-pass", o.expect_pass,
+                   "The variants are correct and must pass every case"},
+                  json_option(o.json),
+                  {"--verbose", o.verbose, "Describe each mistake in full, and name each case"},
+                  {"--no-color", o.no_color, "Disable colours"},
+                  jobs_option(o.jobs)},
+      .footer =
+          R"(3/10: 3 of 10 cases catch the mistake. -: the mistake is not written for that dtype.
+Cases that must be refused are not tried. For one problem, or with --verbose, each mistake
+is explained.
+
+Examples:
+  prenorm mistakes PROBLEM
+  prenorm mistakes --solution honest --expect-pass
+
+Exit code: 0, or 1 if no case catches a mistake, or a variant that must pass fails)",
+      .run = [options] { return mistakes(*options); }};
 }
 
 }  // namespace prenorm::harness

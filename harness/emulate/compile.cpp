@@ -1,20 +1,16 @@
-#include "cli/cuda_compiler.hpp"
+#include "emulate/compile.hpp"
 
 #include "base/process.hpp"
 #include "base/error.hpp"
 #include "base/home.hpp"
 #include "base/text.hpp"
+#include "emulate/run.hpp"
 
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
-#include <spawn.h>
 #include <sstream>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -97,34 +93,6 @@ std::string find_nvcc() {
 }
 
 }  // namespace
-
-int run_program(const std::vector<std::string>& words, bool in_foreground) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  // Ctrl-C ends the program, and then this one as after any other end.
-  const auto before = in_foreground ? std::signal(SIGINT, SIG_IGN) : SIG_DFL;
-  pid_t child = 0;
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t interrupt;
-  ::sigemptyset(&interrupt);
-  ::sigaddset(&interrupt, SIGINT);
-  ::posix_spawnattr_setsigdefault(&attributes, &interrupt);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  const int error =
-      ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw UsageError(words[0] + ": " + std::strerror(error));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (in_foreground) std::signal(SIGINT, before);
-  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-  fmt::print(stderr, "prenorm: {} was ended by {}\n", in_foreground ? "the program" : words[0],
-             ::strsignal(WTERMSIG(status)));
-  return 128 + WTERMSIG(status);
-}
 
 bool compile_cuda_program(const CudaSources& sources, const std::string& check,
                           const fs::path& folder, const fs::path& program) {

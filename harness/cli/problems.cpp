@@ -1,11 +1,14 @@
+// prenorm list and prenorm show: the problems, and one of them in full.
+#include "base/error.hpp"
 #include "base/home.hpp"
+#include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
+#include "cli/commands.hpp"
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
+#include "grade/rubric.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
 #include "report/table.hpp"
@@ -22,6 +25,108 @@ namespace prenorm::harness {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// "reference, plain, mistakes (9)": which of these solutions have a function for the problem. The
+/// variants of one that has it, and of a collection, are named if `each_variant`.
+std::string solutions_for(const std::string& problem, SolutionPool& pool,
+                          const std::vector<std::string>& names, bool each_variant) {
+  std::vector<std::string> having;
+  for (const std::string& name : names) {
+    Solution& solution = pool.get(name);
+    if (!solution.load()) continue;
+    const std::vector<std::string> variants = variants_of(problem, solution);
+    const bool has_it = solution.functions().contains(problem);
+    if (has_it) having.push_back(name);
+    if (each_variant) {
+      for (const std::string& variant : variants) having.push_back(name + "/" + variant);
+    } else if (!has_it && !variants.empty()) {
+      having.push_back(name + " (" + std::to_string(variants.size()) + ")");
+    }
+  }
+  return having.empty() ? "none" : joined(having);
+}
+
+// --- list -------------------------------------------------------------------------------------
+
+struct ListOptions {
+  Selection selection;
+  std::string rubric;
+  bool no_color = false;
+};
+
+/// The one that was typed; else the course's, where it is shipped.
+Rubric rubric_of(const ListOptions& options) {
+  const std::string usual = "cs336-2025";
+  const std::vector<std::string> shipped = shipped_rubrics();
+  if (options.rubric.empty() && std::ranges::find(shipped, usual) == shipped.end()) return {};
+  try {
+    return read_rubric(options.rubric.empty() ? usual : options.rubric);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+/// "1", "5 in attention": what an item of the rubric gives for the problem, with others or alone.
+std::string points_for(const std::string& problem, const Rubric& rubric) {
+  for (const RubricItem& item : rubric.items) {
+    if (std::ranges::find(item.problems, problem) == item.problems.end()) continue;
+    const bool alone = item.problems.size() == 1 && item.name == problem;
+    return fmt::format("{}", item.points) + (alone ? "" : " in " + printable(item.name));
+  }
+  return "-";
+}
+
+std::string dtypes_of(const File& file) {
+  std::string text;
+  for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
+    const bool has = std::ranges::any_of(
+        file.cases, [dtype](const Case* info) { return info->dtype() == dtype; });
+    if (!has) continue;
+    // f64 f32 f16 bf16: short, as there are four of them in most rows.
+    const std::string_view full = name(dtype);
+    const bool brain = full.starts_with("b");
+    text += (text.empty() ? "" : " ") + std::string(brain ? "bf" : "f") +
+            std::string(full.substr(full.size() - 2));
+  }
+  return text;
+}
+
+int list(const ListOptions& options) {
+  SolutionPool pool;
+  std::vector<std::string> names = shipped_solutions();
+  std::ranges::stable_partition(names, [](const auto& name) { return name == "reference"; });
+  const Rubric rubric = rubric_of(options);
+  Table table;
+  table.head = {"problem", "cases", "types", "points", "solutions"};
+  bool unusable = false;
+  std::size_t problems = 0, cases = 0;
+  for (const File& file :
+       open_files(options.selection, processors(), Requirements{.tolerances = false})) {
+    if (!file.fixture) {
+      unusable = true;
+      table.rows.push_back({{printable(file.path)},
+                            {},
+                            {},
+                            {},
+                            {"BAD_FIXTURE: " + printable(file.error), Tone::bad}});
+      continue;
+    }
+    ++problems;
+    cases += file.cases.size();
+    table.rows.push_back({{printable(file.fixture->problem())},
+                          {std::to_string(file.cases.size())},
+                          {dtypes_of(file)},
+                          {points_for(file.fixture->problem(), rubric)},
+                          {solutions_for(file.fixture->problem(), pool, names, false)}});
+  }
+  print(render(table, wants_colour(options.no_color)));
+  print("\n" + counted(problems, "problem") + ", " + counted(cases, "case") + "; " +
+        program_name() + " show PROBLEM: details\n");
+  if (unusable) return 2;
+  return table.rows.empty() ? 3 : 0;
+}
+
+// --- show -------------------------------------------------------------------------------------
 
 struct ShowOptions {
   std::string problem;
@@ -94,26 +199,12 @@ std::string find_notebook(const std::string& reference) {
   return "";
 }
 
-std::string solutions_for(const std::string& problem, SolutionPool& pool) {
-  std::vector<std::string> having;
-  for (const std::string& name : shipped_solutions()) {
-    Solution& solution = pool.get(name);
-    if (!solution.load()) continue;
-    const std::vector<std::string> variants = variants_of(problem, solution);
-    if (solution.functions().contains(problem)) having.push_back(name);
-    for (const std::string& variant : variants) having.push_back(name + "/" + variant);
-  }
-  return having.empty() ? "none" : joined(having);
-}
-
 /// "recorded 14/15 passed on NVIDIA H200, 2026-11-21; changed since last device run".
 std::string recorded(const std::string& problem, const Record* record, const std::string& sources) {
   if (record == nullptr || !record->problems.contains(problem)) return "not yet run on a device";
   const auto& cases = record->problems.at(problem);
-  const auto passed = std::ranges::count(cases, name(Status::passed),
-                                         [](const auto& each) { return each.second.status; });
-  return fmt::format("recorded {}/{} passed {}{}", passed, cases.size(), record->origin(),
-                     record->sources == sources ? "" : "; changed since last device run");
+  return fmt::format("recorded {}/{} passed {}{}", record->passed(problem), cases.size(),
+                     record->origin(), record->note_of_change(sources));
 }
 
 /// What device records say of the problem: a text for each solution of a device that may have it.
@@ -183,10 +274,10 @@ int show(const ShowOptions& options) {
   const std::string notebook = find_notebook(reference);
   if (!notebook.empty()) text += fact("notebook", notebook);
   SolutionPool pool;
-  text += fact("solutions", solutions_for(fixture.problem(), pool));
+  text += fact("solutions", solutions_for(fixture.problem(), pool, shipped_solutions(), true));
   std::string what = "device";
-  for (const std::string& told : on_devices(fixture.problem(), pool)) {
-    text += fact(std::exchange(what, ""), told);
+  for (const std::string& text_of_version : on_devices(fixture.problem(), pool)) {
+    text += fact(std::exchange(what, ""), text_of_version);
   }
   text += "\n";
   for (const Case* info : file.cases) {
@@ -198,18 +289,36 @@ int show(const ShowOptions& options) {
 
 }  // namespace
 
-void add_show(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<ShowOptions>();
-  Arguments& command = *app.add_subcommand(
-      "show", "Show a problem's signature, its cases with tolerances, and where its code is");
-  command.add_option("PROBLEM", options->problem, "A problem, or a fixture file")->required();
-  add_repeatable(command, "--fixtures", options->selection.fixtures,
-                 "Fixture file, or folder of them")
-      ->type_name("PATH");
-  add_case_options(command, options->selection);
-  command.add_flag("--no-color", options->no_color, "Disable colours");
-  command.footer("Example:\n  prenorm show PROBLEM        (prenorm list shows the names)");
-  command.callback([options, &chosen] { chosen = [options] { return show(*options); }; });
+Command list_command() {
+  const auto options = std::make_shared<ListOptions>();
+  ListOptions& o = *options;
+  return {
+      .name = "list",
+      .description = "List the problems with their cases, points and solutions",
+      .options = {selection_options(o.selection),
+                  {"--rubric NAME|FILE", o.rubric,
+                   "Rubric whose points are shown (default: cs336-2025)"},
+                  {"--no-color", o.no_color, "Disable colours"}},
+      .footer =
+          R"(A number after a solution is its number of variants, as in the collection of mistakes.
+
+Example:
+  prenorm list --problem 'ffn_*')",
+      .run = [options] { return list(*options); }};
+}
+
+Command show_command() {
+  const auto options = std::make_shared<ShowOptions>();
+  ShowOptions& o = *options;
+  return {
+      .name = "show",
+      .description = "Show a problem's signature, its cases with tolerances, and where its code is",
+      .options = {{"PROBLEM TEXT", o.problem, "A problem, or a fixture file", Trait::required},
+                  {"--fixtures PATH", o.selection.fixtures, "Fixture file, or folder of them"},
+                  case_options(o.selection),
+                  {"--no-color", o.no_color, "Disable colours"}},
+      .footer = "Example:\n  prenorm show PROBLEM        (prenorm list shows the names)",
+      .run = [options] { return show(*options); }};
 }
 
 }  // namespace prenorm::harness

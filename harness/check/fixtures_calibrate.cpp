@@ -1,10 +1,10 @@
+#include "check/command.hpp"
+
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
@@ -131,39 +131,36 @@ int run(const CalibrateOptions& options) {
 
 }  // namespace
 
-void add_fixtures_calibrate(Arguments& fixtures, Action& chosen) {
-  auto options = std::make_shared<CalibrateOptions>();
-  Arguments& command = *fixtures.add_subcommand(
-      "calibrate", "Derive tolerances from a textbook loop's error and write them to the file");
-  command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
-      ->required();
-  add_case_options(command, options->selection);
-  add_yardstick_options(command, options->by);
-  command
-      .add_option("--redraws", options->redraws,
-                  "Number of random draws, in addition to the stored values")
-      ->capture_default_str()
-      ->check(in_range(0, 10000))
-      ->type_name("N");
-  command.add_option("--seed", options->seed, "Seed of these draws")
-      ->capture_default_str()
-      ->check(whole_number())
-      ->type_name("N");
-  command.add_flag("--dry-run", options->dry_run, "Show the tolerances but write nothing");
-  command.add_flag("--verbose", options->verbose, "Show the tolerances");
-  command.add_flag("--no-color", options->no_color, "Disable colours");
-  add_jobs_option(command, options->jobs);
-  command.footer(
-      "With E the largest error of the textbook loop (in float64: its error in float32 times "
-      "2^-29,\nif that is larger): atol = 2 E, but at least 4 units in the "
-      "last\n"
-      "place at the output's root mean square; rtol = 4 eps. A stored tolerance of 0 stays 0.\n"
-      "A 16-bit output that is rounded only once, at the end, and is no product: E is the error\n"
-      "before that rounding, atol = 2 E and half the smallest spacing, rtol = 0.75 eps.\n"
-      "For float32, atol_tf32 and rtol_tf32 are derived in the same way from a loop with tf32\n"
-      "products.\n\n"
-      "Example:\n  prenorm fixtures calibrate mine.h5 --dry-run");
-  command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+Command fixtures_calibrate_command() {
+  const auto options = std::make_shared<CalibrateOptions>();
+  CalibrateOptions& o = *options;
+  return {
+      .name = "calibrate",
+      .description = "Derive tolerances from a textbook loop's error and write them to the file",
+      .options = {{"FILE TEXT", o.selection.fixtures, "Fixture files, or folders of them",
+                   Trait::required},
+                  case_options(o.selection),
+                  yardstick_options(o.by),
+                  {"--redraws N", o.redraws,
+                   "Number of random draws, in addition to the stored values", Trait::shows_default,
+                   in_range(0, 10000)},
+                  {"--seed N", o.seed, "Seed of these draws", Trait::shows_default, whole_number},
+                  {"--dry-run", o.dry_run, "Show the tolerances but write nothing"},
+                  {"--verbose", o.verbose, "Show the tolerances"},
+                  {"--no-color", o.no_color, "Disable colours"},
+                  jobs_option(o.jobs)},
+      .footer =
+          R"(With E the largest error of the textbook loop (in float64: its error in float32 times 2^-29,
+if that is larger): atol = 2 E, but at least 4 units in the last
+place at the output's root mean square; rtol = 4 eps. A stored tolerance of 0 stays 0.
+A 16-bit output that is rounded only once, at the end, and is no product: E is the error
+before that rounding, atol = 2 E and half the smallest spacing, rtol = 0.75 eps.
+For float32, atol_tf32 and rtol_tf32 are derived in the same way from a loop with tf32
+products.
+
+Example:
+  prenorm fixtures calibrate mine.h5 --dry-run)",
+      .run = [options] { return run(*options); }};
 }
 
 }  // namespace prenorm::harness

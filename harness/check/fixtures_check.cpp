@@ -1,9 +1,9 @@
+#include "check/command.hpp"
+
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
-#include "cli/options.hpp"
 #include "fixture/selection.hpp"
 #include "replay/replay.hpp"
 #include "replay/runner.hpp"
@@ -112,7 +112,7 @@ std::vector<Finding> check(File& file, SolutionPool& pool) {
   return findings;
 }
 
-std::string told(const std::string& path, std::size_t cases, const std::vector<Finding>& findings,
+std::string summary(const std::string& path, std::size_t cases, const std::vector<Finding>& findings,
                  const CheckOptions& options) {
   const bool colour = wants_colour(options.no_color);
   const auto defects = static_cast<std::size_t>(std::ranges::count_if(findings, &Finding::defect));
@@ -141,13 +141,13 @@ int run(const CheckOptions& options) {
       progress.show(fmt::format("[{}/{}] {}", ++done, files.size(), file.path));
       if (!file.fixture) {
         unusable = true;
-        texts[i] = told(file.path, 0, {{true, file.error}}, options);
+        texts[i] = summary(file.path, 0, {{true, file.error}}, options);
         return;
       }
       const std::size_t cases = file.cases.size();
       const std::vector<Finding> findings = check(file, pools[thread]);
       if (std::ranges::any_of(findings, &Finding::defect)) defective = true;
-      texts[i] = told(file.path, cases, findings, options);
+      texts[i] = summary(file.path, cases, findings, options);
     });
   }
   for (const std::string& text : texts) print(text);
@@ -160,21 +160,27 @@ int run(const CheckOptions& options) {
 
 }  // namespace
 
-void add_fixtures_check(Arguments& fixtures, Action& chosen) {
-  auto options = std::make_shared<CheckOptions>();
-  Arguments& command = *fixtures.add_subcommand("check", "Report defects in fixture files");
-  command.add_option("FILE", options->selection.fixtures, "Fixture files, or folders of them")
-      ->required();
-  command.add_flag("--no-hints", options->no_hints, "Report defects only");
-  command.add_flag("--no-color", options->no_color, "Disable colours");
-  add_jobs_option(command, options->jobs);
-  command.footer(
-      "A defect is a broken rule of the format, a tolerance so wide that zeros, an answer in a\n"
-      "narrower dtype or a known mistake passes, or one so tight that a correct solution fails.\n"
-      "A hint is advice.\n\n"
-      "Example:\n  prenorm fixtures check mine.h5\n\n"
-      "Exit code: 0 no defect, 1 defects, 2 a file cannot be read");
-  command.callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+Command fixtures_check_command() {
+  const auto options = std::make_shared<CheckOptions>();
+  CheckOptions& o = *options;
+  return {
+      .name = "check",
+      .description = "Report defects in fixture files",
+      .options = {{"FILE TEXT", o.selection.fixtures, "Fixture files, or folders of them",
+                   Trait::required},
+                  {"--no-hints", o.no_hints, "Report defects only"},
+                  {"--no-color", o.no_color, "Disable colours"},
+                  jobs_option(o.jobs)},
+      .footer =
+          R"(A defect is a broken rule of the format, a tolerance so wide that zeros, an answer in a
+narrower dtype or a known mistake passes, or one so tight that a correct solution fails.
+A hint is advice.
+
+Example:
+  prenorm fixtures check mine.h5
+
+Exit code: 0 no defect, 1 defects, 2 a file cannot be read)",
+      .run = [options] { return run(*options); }};
 }
 
 }  // namespace prenorm::harness

@@ -1,8 +1,9 @@
+#include "check/command.hpp"
+
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "cli/command.hpp"
 #include "fixture/fixture.hpp"
 
 #include <cmath>
@@ -100,24 +101,23 @@ int diff(const DiffOptions& options) {
 
 }  // namespace
 
-void add_diff(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<DiffOptions>();
-  Arguments& command =
-      *app.add_subcommand("diff", "Compare two files of saved outputs: shapes, dtypes and values");
-  command.add_option("A", options->first, "An outputs file, written by verify --save")->required();
-  command.add_option("B", options->second, "The outputs file to compare it with")->required();
-  command.add_option("--atol", options->atol, "Accept |a - b| <= ATOL + RTOL |b| (default: 0)")
-      ->check(non_negative())
-      ->type_name("ATOL");
-  command.add_option("--rtol", options->rtol, "See --atol")
-      ->check(non_negative())
-      ->type_name("RTOL");
-  command.footer(
-      "Example:\n"
-      "  prenorm verify --save out --solution reference --solution ./libmine.so\n"
-      "  prenorm diff out/PROBLEM.reference.h5 out/PROBLEM.libmine.h5 --rtol 1e-6\n\n"
-      "Exit code: 0 equal, 1 different, 2 a file cannot be used");
-  command.callback([options, &chosen] { chosen = [options] { return diff(*options); }; });
+Command diff_command() {
+  const auto options = std::make_shared<DiffOptions>();
+  DiffOptions& o = *options;
+  return {
+      .name = "diff",
+      .description = "Compare two files of saved outputs: shapes, dtypes and values",
+      .options = {{"A TEXT", o.first, "An outputs file, written by verify --save", Trait::required},
+                  {"B TEXT", o.second, "The outputs file to compare it with", Trait::required},
+                  {"--atol ATOL", o.atol, "Accept |a - b| <= ATOL + RTOL |b| (default: 0)",
+                   non_negative},
+                  {"--rtol RTOL", o.rtol, "See --atol", non_negative}},
+      .footer = R"(Example:
+  prenorm verify --save out --solution reference --solution ./libmine.so
+  prenorm diff out/PROBLEM.reference.h5 out/PROBLEM.libmine.h5 --rtol 1e-6
+
+Exit code: 0 equal, 1 different, 2 a file cannot be used)",
+      .run = [options] { return diff(*options); }};
 }
 
 }  // namespace prenorm::harness

@@ -1,3 +1,5 @@
+#include "check/command.hpp"
+
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
@@ -6,9 +8,7 @@
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
-#include "cli/command.hpp"
-#include "cli/cuda_compiler.hpp"
-#include "cli/options.hpp"
+#include "emulate/compile.hpp"
 #include "explain/failures_report.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
@@ -41,7 +41,7 @@ struct VerifyOptions {
     return options;
   }
 
-  /// The options of the command that repeats a case, besides file, case and solution.
+  /// What the command that repeats a case needs besides file, case and solution.
   std::vector<std::string> repeat() const {
     std::vector<std::string> words;
     if (seed) words.insert(words.end(), {"--seed", std::to_string(*seed)});
@@ -53,11 +53,7 @@ struct VerifyOptions {
   }
 
   /// The paths of the requested reports.
-  std::vector<std::string> reports() const {
-    std::vector<std::string> paths{json, junit, html};
-    std::erase(paths, "");
-    return paths;
-  }
+  std::vector<std::string> reports() const { return {json, junit, html}; }
 };
 
 std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::path& folder,
@@ -165,15 +161,6 @@ std::string summary_of(const Report& report, const std::vector<Explanation>& exp
   return text;
 }
 
-/// Fails before the work if a report cannot be written.
-void check_reports(const VerifyOptions& options) {
-  const std::vector<std::string> paths = options.reports();
-  if (std::ranges::count(paths, "-") > 1) {
-    throw UsageError("standard output (-) holds one report only");
-  }
-  for (const std::string& path : paths) require_writable(path);
-}
-
 void make_folder(const std::string& folder) {
   if (folder.empty()) return;
   std::error_code error;
@@ -182,7 +169,7 @@ void make_folder(const std::string& folder) {
 }
 
 int verify(VerifyOptions options) {
-  check_reports(options);
+  require_reports(options.reports());
   LineFile lines("--json-lines", options.json_lines);
   if (options.in_process) options.jobs = 1;  // one address space, and a debugger in it
   make_folder(options.record);
@@ -221,60 +208,50 @@ int verify(VerifyOptions options) {
 
 }  // namespace
 
-void add_verify(Arguments& app, Action& chosen) {
-  auto options = std::make_shared<VerifyOptions>();
-  Arguments& command = *app.add_subcommand(
-      "verify", "Run the cases of fixtures through solutions and compare the outputs");
-  add_selection_options(command, options->selection);
-  add_repeatable(command, "--solution", options->solutions,
-                 "A shipped solution, a library, or a CUDA source for the emulator (default: all\n"
-                 "shipped solutions)")
-      ->type_name("NAME|PATH");
-  command
-      .add_option("--seed", options->seed,
-                  "Draw fresh inputs, with expected values from the reference")
-      ->check(whole_number())
-      ->type_name("N");
-  command
-      .add_option("--save", options->save, "Save the outputs, one file per fixture and solution")
-      ->type_name("DIR");
-  command.add_flag("--only-failing", options->only_failing, "With --save: only failing cases");
-  command
-      .add_option("--record", options->record,
-                  "Record results on a device in DIR/<device>/<solution>.json")
-      ->type_name("DIR");
-  command.add_option("--json", options->json, "Write a JSON report (-: to standard output)")
-      ->type_name("FILE");
-  command
-      .add_option("--json-lines", options->json_lines,
-                  "Write each result as a line of JSON as soon as its file is done")
-      ->type_name("FILE");
-  command.add_option("--junit", options->junit, "Write a JUnit XML report")->type_name("FILE");
-  command.add_option("--html", options->html, "Write an HTML report")->type_name("FILE");
-  add_jobs_option(command, options->jobs);
-  command.add_option("--timeout", options->timeout, "Limit for one call (default: 60)")
-      ->check(positive_seconds())
-      ->type_name("SECONDS");
-  command.add_flag("--in-process", options->in_process,
-                   "Load the solution into this process, for a debugger");
-  command.add_flag("--verbose", options->verbose, "Print one line per case");
-  command.add_flag("--no-color", options->no_color, "Disable colours, like NO_COLOR=1");
-  command.footer(
-      "A solution is a shipped one (NAME or NAME/VARIANT) or the path of a library. Known "
-      "mistakes\n"
-      "combine: mistakes/no_eps+no_gain has both. Emulated solutions run only the small cases\n"
-      "unless they are named. If a solution's device is missing, the table shows its device\n"
-      "record, if there is one. A CUDA source (.cu) is compiled for the emulator, which reports "
-      "what\n"
-      "kernels do wrong.\n\n"
-      "Examples:\n"
-      "  prenorm verify                                      all problems, all solutions\n"
-      "  prenorm verify --problem 'ffn_*' --dtype bfloat16   some cases\n"
-      "  prenorm verify --solution ./libmine.so --html report.html\n"
-      "  prenorm verify --solution ./mine.cu --problem PROBLEM      CUDA, without a device\n\n"
-      "Exit code: 0 all that ran passed, 1 something failed, 2 an invalid option or file,\n"
-      "3 nothing ran");
-  command.callback([options, &chosen] { chosen = [options] { return verify(*options); }; });
+Command verify_command() {
+  const auto options = std::make_shared<VerifyOptions>();
+  VerifyOptions& o = *options;
+  return {
+      .name = "verify",
+      .description = "Run the cases of fixtures through solutions and compare the outputs",
+      .options = {selection_options(o.selection),
+                  {"--solution NAME|PATH", o.solutions,
+                   "A shipped solution, a library, or a CUDA source for the emulator (default: "
+                   "all\n"
+                   "shipped solutions)"},
+                  {"--seed N", o.seed, "Draw fresh inputs, with expected values from the reference",
+                   whole_number},
+                  {"--save DIR", o.save, "Save the outputs, one file per fixture and solution"},
+                  {"--only-failing", o.only_failing, "With --save: only failing cases"},
+                  {"--record DIR", o.record,
+                   "Record results on a device in DIR/<device>/<solution>.json"},
+                  json_option(o.json),
+                  {"--json-lines FILE", o.json_lines,
+                   "Write each result as a line of JSON as soon as its file is done"},
+                  {"--junit FILE", o.junit, "Write a JUnit XML report"},
+                  {"--html FILE", o.html, "Write an HTML report"},
+                  jobs_option(o.jobs),
+                  {"--timeout SECONDS", o.timeout, "Limit for one call (default: 60)", positive},
+                  {"--in-process", o.in_process,
+                   "Load the solution into this process, for a debugger"},
+                  {"--verbose", o.verbose, "Print one line per case"},
+                  no_color_option(o.no_color)},
+      .footer =
+          R"(A solution is a shipped one (NAME or NAME/VARIANT) or the path of a library. Known mistakes
+combine: mistakes/no_eps+no_gain has both. Emulated solutions run only the small cases
+unless they are named. If a solution's device is missing, the table shows its device
+record, if there is one. A CUDA source (.cu) is compiled for the emulator, which reports what
+kernels do wrong.
+
+Examples:
+  prenorm verify                                      all problems, all solutions
+  prenorm verify --problem 'ffn_*' --dtype bfloat16   some cases
+  prenorm verify --solution ./libmine.so --html report.html
+  prenorm verify --solution ./mine.cu --problem PROBLEM      CUDA, without a device
+
+Exit code: 0 all that ran passed, 1 something failed, 2 an invalid option or file,
+3 nothing ran)",
+      .run = [options] { return verify(*options); }};
 }
 
 }  // namespace prenorm::harness

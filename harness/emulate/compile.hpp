@@ -12,9 +12,6 @@ struct CudaSources {
   std::vector<std::string> files, includes, defines;
 };
 
-/// Runs a program to its end; returns its exit code, or 128 and the signal's number, which it says.
-int run_program(const std::vector<std::string>& words, bool in_foreground = false);
-
 /// Compiles and links a program with that check: init, memory, race, profile or none. False if that
 /// fails, which the compiler has said. `folder` is for what comes between.
 bool compile_cuda_program(const CudaSources& sources, const std::string& check,

@@ -1,0 +1,30 @@
+// The program's commands, each in its own file; those that check solutions are in check/.
+#pragma once
+
+#include "check/command.hpp"
+
+namespace prenorm::harness {
+
+Command list_command();
+Command show_command();
+Command grade_command();
+Command watch_command();
+Command hint_command();
+Command gradescope_command();
+Command gradebook_command();
+Command bench_command();
+Command profile_command();
+Command emulate_command();
+Command new_command();
+Command doctor_command();
+Command study_command();
+
+/// --html and --svg, of what kernels do to memory.
+Option picture_options(std::string& html, std::string& svg);
+/// Of a grading.
+Option rubric_option(std::string& rubric);
+Option sandbox_option(std::string& kind);
+/// --hidden-visibility: when Gradescope shows hidden cases.
+Option hidden_visibility_option(std::string& visibility);
+
+}  // namespace prenorm::harness

@@ -1,0 +1,155 @@
+#include "emulate/run.hpp"
+
+#include "base/error.hpp"
+#include "base/files.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <regex>
+#include <spawn.h>
+#include <sys/personality.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace prenorm::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* findings_file = "findings";  // how the names of a sanitizer's files begin
+
+/// The first line of a stack in `text` that is none of the emulator's own: "file.cu:12".
+std::string users_line(const std::string& text) {
+  static const std::regex frame(R"(#\d+ .*? (\S+?:\d+)(?::\d+)?(?: \(|\n|$))");
+  for (std::sregex_iterator each(text.begin(), text.end(), frame), end; each != end; ++each) {
+    const std::string place = (*each)[1];
+    // The emulator's sources have this name in what is compiled for it (cuda/emulator/front).
+    const bool own = place.starts_with("/prenorm-emulator/");
+    if (!own && place.find("/include/c++/") == place.npos) return place;
+  }
+  return "";
+}
+
+/// "a race: nothing orders these two", and for each a line "mine.cu:12: write of 4 bytes by thread
+/// ...".
+std::string race_in_words(const std::string& report) {
+  // The report names threads by numbers, and says the numbers' names at its end.
+  static const std::regex access(
+      R"(((?:Previous )?(?:Atomic |atomic )?(?:[Rr]ead|[Ww]rite)) of size (\d+) at \S+ by (main thread|thread T\d+)[^\n]*\n((?:    #[^\n]*\n)*))");
+  static const std::regex named(R"(Thread (T\d+) '([^']*)')");
+  std::map<std::string, std::string> names;
+  for (std::sregex_iterator each(report.begin(), report.end(), named), end; each != end; ++each) {
+    names["thread " + (*each)[1].str()] = (*each)[2];
+  }
+  std::string words;
+  for (std::sregex_iterator each(report.begin(), report.end(), access), end; each != end; ++each) {
+    std::string what = (*each)[1];
+    if (what.starts_with("Previous ")) what.erase(0, 9);
+    what[0] = static_cast<char>(std::tolower(what[0]));
+    const auto name = names.find((*each)[3]);
+    words += fmt::format("\n  {}: {} of {} bytes by {}", users_line((*each)[4]), what,
+                         (*each)[2].str(), name == names.end() ? (*each)[3].str() : name->second);
+  }
+  return words.empty() ? "" : "a race: no barrier orders these accesses" + words;
+}
+
+/// What AddressSanitizer says, without its map of memory.
+std::string memory_in_words(const std::string& report) {
+  static const std::regex error(R"(AddressSanitizer: (\S+)[^\n]*\n([^\n]*)\n((?:    #[^\n]*\n)*))");
+  static const std::regex region(R"(is located [^\n]*)");
+  std::smatch found;
+  if (!std::regex_search(report, found, error)) return "";
+  static const std::regex size(R"((READ|WRITE) of size (\d+))");
+  std::smatch access;
+  const std::string second = found[2];
+  std::string words = users_line(found[3]) + ": " + found[1].str();
+  if (std::regex_search(second, access, size)) {
+    words +=
+        fmt::format(", a {} of {} bytes", access[1] == "READ" ? "read" : "write", access[2].str());
+  }
+  std::smatch where;
+  if (std::regex_search(report, where, region)) {
+    words += "; the address " + where.str();
+    if (const auto begin = words.find(" ["); begin != words.npos) words.resize(begin);
+  }
+  return words;
+}
+
+/// Prints what a sanitizer has written to files of the folder; false if it found nothing.
+bool print_findings(const fs::path& folder) {
+  bool any = false;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with(findings_file)) continue;
+    const std::string report = read_whole(entry.path()).value_or("");
+    std::string words = race_in_words(report);
+    if (words.empty()) words = memory_in_words(report);
+    if (words.empty()) words = report;
+    fmt::print(stderr, "prenorm: {}\n", words);
+    any = true;
+  }
+  return any;
+}
+
+/// Programs started from now on have their memory where ThreadSanitizer expects it.
+void keep_addresses() {
+  constexpr unsigned long ask = 0xffffffff;
+  const int now = ::personality(ask);
+  if (now >= 0 && ::personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) >= 0) return;
+  throw UsageError(
+      fmt::format("--check race: addresses cannot be kept from being random here (personality: {})",
+                  std::strerror(errno)));
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words, bool in_foreground) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  // Ctrl-C ends the program, and then this one as after any other end.
+  const auto before = in_foreground ? std::signal(SIGINT, SIG_IGN) : SIG_DFL;
+  pid_t child = 0;
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  sigset_t interrupt;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);
+  ::posix_spawnattr_setsigdefault(&attributes, &interrupt);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int error =
+      ::posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw UsageError(words[0] + ": " + std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (in_foreground) std::signal(SIGINT, before);
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  fmt::print(stderr, "prenorm: {} was ended by {}\n", in_foreground ? "the program" : words[0],
+             ::strsignal(WTERMSIG(status)));
+  return 128 + WTERMSIG(status);
+}
+
+CheckedRun run_checked(const std::vector<std::string>& words, const std::string& check,
+                       const fs::path& folder) {
+  const std::string options =
+      "exitcode=1:halt_on_error=1:log_path=" + (folder / findings_file).string();
+  ::setenv("TSAN_OPTIONS", options.c_str(), 1);
+  ::setenv("ASAN_OPTIONS", (options + ":detect_leaks=0").c_str(), 1);
+  ::unsetenv("OMP_NUM_THREADS");  // set for workers, when the command line was read
+  const fs::path counts = folder / "counts.json";
+  if (check == "profile") ::setenv("PRENORM_COUNTS", counts.c_str(), 1);
+  if (check == "race") keep_addresses();
+  CheckedRun ran;
+  ran.exit_code = run_program(words, true);
+  ran.found = print_findings(folder);
+  if (ran.found) ran.exit_code = 1;
+  ran.counts = read_whole(counts).value_or("");
+  return ran;
+}
+
+}  // namespace prenorm::harness
