@@ -138,22 +138,12 @@ def takes(function, names):
 # Calls.
 
 
-class CannotAsk(Exception):
-    """The adapter's function has no argument for something in this call."""
-
-
 class Arguments:
-    """A function's arguments, made from a call's inputs and scalars by the adapter's rules."""
+    """A function's arguments, made from a call's inputs and scalars by the adapter's rules. What they
+    cannot express ("only", rows that do not split into blocks) never comes here."""
 
     def __init__(self, adapter, call, tensors, memory, place):
         self.call = call
-        for rule in adapter.get("only", ()):
-            given = call.scalars[rule["scalar"]]
-            if given != rule["value"]:
-                raise CannotAsk(
-                    "%s has no argument for %s, which is %s here and not %s"
-                    % (adapter["function"], rule["name"], given, rule["value"])
-                )
         self.copied = []
         self.views = [self.input(memory, x, tensors, place) for x in call.inputs]
         self.fold = adapter.get("fold")
@@ -208,8 +198,6 @@ class Arguments:
 
     @staticmethod
     def blocks(view, count):
-        if count <= 0 or view.shape[0] % count != 0:
-            raise CannotAsk("%d rows do not split into %d blocks" % (view.shape[0], count))
         rows = view.shape[0] // count
         return [view[n * rows : (n + 1) * rows] for n in range(count)]
 
@@ -240,8 +228,6 @@ def answer_call(submission, call, memory, settings):
             submission.tensors.store(result, memory, output)
     except tensor_kinds.Unfit as unfit:
         answer.how, answer.what = unfit.how, unfit.what
-    except CannotAsk as why:
-        answer.refuse(ERROR, str(why))
     except BaseException as error:
         what = submission.describe(error)
         if submission.device != "given" and devices.is_missing(what, error):

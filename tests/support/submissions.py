@@ -195,17 +195,54 @@ def split(everything, modules):
     return parts
 
 
+<<<<<<< HEAD
 def python_files(row):
     """{path: text} of the Python sources of a row."""
     slips = row.get("slips", [])
     of_adapters = [slip for slip in slips if part(slip) == ADAPTERS_2024]
     text = make(row["style"], [*(slip for slip in slips if slip not in of_adapters), *row.get("habits", [])])
+=======
+def reached(everything, chosen):
+    """What is chosen, and all that it uses."""
+    while more := [each for each in everything if each not in chosen
+                   and any(each.names & other.uses for other in chosen)]:
+        chosen = [each for each in everything if each in chosen or each in more]
+    return chosen
+
+
+def adapters_2025(imports, homes, chosen, row):
+    """The text of the adapters that no module has; those that one has are imported."""
+    for each in chosen:
+        if row.get("undone") == "all" or each.names & set(row.get("undone", [])):
+            each.text, each.uses = each.undone, set()
+    elsewhere = {name for others in homes.values() for each in others if each.is_adapter for name in each.names}
+    return module(imports, homes, chosen, row.get("star"), elsewhere)
+
+
+def packaging(folder, row):
+    """{path: text} of what makes packages of folders."""
+    found = {f"{path}/__init__.py": "" for path in (folder, *folder.parents) if str(path) not in (".", "src")}
+    if row.get("layout") != "src":
+        found["tests/__init__.py"] = ""
+    packages = ", ".join(f'"{name}"' for name in ["torch", *row.get("needs", []), *row.get("unneeded", [])])
+    name = row.get("package", "cs336_basics")
+    found["pyproject.toml"] = f'[project]\nname = "{name}"\nversion = "1.0.0"\ndependencies = [{packages}]\n'
+    return found
+
+
+def python_files(row):
+    """{path: text} of a row in Python."""
+    slips_2024 = [slip for slip in row.get("slips", []) if part(slip) == ADAPTERS_2024]
+    slips = [slip for slip in row.get("slips", []) if slip not in slips_2024]
+    text = make(row["style"], [*slips, *row.get("habits", [])])
+>>>>>>> hub/main
     checks = source("checks") if row.get("checked") else ""
     if row.get("layout") == "file":
         return {"adapters.py": text + checks}
     everything = definitions(text)
     imports = [each for each in everything if each.is_import]
     everything = [each for each in everything if not each.is_import]
+<<<<<<< HEAD
     model = [each for each in everything if not each.is_adapter or row.get("edition")]
     while more := [each for each in everything if each not in model
                    and any(each.names & other.uses for other in model)]:
@@ -240,6 +277,22 @@ def python_files(row):
         files["pyproject.toml"] = (f'[project]\nname = "{package}"\nversion = "1.0.0"\n'
                                    f"dependencies = {packages}\n".replace("'", '"'))
     return files
+=======
+    model = reached(everything, [each for each in everything if not each.is_adapter or row.get("edition")])
+
+    flat, package = row.get("layout") == "flat", row.get("package", "cs336_basics")
+    folder = Path() if flat else Path("src" if row.get("layout") == "src" else "", *package.split("."))
+    modules, found, homes = row.get("modules", {"model": ""}), {}, {}
+    for name, chosen in split(model, modules).items() if modules else ():
+        found[str(folder / f"{name}.py")] = module(imports, homes, chosen, row.get("star"))
+        homes[name if flat else f"{package}.{name}"] = chosen
+    if row.get("edition"):
+        adapters = make(ADAPTERS_2024, slips_2024).replace("MODEL", next(iter(homes)))
+    else:
+        adapters = adapters_2025(imports, homes, [each for each in everything if each not in model], row)
+    found["tests/adapters.py"] = "\n".join([*row.get("adapters", []), adapters]) + checks
+    return found if flat else found | packaging(folder, row)
+>>>>>>> hub/main
 
 
 PROJECT = """\
@@ -267,7 +320,11 @@ def files(name):
         made = {"CMakeLists.txt": PROJECT.format(name=name), "solution.cpp": text}
     else:
         made = python_files(row)
+<<<<<<< HEAD
     made |= {path: text for path, text in row.get("beside", {}).items()}
+=======
+    made |= row.get("beside", {})
+>>>>>>> hub/main
     return {path: text for path, text in made.items() if path not in row.get("removed", [])}
 
 
