@@ -2,11 +2,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/terminal.hpp"
-<<<<<<< HEAD
 #include "bench/bench.hpp"
-=======
-#include "bench/bench_report.hpp"
->>>>>>> hub/main
 #include "cli/commands.hpp"
 
 #include <algorithm>

@@ -2,10 +2,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "profile/profile_report.hpp"
-<<<<<<< HEAD
 #include "profile/profile_tables.hpp"
-=======
->>>>>>> hub/main
 
 #include <fmt/format.h>
 

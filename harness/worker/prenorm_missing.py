@@ -20,23 +20,12 @@ import json
 import os
 import sys
 
-<<<<<<< HEAD:harness/worker/prenorm_missing.py
-# Alone, this program looks beside itself for the others; its folder is not on sys.path otherwise.
-if __name__ == "__main__":
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-=======
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # -I leaves it out
->>>>>>> hub/main:harness/solution/prenorm_missing.py
 import prenorm_layout as layouts
 import prenorm_source as source
 import prenorm_submission as submission
 
-<<<<<<< HEAD:harness/worker/prenorm_missing.py
-if __name__ == "__main__":
-    del sys.path[0]
-=======
 del sys.path[0]
->>>>>>> hub/main:harness/solution/prenorm_missing.py
 
 MOST_FILES = 2000
 LARGEST_FILE = 2 << 20

@@ -195,13 +195,6 @@ def split(everything, modules):
     return parts
 
 
-<<<<<<< HEAD
-def python_files(row):
-    """{path: text} of the Python sources of a row."""
-    slips = row.get("slips", [])
-    of_adapters = [slip for slip in slips if part(slip) == ADAPTERS_2024]
-    text = make(row["style"], [*(slip for slip in slips if slip not in of_adapters), *row.get("habits", [])])
-=======
 def reached(everything, chosen):
     """What is chosen, and all that it uses."""
     while more := [each for each in everything if each not in chosen
@@ -235,49 +228,12 @@ def python_files(row):
     slips_2024 = [slip for slip in row.get("slips", []) if part(slip) == ADAPTERS_2024]
     slips = [slip for slip in row.get("slips", []) if slip not in slips_2024]
     text = make(row["style"], [*slips, *row.get("habits", [])])
->>>>>>> hub/main
     checks = source("checks") if row.get("checked") else ""
     if row.get("layout") == "file":
         return {"adapters.py": text + checks}
     everything = definitions(text)
     imports = [each for each in everything if each.is_import]
     everything = [each for each in everything if not each.is_import]
-<<<<<<< HEAD
-    model = [each for each in everything if not each.is_adapter or row.get("edition")]
-    while more := [each for each in everything if each not in model
-                   and any(each.names & other.uses for other in model)]:
-        model = [each for each in everything if each in model or each in more]
-
-    package = row.get("package", "cs336_basics")
-    flat = row.get("layout") == "flat"
-    folder = "" if flat else f"{'src/' if row.get('layout') == 'src' else ''}{package.replace('.', '/')}/"
-    prefix = "" if flat else f"{package}."
-    modules = row.get("modules", {"model": ""})
-    files, homes = {}, {}
-    for name, chosen in split(model, modules).items() if modules else ():
-        files[f"{folder}{name}.py"] = module(imports, homes, chosen, row.get("star"))
-        homes[prefix + name] = chosen
-    if row.get("edition"):
-        adapters = make(ADAPTERS_2024, of_adapters).replace("MODEL", prefix + next(iter(modules)))
-    else:
-        chosen = [each for each in everything if each not in model]
-        undone = row.get("undone", [])
-        for each in chosen:
-            if undone == "all" or each.names & set(undone):
-                each.text, each.uses = each.undone, set()
-        elsewhere = {name for each in model if each.is_adapter for name in each.names}
-        adapters = module(imports, homes, chosen, row.get("star"), elsewhere)
-    files["tests/adapters.py"] = "".join(line + "\n" for line in row.get("adapters", [])) + adapters + checks
-    if not flat:
-        for path in {Path(folder), *Path(folder).parents} - {Path("."), Path("src")}:
-            files[f"{path}/__init__.py"] = ""
-        if row.get("layout") != "src":
-            files["tests/__init__.py"] = ""
-        packages = ["torch", *row.get("needs", []), *row.get("unneeded", [])]
-        files["pyproject.toml"] = (f'[project]\nname = "{package}"\nversion = "1.0.0"\n'
-                                   f"dependencies = {packages}\n".replace("'", '"'))
-    return files
-=======
     model = reached(everything, [each for each in everything if not each.is_adapter or row.get("edition")])
 
     flat, package = row.get("layout") == "flat", row.get("package", "cs336_basics")
@@ -292,7 +248,6 @@ def python_files(row):
         adapters = adapters_2025(imports, homes, [each for each in everything if each not in model], row)
     found["tests/adapters.py"] = "\n".join([*row.get("adapters", []), adapters]) + checks
     return found if flat else found | packaging(folder, row)
->>>>>>> hub/main
 
 
 PROJECT = """\
@@ -320,11 +275,7 @@ def files(name):
         made = {"CMakeLists.txt": PROJECT.format(name=name), "solution.cpp": text}
     else:
         made = python_files(row)
-<<<<<<< HEAD
-    made |= {path: text for path, text in row.get("beside", {}).items()}
-=======
     made |= row.get("beside", {})
->>>>>>> hub/main
     return {path: text for path, text in made.items() if path not in row.get("removed", [])}
 
 

@@ -35,11 +35,7 @@ from typing import Callable
 import h5py
 
 import submissions
-<<<<<<< HEAD
 from attacks import CRAFTED, EVERY, KERNELS, OUTPUTS, hand_in, honest_outputs
-=======
-from attacks import ATTACKS, CRAFTED, OUTPUTS, hand_in, honest_outputs
->>>>>>> hub/main
 from places import ROOT, built, home
 from submissions import definitions, make
 
