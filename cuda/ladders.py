@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """cuda/ladders.py: tells in the head of each kernel file, and in docs/profile.md, what each version
 of its ladder does to memory, from the counts in cuda/profiles.json. Run it after those have changed
-(PRENORM_WRITE_PROFILES=1 ./prenorm test -R '^profile$' does both). It prints which files it changes.
+(PRENORM_WRITE_PROFILES=1 ./prenorm test --all -R '^profile(_slow)?$' does both). It prints which files it changes.
 
 Notebooks and the study site take versions() from here.
 """

@@ -32,6 +32,10 @@ extern constinit thread_local dim3 blockDim, gridDim;
 
 namespace prenorm::emulator {
 
+/// Of shared memory for a block: as on sm_86 and sm_89, the smallest of our targets; sm_80 has
+/// 163 KiB.
+inline constexpr std::size_t most_shared_bytes = 99 << 10;
+
 /// A kernel did something undefined. The message begins with kernel, block and thread.
 struct KernelError : std::runtime_error {
   using std::runtime_error::runtime_error;

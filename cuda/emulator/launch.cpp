@@ -13,9 +13,8 @@
 namespace prenorm::emulator {
 namespace {
 
-// As on sm_86 and sm_89, the smallest of our targets; sm_80 has 163 KiB. Blocks of a cluster can
-// rely on what sm_90 has, the first with clusters.
-constexpr std::size_t most_shared_bytes = 99 << 10, most_shared_bytes_of_cluster = 227 << 10;
+// Blocks of a cluster can rely on what sm_90 has, the first with clusters.
+constexpr std::size_t most_shared_bytes_of_cluster = 227 << 10;
 constexpr unsigned most_cluster = 8;  // that every device with clusters has
 
 Block& running_block(const char* word) {

@@ -2,8 +2,9 @@
 //
 // Each file of this folder compiles the templates of one component, and declares as compiled
 // elsewhere what it takes from other components: a change of one component then recompiles that one
-// and a few calls. The solutions `reference`, `plain` and `plain-tf32` are made of these files, and
-// so are the honest variants that every problem has (honest/variants_of_every_problem.hpp).
+// and a few calls. (Where all are compiled as one source, nothing is elsewhere.) The solutions
+// `reference`, `plain` and `plain-tf32` are made of these files, and so are the honest variants
+// that every problem has (honest/variants_of_every_problem.hpp).
 #pragma once
 
 #include "../sums.hpp"
@@ -19,7 +20,11 @@
   prefix decltype(function<float>) function<float>;     \
   prefix decltype(function<float16>) function<float16>; \
   prefix decltype(function<bfloat16>) function<bfloat16>;
+#if defined(PRENORM_EXPORTS_AS_ONE)
+#define PRENORM_COMPILED_ELSEWHERE(function)
+#else
 #define PRENORM_COMPILED_ELSEWHERE(function) PRENORM_INSTANCES(extern template, function)
+#endif
 
 // How tensors come and go is the same for all problems: solution.cpp compiles it.
 #define PRENORM_TENSORS(prefix, T)                                \

@@ -10,7 +10,8 @@
 #
 # A Boost.Test suite is a test by the suite's name. Labels: unit, fixtures, grading, cuda, emulated,
 # notebooks; `slow` is left out by `./prenorm test`; `asan` and `tsan` are what the trees with these
-# sanitizers run, their `slow` ones for `./prenorm test --all` only.
+# sanitizers run, their `slow` ones for `./prenorm test --all` only. `cuda` is what nvcc is needed for:
+# slow too where it passed with the same sources (cuda/CMakeLists.txt). What may take long starts first.
 
 # add_boost_test(TARGET [OWN_HEADERS] SOURCE...): what only checks is not optimized. With OWN_HEADERS
 # it does not share the precompiled ones: its options are others.
@@ -51,7 +52,7 @@ function(add_python_test name labels timeout)
            ${ARGN} ${file})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" LABELS "${labels}"
                        TIMEOUT ${timeout} PROCESSORS ${processors} FIXTURES_REQUIRED "${needs}"
-                       RESOURCE_LOCK "${lock}")
+                       RESOURCE_LOCK "${lock}" COST ${timeout})
 endfunction()
 
 # add_python_tests(FOLDER...): every test_<name>.py there.
@@ -77,8 +78,12 @@ function(add_python_tests)
       string(REPLACE " " "_" key ${CMAKE_MATCH_1})
       string(REPLACE " " ";" ${key} ${value})
     endforeach()
-    if("cuda" IN_LIST labels AND NOT CMAKE_CUDA_COMPILER)
-      continue()
+    if("cuda" IN_LIST labels)
+      if(NOT CMAKE_CUDA_COMPILER)
+        continue()
+      elseif(PRENORM_NVCC_HAS_PASSED)
+        list(APPEND labels slow)
+      endif()
     endif()
     set(quick)
     if(slow_labels)

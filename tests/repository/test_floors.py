@@ -31,6 +31,11 @@ def test_every_source_is_on_a_floor():
     assert not [p.name for p in HARNESS.iterdir() if p.suffix in (".cpp", ".hpp", ".h", ".py")]
 
 
+def test_a_test_lies_under_the_floor_that_it_tests():
+    folders = {path.parent.name for path in (ROOT / "tests/harness").glob("*/test_*")}
+    assert folders and folders <= set(FLOORS) | {"worker"}
+
+
 @pytest.mark.parametrize("floor", FLOORS)
 def test_a_floor_includes_only_itself_and_those_above(floor):
     allowed = FLOORS[: FLOORS.index(floor) + 1]

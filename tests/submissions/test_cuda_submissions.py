@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import pytest
+from conftest import slow_but
 from grading import grade, in_sandboxes, items, need, results
 from places import SUBMISSIONS, program
 
@@ -106,7 +107,8 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+# Each is compiled for the emulator: the quick tier has one of each kind.
+@pytest.mark.parametrize("name", slow_but({"no barrier", "a step past the end"}, MISTAKES))
 def test_a_kernel_s_mistake_is_told_with_its_line(write, tmp_path, name):
     problem, old, new, status, says, line = MISTAKES[name]
     source = write(problem, kernels=replaced(KERNELS, old, new))
@@ -144,7 +146,7 @@ GLOBAL = {
 }
 
 
-@pytest.mark.parametrize("name", GLOBAL)
+@pytest.mark.parametrize("name", slow_but({"blocks"}, GLOBAL))
 def test_races_on_global_memory_are_told(write, tmp_path, name):
     old, new, says = GLOBAL[name]
     kernels = KERNELS.replace("template <class T>\n__global__ void relu_kernel",
@@ -162,6 +164,7 @@ def test_races_on_global_memory_are_told(write, tmp_path, name):
     assert result["message"].endswith(place), result["message"]
 
 
+@pytest.mark.slow
 def test_verify_leaves_out_what_is_too_large(write, tmp_path):
     source = write("relu")
     _, found, said = verify(source, "--problem", "relu", "--dtype", "float32",
@@ -171,6 +174,7 @@ def test_verify_leaves_out_what_is_too_large(write, tmp_path):
     assert "1 case SKIPPED: large for the emulator" in said
 
 
+@pytest.mark.slow
 def test_profile_takes_a_source(write, tmp_path):
     source = write("relu")
     done = subprocess.run([program(), "profile", "relu", "--shape", "relu", "--dtype", "float32",
@@ -208,7 +212,7 @@ def test_an_unsupported_word_is_said_in_one_message(write, tmp_path):
     assert f"{line_of(source, 'asm(')}: " in said and "asm" in said
 
 
-@in_sandboxes(["folder", "file", "files in a folder"], slow=["file"])
+@in_sandboxes(["folder", "file", "files in a folder"], slow=["file", "files in a folder"])
 def test_three_written_functions_earn_exactly_their_points(write, tmp_path, name, sandbox):
     need(sandbox)
     source = write(*WRITTEN)
@@ -244,7 +248,7 @@ def test_three_written_functions_earn_exactly_their_points(write, tmp_path, name
     assert "\\n" not in page.split('id="kernels"')[1]
 
 
-@in_sandboxes(["no barrier", "a step past the end"])
+@in_sandboxes(["no barrier", "a step past the end"], slow=["no barrier"])
 def test_the_grade_names_the_line(write, tmp_path, name, sandbox):
     need(sandbox)
     problem, old, new, status, says, line = MISTAKES[name]
@@ -259,6 +263,7 @@ def test_the_grade_names_the_line(write, tmp_path, name, sandbox):
     assert {each["message"] for each in failed if each["hidden"]} <= {""}
 
 
+@pytest.mark.slow
 def test_what_computes_on_the_host_has_no_kernel(write, tmp_path):
     host = """for (std::int64_t i = 0; i < x.size(); ++i) y[i] = float(x[i]) < 0 ? T(0) : x[i];"""
     source = write(relu=host)
@@ -272,6 +277,7 @@ def test_what_computes_on_the_host_has_no_kernel(write, tmp_path):
     assert {each["status"] for each in results(report, "relu")} == {"PASSED"}, said
 
 
+@pytest.mark.slow
 def test_what_does_not_compile_is_a_compile_error(write, tmp_path):
     source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) z[i] ="))
     code, report, said = grade(source.parent, "--rubric", "cuda-intro", "--seed", 1, tmp=tmp_path)
@@ -279,6 +285,7 @@ def test_what_does_not_compile_is_a_compile_error(write, tmp_path):
     assert line_of(source, "z[i] =") in report["message"] and "z" in report["message"], said
 
 
+@pytest.mark.slow
 def test_large_cases_are_left_out(write, tmp_path):
     source = write("relu")
     _, report, said = grade(source, "--rubric", "all", "--seed", 1, "--problem", "relu", "--dtype",

@@ -14,7 +14,6 @@ namespace prenorm::emulator {
 
 /// What the device on paper has.
 constexpr std::size_t device_bytes = std::size_t{8} << 30;
-constexpr std::size_t most_shared_bytes = 99 << 10;
 
 struct Allocation {
   std::size_t bytes;

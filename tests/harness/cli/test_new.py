@@ -58,9 +58,9 @@ def verdicts(program, library, *options):
     return done.returncode, json.loads(done.stdout)["results"]
 
 
-# Every function is compiled, which takes its time; below an installation builds smaller ones.
-@pytest.mark.parametrize("from_where", [
-    pytest.param("installation", marks=pytest.mark.slow), "build tree"])
+# Every function is compiled, which takes its time; the quick tier builds smaller ones, below.
+@pytest.mark.slow
+@pytest.mark.parametrize("from_where", ["installation", "build tree"])
 def test_a_start_in_cpp_builds_and_solves_nothing(new, program, home, prefix, from_where):
     folder, told = new("cpp")
     library = build(folder, prefix if from_where == "installation" else home,

@@ -2,11 +2,13 @@
 
 # labels: grading
 # timeout: 900
+# slow labels: grading
 
 import re
 
 import pytest
 
+from conftest import slow_but
 from grading import best_sandbox, grade, need
 from places import home
 
@@ -90,7 +92,8 @@ def told(tmp_path):
     return call
 
 
-@pytest.mark.parametrize("slip", COMPILER)
+# Each is a project that CMake configures: the quick tier has one of each kind.
+@pytest.mark.parametrize("slip", slow_but({"float", "sum_in_16_bits"}, COMPILER))
 def test_slips_of_the_compiler(told, slip):
     source, sentence, line = COMPILER[slip]
     report, printed = told(source)
@@ -104,7 +107,7 @@ def test_slips_of_the_compiler(told, slip):
     assert sentence in "\n".join(printed.splitlines()[:8])
 
 
-@pytest.mark.parametrize("slip", LOADER)
+@pytest.mark.parametrize("slip", slow_but({"no_export"}, LOADER))
 def test_missing_lines(told, slip):
     source, status, sentence = LOADER[slip]
     report, printed = told(source)
@@ -113,12 +116,14 @@ def test_missing_lines(told, slip):
     assert sentence in "\n".join(printed.splitlines()[:8])
 
 
+@pytest.mark.slow
 def test_an_output_for_an_input(told):
     report, printed = told(silu("y[i] = x[i];", x="T"), "--problem", "silu", "--case", "base*")
     sentence = "View<T> is an output, View<const T> an input"
     assert report["status"] == "PASSED" and "more than 1 outputs: " + sentence in printed
 
 
+@pytest.mark.slow
 def test_other_errors_are_short(told):
     report, _ = told(softmax("std::int64_t").replace("x.size()", "x.length()") + "int last = \"\";\n")
     lines = report["message"].splitlines()

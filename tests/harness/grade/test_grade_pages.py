@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from conftest import folder
+from conftest import folder, slow_but
 from places import ROOT
 
 PAGES = ["ordinary", "hostile", "secrets", "compile_error"]
@@ -37,10 +37,13 @@ def pages():
     return made
 
 
-# The quick tier looks at every page once, and at one of either kind in every way.
+# The quick tier looks at the page of a grading once, and at the worst of either kind in some ways.
+QUICK = {("ordinary", "light"), *(("hostile", look) for look in LOOKS), ("class_hostile", "light"),
+         ("class_hostile", "narrow")}
+
+
 @pytest.mark.parametrize("page, look", [
-    pytest.param(page, look, marks=[pytest.mark.slow] * (
-        look != "light" and page not in ("hostile", "class_hostile")))
+    pytest.param(page, look, marks=[pytest.mark.slow] * ((page, look) not in QUICK))
     for page in PAGES + CLASSES for look in LOOKS])
 def test_a_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, page, look):
     chromium.look(**LOOKS[look])
@@ -135,7 +138,7 @@ def test_names_and_heads_stay_where_the_table_scrolls(chromium, pages, page, wid
     assert wide <= width / 2
 
 
-@pytest.mark.parametrize("page", CLASSES)
+@pytest.mark.parametrize("page", slow_but({"class_1", "class_300_of_20", "class_hostile"}, CLASSES))
 @pytest.mark.parametrize("width", [360, 1280])
 def test_texts_of_the_histogram_stand_apart_and_within(chromium, pages, page, width):
     opened(chromium, pages, page, width=width)

@@ -2,6 +2,7 @@
 
 # labels: grading
 # timeout: 600
+# slow labels: grading
 
 import os
 
@@ -100,6 +101,7 @@ def test_a_case_is_repeated_without_a_build(mine, graded, cache):
     assert len(libraries(cache)) == 2
 
 
+@pytest.mark.slow
 @CUDA_ALONE
 def test_cuda_sources_are_kept_too(tmp_path, graded, cache):
     source = tmp_path / "relu.cu"
@@ -115,6 +117,7 @@ def test_cuda_sources_are_kept_too(tmp_path, graded, cache):
     assert graded(other, "--emulate") == (False, {"INCORRECT_NUMERICAL"})
 
 
+@pytest.mark.slow
 @CUDA_ALONE
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "process"])
 def test_a_kept_kernel_is_told_by_its_line(tmp_path, graded, cache, sandbox):
@@ -131,6 +134,7 @@ def test_a_kept_kernel_is_told_by_its_line(tmp_path, graded, cache, sandbox):
     assert "scratch" not in told[0] and "submission" not in told[0], told
 
 
+@pytest.mark.slow
 def test_a_submission_gets_its_own_library_only(mine, graded, cache):
     assert graded(mine(WRONG)) == (False, {"INCORRECT_NUMERICAL"})
     assert graded(mine(RIGHT, "other")) == (False, {"PASSED"})
@@ -149,6 +153,7 @@ def test_a_folder_that_others_can_write_is_not_used(mine, graded, cache):
     assert graded(folder) == (False, {"PASSED"})
 
 
+@pytest.mark.slow
 def test_few_are_kept(mine, graded, cache):
     folder = mine(RIGHT)
     (cache / "prenorm/builds").mkdir(parents=True, mode=0o700)
@@ -161,6 +166,7 @@ def test_few_are_kept(mine, graded, cache):
     assert graded(folder)[0]
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_nothing_is_kept(mine, graded, cache):
     folder = mine(RIGHT)
     assert graded(folder, sandbox="none") == (False, {"PASSED"})

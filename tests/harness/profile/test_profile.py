@@ -1,10 +1,11 @@
 # labels: unit emulated
 # timeout: 1200
 # processors: 2
+# slow labels: unit emulated
 """`prenorm profile`: the command, its JSON, and cuda/profiles.json, which it must reproduce exactly.
 
 To write that file anew, and the ladders that tell of it (cuda/ladders.py):
-PRENORM_WRITE_PROFILES=1 ./prenorm test -R '^profile$'
+PRENORM_WRITE_PROFILES=1 ./prenorm test --all -R '^profile(_slow)?$'
 """
 
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import slow_but
 from places import ROOT
 
 RECORD = ROOT / "cuda/profiles.json"
@@ -222,7 +224,7 @@ def test_light_and_dark_differ(chromium, page):
     assert len(set(seen)) == 2
 
 
-@pytest.mark.parametrize("component", ladders.TOLD)
+@pytest.mark.parametrize("component", slow_but({"rope"}, ladders.TOLD))
 def test_the_pictures_of_the_site_are_reproduced(profile, component):
     """Those of cuda/pictures, without the numbers of lines, which any change above them moves."""
     profiles = ladders.Profiles(ROOT / "cuda")
@@ -279,6 +281,7 @@ def differences(recorded, measured):
                     yield f"{name}, {kernel}: {count} {old} -> {value}"
 
 
+@pytest.mark.slow
 def test_profiles_are_reproduced(profile):
     rows = rows_of(profile, "*")
     assert {row["status"] for row in rows} == {"PASSED"}

@@ -1,6 +1,6 @@
 # labels: unit emulated
-# timeout: 1200
 # processors: 2
+# slow labels: unit emulated
 """What the launched kernels may ask of memory, at the shapes of `prenorm profile`:
 
 - kernels that memory bounds move at most 1.02 times the least,
@@ -77,6 +77,7 @@ def complaints(rows, exceptions):
         yield f"{kernel} needs no exception from the limit of {limit} any more"
 
 
+@pytest.mark.slow
 def test_launched_kernels_are_within_the_limits(run):
     done = run("profile", "*", "--solution", "cuda-emulated", "--json", "-", code=0)
     rows = json.loads(done.stdout)["rows"]
