@@ -27,7 +27,6 @@ from places import ROOT, SUBMISSIONS, built
 HABITS = SUBMISSIONS / "honest" / "habits"
 
 
-
 def habits_of(path):
     """{name: (file or folder, what adapters.py is where that is not the file itself)}"""
     tree = ast.parse(path.read_text()) if path.is_file() else ast.Module([])
@@ -39,16 +38,11 @@ def habits_of(path):
             for name, function in functions.items() if not name.startswith("_")}
 
 
-def habits_in_cpp(path):
-    names = re.findall(r'\{"(\w+)", \1\}', path.read_text())
-    return dict.fromkeys(names, path)
-
-
 PYTHON = {name: habit for path in sorted((HABITS / "python").iterdir())
           for name, habit in habits_of(path).items()}
 TORCH = habits_of(HABITS / "with_torch.py")
 CPP = {name: path for path in sorted((HABITS / "cpp").iterdir())
-       for name, path in habits_in_cpp(path).items()}
+       for name in re.findall(r'\{"(\w+)", \1\}', path.read_text())}
 CPP |= dict.fromkeys(["openmp_reduction", "openmp_teams"], HABITS / "cpp/openmp.cpp")
 # What a habit needs that not every machine has: a module or a program.
 MODULES = {"matplotlib_plot": "matplotlib"}
