@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -24,7 +25,7 @@ constexpr std::string_view prefix = "prenorm-";
 /// Of the group into which a grader moves itself, where it may limit only what is below its own.
 constexpr std::string_view own_name = "prenorm";
 /// How long an emptied group may take to be one.
-constexpr std::chrono::milliseconds grace{500};
+constexpr std::chrono::milliseconds time_to_empty{500};
 
 bool write_file(const fs::path& file, std::string_view text) {
   const int target = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
@@ -171,7 +172,7 @@ ControlGroup::ControlGroup(fs::path folder, int entrance)
 
 ControlGroup::~ControlGroup() {
   if (entrance_ >= 0) ::close(entrance_);
-  const auto end = std::chrono::steady_clock::now() + grace;
+  const auto end = std::chrono::steady_clock::now() + time_to_empty;
   do {
     kill();
     if (::rmdir(folder_.c_str()) == 0) return;

@@ -31,7 +31,7 @@ class ControlGroup {
   ControlGroup(const ControlGroup&) = delete;
   ControlGroup& operator=(const ControlGroup&) = delete;
 
-  /// Whoever writes "0" there joins.
+  /// A descriptor: a process that writes "0" there joins the group.
   int entrance() const { return entrance_; }
   /// Whether the kernel has ended what is in it, for it took more memory than it may.
   bool ran_out_of_memory() const;

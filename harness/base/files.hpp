@@ -1,10 +1,15 @@
-// Files and folders: writing for a user, writing atomically for another process, temporary folders.
+// Files: writing for a user, atomically for another process, line by line, as a zip archive.
 #pragma once
 
+#include "base/error.hpp"
+
 #include <filesystem>
+#include <fstream>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prenorm::harness {
 
@@ -29,5 +34,42 @@ void make_private(const std::string& path);
 void write_whole(const std::filesystem::path& file, std::string_view text);
 /// The whole file; nothing if there is none, or a folder.
 std::optional<std::string> read_whole(const std::filesystem::path& file);
+
+/// A file of lines, each there as soon as it is written: what cuts the program off leaves the
+/// others.
+class LineFile {
+ public:
+  /// No file for an empty path. Throws UsageError for "-", or if it cannot be opened.
+  LineFile(const std::string& option, const std::string& path) {
+    if (path.empty()) return;
+    if (path == "-") throw UsageError(option + " needs a file, not standard output");
+    file_.open(path, std::ios::binary | std::ios::trunc);
+    if (!file_) throw UsageError("cannot write " + path);
+  }
+
+  /// Whether there is a file: a line need not be made without one.
+  bool is_open() const { return file_.is_open(); }
+
+  /// May be called by several threads.
+  void write(const std::string& line) {
+    const std::scoped_lock lock(mutex_);
+    file_ << line << '\n' << std::flush;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::ofstream file_;
+};
+
+struct ZipEntry {
+  std::string name;            // "harness/CMakeLists.txt": below the archive's root
+  std::filesystem::path from;  // the file that it is a copy of
+  bool executable = false;
+  std::optional<std::string> bytes = std::nullopt;  // instead of a file's; stored, not compressed
+};
+
+/// Writes a zip archive: the same bytes for the same files, in the order of the entries, each dated
+/// 1 January 1980. Throws std::runtime_error that names the file that cannot be read or written.
+void write_zip(const std::filesystem::path& archive, const std::vector<ZipEntry>& entries);
 
 }  // namespace prenorm::harness

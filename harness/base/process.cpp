@@ -4,7 +4,6 @@
 #include "base/open_file.hpp"
 #include "base/proc_stat.hpp"
 #include "base/socket_message.hpp"
-#include "base/start_process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -91,16 +90,16 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return list;
 }
 
-/// "killed by SIGSEGV", "exit code 3".
-std::string describe(const siginfo_t& info, bool wrapper) {
+HowEnded describe(const siginfo_t& info, bool wrapper) {
   int signal = info.si_status;
   if (info.si_code == CLD_EXITED) {
-    if (!wrapper || signal <= 128) return "exit code " + std::to_string(signal);
+    if (!wrapper || signal <= 128) return {"exit code " + std::to_string(signal), signal};
     signal -= 128;
   }
   const char* name = ::sigabbrev_np(signal);
-  return "killed by " +
-         (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal));
+  return {"killed by " +
+              (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal)),
+          -1, signal};
 }
 
 std::vector<pid_t> children_of(pid_t process) {
@@ -280,13 +279,14 @@ void Process::ended() {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     if (group_ && group_->ran_out_of_memory()) kill_for(too_much_memory(limits_.resident), true);
-    how_ended_ = info.si_pid == 0 ? "closed its socket and went on" : describe(info, wrapper_);
+    how_ended_ =
+        info.si_pid == 0 ? HowEnded{"closed its socket and went on"} : describe(info, wrapper_);
     kill_and_reap();
     drain(error_);
   }
   std::string text = error_.last;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  throw ProcessEnded(how_ended_ + (text.empty() ? "" : ": " + text));
+  throw ProcessEnded(how_ended_, text);
 }
 
 void Process::check_limits() {
@@ -312,7 +312,7 @@ void Process::check_limits() {
 }
 
 void Process::kill_for(const std::string& why, bool of_memory) {
-  how_ended_ = "killed: it " + why;
+  how_ended_ = {"killed: it " + why};
   kill_and_reap();
   throw ProcessOverLimit(why, of_memory);
 }
@@ -333,7 +333,7 @@ void Process::wait_until(short events, Deadline deadline) {
     if (ready > 0 && watched[2].revents != 0) drain(output_);
     if (ready > 0 && watched[0].revents != 0) return;
     if (std::chrono::steady_clock::now() >= deadline) {
-      how_ended_ = "killed: it did not answer in time";
+      how_ended_ = {"killed: it did not answer in time"};
       kill_and_reap();
       throw ProcessTimeout("no answer within the time limit");
     }
@@ -381,6 +381,19 @@ void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
       fail("cannot receive from a child process");
     }
   }
+}
+
+CommandOutput command_output(const std::string& command) {
+  CommandOutput output;
+  std::FILE* pipe = ::popen(command.c_str(), "re");
+  if (pipe == nullptr) return {"", 127};
+  std::array<char, 1 << 14> some{};
+  for (std::size_t got; (got = std::fread(some.data(), 1, some.size(), pipe)) > 0;) {
+    output.text.append(some.data(), got);
+  }
+  const int status = ::pclose(pipe);
+  output.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return output;
 }
 
 }  // namespace prenorm::harness

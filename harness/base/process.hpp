@@ -2,8 +2,7 @@
 #pragma once
 
 #include "base/control_group.hpp"
-#include "base/disk_meter.hpp"
-#include "base/memory_meter.hpp"
+#include "base/family.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -13,14 +12,27 @@
 #include <stdexcept>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace prenorm::harness {
 
-/// The child ended unexpectedly. The message says how: "killed by SIGSEGV",
-/// "exit code 3", with the last lines of its standard error.
+/// How a process ended: "killed by SIGSEGV", "exit code 3", or in other words where this program
+/// has ended it.
+struct HowEnded {
+  std::string words;
+  int exit_code = -1;  // -1: it did not exit
+  int signal = 0;      // 0: none killed it
+};
+
+/// The child ended unexpectedly. The message says how, with the last lines of its standard error.
 struct ProcessEnded : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  ProcessEnded(HowEnded ended, std::string last)
+      : std::runtime_error(ended.words + (last.empty() ? "" : ": " + last)),
+        how(std::move(ended)),
+        error(std::move(last)) {}
+  HowEnded how;
+  std::string error;  // the last lines
 };
 
 /// The child, with everything it has started, exceeded a limit and has been killed.
@@ -118,7 +130,7 @@ class Process {
   bool reaped_ = false;
   int socket_ = -1;
   Stream output_, error_;
-  std::string how_ended_;
+  HowEnded how_ended_;
   Limits limits_;
   /// Where the kernel counts memory; else memory_ does.
   std::unique_ptr<ControlGroup> group_;
@@ -134,5 +146,29 @@ Process::Deadline deadline_in(double seconds);
 
 /// "60 s", "0.5 s".
 std::string seconds_text(double seconds);
+
+/// All that a child needs between fork and exec, where it may not allocate.
+struct ProcessStart {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  Process::Limits limits;
+  int socket, output, error, null, report;
+  int group;  // where to join a control group; -1: none
+  pid_t parent;
+};
+
+/// For Process alone (start_process.cpp): the child's number, or -1 and errno. What fails in the
+/// child is written to `report`, as an int.
+pid_t start_process(const ProcessStart& what);
+
+/// What a command has written to its standard output, and how it ended.
+struct CommandOutput {
+  std::string text;
+  int exit_code = 0;  // 127: there is no such program; 128 and the number: a signal
+};
+
+/// Runs a command line of /bin/sh to its end, without a limit or a sandbox.
+CommandOutput command_output(const std::string& command);
 
 }  // namespace prenorm::harness

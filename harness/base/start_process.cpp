@@ -1,4 +1,5 @@
-#include "base/start_process.hpp"
+// Starting a child process: what happens between fork and exec.
+#include "base/process.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -56,7 +57,7 @@ void close_from(int first) {
 
 /// Executes the program. The parent may have threads, whose locks stay locked in this copy: only
 /// functions that POSIX calls async-signal-safe (and similar Linux ones) may be called here.
-[[noreturn]] void become(const Start& start) {
+[[noreturn]] void become(const ProcessStart& start) {
   // A session is a group, and the kernel shares the processors out by sessions: however many
   // processes the child starts, its parent has time to stop them.
   ::setsid();
@@ -96,7 +97,7 @@ void close_from(int first) {
   give_up(report);
 }
 
-pid_t fork_and_become(const Start& start) {
+pid_t fork_and_become(const ProcessStart& start) {
   // No handler of the parent may run in the child.
   sigset_t all, before;
   sigfillset(&all);
@@ -121,7 +122,7 @@ class Starter {
   }
 
   /// Returns the child's process id, or -1 and errno.
-  pid_t start(const Start& what) {
+  pid_t start(const ProcessStart& what) {
     std::packaged_task<std::pair<pid_t, int>()> task([&what] {
       const pid_t child = fork_and_become(what);
       return std::pair{child, errno};
@@ -169,6 +170,6 @@ class Starter {
 
 }  // namespace
 
-pid_t start_process(const Start& what) { return Starter::instance().start(what); }
+pid_t start_process(const ProcessStart& what) { return Starter::instance().start(what); }
 
 }  // namespace prenorm::harness

@@ -1,12 +1,16 @@
 #include "base/text.hpp"
 
+#include "base/printable.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
-#include <sstream>
 #include <fnmatch.h>
+#include <sstream>
+#include <utf8proc.h>
+#include <utility>
 
 namespace prenorm::harness {
 namespace {
@@ -27,11 +31,24 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+/// Calls visit(character, columns) for each character; a byte that is not UTF-8 takes a column.
+void for_each_character(std::string_view text, auto visit) {
+  while (!text.empty()) {
+    const Character first = first_character(text);
+    const std::size_t bytes = std::max<std::size_t>(1, first.bytes);
+    const auto code = static_cast<utf8proc_int32_t>(first.code);
+    const int columns = first.bytes == 0 ? 1 : ::utf8proc_charwidth(code);
+    visit(text.substr(0, bytes), static_cast<std::size_t>(std::max(0, columns)));
+    text.remove_prefix(bytes);
+  }
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  std::size_t width = 0;
+  for_each_character(text, [&](std::string_view, std::size_t columns) { width += columns; });
+  return width;
 }
 
 std::string padded(std::string_view text, std::size_t width) {
@@ -48,11 +65,14 @@ std::string shortened(std::string_view text, std::size_t columns) {
   const std::size_t end = (columns - dots) / 3, begin = columns - dots - end;
   std::string result;
   std::size_t column = 0;
-  for (const char c : text) {
-    const bool starts = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-    if (starts && ++column == begin + 1) result += "...";
-    if (column <= begin || column > width - end) result += c;
-  }
+  bool kept = true, cut = false;
+  for_each_character(text, [&](std::string_view character, std::size_t taken) {
+    // What takes no column is part of the character before it.
+    if (taken > 0) kept = column + taken <= begin || column >= width - end;
+    if (!kept && !std::exchange(cut, true)) result += "...";
+    if (kept) result += character;
+    column += taken;
+  });
   return result;
 }
 

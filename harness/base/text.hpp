@@ -9,7 +9,8 @@
 
 namespace prenorm::harness {
 
-/// Columns of valid UTF-8 on a terminal, one per character.
+/// Columns of UTF-8 on a terminal: two for a Chinese, Japanese or Korean character, none for a mark
+/// that joins the character before it.
 std::size_t display_width(std::string_view text);
 
 /// The text padded with blanks to that width.

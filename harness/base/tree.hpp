@@ -15,6 +15,9 @@
 
 namespace prenorm::harness {
 
+/// Of st_blocks, whatever the file system has.
+inline constexpr std::size_t bytes_of_block = 512;
+
 struct TreeLimits {
   std::size_t entries, bytes, depth;
 };

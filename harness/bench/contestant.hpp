@@ -1,17 +1,16 @@
 // Who is timed: a solution in its worker, or a peer, a program that computes the same with another
-// library; and who is timed at which workload.
+// library.
 #pragma once
 
-#include "base/json.hpp"
 #include "base/process.hpp"
 #include "bench/workload.hpp"
 #include "solution/solution.hpp"
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 namespace prenorm::harness::bench {
 
@@ -142,40 +141,6 @@ class PeerContestant final : public Contestant {
   PeerProcess::Variant variant_;
   std::string label_;
   bool on_device_;
-};
-
-/// Where the shapes and the peers' programs lie.
-std::filesystem::path data_folder();
-
-class Field {
- public:
-  /// Throws UsageError where no solution can run, or a named one or a peer cannot.
-  explicit Field(const BenchOptions& options);
-
-  /// Those of the CPU at its shapes, those of the device at the device's; where solutions and
-  /// shapes are both named, all of them.
-  std::vector<Contestant*> at(const Workload& workload);
-
-  /// The sets at which somebody is at home: those that are run by default.
-  std::set<std::string> sets();
-
-  /// Do peers take this workload on a device?
-  bool has_device_peers(const Workload& workload);
-
-  std::optional<double> device_copy();
-
-  PeerProcess* first_peer() { return peer_process_.get(); }
-
- private:
-  void add(const std::string& name);
-  void add_peer(const std::string& python, const BenchOptions& options);
-  bool any_on_device();
-
-  bool named_, anywhere_;
-  Solution::Options limits_;
-  std::vector<std::unique_ptr<SolutionContestant>> solutions_;
-  std::vector<std::unique_ptr<PeerContestant>> peers_, device_peers_;
-  std::shared_ptr<PeerProcess> peer_process_;
 };
 
 }  // namespace prenorm::harness::bench

@@ -1,16 +1,81 @@
-#include "bench/measure.hpp"
+#include "bench/bench.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "fixture/compare.hpp"
+#include "fixture/draw.hpp"
+#include "replay/calibrate.hpp"
 
 #include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <thread>
 
 namespace prenorm::harness::bench {
 namespace {
+
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(place));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}
+
+constexpr std::size_t large_copy = 512u << 20;  // bytes moved: far beyond the caches of a CPU
+constexpr double margin = 1.25;                 // ceilings are measured beside noise, too
+
+/// Seconds from the moment when all threads stand ready until the last has copied its part.
+double time_one_copy(std::byte* to, const std::byte* from, std::size_t bytes, unsigned threads) {
+  std::barrier ready(static_cast<std::ptrdiff_t>(threads) + 1);
+  std::barrier done(static_cast<std::ptrdiff_t>(threads) + 1);
+  std::vector<std::jthread> workers;
+  for (unsigned i = 0; i < threads; ++i) {
+    const std::size_t begin = bytes / threads * i;
+    const std::size_t end = i + 1 == threads ? bytes : bytes / threads * (i + 1);
+    workers.emplace_back([=, &ready, &done] {
+      ready.arrive_and_wait();
+      std::memcpy(to + begin, from + begin, end - begin);
+      done.arrive_and_wait();
+    });
+  }
+  ready.arrive_and_wait();
+  const auto start = std::chrono::steady_clock::now();
+  done.arrive_and_wait();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+constexpr double most_flops = 5e10;    // of one check: about a second on four cores
+constexpr double most_elements = 3e7;  // widened to float64: a quarter of a GB
+constexpr std::size_t most_rows = 64;
+
+double tolerance_of(DType dtype, bool tf32) {
+  if (tf32 && dtype == DType::float32) return 8 * 0x1p-10;
+  return (size_of(dtype) >= 4 ? 1024 : 8) * epsilon(dtype);
+}
+
+bool all_is_affordable(const Workload& workload) {
+  double elements = 0;
+  for (const auto& input : workload.info.inputs) {
+    if (input) elements += static_cast<double>(element_count(input->type.shape));
+  }
+  return workload.flops <= most_flops && elements <= most_elements;
+}
+
+/// How many rows of the batch a check may take; 0 where one alone takes too long, and where the
+/// outputs have no rows.
+std::size_t affordable_rows(const Workload& workload) {
+  const Signature& signature = workload.signature;
+  const bool has_rows =
+      !signature.whole_shape() &&
+      std::ranges::all_of(signature.outputs, [](const TensorSpec& spec) { return spec.batched; });
+  if (!has_rows) return 0;
+  const auto rows = static_cast<double>(element_count(workload.info.binding.batch));
+  const double by_flops = rows * most_flops / std::max(workload.flops, 1.0);
+  return static_cast<std::size_t>(std::min({static_cast<double>(most_rows), rows, by_flops}));
+}
 
 /// One call, after a rest; what a peer throws becomes an outcome.
 Outcome call(Contestant& contestant, const Workload& workload, const Inputs& inputs,
@@ -40,14 +105,134 @@ void take(const Outcome& outcome, Row& row) {
   }
 }
 
-double quantile(const std::vector<double>& sorted, double fraction) {
-  const double place = fraction * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(place));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}  // namespace
+
+Times summarize_times(std::vector<double> seconds) {
+  if (seconds.empty()) return {};
+  std::ranges::sort(seconds);
+  return {seconds.front(),         quantile(seconds, 0.25), quantile(seconds, 0.5),
+          quantile(seconds, 0.75), seconds.back(),          seconds.size()};
 }
 
-}  // namespace
+std::string arithmetic(DType dtype, const std::string& mode) {
+  return mode == "tf32" && dtype == DType::float32 ? mode : std::string(name(dtype));
+}
+
+double copy_bandwidth(std::size_t bytes_moved, unsigned threads) {
+  const std::size_t bytes = bytes_moved / 2;
+  std::vector<std::byte> from(bytes), to(bytes);  // zeros are written: all pages are there
+  for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+  double best = 0;
+  for (int attempt = 0; attempt < 7; ++attempt) {
+    const double seconds = time_one_copy(to.data(), from.data(), bytes, threads);
+    best = std::max(best, 2 * static_cast<double>(bytes) / seconds);
+  }
+  return best;
+}
+
+void Ceilings::measure_cpu_copies(unsigned threads) {
+  copy = std::max(copy, copy_bandwidth(large_copy, threads));
+  // Below 1 MiB, starting threads would be timed.
+  for (std::size_t bytes = 1u << 20; bytes < large_copy; bytes *= 4) {
+    double& best = cached_copies[static_cast<double>(bytes)];
+    best = std::max(best, copy_bandwidth(bytes, threads));
+  }
+}
+
+double Ceilings::fastest_copy(double bytes) const {
+  double best = copy;
+  for (const auto& [size, bandwidth] : cached_copies) {
+    if (size >= bytes / 2 || size == cached_copies.rbegin()->first) {
+      best = std::max(best, bandwidth);
+    }
+  }
+  return best;
+}
+
+Roof roof(const Workload& workload, const std::string& mode, const Ceilings& ceilings) {
+  Roof roof;
+  if (ceilings.copy > 0) roof.seconds = workload.bytes / ceilings.copy;
+  const auto product = ceilings.products.find(arithmetic(workload.dtype, mode));
+  if (product != ceilings.products.end() && workload.flops / product->second > roof.seconds) {
+    roof = {true, workload.flops / product->second};
+  }
+  return roof;
+}
+
+double floor_seconds(const Workload& workload, const std::string& mode, const Ceilings& ceilings) {
+  const bool has_cold_caches = ceilings.cached_copies.empty();
+  const double bytes =
+      has_cold_caches ? std::min(workload.bytes, workload.bytes_read) : workload.bytes;
+  double seconds = 0;
+  if (ceilings.copy > 0) seconds = bytes / ceilings.fastest_copy(workload.bytes);
+  const auto product = ceilings.products.find(arithmetic(workload.dtype, mode));
+  if (product != ceilings.products.end()) {
+    seconds = std::max(seconds, workload.flops / product->second);
+  }
+  return seconds / margin;
+}
+
+Tensor rows_of(const Tensor& tensor, std::size_t named_axes, const Shape& batch,
+               const std::vector<std::int64_t>& rows) {
+  const std::size_t own = tensor.shape.size() - named_axes;
+  if (own == 0) return tensor;
+  Shape shape{static_cast<std::int64_t>(rows.size())};
+  shape.insert(shape.end(), tensor.shape.begin() + static_cast<std::ptrdiff_t>(own),
+               tensor.shape.end());
+  Tensor part(tensor.dtype, std::move(shape));
+  const std::size_t bytes = rows.empty() ? 0 : part.data.size() / rows.size();
+  for (std::size_t i = 0; i < rows.size() && bytes > 0; ++i) {
+    const Shape index = index_of(rows[i], batch);
+    std::int64_t offset = 0;
+    for (std::size_t axis = 0; axis < own; ++axis) {
+      const std::int64_t extent = tensor.shape[axis];
+      offset = offset * extent + (extent == 1 ? 0 : index[batch.size() - own + axis]);
+    }
+    std::memcpy(part.data.data() + i * bytes,
+                tensor.data.data() + static_cast<std::size_t>(offset) * bytes, bytes);
+  }
+  return part;
+}
+
+Checker::Checker(std::uint64_t seed) : random_(generator(seed, "bench/check")) {}
+
+void Checker::prepare(const Workload& workload, const std::vector<std::optional<Tensor>>& inputs,
+                      bool first, Solution& truth) {
+  workload_ = &workload;
+  rows_.clear();
+  expected_.clear();
+  const Signature& signature = workload.signature;
+  const Shape& batch = workload.info.binding.batch;
+  std::vector<std::optional<Tensor>> part = inputs;
+  if (!all_is_affordable(workload)) {
+    const std::size_t count = affordable_rows(workload);
+    if (count == 0 && !first) return;
+    const auto all = static_cast<std::uint64_t>(element_count(batch));
+    while (rows_.size() < count) rows_.push_back(static_cast<std::int64_t>(random_() % all));
+    for (std::size_t i = 0; i < part.size() && count > 0; ++i) {
+      const TensorSpec& spec = signature.inputs[i];
+      if (part[i] && spec.batched) part[i] = rows_of(*part[i], spec.dims.size(), batch, rows_);
+    }
+  }
+  expected_ = exact_outputs(workload.entry.problem, signature, part, workload.info.scalars, truth);
+}
+
+std::string Checker::complaint(const std::vector<Tensor>& outputs, const std::string& mode) const {
+  if (!any()) return "";
+  const double c = tolerance_of(workload_->dtype, mode == "tf32");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorSpec& spec = workload_->signature.outputs[i];
+    const Tensor& whole = outputs[i];
+    const Tensor part =
+        rows_.empty() ? Tensor()
+                      : rows_of(whole, spec.dims.size(), workload_->info.binding.batch, rows_);
+    const Tensor& actual = rows_.empty() ? whole : part;
+    const Tolerance tolerance{c * root_mean_square(expected_[i], actual.dtype), c};
+    const OutputReport report = compare(spec.name, actual, expected_[i], tolerance);
+    if (report.mismatches > 0) return explain(report, actual.dtype);
+  }
+  return "";
+}
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {
@@ -115,13 +300,6 @@ void raise_product_ceiling(const Row& row, Ceilings& ceilings) {
   if (!row.has_time() || !(row.times.min > 0)) return;
   double& best = ceilings.products[arithmetic(row.workload->dtype, row.mode)];
   best = std::max(best, row.workload->flops / row.times.min);
-}
-
-Times summarize_times(std::vector<double> seconds) {
-  if (seconds.empty()) return {};
-  std::ranges::sort(seconds);
-  return {seconds.front(),         quantile(seconds, 0.25), quantile(seconds, 0.5),
-          quantile(seconds, 0.75), seconds.back(),          seconds.size()};
 }
 
 }  // namespace prenorm::harness::bench

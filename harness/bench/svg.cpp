@@ -1,4 +1,4 @@
-#include "bench/bench_report.hpp"
+#include "bench/bench.hpp"
 #include "report/svg.hpp"
 
 #include <algorithm>

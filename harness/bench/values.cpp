@@ -1,5 +1,4 @@
-// Fresh random inputs for every timed call.
-#include "bench/workload.hpp"
+#include "bench/values.hpp"
 
 #include "fixture/draw.hpp"
 

@@ -1,18 +1,16 @@
-// What is timed: calls at the shapes of real models, as a data file lists them (shapes.json), and
-// their values.
+// What is timed: calls at the shapes of real models, as a data file lists them (shapes.json).
 //
 // The file names problems; this code does not. A problem's signature comes from its fixture.
 #pragma once
 
-#include "base/json.hpp"
 #include "base/parallel.hpp"
 #include "fixture/fixture.hpp"
 #include "fixture/selection.hpp"
+#include "base/json.hpp"
 
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -28,7 +26,7 @@ struct BadShapes : std::runtime_error {
 struct ShapeEntry {
   struct Input {
     std::vector<std::string> extents;  // names of dims, or numbers
-    std::string draw;                  // as in a fixture, or one of those of check_draw()
+    std::string draw;                  // as in a fixture, or one of bench's own: values.hpp
   };
 
   std::string name;     // of the shape: what --shape selects
@@ -68,6 +66,15 @@ Workload bind_entry(const ShapeEntry& entry, DType dtype, const Signature& signa
 /// scalars.
 Json identity(const Workload& workload);
 
+/// What is wrong with the text of a count of operations or bytes, "2*rows*d_in*d_out".
+struct ExpressionError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The value of an expression of numbers, names, + - * / and parentheses, with the usual
+/// precedence. Throws ExpressionError, which quotes the text, for a name that is not in `names`.
+double evaluate(const std::string& text, const std::map<std::string, double>& names);
+
 struct BenchOptions {
   Selection selection;  // problems, dtypes, fixtures
   std::vector<std::string> shapes, solutions, pythons, peers;
@@ -87,39 +94,5 @@ using Workloads = std::vector<std::shared_ptr<const Workload>>;
 Workloads read_workloads(const BenchOptions& options);
 
 bool is_selected(const Workload& workload, const BenchOptions& options);
-
-/// Throws SignatureError where the text is neither a fixture's draw nor one of
-///   arange                 0, 1, 2, ... along the last axis
-///   lower_triangle         true where j <= i, of the last two axes [i, j]: a causal mask
-///   block_diagonal(count)  true where query i and key j belong to the same document: that many of
-///                          equal length packed into one sequence, the last one takes the rest
-/// whose bounds the workload has.
-void check_draw(const std::string& text, const Workload& workload);
-
-/// Values come from pools that are drawn once, by draw(): a tensor is filled with stretches of a
-/// pool that begin at random places, so that each call has others, at the speed of copying.
-class Values {
- public:
-  explicit Values(std::uint64_t seed);
-
-  /// The inputs of a call, in signature order; nothing for an absent one. Throws SignatureError.
-  std::vector<std::optional<Tensor>> fresh(const Workload& workload);
-
- private:
-  Tensor fresh(const InputInfo& input, const Workload& workload);
-  const Tensor& pool(const InputInfo& input, const Workload& workload);
-
-  std::mt19937_64 random_;
-  std::map<std::string, Tensor> pools_;
-};
-
-/// What is wrong with an expression's text.
-struct ExpressionError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// The value of an expression of numbers, names, + - * / and parentheses, with the usual
-/// precedence. Throws ExpressionError, which quotes the text, for a name that is not in `names`.
-double evaluate(const std::string& text, const std::map<std::string, double>& names);
 
 }  // namespace prenorm::harness::bench

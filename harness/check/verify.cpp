@@ -4,7 +4,6 @@
 #include "base/files.hpp"
 #include "base/home.hpp"
 #include "base/json.hpp"
-#include "base/line_file.hpp"
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"

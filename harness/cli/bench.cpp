@@ -1,9 +1,8 @@
 // prenorm bench: solutions and peers in turn at the shapes of real models.
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/line_file.hpp"
 #include "base/terminal.hpp"
-#include "bench/bench_report.hpp"
+#include "bench/bench.hpp"
 #include "cli/commands.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "base/command_output.hpp"
+#include "base/process.hpp"
 #include "base/error.hpp"
 #include "base/home.hpp"
 #include "base/parallel.hpp"

@@ -7,7 +7,6 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "base/zip.hpp"
 #include "cli/commands.hpp"
 #include "grade/adapters.hpp"
 #include "grade/exam.hpp"

@@ -1,6 +1,6 @@
 #include "emulate/compile.hpp"
 
-#include "base/command_output.hpp"
+#include "base/process.hpp"
 #include "base/error.hpp"
 #include "base/home.hpp"
 #include "base/text.hpp"

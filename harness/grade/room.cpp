@@ -2,7 +2,7 @@
 
 #include "base/temporary_folder.hpp"
 #include "grade/confinement.hpp"
-#include "sandbox/folders.hpp"
+#include "sandbox/confine.hpp"
 #include "sandbox/writable_copy.hpp"
 
 #include <unistd.h>

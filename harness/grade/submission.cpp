@@ -12,7 +12,6 @@
 #include "grade/kept_builds.hpp"
 #include "grade/room.hpp"
 #include "grade/snapshot.hpp"
-#include "solution/declaration.hpp"
 
 #include <algorithm>
 #include <array>
@@ -228,9 +227,8 @@ void Submission::State::build() {
   } catch (const ProcessTimeout&) {
     fail(Status::compile_error, "is not built within " + seconds_text(options.build_seconds));
   } catch (const ProcessEnded& end) {
-    std::string how = end.what();
-    if (how.starts_with("exit code 1: ")) how.erase(0, how.find(": ") + 2);
-    fail(Status::compile_error, how);
+    const bool is_refusal = end.how.exit_code == 1 && !end.error.empty();
+    fail(Status::compile_error, is_refusal ? end.error : end.what());
   } catch (const std::exception& error) {
     fail(Status::compile_error, error.what());
   }

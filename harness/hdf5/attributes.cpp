@@ -1,6 +1,4 @@
-#include "hdf5/attributes.hpp"
-
-#include "hdf5/types.hpp"
+#include "hdf5/file.hpp"
 
 #include <algorithm>
 #include <cmath>

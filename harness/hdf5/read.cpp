@@ -1,7 +1,5 @@
 // The reading half of the HDF5 child: the walk through a file, and a dataset's elements.
-#include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "hdf5/types.hpp"
 
 #include <algorithm>
 #include <cstring>

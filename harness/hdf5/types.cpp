@@ -1,4 +1,4 @@
-#include "hdf5/types.hpp"
+#include "hdf5/file.hpp"
 
 #include <array>
 #include <bit>

@@ -1,7 +1,5 @@
 // The writing half of the HDF5 child. The same content gives the same bytes: no times are stored.
-#include "hdf5/attributes.hpp"
 #include "hdf5/file.hpp"
-#include "hdf5/types.hpp"
 
 #include <algorithm>
 #include <array>

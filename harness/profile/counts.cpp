@@ -1,7 +1,7 @@
 #include "profile/counts.hpp"
 
-#include "base/command_output.hpp"
 #include "base/printable.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>

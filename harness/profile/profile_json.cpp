@@ -1,5 +1,5 @@
-#include "profile/devices.hpp"
 #include "profile/profile_report.hpp"
+#include "profile/resources.hpp"
 #include "report/report.hpp"
 
 namespace prenorm::harness::profile {

@@ -1,4 +1,4 @@
-#include "profile/profile_report.hpp"
+#include "profile/profile_tables.hpp"
 
 #include "base/error.hpp"
 #include "base/printable.hpp"

@@ -5,7 +5,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "bench/workload.hpp"
-#include "profile/profile_run.hpp"
+#include "bench/values.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -132,9 +132,9 @@ std::vector<std::string> versions_of(const std::string& problem, Solution& launc
 
 // ---- the run ------------------------------------------------------------------------------------
 
-class Run {
+class Profiling {
  public:
-  Run(const ProfileOptions& options, const DeviceLimits& device)
+  Profiling(const ProfileOptions& options, const DeviceLimits& device)
       : options_(options), resources_(built_resources(device.architecture)) {
     limits_.limits = {.seconds = options.timeout, .bytes = 0};
     limits_.in_process = options.only_call;
@@ -241,7 +241,7 @@ ProfileReport run_profile(const ProfileOptions& options) {
   ProfileReport report{device_named(options.device), options.seed, "", {}};
   const Works works = options.selection.cases.empty() ? named_shapes(options) : cases(options);
   if (works.empty()) throw UsageError("no shape is selected; --shape and --dtype name some");
-  Run run(options, report.device);
+  Profiling run(options, report.device);
   CounterSource counters(options);
   Progress progress;
   for (const auto& work : works) {

@@ -4,12 +4,14 @@
 #include "base/parallel.hpp"
 #include "fixture/selection.hpp"
 #include "profile/counts.hpp"
-#include "profile/devices.hpp"
+#include "profile/resources.hpp"
 #include "solution/solution.hpp"
 
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace prenorm::harness::profile {
 
@@ -74,6 +76,29 @@ ProfileReport run_profile(const ProfileOptions& options);
 /// The device of that name (devices.json). Throws UsageError.
 DeviceLimits device_named(const std::string& id);
 
+// A device's own counters (device_counters.cpp).
+
+/// One launch on a device, as ncu has written it.
+struct DeviceLaunch {
+  std::string function;  // function_name of the kernel
+  std::array<std::uint64_t, 3> grid{}, block{};
+  DeviceCounters counters;
+};
+
+/// The counters that are read, as ncu calls them.
+std::vector<std::string> counter_names();
+
+/// Reads what ncu writes with --csv --page raw --print-units base --print-kernel-base mangled.
+/// Throws std::invalid_argument for what is no such text.
+std::vector<DeviceLaunch> parse_launches(const std::string& text);
+
+/// Gives kernels what the device counted of them: launches of the same function with the same grid
+/// and block; or with another grid, where the device had one only, and here is one only. (A kernel
+/// may be launched with as many blocks as fit the device.)
+void add_counters(std::vector<KernelCounts>& kernels, const std::vector<DeviceLaunch>& launches);
+
+/// Where a device's own counters come from: ncu, around a call of the device's solution, or a file
+/// that ncu has written.
 class CounterSource {
  public:
   /// Throws UsageError for a file that cannot be read, and where ncu is asked for and is not there.

@@ -2,6 +2,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "profile/profile_report.hpp"
+#include "profile/profile_tables.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// One warp's request: what a device's memory does for it, row by row, and a picture of that.
+// A picture of one warp's request: its lanes, and the memory below them.
 #pragma once
 
 #include "profile/counts.hpp"

@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "fixture/verdict.hpp"
 #include "report/table.hpp"
-#include "solution/device.hpp"
+#include "worker/device.hpp"
 
 #include <filesystem>
 #include <map>

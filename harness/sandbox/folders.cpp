@@ -1,7 +1,5 @@
-#include "sandbox/folders.hpp"
-
 #include "base/open_file.hpp"
-#include "sandbox/check.hpp"
+#include "sandbox/confine.hpp"
 #include "sandbox/writable_copy.hpp"
 
 #include <fcntl.h>
@@ -19,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What lies at a path now, by a name that stays when something is mounted above it.
-struct Held {
-  explicit Held(const char* at) : path(at), file(::open(at, O_PATH | O_CLOEXEC)) {
+struct HeldFile {
+  explicit HeldFile(const char* at) : path(at), file(::open(at, O_PATH | O_CLOEXEC)) {
     check(file.is_open(), at);
   }
   std::string name() const { return "/proc/self/fd/" + std::to_string(file.get()); }
@@ -55,7 +53,7 @@ void mount_empty(const SizedFolder& folder) {
         std::string("cannot mount ") + folder.path);
 }
 
-void mount_again(const Held& held) {
+void mount_again(const HeldFile& held) {
   const fs::path path = held.path;
   fs::create_directories(path.parent_path());
   if (fs::is_directory(held.name())) {
@@ -75,11 +73,11 @@ void mount_folders(const Folders& folders) {
   // First: what is held must be of the namespace in which it is mounted again.
   check(::unshare(CLONE_NEWNS) == 0, "no mount namespace");
   make_read_only();
-  std::vector<Held> kept, originals;
+  std::vector<HeldFile> kept, originals;
   for (const char* path : folders.kept) kept.emplace_back(path);
   for (const SizedFolder& folder : folders.copied) originals.emplace_back(folder.path);
   for (const SizedFolder& folder : folders.empty) mount_empty(folder);
-  for (const Held& held : kept) mount_again(held);
+  for (const HeldFile& held : kept) mount_again(held);
   for (std::size_t i = 0; i < folders.copied.size(); ++i) {
     mount_empty(folders.copied[i]);
     copy_writable(originals[i].name(), folders.copied[i].path);

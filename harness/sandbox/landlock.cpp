@@ -1,7 +1,5 @@
-#include "sandbox/landlock.hpp"
-
 #include "base/open_file.hpp"
-#include "sandbox/check.hpp"
+#include "sandbox/confine.hpp"
 
 #include <cerrno>
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 namespace prenorm::sandbox {
 
-/// What the call returns, and its errno. A signal with a handler interrupts whoever waits for the
+/// What the call returns, and its errno. A signal with a handler would interrupt the wait for the
 /// supervisor's answer, and the call would fail with EINTR, which few programs expect: signals wait
 /// until it is done. The C library does so itself where it makes threads, and in posix_spawn().
 template <class Call>

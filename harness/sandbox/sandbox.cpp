@@ -1,8 +1,8 @@
 #include "sandbox/sandbox.hpp"
 
 #include "base/home.hpp"
-#include "base/memory_meter.hpp"
-#include "sandbox/folders.hpp"
+#include "base/family.hpp"
+#include "sandbox/confine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,11 +43,12 @@ const std::array<const char*, 15> system_paths{"/usr",
                                                "/etc/fonts",
                                                "/etc/matplotlibrc"};
 
-/// Who the users are: of the machine where the submission runs as one of them; else files that know
-/// nobody.
+/// The lists of users: the machine's where the submission runs as one of its users, else files with
+/// nobody in them.
 const std::array<const char*, 2> user_files{"passwd", "group"};
 
-/// The kernel's files that only root may read. A submission of root's grader is root to the kernel.
+/// The kernel's files that only root may read: where the grader is root, so is the submission to
+/// the kernel.
 std::vector<fs::path> files_of_root() {
   std::vector<fs::path> found;
   if (::geteuid() != 0) return found;
@@ -87,7 +88,7 @@ std::optional<fs::path> bubblewrap() {
 }
 
 fs::path helpers() { return home() / "libexec" / "prenorm"; }
-fs::path door() { return helpers() / "prenorm-confine"; }
+fs::path confine_program() { return helpers() / "prenorm-confine"; }
 
 std::vector<fs::path> devices() {
   std::vector<fs::path> found;
@@ -150,8 +151,8 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
   words.insert(words.end(), more);
 }
 
-/// Whether the kernel counts the processes and threads of a sandbox alone: a user's, of root none,
-/// and inside a user namespace those there.
+/// Whether the kernel counts the processes and threads of this sandbox alone. It counts those of a
+/// user, inside a user namespace those there, and none of root's.
 bool kernel_counts(SandboxKind kind) { return kind == SandboxKind::bubblewrap && ::geteuid() != 0; }
 
 /// Libraries that are preloaded there, as far as this build has them.
@@ -162,7 +163,7 @@ std::vector<fs::path> preloaded(SandboxKind kind) {
   return libraries;
 }
 
-/// Libraries that an installation brings, if it is one that can move: not the solutions below them.
+/// Libraries that a bundled installation brings, without the solutions in the folders below.
 std::vector<fs::path> brought() {
   std::vector<fs::path> libraries;
   std::ifstream list(home() / "share/prenorm/libraries.txt");
@@ -173,7 +174,7 @@ std::vector<fs::path> brought() {
   return libraries;
 }
 
-/// Adds them to the environment, and to what may be read.
+/// Adds the preloaded libraries to the environment, and to what may be read.
 void preload(SandboxKind kind, Process::Command& command, std::vector<fs::path>& readable) {
   // A space separates names in LD_PRELOAD, but not folders in LD_LIBRARY_PATH.
   const bool spaced = helpers().string().find(' ') != std::string::npos;
@@ -187,7 +188,8 @@ void preload(SandboxKind kind, Process::Command& command, std::vector<fs::path>&
   if (spaced) command.environment->push_back("LD_LIBRARY_PATH=" + helpers().string());
 }
 
-/// Whose buffers take half of the memory. 0: any number, where there is no limit.
+/// As many sockets as fill half of the memory with their buffers; 0, any number, where memory has
+/// no limit.
 std::size_t most_sockets(std::size_t memory) {
   const std::size_t room = memory / 2 / MemoryMeter::bytes_of_socket();
   return memory > 0 ? std::max<std::size_t>(1, room) : 0;
@@ -245,7 +247,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
   }
   append(words, {"--remount-ro", "/dev", "--tmpfs", "/tmp"});
   std::vector<fs::path> readable = sandbox.readable;
-  readable.push_back(door());
+  readable.push_back(confine_program());
   preload(sandbox.kind, command, readable);
   std::ranges::copy(brought(), std::back_inserter(readable));
   if (const auto driver = named_driver()) readable.push_back(*driver);
@@ -258,7 +260,7 @@ Process::Command in_bubblewrap(const Process::Command& what, const Sandbox& sand
       append(words, {"--perms", "0000", "--tmpfs", path.string()});
     }
   }
-  append(words, {"--remount-ro", "/", "--chdir", "/tmp", "--", door().string()});
+  append(words, {"--remount-ro", "/", "--chdir", "/tmp", "--", confine_program().string()});
   const std::vector<std::string> limits = limit_words(sandbox);
   words.insert(words.end(), limits.begin(), limits.end());
   append(words, {"--read", "/", "--write", "/tmp", "--write", "/dev/shm"});
@@ -304,7 +306,7 @@ void add_readable(const fs::path& path, const std::vector<fs::path>& hidden,
 /// prenorm-confine ... -- program ...
 Process::Command by_process(const Process::Command& what, const Sandbox& sandbox) {
   Process::Command command;
-  command.program = door();
+  command.program = confine_program();
   command.wrapper = true;
   const char* temporary = std::getenv("TMPDIR");
   const fs::path scratch =
@@ -339,7 +341,7 @@ Process::Command by_process(const Process::Command& what, const Sandbox& sandbox
   return command;
 }
 
-/// Starts a program in that sandbox that ends at once.
+/// Why a program that ends at once cannot run in that sandbox; nothing if it can.
 std::optional<std::string> try_out(SandboxKind kind) {
   try {
     Sandbox sandbox;
@@ -351,8 +353,8 @@ std::optional<std::string> try_out(SandboxKind kind) {
     process.receive(&byte, 1, deadline_in(seconds_to_try));
     return "it wrote to its socket";
   } catch (const ProcessEnded& end) {
-    const std::string how = end.what();
-    return how == "exit code 0" ? std::nullopt : std::optional(how);
+    const bool is_well = end.how.exit_code == 0 && end.error.empty();
+    return is_well ? std::nullopt : std::optional<std::string>(end.what());
   } catch (const std::exception& error) {
     return error.what();
   }

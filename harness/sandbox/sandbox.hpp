@@ -4,8 +4,8 @@
 // programs and libraries, what `readable` names, and an empty /tmp that vanishes with it.
 // process: for systems without user namespaces. Landlock restricts files, and a seccomp filter
 // network access and signals to other processes; it sees the machine's process numbers.
-// Both: limits, no privileges, no environment, no descriptors. prenorm-confine (confine.cpp) sets
-// what has to be set from inside. Paths are the same inside as outside.
+// Both: limits, no privileges, no environment, no descriptors. prenorm-confine (confine_main.cpp)
+// sets what has to be set from inside. Paths are the same inside as outside.
 #pragma once
 
 #include "base/process.hpp"

@@ -1,451 +1,380 @@
 #include "sandbox/system_calls.hpp"
 
-#include "sandbox/system_call_rules.hpp"
-
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <system_error>
 #include <utility>
 
 namespace prenorm::sandbox {
 namespace {
 
-/// One rule for each of some values of an argument.
-Calls each(const char* name, int number, unsigned argument,
-           std::initializer_list<std::pair<const char*, std::uint32_t>> values) {
-  Calls calls;
-  for (const auto& [only, value] : values)
-    calls.push_back({name, number, {is(argument, value)}, only});
-  return calls;
+/// The low 32 bits of an argument, which is all that the kernel looks at in an int.
+scmp_arg_cmp is(unsigned argument, std::uint32_t value) {
+  return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, 0xffffffff, value);
 }
 
 Rule files() {
-  return {"files and folders",
-          allowed,
-          {CALL(read),
-           CALL(readv),
-           CALL(pread64),
-           CALL(preadv),
-           CALL(preadv2),
-           CALL(write),
-           CALL(writev),
-           CALL(pwrite64),
-           CALL(pwritev),
-           CALL(pwritev2),
-           CALL(creat),
-           CALL(close),
-           CALL_IF(close_range, "no table of descriptors for one thread",
-                   SCMP_A2(SCMP_CMP_MASKED_EQ, CLOSE_RANGE_UNSHARE, 0)),
-           CALL(lseek),
-           CALL(_llseek),
-           CALL(stat),
-           CALL(fstat),
-           CALL(lstat),
-           CALL(newfstatat),
-           CALL(statx),
-           CALL(statfs),
-           CALL(fstatfs),
-           CALL(access),
-           CALL(faccessat),
-           CALL(faccessat2),
-           CALL(getdents),
-           CALL(getdents64),
-           CALL(getcwd),
-           CALL(chdir),
-           CALL(fchdir),
-           CALL(mkdir),
-           CALL(mkdirat),
-           CALL(rmdir),
-           CALL(unlink),
-           CALL(unlinkat),
-           CALL(rename),
-           CALL(renameat),
-           CALL(renameat2),
-           CALL(link),
-           CALL(linkat),
-           CALL(symlink),
-           CALL(symlinkat),
-           CALL(readlink),
-           CALL(readlinkat),
-           CALL(umask),
-           CALL(ftruncate),
-           CALL(fsync),
-           CALL(fdatasync),
-           CALL(readahead),
-           CALL(copy_file_range),
-           CALL(flock),
-           CALL(dup),
-           CALL(dup2),
-           CALL(dup3),
-           CALL(pipe),
-           CALL(pipe2),
-           CALL(getxattr),
-           CALL(lgetxattr),
-           CALL(fgetxattr),
-           CALL(listxattr),
-           CALL(llistxattr),
-           CALL(flistxattr)}};
+  return Rule{"files and folders", allowed}
+      .add("read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 creat close")
+      .add("close_range", "no table of descriptors for one thread",
+           {SCMP_A2(SCMP_CMP_MASKED_EQ, CLOSE_RANGE_UNSHARE, 0)})
+      .add(
+          "lseek _llseek stat fstat lstat newfstatat statx statfs fstatfs access faccessat "
+          "faccessat2 getdents getdents64 getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat "
+          "rename renameat renameat2 link linkat symlink symlinkat readlink readlinkat umask "
+          "ftruncate fsync fdatasync readahead copy_file_range flock dup dup2 dup3 pipe pipe2 "
+          "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr");
 }
 
-/// Room on the disk in no time, and, beyond a file's end, more than a file may have. Who asks for
-/// it writes instead.
+/// Reserving takes room on the disk at once, and beyond a file's end more than a file may have.
+/// Programs that cannot reserve write instead.
 Rule reserving(const Setting& setting) {
-  if (setting.alone) return {"reserving room", fails(EOPNOTSUPP), {CALL(fallocate)}};
-  return {"reserving room", allowed, {CALL_IF(fallocate, "mode 0", is(1, 0))}};
+  if (setting.alone) return Rule{"reserving room", fails(EOPNOTSUPP)}.add("fallocate");
+  return Rule{"reserving room", allowed}.add("fallocate", "mode 0", {is(1, 0)});
 }
 
-/// What one puts out of memory, another has to read again.
-Rule caches() { return {"what files' pages are needed for", fails(0), {CALL(fadvise64)}}; }
+/// Pages that one process puts out of memory have to be read again by others.
+Rule caches() { return Rule{"what files' pages are needed for", fails(0)}.add("fadvise64"); }
 
-/// Memory of the kernel's that no limit of a file system counts.
+/// They take memory of the kernel that no limit of a file system counts.
 Rule attributes() {
-  return {"extended attributes",
-          fails(EOPNOTSUPP),
-          {CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr), CALL(lremovexattr),
-           CALL(fremovexattr)}};
+  return Rule{"extended attributes", fails(EOPNOTSUPP)}.add(
+      "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr");
 }
 
 /// Landlock's first versions let a file be emptied that may only be read.
 Rule opening(const Setting& setting) {
-  Rule rule{"opening files", allowed, {}};
-  if (!setting.alone) {
-    rule.calls = {CALL(open), CALL(openat), CALL(truncate)};
-    return rule;
-  }
+  Rule rule{"opening files", allowed};
+  if (!setting.alone) return rule.add("open openat truncate");
   constexpr scmp_datum_t mask = O_ACCMODE | O_TRUNC;
   for (const scmp_datum_t mode :
        {O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_TRUNC, O_RDWR | O_TRUNC}) {
     const char* only = "not to empty what is only read";
-    rule.calls.push_back(CALL_IF(open, only, SCMP_A1(SCMP_CMP_MASKED_EQ, mask, mode)));
-    rule.calls.push_back(CALL_IF(openat, only, SCMP_A2(SCMP_CMP_MASKED_EQ, mask, mode)));
+    rule.add("open", only, {SCMP_A1(SCMP_CMP_MASKED_EQ, mask, mode)});
+    rule.add("openat", only, {SCMP_A2(SCMP_CMP_MASKED_EQ, mask, mode)});
   }
   return rule;
 }
 
 /// No leases, no signals from descriptors, no notifications of a folder, no larger pipes.
 Rule descriptors(const Setting& setting) {
-  Rule rule{"descriptors", allowed, {}};
-  append(rule.calls, each("fcntl", SCMP_SYS(fcntl), 1,
-                          {{"F_DUPFD", F_DUPFD},
-                           {"F_DUPFD_CLOEXEC", F_DUPFD_CLOEXEC},
-                           {"F_GETFD", F_GETFD},
-                           {"F_SETFD", F_SETFD},
-                           {"F_GETFL", F_GETFL},
-                           {"F_SETFL", F_SETFL},
-                           {"F_GETLK", F_GETLK},
-                           {"F_SETLK", F_SETLK},
-                           {"F_SETLKW", F_SETLKW},
-                           {"F_OFD_GETLK", 36},
-                           {"F_OFD_SETLK", 37},
-                           {"F_OFD_SETLKW", 38},
-                           {"F_GETPIPE_SZ", 1032}}));
+  Rule rule{"descriptors", allowed};
+  rule.add("fcntl", 1,
+           {{"F_DUPFD", F_DUPFD},
+            {"F_DUPFD_CLOEXEC", F_DUPFD_CLOEXEC},
+            {"F_GETFD", F_GETFD},
+            {"F_SETFD", F_SETFD},
+            {"F_GETFL", F_GETFL},
+            {"F_SETFL", F_SETFL},
+            {"F_GETLK", F_GETLK},
+            {"F_SETLK", F_SETLK},
+            {"F_SETLKW", F_SETLKW},
+            {"F_OFD_GETLK", 36},
+            {"F_OFD_SETLK", 37},
+            {"F_OFD_SETLKW", 38},
+            {"F_GETPIPE_SZ", 1032}});
   if (setting.with_device) {
-    append(rule.calls, {CALL(ioctl)});
-    append(rule.calls,
-           each("fcntl", SCMP_SYS(fcntl), 1, {{"F_ADD_SEALS", 1033}, {"F_GET_SEALS", 1034}}));
-    return rule;
+    return rule.add("ioctl").add("fcntl", 1, {{"F_ADD_SEALS", 1033}, {"F_GET_SEALS", 1034}});
   }
-  append(rule.calls, each("ioctl", SCMP_SYS(ioctl), 1,
-                          {{"TCGETS", TCGETS},
-                           {"TIOCGWINSZ", TIOCGWINSZ},
-                           {"FIONREAD", FIONREAD},
-                           {"FIONBIO", FIONBIO},
-                           {"FIOCLEX", FIOCLEX},
-                           {"FIONCLEX", FIONCLEX}}));
-  return rule;
+  return rule.add("ioctl", 1,
+                  {{"TCGETS", TCGETS},
+                   {"TIOCGWINSZ", TIOCGWINSZ},
+                   {"FIONREAD", FIONREAD},
+                   {"FIONBIO", FIONBIO},
+                   {"FIOCLEX", FIOCLEX},
+                   {"FIONCLEX", FIONCLEX}});
 }
 
 Rule memory(const Setting& setting) {
   constexpr std::uint32_t cold = 20, page_out = 21;  // MADV_COLD, MADV_PAGEOUT
-  Rule rule{"memory",
-            allowed,
-            {CALL(munmap), CALL(mremap), CALL(mprotect), CALL(brk), CALL(msync), CALL(mincore),
-             CALL(mlock), CALL(mlock2), CALL(munlock), CALL(membarrier), CALL(get_mempolicy),
-             CALL(set_mempolicy), CALL(mbind)}};
-  const char* with_owner = "of files, or of one process";
+  Rule rule{"memory", allowed};
+  rule.add(
+      "munmap mremap mprotect brk msync mincore mlock mlock2 munlock membarrier get_mempolicy "
+      "set_mempolicy mbind");
   constexpr scmp_datum_t kind = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
   for (const scmp_datum_t flags : {0, MAP_SHARED, MAP_ANONYMOUS}) {
-    rule.calls.push_back(CALL_IF(mmap, with_owner, SCMP_A3(SCMP_CMP_MASKED_EQ, kind, flags)));
+    rule.add("mmap", "of files, or of one process", {SCMP_A3(SCMP_CMP_MASKED_EQ, kind, flags)});
   }
-  // Shared pages of files, too: see caches().
-  rule.calls.push_back(
-      CALL_IF(madvise, "not MADV_COLD, MADV_PAGEOUT", SCMP_A2_32(SCMP_CMP_LT, cold)));
-  rule.calls.push_back(
-      CALL_IF(madvise, "not MADV_COLD, MADV_PAGEOUT", SCMP_A2_32(SCMP_CMP_GT, page_out)));
+  // They put out shared pages of files, too: see caches().
+  const char* kept = "not MADV_COLD, MADV_PAGEOUT";
+  rule.add("madvise", kept, {SCMP_A2_32(SCMP_CMP_LT, cold)});
+  rule.add("madvise", kept, {SCMP_A2_32(SCMP_CMP_GT, page_out)});
   // Memory that no limit counts; a device's driver needs it.
-  if (setting.with_device) rule.calls.push_back(CALL(memfd_create));
+  if (setting.with_device) rule.add("memfd_create");
   return rule;
 }
 
 /// The machine has set them aside for somebody, and no limit counts them.
 Rule huge_pages() {
-  return {"huge pages that are set aside",
-          fails(ENOMEM),
-          {CALL_IF(mmap, "MAP_HUGETLB", SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_HUGETLB, MAP_HUGETLB))}};
+  return Rule{"huge pages that are set aside", fails(ENOMEM)}.add(
+      "mmap", "MAP_HUGETLB", {SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_HUGETLB, MAP_HUGETLB)});
 }
 
 /// It stays when no process has its pages any more, and nobody can see how much there is.
 Rule shared_memory(const Setting& setting) {
   constexpr scmp_datum_t flags = MAP_SHARED | MAP_ANONYMOUS;
-  return {"memory shared without a file",
-          setting.with_device ? allowed : asks,
-          {CALL_IF(mmap, "of several processes",
-                   SCMP_A3(SCMP_CMP_MASKED_EQ, flags | MAP_HUGETLB, flags))}};
+  return Rule{"memory shared without a file", setting.with_device ? allowed : asks}.add(
+      "mmap", "of several processes", {SCMP_A3(SCMP_CMP_MASKED_EQ, flags | MAP_HUGETLB, flags)});
 }
 
-/// RLIMIT_NPROC counts all of a user's, and root's not at all: the supervisor counts.
+/// RLIMIT_NPROC counts all processes of a user, and root's not at all: the supervisor counts.
 Rule new_tasks(const Setting& setting) {
   constexpr scmp_datum_t kept = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME |
                                 CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED;
-  Rule rule{
-      "new processes and threads", setting.counted ? asks : allowed, {CALL(fork), CALL(vfork)}};
+  Rule rule{"new processes and threads", setting.counted ? asks : allowed};
+  rule.add("fork vfork");
   // The grader counts what a process has open: its threads have one table of descriptors.
   constexpr scmp_datum_t of_thread = CLONE_THREAD | CLONE_FILES;
   for (const scmp_datum_t flags : {scmp_datum_t{0}, scmp_datum_t{CLONE_FILES}, of_thread}) {
-    rule.calls.push_back(
-        CALL_IF(clone, "no new namespace, no sibling, no tracing; threads share descriptors",
-                SCMP_A0(SCMP_CMP_MASKED_EQ, kept | of_thread, flags)));
+    rule.add("clone", "no new namespace, no sibling, no tracing; threads share descriptors",
+             {SCMP_A0(SCMP_CMP_MASKED_EQ, kept | of_thread, flags)});
   }
   return rule;
 }
 
 Rule processes(const Setting& setting) {
-  Rule rule{"processes and threads",
-            allowed,
-            {CALL(execve),
-             CALL(execveat),
-             CALL(exit),
-             CALL(exit_group),
-             CALL(wait4),
-             CALL(waitid),
-             CALL(getpid),
-             CALL(getppid),
-             CALL(gettid),
-             CALL(getpgrp),
-             CALL(getpgid),
-             CALL(getsid),
-             CALL(set_tid_address),
-             CALL(set_robust_list),
-             CALL(get_robust_list),
-             CALL(rseq),
-             CALL(arch_prctl),
-             CALL(getuid),
-             CALL(geteuid),
-             CALL(getgid),
-             CALL(getegid),
-             CALL(getresuid),
-             CALL(getresgid),
-             CALL(getgroups),
-             CALL(setuid),  // without a capability, to what it is already: make does that
-             CALL(setgid),
-             CALL(setreuid),
-             CALL(setregid),
-             CALL(setresuid),
-             CALL(setresgid),
-             CALL(capget),
-             CALL(uname),
-             CALL(sysinfo),
-             CALL(getcpu),
-             CALL(getrusage),
-             CALL(times),
-             CALL(getrlimit),
-             CALL_IF(setrlimit, "not RLIMIT_CORE", SCMP_A0_32(SCMP_CMP_NE, RLIMIT_CORE)),
-             CALL_IF(prlimit64, "of itself, not to set RLIMIT_CORE", is(0, 0),
-                     SCMP_A1_32(SCMP_CMP_NE, RLIMIT_CORE)),
-             CALL_IF(prlimit64, "of itself, not to set RLIMIT_CORE", is(0, 0), is(1, RLIMIT_CORE),
-                     SCMP_A2(SCMP_CMP_EQ, 0)),
-             CALL(getpriority),
-             CALL_IF(setpriority, "of itself", is(0, PRIO_PROCESS), is(1, 0)),
-             CALL(sched_yield),
-             CALL(sched_getaffinity),
-             CALL(sched_getparam),
-             CALL(sched_getscheduler),
-             CALL(sched_getattr),
-             CALL(sched_get_priority_max),
-             CALL(sched_get_priority_min),
-             CALL(sched_rr_get_interval),
-             CALL(futex),
-             CALL(futex_waitv)}};
-  append(rule.calls, each("prctl", SCMP_SYS(prctl), 0,
-                          {{"PR_SET_NAME", PR_SET_NAME},
-                           {"PR_GET_NAME", PR_GET_NAME},
-                           {"PR_SET_PDEATHSIG", PR_SET_PDEATHSIG},
-                           {"PR_GET_PDEATHSIG", PR_GET_PDEATHSIG},
-                           {"PR_GET_DUMPABLE", PR_GET_DUMPABLE},
-                           {"PR_SET_NO_NEW_PRIVS", PR_SET_NO_NEW_PRIVS},
-                           {"PR_GET_NO_NEW_PRIVS", PR_GET_NO_NEW_PRIVS},
-                           {"PR_CAPBSET_READ", PR_CAPBSET_READ},
-                           {"PR_GET_SECCOMP", PR_GET_SECCOMP},
-                           {"PR_SET_TIMERSLACK", PR_SET_TIMERSLACK},
-                           {"PR_GET_TIMERSLACK", PR_GET_TIMERSLACK},
-                           {"PR_SET_THP_DISABLE", PR_SET_THP_DISABLE},
-                           {"PR_GET_THP_DISABLE", PR_GET_THP_DISABLE},
-                           {"PR_SET_VMA", PR_SET_VMA}}));
-  // Else the grader could not see what it takes.
-  rule.calls.push_back(CALL_IF(prctl, "PR_SET_DUMPABLE to 1", is(0, PR_SET_DUMPABLE), is(1, 1)));
-  const auto self = static_cast<std::uint32_t>(setting.self);
+  const char* without_core = "of itself, not to set RLIMIT_CORE";
+  Rule rule{"processes and threads", allowed};
+  // Without a capability, setuid() and the like change nothing: make calls them.
+  rule.add(
+          "execve execveat exit exit_group wait4 waitid getpid getppid gettid getpgrp getpgid "
+          "getsid set_tid_address set_robust_list get_robust_list rseq arch_prctl getuid geteuid "
+          "getgid getegid getresuid getresgid getgroups setuid setgid setreuid setregid setresuid "
+          "setresgid capget uname sysinfo getcpu getrusage times getrlimit")
+      .add("setrlimit", "not RLIMIT_CORE", {SCMP_A0_32(SCMP_CMP_NE, RLIMIT_CORE)})
+      .add("prlimit64", without_core, {is(0, 0), SCMP_A1_32(SCMP_CMP_NE, RLIMIT_CORE)})
+      .add("prlimit64", without_core, {is(0, 0), is(1, RLIMIT_CORE), SCMP_A2(SCMP_CMP_EQ, 0)})
+      .add("getpriority")
+      .add("setpriority", "of itself", {is(0, PRIO_PROCESS), is(1, 0)})
+      .add(
+          "sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_getattr "
+          "sched_get_priority_max sched_get_priority_min sched_rr_get_interval futex futex_waitv")
+      .add("prctl", 0,
+           {{"PR_SET_NAME", PR_SET_NAME},
+            {"PR_GET_NAME", PR_GET_NAME},
+            {"PR_SET_PDEATHSIG", PR_SET_PDEATHSIG},
+            {"PR_GET_PDEATHSIG", PR_GET_PDEATHSIG},
+            {"PR_GET_DUMPABLE", PR_GET_DUMPABLE},
+            {"PR_SET_NO_NEW_PRIVS", PR_SET_NO_NEW_PRIVS},
+            {"PR_GET_NO_NEW_PRIVS", PR_GET_NO_NEW_PRIVS},
+            {"PR_CAPBSET_READ", PR_CAPBSET_READ},
+            {"PR_GET_SECCOMP", PR_GET_SECCOMP},
+            {"PR_SET_TIMERSLACK", PR_SET_TIMERSLACK},
+            {"PR_GET_TIMERSLACK", PR_GET_TIMERSLACK},
+            {"PR_SET_THP_DISABLE", PR_SET_THP_DISABLE},
+            {"PR_GET_THP_DISABLE", PR_GET_THP_DISABLE},
+            {"PR_SET_VMA", PR_SET_VMA}})
+      // At 0, the grader could not see how much memory it takes.
+      .add("prctl", "PR_SET_DUMPABLE to 1", {is(0, PR_SET_DUMPABLE), is(1, 1)});
   if (setting.keeps_inside()) {
-    append(rule.calls,
-           {CALL(kill), CALL(tgkill), CALL(tkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo)});
+    rule.add("kill tgkill tkill rt_sigqueueinfo rt_tgsigqueueinfo");
   } else {
     // By its own number: forked processes cannot signal anybody, which a filter cannot tell apart.
-    append(rule.calls,
-           {CALL_IF(kill, "itself", is(0, self)), CALL_IF(tgkill, "itself", is(0, self))});
+    const auto self = static_cast<std::uint32_t>(setting.self);
+    rule.add("kill", "itself", {is(0, self)}).add("tgkill", "itself", {is(0, self)});
   }
   if (!setting.alone) {
-    append(rule.calls, {CALL(setsid), CALL(setpgid), CALL(sched_setscheduler), CALL(sched_setparam),
-                        CALL(pidfd_open), CALL(pidfd_send_signal)});
+    rule.add("setsid setpgid sched_setscheduler sched_setparam pidfd_open pidfd_send_signal");
   }
   return rule;
 }
 
-/// At 1 a crash starts no program of the machine's, at 0 it does (start_process.cpp).
+/// At 1 a crash starts no program of the machine, at 0 it does (base/start_process.cpp).
 Rule core_dumps() {
-  return {"memory of a crash",
-          fails(0),
-          {CALL_IF(setrlimit, "RLIMIT_CORE", is(0, RLIMIT_CORE)),
-           CALL_IF(prlimit64, "to set RLIMIT_CORE of itself", is(0, 0), is(1, RLIMIT_CORE),
-                   SCMP_A2(SCMP_CMP_NE, 0))}};
+  return Rule{"memory of a crash", fails(0)}
+      .add("setrlimit", "RLIMIT_CORE", {is(0, RLIMIT_CORE)})
+      .add("prlimit64", "to set RLIMIT_CORE of itself",
+           {is(0, 0), is(1, RLIMIT_CORE), SCMP_A2(SCMP_CMP_NE, 0)});
 }
 
-/// Where there is no PID namespace, all stay in one group, which is how all are found at the end.
-Rule groups() { return {"process groups", fails(0), {CALL(setsid), CALL(setpgid)}}; }
+/// Where there is no PID namespace, all stay in one group, by which all are found at the end.
+Rule groups() { return Rule{"process groups", fails(0)}.add("setsid setpgid"); }
 
-/// The grader says on which processors a submission runs, so that another keeps its own. Whoever
-/// asks for others is not disturbed: libraries do.
-Rule processors() { return {"choosing processors", fails(0), {CALL(sched_setaffinity)}}; }
+/// The grader chooses the processors of a submission, so that another keeps its own. Libraries that
+/// choose others get no error.
+Rule processors() { return Rule{"choosing processors", fails(0)}.add("sched_setaffinity"); }
 
 Rule signals_and_time() {
-  return {"signals, time, waiting",
-          allowed,
-          {CALL(rt_sigaction),
-           CALL(rt_sigprocmask),
-           CALL(rt_sigreturn),
-           CALL(rt_sigpending),
-           CALL(rt_sigsuspend),
-           CALL(rt_sigtimedwait),
-           CALL(sigaltstack),
-           CALL(pause),
-           CALL(signalfd),
-           CALL(signalfd4),
-           CALL(restart_syscall),
-           CALL(alarm),
-           CALL(getitimer),
-           CALL(setitimer),
-           CALL(timer_create),
-           CALL(timer_settime),
-           CALL(timer_gettime),
-           CALL(timer_delete),
-           CALL(timer_getoverrun),
-           CALL(timerfd_create),
-           CALL(timerfd_settime),
-           CALL(timerfd_gettime),
-           CALL(nanosleep),
-           CALL(clock_nanosleep),
-           CALL(clock_gettime),
-           CALL(clock_getres),
-           CALL(gettimeofday),
-           CALL(time),
-           CALL(poll),
-           CALL(ppoll),
-           CALL(select),
-           CALL(_newselect),
-           CALL(pselect6),
-           CALL(epoll_create),
-           CALL(epoll_create1),
-           CALL(epoll_ctl),
-           CALL(epoll_wait),
-           CALL(epoll_pwait),
-           CALL(epoll_pwait2),
-           CALL(eventfd),
-           CALL(eventfd2),
-           CALL(getrandom)}};
+  return Rule{"signals, time, waiting", allowed}.add(
+      "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait "
+      "sigaltstack pause signalfd signalfd4 restart_syscall alarm getitimer setitimer timer_create "
+      "timer_settime timer_gettime timer_delete timer_getoverrun timerfd_create timerfd_settime "
+      "timerfd_gettime nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time poll "
+      "ppoll select _newselect pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait "
+      "epoll_pwait epoll_pwait2 eventfd eventfd2 getrandom");
 }
 
-/// Sockets of this machine's processes, without datagrams, which could be sent to any address.
-/// Where nothing keeps abstract names inside, there are pairs only. Their buffers are memory that
-/// no process has: the supervisor counts them.
+/// Sockets between processes of this machine, without datagrams, which could be sent to any
+/// address. Where nothing keeps abstract names inside, there are pairs only. Their buffers are
+/// memory that no process has: the supervisor counts them.
 Rule new_sockets(const Setting& setting) {
   constexpr std::uint32_t type = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
   const char* only = "AF_UNIX, no datagrams";
-  Rule rule{"new sockets", asks, {}};
+  Rule rule{"new sockets", asks};
   for (const std::uint32_t kind : {SOCK_STREAM, SOCK_SEQPACKET}) {
     const scmp_arg_cmp is_kind = SCMP_A1(SCMP_CMP_MASKED_EQ, type, kind);
-    rule.calls.push_back(CALL_IF(socketpair, only, is(0, AF_UNIX), is_kind));
-    if (setting.keeps_inside())
-      rule.calls.push_back(CALL_IF(socket, only, is(0, AF_UNIX), is_kind));
+    rule.add("socketpair", only, {is(0, AF_UNIX), is_kind});
+    if (setting.keeps_inside()) rule.add("socket", only, {is(0, AF_UNIX), is_kind});
   }
   return rule;
 }
 
 Rule sockets(const Setting& setting) {
-  Rule rule{"sockets", allowed, {}};
-  if (setting.keeps_inside()) {
-    append(rule.calls, {CALL(listen), CALL(accept), CALL(accept4)});
-  }
-  if (!setting.alone) append(rule.calls, {CALL(connect), CALL(bind)});
-  append(rule.calls, {CALL_IF(sendto, "without an address", SCMP_A4(SCMP_CMP_EQ, 0)),
-                      CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(sendmmsg), CALL(recvmmsg),
-                      CALL(shutdown), CALL(getsockname), CALL(getpeername), CALL(getsockopt)});
-  append(rule.calls, each("setsockopt", SCMP_SYS(setsockopt), 2,
-                          {{"SO_REUSEADDR", SO_REUSEADDR},
-                           {"SO_KEEPALIVE", SO_KEEPALIVE},
-                           {"SO_LINGER", SO_LINGER},
-                           {"SO_PASSCRED", SO_PASSCRED},
-                           {"SO_RCVTIMEO", SO_RCVTIMEO},
-                           {"SO_SNDTIMEO", SO_SNDTIMEO}}));
-  return rule;
+  Rule rule{"sockets", allowed};
+  if (setting.keeps_inside()) rule.add("listen accept accept4");
+  if (!setting.alone) rule.add("connect bind");
+  return rule.add("sendto", "without an address", {SCMP_A4(SCMP_CMP_EQ, 0)})
+      .add(
+          "recvfrom sendmsg recvmsg sendmmsg recvmmsg shutdown getsockname getpeername "
+          "getsockopt")
+      .add("setsockopt", 2,
+           {{"SO_REUSEADDR", SO_REUSEADDR},
+            {"SO_KEEPALIVE", SO_KEEPALIVE},
+            {"SO_LINGER", SO_LINGER},
+            {"SO_PASSCRED", SO_PASSCRED},
+            {"SO_RCVTIMEO", SO_RCVTIMEO},
+            {"SO_SNDTIMEO", SO_SNDTIMEO}});
 }
 
 /// A socket's buffers keep the size by which the grader counts them.
 Rule buffers() {
-  Rule rule{"sizes of buffers", fails(0), {}};
-  append(rule.calls, each("setsockopt", SCMP_SYS(setsockopt), 2,
-                          {{"SO_SNDBUF", SO_SNDBUF}, {"SO_RCVBUF", SO_RCVBUF}}));
-  return rule;
+  return Rule{"sizes of buffers", fails(0)}.add(
+      "setsockopt", 2, {{"SO_SNDBUF", SO_SNDBUF}, {"SO_RCVBUF", SO_RCVBUF}});
 }
 
 /// Landlock does not ask about sockets that have a path, and a filter cannot see which one has: the
 /// supervisor connects, and gives names: to paths in the scratch folder. An abstract name, to which
 /// anybody outside may connect, stands for one of them.
-Rule connections() { return {"connections", asks, {CALL(connect), CALL(bind)}}; }
+Rule connections() { return Rule{"connections", asks}.add("connect bind"); }
 
 /// Other kinds of sockets.
 Rule other_sockets(const Setting& setting) {
-  Rule rule{"sockets to others", fails(EACCES), {}};
-  if (!setting.keeps_inside()) {
-    rule.calls = {CALL(socket), CALL(connect), CALL(bind)};
-    return rule;
-  }
-  rule.calls = {CALL_IF(socket, "others", SCMP_A0_32(SCMP_CMP_NE, AF_UNIX))};
+  Rule rule{"sockets to others", fails(EACCES)};
+  if (!setting.keeps_inside()) return rule.add("socket connect bind");
+  rule.add("socket", "others", {SCMP_A0_32(SCMP_CMP_NE, AF_UNIX)});
   for (const std::uint32_t kind : {SOCK_DGRAM, SOCK_RAW, SOCK_RDM}) {
-    rule.calls.push_back(
-        CALL_IF(socket, "others", is(0, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, kind)));
+    rule.add("socket", "others", {is(0, AF_UNIX), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, kind)});
   }
   return rule;
 }
 
-/// Whoever owns a file may change its rights, owner, times and attributes, and Landlock does not
-/// ask: without namespaces the submission has the grader's own user. These calls then do nothing,
-/// and say that they did, for a compiler's tools ask for them and need them not.
+/// The owner of a file may change its rights, owner, times and attributes, and Landlock does not
+/// ask: without namespaces the submission runs as the grader's own user. These calls then do
+/// nothing and report success: a compiler's tools make them and do not need them.
 Rule rights(const Setting& setting) {
-  return {"rights, owners and times of files",
-          setting.alone ? fails(0) : allowed,
-          {CALL(chmod), CALL(fchmod), CALL(fchmodat), CALL(chown), CALL(lchown), CALL(fchown),
-           CALL(fchownat), CALL(utime), CALL(utimes), CALL(futimesat), CALL(utimensat)}};
+  return Rule{"rights, owners and times of files", setting.alone ? fails(0) : allowed}.add(
+      "chmod fchmod fchmodat chown lchown fchown fchownat utime utimes futimesat utimensat");
+}
+
+/// What a library may ask for, and can do without.
+Rule refused(const Setting& setting) {
+  Rule rule{"what needs a permission", fails(EPERM)};
+  rule.add(
+      "perf_event_open name_to_handle_at syslog shmget msgget semget mq_open fanotify_init "
+      "personality setgroups mknod mknodat capset ioprio_set process_madvise process_mrelease "
+      "migrate_pages move_pages sched_setattr");
+  if (setting.alone) {
+    rule.add("truncate pidfd_open pidfd_send_signal sched_setscheduler sched_setparam");
+  }
+  if (!setting.keeps_inside()) {
+    const auto self = static_cast<scmp_datum_t>(setting.self);
+    rule.add("tkill rt_sigqueueinfo rt_tgsigqueueinfo")
+        .add("kill", "others", {SCMP_A0(SCMP_CMP_NE, self)})
+        .add("tgkill", "others", {SCMP_A0(SCMP_CMP_NE, self)});
+  }
+  return rule;
+}
+
+/// What no computation needs.
+Rule violations() {
+  return Rule{"violations", ends}.add(
+      "ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp mount umount2 pivot_root chroot "
+      "move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr setns unshare bpf "
+      "userfaultfd kexec_load kexec_file_load init_module finit_module delete_module reboot swapon "
+      "swapoff acct quotactl settimeofday clock_settime iopl ioperm keyctl add_key request_key "
+      "open_by_handle_at sethostname setdomainname modify_ldt vhangup");
+}
+
+std::string end_of(std::uint32_t action) {
+  if (action == allowed) return "allowed";
+  if (action == ends) return "ends the process";
+  if (action == asks) return "the supervisor decides";
+  if (action == fails(0)) return "does nothing";
+  if (action == fails(EOPNOTSUPP)) return "EOPNOTSUPP";
+  if (action == fails(ENOMEM)) return "ENOMEM";
+  return action == fails(EACCES) ? "EACCES" : "EPERM";
+}
+
+/// "`clone` (no new namespace), `fcntl` (F_DUPFD, F_GETFD)".
+std::string names_in(const std::vector<SystemCall>& calls) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> only;
+  for (const SystemCall& call : calls) {
+    if (!only.contains(call.name)) order.emplace_back(call.name);
+    auto& words = only[call.name];
+    const std::string word = call.only;
+    if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end()) {
+      words.push_back(word);
+    }
+  }
+  std::string text;
+  for (const std::string& name : order) {
+    text += (text.empty() ? "`" : ", `") + name + "`";
+    std::string inside;
+    for (const std::string& word : only[name]) inside += (inside.empty() ? "" : ", ") + word;
+    if (!inside.empty()) text += " (" + inside + ")";
+  }
+  return text;
+}
+
+void require(int result, const std::string& what) {
+  if (result < 0) {
+    throw std::system_error(-result, std::generic_category(), "seccomp: " + what);
+  }
+}
+
+int number_of(const std::string& name) {
+  const int number = ::seccomp_syscall_resolve_name(name.c_str());
+  if (number == __NR_SCMP_ERROR) {
+    throw std::logic_error("libseccomp knows no system call " + name);
+  }
+  return number;
 }
 
 }  // namespace
+
+Rule& Rule::add(const char* names) {
+  std::istringstream words(names);
+  for (std::string name; words >> name;) calls.push_back({name, number_of(name)});
+  return *this;
+}
+
+Rule& Rule::add(const char* name, const char* only, std::vector<scmp_arg_cmp> where) {
+  calls.push_back({name, number_of(name), std::move(where), only});
+  return *this;
+}
+
+Rule& Rule::add(const char* name, unsigned argument,
+                std::initializer_list<std::pair<const char*, std::uint32_t>> values) {
+  for (const auto& [only, value] : values) add(name, only, {is(argument, value)});
+  return *this;
+}
 
 std::vector<Rule> rules(const Setting& setting) {
   std::vector<Rule> all{files(),
@@ -475,19 +404,70 @@ std::vector<Rule> rules(const Setting& setting) {
 }
 
 std::vector<Rule> rules_of_supervisor() {
-  return {{"waiting, counting and connecting",
-           allowed,
-           {CALL_IF(openat, "", SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)),
-            CALL_IF(fcntl, "", is(1, F_GETFL)), CALL_IF(fcntl, "", is(1, F_SETFL)), CALL(fstat),
-            CALL(newfstatat), CALL(getdents64), CALL(lseek), CALL(read), CALL(write), CALL(close),
-            CALL(poll), CALL(ppoll), CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime),
-            CALL(futex), CALL(getpid), CALL(wait4), CALL(exit_group), CALL(rt_sigprocmask),
-            CALL(restart_syscall), CALL(brk), CALL(mmap), CALL(mremap), CALL(munmap), CALL(madvise),
-            CALL(connect), CALL(bind), CALL(readlinkat), CALL(unlinkat), CALL(process_vm_readv),
-            CALL(pidfd_open), CALL(pidfd_getfd), CALL(openat2),
-            CALL_IF(kill, "", is(0, 0), is(1, SIGKILL)),
-            // To a filter's descriptor.
-            CALL_IF(ioctl, "", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100))}}};
+  return {Rule{"waiting, counting and connecting", allowed}
+              .add("openat", "", {SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)})
+              .add("fcntl", "", {is(1, F_GETFL)})
+              .add("fcntl", "", {is(1, F_SETFL)})
+              .add("fstat newfstatat getdents64 lseek read write close poll ppoll nanosleep "
+                   "clock_nanosleep clock_gettime futex getpid wait4 exit_group rt_sigprocmask "
+                   "restart_syscall brk mmap mremap munmap madvise connect bind readlinkat "
+                   "unlinkat process_vm_readv pidfd_open pidfd_getfd openat2")
+              .add("kill", "", {is(0, 0), is(1, SIGKILL)})
+              // To a filter's descriptor.
+              .add("ioctl", "", {SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100)})};
+}
+
+std::string listed() {
+  const std::array<std::pair<const char*, Setting>, 4> kinds{
+      {{"bubblewrap", {}},
+       {"bubblewrap as root", {.counted = true}},
+       {"process", {.alone = true, .counted = true, .scoped = true}},
+       {"process before Linux 6.12", {.alone = true, .counted = true}}}};
+  // The rows of each rule, one for each way in which the sandboxes have it.
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> rows;
+  for (const auto& [kind, setting] : kinds) {
+    for (const Rule& rule : rules(setting)) {
+      const std::string row = end_of(rule.action) + " | " + names_in(rule.calls);
+      if (!rows.contains(rule.what)) order.emplace_back(rule.what);
+      auto& same = rows[rule.what];
+      const auto found = std::ranges::find(same, row, &std::pair<std::string, std::string>::second);
+      if (found == same.end()) {
+        same.emplace_back(kind, row);
+      } else {
+        found->first += std::string(", ") + kind;
+      }
+    }
+  }
+  std::string text = "| for | sandbox | what happens | system calls |\n|---|---|---|---|\n";
+  for (const std::string& what : order) {
+    for (const auto& [where, row] : rows[what]) {
+      const bool all = rows[what].size() == 1 && where.ends_with("6.12") && where.starts_with("b");
+      text += "| " + what + " | " + (all ? "all" : where) + " | " + row + " |\n";
+    }
+  }
+  return text;
+}
+
+int load_filter(const std::vector<Rule>& rules) {
+  const std::unique_ptr<void, void (*)(void*)> filter(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)),
+                                                      ::seccomp_release);
+  if (!filter) require(-ENOMEM, "no filter");
+  // Found by halving, not one by one.
+  ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
+  for (const Rule& rule : rules) {
+    for (const SystemCall& call : rule.calls) {
+      const int result =
+          ::seccomp_rule_add_array(filter.get(), rule.action, call.number,
+                                   static_cast<unsigned>(call.where.size()), call.where.data());
+      if (result != -EDOM) require(result, call.name);  // EDOM: not on this machine
+    }
+  }
+  require(::seccomp_load(filter.get()), "cannot be loaded");
+  const bool is_served =
+      std::ranges::any_of(rules, [](const Rule& rule) { return rule.action == asks; });
+  // The filter's release closes its own descriptor.
+  return is_served ? ::fcntl(::seccomp_notify_fd(filter.get()), F_DUPFD_CLOEXEC, 0) : -1;
 }
 
 }  // namespace prenorm::sandbox

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <seccomp.h>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace prenorm::sandbox {
@@ -31,17 +33,26 @@ struct Setting {
 
 /// A system call, and what its arguments must be for the rule to hold.
 struct SystemCall {
-  const char* name;
+  std::string name;
   int number;
   std::vector<scmp_arg_cmp> where = {};
   const char* only = "";  // the same in words
 };
 
-/// Calls that are treated alike.
+/// Calls that are treated alike. Each add() throws std::logic_error where libseccomp does not know
+/// a name.
 struct Rule {
   const char* what;
   std::uint32_t action;
-  std::vector<SystemCall> calls;
+  std::vector<SystemCall> calls = {};
+
+  /// "read write": these, whatever their arguments.
+  Rule& add(const char* names);
+  /// One where its arguments are so. `only` says the same in words.
+  Rule& add(const char* name, const char* only, std::vector<scmp_arg_cmp> where);
+  /// One where that argument has one of some values, which have names.
+  Rule& add(const char* name, unsigned argument,
+            std::initializer_list<std::pair<const char*, std::uint32_t>> values);
 };
 
 std::vector<Rule> rules(const Setting& setting);
@@ -51,5 +62,12 @@ std::vector<Rule> rules_of_supervisor();
 
 /// The rules as a table in Markdown, for all kinds of sandbox.
 std::string listed();
+
+/// Loads a seccomp filter for this process and all that it starts, which holds from now on: what no
+/// rule names fails with ENOSYS. Returns the notification descriptor, or -1 where no rule asks the
+/// supervisor.
+///
+/// Throws std::system_error.
+int load_filter(const std::vector<Rule>& rules);
 
 }  // namespace prenorm::sandbox

@@ -1,4 +1,4 @@
-#include "solution/arena.hpp"
+#include "solution/call.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -67,13 +67,6 @@ std::string distance(std::uint64_t bytes, const char* from) {
 std::string before_start(std::uint64_t bytes) { return distance(bytes, "before the start"); }
 std::string past_end(std::uint64_t bytes) { return distance(bytes, "past the end"); }
 
-void* map(void* at, std::size_t bytes, int protection, int flags, int descriptor,
-          std::uint64_t offset) {
-  void* memory = ::mmap(at, bytes, protection, flags, descriptor, static_cast<off_t>(offset));
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  return memory;
-}
-
 /// Anonymous shared memory of a fixed size: if one side could shrink it, accesses by the other
 /// would raise SIGBUS.
 int shared_memory(std::uint64_t bytes) {
@@ -130,13 +123,13 @@ Nearest nearest(const Layout& layout, std::uint64_t offset) {
 
 Arena::Arena(Layout layout, std::mt19937_64& random)
     : layout_(std::move(layout)), descriptor_(shared_memory(layout_.file_bytes)) {
-  try {
-    memory_ = static_cast<std::byte*>(map(nullptr, layout_.file_bytes, PROT_READ | PROT_WRITE,
-                                          MAP_SHARED | MAP_POPULATE, descriptor_, 0));
-  } catch (...) {
+  void* memory = ::mmap(nullptr, layout_.file_bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+  if (memory == MAP_FAILED) {
     ::close(descriptor_);
-    throw;
+    throw std::bad_alloc();
   }
+  memory_ = static_cast<std::byte*>(memory);
   for (const Region& region : layout_.regions) {
     const Canary canary = canary_of(memory_ + region.file_offset, region);
     seeds_.push_back(random());
@@ -169,23 +162,6 @@ std::string Arena::damage(std::size_t i) const {
   return behind == whole.end() ? ""
                                : past_end(static_cast<std::uint64_t>(behind - whole.begin()) + 1);
 }
-
-GuardedMemory::GuardedMemory(const Layout& layout, int descriptor) : span_(layout.span) {
-  base_ = static_cast<std::byte*>(
-      map(nullptr, span_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  try {
-    for (const Region& region : layout.regions) {
-      // Populated, so that the measured time includes no page faults.
-      map(base_ + region.address_offset, region.length, PROT_READ | PROT_WRITE,
-          MAP_SHARED | MAP_FIXED | MAP_POPULATE, descriptor, region.file_offset);
-    }
-  } catch (...) {
-    ::munmap(base_, span_);
-    throw;
-  }
-}
-
-GuardedMemory::~GuardedMemory() { ::munmap(base_, span_); }
 
 Poison::Poison(DType dtype, std::mt19937_64& random) : dtype_(dtype) {
   const auto signaling = [&](int bits, int mantissa_bits) {

@@ -3,10 +3,8 @@
 #include "base/home.hpp"
 #include "base/printable.hpp"
 #include "base/process.hpp"
-#include "solution/declaration.hpp"
-#include "solution/guarded_call.hpp"
-#include "solution/library.hpp"
-#include "solution/worker_connection.hpp"
+#include "solution/call.hpp"
+#include "worker/library.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -48,39 +46,36 @@ WorkerStart shipped_worker(const std::filesystem::path& library) {
 
 /// The outcome that the death of the worker's process means.
 Outcome judge(const ProcessEnded& end) {
-  const std::string_view text = end.what();
+  const auto outcome = [](Status status, const std::string& message) {
+    Outcome result;
+    result.status = status;
+    result.message = message;
+    return result;
+  };
+  switch (end.how.signal) {
+    case SIGKILL:  // only the kernel has a reason to send it: the worker asks to be killed first
+      return outcome(Status::out_of_memory,
+                     "killed by SIGKILL, as the kernel does where memory runs out");
+    case SIGSYS:
+      return outcome(Status::sandbox_violation,
+                     "made a system call that the sandbox forbids (killed by SIGSYS)");
+    case SIGXCPU:
+      return outcome(Status::timeout,
+                     "took more processor time than the limit allows (killed by SIGXCPU)");
+    case SIGXFSZ:
+      return outcome(Status::sandbox_violation,
+                     "wrote more to a file than the limit allows (killed by SIGXFSZ)");
+    default: break;
+  }
+  // What the C++ library and AddressSanitizer print where memory ran out.
+  const std::string_view text = end.error;
   const auto says = [text](std::string_view part) { return text.find(part) != text.npos; };
-  Outcome outcome;
-  outcome.status = Status::runtime_error;
-  if (text.starts_with("killed by SIGKILL")) {
-    // Only the kernel has a reason to send it: the worker asks to be killed first.
-    outcome.status = Status::out_of_memory;
-    outcome.message = "killed by SIGKILL, as the kernel does where memory runs out";
-    return outcome;
-  }
-  if (text.starts_with("killed by SIGSYS")) {
-    outcome.status = Status::sandbox_violation;
-    outcome.message = "made a system call that the sandbox forbids (killed by SIGSYS)";
-    return outcome;
-  }
-  if (text.starts_with("killed by SIGXCPU")) {
-    outcome.status = Status::timeout;
-    outcome.message = "took more processor time than the limit allows (killed by SIGXCPU)";
-    return outcome;
-  }
-  if (text.starts_with("killed by SIGXFSZ")) {
-    outcome.status = Status::sandbox_violation;
-    outcome.message = "wrote more to a file than the limit allows (killed by SIGXFSZ)";
-    return outcome;
-  }
-  if (says("std::bad_alloc") || says("AddressSanitizer: out of memory") ||
-      says("AddressSanitizer: allocation-size-too-big") ||
-      says("AddressSanitizer: out-of-memory")) {
-    outcome.status = Status::out_of_memory;
-  }
-  const bool exited = text.starts_with("exit code");
-  outcome.message = (exited ? "ended its process: " : "") + printable(text);
-  return outcome;
+  const bool is_memory = says("std::bad_alloc") || says("AddressSanitizer: out of memory") ||
+                         says("AddressSanitizer: allocation-size-too-big") ||
+                         says("AddressSanitizer: out-of-memory");
+  const bool exited = end.how.exit_code >= 0;
+  return outcome(is_memory ? Status::out_of_memory : Status::runtime_error,
+                 (exited ? "ended its process: " : "") + printable(end.what()));
 }
 
 bool is_name(const std::string& text) {
@@ -104,6 +99,27 @@ std::string first_absent(const std::string& name, const std::set<std::string>& f
 }
 
 }  // namespace
+
+std::string Declaration::difference(const protocol::Loaded& loaded) {
+  const std::scoped_lock lock(one_);
+  const bool available = loaded.unavailable.empty();
+  const std::set<std::string> functions(loaded.functions.begin(), loaded.functions.end());
+  if (!first_) first_ = Description{loaded.mode, loaded.device, functions, false};
+  if (loaded.mode != first_->mode || loaded.device != first_->device) {
+    return "says another mode or device than when it was loaded first";
+  }
+  if (functions != first_->functions) return "has other functions than when it was loaded first";
+  if (first_->available && !available) {
+    return "could be used when it was loaded first, and now: " + loaded.unavailable;
+  }
+  first_->available = available;
+  return "";
+}
+
+bool Declaration::is_known() {
+  const std::scoped_lock lock(one_);
+  return first_.has_value();
+}
 
 /// A Solution's library: in a worker process, or in this one.
 struct Solution::Worker {
@@ -148,11 +164,10 @@ struct Solution::Worker {
       const bool bus = faulted.fault.signal == SIGBUS;
       fail(std::string("killed by ") + (bus ? "SIGBUS" : "SIGSEGV") + " while loading");
     } catch (const ProcessEnded& end) {
-      const std::string how = end.what();
-      fail(
-          (how.starts_with("exit code") ? "ended its process while loading: " : "while loading: ") +
-          how);
-      if (how.starts_with("killed by SIGSYS")) status = Status::sandbox_violation;
+      const bool exited = end.how.exit_code >= 0;
+      fail((exited ? "ended its process while loading: " : "while loading: ") +
+           std::string(end.what()));
+      if (end.how.signal == SIGSYS) status = Status::sandbox_violation;
     } catch (const ProcessTimeout&) {
       if (is_over(options.limits)) return no_time_left("did not load");
       is_late = true;
@@ -204,7 +219,7 @@ struct Solution::Worker {
     place = worker.library;
   }
 
-  /// What cannot be started now is told by load().
+  /// Why it cannot be started is reported by load().
   void start_early(const std::filesystem::path& path, const Options& options) {
     if (tried || is_starting || options.in_process || is_over(options.limits) ||
         path.extension() == absent_suffix) {
@@ -226,11 +241,11 @@ struct Solution::Worker {
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
     if (kind == protocol::Kind::load_failed) {
-      throw CannotLoad(protocol::decode_load_failed(payload).reason);
+      throw CannotLoad(protocol::decode<protocol::LoadFailed>(payload).reason);
     }
     if (kind != protocol::Kind::loaded)
       throw protocol::Malformed("the worker answered out of turn");
-    return protocol::decode_loaded(payload);
+    return protocol::decode<protocol::Loaded>(payload);
   }
 
   void accept(const protocol::Loaded& loaded, const Options& options) {
@@ -278,7 +293,7 @@ struct Solution::Worker {
       if (kind != protocol::Kind::returned) {
         throw protocol::Malformed("the worker answered out of turn");
       }
-      const protocol::Returned answer = protocol::decode_returned(payload);
+      const protocol::Returned answer = protocol::decode<protocol::Returned>(payload);
       printed = connection->take_printed();
       if (answer.how == protocol::Returned::How::device_failed) {
         connection.reset();  // this process cannot use the device again
@@ -325,9 +340,10 @@ struct Solution::Worker {
 std::string Solution::Worker::take_counts(const Options& options) {
   if (options.in_process) return library->take_counts().text;
   try {
-    const auto [kind, payload] = connection->ask(
-        protocol::encode_take_counts(), -1, deadline_of(options.limits.seconds, options.limits));
-    if (kind == protocol::Kind::counts) return protocol::decode_counts(payload).text;
+    const auto [kind, payload] =
+        connection->ask(protocol::encode(protocol::Kind::take_counts), -1,
+                        deadline_of(options.limits.seconds, options.limits));
+    if (kind == protocol::Kind::counts) return protocol::decode<protocol::Counts>(payload).text;
   } catch (const Faulted&) {
   } catch (const std::exception&) {
   }
@@ -342,10 +358,11 @@ std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
     if (options.in_process) {
       measured = library->copy_bandwidth().bytes_per_second;
     } else {
-      const auto [kind, payload] = connection->ask(
-          protocol::encode_measure_copy(), -1, deadline_of(options.limits.seconds, options.limits));
+      const auto [kind, payload] =
+          connection->ask(protocol::encode(protocol::Kind::measure_copy), -1,
+                          deadline_of(options.limits.seconds, options.limits));
       if (kind != protocol::Kind::copy_bandwidth) throw protocol::Malformed("out of turn");
-      measured = protocol::decode_copy_bandwidth(payload).bytes_per_second;
+      measured = protocol::decode<protocol::CopyBandwidth>(payload).bytes_per_second;
     }
   } catch (const Faulted&) {
     connection.reset();

@@ -4,16 +4,22 @@
 #include "base/process.hpp"
 #include "fixture/fixture.hpp"
 #include "fixture/verdict.hpp"
-#include "solution/device.hpp"
+#include "worker/device.hpp"
 
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace prenorm::harness {
+
+namespace protocol {
+struct Loaded;  // worker/protocol.hpp
+}
 
 /// One call of one exported function.
 struct Call {
@@ -44,7 +50,7 @@ struct Outcome {
 struct RunLimits {
   double seconds = 60;             // for one call
   std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
-                                   // none. Not for a device's solution: worker.cpp says why
+                                   // none. Not for a device's solution: worker_main.cpp says why
   double loading = 0;              // seconds for loading; 0: as for one call
   /// When all time is over, whatever else is allowed: what has not ended by then is a TIMEOUT, and
   /// nothing starts any more.
@@ -58,7 +64,26 @@ struct WorkerStart {
   std::shared_ptr<const void> belongings = nullptr;  // released when it has ended
 };
 
-class Declaration;  // solution/declaration.hpp
+/// The first load of a library decides which functions it has, its device and its mode. Every later
+/// one, by whichever Solution, must say the same. Any number of threads may ask.
+class Declaration {
+ public:
+  /// How this load differs from the first one; empty where it does not, or is the first.
+  std::string difference(const protocol::Loaded& loaded);
+  /// Whether there was a first one.
+  bool is_known();
+
+ private:
+  struct Description {
+    std::string mode;
+    std::int32_t device = 0;
+    std::set<std::string> functions;
+    bool available = false;  // at least once
+  };
+
+  std::mutex one_;
+  std::optional<Description> first_;
+};
 
 /// A library in its worker process. The worker starts on first use, and again after a crash; a
 /// library that is another one then is a LOAD_ERROR. Libraries are loaded nowhere else (unless

@@ -1,5 +1,5 @@
 # labels: unit cuda
-"""The kernel that reads clean memory before a timed call (harness/solution/cuda_cache.cpp) is text which only
+"""The kernel that reads clean memory before a timed call (harness/worker/cuda_device.cpp) is text which only
 a driver compiles: here NVIDIA's assembler reads it, for every architecture, and the loads stay."""
 
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not ASSEMBLER, reason="there is no ptxas")
 
 
 def ptx():
-    source = (ROOT / "harness" / "solution" / "cuda_cache.cpp").read_text()
+    source = (ROOT / "harness" / "worker" / "cuda_device.cpp").read_text()
     return re.search(r'R"\(\n(.*?)\)"', source, re.DOTALL)[1]
 
 

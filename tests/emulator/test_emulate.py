@@ -3,7 +3,7 @@
 # processors: 2
 # slow labels: emulated
 """`prenorm emulate`: whole CUDA programs on the CPU (programs/), and those with a bug planted
-(programs/bugs/), each of which is found in the line marked `// BUG`."""
+(programs/bugs.cu), each of which is found in the line marked `// BUG`."""
 import ctypes
 import os
 import platform
@@ -19,8 +19,11 @@ from conftest import slow_but
 from places import ROOT
 
 PROGRAMS = ROOT / "tests/emulator/programs"
-RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
-BUGS = sorted(path.stem for path in (PROGRAMS / "bugs").glob("*.cu"))
+RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu") if path.stem != "bugs")
+SOURCE = (PROGRAMS / "bugs.cu").read_text()
+# {name: (check, what is said, line)}
+BUGS = {found[1]: (found[2], found[3], SOURCE[:found.end()].count("\n") + 1) for found in re.finditer(
+    r"if defined\(BUG_(\w+)\)\n// (\w+): (.*)\n(?s:.*?)// BUG", SOURCE)}
 CHECKS = ["none", "memory", "race"]
 
 # The quick tier has one of each kind.
@@ -39,7 +42,7 @@ def emulate(*words, **more):
 
 
 def test_there_are_programs():
-    assert len(RIGHT) >= 46 and len(BUGS) >= 30
+    assert len(RIGHT) >= 46 and len(BUGS) == SOURCE.count("if defined(BUG_") >= 31
 
 
 @pytest.mark.parametrize("name", slow_but(QUICK_RIGHT, RIGHT))
@@ -70,12 +73,8 @@ def test_program_is_cuda(name, tmp_path):
 
 @pytest.mark.parametrize("name", slow_but(QUICK_BUGS, BUGS))
 def test_bug_is_found_in_its_line(name):
-    path = PROGRAMS / "bugs" / f"{name}.cu"
-    source = path.read_text()
-    [check] = re.findall("^// check: (.*)", source)
-    [says] = re.findall("^// says: (.*)", source, re.MULTILINE)
-    [line] = [i for i, text in enumerate(source.splitlines(), 1) if "// BUG" in text]
-    done = emulate(path, "--check", check)
+    path, (check, says, line) = PROGRAMS / "bugs.cu", BUGS[name]
+    done = emulate(path, "-D", f"BUG_{name}", "--check", check)
     refused = name.startswith("unknown_")
     assert done.returncode == (2 if refused else 1), done.stdout + done.stderr
     assert says in done.stderr, done.stderr

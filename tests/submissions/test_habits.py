@@ -4,10 +4,14 @@
 """What honest code does besides its work costs nothing: each habit of tests/submissions/honest/habits
 keeps its points in both sandboxes, is accused of nothing, and leaves nothing behind.
 
-A habit that fails does not give the right answer, so the points show that it worked.
+A habit that fails does not give the right answer, so the points show that it worked. A module of
+habits has a function for each: what a call does, or, without an argument, what is done at import,
+which returns what a call does. Those that need a module of their own are run_silu in it.
 """
 
+import ast
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -16,17 +20,30 @@ from pathlib import Path
 
 import pytest
 
+from attacks import write_over
 from grading import best_sandbox, grade, in_sandboxes, need, rubric, state, without_torch
 from places import ROOT, SUBMISSIONS, built
 
 HABITS = SUBMISSIONS / "honest" / "habits"
 
 
-def found(language, pattern="*"):
-    return {path.stem: path for path in sorted((HABITS / language).glob(pattern))}
+def habits_of(path):
+    """{name: (file or folder, what adapters.py is where that is not the file itself)}"""
+    tree = ast.parse(path.read_text()) if path.is_file() else ast.Module([])
+    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    if path.is_dir() or "run_silu" in functions:
+        return {path.stem: (path, None)}
+    return {name: (path, f"from {path.stem} import {name}\n\nrun_silu = {name}"
+                         + ("\n" if function.args.args else "()\n"))
+            for name, function in functions.items() if not name.startswith("_")}
 
 
-PYTHON, TORCH, CPP = found("python"), found("torch"), found("cpp", "*.cpp")
+PYTHON = {name: habit for path in sorted((HABITS / "python").iterdir())
+          for name, habit in habits_of(path).items()}
+TORCH = habits_of(HABITS / "with_torch.py")
+CPP = {name: path for path in sorted((HABITS / "cpp").iterdir())
+       for name in re.findall(r'\{"(\w+)", \1\}', path.read_text())}
+CPP |= dict.fromkeys(["openmp_reduction", "openmp_teams"], HABITS / "cpp/openmp.cpp")
 # What a habit needs that not every machine has: a module or a program.
 MODULES = {"matplotlib_plot": "matplotlib"}
 PROGRAMS = {"compiled_extension": "gcc"}
@@ -53,13 +70,15 @@ def write_rubric(problem, folder):
     return path
 
 
-def write_submission(habit, folder):
+def write_submission(path, adapters, folder):
     """The habit as adapters.py, or its folder, with layers.py beside."""
-    if habit.is_dir():
-        shutil.copytree(habit, folder)
+    if path.is_dir():
+        shutil.copytree(path, folder)
     else:
         folder.mkdir()
-        shutil.copy(habit, folder / "adapters.py")
+        shutil.copy(path, folder / (path.name if adapters else "adapters.py"))
+    if adapters:
+        (folder / "adapters.py").write_text(adapters)
     shutil.copy(HABITS / "layers.py", folder)
     return folder
 
@@ -114,10 +133,10 @@ def check(submission, name, sandbox, tmp, python=None):
     assert left_behind(python or submission, before) == []
 
 
-def check_python(habit, python, sandbox, tmp):
-    submission = write_submission(habit, tmp / "submission")
+def check_python(name, habit, python, sandbox, tmp):
+    submission = write_submission(*habit, tmp / "submission")
     before = state(submission)
-    check(submission, habit.stem, sandbox, tmp, python)
+    check(submission, name, sandbox, tmp, python)
     assert state(submission) == before
 
 
@@ -129,7 +148,7 @@ def test_habit_keeps_its_points(name, sandbox, tmp_path):
         pytest.importorskip(MODULES[name])
     if name in PROGRAMS and not shutil.which(PROGRAMS[name]):
         pytest.skip(f"there is no {PROGRAMS[name]}")
-    check_python(PYTHON[name], without_torch(tmp_path / "venv"), sandbox, tmp_path)
+    check_python(name, PYTHON[name], without_torch(tmp_path / "venv"), sandbox, tmp_path)
 
 
 @in_sandboxes(TORCH, slow=TORCH)
@@ -139,18 +158,21 @@ def test_habit_with_torch_keeps_its_points(name, sandbox, tmp_path):
         pytest.skip("there is no torch (Debian: python3-torch)")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages",
                     tmp_path / "venv"], check=True)
-    check_python(TORCH[name], tmp_path / "venv/bin/python", sandbox, tmp_path)
+    check_python(name, TORCH[name], tmp_path / "venv/bin/python", sandbox, tmp_path)
 
 
 @in_sandboxes(CPP, slow=CPP.keys() - QUICK, left_out=NEED_CHMOD)
 def test_habit_in_cpp_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
-    check(built("habits") / f"{name}.so", name, sandbox, tmp_path)
+    library = built("habits") / CPP[name].with_suffix(".so").name
+    submission = tmp_path / f"{name}.so"
+    submission.write_bytes(write_over(library.read_bytes(), {"HABIT": name}))
+    check(submission, name, sandbox, tmp_path)
 
 
 def test_habits_are_many():
     names = [*PYTHON, *TORCH, *CPP]
-    assert len(names) == len(set(names)) >= 44
+    assert len(names) == len(set(names)) == 93
     assert {*QUICK, *MODULES, *PROGRAMS, *OPTIONS, *PROBLEMS} <= set(names)
 
 
@@ -183,7 +205,7 @@ def test_module_is_found_where_it_lies(name, tmp_path):
 
 
 HEAD = "cmake_minimum_required(VERSION 3.20)\nproject(mine CXX)\nfind_package(prenorm REQUIRED)\n"
-SOLUTION = "prenorm_add_solution(mine std_thread.cpp)\n"
+SOLUTION = "prenorm_add_solution(mine threads.cpp)\n"
 PROJECTS = {
     "versioned": SOLUTION + "set_target_properties(mine PROPERTIES VERSION 1.2 SOVERSION 1)\n",
     "beside_sources": "set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_SOURCE_DIR}/lib)\n" + SOLUTION,

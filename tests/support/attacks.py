@@ -12,8 +12,25 @@ import numpy as np
 from places import ROOT, SUBMISSIONS, built
 
 EXPLOITS = SUBMISSIONS / "exploits"
-ATTACKS = {attack["file"]: attack
-           for attack in tomllib.loads((EXPLOITS / "manifest.toml").read_text())["attack"]}
+FEW = ["one_axis_*", "many_terms_float32"]
+
+
+def read_manifest():
+    """{name: what its line says, the usual put in}; and the names of those that launch kernels."""
+    sources = tomllib.loads((EXPLOITS / "manifest.toml").read_text())
+    found = {}
+    for source, attacks in sources.items():
+        for name, facts in attacks.items():
+            file = {"alone": name if name.endswith(".py") else f"{name}.cpp",
+                    "builds": f"builds/{name}.cmake"}.get(source, source)
+            found[name] = {"source": file, "rows": [int(name[:2])], "fakes": "softmax",
+                           "statuses": ["INCORRECT_NUMERICAL"], "honest": True,
+                           "cases": FEW if facts.get("few") else [], **facts}
+    return found, list(sources["kernels.cu"])
+
+
+EVERY, KERNELS = read_manifest()
+ATTACKS = {name: attack for name, attack in EVERY.items() if name not in KERNELS}
 CRAFTED = sorted((ROOT / "tests/fixtures/corpus/hdf5").glob("*.h5"))
 
 
@@ -30,24 +47,21 @@ def write_over(data, known):
 
 def hand_in(name, known, folder):
     """The submission, in a folder of its own, with all that its attack needs to know."""
-    folder.mkdir()
-    source = EXPLOITS / name
-    if source.suffix == ".cpp":
-        built_library = built("exploit") / source.with_suffix(".so").name
-        path = folder / built_library.name
-        path.write_bytes(write_over(built_library.read_bytes(), known))
-        return path
-    if source.suffix == ".py":
-        path = folder / name
-        path.write_bytes(write_over(source.read_bytes(), known))
-        return path
-    path = shutil.copytree(source, folder / name)
-    shutil.copy(EXPLOITS / "attack.hpp", path)
-    for file in path.iterdir():
-        file.write_bytes(write_over(file.read_bytes(), known))
+    known = {"ATTACK": name, **known}
+    source = EXPLOITS / EVERY[name]["source"]
+    parts = {name: source}
+    if source.suffix in (".cpp", ".cu"):
+        parts = {f"{name}.so": built("exploit") / source.with_suffix(".so").name}
+    elif source.suffix == ".cmake":
+        parts = {f"{name}/CMakeLists.txt": source, f"{name}/found.cpp": source.parent / "found.cpp",
+                 f"{name}/attack.hpp": EXPLOITS / "attack.hpp"}
+    for to, part in parts.items():
+        (folder / to).parent.mkdir(parents=True, exist_ok=True)
+        (folder / to).write_bytes(write_over(part.read_bytes(), known))
     if name == "38_links":
-        make_links(path)
-    return path
+        make_links(folder / name)
+    [made] = folder.iterdir()
+    return made
 
 
 def make_links(folder):

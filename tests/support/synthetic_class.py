@@ -5,7 +5,7 @@
 Writes DIR/<student>/ for every student, and DIR/expected.json: {student: facts}. The facts are
 
     sort     good, partly, mistake, attack, outputs, damaged, or no_work
-    kind     what it is of that sort: "plain", "33_flood.cpp", "no_eps"
+    kind     what it is of that sort: "plain", "33_flood", "no_eps"
     points   by the rubric cs336-2025: "full", "some", "none", or "unknown"
     exit     of `prenorm grade`: 0, 1 or 2; absent where several are right
     status   of the whole, where that is not PASSED: "COMPILE_ERROR"
@@ -35,7 +35,7 @@ from typing import Callable
 import h5py
 
 import submissions
-from attacks import ATTACKS, CRAFTED, OUTPUTS, hand_in, honest_outputs
+from attacks import CRAFTED, EVERY, KERNELS, OUTPUTS, hand_in, honest_outputs
 from places import ROOT, built, home
 from submissions import definitions, make
 
@@ -298,7 +298,7 @@ def known():
 
 
 def attack_kind(name):
-    attack = ATTACKS[name]
+    attack = EVERY[name]
 
     def write(folder, _):
         making = folder.parent / ".making"
@@ -310,20 +310,15 @@ def attack_kind(name):
             made.rename(folder / ("adapters.py" if made.suffix == ".py" else made.name))
         making.rmdir()
 
-    # The embedding beside the attack is right.
-    points = "some" if attack.get("honest", True) else "none"
-    if name == "56_other_story.cpp":
+    # The embedding beside the attack is right; kernels have a problem that this rubric does not ask for.
+    points = "some" if attack["honest"] and name not in KERNELS else "none"
+    if name == "56_other_story":
         points = "unknown"  # the story changes with time: before that, the embedding is asked
-    slow = attack.get("slow", False) or "cases" in attack or name == "30_endless"
+    slow = attack.get("slow", False) or bool(attack["cases"]) or name == "30_endless"
     facts = {"exit": 1}
     if attack["statuses"] == ["COMPILE_ERROR"]:
         facts["status"] = "COMPILE_ERROR"
     return Kind("attack", name, write, points, facts, slow)
-
-
-def by_kernels(library):
-    # It fakes softmax beside a problem that this rubric does not ask for.
-    return library_kind("attack", library, "none", exit=1)
 
 
 def outputs_attack(attack):
@@ -344,10 +339,7 @@ def crafted(path):
 
 
 def attack_kinds():
-    kernels = [built("exploit") / f"{name}.so"
-               for name in ("04_device_memory", "11_launch_fails", "18_other_stream")]
-    return [*map(attack_kind, ATTACKS), *map(by_kernels, kernels), *map(outputs_attack, OUTPUTS),
-            *map(crafted, CRAFTED)]
+    return [*map(attack_kind, EVERY), *map(outputs_attack, OUTPUTS), *map(crafted, CRAFTED)]
 
 
 # The rest

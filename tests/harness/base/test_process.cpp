@@ -1,5 +1,5 @@
 // Child processes: how they end, what they inherit, and that they cannot hold up the parent.
-#include "base/memory_meter.hpp"
+#include "base/family.hpp"
 #include "base/process.hpp"
 #include "skip.hpp"
 

@@ -1,6 +1,5 @@
 // Timing: shapes, counts, statistics, values, verdicts and reports. No test asserts on a time.
-#include "bench/bench_report.hpp"
-#include "bench/workload.hpp"
+#include "bench/bench.hpp"
 #include "fixture_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -10,16 +9,13 @@
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::bench;
+using prenorm::harness::testing::contains;
 using prenorm::harness::testing::folder;
 using prenorm::harness::testing::Scratch;
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// What a call throws, or "" where it throws nothing.
 std::string complaint(const std::function<void()>& call) {

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from attacks import EXPLOITS
+from attacks import hand_in
 from grading import best_sandbox, grade, items, results
 from places import built
 
@@ -23,8 +23,8 @@ def timed(*words, tmp):
 
 def test_slow_answers_end_in_a_grade(tmp_path):
     """No call is too slow (1.8 s), all of them are; the other problem is asked all the same."""
-    code, report, printed, seconds = timed(built("exploit") / "65_slow.so", *SOFTMAX, "--timeout", "5",
-                                           "--budget", "8", tmp=tmp_path)
+    code, report, printed, seconds = timed(hand_in("65_slow", {}, tmp_path / "submission"), *SOFTMAX,
+                                           "--timeout", "5", "--budget", "8", tmp=tmp_path)
     assert code == 1 and 8 <= seconds < 20, seconds
     slow, quick = items(report)["softmax"], items(report)["embedding"]
     assert slow["earned"] == 0 and quick["earned"] == quick["points"] > 0, printed
@@ -65,8 +65,8 @@ def test_what_never_loads_in_time_is_told(tmp_path):
 @pytest.mark.slow
 def test_slow_python_ends_in_a_grade(tmp_path):
     pytest.importorskip("torch")
-    _, report, printed, seconds = timed(EXPLOITS / "65_slow.py", *SOFTMAX, "--timeout", "6",
-                                        "--budget", "40", tmp=tmp_path)
+    _, report, printed, seconds = timed(hand_in("65_slow.py", {}, tmp_path / "submission"), *SOFTMAX,
+                                        "--timeout", "6", "--budget", "40", tmp=tmp_path)
     assert seconds < 60
     slow, quick = items(report)["softmax"], items(report)["embedding"]
     assert slow["earned"] == 0, printed

@@ -45,7 +45,7 @@ def by_sections(path):
 
 
 def libraries():
-    return [*sorted(built("honest").glob("*.so")), *sorted(built("exploit").glob("0*.so")),
+    return [*sorted(built("honest").glob("*.so")), *sorted(built("exploit").glob("*.so")),
             *sorted((home() / "lib/prenorm").glob("*.so"))]
 
 

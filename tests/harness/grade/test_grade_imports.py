@@ -17,7 +17,7 @@ import pytest
 from grading import best_sandbox, grade, in_sandboxes, items, need, results, rubric, without_torch
 from places import ROOT, program
 
-SCRIPT = ROOT / "harness/solution/prenorm_missing.py"
+SCRIPT = ROOT / "harness/worker/prenorm_missing.py"
 RUBRIC = rubric("Two functions", {"float32": 'dtypes = ["float32"]\ncases = ["batch_of_*", "width_3*"]'},
                 {"silu": ("silu", 2), "softmax": ("softmax", 3)}, 'adapters = "adapters-2025.toml"\n')
 

@@ -1,6 +1,6 @@
 // Registers, shared memory and occupancy of kernels.
-#include "profile/devices.hpp"
 #include "profile/profile_run.hpp"
+#include "profile/resources.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <random>

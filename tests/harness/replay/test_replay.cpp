@@ -1,19 +1,15 @@
 // Replay: one case through one solution. The problems are those of tests/support/solutions/*.cpp.
 #include "replay/replay.hpp"
+#include "solution_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdlib>
 
 using namespace prenorm::harness;
+using prenorm::harness::testing::counting;
+using prenorm::harness::testing::library;
 
 namespace {
-
-std::filesystem::path library(const std::string& name) {
-  const char* folder = std::getenv("PRENORM_TEST_SOLUTIONS");
-  BOOST_REQUIRE_MESSAGE(folder != nullptr, "PRENORM_TEST_SOLUTIONS names no folder");
-  return std::filesystem::path(folder) / ("lib" + name + ".so");
-}
 
 Solution open(const std::string& name, const std::string& variant = "") {
   Solution::Options options;
@@ -27,12 +23,6 @@ std::vector<std::optional<TensorType>> types_of(const std::vector<std::optional<
     types.push_back(input ? std::optional(TensorType{input->dtype, input->shape}) : std::nullopt);
   }
   return types;
-}
-
-Tensor counting(const Shape& shape, DType dtype = DType::float32) {
-  Tensor x(dtype, shape);
-  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i + 1));
-  return x;
 }
 
 /// A case in memory, as load_case would give it.

@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
@@ -82,6 +83,33 @@ BOOST_AUTO_TEST_CASE(columns_are_aligned_and_lines_end_without_blanks) {
   BOOST_TEST(contains(render(table, false), "\xc3\xa9\xc3\xa9    x\n"));
   BOOST_TEST(
       contains(render(table, true), "\x1b[32m\xc3\xa9\xc3\xa9\x1b[0m    \x1b[1;31mx\x1b[0m"));
+}
+
+BOOST_AUTO_TEST_CASE(wide_characters_take_two_columns_and_combining_marks_none) {
+  for (const auto& [text, width] : std::map<std::string, std::size_t>{{"", 0},
+                                                                      {"李小龍", 6},
+                                                                      {"さくら", 6},
+                                                                      {"김연아", 6},
+                                                                      {"ｗ", 2},
+                                                                      {"José", 4},
+                                                                      {"Jose\u0301", 4},
+                                                                      {"\u200d", 0},
+                                                                      {"a\xffz", 3}}) {
+    BOOST_TEST_CONTEXT(text) { BOOST_TEST(display_width(text) == width); }
+  }
+  const Table table{{"name", "points"},
+                    {{{"李小龍"}, {"1"}}, {{"Jose\u0301"}, {"2"}}, {{"김"}, {"3"}}}};
+  BOOST_TEST(render(table, false) ==
+             "name    points\n"
+             "------  ------\n"
+             "李小龍  1\n"
+             "Jose\u0301    2\n"
+             "김      3\n");
+  BOOST_TEST(padded("김", 4) == "김  ");
+  BOOST_TEST(shortened("abcdefghij", 8) == "abcd...j");
+  BOOST_TEST(shortened("李小龍李小龍", 12) == "李小龍李小龍");
+  BOOST_TEST(shortened("李小龍李小龍", 10) == "李小...龍");  // never half of one
+  BOOST_TEST(shortened("abcde\u0301fghij", 9) == "abcd...ij");
 }
 
 BOOST_AUTO_TEST_CASE(columns_that_do_not_fit_go_below) {

@@ -4,9 +4,8 @@
 #include "base/printable.hpp"
 #include "base/temporary_folder.hpp"
 #include "other_home.hpp"
-#include "solution/declaration.hpp"
-#include "solution/solution.hpp"
-#include "solution/worker_protocol.hpp"
+#include "solution_testing.hpp"
+#include "worker/protocol.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
@@ -17,7 +16,7 @@
 #include <unistd.h>
 
 using namespace prenorm::harness;
-namespace fs = std::filesystem;
+using namespace prenorm::harness::testing;
 
 namespace {
 
@@ -27,12 +26,6 @@ constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;
 #endif
-
-fs::path library(const std::string& name) {
-  const char* folder = std::getenv("PRENORM_TEST_SOLUTIONS");
-  BOOST_REQUIRE_MESSAGE(folder != nullptr, "PRENORM_TEST_SOLUTIONS names no folder");
-  return fs::path(folder) / ("lib" + name + ".so");
-}
 
 Solution open(const std::string& name, const Solution::Options& options = {}) {
   return {name, library(name), "", options};
@@ -50,26 +43,6 @@ Solution::Options limited(double seconds, std::size_t bytes) {
   return options;
 }
 
-const Signature& twice_signature() {
-  static const Signature signature = parse_signature("x[...] -> y[...]");
-  return signature;
-}
-
-Tensor counting(const Shape& shape, DType dtype = DType::float32) {
-  Tensor x(dtype, shape);
-  for (std::int64_t i = 0; i < x.size(); ++i) x.set(i, static_cast<double>(i + 1));
-  return x;
-}
-
-Outcome call(Solution& solution, const std::string& variant, const Tensor& x) {
-  Call call;
-  call.function = variant.empty() ? "twice" : "twice__" + variant;
-  call.inputs = {&x};
-  call.outputs = {{x.dtype, x.shape}};
-  call.signature = &twice_signature();
-  return solution.call(call);
-}
-
 /// One call with x[2, 3] of a fresh solution.
 Outcome run(const std::string& variant, const Solution::Options& options = {},
             const Shape& shape = {2, 3}) {
@@ -77,24 +50,10 @@ Outcome run(const std::string& variant, const Solution::Options& options = {},
   return call(solution, variant, counting(shape));
 }
 
-void check(const Outcome& outcome, Status status, const std::string& message) {
-  BOOST_TEST(name(outcome.status) == name(status));
-  BOOST_TEST(outcome.message == message);
-  BOOST_TEST(!outcome.refused);
-}
-
 void check_begins(const Outcome& outcome, Status status, const std::string& beginning) {
   BOOST_TEST(name(outcome.status) == name(status));
   BOOST_TEST(outcome.message.starts_with(beginning), outcome.message);
   BOOST_TEST(!outcome.refused);
-}
-
-void check_doubled(const Outcome& outcome, const Tensor& x) {
-  BOOST_TEST(name(outcome.status) == "PASSED", outcome.message);
-  BOOST_REQUIRE(outcome.outputs.size() == 1u);
-  BOOST_TEST((outcome.outputs[0].dtype == x.dtype));
-  BOOST_TEST(outcome.outputs[0].shape == x.shape, boost::test_tools::per_element());
-  for (std::int64_t i = 0; i < x.size(); ++i) BOOST_TEST(outcome.outputs[0].at(i) == 2 * x.at(i));
 }
 
 /// A float written there changes a canary's bytes, but one that happened to be the same.
@@ -293,7 +252,7 @@ BOOST_AUTO_TEST_CASE(messages_survive_the_way_and_damaged_ones_are_refused) {
   message.error = {8192, 65536, 4096, 3072, 1024};
   const std::string whole = encode(message);
   const std::string payload = whole.substr(sizeof(Header));
-  const CallMessage back = decode_call(payload);
+  const CallMessage back = decode<CallMessage>(payload);
   BOOST_TEST(back.number == 3u);
   BOOST_TEST(back.function == "twice");
   BOOST_TEST(!back.inputs.at(0));
@@ -304,27 +263,27 @@ BOOST_AUTO_TEST_CASE(messages_survive_the_way_and_damaged_ones_are_refused) {
   BOOST_TEST(back.error.bytes == 1024u);
   BOOST_TEST(encode(back) == whole);
   for (std::size_t length = 0; length < payload.size(); ++length) {
-    BOOST_CHECK_THROW(decode_call(payload.substr(0, length)), Malformed);
+    BOOST_CHECK_THROW(decode<CallMessage>(payload.substr(0, length)), Malformed);
   }
-  BOOST_CHECK_THROW(decode_call(payload + "x"), Malformed);
+  BOOST_CHECK_THROW(decode<CallMessage>(payload + "x"), Malformed);
   message.timed = true;
-  BOOST_TEST(decode_call(encode(message).substr(sizeof(Header))).timed);
+  BOOST_TEST(decode<CallMessage>(encode(message).substr(sizeof(Header))).timed);
   const DeviceFacts facts{"a device", "9.0", "CUDA 13.0", 1ull << 37, 1ull << 26};
   const std::string loaded =
       encode(Loaded{1, 1, "", "tf32", {"twice", "thrice"}, "a digest", facts});
-  BOOST_TEST(decode_loaded(loaded.substr(8)).sources == "a digest");
-  BOOST_TEST(decode_loaded(loaded.substr(8)).facts.value().memory == 1ull << 37);
-  BOOST_TEST(decode_loaded(loaded.substr(8)).facts.value().driver == "CUDA 13.0");
-  BOOST_TEST(decode_loaded(loaded.substr(8)).functions.size() == 2u);
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).sources == "a digest");
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).facts.value().memory == 1ull << 37);
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).facts.value().driver == "CUDA 13.0");
+  BOOST_TEST(decode<Loaded>(loaded.substr(8)).functions.size() == 2u);
   for (std::size_t length = 8; length < loaded.size(); ++length) {
-    BOOST_CHECK_THROW(decode_loaded(loaded.substr(8, length - 8)), Malformed);
+    BOOST_CHECK_THROW(decode<Loaded>(loaded.substr(8, length - 8)), Malformed);
   }
   std::string other_version = loaded.substr(8);
   other_version[0] = 1;
-  BOOST_CHECK_THROW(decode_loaded(other_version), Malformed);
+  BOOST_CHECK_THROW(decode<Loaded>(other_version), Malformed);
   std::string huge = loaded.substr(8);
   huge.replace(24, 4, "\xff\xff\xff\xff");  // the count of functions
-  BOOST_CHECK_THROW(decode_loaded(huge), Malformed);
+  BOOST_CHECK_THROW(decode<Loaded>(huge), Malformed);
 }
 
 BOOST_AUTO_TEST_CASE(a_function_that_never_returns_is_stopped) {

@@ -1,4 +1,4 @@
-"""The program's side of worker_protocol.md, to talk to a worker without the program."""
+"""The program's side of protocol.md, to talk to a worker without the program."""
 
 import json
 import mmap
@@ -13,7 +13,7 @@ import numpy as np
 
 from places import ROOT
 
-WORKER = ROOT / "harness" / "solution" / "prenorm_worker.py"
+WORKER = ROOT / "harness" / "worker" / "prenorm_worker.py"
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool"]
 SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}
 MODES = {"torch": (), "numpy": ("torch", "ml_dtypes")}
