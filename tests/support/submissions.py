@@ -220,6 +220,8 @@ def packaging(folder, row):
     packages = ", ".join(f'"{name}"' for name in ["torch", *row.get("needs", []), *row.get("unneeded", [])])
     name = row.get("package", "cs336_basics")
     found["pyproject.toml"] = f'[project]\nname = "{name}"\nversion = "1.0.0"\ndependencies = [{packages}]\n'
+    if row.get("layout") == "src":
+        found["pyproject.toml"] += '\n[tool.setuptools.packages.find]\nwhere = ["src"]\n'
     return found
 
 
