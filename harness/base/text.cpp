@@ -6,8 +6,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <memory>
 #include <sstream>
 #include <utf8proc.h>
 #include <utility>
@@ -79,6 +81,17 @@ std::string shortened(std::string_view text, std::size_t columns) {
 std::string lowered(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
+}
+
+std::string to_nfc(const std::string& text) {
+  utf8proc_uint8_t* made = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &made,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  if (size < 0) return text;
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
+  return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
 }
 
 std::string shell_word(std::string_view word) {

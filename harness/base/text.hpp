@@ -26,6 +26,10 @@ std::string shell_word(std::string_view word);
 /// With small letters for capitals, of ASCII.
 std::string lowered(std::string text);
 
+/// With one character for a letter and its accents (Unicode's NFC), as most keyboards write them.
+/// Names of files from a Mac often have two (NFD). Invalid UTF-8 is returned unchanged.
+std::string to_nfc(const std::string& text);
+
 /// Words in one line, each quoted if necessary.
 std::string shell_line(const std::vector<std::string>& words);
 

@@ -2,15 +2,12 @@
 #include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/times.hpp"
 #include "class/class_overview.hpp"
-#include "class/times.hpp"
-#include "explain/causes.hpp"
 #include "grade/report_parts.hpp"
 #include "report/page.hpp"
-#include "report/svg.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <set>
@@ -20,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_upright = 6;   // items whose names stand level above their columns
 constexpr std::size_t few_mistakes = 6;   // in all: they stand below the histogram
-constexpr std::size_t most_mistakes = 5;  // of a problem that are told; the others are counted
+constexpr std::size_t most_mistakes = 5;  // named per problem; the others are counted
 
 /// A name of the rubric or of a file as HTML; it may break where an underscore stands.
 std::string breakable(std::string_view text, std::size_t limit = 100) {
@@ -55,7 +52,7 @@ Json figure_values(const Overview& overview) {
   const bool roster = std::ranges::any_of(overview.rows, from_roster);
   const auto total = std::ssize(overview.rows);
   const auto graded = std::ranges::count_if(overview.rows, &OverviewRow::graded);
-  const auto nothing = std::ranges::count_if(overview.rows, handed_nothing_in);
+  const auto nothing = std::ranges::count_if(overview.rows, &OverviewRow::absent);
   Json figures = Json::array();
   const auto add = [&](std::string_view what, const Json& figure, const std::string& of = "") {
     figures.push_back({{"what", what}, {"figure", figure}, {"of", of}});
@@ -73,142 +70,50 @@ Json figure_values(const Overview& overview) {
 
 // ---- The histogram of points
 
-/// The picture's inner rectangle.
-constexpr double left = 52, top = 48, width = 360, height = 170, base = top + height;
+std::string css_per_cent(double part) { return fmt::format("{:.4g}%", 100 * part); }
 
-/// Where the lines of a scale for counts stand: every 1, 2 or 5 times a power of ten, at most five
-/// above zero.
-std::int64_t step_for(std::int64_t most) {
-  for (std::int64_t power = 1;; power *= 10) {
-    for (const std::int64_t step : {power, 2 * power, 5 * power}) {
-      if (most <= 5 * step) return step;
-    }
-  }
+/// A line where the mean or the median is, with a text beside it: on the left if the line is
+/// further to the right than that part of the width.
+Json landmark(const std::string& kind, const std::string& text, double points,
+              const Overview& overview, double left_from) {
+  const double part = std::clamp(points / overview.points, 0., 1.);
+  return {{"kind", kind}, {"text", text}, {"at", css_per_cent(part)}, {"left", part > left_from}};
 }
 
-/// Where things stand in the picture of one class.
-struct Scales {
-  explicit Scales(const Overview& overview)
-      : points(overview.points),
-        bins(overview.histogram.size()),
-        bin(width / static_cast<double>(bins)) {
-    const std::int64_t most = std::ranges::max(overview.histogram);
-    step = step_for(most);
-    highest = (most + step - 1) / step * step;
-  }
-
-  double x(double of_points) const { return left + width * std::clamp(of_points / points, 0., 1.); }
-  double x_of_bin(std::size_t k) const { return left + bin * static_cast<double>(k); }
-  double y(std::int64_t count) const {
-    return base - height * static_cast<double>(count) / static_cast<double>(highest);
-  }
-  /// The points at which bin k begins, as text.
-  std::string edge(std::size_t k) const {
-    return points_text(points * static_cast<double>(k) / static_cast<double>(bins));
-  }
-
-  double points;
-  std::size_t bins;
-  double bin;  // its width
-  std::int64_t step = 1, highest = 1;
-};
-
-void draw_axes(Svg& svg, const Overview& overview, const Scales& scales) {
-  const Svg::Attribute middle{"text-anchor", "middle"}, axis{"class", "axis"};
-  for (std::int64_t count = scales.step; count <= scales.highest; count += scales.step) {
-    const double y = scales.y(count);
-    svg.add("path", {{"class", "grid"}, {"d", fmt::format("M{:g} {:g}h{:g}", left, y, width)}});
-    svg.label(left - 6, y + 4, std::to_string(count), {{"text-anchor", "end"}});
-  }
-  svg.add("path", {axis, {"d", fmt::format("M{:g} {:g}h{:g}", left, base, width)}});
+Json histogram_values(const Overview& overview) {
+  const std::size_t bins = overview.histogram.size();
+  const auto most = static_cast<double>(std::ranges::max(overview.histogram));
+  std::vector<std::string> edges;  // the points at which each bin begins, and the last one ends
   std::size_t longest = 0;
-  for (std::size_t k = 0; k <= scales.bins; ++k) {
-    longest = std::max(longest, scales.edge(k).size());
+  for (std::size_t k = 0; k <= bins; ++k) {
+    const double part = static_cast<double>(k) / static_cast<double>(bins);
+    edges.push_back(points_text(overview.points * part));
+    longest = std::max(longest, edges.back().size());
   }
-  for (std::size_t k = 0; k <= scales.bins; k += longest > 3 ? 2 : 1) {
-    const double x = scales.x_of_bin(k);
-    svg.add("path", {axis, {"d", fmt::format("M{:g} {:g}v4", x, base)}});
-    svg.label(x, base + 18, scales.edge(k), {middle});
-  }
-  svg.label(left + width / 2, base + 37, "points", {middle});
-  const double y = top + height / 2;
-  svg.label(0, 0, fmt::format("{}s", noun(overview)),
-            {middle, {"transform", fmt::format("translate(13 {:g}) rotate(-90)", y)}});
-}
-
-/// With the count above each, and in words where the mouse is.
-void draw_bars(Svg& svg, const Overview& overview, const Scales& scales) {
-  for (std::size_t k = 0; k < scales.bins; ++k) {
+  Json columns = Json::array(), labels = Json::array();
+  for (std::size_t k = 0; k < bins; ++k) {
     const std::int64_t count = overview.histogram[k];
-    if (count < 1) continue;
-    const double x = scales.x_of_bin(k), y = scales.y(count);
-    svg.open("rect", {{"x", x + 1.5}, {"y", y}, {"width", scales.bin - 3}, {"height", base - y}});
-    svg.add("title", {},
-            fmt::format("{}: {} {} {} points", counted_rows(count, overview), scales.edge(k),
-                        k + 1 == scales.bins ? "to" : "to under", scales.edge(k + 1)));
-    svg.close();
-    svg.label(x + scales.bin / 2, y - 4, std::to_string(count), {{"text-anchor", "middle"}});
+    columns.push_back(
+        {{"count", count > 0 ? std::to_string(count) : ""},
+         {"height", css_per_cent(static_cast<double>(count) / most)},
+         {"title", fmt::format("{}: {} {} {} points", counted_rows(count, overview), edges[k],
+                               k + 1 == bins ? "to" : "to under", edges[k + 1])}});
   }
-}
-
-/// A mean or a median in the histogram.
-struct Landmark {
-  std::string kind, text;  // of CSS; what stands beside its line
-  double x = 0;
-  bool left = false, upper = false;  // where the text stands
-};
-
-/// Texts stand away from each other. One that has no room there stands on the other side of its
-/// line, above the other text.
-std::vector<Landmark> landmarks(const Overview& overview, const Scales& scales) {
+  for (std::size_t k = 0; k <= bins; k += longest > 3 ? 2 : 1) {
+    const double part = static_cast<double>(k) / static_cast<double>(bins);
+    labels.push_back({{"edge", edges[k]}, {"at", css_per_cent(part)}});
+  }
   const std::string mean = points_text(overview.mean), median = points_text(overview.median);
-  std::vector<Landmark> marks;
+  Json marks = Json::array();
   if (mean == median) {
-    marks = {{"mean", "mean and median " + mean, scales.x(overview.mean)}};
-  } else {
-    marks = {{"mean", "mean " + mean, scales.x(overview.mean)},
-             {"median", "median " + median, scales.x(overview.median)}};
-    std::ranges::stable_sort(marks, {}, &Landmark::x);
-    marks.front().left = true;
+    marks.push_back(landmark("mean", "mean and median " + mean, overview.mean, overview, .5));
+  } else {  // the texts point away from each other where there is room
+    const bool rises = overview.mean < overview.median;
+    marks.push_back(landmark("mean", "mean " + mean, overview.mean, overview, rises ? .3 : .7));
+    marks.push_back(
+        landmark("median", "median " + median, overview.median, overview, rises ? .7 : .3));
   }
-  for (Landmark& mark : marks) {
-    const double wide = 10 + 7.5 * static_cast<double>(mark.text.size());
-    if (mark.left ? mark.x - wide >= left : mark.x + wide <= left + width) continue;
-    mark.left = !mark.left;
-    mark.upper = true;
-  }
-  return marks;
-}
-
-/// Lines from their texts down to the axis, with a gap where a bar's count stands.
-void draw_landmarks(Svg& svg, const Overview& overview, const Scales& scales) {
-  for (const Landmark& mark : landmarks(overview, scales)) {
-    const double y = mark.upper ? 12 : 28;
-    std::string path = fmt::format("M{:g} {:g}", mark.x, y - 10);
-    for (std::size_t k = 0; k < scales.bins; ++k) {
-      const std::int64_t count = overview.histogram[k];
-      const double middle = scales.x_of_bin(k) + scales.bin / 2;
-      const double half = 3 + 4 * static_cast<double>(std::to_string(count).size());
-      if (count < 1 || std::abs(mark.x - middle) > half) continue;
-      path += fmt::format("V{:g}M{:g} {:g}", scales.y(count) - 17, mark.x, scales.y(count));
-    }
-    svg.add("path", {{"class", mark.kind}, {"d", path + fmt::format("V{:g}", base)}});
-    svg.label(mark.x + (mark.left ? -6 : 6), y, mark.text,
-              {{"text-anchor", mark.left ? "end" : "start"}});
-  }
-}
-
-std::string histogram(const Overview& overview) {
-  const Scales scales(overview);
-  Svg svg;
-  draw_axes(svg, overview, scales);
-  draw_bars(svg, overview, scales);
-  draw_landmarks(svg, overview, scales);
-  return svg.picture(
-      left + width + 22, base + 44,
-      {{"class", "points"},
-       {"role", "img"},
-       {"aria-label", fmt::format("Histogram: how many {}s got how many points", noun(overview))}});
+  return {{"columns", columns}, {"edges", labels}, {"marks", marks}};
 }
 
 // ---- Items and mistakes
@@ -253,10 +158,11 @@ Json summary_values(const Overview& overview) {
   const bool any = std::ranges::any_of(overview.histogram, [](auto count) { return count > 0; });
   const bool drawn = any && overview.points > 0;
   return {{"long", overview.mistakes.size() > few_mistakes},
-          {"picture", drawn ? histogram(overview) : ""},
-          {"no_picture", drawn ? ""
-                         : any ? "The rubric has no points."
-                               : "Nothing is graded yet."},
+          {"histogram", drawn ? histogram_values(overview) : Json()},
+          {"no_histogram", drawn ? ""
+                           : any ? "The rubric has no points."
+                                 : "Nothing is graded yet."},
+          {"noun", noun(overview)},
           {"shares", share_values(overview)},
           {"mistakes", mistake_values(overview)}};
 }
@@ -284,7 +190,7 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
     cells.push_back(points_cell(row, overview.items[i], i));
   }
   std::string whole = called(row);
-  for (const std::string& id : {row.id, row.submission}) {  // what else tells who it is
+  for (const std::string& id : {row.id, row.submission}) {  // further names of theirs
     if (id.empty() || id == called(row)) continue;
     ids.push_back({{"before", ids.empty() ? "" : " · "}, {"id", printable(id, 60)}});
     whole += " · " + id;
@@ -301,7 +207,7 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
           {"ids", listed(ids)},
           {"cells", cells},
           {"late", late ? std::to_string(*late) : "–"},
-          {"handed_in", late ? time_text(row.handed_in->time) : ""},
+          {"handed_in", late ? time_text(*row.handed_in) : ""},
           {"passed", row.passed},
           {"failed", row.failed},
           {"skipped", row.skipped},

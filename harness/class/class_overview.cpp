@@ -1,5 +1,5 @@
+#include "base/times.hpp"
 #include "class/class_overview.hpp"
-#include "class/times.hpp"
 #include "explain/causes.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::int64_t failed(const Counts& counts) {
   return all;
 }
 
-/// The limits that most were graded with.
+/// The limits that most submissions were graded with.
 std::string usual_limits(const std::map<std::string, Entry>& entries) {
   std::map<std::string, std::size_t> counts;
   for (const auto& [name, entry] : entries) {
@@ -38,16 +38,15 @@ std::string usual_limits(const std::map<std::string, Entry>& entries) {
   return most == counts.end() ? "" : most->first;
 }
 
-/// What an overview is made of, read once.
-class Maker {
+/// Makes an overview; each table of the gradebook is read once.
+class OverviewMaker {
  public:
-  explicit Maker(const Gradebook& book)
+  explicit OverviewMaker(const Gradebook& book)
       : book_(book),
         course_(book.course().value_or(Course{})),
         entries_(book.entries()),
-        tallies_(book.tallies()),
+        statuses_(book.statuses()),
         set_points_(book.all_set_points()),
-        handed_in_(book.handed_in()),
         limits_(usual_limits(entries_)) {}
 
   Overview make() {
@@ -75,12 +74,11 @@ class Maker {
 
  private:
   void add(const Student& student, const Entry* entry) {
-    OverviewRow& row = made_.rows.emplace_back();
-    row.submission = student.submission;
-    row.name = student.name;
-    row.id = student.id;
-    row.email = student.email;
-    row.graded = entry != nullptr && !entry->files.empty();
+    OverviewRow& row = made_.rows.emplace_back(OverviewRow{student});
+    row.absent = entry == nullptr;
+    if (row.absent) row.handed_in.reset();
+    if (!row.absent && !row.handed_in) row.handed_in = entry->changed;
+    row.graded = !row.absent && !entry->files.empty();
     row.points.resize(made_.items.size());
     Grading grading;
     if (row.graded) {
@@ -88,10 +86,6 @@ class Maker {
       grading.decided = set_points_.contains(row.submission);
       row.counted = grading.gradeable();
       take(row, grading);
-    }
-    if (const auto time = handed_in_.find(row.submission);
-        entry != nullptr && time != handed_in_.end()) {
-      row.handed_in = time->second;
     }
     set_by_hand(row);
     for (std::size_t i = 0; i < row.points.size(); ++i) {
@@ -106,19 +100,17 @@ class Maker {
     row.flags = flags(row, entry, grading);
   }
 
-  /// What grading gave.
+  /// Takes points, counts and mistakes from a grading.
   void take(OverviewRow& row, const Grading& grading) {
     for (std::size_t i = 0; i < made_.items.size(); ++i) {
       const auto item = std::ranges::find(grading.items, made_.items[i].name, &GradedItem::name);
       if (item != grading.items.end()) row.points[i].earned = row.points[i].graded = item->earned;
     }
-    const auto& tallies = tallies_[row.submission];
-    for (const auto& [problem, counts] : tallies) {
-      row.passed += count_of(counts, Status::passed);
-      row.failed += failed(counts);
-      row.skipped += count_of(counts, Status::skipped);
-    }
-    std::set<std::pair<std::string, std::string>> made;  // forms of one mistake are one
+    const Counts& counts = statuses_[row.submission];
+    row.passed = count_of(counts, Status::passed);
+    row.failed = failed(counts);
+    row.skipped = count_of(counts, Status::skipped);
+    std::set<std::pair<std::string, std::string>> made;  // forms of one mistake count once
     const auto add = [&](const std::string& problem, const std::string& mistake) {
       made.emplace(problem, same_mistake(problem, mistake));
     };
@@ -128,7 +120,7 @@ class Maker {
         for (const std::string& also : diagnosis.also) add(diagnosis.problem, also);
       }
     }
-    // Of several students' submission once.
+    // A submission of several students counts once.
     if (!seen_.insert(row.submission).second) return;
     for (const auto& mistake : made) ++mistakes_[mistake];
   }
@@ -147,17 +139,14 @@ class Maker {
   std::vector<std::string> flags(const OverviewRow& row, const Entry* entry,
                                  const Grading& grading) {
     std::vector<std::string> all;
-    if (entry == nullptr) all.emplace_back("nothing handed in");
-    if (entry != nullptr && !entry->failure.empty()) {
+    if (row.absent) all.emplace_back("nothing handed in");
+    if (!row.absent && !entry->failure.empty()) {
       all.push_back((row.graded ? "not graded anew: " : "not graded: ") + entry->failure);
     }
     if (row.graded && !row.counted) all.emplace_back("not gradeable");
     if (grading.status != Status::passed) all.emplace_back(name(grading.status));
-    std::int64_t violations = 0;
-    for (const auto& [problem, counts] : tallies_[row.submission]) {
-      violations += count_of(counts, Status::sandbox_violation);
-    }
-    if (violations > 0 && grading.status != Status::sandbox_violation) {
+    if (statuses_[row.submission].contains(Status::sandbox_violation) &&
+        grading.status != Status::sandbox_violation) {
       all.emplace_back(name(Status::sandbox_violation));
     }
     const auto is_call = [](const std::string& note) {
@@ -166,8 +155,8 @@ class Maker {
     if (std::ranges::any_of(grading.notes, is_call)) all.emplace_back("forbidden calls");
     if (row.graded && entry->exam != course_.exam) all.emplace_back("graded by an earlier rubric");
     if (row.graded && entry->limits != limits_) all.emplace_back("graded with other limits");
-    if (row.graded && entry->again) all.emplace_back("to be graded again");
-    if (row.handed_in && row.handed_in->outdated) {
+    if (row.graded && entry->regrade == Regrade::wanted) all.emplace_back("to be graded again");
+    if (row.handed_in && row.outdated) {
       all.emplace_back("changed since the roster was stored");
     }
     if (std::ranges::any_of(row.points, &OverviewPoints::set_by_hand)) {
@@ -176,7 +165,7 @@ class Maker {
     return all;
   }
 
-  /// Of those that count.
+  /// The mean, the median and the histogram of the totals that count.
   void add_totals() {
     made_.histogram.resize(bins);
     std::vector<double> totals;
@@ -186,7 +175,7 @@ class Maker {
     if (totals.empty()) return;
     for (const double total : totals) {
       const double part = made_.points > 0 ? total / made_.points : 1;
-      // A sum of thirds may miss what it is by a rounding.
+      // A sum of thirds may be just below its bin by a rounding error.
       const double bin = std::floor(part * static_cast<double>(bins) + 1e-9);
       ++made_.histogram[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))];
     }
@@ -199,9 +188,8 @@ class Maker {
   const Gradebook& book_;
   Course course_;
   std::map<std::string, Entry> entries_;
-  std::map<std::string, std::map<std::string, Counts>> tallies_;
+  std::map<std::string, Counts> statuses_;
   std::map<std::string, std::vector<SetPoints>> set_points_;
-  std::map<std::string, HandedIn> handed_in_;
   std::string limits_;
   std::map<std::pair<std::string, std::string>, std::int64_t> mistakes_;
   std::set<std::string> seen_;  // submissions whose mistakes are counted
@@ -210,20 +198,15 @@ class Maker {
 
 }  // namespace
 
-bool handed_nothing_in(const OverviewRow& row) {
-  return std::ranges::find(row.flags, "nothing handed in") != row.flags.end();
-}
-
 bool has_total(const OverviewRow& row) {
-  return row.counted || handed_nothing_in(row) ||
-         std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
+  return row.counted || row.absent || std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
 }
 
 std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row) {
   if (!overview.deadline || !row.handed_in) return std::nullopt;
-  return days_late(row.handed_in->time, *overview.deadline);
+  return days_late(*row.handed_in, *overview.deadline);
 }
 
-Overview overview(const Gradebook& book) { return Maker(book).make(); }
+Overview overview(const Gradebook& book) { return OverviewMaker(book).make(); }
 
 }  // namespace prenorm::harness

@@ -1,4 +1,4 @@
-// A class at a glance: what tables, exports and pages of a gradebook are made of. Plain data.
+// An overview of a class: the data that tables, exports and pages of a gradebook show.
 #pragma once
 
 #include "class/gradebook.hpp"
@@ -9,33 +9,31 @@ namespace prenorm::harness {
 
 /// One student's points for one item of the rubric.
 struct OverviewPoints {
-  double earned = 0;         // as it counts
-  bool set_by_hand = false;  // then `graded` is what grading gave, and `why` the reason
+  double earned = 0;         // the points that count
+  bool set_by_hand = false;  // then `graded` has the graded points, and `why` the reason
   double graded = 0;
   std::string why;
 };
 
 /// One student, or one submission that no roster names.
-struct OverviewRow {
-  std::string submission;       // name of the file or folder; of the roster where nothing came
-  std::string name, id, email;  // of the roster; empty without one
-  bool graded = false;          // false: nothing handed in, or it could not be graded
-  bool counted = false;         // graded and gradeable: the points count
-  std::vector<OverviewPoints> points;  // an entry for each of the overview's items
+/// The roster's fields are empty without one. `handed_in`: by the roster, or else when the
+/// files that were graded last changed; nothing where nothing was handed in.
+struct OverviewRow : Student {
+  bool absent = false;                      // of the roster, and nothing was handed in
+  bool graded = false;                      // false: absent, or it could not be graded
+  bool counted = false;                     // graded and gradeable: the points count
+  std::vector<OverviewPoints> points = {};  // one per item of the overview
   double total = 0;
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
-  /// What a teacher should look at, in words: "COMPILE_ERROR", "SANDBOX_VIOLATION", "nothing handed
-  /// in", "not gradeable", "not graded: ...", "forbidden calls", "graded by an earlier rubric",
-  /// "set by hand", "graded with other limits", "to be graded again"., "changed since the roster
-  /// was stored", where that says when they handed in. Most important first.
-  std::vector<std::string> flags;
-  std::optional<HandedIn> handed_in;  // of graded ones, where it is known
-  std::string page;                   // a link to their report; empty: there is none
+  /// What a teacher should look at, for people to read: "COMPILE_ERROR", "SANDBOX_VIOLATION",
+  /// "nothing handed in", "not gradeable", "not graded: ...", "forbidden calls", "graded by an
+  /// earlier rubric", "graded with other limits", "to be graded again", "changed since the roster
+  /// was stored" (where that says when they handed in), "set by hand". Most important first.
+  std::vector<std::string> flags = {};
+  std::string page = {};  // a link to their report; empty: there is none
 };
 
-/// Whether they are in the roster and nothing came of them.
-bool handed_nothing_in(const OverviewRow& row);
-/// Whether the total says something: not where the grader could not grade, unless all points were
+/// Whether there is a total: not where the submission could not be graded, unless all points were
 /// set by hand.
 bool has_total(const OverviewRow& row);
 
@@ -72,22 +70,22 @@ struct Overview {
   std::optional<std::int64_t> deadline;  // then tables have a column of days late
 };
 
-/// Begun days after the deadline; nothing where there is none, or no time is known.
+/// Begun days after the deadline; nothing without a deadline or a known time.
 std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row);
 
 Overview overview(const Gradebook& book);
 
-/// The table: student, points an item, total, flags. `width` of the terminal; 0: any.
+/// The table: student, points per item, total, flags. `width` of the terminal; 0: any.
 std::string class_table(const Overview& overview, bool colour, std::size_t width);
 /// Points by item, commonest mistakes, a histogram; as text.
 std::string class_summary(const Overview& overview, bool colour, std::size_t width);
 /// RFC 4180; texts that a spreadsheet would take for formulas are made harmless.
 std::string class_csv(const Overview& overview);
-/// Everything but times and paths, hidden cases too: the same gradings give the same bytes. It is
-/// written piece by piece: a large class has hundreds of megabytes.
+/// All but times and paths, hidden cases included: the same gradings give the same bytes. It is
+/// written piece by piece, as a large class has hundreds of megabytes.
 void class_json(const Overview& overview, const Gradebook& book,
                 const std::function<void(const std::string&)>& write);
-/// One page that needs nothing beside itself: the table, the summary, with pictures.
+/// One self-contained page: the table, and the summary with pictures.
 std::string class_html(const Overview& overview);
 
 }  // namespace prenorm::harness

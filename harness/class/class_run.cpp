@@ -5,10 +5,7 @@
 #include "base/parallel.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "class/class_sandbox.hpp"
-#include "class/grade_planned.hpp"
 #include "class/gradebook.hpp"
-#include "class/missing_packages.hpp"
 #include "class/roster.hpp"
 #include "class/slurm.hpp"
 #include "grade/grading_record.hpp"
@@ -25,16 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// By name. Throws UsageError where there is none at a path, or two of one name.
-std::map<std::string, PlannedSubmission> look_at(const std::vector<std::string>& paths) {
-  std::map<std::string, PlannedSubmission> all;
+/// The submissions at these paths, by name. Throws UsageError where a path does not exist, and for
+/// two of one name.
+std::map<std::string, ClassSubmission> look_at(const std::vector<std::string>& paths) {
+  std::map<std::string, ClassSubmission> all;
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (!fs::exists(fs::symlink_status(submission_file(path), ignored))) {
       throw UsageError(path + ": no such file or folder");
     }
-    const PlannedSubmission submission{submission_name(path), path, files_digest(path),
-                                       last_change(submission_file(path))};
+    const ClassSubmission submission{submission_name(path), path, files_digest(path),
+                                     last_change(submission_file(path))};
     const auto [place, is_new] = all.try_emplace(submission.name, submission);
     if (!is_new && place->second.path != path) {
       throw UsageError("two submissions are called '" + submission.name +
@@ -82,33 +80,31 @@ class ClassRun {
     }
     keep_apart();
     keep_course();
-    Json how = limits_record(settings_);
-    how[class_sandbox] = grader_.sandbox();
-    book_.set_how(to_line(how));
     if (!options_.roster.empty()) book_.set_roster(roster_);
     find_ungradeable();
     state_.todo = ungraded().size();
     take_up_or_clear();
-    if (options_.regrade) mark_again();
-    std::vector<PlannedSubmission> todo = ungraded();
-    // Those that have just been given up are left to another run.
+    if (options_.regrade) want_regrade();
+    std::vector<ClassSubmission> todo = ungraded();
+    // Those that have just failed are left to the next run.
     std::erase_if(todo, [this](const auto& each) { return state_.failures.contains(each.name); });
     state_.todo = state_.finished() + todo.size();
     if (!todo.empty()) begin(todo);
     clear_work();
-    // Once more: its times are of what was graded now.
+    book_.end_regrade();
+    // Once more: its times are those of what was graded now.
     if (!options_.roster.empty()) book_.set_roster(roster_);
     return conclude();
   }
 
  private:
-  /// What is not said is as it was.
+  /// Options that were not given keep the class's last value.
   GradeSettings settled(GradeSettings settings) const {
     const std::optional<Course> before = book_.course();
     if (before && settings.rubric.empty()) settings.rubric = before->rubric;
     if (before && !settings.seed) settings.seed = before->seed;
-    if (const std::string how = book_.how(); !how.empty()) {
-      const Json record = parse_json(how);
+    if (before) {
+      const Json record = parse_json(before->how);
       const std::string as_before = take_limits(settings, record, options_.typed);
       if (!as_before.empty()) events_.say("as before: " + as_before);
       const bool decides_anew = std::ranges::count(options_.typed, "--sandbox") > 0;
@@ -118,15 +114,15 @@ class ClassRun {
   }
 
   void say_whether_sandbox_changed() const {
-    const std::string how = book_.how(), now = grader_.sandbox();
-    if (how.empty()) return;
-    const std::string before = decided_sandbox(parse_json(how));
-    if (before.empty() || before == now) return;
+    const std::optional<Course> course = book_.course();
+    if (!course) return;
+    const std::string before = decided_sandbox(parse_json(course->how)), now = grader_.sandbox();
+    if (before == now) return;
     events_.say("the class's sandbox is " + now + " from now on; earlier submissions had " +
                 before);
   }
 
-  /// No submission may be, or hold, what holds the hidden cases.
+  /// No submission may be or contain a file with the hidden cases.
   void keep_apart() const {
     for (const auto& [name, submission] : class_) {
       const fs::path path = submission_file(submission.path);
@@ -143,14 +139,17 @@ class ClassRun {
 
   void keep_course() {
     const Rubric& rubric = grader_.exam().rubric;
-    // A name stays a name; a file is found from everywhere.
+    // A shipped rubric is stored by name, a file by its absolute path.
     const bool shipped = settings_.rubric == rubric.name;
+    Json how = limits_record(settings_);
+    how[class_sandbox] = grader_.sandbox();
     Course course{shipped ? rubric.name : fs::absolute(rubric.path).string(),
                   rubric.name,
                   rubric.title,
                   *settings_.seed,
                   exam_,
-                  rubric.items};
+                  rubric.items,
+                  to_line(how)};
     if (const std::size_t changed = book_.set_course(course); changed > 0) {
       events_.say(counted(changed, "submission") +
                   " scored anew: the rubric's points have changed");
@@ -166,18 +165,23 @@ class ClassRun {
     }
   }
 
-  /// A regrading that was interrupted goes on; else it begins with all that are named. What an
-  /// earlier run has left is in the gradebook by now, and graded again.
-  void mark_again() {
-    std::vector<std::string> names;
+  /// A regrading that was interrupted goes on: what it has graded is not graded again. Else all
+  /// that are named are, also what an earlier run has left and is in the gradebook by now.
+  void want_regrade() {
+    std::vector<std::string> names, done;
+    bool goes_on = false;
     for (const auto& [name, entry] : book_.entries()) {
       if (!class_.contains(name)) continue;
-      if (entry.again) return;
-      names.push_back(name);
+      if (entry.regrade == Regrade::no) names.push_back(name);
+      if (entry.regrade == Regrade::done) done.push_back(name);
+      goes_on = goes_on || entry.regrade == Regrade::wanted;
     }
-    book_.put_again(names);
-    state_.graded = state_.with_failures = 0;
-    state_.failures.clear();
+    if (!goes_on) {
+      names.insert(names.end(), done.begin(), done.end());
+      state_.graded = state_.with_failures = 0;
+      state_.failures.clear();
+    }
+    book_.want_regrade(names);
   }
 
   /// What could not be loaded or run here is tried again: a package may have been installed since,
@@ -194,25 +198,25 @@ class ClassRun {
     }
   }
 
-  std::vector<PlannedSubmission> ungraded() const {
+  std::vector<ClassSubmission> ungraded() const {
     const std::map<std::string, Entry> entries = book_.entries();
-    std::vector<PlannedSubmission> todo;
+    std::vector<ClassSubmission> todo;
     for (const auto& [name, submission] : class_) {
       const auto found = entries.find(name);
       const bool graded = found != entries.end() && found->second.failure.empty() &&
-                          !found->second.again && !ungradeable_.contains(name) &&
-                          found->second.files == submission.files && found->second.exam == exam_;
+                          found->second.regrade != Regrade::wanted &&
+                          !ungradeable_.contains(name) && found->second.files == submission.files &&
+                          found->second.exam == exam_;
       if (!graded) todo.push_back(submission);
     }
     return todo;
   }
 
-  Entry entry_of(const PlannedSubmission& submission, const std::string& limits) const {
-    return {submission.name, submission.path,   submission.files, exam_, limits, "",
-            false,           submission.changed};
+  Entry entry_of(const ClassSubmission& submission, const std::string& limits) const {
+    return {submission, exam_, limits};
   }
 
-  /// What an earlier run that was ended has left: results, and jobs of Slurm that go on.
+  /// Takes what an interrupted run has left: results, and jobs of Slurm that still run.
   void take_up_or_clear() {
     if (const std::optional<Plan> plan = read_plan(work_)) {
       for (std::size_t i = 0; i < plan->submissions.size(); ++i) take(*plan, i);
@@ -231,29 +235,29 @@ class ClassRun {
     if (const auto warning = remove_work_folder(work_)) events_.say(*warning);
   }
 
-  /// With what is still wanted of an earlier plan.
+  /// Continues an earlier plan with those of its submissions that are still wanted.
   void go_on(const Plan& plan) {
     std::map<std::string, std::string> wanted;
-    for (const PlannedSubmission& submission : ungraded()) {
+    for (const ClassSubmission& submission : ungraded()) {
       wanted[submission.name] = submission.files;
     }
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < plan.submissions.size(); ++i) {
       const auto found = wanted.find(plan.submissions[i].name);
       const bool same = found != wanted.end() && found->second == plan.submissions[i].files;
-      // One that was taken and is wanted again has no result here any more.
+      // A result that was taken is no longer here, even if the submission is wanted again.
       if (same && !has_result(work_, i)) numbers.push_back(i);
     }
     execute(plan, numbers);
   }
 
-  /// Puts a result into the gradebook, if there is one that fits; the reason where none does.
+  /// Puts a result into the gradebook; returns why not where there is none that fits.
   std::string take(const Plan& plan, std::size_t number) {
     const std::optional<PlannedResult> result = read_result(work_, number);
     if (!result) return "left no result";
-    // Others than this command names may have been graded too.
+    // The plan may have submissions that this command does not name.
     const auto found = class_.find(plan.submissions[number].name);
-    const PlannedSubmission& submission =
+    const ClassSubmission& submission =
         found == class_.end() ? plan.submissions[number] : found->second;
     if (result->exam != exam_) return "the rubric or the fixtures changed while it was graded";
     if (result->files != submission.files) return "was changed while it was graded";
@@ -282,7 +286,7 @@ class ClassRun {
     return "";
   }
 
-  void fail(const PlannedSubmission& submission, const std::string& why) {
+  void fail(const ClassSubmission& submission, const std::string& why) {
     Entry entry = entry_of(submission, limits_of(planned_settings()));
     entry.failure = printable(why);
     book_.put_failure(entry);
@@ -301,14 +305,12 @@ class ClassRun {
   /// The limits of a plan in words.
   static std::string limits_of(const Json& record) {
     GradeSettings settings = settings_of(record);
-    if (const std::string decided = decided_sandbox(record); !decided.empty()) {
-      settings.sandbox = decided;
-    }
+    settings.sandbox = decided_sandbox(record);
     return limits_text(settings);
   }
 
   /// Says what the interpreter lacks, while there is still time to install it.
-  void say_what_is_missing(const std::vector<PlannedSubmission>& todo) const {
+  void say_what_is_missing(const std::vector<ClassSubmission>& todo) const {
     std::vector<std::optional<PythonImports>> found(todo.size());
     in_parallel(todo.size(), options_.execute.jobs,
                 [&](std::size_t i, std::size_t) { found[i] = grader_.imports_of(todo[i].path); });
@@ -321,7 +323,7 @@ class ClassRun {
     }
   }
 
-  void begin(const std::vector<PlannedSubmission>& todo) {
+  void begin(const std::vector<ClassSubmission>& todo) {
     say_what_is_missing(todo);
     const Plan plan{planned_settings(), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
@@ -338,7 +340,7 @@ class ClassRun {
     fs::rename(part, work_ / "hidden");
   }
 
-  /// Of a plan that lives longer.
+  /// The plan must outlive them.
   Events events(const Plan& plan) {
     Events events;
     events.done = [&](std::size_t number) {
@@ -378,7 +380,8 @@ class ClassRun {
     return result;
   }
 
-  /// What a platform's export calls somebody depends on what they have handed in.
+  /// The name that a platform's export gives somebody depends on what they have handed in, so a
+  /// roster should be stored again then.
   void say_who_is_new() const {
     std::set<std::string> names;
     for (const Student& student : book_.roster()) names.insert(student.submission);
@@ -398,8 +401,8 @@ class ClassRun {
   GradeSettings settings_;
   Grader grader_;
   std::string exam_;
-  std::map<std::string, PlannedSubmission> class_;
-  std::set<std::string> ungradeable_;  // when they were last graded
+  std::map<std::string, ClassSubmission> class_;
+  std::set<std::string> ungradeable_;  // by their last grading
   std::vector<Student> roster_;
   fs::path work_;
   ClassState state_;

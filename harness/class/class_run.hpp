@@ -2,7 +2,7 @@
 #pragma once
 
 #include "class/execute.hpp"
-#include "grade/grader.hpp"
+#include "grade/imports.hpp"
 
 #include <chrono>
 #include <map>
@@ -14,24 +14,24 @@ struct ClassOptions {
   std::string work;    // folder for what is not in the gradebook yet; empty: beside it
   std::string roster;  // CSV
   bool regrade = false;
-  /// The options of grading that were typed, like "--python". The others are as the gradebook's
-  /// last grading had them.
+  /// The grading options that were given, like "--python". The others keep the values of the
+  /// gradebook's last grading.
   std::vector<std::string> typed;
   ExecuteOptions execute;
 };
 
-/// How far a run is.
+/// The progress of a run.
 struct ClassState {
   std::size_t submissions = 0, todo = 0;
   std::size_t graded = 0, with_failures = 0;
   std::map<std::string, std::string> failures;  // by name: why it is not graded
-  std::size_t at_begin = 0;                     // finished when this run's processes began
+  std::size_t at_begin = 0;                     // finished before this run's processes began
   std::chrono::steady_clock::time_point begun;
 
   std::size_t finished() const { return graded + failures.size(); }
 };
 
-/// What the person who waits hears; never called by two threads at a time.
+/// Messages to the person who waits; never called by two threads at a time.
 struct ClassEvents {
   std::function<void(const ClassState&)> progress;                       // now and then
   std::function<void(const ClassState&, const std::string& line)> done;  // a submission is finished
@@ -46,5 +46,14 @@ struct ClassResult {
 /// Grades what the gradebook does not hold, or holds an earlier version of. Throws UsageError.
 ClassResult grade_class(const std::vector<std::string>& submissions, GradeSettings settings,
                         const ClassOptions& options, ClassEvents events);
+
+/// What the submissions of a class lack, by submission.
+using ClassImports = std::map<std::string, PythonImports>;
+
+/// Messages for the person who grades, one per line: packages with how many submissions import
+/// them, the command that installs them for that interpreter, and of which submissions nothing can
+/// be loaded. No lines where nothing is missing.
+std::vector<std::string> missing_packages(const ClassImports& imports,
+                                          const std::filesystem::path& python);
 
 }  // namespace prenorm::harness

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t widest_name = 28, widest_flags = 44;
 
-/// The name and what tells it from others: of two long ones the ends may differ.
+/// A long name keeps both ends: names often differ at the end.
 std::string short_name(const std::string& text) { return shortened(printable(text), widest_name); }
 
-/// Whole flags, as many as there is room for: the table of the guide names them.
+/// As many flags as there is room for, each whole: docs/teaching.md lists them.
 std::string shown_flags(const std::vector<std::string>& flags) {
   std::string text;
   for (std::size_t i = 0; i < flags.size(); ++i) {
@@ -29,7 +29,7 @@ std::string shown_flags(const std::vector<std::string>& flags) {
   return text;
 }
 
-/// The name in the roster, or that of what was handed in.
+/// The name in the roster, or else that of the submission.
 const std::string& shown_name(const OverviewRow& row) {
   return row.name.empty() ? row.submission : row.name;
 }
@@ -39,7 +39,7 @@ std::string right(const std::string& text, std::size_t width) {
   return !text.empty() && taken < width ? std::string(width - taken, ' ') + text : text;
 }
 
-/// Fills every column but the first and the last from the left: figures stand below each other.
+/// Right-aligns every column but the first and the last.
 void align(Table& table) {
   for (std::size_t column = 1; column < table.head.size() - 1; ++column) {
     std::size_t width = display_width(table.head[column]);
@@ -126,7 +126,7 @@ std::string by_hand(const Overview& overview, bool colour) {
   return toned(text, Tone::quiet, colour);
 }
 
-/// A bar of a part of that width, from 0 to 1.
+/// A bar of that part (0 to 1) of the width.
 std::string bar(double part, std::size_t width) {
   if (!(part > 0)) return "";
   const auto filled = static_cast<std::size_t>(part * static_cast<double>(width) + 0.5);

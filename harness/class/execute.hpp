@@ -1,13 +1,28 @@
-// How a plan's submissions are graded: by processes here, or by a cluster.
+// How a plan's submissions are graded: by processes of their own here, or by a cluster.
 #pragma once
 
 #include "class/plan.hpp"
+#include "grade/grader.hpp"
 
 #include <functional>
 
 namespace prenorm::harness {
 
-/// What the holder of the gradebook wants to hear; never called by two threads at a time.
+// ---- The sandbox of a class: decided when its first submission is graded, and the same for all
+
+/// The member of a plan's settings and of a gradebook's that names the sandbox, "bubblewrap".
+inline constexpr const char* class_sandbox = "class_sandbox";
+
+/// The class's sandbox by that record.
+std::string decided_sandbox(const Json& record);
+
+/// Makes `settings` choose the class's sandbox. Throws UsageError where it does not work here: no
+/// other one takes its place.
+void keep_sandbox(GradeSettings& settings, const std::string& decided);
+
+// ---- The side of whoever holds the gradebook
+
+/// Called as submissions finish; never by two threads at a time.
 struct Events {
   std::function<void(std::size_t number)> done;  // its result is there
   std::function<void(std::size_t number, const std::string& why)> failed;
@@ -25,7 +40,7 @@ struct ExecuteOptions {
   unsigned retries = 2;                    // of a process or task that dies without a result
   bool slurm = false;                      // else here
   std::vector<std::string> slurm_options;  // for sbatch
-  std::size_t batch = 0;                   // submissions of a task of Slurm; 0: by their number
+  std::size_t batch = 0;  // submissions per task of Slurm; 0: depends on how many there are
 };
 
 /// Grades them as array jobs of Slurm, whose nodes see the folder under the same path. Jobs that
@@ -38,14 +53,28 @@ void execute_on_slurm(const std::filesystem::path& folder, const std::vector<std
 /// some seconds. Says what it ends, or how it can be ended where Slurm does not answer.
 bool has_slurm_jobs(const std::filesystem::path& folder);
 void cancel_slurm_jobs(const std::filesystem::path& folder, const Events& events);
-/// The submissions of a task of an array; nothing where there is no such.
+/// The submissions of a task of an array; nothing if there is no such task.
 std::optional<std::vector<std::size_t>> slurm_part(const std::filesystem::path& folder,
                                                    std::size_t array, std::size_t task);
 
-/// Grades them here, `jobs` at a time, each in a process that ends with this one. `temporary` is
-/// for copies and builds.
+/// Grades them here, `jobs` at a time, each in a process that ends when this one does. `temporary`
+/// is for copies and builds.
 void execute_locally(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
                      const ExecuteOptions& options, const std::filesystem::path& temporary,
                      const Events& events);
+
+// ---- The side of the processes that are started
+
+/// A digest of what was handed in; the reason where it cannot be read.
+std::string files_digest(const std::string& path);
+
+/// Grades one submission of the plan in the folder. Returns the exit code. Throws UsageError where
+/// there is no such plan or submission.
+int grade_number(const std::filesystem::path& folder, std::size_t number);
+
+/// Grades what a task of Slurm's has left without a result: "ARRAY.TASK", both from 0. `say` gets a
+/// line for each. Returns the exit code, and throws, as grade_number() does.
+int grade_part(const std::filesystem::path& folder, const std::string& part,
+               const ExecuteOptions& options, const std::function<void(const std::string&)>& say);
 
 }  // namespace prenorm::harness

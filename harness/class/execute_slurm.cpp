@@ -3,10 +3,10 @@
 //   slurm.json       the arrays: name, number, and which submissions each of their tasks grades
 //   array-N/         script and logs of array N
 //
-// so that another process can take a running job up. A submission is done when its result is there,
-// whatever Slurm says of its task; a task that has ended without all of its results has died, and
-// what it left goes into another array. What a task has given up, too: one for other nodes, as the
-// one that it was on may be to blame.
+// so that another process can take a running job up. A submission is done when its result exists,
+// whatever Slurm reports about its task. A task that ended without all of its results has died; its
+// remaining submissions go into another array. A submission that a task has given up also goes into
+// another array, which excludes that task's node, as the node may be the cause.
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/home.hpp"
@@ -35,9 +35,9 @@ constexpr std::size_t most_tasks_of_array = 1000;  // Slurm's own default
 constexpr std::size_t tasks_wanted = 32;           // so that a cluster has something to spread
 constexpr std::size_t most_of_a_task = 30;         // submissions: minutes
 constexpr auto between_looks = std::chrono::seconds(2);
-/// A result may be seen later here than its task has ended there (NFS).
+/// A result may become visible here some time after its task has ended there (NFS).
 constexpr auto until_seen = std::chrono::seconds(6);
-/// Until other nodes that Slurm calls away are not waited for any more.
+/// How long to wait for other nodes that Slurm reports as unavailable.
 constexpr auto until_hopeless = std::chrono::seconds(60);
 
 struct Array {
@@ -45,6 +45,11 @@ struct Array {
   std::string job;               // empty: not yet known to be taken
   std::vector<Numbers> tasks;    // the submissions of each
   std::set<std::string> not_on;  // nodes on which these have failed
+
+  bool has(std::size_t number) const {
+    return std::ranges::any_of(
+        tasks, [number](const Numbers& task) { return std::ranges::count(task, number) > 0; });
+  }
 };
 
 void to_json(Json& object, const Array& array) {
@@ -59,7 +64,7 @@ void from_json(const Json& object, Array& array) {
   if (object.contains("not_on")) object.at("not_on").get_to(array.not_on);
 }
 
-/// The nodes that the user leaves out, and these: of two such options sbatch takes the last.
+/// The nodes that the user excludes, and these: of two such options sbatch takes the last.
 std::string excluded(const std::vector<std::string>& options, const std::set<std::string>& nodes) {
   std::string all;
   for (const std::string& option : options) {
@@ -74,7 +79,7 @@ std::vector<Array> read_arrays(const fs::path& folder) try {
   const std::optional<std::string> text = read_whole(folder / "slurm.json");
   return text ? parse_json(*text).get<std::vector<Array>>() : std::vector<Array>{};
 } catch (const Json::exception&) {
-  return {};  // it was written as a whole: the disk is to blame
+  return {};  // it was written as a whole, so the disk has lost it
 }
 
 void write_arrays(const fs::path& folder, const std::vector<Array>& arrays) {
@@ -91,7 +96,7 @@ std::vector<Numbers> cut(const Numbers& numbers, std::size_t size) {
   return parts;
 }
 
-/// Where it had no number, it may have been taken nevertheless: its name is its own.
+/// Slurm may have an array whose number is not known here; its name is unique.
 void cancel(Slurm& slurm, const Array& array, const Events& events) {
   const std::string job = array.job.empty() ? array.name : array.job;
   std::string why;
@@ -100,7 +105,7 @@ void cancel(Slurm& slurm, const Array& array, const Events& events) {
       if (!array.job.empty()) events.say("ends Slurm's job " + job);
       return;
     }
-    why = slurm.said();
+    why = slurm.message();
   } catch (const UsageError& error) {
     why = error.what();
   }
@@ -133,15 +138,13 @@ class Execution {
   }
 
  private:
-  /// What an earlier process has submitted goes on; the rest is to be submitted.
+  /// What an earlier process has submitted continues; the rest is to be submitted.
   void take_up() {
     std::set<std::size_t> known;
     for (const Array& array : arrays_) {
       const std::size_t before = known.size();
-      for (const Numbers& task : array.tasks) {
-        for (const std::size_t number : task) {
-          if (open_.contains(number)) known.insert(number);
-        }
+      for (const std::size_t number : open_) {
+        if (array.has(number)) known.insert(number);
       }
       if (known.size() == before || array.job.empty()) continue;
       events_.say(fmt::format("takes Slurm's job {} up again: {} left", array.job,
@@ -154,17 +157,13 @@ class Execution {
 
   /// How often a submission was handed to Slurm.
   std::size_t trials(std::size_t number) const {
-    std::size_t count = 0;
-    for (const Array& array : arrays_) {
-      for (const Numbers& task : array.tasks) {
-        count += static_cast<std::size_t>(std::ranges::count(task, number));
-      }
-    }
-    return count;
+    const auto count =
+        std::ranges::count_if(arrays_, [=](const Array& array) { return array.has(number); });
+    return static_cast<std::size_t>(count);
   }
 
-  /// Fewer together at each trial, so that one that takes all of a task's time harms no other for
-  /// ever.
+  /// Fewer per task at each trial, so that a submission that uses up its task's time cannot keep
+  /// the others from being graded.
   std::size_t size_of_task() const {
     std::size_t trial = 0;
     for (const std::size_t number : waiting_) trial = std::max(trial, trials(number));
@@ -183,11 +182,11 @@ class Execution {
   /// could not be reached for, or that an earlier process did not live to hear of.
   void submit_waiting() {
     const bool begun = !arrays_.empty() && arrays_.back().job.empty();
-    // A task that Slurm took for lost may have graded them meanwhile.
+    // A task that Slurm reported as lost may have graded them meanwhile.
     std::erase_if(waiting_, [&](std::size_t number) { return !open_.contains(number); });
     if (!begun && waiting_.empty()) return;
     if (!begun) {
-      // Together go those that may not go to the same nodes.
+      // An array has submissions that exclude the same nodes.
       const std::set<std::string> not_on = nodes_[waiting_.front()];
       const auto others = std::ranges::stable_partition(
           waiting_, [&](std::size_t number) { return nodes_[number] == not_on; });
@@ -196,7 +195,7 @@ class Execution {
       arrays_.push_back({fmt::format("prenorm-{:08x}", std::random_device()()), "",
                          cut(waiting_, size_of_task()), not_on});
       waiting_ = later;
-      write_arrays(folder_, arrays_);  // before: no job must be forgotten
+      write_arrays(folder_, arrays_);  // first, so that no job is forgotten
     }
     Array& array = arrays_.back();
     std::optional<std::string> job;
@@ -228,7 +227,7 @@ class Execution {
   std::optional<std::string> submit(const Array& array, std::size_t number) {
     const fs::path place = folder_ / fmt::format("array-{}", number);
     fs::create_directories(place);
-    // What has failed on a node as often as it may is tried once on each other.
+    // After all retries on one node, it is tried once on each other node.
     write_whole(place / "task.sh", script(number, array.not_on.empty() ? options_.retries : 0));
     std::vector<std::string> options{"--cpus-per-task=" + std::to_string(options_.jobs)};
     options.insert(options.end(), options_.slurm_options.begin(), options_.slurm_options.end());
@@ -238,7 +237,7 @@ class Execution {
     try {
       return slurm_.submit(place / "task.sh", array.name, array.tasks.size(), place, options);
     } catch (const UsageError&) {
-      // It was refused as it is; whoever tries again may want it otherwise.
+      // Another attempt may have other options.
       arrays_.pop_back();
       write_arrays(folder_, arrays_);
       throw;
@@ -255,11 +254,12 @@ class Execution {
   }
 
   void say_silent() {
-    if (!silent_) events_.say("Slurm does not answer, and is asked again: " + slurm_.said());
+    if (!silent_) events_.say("Slurm does not answer, and is asked again: " + slurm_.message());
     silent_ = true;
   }
 
-  /// Slurm is asked before the results are looked for: what ends in between has left its own.
+  /// Slurm is asked before results are looked for: a task that ends in between has left its
+  /// results.
   void look() {
     std::map<std::string, std::string> jobs;
     for (const Array& array : arrays_) {
@@ -295,11 +295,8 @@ class Execution {
   bool is_for_others(std::size_t number, const PlannedFailure& failure) {
     if (failure.node.empty() || trials(number) > options_.retries) return false;
     std::set<std::string>& nodes = nodes_[number];
-    for (const Array& array : arrays_) {  // that an earlier process knew of
-      for (const Numbers& task : array.tasks) {
-        if (std::ranges::count(task, number) > 0)
-          nodes.insert(array.not_on.begin(), array.not_on.end());
-      }
+    for (const Array& array : arrays_) {  // also those of an earlier process
+      if (array.has(number)) nodes.insert(array.not_on.begin(), array.not_on.end());
     }
     nodes.insert(failure.node);
     failures_[number] = failure.why;
@@ -310,7 +307,7 @@ class Execution {
     return true;
   }
 
-  /// Of submissions for which no other node is to be had.
+  /// For submissions that no other node can take.
   void give_up(const Numbers& numbers, const std::string& why) {
     for (const std::size_t number : numbers) {
       if (open_.erase(number) == 0) continue;
@@ -322,7 +319,7 @@ class Execution {
     }
   }
 
-  /// Whether an array waits for nodes that are away, and has nobody else to turn to.
+  /// Whether an array waits for nodes that are unavailable, and may use no other.
   bool is_hopeless(std::size_t a, const SlurmTask& task) {
     const auto says = [&task](const char* word) {
       return task.reason.find(word) != task.reason.npos;
@@ -367,11 +364,11 @@ class Execution {
       if (!task.reason.empty() && task.reason != "None") how += " (" + task.reason + ")";
       if (task.state == "FAILED") how += last_words(a, k);
     }
-    // Whoever cancels a job does not want it submitted again.
+    // A job that somebody has cancelled is not submitted again.
     bury(left, how, found != tasks.end() && found->second.state == "CANCELLED");
   }
 
-  /// What a task that failed by itself has said last.
+  /// The last line of the log of a task that failed by itself.
   std::string last_words(std::size_t a, std::size_t k) const {
     const fs::path log = folder_ / fmt::format("array-{}", a) / fmt::format("{}.log", k);
     std::string text = read_whole(log).value_or("");
@@ -382,7 +379,7 @@ class Execution {
     return ": " + text.substr(text.rfind('\n') + 1);
   }
 
-  /// A task has died: what it has not graded is handed out again, or given up.
+  /// After a task has died: what it has not graded is submitted again or given up.
   void bury(const Numbers& left, const std::string& how, bool for_good) {
     std::size_t again = 0, given_up = 0;
     for (const std::size_t number : left) {
@@ -400,7 +397,7 @@ class Execution {
     if (given_up > 0) events_.say(how + "; " + counted(given_up, "submission") + " given up");
   }
 
-  /// Whether a later array has it: then this task's end was acted upon by an earlier process.
+  /// Whether a later array has it: then an earlier process has dealt with this task's end.
   bool submitted_since(std::size_t number) const {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       for (std::size_t k = 0; k < arrays_[a].tasks.size(); ++k) {
@@ -412,7 +409,7 @@ class Execution {
     return false;
   }
 
-  /// Nobody waits for what tasks have not graded yet, and the folder will be gone.
+  /// Ends what nobody waits for: the folder will be removed.
   void end_others() {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       bool more = arrays_[a].job.empty();
@@ -438,8 +435,8 @@ class Execution {
   std::map<std::size_t, std::string> failures_;         // why, the last time
   std::map<std::size_t, Clock::time_point> away_;       // since when an array's nodes are
   std::map<std::pair<std::size_t, std::size_t>, Clock::time_point> ended_;
-  std::set<std::pair<std::size_t, std::size_t>> buried_;  // array and task: nothing more of it
-  Slurm::Tasks known_;                                    // as Slurm said last
+  std::set<std::pair<std::size_t, std::size_t>> buried_;  // array and task: dealt with
+  Slurm::Tasks known_;                                    // Slurm's last answer
   bool silent_ = false;
 };
 

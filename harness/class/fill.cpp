@@ -1,8 +1,7 @@
-#include "class/fill.hpp"
+#include "class/roster.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "class/platform.hpp"
 #include "grade/report_parts.hpp"
 
 #include <algorithm>
@@ -70,7 +69,8 @@ std::string who(const OverviewRow& row) {
 
 }  // namespace
 
-Filled fill(const std::string& csv, const std::string& column, const Overview& overview) {
+Filled fill_platform_export(const std::string& csv, const std::string& column,
+                            const Overview& overview) {
   CsvTable table = csv_table(csv);
   if (table.rows.empty())
     refuse_line(1, "is empty; wanted an export of Canvas, Moodle or Gradescope");
@@ -81,11 +81,7 @@ Filled fill(const std::string& csv, const std::string& column, const Overview& o
                     printable(joined(table.rows[0].cells)));
   }
   const std::size_t at = column_to_fill(students->platform, table.rows[0], column);
-  std::vector<CalledAs> entries;
-  for (const OverviewRow& row : overview.rows) {
-    entries.push_back({row.submission, row.id, row.email, !handed_nothing_in(row), row.name});
-  }
-  const Matches matches = match(*students, entries);
+  const Matches matches = match(*students, overview.rows);
   Filled made{students->platform, table.rows[0].cells[at], "", 0, {}, {}, {}, {}, ""};
   std::vector<bool> found(overview.rows.size());
   for (std::size_t i = 0; i < students->students.size(); ++i) {
@@ -102,7 +98,7 @@ Filled fill(const std::string& csv, const std::string& column, const Overview& o
     }
     std::vector<std::string>& cells = table.rows[student.row].cells;
     if (cells.size() <= at) cells.resize(at + 1);
-    if (handed_nothing_in(row) && is_remark(cells[at])) {
+    if (row.absent && is_remark(cells[at])) {
       made.excused.push_back(who(row) + ": " + printable(cells[at], 40));
       continue;
     }

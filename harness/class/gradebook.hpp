@@ -1,4 +1,4 @@
-// The gradebook of a class: an SQLite file that holds every case of every submission.
+// The gradebook of a class: an SQLite file with every case of every submission.
 #pragma once
 
 #include "grade/grading.hpp"
@@ -19,40 +19,42 @@ struct Course {
   std::uint64_t seed = 0;   // of the hidden cases: secret
   std::string exam;         // digest of all that is asked: rubric without points, fixtures, seed
   std::vector<RubricItem> items;  // in the rubric's order, with their points and shares
+  std::string how = {};           // the sandbox, the interpreter and the limits: limits_record()
 };
 
-/// What stands in the gradebook about one submission, without its cases.
-struct Entry {
-  std::string name;     // of the file or folder, on one line
-  std::string path;     // as it was given, any bytes
-  std::string files;    // digest of what was handed in; empty: nothing graded yet
-  std::string exam;     // digest of what was asked
-  std::string limits;   // "10 s a call, 300 s to build, 4 GiB; bubblewrap; /usr/bin/python3"
-  std::string failure;  // why there is no grading, or only an earlier one: the grader died, ...
-  bool again = false;   // to be graded again, though nothing changed
-  /// When its files were last, in seconds since 1970. For put(): handed_in() tells it.
-  std::optional<std::int64_t> changed = {};
+/// What somebody has handed in.
+struct ClassSubmission {
+  std::string name;   // of the file or folder, on one line
+  std::string path;   // as it was given, any bytes
+  std::string files;  // digest; of the gradebook's empty: nothing is graded yet
+  std::optional<std::int64_t> changed = {};  // when a file of it last was, in seconds since 1970
 };
 
-/// Points that somebody set.
+/// Whether an unchanged submission is to be graded again; `done` until all that were to be are.
+enum class Regrade { no, wanted, done };
+
+/// What the gradebook has of a submission besides the grading.
+struct Entry : ClassSubmission {
+  std::string exam = {};    // digest of what was asked
+  std::string limits = {};  // "10 s a call, 300 s to build, 4 GiB; bubblewrap; /usr/bin/python3"
+  std::string failure =
+      {};  // why there is no grading, or only an earlier one: the grader died, ...
+  Regrade regrade = Regrade::no;
+};
+
+/// Points that somebody set by hand.
 struct SetPoints {
   std::string item;
   double points = 0;
   std::string why;
 };
 
-/// One of the course, from a roster.
+/// A student of the course, from a roster.
 struct Student {
   std::string submission;  // the name of the file or folder that is theirs, or also others'
   std::string name, id, email;
-  /// Seconds since 1970, where the roster says it. For set_roster(): handed_in() tells it.
-  std::optional<std::int64_t> handed_in = {};
-};
-
-/// When a submission was handed in, in seconds since 1970.
-struct HandedIn {
-  std::int64_t time = 0;  // what the roster says, else when the files were last changed
-  bool outdated = false;  // the roster's, and other files were graded since it was stored
+  std::optional<std::int64_t> handed_in = {};  // seconds since 1970, where the roster says it
+  bool outdated = false;  // other files have been graded since that roster was stored
 };
 
 class Gradebook {
@@ -64,8 +66,8 @@ class Gradebook {
   };
 
   /// Throws UsageError: no such file, no gradebook, damaged, of another version, or another process
-  /// changes it. Such a file is left as it is. So does every function below, where the file cannot
-  /// be read or written, or damage is found later.
+  /// changes it. Such a file is left as it is. Every function below throws it too where the file
+  /// cannot be read or written, or damage is found later.
   Gradebook(const std::filesystem::path& file, Access access);
   ~Gradebook();
   Gradebook(const Gradebook&) = delete;
@@ -75,24 +77,21 @@ class Gradebook {
 
   /// Nothing before the first grading.
   std::optional<Course> course() const;
-  /// Keeps the course. Where only points or shares are others than before, all that were graded by
+  /// Stores the course. Where only points or shares differ from before, all that were graded by
   /// this exam are scored anew from their cases; returns how many.
   std::size_t set_course(const Course& course);
 
-  /// The sandbox, the interpreter and the limits of the last grading, as grade_settings has them;
-  /// empty before the first, and in gradebooks of earlier versions.
-  std::string how() const;
-  void set_how(const std::string& record);
-
   /// By name.
   std::map<std::string, Entry> entries() const;
-  /// One submission, with all its cases, in place of what stood there. In one transaction. Of the
-  /// errors that pictures show, those of a problem's first most_pictured failing cases are kept.
-  void put(const Entry& entry, const Grading& grading);
-  /// That a submission could not be graded; an earlier grading stays.
+  /// Stores a submission with all its cases in place of what was there. Of the errors that pictures
+  /// show, those of a problem's first most_pictured failing cases are kept.
+  void put(const Entry& entry, Grading grading);
+  /// Stores that a submission could not be graded; an earlier grading stays.
   void put_failure(const Entry& entry);
   /// Marks submissions to be graded again.
-  void put_again(const std::vector<std::string>& names);
+  void want_regrade(const std::vector<std::string>& names);
+  /// Forgets which were graded again, unless others are still to be.
+  void end_regrade();
   /// Points that were set by hand stay.
   void remove(const std::string& name);
   /// Removes these, too.
@@ -104,8 +103,6 @@ class Gradebook {
   Grading outline(const std::string& name) const;
   /// How many cases of each status; of all submissions, by name.
   std::map<std::string, std::map<Status, std::int64_t>> statuses() const;
-  /// The same of each problem, by submission and problem.
-  std::map<std::string, std::map<std::string, std::map<Status, std::int64_t>>> tallies() const;
 
   std::vector<SetPoints> set_points(const std::string& name) const;
   void set_points(const std::string& name, const SetPoints& points);
@@ -114,14 +111,11 @@ class Gradebook {
   /// Returns whether there were any.
   bool unset_points(const std::string& name, const std::string& item);
 
-  /// In the roster's order.
+  /// In the roster's order. Of several times of one submission, all its students have the last.
   std::vector<Student> roster() const;
-  /// Of several times of one submission the last one holds. Where a submission's name differs from
-  /// the roster's only in how its accents are written, the roster takes it, now or when it comes.
+  /// Where a submission's name differs from the roster's only in how its accents are written, the
+  /// roster gets the submission's, now or when it is put.
   void set_roster(const std::vector<Student>& students);
-
-  /// By name; without those of which nothing is known.
-  std::map<std::string, HandedIn> handed_in() const;
 
  private:
   struct State;

@@ -20,75 +20,44 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int application = 0x706e726d;  // "pnrm"
-// 1, before version 0.2 of the program: other rules of scoring, and items had a column by_heart.
-constexpr int version = 2, oldest = 1;
+constexpr int version = 3;
 
-// `report` and `groups` are JSON: record.hpp. Times stand in columns of their own, so that
-// gradebooks can be compared without them. `tallies` counts `cases`: a class's table is made
-// without reading each of those.
+// `outline` is the record of a grading without its cases (grading_record.hpp). `results` has an
+// array of cases for each of its items. A class's table is made without reading these, so
+// `statuses` counts them. Views are for whoever looks at the file by other means.
 constexpr const char* schema = R"sql(
 CREATE TABLE course(
   one INTEGER PRIMARY KEY CHECK (one = 1),
   rubric TEXT NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL,
-  seed TEXT NOT NULL, exam TEXT NOT NULL, items TEXT NOT NULL) STRICT;
+  seed TEXT NOT NULL, exam TEXT NOT NULL, items TEXT NOT NULL, how TEXT NOT NULL) STRICT;
 CREATE TABLE submissions(
-  name TEXT PRIMARY KEY, path BLOB NOT NULL, files TEXT NOT NULL, exam TEXT NOT NULL,
-  limits TEXT NOT NULL, failure TEXT NOT NULL, again INTEGER NOT NULL,
-  kind TEXT, status TEXT, message TEXT, rubric TEXT, title TEXT, sandbox TEXT,
-  notes TEXT, imports TEXT, seed TEXT,
-  program TEXT, seconds REAL, graded_at TEXT) STRICT, WITHOUT ROWID;
-CREATE TABLE items(
-  submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
-  item TEXT NOT NULL, problems TEXT NOT NULL, points REAL NOT NULL, earned REAL NOT NULL,
-  groups TEXT NOT NULL, undiagnosed TEXT NOT NULL,
-  PRIMARY KEY (submission, number)) STRICT, WITHOUT ROWID;
-CREATE TABLE cases(
-  submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
-  item TEXT NOT NULL, problem TEXT NOT NULL, name TEXT NOT NULL, hidden INTEGER NOT NULL,
-  status TEXT NOT NULL, seconds REAL NOT NULL, report TEXT NOT NULL,
-  PRIMARY KEY (submission, number)) STRICT, WITHOUT ROWID;
-CREATE TABLE tallies(
-  submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, problem TEXT NOT NULL,
-  status TEXT NOT NULL, cases INTEGER NOT NULL,
-  PRIMARY KEY (submission, problem, status)) STRICT, WITHOUT ROWID;
-CREATE TABLE diagnoses(
-  submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, number INTEGER NOT NULL,
-  item TEXT NOT NULL, problem TEXT NOT NULL, mistake TEXT NOT NULL,
-  agrees INTEGER NOT NULL, of_cases INTEGER NOT NULL,
-  PRIMARY KEY (submission, number)) STRICT, WITHOUT ROWID;
+  name TEXT PRIMARY KEY, path BLOB NOT NULL, files TEXT NOT NULL, changed INTEGER,
+  exam TEXT NOT NULL, limits TEXT NOT NULL, failure TEXT NOT NULL, regrade INTEGER NOT NULL,
+  program TEXT, graded_at TEXT, statuses TEXT, outline TEXT, results TEXT,
+  status TEXT AS (outline ->> 'status'), message TEXT AS (outline ->> 'message'),
+  sandbox TEXT AS (outline ->> 'sandbox'), seconds REAL AS (outline ->> 'seconds')) STRICT;
 CREATE TABLE set_points(
   submission TEXT NOT NULL, item TEXT NOT NULL, points REAL NOT NULL, why TEXT NOT NULL,
   set_at TEXT NOT NULL, PRIMARY KEY (submission, item)) STRICT, WITHOUT ROWID;
 CREATE TABLE students(
-  number INTEGER PRIMARY KEY, submission TEXT NOT NULL,
-  name TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL) STRICT;
+  number INTEGER PRIMARY KEY, submission TEXT NOT NULL, name TEXT NOT NULL, id TEXT NOT NULL,
+  email TEXT NOT NULL, handed_in INTEGER, outdated INTEGER NOT NULL) STRICT;
+CREATE VIEW items AS SELECT
+  submissions.name AS submission, item.key AS number, item.value ->> 'name' AS item,
+  item.value -> 'problems' AS problems, item.value ->> 'points' AS points,
+  item.value ->> 'earned' AS earned, item.value -> 'groups' AS groups,
+  item.value -> 'diagnoses' AS diagnoses
+  FROM submissions, json_each(outline, '$.items') AS item;
+CREATE VIEW cases AS SELECT
+  submissions.name AS submission,
+  row_number() OVER (PARTITION BY submissions.name ORDER BY item.key, one.key) - 1 AS number,
+  outline ->> ('$.items[' || item.key || '].name') AS item,
+  one.value ->> '$.result.problem' AS problem, one.value ->> '$.result.case' AS name,
+  one.value ->> 'hidden' AS hidden, one.value ->> '$.result.status' AS status
+  FROM submissions, json_each(results) AS item, json_each(item.value) AS one;
 )sql";
 
-// Tables of later programs, which an earlier one does not miss. A gradebook that an earlier one
-// made gets them when it is changed, and is read without them.
-constexpr const char* later_tables = R"sql(
-CREATE TABLE IF NOT EXISTS settings(
-  one INTEGER PRIMARY KEY CHECK (one = 1), how TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS times(
-  submission TEXT NOT NULL, said_by TEXT NOT NULL, handed_in INTEGER NOT NULL,
-  PRIMARY KEY (submission, said_by)) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS explanations(
-  submission TEXT NOT NULL REFERENCES submissions ON DELETE CASCADE, item TEXT NOT NULL,
-  diagnoses TEXT NOT NULL, properties TEXT NOT NULL,
-  PRIMARY KEY (submission, item)) STRICT, WITHOUT ROWID;
-)sql";
-
-// An earlier program let a submission have one student alone.
-constexpr const char* shared_submissions = R"sql(
-CREATE TABLE students_now(
-  number INTEGER PRIMARY KEY, submission TEXT NOT NULL,
-  name TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL) STRICT;
-INSERT INTO students_now SELECT number, submission, name, id, email FROM students;
-DROP TABLE students;
-ALTER TABLE students_now RENAME TO students;
-)sql";
-
-/// Nobody else may read it: hidden cases and points are in it.
+/// Only its owner may read it: it has hidden cases and points.
 void make_private(const fs::path& file) {
   const int made = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (made >= 0) {
@@ -98,9 +67,9 @@ void make_private(const fs::path& file) {
   }
 }
 
-/// Refuses what is no gradebook that this program knows, by the file's first bytes: SQLite itself
-/// would finish what somebody's killed writer left beside a database, and so change it.
-/// `may_make`: somebody grades into it, and makes it where it is not there.
+/// Refuses a file that is no gradebook of this version, by its first bytes: SQLite would complete
+/// what a killed writer left beside a database, and so change the file. `may_make`: an empty one is
+/// a new gradebook.
 void check_head(const fs::path& file, bool may_make) {
   if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": not a file");
   std::array<char, 100> head{};
@@ -109,7 +78,7 @@ void check_head(const fs::path& file, bool may_make) {
   stream.read(head.data(), head.size());
   if (stream.gcount() == 0 && may_make) return;
   if (stream.gcount() == 0) throw UsageError(file.string() + ": is empty, no gradebook");
-  constexpr std::string_view magic("SQLite format 3", 16);  // and its zero
+  constexpr std::string_view magic("SQLite format 3", 16);  // with its zero
   if (std::string_view(head.data(), magic.size()) != magic) {
     throw UsageError(file.string() + ": not a gradebook");
   }
@@ -125,14 +94,9 @@ void check_head(const fs::path& file, bool may_make) {
     throw UsageError(file.string() + ": is a database of something else, no gradebook");
   }
   const auto found = static_cast<std::int32_t>(number(60));
-  if (found < oldest || found > version) {
-    throw UsageError(fmt::format("{}: is a gradebook of version {}; this program knows {} to {}",
-                                 file.string(), found, oldest, version));
-  }
-  if (found < version && may_make) {
-    throw UsageError(file.string() +
-                     ": was made by the scoring rules of before version 0.2; points by the new "
-                     "rules do not go with these. It can be looked at; to grade, name a new file");
+  if (found != version) {
+    throw UsageError(fmt::format("{}: is a gradebook of version {}; this program knows {}",
+                                 file.string(), found, version));
   }
 }
 
@@ -141,7 +105,7 @@ void make_or_check(SQLite::Database& database, const fs::path& file, bool may_ma
   const bool is_new = database.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
   if (is_new && !may_make) throw UsageError(file.string() + ": is empty, no gradebook");
   if (is_new) {
-    // All or nothing: a file that was begun and not finished is empty.
+    // All or nothing: a file that was not finished is empty.
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     database.exec(schema);
     database.exec(
@@ -150,15 +114,6 @@ void make_or_check(SQLite::Database& database, const fs::path& file, bool may_ma
   }
   const std::string damage = database.execAndGet("PRAGMA quick_check(1)").getString();
   if (damage != "ok") throw UsageError(file.string() + ": is damaged: " + printable(damage));
-}
-
-void let_students_share(SQLite::Database& database) {
-  const int unique =
-      database.execAndGet("SELECT count(*) FROM pragma_index_list('students')").getInt();
-  if (unique == 0) return;
-  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  database.exec(shared_submissions);
-  transaction.commit();
 }
 
 }  // namespace
@@ -181,7 +136,7 @@ GradebookLock::GradebookLock(const fs::path& book)
       throw UsageError(book.string() + ": another grader is at work on it" +
                        (holder.empty() ? "" : " (" + printable(holder) + ")"));
     }
-    // Whoever held it may have taken the file away between our opening and our locking.
+    // Its holder may have removed the file after it was opened here and before it was locked.
     struct stat ours {
     }, there{};
     if (::fstat(file_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 &&
@@ -211,12 +166,12 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
   }
   if (access != Access::read) state.lock.emplace(file);
   if (access == Access::create) {
-    state.made = !fs::exists(file, ignored);  // once more: nobody else may make it now
+    state.made = !fs::exists(file, ignored);  // again: with the lock, nobody else makes it
     make_private(file);
   }
   check_head(file, access == Access::create);
-  try {
-    // Whoever only reads may still have to bring a killed writer's journal in.
+  state.guarded([&] {
+    // A reader may have to recover a killed writer's journal.
     const bool writable = ::access(file.c_str(), W_OK) == 0;
     state.database.emplace(file.string(),
                            writable ? SQLite::OPEN_READWRITE : SQLite::OPEN_READONLY);
@@ -225,13 +180,8 @@ Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_uni
     if (access != Access::read) {
       state.database->exec("PRAGMA journal_mode = WAL");
       state.database->exec("PRAGMA synchronous = FULL");
-      state.database->exec("PRAGMA foreign_keys = ON");
-      state.database->exec(later_tables);
-      let_students_share(*state.database);
     }
-  } catch (...) {
-    state.refuse();
-  }
+  });
 }
 
 Gradebook::State::~State() {
@@ -242,7 +192,7 @@ Gradebook::State::~State() {
 }
 
 void Gradebook::State::refuse() {
-  // What is not understood is not changed either, by what a killed writer left beside it.
+  // A file that is refused is left as it is, with what a killed writer left beside it.
   if (database) {
     ::sqlite3_db_config(database->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
@@ -255,13 +205,9 @@ void Gradebook::State::refuse() {
     const bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_ERROR;
     throw UsageError(file.string() + ": " + (damaged ? "is damaged: " : "") +
                      printable(error.what()));
-  } catch (const std::exception& error) {  // what stands in it is no JSON, no number, no status
+  } catch (const std::exception& error) {  // invalid JSON, number or status in it
     throw UsageError(file.string() + ": is damaged: " + printable(error.what()));
   }
 }
-
-Gradebook::~Gradebook() = default;
-
-const fs::path& Gradebook::file() const { return state_->file; }
 
 }  // namespace prenorm::harness

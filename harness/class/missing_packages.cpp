@@ -1,6 +1,6 @@
-#include "class/missing_packages.hpp"
-
+// One pass over a class before it is graded: which packages its submissions lack.
 #include "base/text.hpp"
+#include "class/class_run.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ std::vector<Package> count(const ClassImports& imports) {
   }
   std::vector<Package> sorted;
   for (auto& [module, package] : packages) {
-    // What most wrote themselves is not to be installed: it is a part that was not handed in.
+    // A module that most have as their own file is not a package: some forgot to hand it in.
     if (own[module] >= package.submissions) package.distribution.clear();
     sorted.push_back(std::move(package));
   }
@@ -40,7 +40,7 @@ std::vector<Package> count(const ClassImports& imports) {
   return sorted;
 }
 
-/// The names are submissions' words: nothing but a plain name goes into a command.
+/// Names come from submissions: only plain names go into a command.
 bool is_distribution(const std::string& name) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyz0123456789-";
   return !name.empty() && name.front() != '-' && name.find_first_not_of(plain) == name.npos;

@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first file of a work folder, and the last.
+/// The file of a work folder that is made first and removed last.
 constexpr const char* marker = "prenorm-work";
-/// Of plans: a grader of another version's is not gone on with.
+/// Plans of another version are not continued.
 constexpr int plan_version = 1;
 
 fs::path taken_file(const fs::path& result) { return result.string() + ".taken"; }
@@ -25,7 +25,7 @@ fs::path failed_file(const fs::path& folder, std::size_t number) {
   return result_file(folder, number).string() + ".failed";
 }
 
-/// Renames it to a name that nothing has; returns that, empty where it cannot be renamed.
+/// Renames it to an unused name and returns that; empty where it cannot be renamed.
 fs::path set_aside(const fs::path& folder) {
   constexpr int most = 1000;
   std::error_code failed;
@@ -55,7 +55,7 @@ std::optional<std::string> remove_work_folder(const fs::path& folder) {
     if (entry.path().filename() != marker) entries.push_back(entry.path());
   }
   std::string why;
-  bool blocks = false;  // something may be taken for a part of the next plan
+  bool blocks = false;  // what stays could be taken for a part of the next plan
   for (const fs::path& entry : entries) {
     const std::optional<std::string> reason = remove_tree(entry);
     if (!reason) continue;
@@ -63,7 +63,7 @@ std::optional<std::string> remove_work_folder(const fs::path& folder) {
     blocks = blocks || entry.filename() != "tmp";
   }
   if (why.empty()) {
-    // Last: what lies in the folder is known to be a grader's as long as anything does.
+    // Last, so that the folder is known to be a grader's as long as anything is in it.
     fs::remove(folder / marker, failed);
     fs::remove(folder, failed);
     return std::nullopt;
@@ -85,7 +85,7 @@ void write_plan(const fs::path& folder, const Plan& plan) {
   if (failed) throw std::runtime_error("cannot make " + folder.string() + ": " + failed.message());
   std::string paths;
   Json names = Json::array();
-  for (const PlannedSubmission& submission : plan.submissions) {
+  for (const ClassSubmission& submission : plan.submissions) {
     paths += submission.path + '\0';
     names.push_back({submission.name, submission.files});
     if (submission.changed) names.back().push_back(*submission.changed);

@@ -1,8 +1,7 @@
-#include "class/platform.hpp"
+#include "class/roster.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "class/composed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,79 +13,68 @@ namespace {
 
 using Heads = std::vector<std::string_view>;
 
-/// A kind of export. Columns that a site may leave out are in `head` not.
+/// A kind of export.
 struct Platform {
   const char* name;
-  Heads head;    // all of these, as they are written: then it is this export
-  Heads called;  // the name, in one column or in two
-  Heads keys;    // what identifies a student, the likeliest name of a folder first
-  Heads ids;     // what is shown as the student's number: the first that is not empty
-  std::string_view email, number, handed_in, full_marks;
-  Heads points;  // what holds grades, but for Canvas's assignments
+  Heads head;         // all of these, as they are written: then it is this export
+  Heads called;       // the name, in one column or in two
+  Heads keys;         // what identifies a student, the likeliest name of a folder first
+  Heads ids;          // what is shown as the student's number: the first that is not empty
+  Heads points = {};  // columns of grades, except Canvas's assignments
+  // Empty: the platform has no such column. A site may leave out columns that are not in `head`.
+  std::string_view email = {}, number = {}, handed_in = {}, full_marks = {};
 };
 
 const std::vector<Platform>& platforms() {
   static const std::vector<Platform> all{
-      {"Canvas",
-       {"Student", "ID", "Section"},
-       {"Student"},
-       {"SIS Login ID", "SIS User ID", "Integration ID", "ID"},
-       {"SIS User ID", "ID"},
-       "",
-       "ID",
-       "",
-       "",
-       {}},
-      {"Moodle",  // an assignment's grading worksheet
-       {"Identifier", "Grade"},
-       {"Full name"},
-       {"Username", "Email address", "ID number", "Identifier"},
-       {"ID number", "Identifier"},
-       "Email address",
-       "Identifier",
-       "Last modified (submission)",
-       "Maximum Grade",
-       {"Grade"}},
-      {"Moodle",  // the whole course's grades
-       {"First name", "Last name", "Email address"},
-       {"First name", "Last name"},
-       {"Username", "Email address", "ID number"},
-       {"ID number"},
-       "Email address",
-       "",
-       "",
-       "",
-       {}},
-      {"Moodle",  // the same, of versions before 4
-       {"First name", "Surname", "Email address"},
-       {"First name", "Surname"},
-       {"Username", "Email address", "ID number"},
-       {"ID number"},
-       "Email address",
-       "",
-       "",
-       "",
-       {}},
-      {"Gradescope",
-       {"First Name", "Last Name", "SID", "Email"},
-       {"First Name", "Last Name"},
-       {"SID", "Email"},
-       {"SID"},
-       "Email",
-       "Submission ID",
-       "Submission Time",
-       "Max Points",
-       {"Total Score"}},
-      {"Gradescope",
-       {"Name", "SID", "Email", "Total Score"},
-       {"Name"},
-       {"SID", "Email"},
-       {"SID"},
-       "Email",
-       "Submission ID",
-       "Submission Time",
-       "Max Points",
-       {"Total Score"}},
+      {.name = "Canvas",
+       .head = {"Student", "ID", "Section"},
+       .called = {"Student"},
+       .keys = {"SIS Login ID", "SIS User ID", "Integration ID", "ID"},
+       .ids = {"SIS User ID", "ID"},
+       .number = "ID"},
+      {.name = "Moodle",  // an assignment's grading worksheet
+       .head = {"Identifier", "Grade"},
+       .called = {"Full name"},
+       .keys = {"Username", "Email address", "ID number", "Identifier"},
+       .ids = {"ID number", "Identifier"},
+       .points = {"Grade"},
+       .email = "Email address",
+       .number = "Identifier",
+       .handed_in = "Last modified (submission)",
+       .full_marks = "Maximum Grade"},
+      {.name = "Moodle",  // the whole course's grades
+       .head = {"First name", "Last name", "Email address"},
+       .called = {"First name", "Last name"},
+       .keys = {"Username", "Email address", "ID number"},
+       .ids = {"ID number"},
+       .email = "Email address"},
+      {.name = "Moodle",  // the same, of versions before 4
+       .head = {"First name", "Surname", "Email address"},
+       .called = {"First name", "Surname"},
+       .keys = {"Username", "Email address", "ID number"},
+       .ids = {"ID number"},
+       .email = "Email address"},
+      {.name = "Gradescope",
+       .head = {"First Name", "Last Name", "SID", "Email"},
+       .called = {"First Name", "Last Name"},
+       .keys = {"SID", "Email"},
+       .ids = {"SID"},
+       .points = {"Total Score"},
+       .email = "Email",
+       .number = "Submission ID",
+       .handed_in = "Submission Time",
+       .full_marks = "Max Points"},
+      {.name = "Gradescope",
+       .head = {"Name", "SID", "Email", "Total Score"},
+       .called = {"Name"},
+       .keys = {"SID", "Email"},
+       .ids = {"SID"},
+       .points = {"Total Score"},
+       .email = "Email",
+       .number = "Submission ID",
+       .handed_in = "Submission Time",
+       .full_marks = "Max Points"},
   };
   return all;
 }
@@ -119,8 +107,8 @@ class Cells {
   const CsvRow& head_;
 };
 
-/// As texts are compared: in small letters, however accents are written.
-std::string comparable(const std::string& text) { return composed(lowered(text)); }
+/// For comparing texts: in small letters and NFC.
+std::string comparable(const std::string& text) { return to_nfc(lowered(text)); }
 
 /// The digits at a text's end: 123 of "Participant 123".
 std::string last_digits(const std::string& text) {
@@ -163,18 +151,18 @@ PlatformStudent student_in(const CsvRow& row, const Cells& cells, const Platform
   return student;
 }
 
-/// Of Canvas: the row of points, one above it, and the student that is there for tries.
+/// Rows of Canvas that are not students: points, the row above, and the test student.
 bool is_nobody(const PlatformStudent& student) {
   return student.name.empty() || student.name == "Points Possible" ||
          student.name == "Student, Test" || student.name == "Test Student";
 }
 
-/// The words by which an entry is found; may be empty.
+/// The texts that identify an entry; may be empty.
 struct EntryWords {
-  explicit EntryWords(const CalledAs& called)
-      : id(comparable(called.id)),
-        email(comparable(called.email)),
-        name(comparable(called.submission)),
+  explicit EntryWords(const OverviewRow& entry)
+      : id(comparable(entry.id)),
+        email(comparable(entry.email)),
+        name(comparable(entry.submission)),
         stem(name) {
     for (const std::string_view ending : {".so", ".py", ".h5", ".zip"}) {
       if (name.ends_with(ending)) stem.resize(name.size() - ending.size());
@@ -185,18 +173,18 @@ struct EntryWords {
   std::string id, email, name, stem, number;
 };
 
-/// What says that an entry is a student, the strongest first.
+/// The evidence that an entry is a student, the strongest first.
 enum class FoundBy { roster, name, part };
 
-/// That a student is found by an entry's words.
+/// An entry that may be a student's.
 struct Found {
   std::size_t student, entry;
   FoundBy by;
-  std::size_t key;         // of the student's; behind the last: the number
-  bool by_number = false;  // of the download, which students have in common who work together
+  std::size_t key;         // index among the student's; past the end: the number
+  bool by_number = false;  // of the download, which students who work together share
 };
 
-/// By the strongest evidence that there is; nothing: somebody else.
+/// By the strongest evidence; nothing if there is none.
 std::optional<Found> found_by(const PlatformStudent& student, const EntryWords& words) {
   std::optional<Found> found;
   const std::size_t number = student.keys.size();
@@ -223,7 +211,7 @@ std::size_t best_key(const std::vector<Found>& all) {
   return best == finds.end() ? 0 : best->first;
 }
 
-/// What is found of others than these students and entries.
+/// Those of other students and other entries than these.
 std::vector<Found> without(std::vector<Found> all, const std::vector<Found>& these) {
   std::set<std::size_t> students, entries;
   for (const Found& each : these) {
@@ -236,7 +224,7 @@ std::vector<Found> without(std::vector<Found> all, const std::vector<Found>& the
   return all;
 }
 
-/// Students with one entry alone, which is nobody else's, but of those with the same number.
+/// Students with exactly one entry, which no other student has, except those with the same number.
 std::vector<Found> one_to_one(std::vector<Found> all) {
   std::map<std::size_t, std::size_t> students, entries;  // how often each is found
   std::set<std::size_t> by_number;                       // entries
@@ -264,7 +252,7 @@ std::vector<Found> sure_of(const std::vector<Found>& all) {
 /// Finds the entries of students who hand in together.
 class Partners {
  public:
-  Partners(const PlatformTable& table, const std::vector<CalledAs>& entries,
+  Partners(const PlatformTable& table, const std::vector<OverviewRow>& entries,
            const std::vector<Found>& all)
       : students_(table.students), entries_(entries), all_(all) {
     for (const PlatformStudent& student : students_) ++sharing_[student.number];
@@ -288,8 +276,8 @@ class Partners {
     std::optional<std::size_t> taken, free;
     for (const Found& each : all_) {
       if (each.student != student) continue;
-      if (!each.by_number) return std::nullopt;  // something else says another entry
-      const CalledAs& entry = entries_[each.entry];
+      if (!each.by_number) return std::nullopt;  // other evidence for another entry
+      const OverviewRow& entry = entries_[each.entry];
       submissions.insert(entry.submission);
       if (by_name && comparable(entry.name) != comparable(students_[student].name)) continue;
       const auto owner = std::ranges::find(matched, std::optional(each.entry));
@@ -308,7 +296,7 @@ class Partners {
   }
 
   const std::vector<PlatformStudent>& students_;
-  const std::vector<CalledAs>& entries_;
+  const std::vector<OverviewRow>& entries_;
   const std::vector<Found>& all_;
   std::map<std::string, std::size_t> sharing_;  // students with each number
 };
@@ -346,7 +334,7 @@ std::optional<PlatformTable> platform_table(const std::vector<CsvRow>& rows) {
   return table;
 }
 
-Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries) {
+Matches match(const PlatformTable& table, const std::vector<OverviewRow>& entries) {
   const std::vector<EntryWords> words(entries.begin(), entries.end());
   std::vector<Found> all;
   for (std::size_t i = 0; i < table.students.size(); ++i) {
@@ -361,7 +349,7 @@ Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries) 
     std::erase_if(now, [&](const Found& each) { return each.by != evidence; });
     const std::vector<Found> sure = sure_of(now);
     matched.insert(matched.end(), sure.begin(), sure.end());
-    open = without(open, now);  // weaker evidence decides no doubt
+    open = without(open, now);  // weaker evidence does not resolve an ambiguity
   }
   Matches matches{std::vector<std::optional<std::size_t>>(table.students.size()),
                   best_key(matched)};
@@ -371,19 +359,19 @@ Matches match(const PlatformTable& table, const std::vector<CalledAs>& entries) 
   for (const auto& entry : matches.entries) {
     if (entry) taken.insert(*entry);
   }
-  // What came after the roster was stored is an entry of its own.
+  // A submission that came after the roster was stored has an entry of its own.
   for (const Found& each : all) {
     std::optional<std::size_t>& entry = matches.entries[each.student];
-    const bool other = entries[each.entry].handed_in && !taken.contains(each.entry);
-    if (other && entry && !entries[*entry].handed_in) entry.reset();
+    const bool other = !entries[each.entry].absent && !taken.contains(each.entry);
+    if (other && entry && entries[*entry].absent) entry.reset();
   }
   return matches;
 }
 
 std::vector<std::string> submissions_of(const PlatformTable& table,
                                         const std::set<std::string>& submissions) {
-  std::vector<CalledAs> entries;
-  for (const std::string& name : submissions) entries.push_back({name, "", ""});
+  std::vector<OverviewRow> entries;
+  for (const std::string& name : submissions) entries.emplace_back().submission = name;
   const Matches matches = match(table, entries);
   std::map<std::string, std::size_t> owners;  // how many students have a key
   for (const PlatformStudent& student : table.students) {
@@ -399,7 +387,7 @@ std::vector<std::string> submissions_of(const PlatformTable& table,
       continue;
     }
     std::vector<std::string> names = table.students[i].keys;
-    // A number makes no name.
+    // The number of a download is no name.
     if (matches.key < names.size()) names.insert(names.begin(), std::string(names[matches.key]));
     std::erase(names, "");
     const auto free = std::ranges::find_if(names, is_free);

@@ -3,10 +3,7 @@
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "class/composed.hpp"
-#include "report/csv.hpp"
-#include "class/platform.hpp"
-#include "class/times.hpp"
+#include "base/times.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,7 +49,7 @@ constexpr std::array<Spelling, 22> spellings{{{"submission", submission},
 
 using Columns = std::array<std::optional<std::size_t>, meanings>;
 
-/// "Student ID" as student_id.
+/// "Student ID" becomes student_id.
 std::string plain(const std::string& head) {
   std::string word = lowered(head);
   for (char& c : word) c = c == ' ' || c == '-' ? '_' : c;
@@ -118,14 +115,14 @@ Student student_of(const CsvRow& row, const Columns& columns) {
   return student;
 }
 
-/// A student, the line that they stand in, and a time that is not understood; may be empty.
+/// A student, their line, and a time that could not be read or is empty.
 struct Listed {
   Student student;
   std::size_t line = 0;
   std::string unread = {};
 };
 
-/// Of a table with columns of the teacher's own.
+/// From a table of the teacher's own.
 std::vector<Listed> listed_in(const std::vector<CsvRow>& rows) {
   const Columns columns = columns_of(rows.front());
   std::vector<Listed> students;
@@ -141,7 +138,7 @@ std::vector<Listed> listed_in(const std::vector<CsvRow>& rows) {
   return students;
 }
 
-/// Of what a platform has exported.
+/// From what a platform has exported.
 std::vector<Listed> listed_in(const PlatformTable& table, const std::vector<CsvRow>& rows,
                               const std::set<std::string>& submissions) {
   const std::vector<std::string> names = submissions_of(table, submissions);
@@ -149,7 +146,7 @@ std::vector<Listed> listed_in(const PlatformTable& table, const std::vector<CsvR
   for (std::size_t i = 0; i < table.students.size(); ++i) {
     const PlatformStudent& each = table.students[i];
     const std::optional<std::int64_t> time = seconds_since_1970(each.handed_in);
-    const bool unread = !time && each.handed_in != "-";  // of Moodle: none
+    const bool unread = !time && each.handed_in != "-";  // Moodle writes this for none
     students.push_back({{names[i], each.name, each.id, each.email, time},
                         rows[each.row].line,
                         unread ? each.handed_in : ""});
@@ -157,8 +154,8 @@ std::vector<Listed> listed_in(const PlatformTable& table, const std::vector<CsvR
   return students;
 }
 
-/// What tells two students of one submission apart: the id, or else the rest.
-std::string told_by(const Student& student) {
+/// Distinguishes two students of one submission: by id, or else by name and e-mail address.
+std::string distinguished_by(const Student& student) {
   return student.submission + '\n' +
          (student.id.empty() ? student.name + '\n' + student.email : student.id);
 }
@@ -174,7 +171,7 @@ Roster roster_of(const std::string& text, const std::set<std::string>& submissio
   std::map<std::string, std::size_t> lines;
   for (const auto& [student, line, time] :
        table ? listed_in(*table, rows, submissions) : listed_in(rows)) {
-    const auto [place, is_new] = lines.try_emplace(told_by(student), line);
+    const auto [place, is_new] = lines.try_emplace(distinguished_by(student), line);
     if (!is_new) {
       refuse_line(line, fmt::format("the submission '{}' is that of line {} already, and no id or "
                                     "name tells the two apart",
@@ -199,11 +196,11 @@ Roster roster_of(const std::string& text, const std::set<std::string>& submissio
                                                  counted(unread.size(), "time"), unread.front())};
 }
 
-/// By composed name. Of two that differ in nothing else, only a composed one is found.
-std::map<std::string, std::string> by_composed_name(const std::set<std::string>& submissions) {
+/// By name in NFC. Of two that are the same in NFC, only the one that is written so is found.
+std::map<std::string, std::string> by_nfc_name(const std::set<std::string>& submissions) {
   std::map<std::string, std::string> names;
   for (const std::string& name : submissions) {
-    const auto [place, is_new] = names.emplace(composed(name), name);
+    const auto [place, is_new] = names.emplace(to_nfc(name), name);
     if (!is_new) place->second = place->first;
   }
   return names;
@@ -219,9 +216,9 @@ Roster read_roster(const std::filesystem::path& file,
     throw UsageError("cannot read " + file.string() + ": " +
                      (is_folder ? "is a folder" : std::strerror(errno)));
   }
-  const std::map<std::string, std::string> names = by_composed_name(submissions);
+  const std::map<std::string, std::string> names = by_nfc_name(submissions);
   const auto keys = std::views::keys(names);
-  Roster roster = roster_of(composed(std::string(std::istreambuf_iterator<char>(stream), {})),
+  Roster roster = roster_of(to_nfc(std::string(std::istreambuf_iterator<char>(stream), {})),
                             {keys.begin(), keys.end()});
   for (Student& student : roster.students) {
     const auto name = names.find(student.submission);

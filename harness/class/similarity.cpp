@@ -14,7 +14,7 @@ namespace prenorm::harness {
 namespace {
 
 constexpr std::size_t tokens_of_a_run = 20, runs_of_a_window = 13;
-// Nobody writes more.
+// No source that a person wrote exceeds these.
 constexpr std::size_t most_bytes_of_source = 1u << 20, most_marks_of_source = 20'000,
                       most_marks = 200'000;
 constexpr std::size_t fewest_marks = 8;  // below, two share an idiom

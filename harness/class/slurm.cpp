@@ -128,7 +128,7 @@ void Slurm::require() {
   run({"sbatch", "--version"}, output);
 }
 
-std::string Slurm::said() const {
+std::string Slurm::message() const {
   std::ifstream file(log_);
   std::string text(std::istreambuf_iterator<char>(file), {});
   text.erase(text.find_last_not_of("\n ") + 1);
@@ -149,10 +149,10 @@ std::optional<std::string> Slurm::submit(const std::filesystem::path& script,
   std::string output;
   const int code = run(command, output);
   if (const std::string number = number_in(output); code == 0 && !number.empty()) return number;
-  const std::string said = this->said();
-  const auto is_said = [&](std::string_view words) { return said.find(words) != said.npos; };
-  if (std::ranges::any_of(no_answers, is_said)) return std::nullopt;
-  throw UsageError("Slurm does not take the job: " + (said.empty() ? "no reason given" : said));
+  const std::string text = message();
+  const auto has = [&](std::string_view words) { return text.find(words) != text.npos; };
+  if (std::ranges::any_of(no_answers, has)) return std::nullopt;
+  throw UsageError("Slurm does not take the job: " + (text.empty() ? "no reason given" : text));
 }
 
 std::optional<std::string> Slurm::find(const std::string& name) {
@@ -176,7 +176,7 @@ std::optional<Slurm::Tasks> Slurm::tasks(const std::map<std::string, std::string
     add_cluster(command, cluster);
     std::string output;
     // Of a single job that it has forgotten Slurm says so; of several it leaves those out.
-    if (run(command, output) != 0 && said().find("Invalid job id") == std::string::npos) {
+    if (run(command, output) != 0 && message().find("Invalid job id") == std::string::npos) {
       return std::nullopt;
     }
     std::istringstream lines(output);

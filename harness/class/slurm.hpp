@@ -44,14 +44,14 @@ class Slurm {
 
   using Tasks = std::map<std::pair<std::string, std::size_t>, SlurmTask>;  // by job and index
   /// All tasks of these jobs (numbers, with their names) that Slurm still knows of: ended ones are
-  /// forgotten after some time. Nothing: it does not answer; said() tells more.
+  /// forgotten after some time. Nothing: it does not answer; see message().
   std::optional<Tasks> tasks(const std::map<std::string, std::string>& jobs);
 
   /// Ends a job; `job` may be empty where the number is not known. Whether that was taken.
   bool cancel(const std::string& job, const std::string& name);
 
-  /// The last command's words on standard error, on one line.
-  std::string said() const;
+  /// What the last command wrote to standard error, on one line.
+  std::string message() const;
 
  private:
   int run(const std::vector<std::string>& command, std::string& output);

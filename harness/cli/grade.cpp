@@ -5,7 +5,6 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "class/class_run.hpp"
-#include "class/grade_planned.hpp"
 #include "cli/commands.hpp"
 #include "grade/grader.hpp"
 

@@ -7,9 +7,8 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "class/composed.hpp"
+#include "base/times.hpp"
 #include "class/roster.hpp"
-#include "class/times.hpp"
 #include "cli/commands.hpp"
 #include "grade/report_parts.hpp"
 
@@ -106,9 +105,9 @@ std::string find_student(const Gradebook& book, const std::string& typed) {
   std::set<std::string> found = called(word, submissions, roster);
   if (found.empty()) {  // as a keyboard writes it, or a Mac
     for (const std::string& name : submissions) {
-      if (composed(name) == composed(word)) found.insert(name);
+      if (to_nfc(name) == to_nfc(word)) found.insert(name);
     }
-    found.merge(called(composed(word), {}, roster));
+    found.merge(called(to_nfc(word), {}, roster));
   }
   if (found.size() == 1) return *found.begin();
   if (found.size() > 1) {

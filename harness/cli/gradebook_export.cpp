@@ -6,7 +6,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "class/fill.hpp"
+#include "class/roster.hpp"
 #include "class/similarity.hpp"
 #include "cli/gradebook.hpp"
 #include "grade/submission.hpp"
@@ -175,7 +175,7 @@ int fill_export(const GradebookOptions& options, const Overview& class_) {
   }
   Filled filled;
   try {
-    filled = fill(*text, options.column, class_);
+    filled = fill_platform_export(*text, options.column, class_);
   } catch (const std::invalid_argument& error) {
     throw UsageError(options.fill + ", " + error.what());
   }

@@ -3,8 +3,7 @@
 #include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "cli/commands.hpp"
-#include "watch/hints.hpp"
-#include "watch/history.hpp"
+#include "watch/screen.hpp"
 
 #include <fmt/format.h>
 #include <memory>

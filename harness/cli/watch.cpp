@@ -3,20 +3,15 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "grade/grader.hpp"
-#include "watch/file_changes.hpp"
-#include "watch/grading_run.hpp"
-#include "watch/hints.hpp"
 #include "watch/screen.hpp"
+#include "watch/wait.hpp"
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
-#include <poll.h>
-#include <system_error>
 #include <termios.h>
 #include <unistd.h>
 
@@ -208,15 +203,12 @@ int Watcher::run() {
     std::array<pollfd, 3> waiting{{{changes_.descriptor(), POLLIN, 0},
                                    {keys ? 0 : -1, POLLIN, 0},
                                    {grading_ ? grading_->descriptor() : -1, POLLIN, 0}}};
-    const int ready = ::poll(waiting.data(), waiting.size(), changed.empty() ? -1 : settling);
-    if (ready == 0) {
+    const Waited waited = wait_for(waiting, changed.empty() ? -1 : settling);
+    if (waited == Waited::interrupted) continue;
+    if (waited == Waited::in_vain) {
       save(std::exchange(changed, {}));
       show();
       continue;
-    }
-    if (ready < 0) {
-      if (errno == EINTR) continue;  // a signal
-      throw std::system_error(errno, std::generic_category(), "poll");
     }
     if (const fs::path file = changes_.take(); !file.empty()) changed = file;
     if (waiting[1].revents != 0) {

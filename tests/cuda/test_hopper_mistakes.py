@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from conftest import slow_but
-from places import ROOT
+from places import ROOT, compiler
 
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")
 
@@ -69,10 +69,10 @@ def program(tmp_path):
                                                  ROOT / "harness/include")]
         objects = [each for each in OBJECTS.split(":") if "attention_wgmma.cu" not in each]
         for words in (["-c", "-std=c++20", "-O1", "-w", *includes, "-xc++",
-                       tmp_path / "attention_wgmma.cu", "-o", kernel],
+                       "attention_wgmma.cu", "-o", kernel],
                       [*objects, kernel, "-o", tmp_path / "tests", "-lboost_unit_test_framework",
                        "-lboost_context"]):
-            done = subprocess.run([os.environ.get("CXX", "c++"), *words], capture_output=True, text=True)
+            done = subprocess.run([*compiler(), *words], cwd=tmp_path, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
         return tmp_path / "tests"
     return build

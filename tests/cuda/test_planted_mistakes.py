@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import pytest
 
 from conftest import folder, slow_but, small_cases
-from places import ROOT
+from places import ROOT, compiler
 
 
 @dataclass(frozen=True)
@@ -407,8 +407,8 @@ class Workshop:
     def compiled(self, copy, source):
         """The source's object."""
         self.run("-c", "-std=c++20", "-O1", "-w", "-fPIC", "-fvisibility=hidden",
-                 "-ffp-contract=off", f"-I{copy}", f"-I{ROOT}/harness/include", "-xc++",
-                 copy / source, "-o", copy / f"{source}.o")
+                 "-ffp-contract=off", "-I.", f"-I{ROOT}/harness/include", "-xc++",
+                 source, "-o", f"{source}.o", cwd=copy)
         return copy / f"{source}.o"
 
     def once(self, key, work):
@@ -441,9 +441,8 @@ class Workshop:
         return library
 
     @staticmethod
-    def run(*words):
-        done = subprocess.run([os.environ.get("CXX", "c++"), *words], capture_output=True,
-                              text=True)
+    def run(*words, cwd=None):
+        done = subprocess.run([*compiler(), *words], cwd=cwd, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
 

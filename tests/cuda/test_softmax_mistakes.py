@@ -4,7 +4,6 @@
 """Mistakes planted in softmax v3 by text, such as only show in rows that are long, not aligned, or shared
 by a cluster, are caught by tests/cuda/test_cuda_softmax.cpp."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import folder, slow_but
-from places import ROOT
+from places import ROOT, compiler
 
 KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu")
 
@@ -63,13 +62,12 @@ MISTAKES = {
 def program(tmp_path_factory):
     """program(file, old, new): the tests with this change of the kernels; all else is the build's."""
     room = tmp_path_factory.mktemp("softmax")
-    compiler = os.environ.get("CXX", "c++")
     built = [Path(path) for name in ("PRENORM_SOFTMAX_OBJECTS", "PRENORM_EMULATOR")
              for path in str(folder(name)).split(":") if path.endswith(".o")]  # else precompiled headers
     (room / "emulator").symlink_to(ROOT / "cuda/emulator")
 
     def run(*words):
-        done = subprocess.run([compiler, *words], capture_output=True, text=True)
+        done = subprocess.run([*compiler(), *words], cwd=room, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 
     def build(file, old, new):
@@ -82,7 +80,7 @@ def program(tmp_path_factory):
                    if file == name or (file.endswith(".cuh") and file in (room / name).read_text())]
         for name in changed:
             run("-c", "-std=c++20", "-O1", "-w", "-ffp-contract=off", f"-I{ROOT}/harness/include", "-xc++",
-                room / name, "-o", room / f"{name}.o")
+                name, "-o", f"{name}.o")
         kept = [path for path in built if path.name.removesuffix(".o") not in changed]
         assert len(kept) == len(built) - len(changed)
         run(*kept, *(room / f"{name}.o" for name in changed), "-o", room / "tests",

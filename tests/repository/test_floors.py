@@ -33,7 +33,7 @@ def test_every_source_is_on_a_floor():
 
 def test_a_test_lies_under_the_floor_that_it_tests():
     folders = {path.parent.name for path in (ROOT / "tests/harness").glob("*/test_*")}
-    assert folders and folders <= set(FLOORS) | {"worker"}
+    assert folders and folders <= set(FLOORS)
 
 
 @pytest.mark.parametrize("floor", FLOORS)

@@ -35,7 +35,7 @@ def lacks(python, modules):
     return set(done.stdout.split())
 
 
-def graded(names, python, folder):
+def graded(names, python, folder, *words):
     """A student of the gradebook's JSON for each name."""
     found = {}
     rubrics = ROOT / "fixtures/rubrics"
@@ -48,8 +48,8 @@ def graded(names, python, folder):
         book = folder / f"{edition}.sqlite"
         chosen = [folder_of(f"class/{name}") for name in names if edition_of(name) == edition]
         done = subprocess.run(
-            [program(), "grade", *chosen, "--rubric", rubric, "--gradebook", book, "--seed", "2025",
-             "--python", python], capture_output=True, text=True, timeout=1700)
+            [program(), "grade", *chosen, "--rubric", rubric, "--gradebook", book, "--python", python,
+             *words], capture_output=True, text=True, timeout=1700)
         assert done.returncode in (0, 1), done.stderr
         told = subprocess.run([program(), "gradebook", book, "--json", "-"], capture_output=True,
                               text=True, check=True).stdout
@@ -96,10 +96,10 @@ def unfair(student, expected, missing):
     pytest.param(sorted(EXPECTED), id="forty", marks=pytest.mark.slow)])
 def test_everybody_gets_what_they_deserve(names, tmp_path):
     pytest.importorskip("torch")
-    python = sys.executable
+    python, words = sys.executable, ["--no-hidden"]
     if len(names) > len(QUICK):
-        python = os.environ.get("PRENORM_TEST_VENV") or python
-    students = graded(names, python, tmp_path)
+        python, words = os.environ.get("PRENORM_TEST_VENV") or python, ["--seed", "2025"]
+    students = graded(names, python, tmp_path, *words)
     assert students.keys() == set(names)
     missing = lacks(python, {module for name in names for module in EXPECTED[name].get("needs", [])})
     wrong = {name: complaints for name in names

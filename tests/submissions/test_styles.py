@@ -2,7 +2,7 @@
 # processors: 2
 # slow labels: grading
 # slow timeout: 3600
-"""A wrong submission is told its mistake by name, and an honest one none (tests/styles)."""
+"""A wrong submission is told its mistake by name, and an honest one none (tests/submissions/styles)."""
 
 import ast
 import re
@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from places import ROOT
+from places import SUBMISSIONS
 
-STYLES = ROOT / "tests/styles"
+STYLES = SUBMISSIONS / "styles"
 sys.path.insert(0, str(STYLES))
 
 import run  # noqa: E402
@@ -160,4 +160,4 @@ def test_all_of_it():
     check_named(of("pair"), results, 0.8)
     check_honest(of("honest"), results)
     assert run.table(verdicts) == PAGE.read_text(), \
-        f"write it again: tests/styles/run.py --state {state} --table docs/diagnosis.md"
+        f"write it again: tests/submissions/styles/run.py --state {state} --table docs/diagnosis.md"

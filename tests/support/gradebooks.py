@@ -2,6 +2,7 @@
 stands in a gradebook."""
 
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -106,15 +107,24 @@ class Course:
         return dict(self.ask("SELECT submission, sum(earned) FROM items GROUP BY submission"))
 
 
+def without(members, value):
+    """JSON without these members of its objects."""
+    if isinstance(value, dict):
+        return {key: without(members, each) for key, each in value.items() if key not in members}
+    return [without(members, each) for each in value] if isinstance(value, list) else value
+
+
 def dump(path, leave_out=TIMES):
-    """{table: its rows}: all that stands in a gradebook but the times."""
+    """{table: its rows}: all that is in a gradebook but the times."""
     book = sqlite3.connect(path)
     book.row_factory = sqlite3.Row
     tables = [row[0] for row in book.execute("SELECT name FROM sqlite_master ORDER BY name")
               if not row[0].startswith("sqlite_")]
     found = {}
     for table in tables:
-        rows = [tuple((key, row[key]) for key in row.keys() if key not in leave_out)
+        rows = [tuple((key, json.dumps(without(leave_out, json.loads(row[key])))
+                       if key in ("outline", "results") and row[key] else row[key])
+                      for key in row.keys() if key not in leave_out)
                 for row in book.execute(f"SELECT * FROM {table}")]
         found[table] = sorted(rows, key=repr)
     book.close()

@@ -1,6 +1,7 @@
 """Where things are: the sources, and what ctest says of this build."""
 
 import os
+import shlex
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -13,6 +14,12 @@ def program():
 
 def home():
     return Path(os.environ["PRENORM_HOME"])
+
+
+def compiler():
+    """The words that start the C++ compiler: by this build's cache, where it has one."""
+    return [*shlex.split(os.environ.get("PRENORM_COMPILER_CACHE", "")),
+            *shlex.split(os.environ.get("CXX", "c++"))]
 
 
 def built(kind):

@@ -7,7 +7,7 @@ Three kinds, all below tests/submissions:
   out as a repository, with files beside it (class/README.md tells the format);
 * honest/NAME.cpp: the source of a CMake project of that name.
 
-A style is a complete submission of tests/styles whose right lines have other forms below them:
+A style is a complete submission of tests/submissions/styles whose right lines have other forms below them:
 
     rms = torch.sqrt(mean_square + eps)
     # slip rmsnorm.no_eps: rms = torch.sqrt(mean_square)
@@ -30,11 +30,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from places import ROOT, SUBMISSIONS
+from places import SUBMISSIONS
 
 # --- Styles ---------------------------------------------------------------------------------------
 
-SOURCES = ROOT / "tests" / "styles"
+SOURCES = SUBMISSIONS / "styles"
 
 # Which file of a style is its source.
 STYLES = {
@@ -220,6 +220,8 @@ def packaging(folder, row):
     packages = ", ".join(f'"{name}"' for name in ["torch", *row.get("needs", []), *row.get("unneeded", [])])
     name = row.get("package", "cs336_basics")
     found["pyproject.toml"] = f'[project]\nname = "{name}"\nversion = "1.0.0"\ndependencies = [{packages}]\n'
+    if row.get("layout") == "src":
+        found["pyproject.toml"] += '\n[tool.setuptools.packages.find]\nwhere = ["src"]\n'
     return found
 
 

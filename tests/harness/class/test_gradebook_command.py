@@ -78,6 +78,27 @@ def book(graded, tmp_path):
     return tmp_path
 
 
+def change(book, *statements):
+    """Executes each (SQL, values...) in the gradebook, as another program would."""
+    base = sqlite3.connect(book / "grades.sqlite")
+    for sql, *values in statements:
+        base.execute(sql, values)
+    base.commit()
+    base.close()
+
+
+def rename(book, name, other):
+    change(book, ("UPDATE submissions SET name = ? WHERE name = ?", other, name))
+
+
+def copied(name, other):
+    """The statement that adds a submission like another one."""
+    columns = ("path, files, changed, exam, limits, failure, regrade, program, graded_at, statuses, "
+               "outline, results")
+    return (f"INSERT INTO submissions(name, {columns}) SELECT ?, {columns} FROM submissions "
+            "WHERE name = ?", other, name)
+
+
 def rows(text):
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
@@ -130,10 +151,8 @@ def test_csv(book):
 
 def test_csv_has_no_points_for_what_could_not_be_graded(book):
     """And 0 for who handed nothing in; but those that were set by hand."""
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        base.execute("UPDATE submissions SET files = '', failure = 'the grader was killed' "
-                     "WHERE name = 'alice'")
-    base.close()
+    change(book, ("UPDATE submissions SET files = '', failure = 'the grader was killed' "
+                  "WHERE name = 'alice'",))
     (book / "roster.csv").write_text("submission,name\nalice,A\nnobody,N\n")
     gradebook("roster", "roster.csv", folder=book)
 
@@ -307,7 +326,7 @@ def test_a_submission_is_removed(book):
     assert len(exported) == 3 and "alice" not in exported
     assert "no student 'alice'" in refused("remove", "alice", folder=book)
     with sqlite3.connect(book / "grades.sqlite") as base:
-        for table in ("items", "cases", "tallies", "diagnoses", "set_points", "times"):
+        for table in ("items", "cases", "set_points"):
             assert base.execute(f"SELECT count(*) FROM {table} WHERE submission = 'alice'"
                                 ).fetchone() == (0,), table
     base.close()
@@ -377,10 +396,7 @@ GRADESCOPE = ("First Name,Last Name,SID,Email,Total Score,Max Points,Submission 
 
 def test_students_hand_in_together(book):
     """As Gradescope has it: one submission, a row for each of its students."""
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        for table in ("items", "cases", "tallies", "diagnoses", "explanations"):
-            base.execute(f"UPDATE {table} SET submission = 'submission_501' WHERE submission = 'alice'")
-        base.execute("UPDATE submissions SET name = 'submission_501' WHERE name = 'alice'")
+    rename(book, "alice", "submission_501")
     (book / "gradescope.csv").write_text(GRADESCOPE)
     out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
     assert "2 grades in the column" in out  # without a roster, too
@@ -409,43 +425,6 @@ def test_students_hand_in_together(book):
     assert not re.search(r"submission_501.*submission_501", alike)
 
 
-TOGETHER = """PRAGMA foreign_keys = OFF;
-UPDATE submissions SET name = 'submission_501' WHERE name = 'alice';
-""" + "".join(f"UPDATE {table} SET submission = 'submission_501' WHERE submission = 'alice';\n"
-             for table in ("items", "cases", "tallies", "diagnoses", "explanations"))
-
-
-@pytest.mark.parametrize("roster", [
-    "submission,name\nsubmission_501,Al Lid\nsubmission_501,JO Doe\n",
-    "submission,name\nsubmission_501,Al\nsubmission_501,Jo\n",
-    "submission,name,id\nsubmission_501,Al Lid,\nsubmission_501,Jo Doe,900\n",
-    "submission,name,id\nsubmission_501,Jo Doe,900\n"])
-def test_partners_are_found_by_the_number_of_their_submission(book, roster):
-    """Whatever the teacher's own roster says of them."""
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        base.executescript(TOGETHER)
-    base.close()
-    (book / "gradescope.csv").write_text(GRADESCOPE)
-    (book / "roster.csv").write_text(roster)
-    gradebook("roster", "roster.csv", folder=book)
-    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
-    assert "2 grades in the column" in out and "submission_501" not in out
-    filled = [line.split(",")[4] for line in (book / "filled.csv").read_text().splitlines()]
-    assert filled == ["Total Score", "5", "5", ""]
-
-
-def test_a_shared_number_finds_no_submission_of_somebody_else(book):
-    """The roster says that it is another student's, or there are two with that number."""
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        base.executescript(TOGETHER)
-    base.close()
-    (book / "gradescope.csv").write_text(GRADESCOPE)
-    (book / "roster.csv").write_text("submission,name,id\nsubmission_501,Cy Dee,902\n")
-    gradebook("roster", "roster.csv", folder=book)
-    out, _ = gradebook("--fill", "gradescope.csv", "--out", "filled.csv", folder=book, expect=1)
-    assert "1 grade in the column" in out and "Jo Doe (900); Al Lid (901)\n" in out
-
-
 def test_partners_with_one_name(book):
     (book / "roster.csv").write_text("submission,name,id\nalice,Kim Lee,1\nalice,Kim Lee,2\n")
     gradebook("roster", "roster.csv", folder=book)
@@ -458,9 +437,7 @@ def test_partners_with_one_name(book):
 def test_accents_may_be_written_otherwise(book):
     """In what is typed, and in an export; a name of the roster, or of a folder."""
     composed, decomposed = "Jos\u00e9", "Jose\u0301"
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        base.executescript(TOGETHER.replace("submission_501", decomposed))
-    base.close()
+    rename(book, "alice", decomposed)
     for typed in (composed, decomposed):
         assert "5 of 5 points" in gradebook("--student", typed, folder=book)[0]
     (book / "canvas.csv").write_text(CANVAS.replace("alice", composed))
@@ -489,31 +466,6 @@ def test_a_fill_that_cannot_be_is_refused(book):
         assert not (book / "x.csv").exists() and (book / "canvas.csv").read_text() == CANVAS
 
 
-def test_a_roster_of_somebody_else_is_refused(book):
-    (book / "roster.csv").write_text("submission,name\nalice,A\n")
-    gradebook("roster", "roster.csv", folder=book)
-    before = rows(gradebook("--csv", "-", folder=book)[0])
-    (book / "canvas.csv").write_text(CANVAS.replace("alice", "al").replace("nobody", "jo"))
-    error = refused("roster", "canvas.csv", folder=book)
-    assert "canvas.csv, line 1: none of the 4 submissions" in error
-    (book / "other.csv").write_text("Student,Section,Group\nA,B,C\n")
-    assert "not the columns of an export of Canvas" in refused("roster", "other.csv", folder=book)
-    assert rows(gradebook("--csv", "-", folder=book)[0]) == before
-
-
-def test_a_gradebook_of_an_earlier_version_is_read_and_changed(book):
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        base.execute("DROP TABLE times")
-        base.execute("DROP TABLE settings")
-    base.close()
-    before = (book / "grades.sqlite").read_bytes()
-    found = by_name(gradebook("--csv", "-", "--deadline", "2026-10-05T23:59Z", folder=book)[0])
-    assert found["alice"]["total"] == "5" and found["alice"]["days late"] == ""
-    assert (book / "grades.sqlite").read_bytes() == before
-    gradebook("set", "alice", "norms", "1", "--why", "x", folder=book)
-    assert by_name(gradebook("--csv", "-", folder=book)[0])["alice"]["norms"] == "1"
-
-
 def test_similar_submissions_are_listed(book, tmp_path):
     sources = (ROOT / "tests/submissions/honest/python_torch/adapters.py").read_text()
     renamed = "# Mine.\n" + re.sub(r"\bx\b", "given", sources)
@@ -522,15 +474,9 @@ def test_similar_submissions_are_listed(book, tmp_path):
     for name, text in {"alice": sources, "bob": renamed, "carol": other}.items():
         (book / "in" / name).mkdir(parents=True)
         (book / "in" / name / "adapters.py").write_text(text)
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        base.execute("PRAGMA foreign_keys = OFF")
-        columns = [row[1] for row in base.execute("PRAGMA table_info(submissions)")][1:]
-        for name in ("bob", "carol", "dan"):
-            base.execute(f"INSERT INTO submissions SELECT ?, {', '.join(columns)} FROM submissions "
-                         "WHERE name = 'alice'", [name])
-        base.execute("DELETE FROM submissions WHERE name NOT IN ('alice', 'bob', 'carol', 'dan')")
-        base.execute("UPDATE submissions SET path = CAST('in/' || name AS BLOB)")
-    base.close()
+    change(book, *(copied("alice", name) for name in ("bob", "carol", "dan")),
+           ("DELETE FROM submissions WHERE name NOT IN ('alice', 'bob', 'carol', 'dan')",),
+           ("UPDATE submissions SET path = CAST('in/' || name AS BLOB)",))
     out, _ = gradebook("grades.sqlite", "similar", folder=book)
     lines = out.splitlines()
     assert lines[0].startswith("3 submissions, 1 pair that share 50 % or more")
@@ -544,13 +490,8 @@ def test_similar_submissions_are_listed(book, tmp_path):
 
 
 def test_feedback_of_names_that_lead_elsewhere(book):
-    with sqlite3.connect(book / "grades.sqlite") as base:
-        base.execute("PRAGMA foreign_keys = OFF")
-        for number, name in enumerate(["../up", "/tmp/x", "..", "Alice", "a/b", "a_b"]):
-            columns = [row[1] for row in base.execute("PRAGMA table_info(submissions)")][1:]
-            base.execute(f"INSERT INTO submissions SELECT ?, {', '.join(columns)} FROM submissions "
-                         "WHERE name = 'alice'", [name])
-    base.close()
+    change(book, *(copied("alice", name)
+                   for name in ("../up", "/tmp/x", "..", "Alice", "a/b", "a_b")))
     gradebook("--feedback", "pages", folder=book)
     names = {path.name.lower() for path in (book / "pages").iterdir()}
     assert len(names) == 10

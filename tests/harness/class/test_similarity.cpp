@@ -1,11 +1,11 @@
 // Which submissions are said to be alike, and which not.
+#include "base/temporary_folder.hpp"
 #include "class/similarity.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <unistd.h>
 
 using namespace prenorm::harness;
 namespace fs = std::filesystem;
@@ -189,9 +189,8 @@ BOOST_AUTO_TEST_CASE(what_most_of_a_class_has_does_not_count) {
 }
 
 BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
-  std::string name = (fs::temp_directory_path() / "prenorm-similarity-XXXXXX").string();
-  BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
-  const fs::path folder = name;
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   const auto write = [&](const std::string& file, const std::string& text) {
     fs::create_directories((folder / file).parent_path());
     std::ofstream(folder / file) << text;
@@ -215,20 +214,17 @@ BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
   BOOST_TEST(pairs[0].files[0].first == "model.py");
   BOOST_TEST(pairs[0].files[0].second == "src/net.py");
   BOOST_CHECK_THROW(fingerprints_of("no", folder / "no"), std::exception);
-  fs::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_CASE(endless_sources_take_little_memory) {
-  std::string name = (fs::temp_directory_path() / "prenorm-similarity-XXXXXX").string();
-  BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
-  const fs::path folder = name;
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   std::minstd_rand random;
   for (int i = 0; i < 12; ++i) {
     std::ofstream file(folder / (std::to_string(i) + ".py"));
     for (int k = 0; k < (1 << 20); ++k) file << "+-*/%&|^<>=()[]{},;:."[random() % 21];
   }
   BOOST_TEST(fingerprints_of("endless", folder).marks.size() == 200000u);
-  fs::remove_all(folder);
 }
 
 BOOST_AUTO_TEST_CASE(little_code_and_wild_text_say_nothing) {

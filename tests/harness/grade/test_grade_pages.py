@@ -142,7 +142,8 @@ def test_names_and_heads_stay_where_the_table_scrolls(chromium, pages, page, wid
 @pytest.mark.parametrize("width", [360, 1280])
 def test_texts_of_the_histogram_stand_apart_and_within(chromium, pages, page, width):
     opened(chromium, pages, page, width=width)
-    boxes = chromium.value("""[...document.querySelectorAll('svg.points text')].map(text => {
+    boxes = chromium.value("""[...document.querySelectorAll('.histogram span')].filter(
+        text => text.textContent).map(text => {
         const box = text.getBoundingClientRect();
         return [text.textContent, box.left, box.top, box.right, box.bottom];
     })""")
@@ -152,7 +153,7 @@ def test_texts_of_the_histogram_stand_apart_and_within(chromium, pages, page, wi
     if not boxes:
         return
     frame = chromium.value("""(() => {
-        const box = document.querySelector('svg.points').getBoundingClientRect();
+        const box = document.querySelector('.histogram').getBoundingClientRect();
         return [box.left, box.top, box.right, box.bottom];
     })()""")
     for i, (text, left, top, right, bottom) in enumerate(boxes):

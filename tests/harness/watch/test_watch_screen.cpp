@@ -1,12 +1,11 @@
 // What `prenorm watch` keeps from save to save, what it shows, and which files it looks at.
 #include "base/temporary_folder.hpp"
-#include "watch/file_changes.hpp"
-#include "watch/hints.hpp"
 #include "watch/screen.hpp"
+#include "watch/wait.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>
-#include <poll.h>
+#include <sys/resource.h>
 
 using namespace prenorm::harness;
 namespace fs = std::filesystem;
@@ -42,8 +41,8 @@ void write(const fs::path& path) { std::ofstream(path) << "text"; }
 
 /// The change that is reported within a second; empty if none is.
 fs::path change(FileChanges& changes) {
-  pollfd waiting{changes.descriptor(), POLLIN, 0};
-  return ::poll(&waiting, 1, 1000) == 1 ? changes.take() : fs::path();
+  std::array waiting{pollfd{changes.descriptor(), POLLIN, 0}};
+  return wait_for(waiting, 1000) == Waited::ready ? changes.take() : fs::path();
 }
 
 }  // namespace
@@ -197,6 +196,18 @@ BOOST_AUTO_TEST_CASE(of_a_single_file_only_it_counts) {
 
 BOOST_AUTO_TEST_CASE(a_path_that_does_not_exist_cannot_be_watched) {
   BOOST_CHECK_THROW(FileChanges("/no/such/folder"), std::system_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_fails_is_no_signal) {
+  std::array waiting{pollfd{0, POLLIN, 0}};
+  rlimit files{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const rlimit none{0, files.rlim_max};  // then poll() refuses to wait for any
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  BOOST_CHECK_THROW(wait_for(waiting, 0), std::system_error);
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  waiting[0].fd = -1;
+  BOOST_TEST((wait_for(waiting, 0) == Waited::in_vain));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Grades submissions with known mistakes, and honest ones, and looks at what they are told.
 
-    PRENORM_PROGRAM=build/release/bin/prenorm python3 tests/styles/run.py --state build/styles.jsonl
+    PRENORM_PROGRAM=build/release/bin/prenorm python3 tests/submissions/styles/run.py --state build/styles.jsonl
 
 What was graded is kept in the state file: the same command again continues where it stopped, and
 grades anew what a changed program or submission makes old. `--table docs/diagnosis.md` writes the
@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "support"))
+sys.path.insert(0, str(HERE.parents[1] / "support"))
 
 import submissions  # noqa: E402
 from grading import without_torch  # noqa: E402
@@ -465,7 +465,8 @@ INTRODUCTION = """\
 # What a wrong submission is told
 
 `prenorm grade` names the known mistake that a submission's wrong numbers look like. This page says how
-often it is right. `tests/styles/run.py` writes it; `tests/submissions/test_styles.py` holds the bounds.
+often it is right. `tests/submissions/styles/run.py` writes it; `tests/submissions/test_styles.py` holds
+the bounds.
 
 {styles} complete submissions, each in a style that people write, are graded with one known mistake
 switched on: PyTorch modules, PyTorch functions, PyTorch with `einsum`, NumPy, and C++. Only visible

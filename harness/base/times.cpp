@@ -1,4 +1,4 @@
-#include "class/times.hpp"
+#include "base/times.hpp"
 
 #include <algorithm>
 #include <array>
@@ -36,7 +36,7 @@ std::optional<Time> time_in(const std::string& text) {
     const std::tm read = parts;  // mktime() and timegm() write their own
     const std::time_t seconds =
         format.has_zone ? ::timegm(&parts) - read.tm_gmtoff : std::mktime(&parts);
-    // They take 31 February for 3 March.
+    // They read 31 February as 3 March.
     const bool exists = parts.tm_mon == read.tm_mon && parts.tm_mday == read.tm_mday;
     if (!exists || seconds < 0) return std::nullopt;
     return Time{static_cast<std::int64_t>(seconds), format.has_seconds};

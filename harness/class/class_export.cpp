@@ -1,9 +1,15 @@
-// A class for programs: what the gradebook holds, and nothing that differs from run to run.
+// A class for spreadsheets and programs: what the gradebook holds. JSON has nothing that differs
+// from run to run.
 #include "base/json.hpp"
+#include "base/text.hpp"
+#include "base/times.hpp"
 #include "class/class_overview.hpp"
-#include "class/times.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/report_json.hpp"
+#include "grade/report_parts.hpp"
+#include "report/csv.hpp"
+
+#include <fmt/format.h>
 
 namespace prenorm::harness {
 namespace {
@@ -64,13 +70,13 @@ Json row_of(const Overview& overview, const OverviewRow& row) {
               {"failed", row.failed},
               {"skipped", row.skipped}};
   if (const auto late = days_late(overview, row)) {
-    object["handed_in"] = time_text(row.handed_in->time);
+    object["handed_in"] = time_text(*row.handed_in);
     object["days_late"] = *late;
   }
   return object;
 }
 
-/// What grading gave, without the cases.
+/// The grading without its cases.
 Json grading_object(const Grading& grading, const Entry& entry) {
   Json items = Json::array();
   for (const GradedItem& item : grading.items) items.push_back(item_object(item));
@@ -81,7 +87,7 @@ Json grading_object(const Grading& grading, const Entry& entry) {
           {"imports", grading.imports}, {"items", std::move(items)}};
 }
 
-/// A case a line.
+/// One case per line.
 std::string results_of(const Grading& grading) {
   std::string text;
   for (const GradedItem& item : grading.items) {
@@ -95,6 +101,39 @@ std::string results_of(const Grading& grading) {
 }
 
 }  // namespace
+
+std::string class_csv(const Overview& overview) {
+  CsvRows rows;
+  for (const char* head : {"submission", "name", "id", "email"}) rows.text(head);
+  for (const OverviewItem& item : overview.items) rows.text(item.name);
+  for (const char* head : {"total", "out of", "flags", "set by hand"}) rows.text(head);
+  if (overview.deadline) rows.text("handed in").text("days late");
+  rows.end();
+  for (const OverviewRow& row : overview.rows) {
+    rows.text(row.submission).text(row.name).text(row.id).text(row.email);
+    std::vector<std::string> set;
+    // A submission that could not be graded has no points; one that was not handed in has 0.
+    const bool known = row.counted || row.absent;
+    for (std::size_t i = 0; i < row.points.size(); ++i) {
+      const OverviewPoints& points = row.points[i];
+      known || points.set_by_hand ? rows.number(points.earned) : rows.text("");
+      if (!points.set_by_hand) continue;
+      set.push_back(fmt::format("{}: {} in place of {}: {}", overview.items[i].name,
+                                points_text(points.earned), points_text(points.graded),
+                                points.why));
+    }
+    has_total(row) ? rows.number(row.total) : rows.text("");
+    rows.number(overview.points);
+    rows.text(joined(row.flags, "; ")).text(joined(set, "; "));
+    if (overview.deadline) {
+      const auto late = days_late(overview, row);
+      rows.text(late ? time_text(*row.handed_in) : "");
+      late ? rows.number(static_cast<double>(*late)) : rows.text("");
+    }
+    rows.end();
+  }
+  return rows.take();
+}
 
 void class_json(const Overview& overview, const Gradebook& book,
                 const std::function<void(const std::string&)>& write) {

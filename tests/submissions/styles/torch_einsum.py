@@ -217,6 +217,8 @@ def weigh(scores, mask):
     keys = -1
     # slip attention.softmax_over_queries: keys = -2
     weights = scores.softmax(keys)
+    # habit by_hand: weights = torch.exp(scores - scores.amax(keys, keepdim=True))
+    # habit by_hand: weights = weights / weights.sum(keys, keepdim=True)
     # slip attention.no_softmax: weights = scores
     # slip attention.masked_after_softmax: weights = scores.softmax(keys) if mask is None else scores.softmax(keys) * mask
     return torch.where((scores > -math.inf).any(-1, keepdim=True), weights, torch.zeros_like(weights))
