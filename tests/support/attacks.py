@@ -2,7 +2,6 @@
 files of outputs."""
 
 import os
-import shutil
 import tomllib
 import zlib
 

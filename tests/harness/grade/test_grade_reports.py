@@ -17,7 +17,7 @@ from lxml import html
 
 from attacks import hand_in
 from conftest import folder
-from places import SUBMISSIONS, built
+from places import SUBMISSIONS
 from results_json import TWO_PROBLEMS, check_results
 
 HONEST = SUBMISSIONS / "honest"
