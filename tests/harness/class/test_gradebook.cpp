@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(each_student_of_a_submission_has_a_row) {
   BOOST_TEST(made.mistakes.at(0).submissions == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_comes_later_may_have_accents_written_otherwise) {
+BOOST_AUTO_TEST_CASE(accents_of_a_later_submission_may_be_spelled_differently) {
   const Folder folder;
   make(folder.book());
   Gradebook book(folder.book(), Access::change);

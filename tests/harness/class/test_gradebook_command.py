@@ -533,7 +533,7 @@ def set_version(data):
     (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
     (lambda path: path.unlink(), "no such gradebook"),
 ])
-def test_what_is_no_sound_gradebook_is_refused_and_kept(book, graded, make, why):
+def test_an_unsound_gradebook_is_refused_and_left_as_it_is(book, graded, make, why):
     path = book / "grades.sqlite"
     make(path)
     before = path.read_bytes() if path.is_file() else None
