@@ -243,6 +243,8 @@ std::string python_function(const StartProblem& problem, const Json& adapter) {
 
 // --- the folder -------------------------------------------------------------------------------
 
+bool is_python(const std::string& language) { return language == "python" || language == "triton"; }
+
 /// The words that templates leave open: @FUNCTIONS@ and others.
 using Words = std::map<std::string, std::string>;
 
@@ -318,11 +320,10 @@ std::vector<std::string> write_files(const fs::path& folder, const std::string& 
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(templates, error)) {
     if (entry.path().extension() != ".in") continue;
-    std::string name = entry.path().stem();
-    if (name == "gitignore") name = ".gitignore";
-    files[name] = filled(read(entry.path()), words);
+    files[entry.path().stem()] = filled(read(entry.path()), words);
   }
   if (files.empty()) throw UsageError(templates.string() + ": no templates there");
+  files[".gitignore"] = is_python(language) ? "__pycache__/\n.venv/\n" : "build/\n";
   fs::create_directories(folder, error);
   if (error) throw UsageError(folder.string() + ": " + error.message());
   std::vector<std::string> names;
@@ -339,7 +340,7 @@ int start(const NewOptions& options) {
   const fs::path folder = options.folder;
   require_empty_folder(folder);
   const bool device = options.language == "cuda";
-  const bool python = options.language == "python" || options.language == "triton";
+  const bool python = is_python(options.language);
   const std::string usual = python ? "cs336-2025" : "all";
   const std::string graded_by = options.rubric.empty() ? usual : options.rubric;
   const Rubric rubric = read_rubric(graded_by);
