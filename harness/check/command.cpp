@@ -1,8 +1,11 @@
 #include "check/command.hpp"
 
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "fixture/selection.hpp"
+#include "replay/runner.hpp"
 #include "report/report.hpp"
 
 #include <CLI/CLI.hpp>

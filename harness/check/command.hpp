@@ -2,10 +2,6 @@
 // whose header costs every file that includes it several seconds to compile, is in command.cpp.
 #pragma once
 
-#include "base/error.hpp"
-#include "fixture/selection.hpp"
-#include "replay/runner.hpp"
-
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,6 +12,9 @@
 #include <vector>
 
 namespace prenorm::harness {
+
+struct Selection;
+struct YardstickNames;
 
 /// What is wrong with an argument; empty where nothing is.
 using Check = std::function<std::string(const std::string& text)>;

@@ -112,8 +112,8 @@ std::vector<Finding> check(File& file, SolutionPool& pool) {
   return findings;
 }
 
-std::string summary(const std::string& path, std::size_t cases, const std::vector<Finding>& findings,
-                 const CheckOptions& options) {
+std::string summary(const std::string& path, std::size_t cases,
+                    const std::vector<Finding>& findings, const CheckOptions& options) {
   const bool colour = wants_colour(options.no_color);
   const auto defects = static_cast<std::size_t>(std::ranges::count_if(findings, &Finding::defect));
   std::string text = toned(printable(path), Tone::strong, colour) + "  " + counted(cases, "case") +

@@ -1,4 +1,5 @@
 // prenorm emulate: compiles a CUDA program for the emulator and runs it.
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"

@@ -1,4 +1,5 @@
 // prenorm hint: hints on the first failure of a report, those of `prenorm watch`.
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "base/terminal.hpp"

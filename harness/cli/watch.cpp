@@ -1,4 +1,5 @@
 // prenorm watch: grades a submission again on each save, and shows one screen.
+#include "base/error.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
