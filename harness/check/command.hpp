@@ -31,7 +31,6 @@ enum class Trait {
   required,
   shows_default,  // --help has the variable's value
   hidden,         // not in --help
-  clears,         // a flag that sets its variable to false
 };
 using Rule = std::variant<Trait, Check>;
 
