@@ -32,9 +32,7 @@ bool has(const Option& row, Trait trait) {
 bool is_positional(const Option& row) { return row.several.empty() && row.name.front() != '-'; }
 
 CLI::Option* add_variable(CLI::App& app, const std::string& name, const Option& row, bool& flag) {
-  if (!has(row, Trait::clears)) return app.add_flag(name, flag, row.description);
-  return app.add_flag_callback(
-      name, [&flag] { flag = false; }, row.description);
+  return app.add_flag(name, flag, row.description);
 }
 
 template <class T>
