@@ -3,6 +3,8 @@
 #include "base/error.hpp"
 #include "base/terminal.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -131,11 +133,17 @@ void write_whole(const fs::path& file, std::string_view text) {
   if (!good || ::rename(part.c_str(), file.c_str()) != 0) cannot_write(file);
 }
 
-std::optional<std::string> read_whole(const fs::path& file) {
+std::optional<std::string> read_whole(const fs::path& file, std::size_t most) {
   std::ifstream stream(file, std::ios::binary);
   std::error_code ignored;
   if (!stream || fs::is_directory(file, ignored)) return std::nullopt;  // a folder opens, too
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+  std::string text;
+  for (std::array<char, 65536> part; stream && text.size() < most;) {
+    stream.read(part.data(), part.size());
+    text.append(part.data(),
+                std::min(static_cast<std::size_t>(stream.gcount()), most - text.size()));
+  }
+  return text;
 }
 
 void write_zip(const fs::path& path, const std::vector<ZipEntry>& entries) {

@@ -32,8 +32,10 @@ void make_private(const std::string& path);
 
 /// Writes a file atomically: completely or not at all. Throws std::runtime_error.
 void write_whole(const std::filesystem::path& file, std::string_view text);
-/// The whole file; nothing if there is none, or a folder.
-std::optional<std::string> read_whole(const std::filesystem::path& file);
+/// The whole file, or the first `most` bytes: a device never ends. Nothing if there is none, or a
+/// folder.
+std::optional<std::string> read_whole(const std::filesystem::path& file,
+                                      std::size_t most = std::string::npos);
 
 /// A file of lines, each there as soon as it is written: what cuts the program off leaves the
 /// others.

@@ -5,7 +5,6 @@
 #include "base/times.hpp"
 #include "class/class_overview.hpp"
 #include "grade/grading_record.hpp"
-#include "grade/report_json.hpp"
 #include "grade/report_parts.hpp"
 #include "report/csv.hpp"
 

@@ -9,7 +9,6 @@
 #include "class/roster.hpp"
 #include "class/slurm.hpp"
 #include "grade/grading_record.hpp"
-#include "grade/snapshot.hpp"
 #include "grade/submission.hpp"
 
 #include <algorithm>
@@ -31,8 +30,8 @@ std::map<std::string, ClassSubmission> look_at(const std::vector<std::string>& p
     if (!fs::exists(fs::symlink_status(submission_file(path), ignored))) {
       throw UsageError(path + ": no such file or folder");
     }
-    const ClassSubmission submission{submission_name(path), path, files_digest(path),
-                                     last_change(submission_file(path))};
+    const Snapshot files = look_at_files(path);
+    const ClassSubmission submission{submission_name(path), path, files.digest, files.changed};
     const auto [place, is_new] = all.try_emplace(submission.name, submission);
     if (!is_new && place->second.path != path) {
       throw UsageError("two submissions are called '" + submission.name +
@@ -318,7 +317,7 @@ class ClassRun {
     for (std::size_t i = 0; i < todo.size(); ++i) {
       if (found[i]) imports.emplace(todo[i].name, *std::move(found[i]));
     }
-    for (const std::string& line : missing_packages(imports, settings_.submission.python)) {
+    for (const std::string& line : missing_packages(imports, settings_.python)) {
       events_.say(line);
     }
   }
@@ -327,7 +326,7 @@ class ClassRun {
     say_what_is_missing(todo);
     const Plan plan{planned_settings(), exam_, fs::current_path().string(), todo};
     write_plan(work_, plan);
-    if (todo.size() > 1 && settings_.exam.hidden) draw_hidden_cases();
+    if (todo.size() > 1 && !settings_.no_hidden) draw_hidden_cases();
     std::vector<std::size_t> numbers(todo.size());
     std::iota(numbers.begin(), numbers.end(), std::size_t{0});
     execute(plan, numbers);
@@ -412,7 +411,7 @@ class ClassRun {
 
 ClassResult grade_class(const std::vector<std::string>& submissions, GradeSettings settings,
                         const ClassOptions& options, ClassEvents events) {
-  const Selection& selection = settings.exam.selection;
+  const Selection& selection = settings.selection;
   if (!selection.problems.empty() || !selection.cases.empty() || !selection.dtypes.empty()) {
     throw UsageError(
         "a gradebook holds whole gradings: --problem, --case and --dtype are for one submission "

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "class/execute.hpp"
-#include "grade/imports.hpp"
 
 #include <chrono>
 #include <map>

@@ -3,6 +3,7 @@
 
 #include "class/plan.hpp"
 #include "grade/grader.hpp"
+#include "grade/snapshot.hpp"
 
 #include <functional>
 
@@ -65,8 +66,8 @@ void execute_locally(const std::filesystem::path& folder, const std::vector<std:
 
 // ---- The side of the processes that are started
 
-/// A digest of what was handed in; the reason where it cannot be read.
-std::string files_digest(const std::string& path);
+/// What was handed in; where it cannot be read, the digest is the reason.
+Snapshot look_at_files(const std::string& path);
 
 /// Grades one submission of the plan in the folder. Returns the exit code. Throws UsageError where
 /// there is no such plan or submission.

@@ -12,7 +12,6 @@
 #include "class/execute.hpp"
 #include "grade/grader.hpp"
 #include "grade/grading_record.hpp"
-#include "grade/snapshot.hpp"
 #include "sandbox/sandbox.hpp"
 #include "solution/solution.hpp"
 
@@ -163,11 +162,11 @@ void execute_locally(const fs::path& folder, const std::vector<std::size_t>& num
   });
 }
 
-std::string files_digest(const std::string& path) {
+Snapshot look_at_files(const std::string& path) {
   try {
-    return digest_snapshot(submission_file(path));
+    return look_at_snapshot(submission_file(path));
   } catch (const std::exception& error) {
-    return std::string("unreadable: ") + printable(error.what());
+    return {.digest = "unreadable: " + printable(error.what()), .changed = {}, .left_out = {}};
   }
 }
 
@@ -184,9 +183,10 @@ int grade_number(const fs::path& given, std::size_t number) {
   Grader grader(settings, 1, nullptr);
   if (fs::exists(folder / "hidden")) grader.take_drawn(folder / "hidden");
   PlannedResult result;
-  result.files = files_digest(path);
   result.exam = grader.exam_digest();
-  result.grading = grading_record(grader.grade_any(path));
+  const Grading grading = grader.grade_any(path);
+  result.files = grading.files.empty() ? look_at_files(path).digest : grading.files;
+  result.grading = grading_record(grading);
   require_plan(folder, plan, number);
   write_result(folder, number, result);
   // Whoever started this waits for a byte.

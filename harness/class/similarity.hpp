@@ -32,7 +32,7 @@ bool is_source(const std::filesystem::path& name);
 void add_source(Fingerprints& marks, const std::string& file, std::string_view text);
 
 /// Of all sources that a submission's snapshot would have: of a file the first MiB and 20,000
-/// marks, of all of them the first 200,000. Throws what digest_snapshot() throws.
+/// marks, of all of them the first 200,000. Throws what look_at_snapshot() throws.
 Fingerprints fingerprints_of(const std::string& submission, const std::filesystem::path& path);
 
 /// Two submissions, and the files of theirs that share the most.

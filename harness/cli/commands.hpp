@@ -5,6 +5,8 @@
 
 namespace prenorm::harness {
 
+struct GradeSettings;
+
 Command list_command();
 Command show_command();
 Command grade_command();
@@ -21,9 +23,8 @@ Command study_command();
 
 /// --html and --svg, of what kernels do to memory.
 Option picture_options(std::string& html, std::string& svg);
-/// Of a grading.
-Option rubric_option(std::string& rubric);
-Option sandbox_option(std::string& kind);
+/// Of a grading: "--rubric", ...
+Option setting_option(std::string_view name, GradeSettings& how);
 /// --hidden-visibility: when Gradescope shows hidden cases.
 Option hidden_visibility_option(std::string& visibility);
 

@@ -226,9 +226,9 @@ int grade(GradeArguments options) {
     }
     // The login node's processors say nothing of a task's.
     if (execute.slurm && !options.given.contains("--jobs")) execute.jobs = 1;
-    for (const char* name :
-         {"--sandbox", "--python", "--timeout", "--build-timeout", "--budget", "--memory"}) {
-      if (options.given.contains(name)) options.many.typed.emplace_back(name);
+    for (const GradeSetting& setting : grade_settings()) {
+      const bool typed = setting.kept_for_class && options.given.contains(setting.option);
+      if (typed) options.many.typed.emplace_back(setting.option);
     }
     return run_class(options.submissions, options.how, options.many);
   }
@@ -239,24 +239,16 @@ int grade(GradeArguments options) {
   return grade_one(std::move(options));
 }
 
-Option limit_options(GradeArguments& o) {
-  o.how.submission.python = usual_python();
-  return std::vector<Option>{
-      sandbox_option(o.how.sandbox),
-      {"--python PATH", o.how.submission.python,
-       "Interpreter for Python submissions: by default that of the active virtual\n"
-       "environment, or else the system's",
-       Trait::shows_default},
-      {"--timeout SECONDS", o.how.submission.limits.seconds, "Limit for one call (default: 10)",
-       positive},
-      {"--build-timeout SECONDS", o.how.submission.build_seconds,
-       "Limit for the build (default: 300)", positive},
-      {"--budget SECONDS", o.how.exam.budget,
-       "Limit for all cases of one submission (default: 300, or 0.5 per case where\n"
-       "that is more); cases that have not run by then fail",
-       positive},
-      {"--memory GIB", o.how.memory, "Memory limit for all processes together (default: 4)",
-       positive}};
+/// How submissions are graded: options with a value, then flags.
+Option setting_options(GradeSettings& how) {
+  how.python = usual_python();
+  std::vector<Option> rows;
+  for (const bool flags : {false, true}) {
+    for (const GradeSetting& setting : grade_settings()) {
+      if (setting.is_flag() == flags) rows.push_back(setting_option(setting.option, how));
+    }
+  }
+  return rows;
 }
 
 Option class_options(GradeArguments& o) {
@@ -298,13 +290,21 @@ Option report_options(GradeArguments& o) {
 
 }  // namespace
 
-Option rubric_option(std::string& rubric) {
-  return {"--rubric NAME|FILE", rubric, "A shipped rubric or a .toml file (default: cs336-2025)"};
-}
-
-Option sandbox_option(std::string& kind) {
-  return {"--sandbox KIND", kind, "bubblewrap (default if it works), process or none",
-          is_member({"bubblewrap", "process", "none"})};
+Option setting_option(std::string_view name, GradeSettings& how) {
+  using Takes = GradeSetting::Takes;
+  const GradeSetting& setting = grade_setting(name);
+  const std::string option = setting.option + std::string(setting.is_flag() ? "" : " ");
+  Option row = std::visit(
+      [&](auto place) { return Option(option + setting.type, how.*place, setting.help); },
+      setting.place);
+  switch (setting.takes) {
+    case Takes::any: break;
+    case Takes::sandbox: row.rules = {is_member({"bubblewrap", "process", "none"})}; break;
+    case Takes::interpreter: row.rules = {Trait::shows_default}; break;
+    case Takes::positive: row.rules = {Check(positive)}; break;
+    case Takes::whole: row.rules = {Check(whole_number)}; break;
+  }
+  return row;
 }
 
 Option hidden_visibility_option(std::string& visibility) {
@@ -323,18 +323,8 @@ Command grade_command() {
       .options = {{"SUBMISSION", o.submissions,
                    "A CMake project's folder, CUDA sources (one, or their folder), a library,\n"
                    "adapters.py or its folder, or outputs"},
-                  rubric_option(o.how.rubric),
-                  limit_options(o),
-                  {"--seed N", o.how.seed,
-                   "Seed of the hidden cases. Random by default.\n"
-                   "Never reuse a seed that students may know",
-                   whole_number},
-                  {"--emulate", o.how.submission.emulate,
-                   "Run CUDA in the emulator, even if there is a device"},
-                  {"--no-hidden", o.how.exam.hidden, "Skip hidden cases", Trait::clears},
-                  {"--quick", o.how.exam.quick,
-                   "Explain only the first problem with wrong numbers"},
-                  selection_options(o.how.exam.selection),
+                  setting_options(o.how),
+                  selection_options(o.how.selection),
                   jobs_option(o.jobs, "Problems, or a class's submissions, to grade in parallel"),
                   class_options(o),
                   report_options(o),

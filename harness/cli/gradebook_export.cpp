@@ -10,7 +10,7 @@
 #include "class/similarity.hpp"
 #include "cli/gradebook.hpp"
 #include "grade/submission.hpp"
-#include "grade/words.hpp"
+#include "grade/report_parts.hpp"
 #include "report/table.hpp"
 
 #include <algorithm>

@@ -12,6 +12,7 @@
 namespace prenorm::harness {
 namespace {
 
+constexpr std::size_t most_report = 64u << 20;  // bytes
 constexpr std::size_t most_text = 2000;  // of a line: a report may hold a submission's own words
 
 struct HintOptions {
@@ -21,13 +22,13 @@ struct HintOptions {
 };
 
 Attempt read_attempt(const std::string& path) {
-  const std::optional<std::string> text = read_whole(path);
+  const std::optional<std::string> text = read_whole(path, most_report + 1);
   if (!text) throw UsageError("no file " + path);
   try {
-    return attempt_of(parse_json(*text));
+    if (text->size() <= most_report) return attempt_of(parse_json(*text));
   } catch (const Json::exception&) {
-    throw UsageError(path + " is no report of one submission by prenorm grade --json");
   }
+  throw UsageError(path + " is no report of one submission by prenorm grade --json");
 }
 
 int hint(const HintOptions& options) {

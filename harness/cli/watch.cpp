@@ -3,7 +3,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "grade/grader.hpp"
+#include "grade/grade_settings.hpp"
 #include "watch/screen.hpp"
 #include "watch/wait.hpp"
 
@@ -48,7 +48,8 @@ class KeyboardMode {
 };
 
 struct WatchOptions {
-  std::string path, rubric, sandbox, python;
+  std::string path, python;
+  GradeSettings how;
   std::vector<std::string> problems, fixtures;
   bool no_color = false;
 };
@@ -92,8 +93,8 @@ std::vector<std::string> Watcher::arguments(Round round) const {
   const auto add = [&words](const char* name, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
-  add("--rubric", options_.rubric);
-  add("--sandbox", options_.sandbox);
+  add("--rubric", options_.how.rubric);
+  add("--sandbox", options_.how.sandbox);
   add("--python", options_.python);
   for (const std::string& path : options_.fixtures) add("--fixtures", path);
   words.emplace_back("--quick");
@@ -243,10 +244,10 @@ Command watch_command() {
                    "A submission, as `prenorm grade` takes it: a folder or a file",
                    Trait::required},
                   {"--problem NAME", o.problems, "Only these problems (names or globs)"},
-                  rubric_option(o.rubric),
+                  setting_option("--rubric", o.how),
                   {"--fixtures PATH", o.fixtures,
                    "Fixture files or folders (default: the shipped ones)"},
-                  sandbox_option(o.sandbox),
+                  setting_option("--sandbox", o.how),
                   {"--python PATH", o.python,
                    "Interpreter for Python submissions (default: as `prenorm grade` takes it)"},
                   no_color_option(o.no_color)},

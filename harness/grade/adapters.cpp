@@ -42,9 +42,10 @@ std::string trimmed(std::string_view text) {
 }  // namespace
 
 /// One problem's function, read and resolved by the signature.
-class Adapters::Reading {
+class Adapters::FunctionReader {
  public:
-  Reading(const std::filesystem::path& file, const std::string& problem, const Signature& signature)
+  FunctionReader(const std::filesystem::path& file, const std::string& problem,
+                 const Signature& signature)
       : where_(fmt::format("{}: [{}]", file.string(), problem)), signature_(signature) {}
 
   Json read(const toml::table& table) {
@@ -278,9 +279,9 @@ Adapters::Adapters(const std::filesystem::path& file,
     }
     if (found == signatures.end()) continue;
     const Signature signature = parse_signature(found->second);
-    Reading reading(file, problem, signature);
-    json[problem] = reading.read(*node->as_table());
-    functions_[problem] = std::move(reading.function);
+    FunctionReader reader(file, problem, signature);
+    json[problem] = reader.read(*node->as_table());
+    functions_[problem] = std::move(reader.function);
   }
   json_ = json.dump();
 }

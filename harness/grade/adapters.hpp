@@ -4,6 +4,8 @@
 #pragma once
 
 #include "fixture/fixture.hpp"
+#include "fixture/verdict.hpp"
+#include "base/json.hpp"
 
 #include <filesystem>
 #include <map>
@@ -61,10 +63,28 @@ class Adapters {
     std::vector<Counted> counted;
     std::vector<std::string> absent;  // globs of cases whose point it is that it is absent
   };
-  class Reading;
+  class FunctionReader;
 
   std::map<std::string, Function> functions_;  // by problem
   std::string json_;
+};
+
+/// A failing case as a few lines of PyTorch, to be run beside adapters.py and without this program.
+/// Of one submission; threads may share it.
+class Snippets {
+ public:
+  explicit Snippets(const Adapters& adapters);
+
+  /// At most 8 lines: the inputs inlined where they are small, else loaded from a file that the
+  /// first line says how to make; the call as the adapters make it; and what is expected. Empty for
+  /// a problem without a function, for a case that must be refused, and where the call's batch axes
+  /// are folded into one. `stored` is the case as the file has it, without what every call is
+  /// given.
+  std::string of(const std::string& problem, const Signature& signature, const LoadedCase& loaded,
+                 const Case& stored, const Result& result) const;
+
+ private:
+  Json functions_;  // by problem: the adapters' rules
 };
 
 }  // namespace prenorm::harness

@@ -1,11 +1,18 @@
 #include "grade/confinement.hpp"
 
 #include "base/home.hpp"
+#include "base/printable.hpp"
+#include "base/temporary_folder.hpp"
+#include "grade/snapshot.hpp"
+#include "base/json.hpp"
+#include "sandbox/confine.hpp"
+#include "sandbox/writable_copy.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
@@ -50,6 +57,43 @@ std::vector<fs::path> python_folders(const fs::path& python) {
   return folders;
 }
 
+/// As long as the name of a workplace. Other processes of a sandbox without namespaces cannot guess
+/// it.
+std::string workplace_name() {
+  return TemporaryFolder::prefix() + std::string(TemporaryFolder::random_letters, 'X');
+}
+constexpr std::string_view copy_name = "submission";
+
+/// A socket's path has at most 107 bytes, of which Python's multiprocessing takes some for itself.
+constexpr std::size_t longest_folder = 68;
+
+/// In the folder, or in /tmp where its path would be too long there.
+fs::path parent_of_workplace(const fs::path& folder) {
+  const bool is_long = (folder / workplace_name()).string().size() > longest_folder;
+  return is_long && ::access("/tmp", W_OK) == 0 ? "/tmp" : folder;
+}
+
+constexpr std::size_t most_import_bytes = 1u << 20, most_import_scratch = 16u << 20;
+constexpr double most_import_seconds = 30;
+/// Of a module, a distribution, a place.
+constexpr std::size_t longest_name = 100;
+
+/// The child has read somebody's files: nothing that it says is believed unchecked.
+PythonImports imports_of(const Json& answer) {
+  PythonImports imports;
+  for (const auto& [module, what] : answer.at("missing").items()) {
+    imports.missing[printable(module, longest_name)] = {
+        printable(what.at(0).get<std::string>(), longest_name),
+        printable(what.at(1).get<std::string>(), longest_name)};
+  }
+  for (const Json& module : answer.at("own")) {
+    imports.own.push_back(printable(module.get<std::string>(), longest_name));
+  }
+  const Json& failure = answer.at("failure");
+  if (!failure.is_null()) imports.failure = printable(failure.get<std::string>());
+  return imports;
+}
+
 }  // namespace
 
 Sandbox submission_sandbox(const SubmissionOptions& options) {
@@ -88,6 +132,71 @@ Process::Command python_script(const SubmissionOptions& options, const std::stri
   }
   std::ranges::move(python_folders(command.program), std::back_inserter(box.readable));
   return command;
+}
+
+bool can_be_copied(const fs::path& handed_in) {
+  std::uintmax_t bytes = 0;
+  std::size_t entries = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(handed_in)) {
+    // A hole of a file takes its room in the copy.
+    if (fs::is_regular_file(entry.symlink_status())) bytes += entry.file_size();
+    if (bytes > most_copied || ++entries > sandbox::most_entries / 2) return false;
+  }
+  return true;
+}
+
+Workplace make_workplace(const SubmissionOptions& options, const fs::path& folder,
+                         const fs::path& handed_in, bool writable) {
+  Workplace place{submission_sandbox(options), handed_in, nullptr};
+  const fs::path original = folder / copy_name;
+  if (options.sandbox == SandboxKind::bubblewrap) {
+    if (writable) place.box.copied = original;
+    return place;
+  }
+  const auto own = std::make_shared<const TemporaryFolder>(parent_of_workplace(folder));
+  place.folder = own;
+  place.box.folder = own->path() / "tmp";
+  fs::create_directory(place.box.folder);
+  if (writable) {
+    place.box.copied = own->path() / copy_name;
+    fs::create_directory(place.box.copied);
+    sandbox::copy_writable(original, place.box.copied);
+    place.submission = place.box.copied / handed_in.lexically_relative(original);
+    if (handed_in == original) place.submission = place.box.copied;
+  }
+  return place;
+}
+
+std::string without_workplaces(std::string text, const fs::path& parent) {
+  const std::string begin = (parent / TemporaryFolder::prefix()).string();
+  const std::size_t length = (parent / workplace_name()).string().size() + 1;
+  for (std::size_t at = 0; (at = text.find(begin)) != text.npos;) {
+    text.erase(at, length);
+    while (text.compare(at, TemporaryFolder::prefix().size(), TemporaryFolder::prefix()) == 0) {
+      text.erase(at, workplace_name().size() + 1);  // one inside
+    }
+    if (text.compare(at, copy_name.size(), copy_name) == 0) text.erase(at, copy_name.size() + 1);
+  }
+  return text;
+}
+
+std::optional<PythonImports> read_imports(const fs::path& path, const SubmissionOptions& options) {
+  const fs::path file = submission_file(path);
+  if (fs::is_symlink(file) || submission_kind(file) != SubmissionKind::python) return std::nullopt;
+  const TemporaryFolder scratch;
+  Sandbox box = submission_sandbox(options);
+  box.readable = {fs::canonical(file)};
+  box.scratch = most_import_scratch;
+  box.cpu_seconds = most_import_seconds;
+  if (box.kind == SandboxKind::process) box.folder = scratch.path();
+  try {
+    const Process::Command reader =
+        python_script(options, "prenorm_missing.py", {box.readable.front().string()}, box);
+    return imports_of(
+        parse_json(hand_out(confined(reader, box), most_import_bytes, most_import_seconds)));
+  } catch (const std::exception&) {
+    return std::nullopt;  // the worker tells more
+  }
 }
 
 }  // namespace prenorm::harness

@@ -3,6 +3,8 @@
 
 #include "grade/submission.hpp"
 
+#include <memory>
+
 namespace prenorm::harness {
 
 /// The sandbox for anything of a submission; what it may read is left to the caller.
@@ -16,5 +18,26 @@ std::string hand_out(const Process::Command& command, std::size_t most, double s
 /// read. Nothing is run to find that out.
 Process::Command python_script(const SubmissionOptions& options, const std::string& script,
                                const std::vector<std::string>& arguments, Sandbox& box);
+
+/// Where one process of a submission runs, and what it may write. Nothing of that outlives it: the
+/// next process finds everything as it was handed in.
+struct Workplace {
+  Sandbox box;
+  std::filesystem::path submission;    // where what was handed in lies, for that process
+  std::shared_ptr<const void> folder;  // removed with the last that has it; none in bubblewrap
+};
+
+/// Whether a copy of that folder is small enough to be made for each process.
+bool can_be_copied(const std::filesystem::path& handed_in);
+
+/// `handed_in` is the grader's copy: FOLDER/submission, or a file in that. With `writable`, the
+/// process has a copy of its own, which it may write.
+///
+/// Throws std::runtime_error.
+Workplace make_workplace(const SubmissionOptions& options, const std::filesystem::path& folder,
+                         const std::filesystem::path& handed_in, bool writable);
+
+/// A text without the paths of the workplaces in that folder: they are others each time.
+std::string without_workplaces(std::string text, const std::filesystem::path& parent);
 
 }  // namespace prenorm::harness

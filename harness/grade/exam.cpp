@@ -6,7 +6,9 @@
 #include "base/text.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/selection.hpp"
-#include "grade/hidden.hpp"
+#include "grade/hidden_cases.hpp"
+#include "replay/calibrate.hpp"
+#include "replay/replay.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
@@ -114,7 +116,7 @@ class PublicAnswers {
 };
 
 /// Whether outputs of zeros miss the case's answer; asked once a case.
-class Zeros {
+class ZeroCheck {
  public:
   bool fail(const File& file, const Case& info, double least) {
     const auto [place, is_new] = known_.try_emplace(&info, false);
@@ -138,25 +140,24 @@ class Zeros {
   std::map<const Case*, bool> known_;
 };
 
-struct Candidate {
+struct CaseOfFile {
   const File* file;
   const Case* info;
 };
 
 /// All cases of an item's problems, the small ones first.
-std::vector<Candidate> candidates_of(const Exam& exam, const RubricItem& item) {
-  std::vector<Candidate> all;
+std::vector<CaseOfFile> cases_of(const Exam& exam, const RubricItem& item) {
+  std::vector<CaseOfFile> all;
   for (const File& file : exam.files) {
     if (std::ranges::find(item.problems, file.problem) == item.problems.end()) continue;
     for (const Case& info : file.fixture->cases()) all.push_back({&file, &info});
   }
-  std::ranges::stable_sort(all, {},
-                           [](const Candidate& candidate) { return candidate.info->elements(); });
+  std::ranges::stable_sort(all, {}, [](const CaseOfFile& each) { return each.info->elements(); });
   return all;
 }
 
 void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& group,
-                 const std::vector<Candidate>& cases, Zeros& zeros) {
+                 const std::vector<CaseOfFile>& cases, ZeroCheck& zeros) {
   bool any = false, can_be_drawn = false;
   for (const auto& [file, info] : cases) {
     if (!group.has(file->problem, *info)) continue;
@@ -227,7 +228,7 @@ void check_patterns(const Exam& exam) {
   for (const RubricItem& item : exam.rubric.items) {
     Names own;
     Names& names = item.own_groups ? own : shared;
-    for (const auto& [file, info] : candidates_of(exam, item)) {
+    for (const auto& [file, info] : cases_of(exam, item)) {
       names[file->problem].insert(info->name);
     }
     if (item.own_groups) {
@@ -240,11 +241,11 @@ void check_patterns(const Exam& exam) {
 }
 
 void check(const Exam& exam) {
-  // A part of the rubric cannot be held against all of its patterns.
+  // A part of the rubric cannot be compared with all of its patterns.
   if (exam.options.selection.problems.empty()) check_patterns(exam);
-  Zeros zeros;
+  ZeroCheck zeros;
   for (const RubricItem& item : exam.rubric.items) {
-    const std::vector<Candidate> cases = candidates_of(exam, item);
+    const std::vector<CaseOfFile> cases = cases_of(exam, item);
     for (const RubricGroup& group : item.groups) {
       check_group(exam, item, group, cases, zeros);
     }
@@ -350,6 +351,11 @@ void ask(Exam& exam) {
   }
 }
 
+/// By how much wider a tolerance is: other forms of the same mistake round otherwise than ours.
+constexpr double accepted_room = 4;
+/// Of the truth's root mean square, at most.
+constexpr double most_accepted = 0.5;
+
 }  // namespace
 
 std::map<std::string, std::string> Exam::signatures() const {
@@ -370,6 +376,33 @@ Exam make_exam(const Rubric& rubric, const GradeOptions& options) {
   if (selection.cases.empty() && selection.dtypes.empty()) check(exam);
   ask(exam);
   return exam;
+}
+
+std::vector<double> accepted_deviations(const std::vector<std::string>& names,
+                                        const std::string& problem, const Signature& signature,
+                                        const LoadedCase& loaded, Solution& mistakes) {
+  if (names.empty() || loaded.info.error) return {};
+  std::vector<double> deviation(loaded.expected.size(), 0);
+  for (const std::string& mistake : variants_of(problem, mistakes)) {
+    if (!selects(names, mistake)) continue;
+    std::vector<Tensor> outputs;
+    replay(problem + "__" + mistake, signature, loaded, mistakes, {.twice = false, .alone = false},
+           &outputs);
+    if (outputs.size() != deviation.size()) continue;  // it is not written for this type
+    try {
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        deviation[i] =
+            std::max(deviation[i], accepted_room * largest_error(outputs[i], loaded.expected[i]));
+      }
+    } catch (const std::runtime_error&) {  // NaN or infinite elsewhere than the truth
+    }
+  }
+  for (std::size_t i = 0; i < deviation.size(); ++i) {
+    const DType dtype = loaded.info.outputs[i].dtype;
+    deviation[i] =
+        std::min(deviation[i], most_accepted * root_mean_square(loaded.expected[i], dtype));
+  }
+  return deviation;
 }
 
 }  // namespace prenorm::harness

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "grade/grading.hpp"
+#include "replay/calibrate.hpp"
 
 #include <map>
 
@@ -44,5 +45,14 @@ struct Exam {
 /// pattern that no case fits, a group that outputs of zeros, stored answers or refusing everything
 /// would earn.
 Exam make_exam(const Rubric& rubric, const GradeOptions& options);
+
+/// How much wider the absolute tolerance of each output is so that the problem's mistakes with
+/// these names (globs) pass the case, and what is computed alike: four times the largest deviation
+/// of any of them from the truth on the case's own inputs, and at most half of the truth's root
+/// mean square, so that zeros pass nothing. Those that give other shapes, NaN or infinity elsewhere
+/// than the truth count for nothing. Empty where nothing is accepted.
+std::vector<double> accepted_deviations(const std::vector<std::string>& names,
+                                        const std::string& problem, const Signature& signature,
+                                        const LoadedCase& loaded, Solution& mistakes);
 
 }  // namespace prenorm::harness

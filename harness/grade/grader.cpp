@@ -6,8 +6,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "grade/budget.hpp"
-#include "grade/drawn.hpp"
-#include "grade/wanted_outputs.hpp"
+#include "grade/hidden_cases.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
@@ -15,8 +14,10 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
+#include <tuple>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -51,7 +52,7 @@ SandboxKind choose_sandbox(const std::string& word, std::string& note) {
 }
 
 /// The program of that name, or at that path.
-fs::path find_program(const fs::path& name) {
+std::string find_program(const fs::path& name) {
   std::vector<fs::path> candidates{fs::absolute(name)};
   if (!name.has_parent_path()) {
     candidates.clear();
@@ -69,7 +70,7 @@ fs::path find_program(const fs::path& name) {
       throw UsageError("--python " + candidate.string() +
                        " is a script; wanted the interpreter itself, or that of an environment");
     }
-    return candidate;
+    return candidate.string();
   }
   throw UsageError("--python " + name.string() + ": no such program");
 }
@@ -92,11 +93,39 @@ Adapters adapters_of(const Exam& exam) {
   }
 }
 
+/// Whether a dataset of handed-in outputs answers a case of the exam: by its case and name, with
+/// the wanted type and shape. Of all others nothing is read. The exam must live as long as the
+/// function.
+std::function<bool(const std::string& problem, const OutputsFile::Entry& entry)> wanted_outputs(
+    const Exam& exam) {
+  using Key = std::tuple<std::string, std::string, std::string>;  // problem, case, tensor
+  std::map<Key, const OutputInfo*> wanted;
+  for (const ExamPart& part : exam.parts) {
+    for (const ExamCase& question : part.questions) {
+      if (question.hidden) continue;
+      const std::vector<TensorSpec>& names = part.file->fixture->signature().outputs;
+      const std::vector<OutputInfo>& outputs = question.stored->outputs;
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        wanted[{part.problem, question.name, names[i].name}] = &outputs[i];
+      }
+    }
+  }
+  return [wanted](const std::string& problem, const OutputsFile::Entry& entry) {
+    const auto found = wanted.find({problem, entry.case_name, entry.tensor});
+    return found != wanted.end() && entry.value.dtype == found->second->dtype &&
+           entry.value.shape == found->second->shape;
+  };
+}
+
 /// Fixtures and solutions lie where a submission does not look.
 SubmissionOptions submission_options(const GradeSettings& settings, const Exam& exam,
                                      SandboxKind kind) {
-  SubmissionOptions result = settings.submission;
+  SubmissionOptions result;
   result.sandbox = kind;
+  result.limits.seconds = settings.timeout;
+  result.build_seconds = settings.build_timeout;
+  result.emulate = settings.emulate;
+  result.python = settings.python;
   result.wanted_outputs = wanted_outputs(exam);
   result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
   result.forbidden_calls = exam.rubric.forbidden_calls;
@@ -112,40 +141,22 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   return result;
 }
 
-/// What a line that repeats a case begins with.
-std::string repeat(const GradeSettings& settings, const fs::path& submission) {
-  const GradeSettings usual;
-  const SubmissionOptions& how = settings.submission;
-  const double timeout = how.limits.seconds;
-  std::vector<std::string> words{program_name(), "grade", submission.string()};
-  const auto add = [&words](const std::string& option, const std::string& value) {
-    words.insert(words.end(), {option, value});
-  };
-  if (settings.rubric != usual_rubric) add("--rubric", settings.rubric);
-  if (!settings.sandbox.empty()) add("--sandbox", settings.sandbox);
-  if (how.emulate) words.emplace_back("--emulate");
-  if (how.python != usual.submission.python) add("--python", how.python.string());
-  if (timeout != usual.submission.limits.seconds) add("--timeout", fmt::format("{}", timeout));
-  const double budget = settings.exam.budget;
-  if (budget != usual.exam.budget) add("--budget", fmt::format("{}", budget));
-  if (settings.memory != usual.memory) add("--memory", fmt::format("{}", settings.memory));
-  for (const std::string& path : settings.exam.selection.fixtures) add("--fixtures", path);
-  return shell_line(words);
-}
-
 GradeSettings& completed(GradeSettings& settings) {
   if (settings.rubric.empty()) settings.rubric = usual_rubric;
-  std::filesystem::path& python = settings.submission.python;
-  if (python != SubmissionOptions{}.python) python = find_program(python);
+  if (settings.python != system_python) settings.python = find_program(settings.python);
   if (!settings.seed) settings.seed = fresh_seed();
   return settings;
 }
 
 Exam exam_of(const GradeSettings& settings, unsigned jobs, Grader::Progress progress) {
-  GradeOptions how = settings.exam;
+  GradeOptions how;
   how.seed = *settings.seed;
+  how.hidden = !settings.no_hidden;
+  how.selection = settings.selection;
   if (!settings.files.empty()) how.selection.fixtures = settings.files;
+  how.quick = settings.quick;
   how.jobs = jobs;
+  how.budget = settings.budget;
   how.progress = std::move(progress);
   return make_exam(rubric_of(settings), how);
 }
@@ -173,93 +184,12 @@ std::uint64_t fresh_seed() {
   return (std::uint64_t{system()} << 32) | system();
 }
 
-std::filesystem::path usual_python() {
-  if (const char* environment = std::getenv("VIRTUAL_ENV"); environment != nullptr) {
-    const fs::path python = fs::path(environment) / "bin" / "python";
-    if (python.is_absolute() && ::access(python.c_str(), X_OK) == 0) return python;
-  }
-  return SubmissionOptions{}.python;
-}
-
-Json settings_record(const GradeSettings& settings) {
-  const SubmissionOptions& how = settings.submission;
-  return {{"rubric", settings.rubric},
-          {"sandbox", settings.sandbox},
-          {"python", how.python.string()},
-          {"seed", *settings.seed},
-          {"emulate", how.emulate},
-          {"no_hidden", !settings.exam.hidden},
-          {"fixtures", settings.exam.selection.fixtures},
-          {"files", settings.files},
-          {"timeout", how.limits.seconds},
-          {"build_timeout", how.build_seconds},
-          {"budget", settings.exam.budget},
-          {"whole_time", settings.whole_seconds},
-          {"memory", settings.memory}};
-}
-
-GradeSettings settings_of(const Json& record) {
-  GradeSettings settings;
-  record.at("rubric").get_to(settings.rubric);
-  record.at("sandbox").get_to(settings.sandbox);
-  settings.submission.python = record.at("python").get<std::string>();
-  settings.seed = record.at("seed").get<std::uint64_t>();
-  settings.submission.emulate = record.value("emulate", false);
-  settings.exam.hidden = !record.at("no_hidden").get<bool>();
-  record.at("fixtures").get_to(settings.exam.selection.fixtures);
-  record.at("files").get_to(settings.files);
-  record.at("timeout").get_to(settings.submission.limits.seconds);
-  record.at("build_timeout").get_to(settings.submission.build_seconds);
-  record.at("budget").get_to(settings.exam.budget);
-  settings.whole_seconds = record.value("whole_time", 0.0);
-  record.at("memory").get_to(settings.memory);
-  return settings;
-}
-
-std::string limits_text(const GradeSettings& settings) {
-  const SubmissionOptions& how = settings.submission;
-  const double budget = settings.exam.budget;
-  return fmt::format(
-      "{} s a call, {} s to build, {}{} GiB; sandbox {}; {}", how.limits.seconds, how.build_seconds,
-      budget > 0 ? fmt::format("{} s for all cases, ", budget) : "", settings.memory,
-      settings.sandbox.empty() ? "as it works" : settings.sandbox, how.python.string());
-}
-
-Json limits_record(const GradeSettings& settings) {
-  const SubmissionOptions& how = settings.submission;
-  return {{"sandbox", settings.sandbox},    {"python", how.python.string()},
-          {"timeout", how.limits.seconds},  {"build_timeout", how.build_seconds},
-          {"budget", settings.exam.budget}, {"memory", settings.memory}};
-}
-
-std::string take_limits(GradeSettings& settings, const Json& record,
-                        const std::vector<std::string>& typed) {
-  const GradeSettings usual;
-  SubmissionOptions& how = settings.submission;
-  std::vector<std::string> words;
-  const auto take = [&](const char* option, const char* member, auto& value, const auto& normal) {
-    if (std::ranges::find(typed, option) != typed.end()) return;
-    if (!record.contains(member)) return;  // of an earlier program
-    value = record.at(member).get<std::remove_cvref_t<decltype(value)>>();
-    if (value != normal) words.insert(words.end(), {option, fmt::format("{}", value)});
-  };
-  std::string python = how.python.string();
-  take("--sandbox", "sandbox", settings.sandbox, usual.sandbox);
-  take("--python", "python", python, usual_python().string());
-  take("--timeout", "timeout", how.limits.seconds, usual.submission.limits.seconds);
-  take("--build-timeout", "build_timeout", how.build_seconds, usual.submission.build_seconds);
-  take("--budget", "budget", settings.exam.budget, usual.exam.budget);
-  take("--memory", "memory", settings.memory, usual.memory);
-  how.python = python;
-  return shell_line(words);
-}
-
 Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)
     : settings_(completed(settings)),
       sandbox_(choose_sandbox(settings.sandbox, note_)),
       exam_(exam_of(settings, jobs, std::move(progress))),
       adapters_(adapters_of(exam_)) {
-  settings.whole_seconds = settings.submission.build_seconds + budget_of(exam_) + seconds_of_grader;
+  settings.whole_seconds = settings.build_timeout + budget_of(exam_) + seconds_of_grader;
 }
 
 std::string Grader::exam_digest() const {
@@ -272,7 +202,7 @@ std::string Grader::exam_digest() const {
   digest.add(rubric.round_float64 ? "rounded" : "as it is");
   digest.add(rubric.inputs_may_change ? "inputs may change" : "inputs stay");
   if (rubric.require_kernel) digest.add("kernels are required");
-  if (settings_.submission.emulate) digest.add("CUDA is emulated");
+  if (settings_.emulate) digest.add("CUDA is emulated");
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);
@@ -310,7 +240,7 @@ std::optional<PythonImports> Grader::imports_of(const fs::path& path) const {
 }
 
 Grading Grader::grade(const fs::path& path) {
-  exam_.options.repeat = repeat(settings_, path);
+  exam_.options.repeat = repeat_line(settings_, path);
   if (exam_.options.progress) {
     exam_.options.progress("making " + path.string() + " ready", 0, 0);
   }
@@ -320,7 +250,7 @@ Grading Grader::grade(const fs::path& path) {
   if (std::ranges::any_of(grading.notes, is_of_lacking_package)) {
     grading.notes.push_back(
         fmt::format("Python is {}; `--python PATH` names another, as that of a virtual environment",
-                    settings_.submission.python.string()));
+                    settings_.python));
   }
   if (!note_.empty()) grading.notes.insert(grading.notes.begin(), note_);
   return grading;

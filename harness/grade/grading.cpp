@@ -13,7 +13,7 @@ namespace {
 
 /// The symbol, or the library, that the rubric forbids and the submission takes from elsewhere.
 std::string forbidden_import(const Rubric& rubric, const Submission& submission) {
-  for (const std::string& symbol : submission.imports()) {
+  for (const std::string& symbol : submission.imports) {
     // A library may be named by its path, too.
     const std::string name = symbol.substr(symbol.rfind('/') + 1);
     for (const std::string& pattern : rubric.forbidden) {
@@ -47,15 +47,15 @@ void note_nothing_ran(const std::vector<Marks>& marks, Grading& grading) {
 
 /// The answers, or one status for all; `grading` receives what holds for the whole.
 std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading& grading) {
-  grading.status = submission.status();
-  grading.message = submission.message();
+  grading.status = submission.status;
+  grading.message = submission.message;
   if (const std::string symbol = forbidden_import(exam.rubric, submission); !symbol.empty()) {
     grading.status = Status::sandbox_violation;
     grading.message = "takes " + symbol + " from another library, which the rubric forbids";
     grading.notes.push_back(grading.message);
   }
   if (grading.status == Status::passed && !exam.rubric.forbidden.empty() &&
-      !submission.imports_known()) {
+      !submission.imports_known) {
     grading.status = Status::load_error;
     grading.message =
         "what it takes from other libraries cannot be listed, which this rubric needs";
@@ -65,7 +65,7 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
     return mark_alike(exam, grading.submission, grading.status,
                       grading.message.substr(0, grading.message.find('\n')));
   }
-  if (submission.kind() == SubmissionKind::outputs) return mark_outputs(exam, submission);
+  if (submission.kind == SubmissionKind::outputs) return mark_outputs(exam, submission);
   std::vector<Marks> marks = mark_code(exam, submission, grading);
   if (grading.status == Status::passed) note_nothing_ran(marks, grading);
   return marks;
@@ -88,7 +88,7 @@ bool anybody_has(const Exam& exam, const Result& result) {
   return false;
 }
 
-/// What came of the case; of a hidden one all of it.
+/// The case's result; of a hidden case the full one.
 const Result& result_of(const GradedCase& graded) {
   return graded.secret ? graded.secret->result : graded.result;
 }
@@ -145,7 +145,7 @@ struct LeftOut {
   std::int64_t not_drawn = 0, cannot_be_asked = 0, too_large = 0;
 };
 
-/// What was made of an item's problems.
+/// An item, of the marks of its problems.
 GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks, bool ran,
                     LeftOut& left_out) {
   GradedItem item;
@@ -295,13 +295,14 @@ std::vector<Result> Grading::results(bool secret) const {
 
 Grading grade(const Submission& submission, const Exam& exam) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string how = submission.is_emulated() ? std::string(emulated_suffix) : "";
-  Grading grading = begin(exam, submission.name(), std::string(name(submission.kind())) + how);
-  grading.notes = submission.notes();
-  grading.imports = submission.imports();
+  const std::string how = submission.emulated ? std::string(emulated_suffix) : "";
+  Grading grading = begin(exam, submission.name, std::string(name(submission.kind)) + how);
+  grading.files = submission.files;
+  grading.notes = submission.notes;
+  grading.imports = submission.imports;
   std::vector<Marks> marks = mark(exam, submission, grading);
   std::ranges::move(submission.noted(), std::back_inserter(grading.notes));
-  const bool ran = submission.kind() != SubmissionKind::outputs;
+  const bool ran = submission.kind != SubmissionKind::outputs;
   if (!ran && exam.options.hidden) {
     grading.notes.emplace_back("hidden cases need code: none was asked");
   }

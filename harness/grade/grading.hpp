@@ -4,7 +4,6 @@
 #include "explain/collector.hpp"
 #include "fixture/selection.hpp"
 #include "fixture/verdict.hpp"
-#include "grade/kernel_profile.hpp"
 #include "grade/rubric.hpp"
 #include "grade/submission.hpp"
 
@@ -13,9 +12,9 @@
 
 namespace prenorm::harness {
 
-/// How cases make points. 1, before version 0.2: groups of visible cases beside groups of hidden
-/// ones. 2: a group is its visible cases and their redraws. 3: a second call is judged like the
-/// first one; only groups that ask for it want the same bits.
+/// The version of the rules by which cases give points. 1, before version 0.2: groups of visible
+/// cases beside groups of hidden ones. 2: a group is its visible cases and their redraws. 3: a
+/// second call is judged like the first one; only groups that ask for it want the same bits.
 inline constexpr int scoring_rules = 3;
 
 struct GradedCase {
@@ -55,6 +54,31 @@ struct GradedItem {
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
 };
 
+/// What a kernel does to memory in one call, counted by the emulator: advice, without points. One
+/// kernel, or several launches of it that are alike.
+struct KernelProfile {
+  std::string kernel;
+  std::uint64_t launches = 0;
+  std::uint64_t requests = 0, sectors = 0, ideal_sectors = 0;  // of global memory
+  std::uint64_t shared_requests = 0, wavefronts = 0, ideal_wavefronts = 0;
+  std::string worst;  // the line that wastes most: "solution.cu:28: 32 lanes read ..."; or empty
+
+  std::uint64_t moved_bytes() const { return 32 * sectors; }
+};
+
+/// The kernels of one call.
+struct CallProfile {
+  std::string problem, case_name;
+  std::uint64_t least_bytes = 0;  // inputs and outputs, each once
+  std::vector<KernelProfile> kernels;
+
+  std::uint64_t moved_bytes() const;
+};
+
+/// `counts` is what the submission's library says it has counted: nobody vouches for it. Empty
+/// where it cannot be understood.
+std::vector<KernelProfile> kernel_profiles(const std::string& counts);
+
 /// What the note of a forbidden call begins with: prenorm_forbidden.py.
 inline constexpr std::string_view forbidden_call_note = "forbidden call";
 
@@ -70,6 +94,7 @@ struct Grading {
   std::uint64_t seed = 0;          // secret: for the instructor's report only
   Status status = Status::passed;  // of the whole: COMPILE_ERROR, LOAD_ERROR, ...
   std::string message;
+  std::string files;  // a digest of what was graded; empty where nothing could be copied
   std::vector<GradedItem> items;
   std::vector<CallProfile> profiles;  // of emulated kernels: advice
   double seconds = 0;
@@ -95,7 +120,7 @@ struct GradeOptions {
   bool quick = false;
   unsigned jobs = 1;
   double budget = 0;  // seconds for all cases of one submission; 0: the usual ones (budget.hpp)
-  /// A folder with this exam's hidden cases (grade/drawn.hpp); empty: they are drawn anew.
+  /// A folder with this exam's hidden cases (grade/hidden_cases.hpp); empty: they are drawn anew.
   std::filesystem::path drawn;
   std::string repeat;  // "prenorm grade DIR --rubric NAME": what a line that repeats begins with
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
@@ -122,11 +147,12 @@ std::string grade_junit(const Grading& grading);
 std::string grade_html(const Grading& grading);
 /// A summary in GitHub's Markdown.
 std::string grade_markdown(const Grading& grading);
-/// Commands to the runner of GitHub Actions, a line each: an error a failing problem, at most 10.
+/// Commands to the runner of GitHub Actions, a line each: one error per failing problem, at
+/// most 10.
 std::string grade_annotations(const Grading& grading);
-/// Gradescope's results.json: a test a group. `hidden_visibility`: that of hidden groups'; where it
-/// is not "visible", nothing visible but the score tells of hidden cases, and one test more, worth
-/// nothing, has the sums and the notes.
+/// Gradescope's results.json: one test per group. `hidden_visibility`: that of hidden groups';
+/// where it is not "visible", nothing visible but the score tells of hidden cases, and one test
+/// more, worth nothing, has the sums and the notes.
 std::string grade_gradescope(const Grading& grading, const std::string& hidden_visibility);
 
 }  // namespace prenorm::harness

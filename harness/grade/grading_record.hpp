@@ -13,6 +13,9 @@ void to_json(Json& record, const Diagnosis& diagnosis);
 void from_json(const Json& record, Diagnosis& diagnosis);
 void to_json(Json& record, const Property& property);
 void from_json(const Json& record, Property& property);
+PRENORM_JSON(KernelProfile, kernel, launches, requests, sectors, ideal_sectors, shared_requests,
+             wavefronts, ideal_wavefronts, worst)
+PRENORM_JSON(CallProfile, problem, case_name, least_bytes, kernels)
 PRENORM_JSON(GradedCase::Secret, result, from, shapes)
 
 /// A case with all that is known of it; secret where it is hidden.
@@ -23,5 +26,7 @@ void from_json(const Json& record, GradedCase& graded);
 std::string grading_record(const Grading& grading);
 /// Throws std::invalid_argument where the text is none of these.
 Grading grading_of(const std::string& record);
+/// The same of parsed text. Throws Json::exception.
+Grading grading_of(const Json& record);
 
 }  // namespace prenorm::harness

@@ -1,6 +1,7 @@
-#include "grade/kernel_profile.hpp"
-
+// What a submission's kernels do to memory: from the counts of the emulator to the reports.
 #include "base/printable.hpp"
+#include "grade/grading_record.hpp"
+#include "grade/report_parts.hpp"
 #include "profile/profile_report.hpp"
 #include "profile/profile_tables.hpp"
 #include "report/page.hpp"
@@ -74,13 +75,14 @@ std::vector<Cell> cells_of(const KernelProfile& kernel) {
 const std::vector<std::string> columns{"kernel", "launches", "sectors per request", "moved",
                                        "wavefronts per request"};
 
-}  // namespace
-
-const char* const profiles_note =
+/// What the figures mean, and that they are advice.
+constexpr const char* profiles_note =
     "Advice, without points: what the kernels did to memory, counted by the emulator in the "
     "largest\n"
     "case of each problem that passed. In brackets the least possible. Wavefronts are of shared\n"
     "memory; more than the least are bank conflicts.";
+
+}  // namespace
 
 std::uint64_t CallProfile::moved_bytes() const {
   std::uint64_t bytes = 0;

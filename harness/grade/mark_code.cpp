@@ -2,10 +2,8 @@
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "grade/budget.hpp"
-#include "grade/drawn.hpp"
-#include "grade/hidden.hpp"
+#include "grade/hidden_cases.hpp"
 #include "grade/marks.hpp"
-#include "grade/snippet.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
@@ -54,7 +52,7 @@ class Run {
       : exam_(exam),
         submission_(submission),
         budget_(budget),
-        snippets_(submission.adapters()),
+        snippets_(submission.adapters),
         call_limit_(workers.front().call_limit()),
         mode_(workers.front().mode()),
         on_device_(workers.front().on_device()),
@@ -63,9 +61,9 @@ class Run {
         pools_(make_pools(exam.options.jobs)) {
     for (const ExamPart& part : exam.parts) {
       const auto give = [&submission, &part](LoadedCase& loaded) {
-        submission.adapters().give(part.problem, loaded);
+        submission.adapters.give(part.problem, loaded);
       };
-      markers_.push_back(std::make_unique<Marker>(exam, part, submission.name(), give));
+      markers_.push_back(std::make_unique<Marker>(exam, part, submission.name, give));
       if (!workers.front().function_for(part.problem).empty()) solved_.insert(part.problem);
       questions_ += part.questions.size();
     }
@@ -108,7 +106,7 @@ class Run {
       if (!largest_[i] || budget_.spent()) continue;
       const ExamPart& part = exam_.parts[i];
       LoadedCase loaded = markers_[i]->load(*largest_[i]);
-      submission_.adapters().give(part.problem, loaded);
+      submission_.adapters.give(part.problem, loaded);
       Solution solution = submission_.solution();
       solution.limit_end(budget_.end());
       if (!solution.load()) continue;
@@ -161,8 +159,8 @@ class Run {
     result.status = Status::not_implemented;
     result.message = "no function prenorm_" + problem +
                      (solution.variant().empty() ? "" : "__" + solution.variant());
-    if (submission_.kind() == SubmissionKind::python) {
-      const std::string function = submission_.adapters().function(problem);
+    if (submission_.kind == SubmissionKind::python) {
+      const std::string function = submission_.adapters.function(problem);
       result.message = function.empty() ? "the rubric names no Python function for this problem"
                                         : "no function " + function + " in adapters.py";
     }
@@ -181,8 +179,8 @@ class Run {
   }
 
   bool cannot_be_asked(const std::string& problem, const Case& info) const {
-    return submission_.kind() == SubmissionKind::python &&
-           !submission_.adapters().cannot_ask(problem, info).empty();
+    return submission_.kind == SubmissionKind::python &&
+           !submission_.adapters.cannot_ask(problem, info).empty();
   }
 
   /// Its visible cases, or its hidden ones, as they are asked: nobody knows what comes next; what
@@ -194,7 +192,7 @@ class Run {
                   [&](std::size_t number) { return part.questions[number].hidden != hidden; });
     std::ranges::stable_partition(
         order, [&](std::size_t number) { return part.questions[number].is_worth_most; });
-    if (submission_.is_emulated()) {  // before large ones it is known whether kernels are launched
+    if (submission_.emulated) {  // before large ones it is known whether kernels are launched
       std::ranges::stable_partition(order, [&](std::size_t number) {
         return part.questions[number].stored->elements() <= most_elements_emulated;
       });
@@ -259,7 +257,7 @@ class Run {
     }
     marker.accept(number, pools_[thread].get("mistakes"));
     LoadedCase loaded = marker.load(number);
-    submission_.adapters().give(part.problem, loaded);
+    submission_.adapters.give(part.problem, loaded);
     std::vector<Tensor> outputs;
     const bool shorter = losses_[i].timed_out();
     Solution& solution = *seats_[thread].solution;
@@ -277,7 +275,7 @@ class Run {
     }
     const bool late = result.status == Status::timeout && budget_.spent();
     too_late_ += late ? 1 : 0;
-    if (submission_.is_emulated() && result.launches > 0) launches_[i] = 1;
+    if (submission_.emulated && result.launches > 0) launches_[i] = 1;
     result.message = submission_.told(result.message);
     result.printed = question.hidden ? "" : kept(submission_.told(result.printed));
     if (shorter && !late && result.status == Status::timeout) {
@@ -289,7 +287,7 @@ class Run {
       if (Clock::now() < end) {
         hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
       }
-      if (submission_.kind() == SubmissionKind::python) {
+      if (submission_.kind == SubmissionKind::python) {
         snippet = snippets_.of(part.problem, signature, loaded, *question.stored, result);
       }
     }
@@ -309,7 +307,7 @@ class Run {
   bool lacks_kernel(const LoadedCase& loaded, const Result& result) const {
     const bool computes = std::ranges::any_of(
         loaded.expected, [](const Tensor& output) { return output.size() > 0; });
-    const bool launched = submission_.is_emulated() && result.launches > 0;
+    const bool launched = submission_.emulated && result.launches > 0;
     return computes && !on_device_ && result.status == Status::passed && !launched;
   }
 
@@ -381,7 +379,7 @@ std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Gra
   WallBudget budget(budget_of(exam));
   std::vector<Solution> workers;
   workers.push_back(submission.solution());
-  if (submission.slow_to_start() && !submission.has_device()) {
+  if (submission.slow_to_start() && !submission.has_device) {
     const std::size_t threads = std::min<std::size_t>(exam.options.jobs, exam.parts.size());
     while (workers.size() < std::min(threads, most_started_together)) {
       workers.push_back(submission.solution());
@@ -393,11 +391,11 @@ std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Gra
   if (!probe.load()) {
     grading.status = probe.status();
     grading.message = submission.told(probe.message());
-    return mark_alike(exam, submission.name(), grading.status, grading.message);
+    return mark_alike(exam, submission.name, grading.status, grading.message);
   }
   Run run(exam, submission, std::move(workers), budget);
   std::vector<Marks> marks = run.all();
-  if (submission.is_emulated()) grading.profiles = run.profiles();
+  if (submission.emulated) grading.profiles = run.profiles();
   if (run.too_late() > 0) {
     grading.notes.push_back("the time for all cases, " + duration(budget.seconds()) +
                             ", was over before " + counted(run.too_late(), "case") +

@@ -66,7 +66,7 @@ void judge(const Signature& signature, const LoadedCase& loaded, const std::vect
 Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
            SolutionPool& pool) {
   Solution& mistakes = pool.get("mistakes");
-  Marker marker(exam, part, submission.name());
+  Marker marker(exam, part, submission.name);
   const OutputsFile* handed_in = submission.outputs(part.problem);
   const Signature& signature = part.file->fixture->signature();
   for (std::size_t number = 0; number < part.questions.size(); ++number) {

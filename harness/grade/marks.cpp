@@ -3,7 +3,6 @@
 #include "base/text.hpp"
 #include "fixture/compare.hpp"
 #include "fixture/describe.hpp"
-#include "grade/accepted.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "explain/failures_report.hpp"
 #include "grade/report_parts.hpp"
-#include "grade/words.hpp"
 #include "report/page.hpp"
 
 #include <algorithm>
@@ -19,13 +18,7 @@ namespace {
 constexpr std::size_t most_text = 1000;  // bytes of a text from outside
 constexpr std::size_t most_lines = 60;   // of a compiler's message
 
-double sum(const std::vector<GradedItem>& items, double GradedItem::*of) {
-  double total = 0;
-  for (const GradedItem& item : items) total += item.*of;
-  return total;
-}
-
-bool is_passed(const GradedCase& graded) { return graded.result.status == Status::passed; }
+bool is_passed(const GradedCase& graded) { return !is_failure(graded); }
 
 /// Lines of a message as they were written, safe each for itself: HTML.
 std::string message_html(std::string_view message) {
@@ -174,8 +167,7 @@ Json texts(const std::vector<std::string>& lines) {
 }  // namespace
 
 std::string grade_html(const Grading& grading) {
-  const double points = sum(grading.items, &GradedItem::points);
-  const double earned = sum(grading.items, &GradedItem::earned);
+  const double points = grading.points(), earned = grading.earned();
   const double share = points > 0 ? std::clamp(earned / points, 0.0, 1.0) : 0;
   Json items = Json::array(), imports = texts(grading.imports), stopped;
   std::int64_t passed = 0;

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <sstream>
 
@@ -15,6 +16,26 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 }
 
 }  // namespace
+
+std::string points_text(double points) {
+  // Adding zero makes +0 of -0.
+  std::string text = fmt::format("{:.2f}", std::round(points * 100) / 100 + 0.0);
+  if (!std::isfinite(points)) return text;
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string of_points(double points) {
+  return points_text(points) + (points == 1 ? " point" : " points");
+}
+
+std::string per_cent(std::int64_t part, std::int64_t whole) {
+  const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part <= 0) return "0 %";
+  if (part >= whole) return "100 %";
+  return fmt::format("{:.0f} %", std::clamp(share, 1.0, 99.0));
+}
 
 Tone tone_of(double earned, double points) {
   return earned >= points ? Tone::good : earned > 0 ? Tone::plain : Tone::bad;
@@ -35,27 +56,22 @@ std::string group_counts(const GradedGroup& group) {
   return text;
 }
 
-Table points_table(const Grading& grading) {
-  Table table;
-  table.head = {"item", "points", "cases passed"};
+std::vector<PointsRow> points_rows(const Grading& grading) {
+  std::vector<PointsRow> rows;
   for (const GradedItem& item : grading.items) {
-    const Tone tone = tone_of(item.earned, item.points);
     const auto passed = std::ranges::count(
         item.cases, Status::passed, [](const GradedCase& graded) { return graded.result.status; });
-    table.rows.push_back({{printable(item.name), tone},
-                          {points_text(item.earned) + " / " + points_text(item.points), tone},
-                          {share_text(passed, std::ssize(item.cases)), tone}});
+    rows.push_back(
+        {printable(item.name), points_text(item.earned) + " / " + points_text(item.points),
+         share_text(passed, std::ssize(item.cases)), false, tone_of(item.earned, item.points)});
     if (item.earned >= item.points || passed == 0) continue;
     for (const GradedGroup& group : item.groups) {
-      const double part = worth(item, group);
-      const Tone quiet = group.earned ? Tone::quiet : Tone::bad;
-      table.rows.push_back(
-          {{"  " + printable(group.name), quiet},
-           {"  " + (group.earned ? points_text(part) : "0") + " / " + points_text(part), quiet},
-           {"  " + group_counts(group), quiet}});
+      const std::string part = points_text(worth(item, group));
+      rows.push_back({printable(group.name), (group.earned ? part : "0") + " / " + part,
+                      group_counts(group), true, group.earned ? Tone::quiet : Tone::bad});
     }
   }
-  return table;
+  return rows;
 }
 
 bool is_failure(const GradedCase& graded) { return graded.result.status != Status::passed; }
@@ -73,6 +89,18 @@ Failures failures_of(const GradedItem& item, const std::string& problem) {
   const bool undiagnosed = std::ranges::find(item.undiagnosed, problem) != item.undiagnosed.end();
   found.causes = causes_of(problem, item.diagnoses, item.properties, undiagnosed);
   return found;
+}
+
+std::vector<FailedProblem> failed_problems(const Grading& grading) {
+  std::vector<FailedProblem> all;
+  if (grading.status != Status::passed) return all;
+  for (const GradedItem& item : grading.items) {
+    for (const std::string& problem : item.problems) {
+      Failures failed = failures_of(item, problem);
+      if (failed.any()) all.push_back({problem, std::move(failed)});
+    }
+  }
+  return all;
 }
 
 std::vector<std::string> message_lines(const Grading& grading, std::size_t most) {

@@ -1,15 +1,24 @@
 // What the reports of a grading share: points and failures in words.
 #pragma once
 
+#include "base/json.hpp"
 #include "explain/failures.hpp"
 #include "grade/grading.hpp"
-#include "grade/words.hpp"
 #include "report/table.hpp"
 
 #include <string>
 #include <vector>
 
 namespace prenorm::harness {
+
+/// At most two decimals, without trailing zeros: "1", "0.5", "1234.25".
+std::string points_text(double points);
+
+/// "1 point", "2.5 points".
+std::string of_points(double points);
+
+/// Whole per cents of `whole`, which is not 0: "33 %"; 0 and 100 only where it is none and all.
+std::string per_cent(std::int64_t part, std::int64_t whole);
 
 /// Good where all points are earned, bad where none is.
 Tone tone_of(double earned, double points);
@@ -21,14 +30,27 @@ double worth(const GradedItem& item, const GradedGroup& group);
 /// "12/12, hidden 5/6": cases that passed.
 std::string group_counts(const GradedGroup& group);
 
-/// A row an item; below one of which some cases passed, and which has not earned everything, a row
-/// a group with its part of the points, its name after two blanks.
-Table points_table(const Grading& grading);
+/// One row per item; below an item of which some cases passed, and which has not earned everything,
+/// one row per group with its part of the points.
+struct PointsRow {
+  std::string name, points, passed;  // "rope", "0.5 / 2", "2/8"
+  bool is_group = false;
+  Tone tone = Tone::plain;
+};
+std::vector<PointsRow> points_rows(const Grading& grading);
 
 bool is_failure(const GradedCase& graded);
 
 /// What failed of one problem of the item, with what its wrong numbers come from.
 Failures failures_of(const GradedItem& item, const std::string& problem);
+
+/// A problem of which something failed.
+struct FailedProblem {
+  std::string problem;
+  Failures failed;
+};
+/// In the order of items. None of what cannot be run at all: every case fails alike.
+std::vector<FailedProblem> failed_problems(const Grading& grading);
 
 /// What is wrong with the whole submission, each line fit for a report; "..." for those after the
 /// first `most`.
@@ -39,5 +61,17 @@ std::string score_text(const Grading& grading);
 
 /// "398 passed, 31 failed, 0 skipped in 4.00 s".
 std::string counts_text(const Grading& grading);
+
+/// A case in a report in JSON. `secret`: with what a hidden case gave.
+Json case_object(const GradedItem& item, const GradedCase& graded, bool secret);
+
+/// An item in it: points, groups and diagnoses, without the cases.
+Json item_object(const GradedItem& item);
+
+/// What kernels did to memory: for a terminal, empty where there are none; for the page, null where
+/// there are none; for a report in JSON.
+std::string profiles_text(const std::vector<CallProfile>& calls, bool colour);
+Json profiles_values(const std::vector<CallProfile>& calls);
+Json profiles_object(const std::vector<CallProfile>& calls);
 
 }  // namespace prenorm::harness

@@ -9,11 +9,20 @@
 namespace prenorm::harness {
 namespace {
 
-/// What came of one problem where something failed.
-std::string problem_lines(const GradedItem& item, const std::string& problem, bool colour,
-                          std::size_t width, bool verbose) {
-  const Failures failed = failures_of(item, problem);
-  if (!failed.any()) return "";
+Table points_table(const Grading& grading) {
+  Table table{{"item", "points", "cases passed"}, {}};
+  for (const PointsRow& row : points_rows(grading)) {
+    const std::string indent = row.is_group ? "  " : "";
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    for (const auto* text : {&row.name, &row.points, &row.passed}) {
+      cells.push_back({indent + *text, row.tone});
+    }
+  }
+  return table;
+}
+
+std::string problem_lines(const FailedProblem& of, bool colour, std::size_t width, bool verbose) {
+  const auto& [problem, failed] = of;
   std::string text =
       toned(printable(problem), Tone::strong, colour) + ": " + failed.counts() + "\n";
   text += cause_text(failed.lines(), width);
@@ -54,13 +63,8 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width, 
     text += "\n";
   }
   text += render(points_table(grading), colour, width) + "\n";
-  if (grading.status == Status::passed) {
-    for (const GradedItem& item : grading.items) {
-      for (const std::string& problem : item.problems) {
-        const std::string lines = problem_lines(item, problem, colour, width, verbose);
-        if (!lines.empty()) text += lines + "\n";
-      }
-    }
+  for (const FailedProblem& each : failed_problems(grading)) {
+    text += problem_lines(each, colour, width, verbose) + "\n";
   }
   text += profiles_text(grading.profiles, colour);
   return text + toned(score_text(grading), tone_of(grading.earned(), grading.points()), colour) +

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -63,20 +64,24 @@ class PlainFile {
   const struct stat& info() const { return info_; }
   bool is_executable() const { return (info_.st_mode & S_IXUSR) != 0; }
 
-  /// Hands over the bytes in order; `skip` gets the sizes of holes, which are zeros.
+  /// Hands over the first `most` bytes in order; `skip` gets the sizes of holes, which are zeros.
   template <class Take, class Skip>
-  void read(Take take, Skip skip) {
+  void read(std::size_t most, Take take, Skip skip) {
     off_t at = 0;
-    while (true) {
+    const auto left = [&] { return most - static_cast<std::size_t>(at); };
+    while (left() > 0) {
       const off_t data = begin_of_data(at);
-      if (data > at) skip(static_cast<std::size_t>(data - at));
+      const std::size_t hole = std::min(left(), static_cast<std::size_t>(data - at));
+      if (hole > 0) skip(hole);
+      if (hole == left()) break;
       at = data;
-      const ssize_t got = ::pread(file_.get(), part_.data(), bytes_from(at), at);
+      const ssize_t got = ::pread(file_.get(), part_.data(), std::min(bytes_from(at), left()), at);
       if (got < 0) fail();
       if (got == 0) return;
       reach(at += got);
       take(std::span<const char>(part_).first(static_cast<std::size_t>(got)));
     }
+    reach(size_now());  // of what is not read
   }
 
  private:
@@ -95,10 +100,15 @@ class PlainFile {
     const off_t data = ::lseek(file_.get(), at, SEEK_DATA);
     if (data >= 0) return data;
     if (errno != ENXIO) return at;  // no file system that knows holes
+    const off_t end = size_now();
+    reach(end);
+    return std::max(at, end);
+  }
+
+  off_t size_now() const {
     struct stat now {};
     if (::fstat(file_.get(), &now) != 0) fail();
-    reach(now.st_size);
-    return std::max(at, now.st_size);
+    return now.st_size;
   }
 
   /// How many bytes to read at once: up to the next hole.
@@ -127,16 +137,22 @@ std::string target_of(const TreeEntry& link) {
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual void link(const fs::path& name, const std::string& target) = 0;
-  virtual void folder(const fs::path& name) = 0;
-  /// Throws FileTooLarge where the file turns out to be so; nothing of it is kept then.
-  virtual void file(const fs::path& name, PlainFile& source) = 0;
+  virtual void link(const fs::path&, const std::string& /*target*/) {}
+  virtual void folder(const fs::path&) {}
+  /// A file begins. Returns how many of its bytes are wanted.
+  virtual std::size_t file(const fs::path& name, const PlainFile& source) = 0;
+  /// The next bytes: perhaps more than are wanted, where another sink wants them.
+  virtual void bytes(std::span<const char> part) = 0;
+  virtual void hole(std::size_t size) = 0;
+  /// It ends; not whole where it turned out to be too large, or cannot be read: nothing of it is
+  /// kept then.
+  virtual void end(bool whole) = 0;
 };
 
-/// Goes through a submission, in the order of names.
+/// Goes through a submission once, in the order of names, for all that want something of it.
 class Walk {
  public:
-  explicit Walk(Sink& sink) : sink_(sink) {}
+  explicit Walk(std::vector<Sink*> sinks) : sinks_(std::move(sinks)) {}
   std::vector<std::string> left_out;
 
   void run(const fs::path& from) {
@@ -173,20 +189,43 @@ class Walk {
     const fs::path& name = entry.path;
     if (name.native().size() > longest_path) return leave_out(name, "its path is too long");
     if (S_ISLNK(entry.info.st_mode)) {
-      sink_.link(name, target_of(entry));
+      const std::string target = target_of(entry);
+      for (Sink* sink : sinks_) sink->link(name, target);
     } else if (entry.is_folder()) {
       if (!name.empty() && is_no_work(entry)) {
         if (is_build(entry)) leave_out(name, "an earlier build");
         return;
       }
-      sink_.folder(name);
+      for (Sink* sink : sinks_) sink->folder(name);
       tree.enter();
     } else if (S_ISREG(entry.info.st_mode)) {
       PlainFile source(entry, count_);
-      sink_.file(name, source);
+      add_file(name, source);
     } else {
       leave_out(name, "no file, folder or link");
     }
+  }
+
+  void add_file(const fs::path& name, PlainFile& source) {
+    std::size_t most = 0;
+    for (Sink* sink : sinks_) most = std::max(most, sink->file(name, source));
+    const auto end = [this](bool whole) {
+      for (Sink* sink : sinks_) sink->end(whole);
+    };
+    try {
+      source.read(
+          most,
+          [this](std::span<const char> part) {
+            for (Sink* sink : sinks_) sink->bytes(part);
+          },
+          [this](std::size_t hole) {
+            for (Sink* sink : sinks_) sink->hole(hole);
+          });
+    } catch (...) {
+      end(false);
+      throw;
+    }
+    end(true);
   }
 
   void leave_out(const fs::path& name, const std::string& why) {
@@ -196,7 +235,7 @@ class Walk {
     }
   }
 
-  Sink& sink_;
+  std::vector<Sink*> sinks_;
   std::uintmax_t bytes_ = 0;
   const std::function<void(std::uintmax_t)> count_ = [this](std::uintmax_t more) {
     bytes_ += more;
@@ -206,6 +245,8 @@ class Walk {
     }
   };
 };
+
+constexpr std::size_t all_bytes = std::numeric_limits<std::size_t>::max() / 2;
 
 class Copy : public Sink {
  public:
@@ -217,70 +258,71 @@ class Copy : public Sink {
   void folder(const fs::path& name) override {
     if (::mkdir(at(name).c_str(), 0777) != 0) Walk::cannot_copy(name, errno);
   }
-  void file(const fs::path& name, PlainFile& source) override {
-    const fs::path path = at(name);
-    const OpenFile target(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                 source.is_executable() ? 0555 : 0444));
-    if (!target.is_open()) Walk::cannot_copy(name, errno);
-    off_t end = 0;
-    try {
-      source.read(
-          [&](std::span<const char> part) {
-            const ssize_t written = ::pwrite(target.get(), part.data(), part.size(), end);
-            if (written < 0) Walk::cannot_copy(name, errno);
-            // A disk that fills up takes a part first.
-            if (written != static_cast<ssize_t>(part.size())) Walk::cannot_copy(name, ENOSPC);
-            end += written;
-          },
-          [&](std::size_t hole) { end += static_cast<off_t>(hole); });
-    } catch (...) {
-      ::unlink(path.c_str());
-      throw;
-    }
-    if (::ftruncate(target.get(), end) != 0) Walk::cannot_copy(name, errno);
+  std::size_t file(const fs::path& name, const PlainFile& source) override {
+    name_ = name;
+    end_ = 0;
+    target_ = OpenFile(::open(at(name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                              source.is_executable() ? 0555 : 0444));
+    if (!target_.is_open()) Walk::cannot_copy(name, errno);
+    return all_bytes;
+  }
+  void bytes(std::span<const char> part) override {
+    const ssize_t written = ::pwrite(target_.get(), part.data(), part.size(), end_);
+    if (written < 0) Walk::cannot_copy(name_, errno);
+    // A disk that fills up takes a part first.
+    if (written != static_cast<ssize_t>(part.size())) Walk::cannot_copy(name_, ENOSPC);
+    end_ += written;
+  }
+  void hole(std::size_t size) override { end_ += static_cast<off_t>(size); }
+  void end(bool whole) override {
+    if (whole && ::ftruncate(target_.get(), end_) != 0) Walk::cannot_copy(name_, errno);
+    if (!whole) ::unlink(at(name_).c_str());
+    target_ = OpenFile();
   }
 
  private:
   fs::path at(const fs::path& name) const { return name.empty() ? to_ : to_ / name; }
-  fs::path to_;
+
+  fs::path to_, name_;
+  OpenFile target_;
+  off_t end_ = 0;
 };
 
-/// Hands over zeros for a hole.
-template <class Take>
-auto zeros_to(Take take) {
-  return [take](std::size_t hole) {
-    static constexpr std::array<char, 65536> zeros{};
-    for (; hole > 0; hole -= std::min(hole, zeros.size())) {
-      take(std::span(zeros).first(std::min(hole, zeros.size())));
-    }
-  };
-}
-
-class Hash : public Sink {
+/// What tells two states apart, and when the youngest file was changed.
+class State : public Sink {
  public:
   void link(const fs::path& name, const std::string& target) override {
     digest.add("link").add(name.string()).add(target);
   }
   void folder(const fs::path& name) override { digest.add("folder").add(name.string()); }
-  void file(const fs::path& name, PlainFile& source) override {
-    Digest bytes;
-    const auto take = [&](std::span<const char> part) { bytes.add_bytes(part); };
-    source.read(take, zeros_to(take));
-    digest.add(source.is_executable() ? "program" : "file").add(name.string()).add(bytes.hex());
+  std::size_t file(const fs::path& name, const PlainFile& source) override {
+    name_ = name;
+    bytes_.emplace();
+    is_executable_ = source.is_executable();
+    time_ = source.info().st_mtime;
+    return all_bytes;
   }
-  Digest digest;
-};
+  void bytes(std::span<const char> part) override { bytes_->add_bytes(part); }
+  void hole(std::size_t size) override {
+    static constexpr std::array<char, 65536> zeros{};
+    for (; size > 0; size -= std::min(size, zeros.size())) {
+      bytes_->add_bytes(std::span(zeros).first(std::min(size, zeros.size())));
+    }
+  }
+  void end(bool whole) override {
+    if (!whole) return;
+    digest.add(is_executable_ ? "program" : "file").add(name_.string()).add(bytes_->hex());
+    changed = std::max(changed.value_or(time_), time_);
+  }
 
-/// The youngest file's time.
-class Youngest : public Sink {
- public:
-  void link(const fs::path&, const std::string&) override {}
-  void folder(const fs::path&) override {}
-  void file(const fs::path&, PlainFile& source) override {
-    const std::int64_t changed = source.info().st_mtime;
-    time = std::max(time.value_or(changed), changed);
-  }
-  std::optional<std::int64_t> time;
+  Digest digest;
+  std::optional<std::int64_t> changed;
+
+ private:
+  fs::path name_;
+  std::optional<Digest> bytes_;
+  bool is_executable_ = false;
+  std::int64_t time_ = 0;
 };
 
 class Read : public Sink {
@@ -289,26 +331,26 @@ class Read : public Sink {
        const std::function<void(const fs::path&, const std::string&)>& take)
       : own_name_(from.filename()), most_(most), wanted_(wanted), take_(take) {}
 
-  void link(const fs::path&, const std::string&) override {}
-  void folder(const fs::path&) override {}
-  void file(const fs::path& name, PlainFile& source) override {
+  std::size_t file(const fs::path& name, const PlainFile&) override {
     // Of a file alone the name in the submission is empty.
-    const fs::path shown = name.empty() ? own_name_ : name;
-    if (!wanted_(shown)) return;
-    std::string bytes;
-    source.read(
-        [&](std::span<const char> part) {
-          bytes.append(part.data(), std::min(part.size(), most_ - bytes.size()));
-        },
-        [&](std::size_t hole) { bytes.append(std::min(hole, most_ - bytes.size()), '\0'); });
-    take_(shown, bytes);
+    name_ = name.empty() ? own_name_ : name;
+    text_.clear();
+    is_wanted_ = wanted_(name_);
+    return is_wanted_ ? most_ : 0;
+  }
+  void bytes(std::span<const char> part) override { text_.append(part.data(), part.size()); }
+  void hole(std::size_t size) override { text_.append(size, '\0'); }
+  void end(bool whole) override {
+    if (whole && is_wanted_) take_(name_, text_);
   }
 
  private:
-  fs::path own_name_;
+  fs::path own_name_, name_;
   std::size_t most_;
   const std::function<bool(const fs::path&)>& wanted_;
   const std::function<void(const fs::path&, const std::string&)>& take_;
+  std::string text_;
+  bool is_wanted_ = false;
 };
 
 }  // namespace
@@ -318,34 +360,26 @@ bool is_no_work(const TreeEntry& folder) {
          has(folder, "pyvenv.cfg") || is_build(folder);
 }
 
-std::vector<std::string> copy_snapshot(const fs::path& from, const fs::path& to) {
+Snapshot copy_snapshot(const fs::path& from, const fs::path& to) {
   Copy copy(to);
-  Walk walk(copy);
+  State state;
+  Walk walk({&copy, &state});
   walk.run(from);
-  return walk.left_out;
+  return {state.digest.hex(), state.changed, walk.left_out};
 }
 
-std::string digest_snapshot(const fs::path& from) {
-  Hash hash;
-  Walk(hash).run(from);
-  return hash.digest.hex();
-}
-
-std::optional<std::int64_t> last_change(const fs::path& from) {
-  Youngest youngest;
-  try {
-    Walk(youngest).run(from);
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-  return youngest.time;
+Snapshot look_at_snapshot(const fs::path& from) {
+  State state;
+  Walk walk({&state});
+  walk.run(from);
+  return {state.digest.hex(), state.changed, walk.left_out};
 }
 
 void read_snapshot(
     const fs::path& from, std::size_t most, const std::function<bool(const fs::path& name)>& wanted,
     const std::function<void(const fs::path& name, const std::string& bytes)>& take) {
   Read read(from, most, wanted, take);
-  Walk(read).run(from);
+  Walk({&read}).run(from);
 }
 
 }  // namespace prenorm::harness

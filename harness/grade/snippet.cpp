@@ -1,8 +1,7 @@
-#include "grade/snippet.hpp"
-
 #include "base/text.hpp"
 #include "explain/numbers.hpp"
 #include "fixture/describe.hpp"
+#include "grade/adapters.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -4,23 +4,12 @@
 #include "base/home.hpp"
 #include "base/json.hpp"
 #include "base/printable.hpp"
-#include "base/temporary_folder.hpp"
-#include "grade/build_script.hpp"
 #include "grade/confinement.hpp"
-#include "grade/emulator_kit.hpp"
 #include "grade/grading.hpp"
-#include "grade/kept_builds.hpp"
-#include "grade/room.hpp"
 #include "grade/snapshot.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
-#include <mutex>
-#include <prenorm/prenorm.h>
-#include <sstream>
 #include <unistd.h>
 
 namespace prenorm::harness {
@@ -28,11 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a library that a build hands out.
-constexpr std::size_t most_library_bytes = 256u << 20;
-constexpr std::size_t most_listing_bytes = 1u << 20;
-constexpr std::size_t build_scratch = 2ull << 30;
-constexpr double seconds_to_list = 20;
 /// Of one file of outputs, and of all of them.
 constexpr double seconds_to_read_file = 10, seconds_to_read_outputs = 60;
 constexpr std::size_t addresses_of_python = 16ull << 30;
@@ -71,13 +55,6 @@ fs::path without_slash(fs::path path) {
   return path;
 }
 
-/// What a library takes from elsewhere, one name per line, by the program "$2".
-constexpr const char* list_imports = R"sh(
-"$2" "$1" >"$TMPDIR/list" || exit
-printf '%020d' "$(wc -c <"$TMPDIR/list")" >&3
-cat "$TMPDIR/list" >&3
-)sh";
-
 }  // namespace
 
 fs::path submission_file(const fs::path& path) { return split_variant(without_slash(path)).first; }
@@ -101,173 +78,74 @@ std::string submission_name(const fs::path& path) {
   return shown + " #" + Digest().add(whole).hex().substr(0, letters_of_digest);
 }
 
-struct Submission::State {
-  SubmissionOptions options;
-  std::string name, variant;
-  SubmissionKind kind = SubmissionKind::library;
-  Adapters adapters;
-  Status status = Status::passed;
-  std::string message;
-  std::optional<TemporaryFolder> folder;  // "submission" and "library.so" in it
-  fs::path root;                          // what was handed in, in the copy
-  fs::path library;                       // or the Python submission
-  std::map<std::string, OutputsFile> outputs;
-  std::vector<std::string> imports, notes;
-  std::vector<std::string> noted;  // by workers, on several threads
-  std::mutex noting;
-  bool hidden_began = false;
-  bool imports_known = true, devices = false;
-  bool emulated = false;  // CUDA, in the emulator
-  bool may_write = true;  // its own copy, that is
-  std::shared_ptr<Declaration> declaration = std::make_shared<Declaration>();
+Workplace Submission::place(bool writable) const {
+  Workplace place = make_workplace(options_, folder_->path(), root_, writable && may_write_);
+  place.box.devices = has_device;
+  return place;
+}
 
-  Room room(bool writable = false) const {
-    Room room = make_room(options, folder->path(), root, writable && may_write);
-    room.box.devices = devices;
-    return room;
-  }
+bool Submission::may_have_device() const { return has_devices() && !options_.emulate; }
 
-  bool may_have_device() const { return has_devices() && !options.emulate; }
-
-  std::string told(std::string what) const {
-    what = without_rooms(std::move(what), folder->path());
-    for (const fs::path& place : {root, root.parent_path(), folder->path()}) {
-      const std::string prefix = place.string() + "/";
-      for (std::size_t at = 0; (at = what.find(prefix)) != what.npos;) {
-        what.erase(at, prefix.size());
-      }
-    }
-    what = without_rooms(std::move(what), folder->path().parent_path());  // of a kept build
-    return without_rooms(std::move(what), "/tmp");  // where the folder's path is too long for them
-  }
-
-  /// A worker's note: once, however many workers say it. However many there are, the first about a
-  /// forbidden call in each problem is among them.
-  void note(const std::string& text) {
-    constexpr std::size_t most_notes = 200;
-    constexpr std::size_t longest = 4096;  // of what is looked at
-    std::string line = printable(told(text.substr(0, longest)));
-    const std::string call = begin_of_call(line);
-    const std::scoped_lock lock(noting);
-    const bool is_first =
-        !call.empty() && std::ranges::none_of(noted, [&call](const std::string& each) {
-          return each.starts_with(call);
-        });
-    // Of a hidden case nothing is told but the problem.
-    if (hidden_began) line = is_first ? call + "in a hidden case" : "";
-    if (!line.empty() && (is_first || noted.size() < most_notes) &&
-        std::ranges::find(noted, line) == noted.end()) {
-      noted.push_back(line);
+std::string Submission::told(std::string what) const {
+  what = without_workplaces(std::move(what), folder_->path());
+  for (const fs::path& place : {root_, root_.parent_path(), folder_->path()}) {
+    const std::string prefix = place.string() + "/";
+    for (std::size_t at = 0; (at = what.find(prefix)) != what.npos;) {
+      what.erase(at, prefix.size());
     }
   }
+  what = without_workplaces(std::move(what), folder_->path().parent_path());  // of a kept build
+  // Where the folder's path is too long for them.
+  return without_workplaces(std::move(what), "/tmp");
+}
 
-  /// "forbidden call in PROBLEM: " of a note that begins so.
-  std::string begin_of_call(const std::string& line) const {
-    const std::string begin = std::string(forbidden_call_note) + " in ";
-    if (!line.starts_with(begin)) return "";
-    const std::string problem = line.substr(begin.size(), line.find(": ") - begin.size());
-    return adapters.function(problem).empty() ? "" : begin + problem + ": ";
-  }
-
-  /// A compiler's message has names of files as the source gives them (#line).
-  void fail(Status why, const std::string& what) {
-    status = why;
-    message = printable_lines(told(what));
-  }
-
-  void build();
-  void list_symbols();
-  void read_outputs_files();
-  WorkerStart worker() const;
-};
-
-void Submission::State::build() {
-  Room room = this->room(true);
-  room.box.scratch = build_scratch;
-  room.box.cpu_seconds = options.build_seconds;
-  fs::path package = fs::canonical(home() / "share" / "cmake" / "prenorm");
-  const fs::path headers = fs::canonical(home() / "include" / "prenorm");
-  std::array given{package, headers};
-  if (emulated) {
-    const fs::path kit = folder->path() / "emulator";
-    copy_emulator_kit(kit);
-    package = kit / "share" / "cmake" / "prenorm";
-    given = {kit, kit};
-  }
-  room.box.readable = {room.submission, given[0], given[1]};
-  // Without a sandbox, a submission could change what is kept.
-  const bool may_keep = options.sandbox != SandboxKind::none;
-  std::string key;
-  if (may_keep) key = build_key(root, folder->path().parent_path(), given, build_project);
-  if (may_keep && options.reuse_build) {
-    if (const fs::path kept = kept_build(key); !kept.empty()) {
-      library = folder->path() / "library.so";
-      fs::copy_file(kept, library);
-      notes.emplace_back("not built again: no file has changed since it was");
-      return;
-    }
-  }
-  Process::Command shell{
-      "/bin/sh",
-      {"-c", build_project, "build", room.submission.string(), package.string(), "2",
-       emulated ? "ON" : "OFF", kind == SubmissionKind::cuda ? "sources" : "project"},
-      {},
-      std::nullopt,
-      false};
-  try {
-    const std::string bytes =
-        hand_out(confined(shell, room.box), most_library_bytes, options.build_seconds);
-    library = folder->path() / "library.so";
-    if (!(std::ofstream(library, std::ios::binary) << bytes).flush()) {
-      throw CannotCopy("the library cannot be kept: is the disk full?");
-    }
-    if (may_keep) keep_build(key, bytes);
-  } catch (const CannotCopy&) {
-    throw;
-  } catch (const ProcessTimeout&) {
-    fail(Status::compile_error, "is not built within " + seconds_text(options.build_seconds));
-  } catch (const ProcessEnded& end) {
-    const bool is_refusal = end.how.exit_code == 1 && !end.error.empty();
-    fail(Status::compile_error, is_refusal ? end.error : end.what());
-  } catch (const std::exception& error) {
-    fail(Status::compile_error, error.what());
+/// A worker's note: once, however many workers say it. However many there are, the first about a
+/// forbidden call in each problem is among them.
+void Submission::note(const std::string& text) const {
+  constexpr std::size_t most_notes = 200;
+  constexpr std::size_t longest = 4096;  // of what is looked at
+  std::string line = printable(told(text.substr(0, longest)));
+  const std::string call = begin_of_call(line);
+  const std::scoped_lock lock(noting_);
+  const bool is_first =
+      !call.empty() && std::ranges::none_of(noted_, [&call](const std::string& each) {
+        return each.starts_with(call);
+      });
+  // Of a hidden case nothing is told but the problem.
+  if (hidden_began_) line = is_first ? call + "in a hidden case" : "";
+  if (!line.empty() && (is_first || noted_.size() < most_notes) &&
+      std::ranges::find(noted_, line) == noted_.end()) {
+    noted_.push_back(line);
   }
 }
 
-void Submission::State::list_symbols() {
-  Room room = this->room();
-  const fs::path program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-imports";
-  room.box.readable = {library, program};
-  Process::Command shell{"/bin/sh",
-                         {"-c", list_imports, "list", library.string(), program.string()},
-                         {},
-                         std::nullopt,
-                         false};
-  try {
-    std::istringstream lines(
-        hand_out(confined(shell, room.box), most_listing_bytes, seconds_to_list));
-    for (std::string line; std::getline(lines, line);) imports.push_back(printable(line, 200));
-    std::ranges::sort(imports);
-  } catch (const std::exception& error) {
-    imports_known = false;
-    notes.push_back("what the library takes from elsewhere is not known: " +
-                    printable(told(error.what())));
-  }
+/// "forbidden call in PROBLEM: " of a note that begins so.
+std::string Submission::begin_of_call(const std::string& line) const {
+  const std::string begin = std::string(forbidden_call_note) + " in ";
+  if (!line.starts_with(begin)) return "";
+  const std::string problem = line.substr(begin.size(), line.find(": ") - begin.size());
+  return adapters.function(problem).empty() ? "" : begin + problem + ": ";
 }
 
-void Submission::State::read_outputs_files() {
-  std::vector<fs::path> files{root};
-  if (fs::is_directory(root)) files = files_of(root, is_outputs);
-  Room room = this->room();
+/// A compiler's message has names of files as the source gives them (#line).
+void Submission::fail(Status why, const std::string& what) {
+  status = why;
+  message = printable_lines(told(what));
+}
+
+void Submission::read_outputs_files() {
+  std::vector<fs::path> files{root_};
+  if (fs::is_directory(root_)) files = files_of(root_, is_outputs);
+  Workplace place = this->place();
   std::string unusable;
   std::size_t left = most_case_bytes();  // for all files together
   const Process::Deadline end = deadline_in(seconds_to_read_outputs);
   for (const fs::path& file : files) {
-    room.box.readable = {file};
+    place.box.readable = {file};
     try {
       ReadLimits limits;
       limits.bytes = left;
-      limits.sandbox = &room.box;
+      limits.sandbox = &place.box;
       limits.seconds_of_file = seconds_to_read_file;
       if (std::chrono::steady_clock::now() > end) {
         throw BadFixture(file.string() + ": the files take more than " +
@@ -276,15 +154,15 @@ void Submission::State::read_outputs_files() {
       const std::string by_name = file.stem().string().substr(0, file.stem().string().find('.'));
       OutputsFile read =
           read_outputs(file, limits, [&](const OutputsFile& of, const OutputsFile::Entry& entry) {
-            return !options.wanted_outputs ||
-                   options.wanted_outputs(of.problem.empty() ? by_name : of.problem, entry);
+            return !options_.wanted_outputs ||
+                   options_.wanted_outputs(of.problem.empty() ? by_name : of.problem, entry);
           });
       for (const OutputsFile::Entry& entry : read.entries) {
         left -= std::min(left, entry.value.data.size());
       }
       if (read.problem.empty()) read.problem = by_name;
       const std::string problem = read.problem;
-      if (!outputs.emplace(problem, std::move(read)).second) {
+      if (!outputs_.emplace(problem, std::move(read)).second) {
         return fail(Status::bad_fixture, "several files of " + problem + ", wanted one");
       }
     } catch (const BadFixture& error) {
@@ -300,48 +178,47 @@ void Submission::State::read_outputs_files() {
       if (unusable.empty()) unusable = why;
     }
   }
-  if (outputs.empty()) fail(Status::bad_fixture, unusable);
+  if (outputs_.empty()) fail(Status::bad_fixture, unusable);
 }
 
 /// A worker, where it runs, and what it may see.
-WorkerStart Submission::State::worker() const {
+WorkerStart Submission::worker() const {
   const bool is_python = kind == SubmissionKind::python;
-  Room room = this->room(is_python);
-  const fs::path& library = is_python ? room.submission : this->library;
-  room.box.readable = {room.box.copied.empty() ? library : room.box.copied};
+  Workplace place = this->place(is_python);
+  const fs::path& library = is_python ? place.submission : library_;
+  place.box.readable = {place.box.copied.empty() ? library : place.box.copied};
   Process::Command command;
   if (is_python) {
-    const Json how{{"forbidden", options.forbidden_calls},
-                   {"round_float64", options.round_float64},
-                   {"device", devices             ? "given"
+    const Json how{{"forbidden", options_.forbidden_calls},
+                   {"round_float64", options_.round_float64},
+                   {"device", has_device          ? "given"
                               : may_have_device() ? "there"
                                                   : "none"}};
     command =
-        python_script(options, "prenorm_worker.py", {adapters.json(), to_line(how)}, room.box);
+        python_script(options_, "prenorm_worker.py", {adapters.json(), to_line(how)}, place.box);
   } else {
     command.program = fs::canonical(home() / "libexec" / "prenorm") / "prenorm-worker";
-    room.box.readable.push_back(command.program);
+    place.box.readable.push_back(command.program);
   }
-  WorkerStart worker{confined(command, room.box), library, room.folder};
+  WorkerStart worker{confined(command, place.box), library, place.folder};
   worker.command.keep_output = true;
   return worker;
 }
 
 Submission::Submission(const fs::path& path, const SubmissionOptions& options,
                        const Adapters& adapters)
-    : state_(std::make_unique<State>()) {
-  State& state = *state_;
-  state.options = options;
+    : name(submission_name(path)),
+      options_(options),
+      declaration_(std::make_shared<Declaration>()) {
   const auto [file, variant] = split_variant(without_slash(path));
-  state.variant = variant;
-  state.name = submission_name(path);
-  const fs::file_status status = fs::symlink_status(file);
-  if (!fs::exists(status)) throw std::invalid_argument(path.string() + ": no such file or folder");
-  if (fs::is_symlink(status)) {
+  variant_ = variant;
+  const fs::file_status found = fs::symlink_status(file);
+  if (!fs::exists(found)) throw std::invalid_argument(path.string() + ": no such file or folder");
+  if (fs::is_symlink(found)) {
     throw std::invalid_argument(file.string() + ": is a symbolic link; name what it points to");
   }
-  state.kind = submission_kind(file);
-  if (state.kind == SubmissionKind::python) {
+  kind = submission_kind(file);
+  if (kind == SubmissionKind::python) {
     if (::access(options.python.c_str(), X_OK) != 0) {
       throw std::invalid_argument(
           options.python.string() +
@@ -350,107 +227,93 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     if (adapters.empty()) {
       throw std::invalid_argument(path.string() + ": is Python, and the rubric names no adapters");
     }
-    state.adapters = adapters;
+    this->adapters = adapters;
   }
-  state.folder.emplace();
-  state.root = state.folder->path() / "submission";
-  if (!fs::is_directory(status)) state.root /= file.filename();
-  if (!fs::is_directory(status)) fs::create_directory(state.root.parent_path());
+  folder_.emplace();
+  root_ = folder_->path() / "submission";
+  if (!fs::is_directory(found)) root_ /= file.filename();
+  if (!fs::is_directory(found)) fs::create_directory(root_.parent_path());
   try {
-    state.notes = copy_snapshot(file, state.root);
+    Snapshot copied = copy_snapshot(file, root_);
+    files = std::move(copied.digest);
+    notes = std::move(copied.left_out);
   } catch (const CannotCopy&) {
     throw;
   } catch (const std::exception& error) {
     throw std::invalid_argument(file.string() + ": " + error.what());
   }
-  if (!fs::exists(state.root)) {
-    state.fail(Status::load_error, state.notes.empty() ? "cannot be read" : state.notes[0]);
+  if (!fs::exists(root_)) {
+    fail(Status::load_error, notes.empty() ? "cannot be read" : notes[0]);
     return;
   }
-  const bool is_built = state.kind == SubmissionKind::cmake || state.kind == SubmissionKind::cuda;
-  const bool has_copies = is_built || state.kind == SubmissionKind::python;  // others are only read
-  state.may_write = has_copies && can_be_copied(state.folder->path() / "submission");
-  if (has_copies && !state.may_write) {
-    state.notes.push_back(fmt::format("larger than {} MiB: it cannot write next to its own files",
-                                      most_copied >> 20));
+  const bool is_built = kind == SubmissionKind::cmake || kind == SubmissionKind::cuda;
+  const bool has_copies = is_built || kind == SubmissionKind::python;  // others are only read
+  may_write_ = has_copies && can_be_copied(folder_->path() / "submission");
+  if (has_copies && !may_write_) {
+    notes.push_back(fmt::format("larger than {} MiB: it cannot write next to its own files",
+                                most_copied >> 20));
   }
-  state.library = state.root;
-  if (state.kind == SubmissionKind::outputs) state.read_outputs_files();
-  if (state.kind == SubmissionKind::outputs) return;
-  if (state.kind == SubmissionKind::python) {
-    if (state.may_have_device() && probe_for_device()) {
-      state.declaration = std::make_shared<Declaration>();  // more functions may load there
+  library_ = root_;
+  if (kind == SubmissionKind::outputs) read_outputs_files();
+  if (kind == SubmissionKind::outputs) return;
+  if (kind == SubmissionKind::python) {
+    if (may_have_device() && probe_for_device()) {
+      declaration_ = std::make_shared<Declaration>();  // more functions may load there
     }
     return;
   }
-  const bool is_cuda = state.kind == SubmissionKind::cuda ||
-                       (state.kind == SubmissionKind::cmake && has_cuda_sources(state.root));
-  state.emulated = is_cuda && has_emulator() && (options.emulate || !has_devices());
-  if (is_built) state.build();
-  if (state.status != Status::passed) return;
-  if (fs::is_directory(state.library)) {
-    const std::vector<fs::path> libraries = files_of(state.root, is_library);
+  const bool is_cuda =
+      kind == SubmissionKind::cuda || (kind == SubmissionKind::cmake && has_cuda_sources(root_));
+  emulated = is_cuda && has_emulator() && (options.emulate || !has_devices());
+  if (is_built) build();
+  if (status != Status::passed) return;
+  if (fs::is_directory(library_)) {
+    const std::vector<fs::path> libraries = files_of(root_, is_library);
     if (libraries.empty()) {
-      state.fail(Status::load_error, state.notes.empty() ? "no library" : state.notes[0]);
+      fail(Status::load_error, notes.empty() ? "no library" : notes[0]);
       return;
     }
-    state.library = libraries.front();
+    library_ = libraries.front();
   }
-  state.list_symbols();
+  list_symbols();
   if (has_devices()) probe_for_device();
 }
 
-/// Binds devices if it asks for one, and says whether it does.
 bool Submission::probe_for_device() {
   Solution probe = solution();
   probe.load();
-  return state_->devices = probe.on_device();
+  return has_device = probe.on_device();
 }
-
-Submission::~Submission() = default;
-
-const std::string& Submission::name() const { return state_->name; }
-SubmissionKind Submission::kind() const { return state_->kind; }
-bool Submission::is_emulated() const { return state_->emulated; }
-Status Submission::status() const { return state_->status; }
-const std::string& Submission::message() const { return state_->message; }
-std::string Submission::told(const std::string& text) const { return state_->told(text); }
-bool Submission::has_device() const { return state_->devices; }
-bool Submission::slow_to_start() const { return state_->kind == SubmissionKind::python; }
-const Adapters& Submission::adapters() const { return state_->adapters; }
-const std::vector<std::string>& Submission::imports() const { return state_->imports; }
-bool Submission::imports_known() const { return state_->imports_known; }
-const std::vector<std::string>& Submission::notes() const { return state_->notes; }
 
 Solution Submission::solution() const {
   Solution::Options options;
-  options.limits = state_->options.limits;
+  options.limits = options_.limits;
   options.limits.loading =
       slow_to_start() ? seconds_to_import : std::max(options.limits.seconds, seconds_to_start);
   // Wider tolerances are for hardware that rounds so, not for whoever asks.
-  options.tf32 = state_->devices;
+  options.tf32 = has_device;
   // What is not resident counts too; Python's libraries reserve much that they never use.
-  options.limits.bytes = slow_to_start() ? std::max(state_->options.memory, addresses_of_python)
-                                         : state_->options.memory;
-  options.worker = [state = state_.get()] { return state->worker(); };
-  options.declaration = state_->declaration;
-  options.note = [state = state_.get()](const std::string& text) { state->note(text); };
-  return {state_->name, state_->library, state_->variant, options};
+  options.limits.bytes =
+      slow_to_start() ? std::max(options_.memory, addresses_of_python) : options_.memory;
+  options.worker = [this] { return worker(); };
+  options.declaration = declaration_;
+  options.note = [this](const std::string& text) { note(text); };
+  return {name, library_, variant_, options};
 }
 
 std::vector<std::string> Submission::noted() const {
-  const std::scoped_lock lock(state_->noting);
-  return state_->noted;
+  const std::scoped_lock lock(noting_);
+  return noted_;
 }
 
 void Submission::hidden_cases_begin() const {
-  const std::scoped_lock lock(state_->noting);
-  state_->hidden_began = true;
+  const std::scoped_lock lock(noting_);
+  hidden_began_ = true;
 }
 
 const OutputsFile* Submission::outputs(const std::string& problem) const {
-  const auto found = state_->outputs.find(problem);
-  return found == state_->outputs.end() ? nullptr : &found->second;
+  const auto found = outputs_.find(problem);
+  return found == outputs_.end() ? nullptr : &found->second;
 }
 
 }  // namespace prenorm::harness

@@ -4,14 +4,40 @@
 // only, and links in it are never followed.
 #pragma once
 
+#include "base/temporary_folder.hpp"
 #include "grade/adapters.hpp"
-#include "grade/submission_kind.hpp"
 #include "sandbox/sandbox.hpp"
 #include "solution/solution.hpp"
 
 #include <map>
+#include <mutex>
+#include <optional>
 
 namespace prenorm::harness {
+
+enum class SubmissionKind { cmake, cuda, library, python, outputs };
+
+/// "CMake project", "CUDA source", "library", "Python", "outputs".
+std::string_view name(SubmissionKind kind);
+
+/// What lies at that path. Of a folder a project comes first, then adapters.py, one library,
+/// outputs, CUDA sources. Throws std::invalid_argument where it is nothing that can be submitted.
+SubmissionKind submission_kind(const std::filesystem::path& path);
+
+/// By a file's name.
+bool is_cuda(const std::filesystem::path& path);
+bool is_library(const std::filesystem::path& path);
+bool is_outputs(const std::filesystem::path& path);
+
+/// Whether a CMake project has CUDA sources, anywhere in it.
+bool has_cuda_sources(const std::filesystem::path& folder);
+
+/// Whether this build of prenorm has the emulator for submissions.
+bool has_emulator();
+
+/// The files of a folder itself with that property, sorted.
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder,
+                                            bool (*wanted)(const std::filesystem::path&));
 
 /// What a submission at that path is called: its file's or folder's name, on one line.
 std::string submission_name(const std::filesystem::path& path);
@@ -35,63 +61,94 @@ struct SubmissionOptions {
   bool round_float64 = false;  // results in float64 are taken as float32 where that is wanted
 };
 
-/// The copy and what was built live as long as this does.
-class Submission {
- public:
+struct Workplace;  // grade/confinement.hpp
+
+/// What somebody handed in, made ready. The copy and what was built live as long as this does.
+struct Submission {
   /// Recognizes, copies and builds. Throws std::invalid_argument where the path is nothing that
-  /// can be submitted; whatever is wrong inside is status() and message().
+  /// can be submitted; whatever is wrong inside is `status` and `message`.
   Submission(const std::filesystem::path& path, const SubmissionOptions& options,
              const Adapters& adapters);
-  ~Submission();
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
-  /// The name of the folder or file as it was given, on one line.
-  const std::string& name() const;
-  SubmissionKind kind() const;
-  /// Its kernels run in the emulator.
-  bool is_emulated() const;
+  std::string name;  // of the folder or file as it was given, on one line
+  SubmissionKind kind = SubmissionKind::library;
+  bool emulated = false;    // its kernels run in the emulator
+  bool has_device = false;  // its workers have a CUDA device
   /// Passed; or COMPILE_ERROR, LOAD_ERROR, BAD_FIXTURE, ...: then nothing of it can be run.
-  Status status() const;
-  const std::string& message() const;
-  /// A message of what ran in it, with paths as they were handed in: those of the copy are others
-  /// each time, and nobody's business.
-  std::string told(const std::string& text) const;
+  Status status = Status::passed;
+  std::string message;
+  std::string files;  // a digest of what was copied
+  Adapters adapters;  // which functions of Python code are called; empty for others
+  /// Symbols that the library takes from elsewhere, and the libraries that it needs, sorted; of
+  /// libraries and CMake projects.
+  std::vector<std::string> imports;
+  bool imports_known = true;       // false: they could not be listed
+  std::vector<std::string> notes;  // for the report: what was left out of the copy
+
+  /// A worker takes seconds to start (Python): one should serve all problems, not one each.
+  bool slow_to_start() const { return kind == SubmissionKind::python; }
 
   /// A solution in a worker of its own, in the sandbox. Not for outputs. Each thread needs one. The
   /// first load of any of them decides functions, device and mode; one that differs is a
   /// LOAD_ERROR.
   Solution solution() const;
-  /// Its workers have a CUDA device.
-  bool has_device() const;
-  /// A worker takes seconds to start (Python): one should serve all problems, not one each.
-  bool slow_to_start() const;
-
-  /// Which functions of Python code are called, and what cannot be asked of them; empty for others.
-  const Adapters& adapters() const;
 
   /// Of outputs: what was handed in for a problem; nullptr where nothing was.
   const OutputsFile* outputs(const std::string& problem) const;
 
-  /// Symbols that the library takes from elsewhere, and the libraries that it needs, sorted; of
-  /// libraries and CMake projects.
-  const std::vector<std::string>& imports() const;
-  /// False: they could not be listed.
-  bool imports_known() const;
-  /// For the report: how it is kept apart, what was left out of the copy.
-  const std::vector<std::string>& notes() const;
-  /// The same from the workers that have run so far: which imports have stand-ins, which forbidden
-  /// calls were seen.
+  /// A message of what ran in it, with paths as they were handed in: those of the copy are others
+  /// each time, and nobody's business.
+  std::string told(std::string text) const;
+
+  /// What the workers that have run so far have noted: which imports have stand-ins, which
+  /// forbidden calls were seen.
   std::vector<std::string> noted() const;
   /// From now on workers see hidden inputs, and their notes may be made of them: all that is still
   /// noted is in which problem something forbidden was called.
   void hidden_cases_begin() const;
 
  private:
+  bool may_have_device() const;
+  void fail(Status why, const std::string& what);
+  void build();
+  void list_symbols();
+  void read_outputs_files();
+  /// Binds devices if it asks for one, and says whether it does.
   bool probe_for_device();
 
-  struct State;
-  std::unique_ptr<State> state_;
+  Workplace place(bool writable = false) const;
+  WorkerStart worker() const;
+  void note(const std::string& text) const;
+  std::string begin_of_call(const std::string& line) const;
+
+  SubmissionOptions options_;
+  std::string variant_;
+  std::optional<TemporaryFolder> folder_;
+  std::filesystem::path root_, library_;        // the copy; what was built, or the copy
+  bool may_write_ = true;                       // its own copy, that is
+  std::map<std::string, OutputsFile> outputs_;  // by problem
+  std::shared_ptr<Declaration> declaration_;
+  mutable std::mutex noting_;
+  mutable std::vector<std::string> noted_;  // by workers, on several threads
+  mutable bool hidden_began_ = false;
 };
+
+/// What a Python submission imports, read from its text: nothing of it is run.
+struct PythonImports {
+  struct Missing {
+    std::string distribution;  // what pip calls it, normalized; empty: pip does not know it
+    std::string place;         // "bpe.py:3"
+  };
+  std::map<std::string, Missing> missing;  // by module: what the interpreter lacks
+  std::vector<std::string> own;            // top-level modules of the submission
+  std::string failure;                     // why nothing of it can be loaded, or empty
+};
+
+/// By the interpreter and in the sandbox that the options name. Nothing where it cannot be told.
+/// Throws std::invalid_argument where the path is nothing that can be submitted.
+std::optional<PythonImports> read_imports(const std::filesystem::path& path,
+                                          const SubmissionOptions& options);
 
 }  // namespace prenorm::harness

@@ -1,8 +1,8 @@
-#include "grade/submission_kind.hpp"
-
+// What somebody handed in, by its files.
 #include "base/open_file.hpp"
 #include "base/tree.hpp"
 #include "grade/snapshot.hpp"
+#include "grade/submission.hpp"
 
 #include <algorithm>
 #include <fcntl.h>

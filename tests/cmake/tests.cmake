@@ -40,7 +40,7 @@ function(add_suites target)
     add_unit_test(${suite} ${target} --run_test=${suite} --log_level=test_suite)
     set_tests_properties(${suite} PROPERTIES ENVIRONMENT "${environment}")
     file(STRINGS ${source} writes_pages REGEX "page_testing.hpp")
-    if(writes_pages)  # for test_grade_pages.py and test_grade_reports.py
+    if(writes_pages)  # for test_grade_pages.py
       set_tests_properties(${suite} PROPERTIES FIXTURES_SETUP grade_pages)
     endif()
   endforeach()

@@ -2,7 +2,7 @@
 // breaks it. The pages are left for test_grade_pages.py.
 #include "base/digest.hpp"
 #include "class/class_overview.hpp"
-#include "grade/words.hpp"
+#include "grade/report_parts.hpp"
 #include "page_testing.hpp"
 
 #include <boost/test/unit_test.hpp>

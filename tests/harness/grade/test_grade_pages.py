@@ -3,7 +3,7 @@
 # needs: grade_pages
 """Reports from outside: pages in a browser, JUnit's XML against its schema.
 
-test_grade_report.cpp leaves the pages and documents of hand-made gradings in PRENORM_PAGE_DIR, and
+Pages are left in PRENORM_PAGE_DIR: those of hand-made gradings (gradings.py), and by
 test_class_page.cpp those of hand-made classes.
 """
 
@@ -15,9 +15,10 @@ import xml.etree.ElementTree
 import pytest
 
 from conftest import folder, slow_but
+from gradings import BY_HAND, render
 from places import ROOT
 
-PAGES = ["ordinary", "hostile", "secrets", "compile_error"]
+PAGES = list(BY_HAND)
 CLASSES = ["class_0", "class_0_of_20", "class_1", "class_5", "class_300_of_1", "class_300_of_20",
            "class_ungraded", "class_full_marks", "class_no_roster", "class_linked",
            "class_hostile"]
@@ -33,7 +34,10 @@ LOOKS = {
 @pytest.fixture(scope="module")
 def pages():
     made = folder("PRENORM_PAGE_DIR")
-    assert made.is_dir(), "test_grading --run_test=grade_report,class_page makes it"
+    assert made.is_dir(), "test_grading --run_test=class_page makes it"
+    for name, made_by_hand in BY_HAND.items():
+        for form, ending in (("html", "html"), ("junit", "xml")):
+            (made / f"{name}.{ending}").write_text(render(made_by_hand(), form))
     return made
 
 

@@ -1,9 +1,8 @@
 # labels: unit grading
-# needs: grade_pages
 """Reports for other programs: GitHub's job summary and annotations, Gradescope's results.json.
 
 Markdown is rendered by GitHub's own library, and annotations are read by the rules of its runner.
-test_grade_report.cpp leaves reports of hand-made gradings in PRENORM_PAGE_DIR.
+Gradings made by hand are in gradings.py.
 """
 
 import json
@@ -16,7 +15,7 @@ import pytest
 from lxml import html
 
 from attacks import hand_in
-from conftest import folder
+from gradings import BY_HAND, render
 from places import SUBMISSIONS
 from results_json import TWO_PROBLEMS, check_results
 
@@ -33,13 +32,6 @@ def run(run):
 def mistake(home):
     """A library of known mistakes, of which each problem has another."""
     return home / "lib/prenorm/libprenorm_mistakes.so/no_eps"
-
-
-@pytest.fixture(scope="module")
-def pages():
-    made = folder("PRENORM_PAGE_DIR")
-    assert made.is_dir(), "test_grading --run_test=grade_report makes it"
-    return made
 
 
 # Markdown
@@ -112,9 +104,9 @@ def check_markdown(text):
     assert all(not set(element.attrib) - {"align"} for element in page.iter())
 
 
-@pytest.mark.parametrize("page", ["ordinary", "hostile", "secrets", "compile_error"])
-def test_summaries_of_gradings_made_by_hand(pages, page):
-    check_markdown((pages / f"{page}.md").read_text())
+@pytest.mark.parametrize("made", BY_HAND)
+def test_summaries_of_gradings_made_by_hand(made):
+    check_markdown(render(BY_HAND[made](), "markdown"))
 
 
 def test_a_link_would_be_seen():
@@ -304,9 +296,9 @@ def test_what_cannot_be_built_says_so(run, tmp_path):
     assert properties["title"] == "work: COMPILE_ERROR" and "<b>not</b>" in message
 
 
-@pytest.mark.parametrize("page", ["ordinary", "hostile", "secrets", "compile_error"])
-def test_results_of_gradings_made_by_hand(pages, page):
-    check_results((pages / f"{page}.json").read_text())
+@pytest.mark.parametrize("made", BY_HAND)
+def test_results_of_gradings_made_by_hand(made):
+    check_results(render(BY_HAND[made](), "gradescope"))
 
 
 def test_a_wrong_result_would_be_seen():

@@ -437,4 +437,16 @@ BOOST_AUTO_TEST_CASE(a_list_without_items_has_nothing_around_it) {
   BOOST_CHECK_THROW(render_page("no_such_page", {}), std::out_of_range);
 }
 
+BOOST_AUTO_TEST_CASE(text_in_markdown_stays_text) {
+  BOOST_TEST(markdown_code("x") == "`x`");
+  BOOST_TEST(markdown_code("a``b") == "```a``b```");
+  BOOST_TEST(markdown_code("`a") == "`` `a ``");
+  BOOST_TEST(markdown_code(" a ") == "`  a  `");
+  BOOST_TEST(markdown_code("  ") == "(empty)");
+  BOOST_TEST(markdown_code("a|b\n") == "`a|b\\n`");
+  BOOST_TEST(markdown_code("a|b", true) == "`a\\|b`");
+  BOOST_TEST(markdown_text("<b> [a](b) 1. *x*") == "\\<b\\> \\[a\\](b) 1\\. \\*x\\*");
+  BOOST_TEST(markdown_block(std::vector<std::string>{"```", "x"}) == "````\n```\nx\n````\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

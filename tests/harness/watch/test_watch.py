@@ -130,3 +130,7 @@ def test_a_report_gives_the_hints_that_the_screen_gives(watched, run, tmp_path):
 def test_a_file_that_is_no_report_gives_no_hint(run, tmp_path, text):
     (tmp_path / "report.json").write_text(text)
     assert "is no report of one submission" in run("hint", tmp_path / "report.json", code=2).stderr
+
+
+def test_a_file_without_end_is_no_report(run):
+    assert "is no report of one submission" in run("hint", "/dev/zero", code=2).stderr

@@ -1,10 +1,19 @@
-// An exam's hidden cases, drawn: for one grading, or kept for all of a class.
+// Hidden cases: fresh ones, drawn from stored cases by a secret seed, for one grading or for all of
+// a class.
 #pragma once
 
 #include "grade/exam.hpp"
 #include "replay/runner.hpp"
 
 namespace prenorm::harness {
+
+/// Whether fresh cases can be drawn from it: it has an answer and something to draw, and is not so
+/// large that tolerances for it take long.
+bool can_be_hidden(const Case& info);
+
+/// The order in which a problem's hidden cases are numbered: a permutation of 0 .. count - 1 that
+/// the seed decides, so that a number tells nothing of the case behind it.
+std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const std::string& words);
 
 /// By the exam's parts and their questions. Nothing at visible ones, and where no fresh values
 /// could be given an answer.
