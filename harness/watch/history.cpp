@@ -1,6 +1,7 @@
 #include "watch/history.hpp"
 
 #include "explain/causes.hpp"
+#include "report/report.hpp"
 
 #include <algorithm>
 #include <tuple>
