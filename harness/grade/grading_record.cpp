@@ -146,12 +146,12 @@ PRENORM_JSON(Grading, submission, kind, rubric, title, sandbox, notes, imports, 
 
 std::string grading_record(const Grading& grading) { return to_line(grading); }
 
-Grading grading_of(const Json& record) { return record.get<Grading>(); }
+Grading grading_from(const Json& record) { return record.get<Grading>(); }
 
 Grading grading_of(const std::string& text) try {
   Json record = parse_json(text);
   if (!record.contains("profiles")) record["profiles"] = Json::array();  // of an earlier program
-  return grading_of(record);
+  return grading_from(record);
 } catch (const Json::exception& error) {
   throw std::invalid_argument(std::string("no record of a grading: ") + error.what());
 }

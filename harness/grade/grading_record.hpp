@@ -27,6 +27,6 @@ std::string grading_record(const Grading& grading);
 /// Throws std::invalid_argument where the text is none of these.
 Grading grading_of(const std::string& record);
 /// The same of parsed text. Throws Json::exception.
-Grading grading_of(const Json& record);
+Grading grading_from(const Json& record);
 
 }  // namespace prenorm::harness

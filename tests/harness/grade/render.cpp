@@ -26,9 +26,10 @@ void put_bad_bytes(Json& value) {
 
 int main(int argc, char** argv) {
   const std::string format = argc > 1 ? argv[1] : "", visibility = argc > 2 ? argv[2] : "visible";
-  Json record = parse_json({std::istreambuf_iterator<char>(std::cin), {}});
+  const std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  Json record = parse_json(text);
   put_bad_bytes(record);
-  const Grading grading = grading_of(record);
+  const Grading grading = grading_from(record);
   const std::map<std::string, std::function<std::string()>> reports{
       {"table", [&] { return grade_table(grading, false, 0); }},
       {"json", [&] { return grade_json(grading, false); }},
@@ -37,6 +38,6 @@ int main(int argc, char** argv) {
       {"markdown", [&] { return grade_markdown(grading); }},
       {"annotations", [&] { return grade_annotations(grading); }},
       {"gradescope", [&] { return grade_gradescope(grading, visibility); }}};
-  const std::string text = reports.at(format)();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const std::string report = reports.at(format)();
+  std::fwrite(report.data(), 1, report.size(), stdout);
 }

@@ -170,7 +170,7 @@ def test_an_item_whose_name_begins_with_blanks_is_no_group():
     made = ordinary()
     made["items"][1]["name"] = "  rope"
     text = render(made, "markdown")
-    assert "| `   rope ` | 0.5 / 2 | 2/8 |\n| &emsp;`errors` |" in text, text
+    assert "| `  rope` | 0.5 / 2 | 2/8 |\n| &emsp;`errors` |" in text, text
 
 
 def test_annotations():
