@@ -25,7 +25,7 @@ struct CalibrateOptions {
   unsigned jobs = processors();
 };
 
-/// One case to calibrate, and what came of it.
+/// One case to calibrate, and its result.
 struct Piece {
   const File* file;
   const Case* info;

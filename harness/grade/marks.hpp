@@ -1,4 +1,4 @@
-// What came of an exam's questions: run through a submission's code, or looked up in its outputs.
+// The results of an exam's cases: run through a submission's code, or looked up in its outputs.
 #pragma once
 
 #include "grade/exam.hpp"
@@ -19,7 +19,7 @@ struct Marks {
 GradedCase graded(const ExamCase& question, const Case& info, Result result, const Exam& exam,
                   const std::string& submission);
 
-/// Gathers what came of one problem's questions. Not to be moved.
+/// Gathers the results of one problem's cases. Not to be moved.
 class Marker {
  public:
   /// `give` makes of a case what the submission is asked.

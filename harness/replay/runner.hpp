@@ -74,7 +74,7 @@ struct RunOptions {
   std::optional<FreshOptions> fresh;  // replay fresh cases instead of the stored values
   bool error_cases = true;            // also the cases that must be refused
   std::vector<std::string> repeat;    // options to add to the command that repeats a case
-  /// Called with what came of a case that was run, and with the outputs, if there are any.
+  /// Called with the result of a case that was run, and with its outputs, if there are any.
   std::function<void(const LoadedCase&, const Result&, std::vector<Tensor>, Solution&)>
       keep_outputs;
 };
@@ -100,7 +100,7 @@ std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned
 
 /// What replay_all() calls, for different files in different threads.
 struct ReplayObserver {
-  /// With what came of a case that was run, and with the outputs, if there are any.
+  /// With the result of a case that was run, and with its outputs, if there are any.
   std::function<void(std::size_t file, const LoadedCase&, const Result&, std::vector<Tensor>,
                      Solution&)>
       keep_outputs;

@@ -22,7 +22,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
-/// The table, a line a row and a rule below the head; no blanks at the ends of lines.
+/// The table: one line per row, and a rule below the head; no blanks at the ends of lines.
 ///
 /// Columns that do not fit into `width` go into further tables below, each with the first column;
 /// 0: any width.

@@ -29,7 +29,7 @@ struct HeldFile {
 
 /// Of what is mounted, nothing may be changed, even where the grader is root and the submission so
 /// owns it: the rights and times of a device or of a file in /proc are the whole machine's. Devices
-/// may be written all the same.
+/// may be written nevertheless.
 void make_read_only() {
   const std::unique_ptr<FILE, int (*)(FILE*)> mounts(::setmntent("/proc/self/mounts", "r"),
                                                      ::endmntent);

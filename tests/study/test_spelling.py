@@ -15,21 +15,21 @@ ENDINGS = {".md", ".ipynb", ".py", ".hpp", ".cpp", ".h", ".cu", ".cuh", ".toml",
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "prenorm",
          *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
                  if path.suffix in ENDINGS and path.is_file())]
-PAGES = [path for path in FILES if path.suffix in (".md", ".ipynb")]
 KNOWN = ROOT / "tests/study/spelling.txt"  # words that are right here: one per line
 
-# Phrases of pages and notebooks, and what to write.
+# Phrases, in comments, messages and templates as on pages, and what to write.
 PHRASES = {
     r"\bheld against\b": "compared with",
-    r"\bkept apart from the machine\b": "sandboxed",
+    r"\bkept apart (by|from the machine)\b": "sandboxed",
     r"\bthe type that computes\b": "the compute type",
-    r"\bone row a \w+|\ba file a component\b": "one ... per ...",
+    r"\bone row a \w+|\ba (file|line|row|test) an? \w+": "one ... per ...",
+    r"\bwhat came of\b": "the result of",
     r"\bno whole number from 0 on\b": "must be a non-negative integer",
     r"\bmust have one shape\b": "must have the same shape",
     r"\bits elder\b": "its predecessor",
     r"\bwithout a brake\b": "without a norm",
     r"\bknows it no more\b": "no longer known",
-    r"\ball the same\b(?! )": "nevertheless, or leave it out",
+    r"(?<!are )\ball the same\b(?! )": "nevertheless, or leave it out",
 }
 
 
@@ -50,15 +50,17 @@ def test_a_misspelt_word_would_be_seen(tmp_path):
 
 
 def phrases_in(text):
+    """Also where a line ends within a phrase, in a comment too."""
+    text = re.sub(r"\s*\n\s*(///?|#+|\*)?\s*", " ", text)
     return [f"{found[0]!r}: write {better!r}" for pattern, better in PHRASES.items()
-            for found in re.finditer(pattern, re.sub(r"\s+", " ", text), re.I)]
+            for found in re.finditer(pattern, text, re.I)]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_pages_are_plain(path):
-    assert phrases_in(path.read_text()) == []
+def test_texts_are_plain():
+    assert {path.relative_to(ROOT).as_posix(): found
+            for path in FILES if (found := phrases_in(path.read_text()))} == {}
 
 
 def test_a_phrase_would_be_seen():
-    assert phrases_in("LayerNorm,\nits elder, is held against it.") == [
+    assert phrases_in("LayerNorm,\nits elder, is held\n  /// against it.") == [
         "'held against': write 'compared with'", "'its elder': write 'its predecessor'"]

@@ -31,7 +31,7 @@ std::vector<const void*> tensors;
 
 void on_launch(const Launch&) { ++launches; }
 
-/// A submission may catch what a launch throws; it is remembered all the same.
+/// A submission may catch what a launch throws; it is remembered nevertheless.
 void on_failure(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
