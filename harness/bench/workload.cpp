@@ -309,7 +309,8 @@ Workloads bind_all(const std::vector<ShapeEntry>& entries, const BenchOptions& o
   needed.fixtures = options.selection.fixtures;
   for (const ShapeEntry& entry : entries) needed.problems.push_back(entry.problem);
   std::map<std::string, Signature> signatures;
-  for (const File& file : open_files(needed, processors(), Requirements{.tolerances = false})) {
+  for (const SelectedFixture& file :
+       open_files(needed, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) throw UsageError(file.error);
     signatures.emplace(file.problem, file.fixture->signature());
   }

@@ -32,7 +32,7 @@ struct MakeOptions {
 };
 
 /// The fresh cases of one file, written to the folder. Returns the new file's path.
-std::string make(const File& file, const MakeOptions& options, SolutionPool& pool,
+std::string make(const SelectedFixture& file, const MakeOptions& options, SolutionPool& pool,
                  Progress& progress) {
   const Fixture& fixture = *file.fixture;
   std::vector<LoadedCase> cases;
@@ -57,7 +57,7 @@ int make_all(const MakeOptions& options) {
   std::error_code error;
   fs::create_directories(options.out, error);
   if (error) throw UsageError("cannot make folder " + options.out + ": " + error.message());
-  std::vector<File> files;
+  std::vector<SelectedFixture> files;
   for (const std::string& word : options.words) {
     files.push_back(open_problem(word, options.selection));
   }
@@ -119,7 +119,7 @@ struct ExportOptions {
 };
 
 /// The one case of that name, or that the pattern selects.
-const Case& chosen_case(const File& file, const std::string& name) {
+const Case& chosen_case(const SelectedFixture& file, const std::string& name) {
   if (file.cases.size() == 1) return *file.cases.front();
   std::vector<std::string> names;
   for (const Case* info : file.cases) names.push_back(info->name);
@@ -151,7 +151,7 @@ int export_case(const ExportOptions& options) {
   Selection selection;
   selection.fixtures = options.fixtures;
   selection.cases = {options.name};
-  const File file = open_problem(options.problem, selection);
+  const SelectedFixture file = open_problem(options.problem, selection);
   const Case& info = chosen_case(file, options.name);
   require_writable(options.to);
   const Signature& signature = file.fixture->signature();

@@ -27,7 +27,7 @@ struct CalibrateOptions {
 
 /// One case to calibrate, and its result.
 struct Piece {
-  const File* file;
+  const SelectedFixture* file;
   const Case* info;
   std::vector<NewTolerance> found;
   std::string error;
@@ -69,7 +69,8 @@ void print_tolerances(const std::vector<Piece>& pieces, bool colour) {
 }
 
 /// Writes one file's tolerances, or says why not. True where all went well.
-bool finish(const File& file, const std::vector<Piece>& pieces, const CalibrateOptions& options) {
+bool finish(const SelectedFixture& file, const std::vector<Piece>& pieces,
+            const CalibrateOptions& options) {
   const std::string path = printable(file.path);
   std::vector<NewTolerance> found;
   bool good = true;
@@ -93,11 +94,11 @@ bool finish(const File& file, const std::vector<Piece>& pieces, const CalibrateO
 }
 
 int run(const CalibrateOptions& options) {
-  const std::vector<File> files =
+  const std::vector<SelectedFixture> files =
       open_files(options.selection, options.jobs, Requirements{.tolerances = false});
   std::vector<Piece> pieces;
   bool unusable = false, good = true;
-  for (const File& file : files) {
+  for (const SelectedFixture& file : files) {
     if (!file.fixture) {
       print(printable(file.error, 2000) + "\n");
       unusable = true;
@@ -119,7 +120,7 @@ int run(const CalibrateOptions& options) {
     });
   }
   if (options.dry_run || options.verbose) print_tolerances(pieces, wants_colour(options.no_color));
-  for (const File& file : files) {
+  for (const SelectedFixture& file : files) {
     if (file.fixture) good = finish(file, pieces, options) && good;
   }
   if (unusable) return 2;

@@ -37,7 +37,7 @@ std::vector<Column> honest_contestants(const std::string& problem, SolutionPool&
 }
 
 /// Whether solutions that are right pass the cases.
-void check_honest(const File& file, SolutionPool& pool, std::vector<Finding>& findings) {
+void check_honest(const SelectedFixture& file, SolutionPool& pool, std::vector<Finding>& findings) {
   RunOptions options;
   options.replay = {.twice = false, .alone = false};
   std::vector<Result> results =
@@ -60,7 +60,8 @@ void check_honest(const File& file, SolutionPool& pool, std::vector<Finding>& fi
 }
 
 /// Whether the known mistakes fail somewhere: nowhere is a defect, not in one type is a hint.
-void check_mistakes(const File& file, SolutionPool& pool, std::vector<Finding>& findings) {
+void check_mistakes(const SelectedFixture& file, SolutionPool& pool,
+                    std::vector<Finding>& findings) {
   const auto names = shipped_solutions();
   if (std::ranges::find(names, "mistakes") == names.end()) return;
   std::vector<Result> damaged;
@@ -80,7 +81,7 @@ void check_mistakes(const File& file, SolutionPool& pool, std::vector<Finding>& 
 }
 
 /// Cases without a tolerance cannot be judged: one finding for all of them.
-void set_aside_uncalibrated(File& file, std::vector<Finding>& findings) {
+void set_aside_uncalibrated(SelectedFixture& file, std::vector<Finding>& findings) {
   std::vector<std::string> names;
   std::erase_if(file.cases, [&names](const Case* info) {
     const bool missing = std::ranges::any_of(
@@ -93,7 +94,7 @@ void set_aside_uncalibrated(File& file, std::vector<Finding>& findings) {
                                 names.front() + " (fixtures calibrate derives them)"});
 }
 
-std::vector<Finding> check(File& file, SolutionPool& pool) {
+std::vector<Finding> check(SelectedFixture& file, SolutionPool& pool) {
   const Fixture& fixture = *file.fixture;
   std::vector<Finding> findings;
   for (const Case* info : file.cases) {
@@ -128,7 +129,7 @@ std::string summary(const std::string& path, std::size_t cases,
 }
 
 int run(const CheckOptions& options) {
-  std::vector<File> files =
+  std::vector<SelectedFixture> files =
       open_files(options.selection, options.jobs, Requirements{.tolerances = false});
   std::vector<SolutionPool> pools = make_pools(options.jobs);
   std::vector<std::string> texts(files.size());
@@ -137,7 +138,7 @@ int run(const CheckOptions& options) {
     Progress progress;
     std::atomic<std::size_t> done = 0;
     in_parallel(files.size(), options.jobs, [&](std::size_t i, std::size_t thread) {
-      File& file = files[i];
+      SelectedFixture& file = files[i];
       progress.show(fmt::format("[{}/{}] {}", ++done, files.size(), file.path));
       if (!file.fixture) {
         unusable = true;

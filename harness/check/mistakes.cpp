@@ -199,7 +199,7 @@ struct FoundVariants {
   std::vector<Result> unusable;
 };
 
-FoundVariants find(const std::vector<File>& files, const MistakesOptions& options) {
+FoundVariants find(const std::vector<SelectedFixture>& files, const MistakesOptions& options) {
   std::vector<SolutionPool> pools = make_pools(options.jobs);
   for (SolutionPool& pool : pools) pool.get(options.solution);  // a wrong name is told at once
   Solution& first = pools.front().get(options.solution);
@@ -227,7 +227,7 @@ int mistakes(MistakesOptions options) {
   const auto start = std::chrono::steady_clock::now();
   if (!options.json.empty()) require_writable(options.json);
   std::ranges::move(options.problems, std::back_inserter(options.selection.problems));
-  const std::vector<File> files = open_files(options.selection, options.jobs);
+  const std::vector<SelectedFixture> files = open_files(options.selection, options.jobs);
   const FoundVariants found = find(files, options);
   Report report;
   report.command = "mistakes";

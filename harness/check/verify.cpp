@@ -111,7 +111,7 @@ std::string write_records(const std::string& folder, const std::vector<Entrant>&
 }
 
 /// The results of all files, and why what failed has failed.
-std::vector<Result> run_all(const VerifyOptions& options, const std::vector<File>& files,
+std::vector<Result> run_all(const VerifyOptions& options, const std::vector<SelectedFixture>& files,
                             const std::vector<Entrant>& entrants, std::vector<SolutionPool>& pools,
                             LineFile& lines, std::vector<Explanation>& explanations) {
   std::vector<Saver> savers;  // one per file if outputs are saved, else empty
@@ -187,7 +187,7 @@ int verify(VerifyOptions options) {
   const std::vector<Entrant> entrants = choose_entrants(options, built.path(), pools);
   for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.column.label);
   ask_records(entrants, options.solutions.empty(), report);
-  const std::vector<File> files = open_files(options.selection, options.jobs);
+  const std::vector<SelectedFixture> files = open_files(options.selection, options.jobs);
   std::vector<Explanation> explanations;
   report.results = run_all(options, files, entrants, pools, lines, explanations);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

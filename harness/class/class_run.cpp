@@ -295,7 +295,7 @@ class ClassRun {
 
   Json planned_settings() const {
     GradeSettings settings = settings_;
-    for (const File& file : grader_.exam().files) settings.files.push_back(file.path);
+    for (const SelectedFixture& file : grader_.exam().files) settings.files.push_back(file.path);
     Json record = settings_record(settings);
     record[class_sandbox] = grader_.sandbox();
     return record;

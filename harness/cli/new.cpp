@@ -277,7 +277,8 @@ std::vector<StartProblem> problems_of(const NewOptions& options, const Rubric* r
   selection.fixtures = options.fixtures;
   selection.problems = options.problems;
   std::vector<StartProblem> problems;
-  for (const File& file : open_files(selection, processors(), Requirements{.tolerances = false})) {
+  for (const SelectedFixture& file :
+       open_files(selection, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) throw UsageError(file.path + ": " + file.error);
     const Fixture& fixture = *file.fixture;
     if (rubric != nullptr && !grades(*rubric, fixture.problem())) continue;

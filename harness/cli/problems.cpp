@@ -76,7 +76,7 @@ std::string points_for(const std::string& problem, const Rubric& rubric) {
   return "-";
 }
 
-std::string dtypes_of(const File& file) {
+std::string dtypes_of(const SelectedFixture& file) {
   std::string text;
   for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
     const bool has = std::ranges::any_of(
@@ -100,7 +100,7 @@ int list(const ListOptions& options) {
   table.head = {"problem", "cases", "types", "points", "solutions"};
   bool unusable = false;
   std::size_t problems = 0, cases = 0;
-  for (const File& file :
+  for (const SelectedFixture& file :
        open_files(options.selection, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) {
       unusable = true;
@@ -259,7 +259,7 @@ std::string case_paragraph(const Case& info, const Signature& signature, bool co
 }
 
 int show(const ShowOptions& options) {
-  const File file = open_problem(options.problem, options.selection);
+  const SelectedFixture file = open_problem(options.problem, options.selection);
   const Fixture& fixture = *file.fixture;
   const bool colour = wants_colour(options.no_color);
   std::string text = toned(fixture.problem(), Tone::strong, colour) + "\n\n";

@@ -207,7 +207,7 @@ Explanation Collector::explain(Solution* mistakes, Solution* truth, bool picture
   return std::move(explanation_);
 }
 
-Collectors::Collectors(const std::vector<File>& files, bool fresh)
+Collectors::Collectors(const std::vector<SelectedFixture>& files, bool fresh)
     : files_(files), fresh_(fresh), of_files_(files.size()) {}
 
 void Collectors::add(std::size_t file, const LoadedCase& loaded, const Result& result,

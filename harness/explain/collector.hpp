@@ -76,7 +76,7 @@ class Collector {
 class Collectors {
  public:
   /// `files` must outlive this. `fresh`: their cases were drawn, and are not drawn again.
-  Collectors(const std::vector<File>& files, bool fresh);
+  Collectors(const std::vector<SelectedFixture>& files, bool fresh);
 
   /// Threads may call this for different files.
   void add(std::size_t file, const LoadedCase& loaded, const Result& result,
@@ -85,7 +85,7 @@ class Collectors {
   std::vector<Explanation> explain(std::vector<SolutionPool>& pools, bool pictures);
 
  private:
-  const std::vector<File>& files_;
+  const std::vector<SelectedFixture>& files_;
   bool fresh_;
   std::vector<std::map<std::string, Collector>> of_files_;  // by solution
 };

@@ -24,7 +24,7 @@ WallBudget::Clock::duration part(WallBudget::Clock::duration whole, std::size_t 
 double budget_of(const Exam& exam) {
   if (exam.options.budget > 0) return exam.options.budget;
   std::size_t cases = 0;
-  for (const ExamPart& each : exam.parts) cases += each.questions.size();
+  for (const ExamPart& each : exam.parts) cases += each.cases.size();
   return std::max(least_seconds, seconds_for_a_case * static_cast<double>(cases));
 }
 
@@ -51,7 +51,7 @@ WallBudget::Clock::time_point WallBudget::next_turn() {
   return now + part(std::max(kind_end_ - now, Clock::duration::zero()), threads_, turns_--);
 }
 
-void Losses::add(const ExamCase& question, const Result& result, double seconds) {
+void Losses::add(const ExamCase& exam_case, const Result& result, double seconds) {
   const bool lost = result.status == Status::timeout || result.status == Status::out_of_memory ||
                     result.status == Status::runtime_error ||
                     result.status == Status::sandbox_violation;
@@ -59,12 +59,12 @@ void Losses::add(const ExamCase& question, const Result& result, double seconds)
   timeouts_ += result.status == Status::timeout ? 1 : 0;
   seconds_ += seconds;
   last_ = result.status;
-  most_is_lost_ = most_is_lost_ || question.is_worth_most;
+  most_is_lost_ = most_is_lost_ || exam_case.is_worth_most;
 }
 
-bool Losses::too_many_for(const ExamCase& question) const {
+bool Losses::too_many_for(const ExamCase& exam_case) const {
   const bool too_many = timeouts_ >= most_timeouts || seconds_ > most_seconds_lost;
-  return too_many && (most_is_lost_ || !question.is_worth_most);
+  return too_many && (most_is_lost_ || !exam_case.is_worth_most);
 }
 
 Result Losses::not_run() const {

@@ -48,14 +48,14 @@ class WallBudget {
   unsigned threads_ = 1;
 };
 
-/// Ends the questions of a problem where each would cost a worker and much time. The group that is
+/// Ends the cases of a problem where each would cost a worker and much time. The group that is
 /// worth the most is asked on while its own cases end: who makes slow tables of far positions may
 /// be right at the course's shapes.
 class Losses {
  public:
-  void add(const ExamCase& question, const Result& result, double seconds);
+  void add(const ExamCase& exam_case, const Result& result, double seconds);
   bool timed_out() const { return timeouts_ > 0; }
-  bool too_many_for(const ExamCase& question) const;
+  bool too_many_for(const ExamCase& exam_case) const;
   /// The result of a case that is not run for that.
   Result not_run() const;
 

@@ -45,7 +45,8 @@ void restrict_to_problems(Exam& exam) {
     Selection one = exam.options.selection;
     one.problems = {pattern};
     one.cases.clear();  // they may be other problems'
-    for (const File& file : open_files(one, exam.options.jobs)) others.insert(file.problem);
+    for (const SelectedFixture& file : open_files(one, exam.options.jobs))
+      others.insert(file.problem);
   }
   for (RubricItem& item : exam.rubric.items) {
     std::erase_if(item.problems,
@@ -77,7 +78,7 @@ void open(Exam& exam) {
     all.problems.insert(all.problems.end(), item.problems.begin(), item.problems.end());
   }
   exam.files = open_files(all, exam.options.jobs);
-  for (const File& file : exam.files) {
+  for (const SelectedFixture& file : exam.files) {
     if (!file.fixture) throw UsageError(file.error);
   }
 }
@@ -95,7 +96,7 @@ std::string digest_of(const std::vector<Tensor>& tensors) {
 /// shipped file of its problem has too.
 class PublicAnswers {
  public:
-  bool have(const File& file, const Case& info) {
+  bool have(const SelectedFixture& file, const Case& info) {
     if (info.error) return false;
     std::error_code ignored;
     const fs::path shipped = home() / "share" / "prenorm" / "fixtures" / (file.problem + ".h5");
@@ -118,14 +119,14 @@ class PublicAnswers {
 /// Whether outputs of zeros miss the case's answer; asked once a case.
 class ZeroCheck {
  public:
-  bool fail(const File& file, const Case& info, double least) {
+  bool fail(const SelectedFixture& file, const Case& info, double least) {
     const auto [place, is_new] = known_.try_emplace(&info, false);
     if (is_new) place->second = !info.error && look(file, info, least);
     return place->second;
   }
 
  private:
-  static bool look(const File& file, const Case& info, double least) {
+  static bool look(const SelectedFixture& file, const Case& info, double least) {
     const std::vector<Tensor> expected = file.fixture->expected(info);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const OutputInfo& output = info.outputs[i];
@@ -141,14 +142,14 @@ class ZeroCheck {
 };
 
 struct CaseOfFile {
-  const File* file;
+  const SelectedFixture* file;
   const Case* info;
 };
 
 /// All cases of an item's problems, the small ones first.
 std::vector<CaseOfFile> cases_of(const Exam& exam, const RubricItem& item) {
   std::vector<CaseOfFile> all;
-  for (const File& file : exam.files) {
+  for (const SelectedFixture& file : exam.files) {
     if (std::ranges::find(item.problems, file.problem) == item.problems.end()) continue;
     for (const Case& info : file.fixture->cases()) all.push_back({&file, &info});
   }
@@ -273,63 +274,63 @@ std::int64_t largest_share(const RubricItem& item, const std::string& problem) {
 }
 
 /// A stored case, or the one to be drawn from it; nothing where no group counts it.
-std::optional<ExamCase> question_of(const Exam& exam, const RubricItem& item, const File& file,
-                                    const Case& info, bool hidden) {
-  ExamCase question;
-  question.file = &file;
-  question.stored = &info;
-  question.name = hidden ? "" : info.name;
-  question.hidden = hidden;
-  question.tolerance = item.tolerance;
+std::optional<ExamCase> exam_case_of(const Exam& exam, const RubricItem& item,
+                                     const SelectedFixture& file, const Case& info, bool hidden) {
+  ExamCase exam_case;
+  exam_case.file = &file;
+  exam_case.stored = &info;
+  exam_case.name = hidden ? "" : info.name;
+  exam_case.hidden = hidden;
+  exam_case.tolerance = item.tolerance;
   const std::int64_t largest = largest_share(item, file.problem);
   for (const RubricGroup& group : item.groups) {
     if ((hidden && !group.hidden) || !group.has(file.problem, info)) continue;
     Words accepts = accepted_by(group, file.problem);
-    if (!question.groups.empty() && accepts != question.accepts) {
+    if (!exam_case.groups.empty() && accepts != exam_case.accepts) {
       refuse(exam.rubric, item,
-             "the case " + info.name + " is in the groups '" + question.groups.back() + "' and '" +
+             "the case " + info.name + " is in the groups '" + exam_case.groups.back() + "' and '" +
                  group.name + "', which accept different mistakes");
     }
-    question.groups.push_back(group.name);
-    question.is_worth_most = question.is_worth_most || group.share == largest;
-    question.accepts = std::move(accepts);
+    exam_case.groups.push_back(group.name);
+    exam_case.is_worth_most = exam_case.is_worth_most || group.share == largest;
+    exam_case.accepts = std::move(accepts);
   }
-  if (question.groups.empty()) return std::nullopt;
-  return question;
+  if (exam_case.groups.empty()) return std::nullopt;
+  return exam_case;
 }
 
-std::vector<ExamCase> visible_questions(const Exam& exam, const RubricItem& item, const File& file,
-                                        PublicAnswers& answers) {
-  std::vector<ExamCase> questions;
+std::vector<ExamCase> visible_cases(const Exam& exam, const RubricItem& item,
+                                    const SelectedFixture& file, PublicAnswers& answers) {
+  std::vector<ExamCase> cases;
   for (const Case* info : file.cases) {
-    if (auto question = question_of(exam, item, file, *info, false)) {
-      question->is_public = answers.have(file, *info);
-      questions.push_back(std::move(*question));
+    if (auto exam_case = exam_case_of(exam, item, file, *info, false)) {
+      exam_case->is_public = answers.have(file, *info);
+      cases.push_back(std::move(*exam_case));
     }
   }
-  return questions;
+  return cases;
 }
 
-std::vector<ExamCase> hidden_questions(const Exam& exam, const RubricItem& item,
-                                       const std::string& problem) {
+std::vector<ExamCase> hidden_cases(const Exam& exam, const RubricItem& item,
+                                   const std::string& problem) {
   std::vector<ExamCase> drawn;
   const GradeOptions& options = exam.options;
   if (!options.hidden || !options.selection.cases.empty()) return drawn;
-  for (const File& file : exam.files) {
+  for (const SelectedFixture& file : exam.files) {
     if (file.problem != problem) continue;
     for (const Case* info : file.cases) {
       if (!can_be_hidden(*info)) continue;
-      if (auto question = question_of(exam, item, file, *info, true)) {
-        drawn.push_back(std::move(*question));
+      if (auto exam_case = exam_case_of(exam, item, file, *info, true)) {
+        drawn.push_back(std::move(*exam_case));
       }
     }
   }
-  std::vector<ExamCase> questions;
+  std::vector<ExamCase> cases;
   for (const std::size_t i : shuffled(drawn.size(), options.seed, problem + "/hidden")) {
-    questions.push_back(drawn[i]);
-    questions.back().name = "hidden_" + std::to_string(questions.size());
+    cases.push_back(drawn[i]);
+    cases.back().name = "hidden_" + std::to_string(cases.size());
   }
-  return questions;
+  return cases;
 }
 
 void ask(Exam& exam) {
@@ -338,14 +339,13 @@ void ask(Exam& exam) {
     for (const std::string& problem : item.problems) {
       ExamPart part;
       part.problem = problem;
-      for (const File& file : exam.files) {
+      for (const SelectedFixture& file : exam.files) {
         if (file.problem != problem) continue;
         if (part.file == nullptr) part.file = &file;
-        std::ranges::move(visible_questions(exam, item, file, answers),
-                          std::back_inserter(part.questions));
+        std::ranges::move(visible_cases(exam, item, file, answers), std::back_inserter(part.cases));
       }
       if (part.file == nullptr) continue;  // --case or --dtype leave nothing of it
-      std::ranges::move(hidden_questions(exam, item, problem), std::back_inserter(part.questions));
+      std::ranges::move(hidden_cases(exam, item, problem), std::back_inserter(part.cases));
       exam.parts.push_back(std::move(part));
     }
   }

@@ -11,7 +11,7 @@ namespace prenorm::harness {
 
 /// One case to be asked.
 struct ExamCase {
-  const File* file = nullptr;
+  const SelectedFixture* file = nullptr;
   const Case* stored = nullptr;  // a hidden one is drawn from it
   std::string name;              // of the case; of a hidden one "hidden_3"
   bool hidden = false;
@@ -25,8 +25,8 @@ struct ExamCase {
 /// All that is asked of one problem.
 struct ExamPart {
   std::string problem;
-  const File* file = nullptr;       // the first of the problem's files: its signature
-  std::vector<ExamCase> questions;  // visible ones in the files' order, then hidden ones
+  const SelectedFixture* file = nullptr;  // the first of the problem's files: its signature
+  std::vector<ExamCase> cases;            // visible ones in the files' order, then hidden ones
 };
 
 /// One exam may grade several submissions.
@@ -34,7 +34,7 @@ struct Exam {
   Rubric rubric;  // only the items and problems that are asked
   GradeOptions options;
   bool partial = false;  // not the whole rubric is asked: no grade
-  std::vector<File> files;
+  std::vector<SelectedFixture> files;
   std::vector<ExamPart> parts;  // a problem each, in the rubric's order
 
   /// Of the problems, by name.

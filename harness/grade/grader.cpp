@@ -101,12 +101,12 @@ std::function<bool(const std::string& problem, const OutputsFile::Entry& entry)>
   using Key = std::tuple<std::string, std::string, std::string>;  // problem, case, tensor
   std::map<Key, const OutputInfo*> wanted;
   for (const ExamPart& part : exam.parts) {
-    for (const ExamCase& question : part.questions) {
-      if (question.hidden) continue;
+    for (const ExamCase& exam_case : part.cases) {
+      if (exam_case.hidden) continue;
       const std::vector<TensorSpec>& names = part.file->fixture->signature().outputs;
-      const std::vector<OutputInfo>& outputs = question.stored->outputs;
+      const std::vector<OutputInfo>& outputs = exam_case.stored->outputs;
       for (std::size_t i = 0; i < outputs.size(); ++i) {
-        wanted[{part.problem, question.name, names[i].name}] = &outputs[i];
+        wanted[{part.problem, exam_case.name, names[i].name}] = &outputs[i];
       }
     }
   }
@@ -132,7 +132,7 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   result.round_float64 = exam.rubric.round_float64;
   // The command that repeats a case. What is graded as a whole is built anew.
   result.reuse_build = !exam.options.selection.cases.empty();
-  for (const File& file : exam.files)
+  for (const SelectedFixture& file : exam.files)
     result.hidden.push_back(fs::absolute(file.path).parent_path());
   if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));
   std::ranges::sort(result.hidden);
@@ -218,7 +218,7 @@ std::string Grader::exam_digest() const {
       digest.add(group.deterministic ? "same bits" : "any bits");
     }
   }
-  for (const File& file : exam_.files) digest.add(file.problem).add_file(file.path);
+  for (const SelectedFixture& file : exam_.files) digest.add(file.problem).add_file(file.path);
   digest.add(exam_.options.hidden ? std::to_string(exam_.options.seed) : "no hidden cases");
   return digest.hex();
 }

@@ -72,16 +72,16 @@ std::vector<Marks> mark(const Exam& exam, const Submission& submission, Grading&
 }
 
 bool has_public_answers(const ExamPart& part) {
-  return std::ranges::any_of(part.questions, &ExamCase::is_public);
+  return std::ranges::any_of(part.cases, &ExamCase::is_public);
 }
 
 /// Whether outputs of that case may be anybody's: its answer is public.
 bool anybody_has(const Exam& exam, const Result& result) {
   for (const ExamPart& part : exam.parts) {
     if (part.problem != result.problem) continue;
-    for (const ExamCase& question : part.questions) {
-      if (question.name == result.case_name && question.file->path == result.fixture) {
-        return question.is_public;
+    for (const ExamCase& exam_case : part.cases) {
+      if (exam_case.name == result.case_name && exam_case.file->path == result.fixture) {
+        return exam_case.is_public;
       }
     }
   }

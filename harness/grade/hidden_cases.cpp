@@ -97,7 +97,7 @@ fs::path file_of(const fs::path& folder, const ExamPart& part) {
 
 DrawnCases none_drawn(const Exam& exam) {
   DrawnCases drawn(exam.parts.size());
-  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i].resize(exam.parts[i].questions.size());
+  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i].resize(exam.parts[i].cases.size());
   return drawn;
 }
 
@@ -127,9 +127,9 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
   std::vector<Place> places;
   for (std::size_t i = 0; i < exam.parts.size(); ++i) {
     const ExamPart& part = exam.parts[i];
-    for (std::size_t number = 0; number < part.questions.size(); ++number) {
-      const ExamCase& question = part.questions[number];
-      if (question.hidden) places.push_back({i, number, question.stored->elements()});
+    for (std::size_t number = 0; number < part.cases.size(); ++number) {
+      const ExamCase& exam_case = part.cases[number];
+      if (exam_case.hidden) places.push_back({i, number, exam_case.stored->elements()});
     }
   }
   // The large ones first, so that no thread is left alone with one at the end.
@@ -141,8 +141,8 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
   in_parallel(places.size(), exam.options.jobs, [&](std::size_t i, std::size_t thread) {
     const Place& place = places[i];
     const ExamPart& part = exam.parts[place.part];
-    const ExamCase& question = part.questions[place.number];
-    const LoadedCase stored = load_case(*question.file->fixture, *question.stored);
+    const ExamCase& exam_case = part.cases[place.number];
+    const LoadedCase stored = load_case(*exam_case.file->fixture, *exam_case.stored);
     const Yardsticks by = yardsticks(pools[thread], names);
     std::optional<LoadedCase>& fresh = drawn[place.part][place.number];
     fresh =
@@ -165,10 +165,10 @@ void write_drawn(const fs::path& folder, const Exam& exam, const DrawnCases& dra
   for (std::size_t i = 0; i < exam.parts.size(); ++i) {
     const ExamPart& part = exam.parts[i];
     std::vector<LoadedCase> cases;
-    for (std::size_t number = 0; number < part.questions.size(); ++number) {
+    for (std::size_t number = 0; number < part.cases.size(); ++number) {
       if (!drawn[i][number]) continue;
       cases.push_back(*drawn[i][number]);
-      cases.back().info.name = part.questions[number].name;
+      cases.back().info.name = part.cases[number].name;
     }
     if (cases.empty()) continue;
     const Fixture& fixture = *part.file->fixture;
@@ -183,13 +183,13 @@ DrawnCases read_drawn(const fs::path& folder, const Exam& exam) {
     const ExamPart& part = exam.parts[i];
     if (!fs::exists(file_of(folder, part))) continue;  // nothing hidden is asked of it
     const Fixture fixture(file_of(folder, part));
-    for (std::size_t number = 0; number < part.questions.size(); ++number) {
-      const ExamCase& question = part.questions[number];
-      const auto found = std::ranges::find(fixture.cases(), question.name, &Case::name);
-      if (!question.hidden || found == fixture.cases().end()) continue;
+    for (std::size_t number = 0; number < part.cases.size(); ++number) {
+      const ExamCase& exam_case = part.cases[number];
+      const auto found = std::ranges::find(fixture.cases(), exam_case.name, &Case::name);
+      if (!exam_case.hidden || found == fixture.cases().end()) continue;
       LoadedCase& fresh = drawn[i][number].emplace(
           LoadedCase{*found, fixture.inputs(*found), fixture.expected(*found)});
-      fresh.info.name = question.stored->name;
+      fresh.info.name = exam_case.stored->name;
     }
   }
   return drawn;

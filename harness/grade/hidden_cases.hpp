@@ -15,7 +15,7 @@ bool can_be_hidden(const Case& info);
 /// the seed decides, so that a number tells nothing of the case behind it.
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const std::string& words);
 
-/// By the exam's parts and their questions. Nothing at visible ones, and where no fresh values
+/// By the exam's parts and their cases. Nothing at visible ones, and where no fresh values
 /// could be given an answer.
 using DrawnCases = std::vector<std::vector<std::optional<LoadedCase>>>;
 

@@ -65,7 +65,7 @@ class Run {
       };
       markers_.push_back(std::make_unique<Marker>(exam, part, submission.name, give));
       if (!workers.front().function_for(part.problem).empty()) solved_.insert(part.problem);
-      questions_ += part.questions.size();
+      cases_ += part.cases.size();
     }
     losses_.resize(exam.parts.size());
     left_.resize(exam.parts.size());
@@ -187,14 +187,13 @@ class Run {
   /// is worth the most comes first.
   std::vector<std::size_t> order_of(const ExamPart& part, bool hidden) const {
     std::vector<std::size_t> order =
-        shuffled(part.questions.size(), exam_.options.seed, part.problem + "/asked");
-    std::erase_if(order,
-                  [&](std::size_t number) { return part.questions[number].hidden != hidden; });
+        shuffled(part.cases.size(), exam_.options.seed, part.problem + "/asked");
+    std::erase_if(order, [&](std::size_t number) { return part.cases[number].hidden != hidden; });
     std::ranges::stable_partition(
-        order, [&](std::size_t number) { return part.questions[number].is_worth_most; });
+        order, [&](std::size_t number) { return part.cases[number].is_worth_most; });
     if (submission_.emulated) {  // before large ones it is known whether kernels are launched
       std::ranges::stable_partition(order, [&](std::size_t number) {
-        return part.questions[number].stored->elements() <= most_elements_emulated;
+        return part.cases[number].stored->elements() <= most_elements_emulated;
       });
     }
     return order;
@@ -208,7 +207,7 @@ class Run {
       left_[i] = order_of(exam_.parts[i], hidden);
       count += left_[i].size();
     }
-    budget_.begin_kind(count, questions_ - asked_);
+    budget_.begin_kind(count, cases_ - asked_);
     while (!waiting.empty()) {
       budget_.begin_round(waiting.size(), askers_);
       in_parallel(waiting.size(), askers_,
@@ -229,7 +228,7 @@ class Run {
     do {
       const std::size_t number = left.front();
       left.erase(left.begin());
-      progress(part.problem, ++asked_, questions_);
+      progress(part.problem, ++asked_, cases_);
       if (why) {
         too_late_ += why->status == Status::timeout ? 1 : 0;
         markers_[i]->add(number, *why);
@@ -242,7 +241,7 @@ class Run {
   /// One case, in that thread's worker. No hint is looked for after `end`.
   void ask(std::size_t i, std::size_t number, std::size_t thread, Clock::time_point end) {
     const ExamPart& part = exam_.parts[i];
-    const ExamCase& question = part.questions[number];
+    const ExamCase& exam_case = part.cases[number];
     Marker& marker = *markers_[i];
     if (!marker.can_be_asked(number)) return;
     if (cannot_be_asked(part.problem, marker.info(number))) return marker.leave_out(number);
@@ -250,10 +249,10 @@ class Run {
     if (launches_[i] != 0 && marker.info(number).elements() > most_elements_emulated) {
       return marker.leave_out_large(number);
     }
-    if (losses_[i].too_many_for(question)) return marker.add(number, losses_[i].not_run());
+    if (losses_[i].too_many_for(exam_case)) return marker.add(number, losses_[i].not_run());
     if (budget_.spent()) {
       ++too_late_;
-      return marker.add(number, not_run_in_time(question.hidden));
+      return marker.add(number, not_run_in_time(exam_case.hidden));
     }
     marker.accept(number, pools_[thread].get("mistakes"));
     LoadedCase loaded = marker.load(number);
@@ -277,21 +276,21 @@ class Run {
     too_late_ += late ? 1 : 0;
     if (submission_.emulated && result.launches > 0) launches_[i] = 1;
     result.message = submission_.told(result.message);
-    result.printed = question.hidden ? "" : kept(submission_.told(result.printed));
+    result.printed = exam_case.hidden ? "" : kept(submission_.told(result.printed));
     if (shorter && !late && result.status == Status::timeout) {
       result.message += ", a quarter of the limit, as another case of this problem had all of it";
     }
-    if (!late) losses_[i].add(question, result, seconds_since(start));
+    if (!late) losses_[i].add(exam_case, result, seconds_since(start));
     std::string hint, snippet;
-    if (!question.hidden && result.status != Status::passed) {
+    if (!exam_case.hidden && result.status != Status::passed) {
       if (Clock::now() < end) {
         hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
       }
       if (submission_.kind == SubmissionKind::python) {
-        snippet = snippets_.of(part.problem, signature, loaded, *question.stored, result);
+        snippet = snippets_.of(part.problem, signature, loaded, *exam_case.stored, result);
       }
     }
-    const bool hidden = question.hidden;
+    const bool hidden = exam_case.hidden;
     if (!hidden && result.status == Status::passed && result.launches > 0) {
       std::optional<std::size_t>& largest = largest_[i];
       if (!largest || marker.info(number).elements() > marker.info(*largest).elements()) {
@@ -339,8 +338,8 @@ class Run {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<std::int64_t> work(order.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const ExamCase& question : exam_.parts[i].questions) {
-        work[i] += question.stored->elements() + 1000;
+      for (const ExamCase& exam_case : exam_.parts[i].cases) {
+        work[i] += exam_case.stored->elements() + 1000;
       }
     }
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return work[i]; });
@@ -364,12 +363,12 @@ class Run {
   std::vector<std::unique_ptr<Marker>> markers_;
   std::vector<Losses> losses_;                  // one for each problem
   std::vector<int> calls_;                      // likewise: that may still be made with other axes
-  std::vector<std::vector<std::size_t>> left_;  // likewise: questions to be asked
+  std::vector<std::vector<std::size_t>> left_;  // likewise: cases to be asked
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
-  /// Likewise: the largest visible question that passed so.
+  /// Likewise: the largest visible case that passed so.
   std::vector<std::optional<std::size_t>> largest_;
   std::vector<Seat> seats_;  // one for each thread
-  std::size_t questions_ = 0;
+  std::size_t cases_ = 0;
   std::atomic<std::size_t> asked_ = 0, printed_ = 0, too_late_ = 0;
 };
 

@@ -69,14 +69,14 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
   Marker marker(exam, part, submission.name);
   const OutputsFile* handed_in = submission.outputs(part.problem);
   const Signature& signature = part.file->fixture->signature();
-  for (std::size_t number = 0; number < part.questions.size(); ++number) {
-    const ExamCase& question = part.questions[number];
-    if (question.hidden) {
+  for (std::size_t number = 0; number < part.cases.size(); ++number) {
+    const ExamCase& exam_case = part.cases[number];
+    if (exam_case.hidden) {
       marker.leave_out(number);
       continue;
     }
     std::vector<Tensor> outputs;
-    Result result = take(*question.stored, signature, handed_in, outputs);
+    Result result = take(*exam_case.stored, signature, handed_in, outputs);
     if (result.status != Status::passed) {
       marker.add(number, std::move(result));
       continue;

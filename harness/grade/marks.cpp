@@ -8,45 +8,45 @@
 
 namespace prenorm::harness {
 
-GradedCase graded(const ExamCase& question, const Case& info, Result result, const Exam& exam,
+GradedCase graded(const ExamCase& exam_case, const Case& info, Result result, const Exam& exam,
                   const std::string& submission) {
-  const std::string& problem = question.file->problem;
-  result.fixture = question.file->path;
+  const std::string& problem = exam_case.file->problem;
+  result.fixture = exam_case.file->path;
   result.problem = problem;
-  result.case_name = question.name;
+  result.case_name = exam_case.name;
   result.solution = submission;
   result.dtype = name(info.dtype());
   result.batch_invariant.reset();
 
   GradedCase graded;
-  graded.hidden = question.hidden;
-  graded.groups = question.groups;
-  if (!question.hidden) {
+  graded.hidden = exam_case.hidden;
+  graded.groups = exam_case.groups;
+  if (!exam_case.hidden) {
     result.repeat =
-        exam.options.repeat + " " + shell_line({"--problem", problem, "--case", question.name});
-    graded.told = failure_text(info, question.file->fixture->signature(), result);
+        exam.options.repeat + " " + shell_line({"--problem", problem, "--case", exam_case.name});
+    graded.told = failure_text(info, exam_case.file->fixture->signature(), result);
     graded.result = std::move(result);
     return graded;
   }
   graded.result.fixture = result.fixture;
   graded.result.problem = problem;
-  graded.result.case_name = question.name;
+  graded.result.case_name = exam_case.name;
   graded.result.solution = submission;
   graded.result.status = result.status;
   result.repeat = exam.options.repeat + " " +
                   shell_line({"--problem", problem, "--seed", std::to_string(exam.options.seed)});
-  graded.secret = GradedCase::Secret{std::move(result), question.stored->name,
-                                     describe_sizes(info, question.file->fixture->signature())};
+  graded.secret = GradedCase::Secret{std::move(result), exam_case.stored->name,
+                                     describe_sizes(info, exam_case.file->fixture->signature())};
   return graded;
 }
 
 Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission,
                std::function<void(LoadedCase&)> give)
     : exam_(exam), part_(part), submission_(std::move(submission)) {
-  marks_.cases.resize(part.questions.size());
-  fresh_.resize(part.questions.size());
-  left_out_.resize(part.questions.size(), 0);
-  accepted_.resize(part.questions.size());
+  marks_.cases.resize(part.cases.size());
+  fresh_.resize(part.cases.size());
+  left_out_.resize(part.cases.size(), 0);
+  accepted_.resize(part.cases.size());
   evidence_.problem = part.problem;
   evidence_.signature = &part.file->fixture->signature();
   evidence_.load = [this, give = std::move(give)](std::size_t number) {
@@ -61,22 +61,22 @@ void Marker::drawn(std::size_t number, std::optional<LoadedCase> fresh) {
 }
 
 void Marker::accept(std::size_t number, Solution& mistakes) {
-  const std::vector<std::string>& names = part_.questions[number].accepts;
+  const std::vector<std::string>& names = part_.cases[number].accepts;
   if (names.empty()) return;
   accepted_[number] =
       accepted_deviations(names, part_.problem, *evidence_.signature, load(number), mistakes);
 }
 
 LoadedCase Marker::load(std::size_t number) const {
-  const ExamCase& question = part_.questions[number];
+  const ExamCase& exam_case = part_.cases[number];
   LoadedCase loaded =
-      question.hidden ? *fresh_[number] : load_case(*question.file->fixture, *question.stored);
+      exam_case.hidden ? *fresh_[number] : load_case(*exam_case.file->fixture, *exam_case.stored);
   for (std::size_t i = 0; i < loaded.info.outputs.size(); ++i) {
     OutputInfo& output = loaded.info.outputs[i];
     for (std::optional<Tolerance>* tolerance : {&output.tolerance, &output.tolerance_tf32}) {
       if (!*tolerance) continue;
       double& atol = (*tolerance)->atol;
-      if (atol > 0) atol = std::max(atol, question.tolerance);  // what is exact stays so
+      if (atol > 0) atol = std::max(atol, exam_case.tolerance);  // what is exact stays so
       if (!accepted_[number].empty()) atol += accepted_[number][i];
     }
   }
@@ -85,7 +85,7 @@ LoadedCase Marker::load(std::size_t number) const {
 
 bool Marker::can_be_asked(std::size_t number) const {
   if (left_out_[number] != 0) return false;
-  return !part_.questions[number].hidden || fresh_[number].has_value();
+  return !part_.cases[number].hidden || fresh_[number].has_value();
 }
 
 void Marker::leave_out_large(std::size_t number) {
@@ -99,17 +99,17 @@ void Marker::leave_out(std::size_t number) {
 }
 
 const Case& Marker::info(std::size_t number) const {
-  const ExamCase& question = part_.questions[number];
-  return question.hidden ? fresh_[number]->info : *question.stored;
+  const ExamCase& exam_case = part_.cases[number];
+  return exam_case.hidden ? fresh_[number]->info : *exam_case.stored;
 }
 
 void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
                  std::vector<Tensor> outputs) {
-  const ExamCase& question = part_.questions[number];
+  const ExamCase& exam_case = part_.cases[number];
   GradedCase& marked = marks_.cases[number];
-  marked = graded(question, loaded.info, result, exam_, submission_);
-  add_case(evidence_, number, loaded, result, std::move(outputs), question.stored->elements(),
-           question.hidden ? nullptr : &marked.told);  // what hidden cases look like is secret
+  marked = graded(exam_case, loaded.info, result, exam_, submission_);
+  add_case(evidence_, number, loaded, result, std::move(outputs), exam_case.stored->elements(),
+           exam_case.hidden ? nullptr : &marked.told);  // what hidden cases look like is secret
 }
 
 void Marker::tell(std::size_t number, std::string hint, std::string snippet) {
@@ -118,8 +118,8 @@ void Marker::tell(std::size_t number, std::string hint, std::string snippet) {
 }
 
 void Marker::add(std::size_t number, Result result, const Case* info) {
-  const ExamCase& question = part_.questions[number];
-  marks_.cases[number] = graded(question, info == nullptr ? *question.stored : *info,
+  const ExamCase& exam_case = part_.cases[number];
+  marks_.cases[number] = graded(exam_case, info == nullptr ? *exam_case.stored : *info,
                                 std::move(result), exam_, submission_);
 }
 
@@ -145,12 +145,12 @@ std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, S
                               const std::string& message) {
   std::vector<Marks> all(exam.parts.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    for (const ExamCase& question : exam.parts[i].questions) {
+    for (const ExamCase& exam_case : exam.parts[i].cases) {
       Result result;
       result.status = status;
       result.message = message;
       all[i].cases.push_back(
-          graded(question, *question.stored, std::move(result), exam, submission));
+          graded(exam_case, *exam_case.stored, std::move(result), exam, submission));
     }
   }
   return all;

@@ -6,9 +6,9 @@
 
 namespace prenorm::harness {
 
-/// One problem's questions, answered.
+/// One problem's cases, answered.
 struct Marks {
-  std::vector<GradedCase> cases;  // in the questions' order; without those that were not drawn
+  std::vector<GradedCase> cases;  // in the order asked; without those that were not drawn
   Reasons reasons;
   std::int64_t not_drawn = 0;        // hidden cases that could be given no answer
   std::int64_t cannot_be_asked = 0;  // by the functions that the rubric names
@@ -16,7 +16,7 @@ struct Marks {
 };
 
 /// The case as a report shows it; `result` holds status, message, dtype, seconds and outputs.
-GradedCase graded(const ExamCase& question, const Case& info, Result result, const Exam& exam,
+GradedCase graded(const ExamCase& exam_case, const Case& info, Result result, const Exam& exam,
                   const std::string& submission);
 
 /// Gathers the results of one problem's cases. Not to be moved.
@@ -28,7 +28,8 @@ class Marker {
   Marker(const Marker&) = delete;
   Marker& operator=(const Marker&) = delete;
 
-  /// A hidden question's case; nothing where none could be given an answer: it is not asked.
+  /// What was drawn for a hidden case; nothing where none could be given an answer: it is not
+  /// asked.
   void drawn(std::size_t number, std::optional<LoadedCase> fresh);
   bool can_be_asked(std::size_t number) const;
   /// The case is neither run nor counted: the submission's function has no argument for it.
@@ -37,12 +38,12 @@ class Marker {
   void leave_out_large(std::size_t number);
   /// The case as it is asked: drawn, or stored.
   const Case& info(std::size_t number) const;
-  /// Computes by how much the mistakes that the question accepts widen its tolerances.
+  /// Computes by how much the mistakes that the case accepts widen its tolerances.
   void accept(std::size_t number, Solution& mistakes);
-  /// The question's data: read, or as they were drawn; with the tolerances that it is judged by.
+  /// The case's data: read, or as they were drawn; with the tolerances that it is judged by.
   LoadedCase load(std::size_t number) const;
 
-  /// The result of a question, with the outputs that were compared (none where there are none).
+  /// The result of a case, with the outputs that were compared (none where there are none).
   void add(std::size_t number, const LoadedCase& loaded, Result result,
            std::vector<Tensor> outputs);
   /// What is known of a visible case besides: a hint on its axes, lines that show the failure.
@@ -63,7 +64,7 @@ class Marker {
   std::string submission_;
   std::vector<std::optional<LoadedCase>> fresh_;
   std::vector<char> left_out_;
-  std::vector<std::vector<double>> accepted_;  // of each question, by its outputs
+  std::vector<std::vector<double>> accepted_;  // of each case, by its outputs
   Evidence evidence_;
   Marks marks_;
 };

@@ -32,7 +32,7 @@ double bytes_of(const TensorType& type) {
   return static_cast<double>(element_count(type.shape)) * static_cast<double>(size_of(type.dtype));
 }
 
-std::shared_ptr<const Work> work_of(const File& file, const Case& info) {
+std::shared_ptr<const Work> work_of(const SelectedFixture& file, const Case& info) {
   Work work{file.problem,
             info.name,
             info.dtype(),
@@ -74,7 +74,8 @@ Works named_shapes(const ProfileOptions& options) {
 
 Works cases(const ProfileOptions& options) {
   Works works;
-  for (const File& file : open_files(options.selection, 1, Requirements{.tolerances = false})) {
+  for (const SelectedFixture& file :
+       open_files(options.selection, 1, Requirements{.tolerances = false})) {
     if (!file.fixture) throw UsageError(file.error);
     for (const Case* info : file.cases) {
       if (!info->error) works.push_back(work_of(file, *info));

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
 
 /// Indices of the files, largest first, so that no large one is started last.
-std::vector<std::size_t> largest_first(const std::vector<File>& files) {
+std::vector<std::size_t> largest_first(const std::vector<SelectedFixture>& files) {
   std::vector<std::size_t> order(files.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<std::int64_t> work(files.size(), 0);
@@ -126,7 +126,8 @@ std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned
   return entrants;
 }
 
-std::vector<Result> replay_all(const std::vector<File>& files, const std::vector<Entrant>& entrants,
+std::vector<Result> replay_all(const std::vector<SelectedFixture>& files,
+                               const std::vector<Entrant>& entrants,
                                std::vector<SolutionPool>& pools, RunOptions options, unsigned jobs,
                                const ReplayObserver& observer) {
   std::vector<Column> on_host, on_device;
@@ -167,10 +168,11 @@ std::vector<Result> replay_all(const std::vector<File>& files, const std::vector
   return all;
 }
 
-std::vector<std::string> stems_of(const std::vector<File>& files) {
+std::vector<std::string> stems_of(const std::vector<SelectedFixture>& files) {
   std::set<std::string> used;
   std::vector<std::string> stems;
-  for (const File& file : files) stems.push_back(unused(fs::path(file.path).stem(), used));
+  for (const SelectedFixture& file : files)
+    stems.push_back(unused(fs::path(file.path).stem(), used));
   return stems;
 }
 

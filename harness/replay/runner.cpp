@@ -12,7 +12,7 @@ namespace prenorm::harness {
 namespace {
 
 /// The command that repeats a file, one case of it, or one case with one solution.
-std::string repeat_line(const File& file, const std::optional<std::string>& case_name,
+std::string repeat_line(const SelectedFixture& file, const std::optional<std::string>& case_name,
                         const std::string& solution, const RunOptions& options) {
   std::vector<std::string> words{program_name(), "verify", "--fixtures", file.path};
   if (case_name) words.insert(words.end(), {"--case", *case_name});
@@ -21,7 +21,7 @@ std::string repeat_line(const File& file, const std::optional<std::string>& case
   return shell_line(words);
 }
 
-Result unusable(const File& file, const std::optional<std::string>& case_name,
+Result unusable(const SelectedFixture& file, const std::optional<std::string>& case_name,
                 const std::string& why, const RunOptions& options) {
   Result result;
   result.fixture = file.path;
@@ -45,7 +45,7 @@ std::string what_is_missing(const std::string& problem, const std::string& funct
 /// A case's data, read or drawn when a solution first needs them.
 class Data {
  public:
-  Data(const File& file, const Case& info, SolutionPool& pool, const RunOptions& options,
+  Data(const SelectedFixture& file, const Case& info, SolutionPool& pool, const RunOptions& options,
        const YardstickNames& by)
       : file_(file), info_(info), pool_(pool), options_(options), by_(by) {}
 
@@ -63,7 +63,7 @@ class Data {
                          yardsticks(pool_, by_), *options_.fresh);
   }
 
-  const File& file_;
+  const SelectedFixture& file_;
   const Case& info_;
   SolutionPool& pool_;
   const RunOptions& options_;
@@ -73,7 +73,7 @@ class Data {
 
 /// One case through one solution. Throws BadFixture, and std::runtime_error where no fresh case
 /// can be made.
-Result replay_case(const File& file, const Case& info, const Column& column, Data& data,
+Result replay_case(const SelectedFixture& file, const Case& info, const Column& column, Data& data,
                    SolutionPool& pool, const RunOptions& options) {
   const std::string& problem = file.fixture->problem();
   Result result;
@@ -153,7 +153,7 @@ std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& opt
   return pools;
 }
 
-std::vector<Result> replay_file(const File& file, const std::vector<Column>& columns,
+std::vector<Result> replay_file(const SelectedFixture& file, const std::vector<Column>& columns,
                                 SolutionPool& pool, const RunOptions& options) {
   if (!file.fixture) return {unusable(file, std::nullopt, file.error, options)};
   YardstickNames by;
@@ -212,8 +212,8 @@ std::size_t Variant::tried() const {
   return count;
 }
 
-std::vector<Variant> catches(const File& file, const std::string& collection, SolutionPool& pool,
-                             std::vector<Result>& unusable) {
+std::vector<Variant> catches(const SelectedFixture& file, const std::string& collection,
+                             SolutionPool& pool, std::vector<Result>& unusable) {
   const std::string& problem = file.fixture->problem();
   std::vector<Variant> variants;
   std::vector<Column> columns;

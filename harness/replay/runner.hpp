@@ -81,7 +81,7 @@ struct RunOptions {
 
 /// The results of a file's selected cases, in the order of cases, then columns. An unusable
 /// file gives one BAD_FIXTURE without a case; a case whose data are damaged one with it.
-std::vector<Result> replay_file(const File& file, const std::vector<Column>& columns,
+std::vector<Result> replay_file(const SelectedFixture& file, const std::vector<Column>& columns,
                                 SolutionPool& pool, const RunOptions& options);
 
 /// The variants of a problem that a solution exports: "no_eps" of "<problem>__no_eps".
@@ -109,7 +109,8 @@ struct ReplayObserver {
 
 /// The results of all files, in the order of files, cases and entrants. A case that cannot be read
 /// is reported once.
-std::vector<Result> replay_all(const std::vector<File>& files, const std::vector<Entrant>& entrants,
+std::vector<Result> replay_all(const std::vector<SelectedFixture>& files,
+                               const std::vector<Entrant>& entrants,
                                std::vector<SolutionPool>& pools, RunOptions options, unsigned jobs,
                                const ReplayObserver& observer);
 
@@ -131,19 +132,19 @@ struct Variant {
 /// Replays the file's cases through every variant that the collection has for its problem. Cases
 /// that must be refused are skipped: a variant checks no arguments. `unusable` receives results
 /// of damaged cases.
-std::vector<Variant> catches(const File& file, const std::string& collection, SolutionPool& pool,
-                             std::vector<Result>& unusable);
+std::vector<Variant> catches(const SelectedFixture& file, const std::string& collection,
+                             SolutionPool& pool, std::vector<Result>& unusable);
 
 // What `verify --save` writes.
 
 /// The file names without folder and extension, made unique.
-std::vector<std::string> stems_of(const std::vector<File>& files);
+std::vector<std::string> stems_of(const std::vector<SelectedFixture>& files);
 
 /// Collects what solutions return for one fixture file, and writes a file for each solution:
 /// <folder>/<stem>.<solution>.h5.
 class Saver {
  public:
-  Saver(const File& file, std::string stem, std::string folder, bool only_failing)
+  Saver(const SelectedFixture& file, std::string stem, std::string folder, bool only_failing)
       : file_(file),
         stem_(std::move(stem)),
         folder_(std::move(folder)),
@@ -154,7 +155,7 @@ class Saver {
   void write() const;
 
  private:
-  const File& file_;
+  const SelectedFixture& file_;
   std::string stem_, folder_;
   bool only_failing_;
   std::map<std::string, OutputsFile> saved_;

@@ -51,17 +51,17 @@ struct Tally {
 };
 
 /// The results of one file, in the order in which the files were found.
-struct File {
+struct FileResults {
   std::string path;
   std::string problem;                   // empty for an unreadable file
   std::map<std::string, Tally> tallies;  // by solution
 };
 
-std::vector<File> by_file(const Report& report) {
-  std::vector<File> files;
+std::vector<FileResults> by_file(const Report& report) {
+  std::vector<FileResults> files;
   for (const Result& result : report.results) {
-    auto file = std::ranges::find(files, result.fixture, &File::path);
-    if (file == files.end()) file = files.insert(files.end(), File{result.fixture, {}, {}});
+    auto file = std::ranges::find(files, result.fixture, &FileResults::path);
+    if (file == files.end()) file = files.insert(files.end(), FileResults{result.fixture, {}, {}});
     if (file->problem.empty()) file->problem = result.problem;
     if (!result.solution.empty()) {
       file->tallies[result.solution].add(result);
@@ -73,9 +73,9 @@ std::vector<File> by_file(const Report& report) {
   return files;
 }
 
-std::string file_label(const File& file, const std::vector<File>& all) {
+std::string file_label(const FileResults& file, const std::vector<FileResults>& all) {
   if (file.problem.empty()) return printable(file.path);
-  const auto same = std::ranges::count(all, file.problem, &File::problem);
+  const auto same = std::ranges::count(all, file.problem, &FileResults::problem);
   const std::string problem = printable(file.problem);
   return same == 1 ? problem : problem + " (" + printable(file.path) + ")";
 }
@@ -88,7 +88,7 @@ std::string where(const Result& result) {
 }
 
 /// What the record says of a file's cases. Quiet, whatever it says: nothing was run.
-Cell recorded_cell(const Report& report, const File& file, const std::string& solution) {
+Cell recorded_cell(const Report& report, const FileResults& file, const std::string& solution) {
   const NotHere& not_here = report.not_here.at(solution);
   std::int64_t total = 0, passed = 0, failed = 0;
   for (const Result& result : report.results) {
@@ -180,8 +180,8 @@ Table overview(const Report& report) {
   table.head = {"problem"};
   const std::vector<std::string> shown = columns(report);
   for (const std::string& solution : shown) table.head.push_back(printable(solution));
-  const std::vector<File> files = by_file(report);
-  for (const File& file : files) {
+  const std::vector<FileResults> files = by_file(report);
+  for (const FileResults& file : files) {
     std::vector<Cell> row{{file_label(file, files)}};
     for (const std::string& solution : shown) {
       const auto tally = file.tallies.find(solution);

@@ -152,7 +152,8 @@ std::vector<std::string> hint_lines(const std::vector<std::string>& ladder, std:
 std::string formula_of(const std::string& problem, const std::vector<std::string>& fixtures) {
   std::string source;
   try {
-    const File file = open_problem(problem, {.fixtures = fixtures, .only_shipped = true});
+    const SelectedFixture file =
+        open_problem(problem, {.fixtures = fixtures, .only_shipped = true});
     if (file.fixture) source = file.fixture->source();
   } catch (const UsageError&) {  // a fixture that is gone
   }

@@ -12,13 +12,13 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A rubric file that vanishes.
-class File {
+class SelectedFixture {
  public:
-  explicit File(const std::string& text)
+  explicit SelectedFixture(const std::string& text)
       : path_(fs::temp_directory_path() / ("rubric_" + std::to_string(::getpid()) + ".toml")) {
     std::ofstream(path_) << text;
   }
-  ~File() { fs::remove(path_); }
+  ~SelectedFixture() { fs::remove(path_); }
   std::string path() const { return path_.string(); }
 
  private:
@@ -26,7 +26,7 @@ class File {
 };
 
 harness::Rubric read(const std::string& text) {
-  const File file(text);
+  const SelectedFixture file(text);
   return harness::read_rubric(file.path());
 }
 
