@@ -33,13 +33,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-/// Calls visit(character, columns) for each character; a byte that is not UTF-8 takes a column.
+/// Calls visit(character, columns) for each character; a control character, and a byte that is not
+/// UTF-8, takes a column.
 void for_each_character(std::string_view text, auto visit) {
   while (!text.empty()) {
     const Character first = first_character(text);
     const std::size_t bytes = std::max<std::size_t>(1, first.bytes);
     const auto code = static_cast<utf8proc_int32_t>(first.code);
-    const int columns = first.bytes == 0 ? 1 : ::utf8proc_charwidth(code);
+    const int columns = first.bytes == 0 || code < ' ' ? 1 : ::utf8proc_charwidth(code);
     visit(text.substr(0, bytes), static_cast<std::size_t>(std::max(0, columns)));
     text.remove_prefix(bytes);
   }
