@@ -80,7 +80,7 @@ Json grading_object(const Grading& grading, const Entry& entry) {
   Json items = Json::array();
   for (const GradedItem& item : grading.items) items.push_back(item_object(item));
   return {{"files", entry.files},       {"exam", entry.exam},
-          {"limits", entry.limits},     {"kind", grading.kind},
+          {"limits", entry.limits},     {"kind", grading.kind_text()},
           {"sandbox", grading.sandbox}, {"status", name(grading.status)},
           {"message", grading.message}, {"notes", grading.notes},
           {"imports", grading.imports}, {"items", std::move(items)}};

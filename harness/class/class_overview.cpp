@@ -149,10 +149,7 @@ class OverviewMaker {
         grading.status != Status::sandbox_violation) {
       all.emplace_back(name(Status::sandbox_violation));
     }
-    const auto is_call = [](const std::string& note) {
-      return note.starts_with(forbidden_call_note);
-    };
-    if (std::ranges::any_of(grading.notes, is_call)) all.emplace_back("forbidden calls");
+    if (!grading.forbidden_calls.empty()) all.emplace_back("forbidden calls");
     if (row.graded && entry->exam != course_.exam) all.emplace_back("graded by an earlier rubric");
     if (row.graded && entry->limits != limits_) all.emplace_back("graded with other limits");
     if (row.graded && entry->regrade == Regrade::wanted) all.emplace_back("to be graded again");

@@ -167,11 +167,6 @@ std::string without_path(std::string why, const fs::path& path) {
   return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
 }
 
-/// A note of prenorm_submission.py.
-bool is_of_lacking_package(const std::string& note) {
-  return note.find(" is not installed: stand-in") != note.npos;
-}
-
 void add_words(Digest& digest, const std::vector<std::string>& words) {
   digest.add(std::to_string(words.size()));
   for (const std::string& word : words) digest.add(word);
@@ -247,7 +242,7 @@ Grading Grader::grade(const fs::path& path) {
   const Submission submission(path, submission_options(settings_, exam_, sandbox_), adapters_);
   Grading grading = harness::grade(submission, exam_);
   grading.sandbox = name(sandbox_);
-  if (std::ranges::any_of(grading.notes, is_of_lacking_package)) {
+  if (submission.noted().package_is_missing) {
     grading.notes.push_back(
         fmt::format("Python is {}; `--python PATH` names another, as that of a virtual environment",
                     settings_.python));

@@ -193,9 +193,7 @@ Grading begin(const Exam& exam, const std::string& submission, std::string_view 
 /// Takes the points of items that make calls which the rubric forbids, where it says so.
 void take_for_forbidden_calls(GradedItem& item, Grading& grading) {
   const bool called = std::ranges::any_of(item.problems, [&](const std::string& problem) {
-    return std::ranges::any_of(grading.notes, [&](const std::string& note) {
-      return note.starts_with(std::string(forbidden_call_note) + " in " + problem + ": ");
-    });
+    return grading.forbidden_calls.contains(problem);
   });
   if (!called) return;
   for (GradedGroup& group : item.groups) group.earned = false;
@@ -260,15 +258,13 @@ void take_points(GradedItem& item, const RubricItem& asked) {
   item.earned = earned_points(item);
 }
 
-bool Grading::is_emulated() const { return kind.ends_with(emulated_suffix); }
-
 bool Grading::gradeable() const {
   if (decided) return true;
   if (status == Status::skipped) return false;
   if (status != Status::load_error) return true;
   // It was built by whoever hands it in, or of what was handed in.
-  return kind == name(SubmissionKind::library) || kind.starts_with(name(SubmissionKind::cmake)) ||
-         kind.starts_with(name(SubmissionKind::cuda));
+  return kind == name(SubmissionKind::library) || kind == name(SubmissionKind::cmake) ||
+         kind == name(SubmissionKind::cuda);
 }
 
 double Grading::points() const {
@@ -295,13 +291,15 @@ std::vector<Result> Grading::results(bool secret) const {
 
 Grading grade(const Submission& submission, const Exam& exam) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string how = submission.emulated ? std::string(emulated_suffix) : "";
-  Grading grading = begin(exam, submission.name, std::string(name(submission.kind)) + how);
+  Grading grading = begin(exam, submission.name, name(submission.kind));
+  grading.emulated = submission.emulated;
   grading.files = submission.files;
   grading.notes = submission.notes;
   grading.imports = submission.imports;
   std::vector<Marks> marks = mark(exam, submission, grading);
-  std::ranges::move(submission.noted(), std::back_inserter(grading.notes));
+  Submission::Notes noted = submission.noted();
+  std::ranges::move(noted.lines, std::back_inserter(grading.notes));
+  grading.forbidden_calls = std::move(noted.forbidden_calls);
   const bool ran = submission.kind != SubmissionKind::outputs;
   if (!ran && exam.options.hidden) {
     grading.notes.emplace_back("hidden cases need code: none was asked");

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace prenorm::harness {
 
@@ -79,17 +80,13 @@ struct CallProfile {
 /// where it cannot be understood.
 std::vector<KernelProfile> kernel_profiles(const std::string& counts);
 
-/// What the note of a forbidden call begins with: prenorm_forbidden.py.
-inline constexpr std::string_view forbidden_call_note = "forbidden call";
-
-/// What the kind of a submission ends with whose kernels run in the emulator.
-inline constexpr std::string_view emulated_suffix = ", emulated";
-
 struct Grading {
-  std::string submission, kind;  // name, "CMake project", "CUDA source, emulated"
+  std::string submission, kind;  // its name; name(SubmissionKind), or what else it is
+  bool emulated = false;         // its kernels ran in the emulator: no device was asked
   std::string rubric, title;
   std::string sandbox;             // "bubblewrap"
   std::vector<std::string> notes;  // of the submission; what the rubric forbids and was found
+  std::set<std::string> forbidden_calls;  // problems that make calls which it forbids; "": no one's
   std::vector<std::string> imports;
   std::uint64_t seed = 0;          // secret: for the instructor's report only
   Status status = Status::passed;  // of the whole: COMPILE_ERROR, LOAD_ERROR, ...
@@ -100,8 +97,8 @@ struct Grading {
   double seconds = 0;
   bool decided = false;  // somebody has set points by hand
 
-  /// Its kernels ran in the emulator: no device was asked.
-  bool is_emulated() const;
+  /// "CMake project", "CUDA source, emulated".
+  std::string kind_text() const { return kind + (emulated ? ", emulated" : ""); }
   /// False: nothing of it could be loaded, which says nothing about the work. It has no points
   /// until somebody decides. (A library that cannot be loaded was built by whoever hands it in.)
   bool gradeable() const;

@@ -141,8 +141,8 @@ void from_json(const Json& record, GradedCase& graded) {
 
 PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, properties,
              undiagnosed)
-PRENORM_JSON(Grading, submission, kind, rubric, title, sandbox, notes, imports, seed, status,
-             message, items, profiles, seconds)
+PRENORM_JSON(Grading, submission, kind, emulated, rubric, title, sandbox, notes, forbidden_calls,
+             imports, seed, status, message, items, profiles, seconds)
 
 std::string grading_record(const Grading& grading) { return to_line(grading); }
 

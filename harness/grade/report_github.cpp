@@ -100,8 +100,9 @@ std::string message_of(const Failures& failed) {
 
 std::string grade_markdown(const Grading& grading) {
   std::string text = "### " + markdown_code(grading.submission) + ": " + score_text(grading) +
-                     "\n\n" + markdown_text(grading.kind) + " by " + markdown_code(grading.rubric) +
-                     ": " + markdown_text(grading.title) + "\n\n" + counts_text(grading) + "\n\n";
+                     "\n\n" + markdown_text(grading.kind_text()) + " by " +
+                     markdown_code(grading.rubric) + ": " + markdown_text(grading.title) + "\n\n" +
+                     counts_text(grading) + "\n\n";
   for (const std::string& note : grading.notes) text += "- " + markdown_code(note) + "\n";
   if (!grading.notes.empty()) text += "\n";
   if (grading.status != Status::passed) {

@@ -201,7 +201,7 @@ bool asks_hidden(const Grading& grading) {
 
 /// What holds for the whole submission; of hidden cases where that is `told`.
 std::string output_text(const Grading& grading, bool told) {
-  std::string text = printable(grading.kind) + " by " + printable(grading.rubric) + ": " +
+  std::string text = printable(grading.kind_text()) + " by " + printable(grading.rubric) + ": " +
                      printable(grading.title) + "\n";
   if (told) text += whole_text(grading);
   if (!grading.gradeable()) {

@@ -190,7 +190,7 @@ std::string grade_html(const Grading& grading) {
                                              of_points(points),
                                          200)},
                 {"submission", printable(grading.submission, 200)},
-                {"kind", printable(grading.kind, 100)},
+                {"kind", printable(grading.kind_text(), 100)},
                 {"title", printable(grading.title, 300)},
                 {"rubric", printable(grading.rubric, 200)},
                 {"earned", points_text(earned)},

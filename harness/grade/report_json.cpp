@@ -61,8 +61,8 @@ Json item_object(const GradedItem& item) {
 std::string grade_json(const Grading& grading, bool secret) {
   Json object = report_head("grade");
   object["submission"] = grading.submission;
-  object["kind"] = grading.kind;
-  object["emulated"] = grading.is_emulated();
+  object["kind"] = grading.kind_text();
+  object["emulated"] = grading.emulated;
   object["rubric"] = grading.rubric;
   object["title"] = grading.title;
   object["sandbox"] = grading.sandbox;

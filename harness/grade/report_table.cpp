@@ -51,7 +51,7 @@ std::string problem_lines(const FailedProblem& of, bool colour, std::size_t widt
 
 std::string grade_table(const Grading& grading, bool colour, std::size_t width, bool verbose) {
   std::string text = toned(printable(grading.submission), Tone::strong, colour) + " (" +
-                     printable(grading.kind) + ") by " + printable(grading.rubric) + ": " +
+                     printable(grading.kind_text()) + ") by " + printable(grading.rubric) + ": " +
                      printable(grading.title) + "\n";
   for (const std::string& note : grading.notes) text += printable(note) + "\n";
   text += "\n";

@@ -112,15 +112,6 @@ class Arguments {
   bool loads_;
 };
 
-/// The input that the function has changed; empty if it has changed none.
-std::string changed_input(const Signature& signature, const Result& result) {
-  if (result.status != Status::input_mutated) return "";
-  for (const TensorSpec& spec : signature.inputs) {
-    if (result.message.starts_with("input " + spec.name + " ")) return spec.name;
-  }
-  return "";
-}
-
 /// The last line: what comes out, and what should.
 std::string comparison(const LoadedCase& loaded, const Result& result, bool loads,
                        const std::string& output) {
@@ -181,7 +172,8 @@ std::string Snippets::of(const std::string& problem, const Signature& signature,
     words.push_back(argument["name"].get<std::string>() + "=" + arguments.of(argument["value"]));
   }
   lines.push_back("y = " + function["function"].get<std::string>() + "(" + joined(words) + ")");
-  if (const std::string input = changed_input(signature, result); !input.empty()) {
+  if (result.changed_input) {
+    const std::string& input = signature.inputs[*result.changed_input].name;
     lines.push_back("print(" + (loads ? "c['" + input + "']" : input) + ")  # as it was before");
     return joined(lines, "\n") + "\n";
   }

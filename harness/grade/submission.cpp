@@ -5,8 +5,8 @@
 #include "base/json.hpp"
 #include "base/printable.hpp"
 #include "grade/confinement.hpp"
-#include "grade/grading.hpp"
 #include "grade/snapshot.hpp"
+#include "worker/protocol.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -101,30 +101,26 @@ std::string Submission::told(std::string what) const {
 
 /// A worker's note: once, however many workers say it. However many there are, the first about a
 /// forbidden call in each problem is among them.
-void Submission::note(const std::string& text) const {
+void Submission::note(const protocol::Note& note) const {
+  using Kind = protocol::Note::Kind;
   constexpr std::size_t most_notes = 200;
   constexpr std::size_t longest = 4096;  // of what is looked at
-  std::string line = printable(told(text.substr(0, longest)));
-  const std::string call = begin_of_call(line);
+  std::string line = printable(told(note.text.substr(0, longest)));
+  const bool is_call = note.kind == Kind::forbidden_call;
+  const std::string problem =
+      is_call && !adapters.function(note.problem).empty() ? note.problem : "";
   const std::scoped_lock lock(noting_);
-  const bool is_first =
-      !call.empty() && std::ranges::none_of(noted_, [&call](const std::string& each) {
-        return each.starts_with(call);
-      });
+  const bool is_first = !problem.empty() && !noted_.forbidden_calls.contains(problem);
   // Of a hidden case nothing is told but the problem.
-  if (hidden_began_) line = is_first ? call + "in a hidden case" : "";
-  if (!line.empty() && (is_first || noted_.size() < most_notes) &&
-      std::ranges::find(noted_, line) == noted_.end()) {
-    noted_.push_back(line);
+  if (hidden_began_) line = is_first ? "forbidden call in " + problem + ": in a hidden case" : "";
+  if (line.empty()) return;
+  // Also where the same words have come as another kind of note.
+  if (is_call) noted_.forbidden_calls.insert(problem);
+  if (note.kind == Kind::missing_package) noted_.package_is_missing = true;
+  std::vector<std::string>& lines = noted_.lines;
+  if ((is_first || lines.size() < most_notes) && std::ranges::find(lines, line) == lines.end()) {
+    lines.push_back(line);
   }
-}
-
-/// "forbidden call in PROBLEM: " of a note that begins so.
-std::string Submission::begin_of_call(const std::string& line) const {
-  const std::string begin = std::string(forbidden_call_note) + " in ";
-  if (!line.starts_with(begin)) return "";
-  const std::string problem = line.substr(begin.size(), line.find(": ") - begin.size());
-  return adapters.function(problem).empty() ? "" : begin + problem + ": ";
 }
 
 /// A compiler's message has names of files as the source gives them (#line).
@@ -297,11 +293,11 @@ Solution Submission::solution() const {
       slow_to_start() ? std::max(options_.memory, addresses_of_python) : options_.memory;
   options.worker = [this] { return worker(); };
   options.declaration = declaration_;
-  options.note = [this](const std::string& text) { note(text); };
+  options.note = [this](const protocol::Note& each) { note(each); };
   return {name, library_, variant_, options};
 }
 
-std::vector<std::string> Submission::noted() const {
+Submission::Notes Submission::noted() const {
   const std::scoped_lock lock(noting_);
   return noted_;
 }

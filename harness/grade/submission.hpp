@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 namespace prenorm::harness {
 
@@ -102,9 +103,13 @@ struct Submission {
   /// each time, and nobody's business.
   std::string told(std::string text) const;
 
-  /// What the workers that have run so far have noted: which imports have stand-ins, which
-  /// forbidden calls were seen.
-  std::vector<std::string> noted() const;
+  /// What the workers that have run so far have noted.
+  struct Notes {
+    std::vector<std::string> lines;
+    bool package_is_missing = false;        // a stand-in has the place of one that is not installed
+    std::set<std::string> forbidden_calls;  // the problems that make some; "": no problem's
+  };
+  Notes noted() const;
   /// From now on workers see hidden inputs, and their notes may be made of them: all that is still
   /// noted is in which problem something forbidden was called.
   void hidden_cases_begin() const;
@@ -120,8 +125,7 @@ struct Submission {
 
   Workplace place(bool writable = false) const;
   WorkerStart worker() const;
-  void note(const std::string& text) const;
-  std::string begin_of_call(const std::string& line) const;
+  void note(const protocol::Note& note) const;
 
   SubmissionOptions options_;
   std::string variant_;
@@ -131,7 +135,7 @@ struct Submission {
   std::map<std::string, OutputsFile> outputs_;  // by problem
   std::shared_ptr<Declaration> declaration_;
   mutable std::mutex noting_;
-  mutable std::vector<std::string> noted_;  // by workers, on several threads
+  mutable Notes noted_;  // by workers, on several threads
   mutable bool hidden_began_ = false;
 };
 

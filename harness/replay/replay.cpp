@@ -231,6 +231,7 @@ Result replay(const std::string& problem, const Signature& signature, const Load
   result.message = outcome.message;
   result.unwritten = outcome.unwritten;
   result.not_run = outcome.not_run;
+  result.changed_input = outcome.changed_input;
   result.seconds = outcome.seconds;
   result.launches = outcome.launches;
   if (info.error) {

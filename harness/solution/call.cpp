@@ -104,9 +104,10 @@ std::string GuardedCall::damaged() const {
   return "";
 }
 
-std::string GuardedCall::changed_input() const {
+std::optional<GuardedCall::Change> GuardedCall::changed_input() const {
   std::size_t region = 0;
-  for (const Tensor* input : call_.inputs) {
+  for (std::size_t number = 0; number < call_.inputs.size(); ++number) {
+    const Tensor* input = call_.inputs[number];
     if (input == nullptr) continue;
     const std::byte *before = input->data.data(), *after = arena_->data(region);
     const std::size_t bytes = input->data.size();
@@ -114,14 +115,18 @@ std::string GuardedCall::changed_input() const {
       const auto at =
           static_cast<std::size_t>(std::mismatch(before, before + bytes, after).first - before);
       // The worker still has this memory, and may have undone a change.
-      if (at == bytes) return names_[region] + " was changed while it was looked at";
+      if (at == bytes) {
+        return Change{number, names_[region] + " was changed while it was looked at"};
+      }
       const auto i = static_cast<std::int64_t>(at / size_of(input->dtype));
-      return names_[region] + " was changed at " + to_text(index_of(i, input->shape)) + ": " +
-             value_text(input->dtype, before, i) + " became " + value_text(input->dtype, after, i);
+      const std::string where = names_[region] + " was changed at ";
+      return Change{number, where + to_text(index_of(i, input->shape)) + ": " +
+                                value_text(input->dtype, before, i) + " became " +
+                                value_text(input->dtype, after, i)};
     }
     ++region;
   }
-  return "";
+  return std::nullopt;
 }
 
 std::string GuardedCall::error_message() const {
@@ -181,9 +186,12 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
   if (std::string damage = damaged(); !damage.empty()) {
     return found(Status::out_of_bounds, told ? finding_of(answer) : damage);
   }
-  if (std::string change = changed_input(); !change.empty()) {
-    if (!call_.inputs_may_change) return found(Status::input_mutated, std::move(change));
-    outcome.message = std::move(change);
+  if (std::optional<Change> change = changed_input()) {
+    if (!call_.inputs_may_change) {
+      outcome.changed_input = change->input;
+      return found(Status::input_mutated, std::move(change->message));
+    }
+    outcome.message = std::move(change->message);
   }
   switch (answer.how) {
     case Returned::How::absent:

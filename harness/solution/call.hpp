@@ -99,7 +99,12 @@ class GuardedCall {
  private:
   std::string damaged() const;
   std::string finding_of(const protocol::Returned& answer) const;
-  std::string changed_input() const;
+  struct Change {
+    std::size_t input = 0;
+    std::string message;
+  };
+  /// The first change of an input.
+  std::optional<Change> changed_input() const;
   std::string error_message() const;
   void take_outputs(Outcome& outcome) const;
 

@@ -19,7 +19,8 @@ namespace prenorm::harness {
 
 namespace protocol {
 struct Loaded;  // worker/protocol.hpp
-}
+struct Note;
+}  // namespace protocol
 
 /// One call of one exported function.
 struct Call {
@@ -44,7 +45,8 @@ struct Outcome {
   std::string printed;  // the end of what it wrote to standard output and error, escaped, in lines
   double seconds = 0;   // of the function alone; on a device between two events of its stream
   std::vector<Tensor> outputs;
-  std::int64_t launches = -1;  // of kernels, by the emulator; -1: not counted
+  std::int64_t launches = -1;                // of kernels, by the emulator; -1: not counted
+  std::optional<std::size_t> changed_input;  // which, of INPUT_MUTATED
 };
 
 struct RunLimits {
@@ -100,7 +102,7 @@ class Solution {
     /// Nothing: each Solution is by itself.
     std::shared_ptr<Declaration> declaration = nullptr;
     /// Receives the worker's notes on the solution, such as imports that have stand-ins.
-    std::function<void(const std::string&)> note = nullptr;
+    std::function<void(const protocol::Note&)> note = nullptr;
   };
 
   /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so". The variant

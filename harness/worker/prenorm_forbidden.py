@@ -26,6 +26,7 @@ SPELLED_OUT = ("torch._refs", "torch._decomp", "torch._prims")
 # Audit events of programs that are started. Nobody can look into them.
 PROGRAMS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system")
 GRADIENTS = ("backward", "grad")  # run what the submission wrote for them
+FORBIDDEN_CALL = 2  # a kind of note
 PAUSE = 0.01  # seconds between two looks at a record, which would grow
 
 
@@ -238,7 +239,8 @@ class Watch:
         if known not in self.seen:
             self.seen.add(known)
             where = "in " + self.problem if self.problem else "while it is imported"
-            self.note("forbidden call %s: %s (%s)" % (where, name, place))
+            words = "forbidden call %s: %s (%s)" % (where, name, place)
+            self.note(words, FORBIDDEN_CALL, self.problem or "")
 
     def hear(self):
         """What forked processes have told."""

@@ -1,4 +1,4 @@
-"""The messages of protocol.md, version 5, as a worker reads and sends them.
+"""The messages of protocol.md, version 6, as a worker reads and sends them.
 
 prenorm_worker.py loads this file.
 """
@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 
-VERSION = 5
+VERSION = 6
 CPU, CUDA = 1, 2  # DLPack's names of devices
 LARGEST_MESSAGE = 1 << 20
 LOAD, CALL, MEASURE_COPY = 1, 2, 3
@@ -81,6 +81,10 @@ class Call:
 def text(value):
     data = value.encode("utf-8", "replace")
     return struct.pack("<I", len(data)) + data
+
+
+def note(kind, problem, words):
+    return struct.pack("<B", kind) + text(problem) + text(words)
 
 
 def cut(value, most):

@@ -31,6 +31,7 @@ from prenorm_layout import (
     named,
 )
 
+OTHER, MISSING_PACKAGE = 0, 1  # kinds of notes
 MOST_NOTES = 50
 LONGEST_NOTE = 300
 
@@ -230,6 +231,7 @@ class Modules:
         if lacking is not None and lacking.split(".")[0] == wanted.split(".")[0]:
             first = lacking.split(".")[0]
             lies = [self.layout.name(each) for each in self.layout.elsewhere(first)]
+            kind = OTHER
             if first in sys.modules:
                 what = "there is no module " + lacking
             elif lies:
@@ -238,8 +240,8 @@ class Modules:
                     named(lies),
                 )
             else:
-                what = lacking + " is not installed"
-            self.note_of(what, "stand-in (%s:%d)" % (place, line))
+                what, kind = lacking + " is not installed", MISSING_PACKAGE
+            self.note_of(what, "stand-in (%s:%d)" % (place, line), kind)
         elif not str(error).startswith("cannot import name"):
             why = "%s imports %s in line %d, which fails: " % (place, wanted, line)
             self.note_of("%s: %s" % (wanted, one_line(error)), "stand-in (%s:%d)" % (place, line))
@@ -281,14 +283,15 @@ class Modules:
             pass
         names.setdefault("__getattr__", stand_in)
 
-    def note_of(self, what, consequence):
+    def note_of(self, what, consequence, kind=OTHER):
         if what not in self.noted and len(self.noted) < MOST_NOTES:
             self.noted.add(what)
-            self.note(what + ": " + consequence)
+            self.note(what + ": " + consequence, kind)
 
-    def note(self, words):
+    def note(self, words, kind=OTHER, problem=""):
         note = " ".join(words.split())
-        self.notes.append(note if len(note) <= LONGEST_NOTE else note[:LONGEST_NOTE] + "...")
+        note = note if len(note) <= LONGEST_NOTE else note[:LONGEST_NOTE] + "..."
+        self.notes.append((kind, problem, note))
 
     def take_notes(self):
         """Those that have come since it was called last."""

@@ -388,7 +388,7 @@ class Worker:
     def notes(self):
         """On what the submission has imported and called since the last answer."""
         notes = self.submission.modules.take_notes()
-        return struct.pack("<I", len(notes)) + b"".join(map(messages.text, notes))
+        return struct.pack("<I", len(notes)) + b"".join(messages.note(*each) for each in notes)
 
     def call(self, call, descriptor):
         try:

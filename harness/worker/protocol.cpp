@@ -24,6 +24,7 @@ void fields(auto& visit, is<Argument> auto& a) { visit(a.type.dtype, a.type.shap
 void fields(auto& visit, is<DeviceFacts> auto& f) {
   visit(f.name, f.compute_capability, f.driver, f.memory, f.l2);
 }
+void fields(auto& visit, is<Note> auto& n) { visit(n.kind, n.problem, n.text); }
 void fields(auto& visit, is<Load> auto& m) { visit(Version{}, m.memory, m.library); }
 void fields(auto& visit, is<CallMessage> auto& m) {
   visit(m.number, m.function, m.span, m.inputs, m.scalars, m.outputs, m.error, m.timed);
@@ -125,6 +126,9 @@ class Reader {
   }
   void read(DType& dtype) { dtype = next_of(DType::boolean, "unknown element type"); }
   void read(Returned::How& how) { how = next_of(Returned::How::no_device, "unknown outcome"); }
+  void read(Note::Kind& kind) {
+    kind = next_of(Note::Kind::forbidden_call, "unknown kind of note");
+  }
   void read(std::string& text) { text = take(count()); }
   template <class T>
   void read(std::vector<T>& list) {

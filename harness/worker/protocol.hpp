@@ -15,7 +15,7 @@
 namespace prenorm::harness::protocol {
 
 /// The version of the protocol; each side sends it in its first message.
-constexpr std::uint32_t version = 5;
+constexpr std::uint32_t version = 6;
 /// The maximum size of a payload in bytes.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -70,6 +70,14 @@ struct CallMessage {
   Layout layout() const;
 };
 
+/// For the reader of the results.
+struct Note {
+  enum class Kind : std::uint8_t { other, missing_package, forbidden_call };
+  Kind kind = Kind::other;
+  std::string problem;  // in which something forbidden was called; empty: while it was imported
+  std::string text;
+};
+
 struct Loaded {
   static constexpr Kind kind = Kind::loaded;
   std::int32_t abi = 0;
@@ -77,9 +85,9 @@ struct Loaded {
   std::string unavailable;  // why this machine cannot run it: "no CUDA device"; else empty
   std::string mode;         // what prenorm_mode says; else empty
   std::vector<std::string> functions;
-  std::string sources;                  // what prenorm_sources says; else empty
-  std::optional<DeviceFacts> facts;     // of the device, unless it is the host
-  std::vector<std::string> notes = {};  // on loading, for the reader of the results
+  std::string sources;               // what prenorm_sources says; else empty
+  std::optional<DeviceFacts> facts;  // of the device, unless it is the host
+  std::vector<Note> notes = {};      // on loading
 };
 
 struct LoadFailed {
@@ -103,11 +111,11 @@ struct Returned {
   };
   std::uint64_t number = 0;
   How how = How::returned;
-  std::int32_t code = 0;                // what the function returned
-  double seconds = 0;                   // of the function alone
-  std::string what;                     // of the exception, or of the device's failure
-  std::vector<std::string> notes = {};  // on what the call has loaded
-  std::int64_t launches = -1;           // of kernels: prenorm_launches; -1: not counted
+  std::int32_t code = 0;         // what the function returned
+  double seconds = 0;            // of the function alone
+  std::string what;              // of the exception, or of the device's failure
+  std::vector<Note> notes = {};  // on what the call has loaded
+  std::int64_t launches = -1;    // of kernels: prenorm_launches; -1: not counted
 };
 
 /// Bytes read and written per second by a large copy in the memory of the solution's tensors.

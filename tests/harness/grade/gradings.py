@@ -26,9 +26,9 @@ def number(value):
 
 
 def grading(**members):
-    return {"submission": "", "kind": "", "rubric": "", "title": "", "sandbox": "", "notes": [],
-            "imports": [], "seed": 0, "status": "PASSED", "message": "", "items": [], "profiles": [],
-            "seconds": 0} | members
+    return {"submission": "", "kind": "", "emulated": False, "rubric": "", "title": "",
+            "sandbox": "", "notes": [], "forbidden_calls": [], "imports": [], "seed": 0,
+            "status": "PASSED", "message": "", "items": [], "profiles": [], "seconds": 0} | members
 
 
 def item(name, problems, points, earned, groups, **members):

@@ -20,6 +20,7 @@ MODES = {"torch": (), "numpy": ("torch", "ml_dtypes")}
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2
 RETURNED, OUT_OF_MEMORY, ABSENT, DEVICE_FAILED = 0, 2, 3, 4
 OTHER_SHAPE, OTHER_DTYPE, NOT_LOADED, NO_DEVICE = 5, 6, 7, 9
+OTHER_NOTE, MISSING_PACKAGE = 0, 1
 CPU, CUDA = 1, 2
 # Makes a module one that the interpreter has not: `python -c` code, run before the worker.
 WITHOUT = "import sys; sys.modules.update(dict.fromkeys({modules!r})); "
@@ -57,7 +58,7 @@ class Returned:
             "<QBidI", payload
         )
         self.what = payload[25 : 25 + count].decode()
-        self.notes = read_list(payload[:-8], 25 + count)
+        self.notes, self.kinds = read_notes(payload[:-8], 25 + count)
         (self.launches,) = struct.unpack("<q", payload[-8:])
 
 
@@ -86,7 +87,8 @@ class Worker:
         theirs.close()
         self.socket = ours
         self.calls = 0
-        self.functions, self.failure, self.notes = [], None, []
+        self.functions, self.failure = [], None
+        self.notes, self.kinds = [], []
         self.unavailable = ""
 
     def __enter__(self):
@@ -119,19 +121,19 @@ class Worker:
     def load(self, path, memory=0, device=CPU):
         """Loads a submission; `functions` are then the problems, or `failure` the reason. It must
         say that it computes on that device."""
-        kind, payload = self.ask(1, struct.pack("<IQ", 5, memory) + text(str(path)))
+        kind, payload = self.ask(1, struct.pack("<IQ", 6, memory) + text(str(path)))
         if kind == 102:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self
         assert kind == 101
-        assert struct.unpack_from("<Iii", payload) == (5, 1, device)
+        assert struct.unpack_from("<Iii", payload) == (6, 1, device)
         (self.unavailable, mode), at = read_texts(payload, 12, 2)
         (count,) = struct.unpack_from("<I", payload, at)
         self.functions, at = read_texts(payload, at + 4, count)
         (sources,), at = read_texts(payload, at, 1)
         assert device == CUDA or self.unavailable == ""
         assert mode == sources == "" and payload[at : at + 1] == b"\0"
-        self.notes = read_list(payload, at + 1)
+        self.notes, self.kinds = read_notes(payload, at + 1)
         return self
 
     def call(self, problem, inputs, scalars, outputs, timed=False):
@@ -222,12 +224,17 @@ def read_texts(payload, at, count):
     return found, at
 
 
-def read_list(payload, at):
-    """The list of texts at the end of a message."""
+def read_notes(payload, at):
+    """The notes at the end of a message: their lines, and their kinds with the problems."""
     (count,) = struct.unpack_from("<I", payload, at)
-    found, at = read_texts(payload, at + 4, count)
+    lines, kinds, at = [], [], at + 4
+    for _ in range(count):
+        kind = payload[at]
+        (problem, line), at = read_texts(payload, at + 1, 2)
+        lines.append(line)
+        kinds.append((kind, problem))
     assert at == len(payload)
-    return found
+    return lines, kinds
 
 
 def tensor(dtype, shape, region):

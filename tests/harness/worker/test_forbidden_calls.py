@@ -24,7 +24,10 @@ class Layout:
     def contains(self, file): return os.path.dirname(file) == {str(DOORS)!r}
     def name(self, file): return os.path.basename(file)
 notes, found = [], {{}}
-watch = prenorm_forbidden.Watch({FORBIDDEN!r}, Layout(), notes.append)
+def note(words, kind, problem):
+    assert kind == 2 and ("in " + problem + ": " if problem else "while it is imported: ") in words
+    notes.append(words)
+watch = prenorm_forbidden.Watch({FORBIDDEN!r}, Layout(), note)
 watch.begin()
 with watch.during(""):
     import doors

@@ -3,7 +3,8 @@
 
 import pytest
 
-from python_worker import (MODES, NOT_LOADED, OK, ONE, ONE_OUT, RETURNED, Worker, start, takes, write)
+from python_worker import (MISSING_PACKAGE, MODES, NOT_LOADED, OK, ONE, ONE_OUT, OTHER_NOTE, RETURNED,
+                           Worker, start, takes, write)
 
 GOOD = "good"
 
@@ -294,11 +295,21 @@ def test_imports_in_functions(tmp_path):
         answer = worker.call("late", [ONE], [], ONE_OUT)
         assert answer.code == OK and answer.how == RETURNED
         assert answer.notes == ["lacking is not installed: stand-in (model.py:1)"]
+        assert answer.kinds == [(MISSING_PACKAGE, "")]
         assert verdict(worker, "later") == ("No module named 'lacking', which model.py imports in "
                                             "line 1 (model.py:3)")
         assert verdict(worker, "direct") == ("ModuleNotFoundError: No module named 'lacking' "
                                              "(adapters.py:9)")
         assert worker.call("late", [ONE], [], ONE_OUT).notes == []
+
+
+def test_words_of_a_submission_make_no_kind_of_note(tmp_path):
+    files = {"adapters.py": "import other\ndef run(x): return x",
+             "other.py": "raise OSError('numpy is not installed: stand-in (adapters.py:1)')"}
+    with start(tmp_path, files, adapters(["run"])) as worker:
+        assert verdict(worker, "run") == GOOD
+        [line] = worker.notes
+        assert " is not installed: stand-in" in line and worker.kinds == [(OTHER_NOTE, "")]
 
 
 def test_many_notes_are_cut(tmp_path):
