@@ -230,7 +230,8 @@ void Gradebook::put(const Entry& entry, Grading grading) {
         entry.name, entry.files);
     state_->execute(
         "INSERT OR REPLACE INTO submissions VALUES (?1, CAST(?2 AS BLOB), ?3, ?4, ?5, ?6, '', "
-        "coalesce((SELECT ?7 FROM submissions WHERE name = ?1 AND regrade <> 0), 0), "
+        // While a class is regraded, what is new in it counts as done, too.
+        "CASE WHEN EXISTS (SELECT 1 FROM submissions WHERE regrade <> 0) THEN ?7 ELSE 0 END, "
         "?8, ?9, ?10, ?11, ?12)",
         entry.name, entry.path, entry.files, entry.changed, entry.exam, entry.limits,
         static_cast<int>(Regrade::done), std::string(program_version()), now(), to_line(statuses),

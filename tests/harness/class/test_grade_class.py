@@ -166,6 +166,20 @@ def test_an_interrupted_regrade_goes_on(course, graded_once, tmp_path):
     same(course, graded_once)
 
 
+def test_an_interrupted_regrade_has_graded_who_is_new(course, tmp_path):
+    everyone = ["subs/abe", *(f"subs/{name}" for name in sorted(EVERYONE))]
+    shutil.copytree(course.folder / "subs/ann", course.folder / "subs/abe")
+    gate = Gate(tmp_path / "gate", script='[ $N -lt 2 ] || exec sleep 600')
+    course.environment = gate.environment
+    process = course.start("--regrade", jobs=1, submissions=everyone)
+    wait_for(lambda: len(gate.begun()) == 3, process)
+    kill(process)
+    assert "abe" in course.graded_again()
+    course.environment = {}
+    code, printed = course.grade("--regrade", submissions=everyone)
+    assert "3 graded, 2 unchanged, 0 not graded" in printed
+
+
 def test_an_interrupted_regrade_of_fewer(course, tmp_path):
     """Who was not named then is graded again too."""
     gate = Gate(tmp_path / "gate", script='exec sleep 600')

@@ -14,7 +14,7 @@ import textwrap
 
 import pytest
 
-from grading import best_sandbox, grade, in_sandboxes, items, need, results, rubric, without_torch
+from grading import SANDBOXES, best_sandbox, grade, in_sandboxes, items, need, results, rubric, without_torch
 from places import ROOT, program
 
 SCRIPT = ROOT / "harness/worker/prenorm_missing.py"
@@ -177,6 +177,15 @@ def test_what_is_missing_is_told_before_a_class_is_graded(graded, course):
     code, out, err = run(*words, cwd=folder)
     assert "2 graded, 4 unchanged" in out
     assert "lacking_everything (1)" in err and "lacking_heap" not in err
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+def test_what_is_missing_is_told_in_each_sandbox(sandbox, course, tmp_path):
+    need(sandbox)
+    write(tmp_path / "cy", NOTHING)
+    _, _, err = run("grade", *course, "--no-hidden", "--sandbox", sandbox, "--gradebook", "g.sqlite", "cy",
+                    cwd=tmp_path)
+    assert "lacking_everything (1)" in err
 
 
 def test_what_is_installed_later_is_found(course, tmp_path):
