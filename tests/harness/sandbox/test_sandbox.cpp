@@ -144,10 +144,12 @@ BOOST_DATA_TEST_CASE(files_in_tmp_are_its_own, kinds, kind) {
   const Box box(kind);
   BOOST_TEST(box.sh("echo text >/tmp/prenorm-test && cat /tmp/prenorm-test") == "text\n");
   BOOST_TEST(!fs::exists("/tmp/prenorm-test"));
-  BOOST_TEST(box.python("os.makedirs('/tmp/a/b')\n"
-                        "open('/tmp/a/b/c', 'w').write('text')\n"
-                        "os.rename('/tmp/a/b/c', '/tmp/d')\n"
-                        "print(open('/tmp/d').read(), os.listdir('/tmp/a/b'))") == "text []\n");
+  // Nobody else's names: the sandbox without namespaces shows what is there outside.
+  BOOST_TEST(box.python("os.makedirs('/tmp/prenorm-test-a/b')\n"
+                        "open('/tmp/prenorm-test-a/b/c', 'w').write('text')\n"
+                        "os.rename('/tmp/prenorm-test-a/b/c', '/tmp/prenorm-test-d')\n"
+                        "print(open('/tmp/prenorm-test-d').read(), "
+                        "os.listdir('/tmp/prenorm-test-a/b'))") == "text []\n");
 }
 
 BOOST_AUTO_TEST_CASE(temporary_files_are_gone_with_the_namespace) {
