@@ -10,8 +10,26 @@
 #
 # A Boost.Test suite is a test by the suite's name. Labels: unit, fixtures, grading, cuda, emulated,
 # notebooks; `slow` is left out by `./prenorm test`; `asan` and `tsan` are what the trees with these
-# sanitizers run, their `slow` ones for `./prenorm test --all` only. `cuda` is what nvcc is needed for:
-# slow too where it passed with the same sources (cuda/CMakeLists.txt). What may take long starts first.
+# sanitizers run, their `slow` ones for `./prenorm test --all` only. `cuda` is what nvcc is needed for,
+# `emulated` what hangs on kernels and their emulator, `fixtures` on references and fixtures: slow too where
+# they passed with the same sources (passed.cmake). What may take long starts first.
+
+# label_tests(LABELS TEST...): also with `slow`, where all has passed that they hang on.
+function(label_tests labels)
+  set(hang_on ${labels})
+  list(FILTER hang_on INCLUDE REGEX "^(cuda|emulated|fixtures)$")
+  set(passed ${hang_on})
+  foreach(label IN LISTS hang_on)
+    string(TOUPPER ${label} upper)
+    if(NOT PRENORM_${upper}_HAS_PASSED)
+      set(passed)
+    endif()
+  endforeach()
+  if(passed)
+    list(APPEND labels slow)
+  endif()
+  set_tests_properties(${ARGN} PROPERTIES LABELS "${labels}")
+endfunction()
 
 # add_boost_test(TARGET [OWN_HEADERS] SOURCE...): what only checks is not optimized. With OWN_HEADERS
 # it does not share the precompiled ones: its options are others.
@@ -27,9 +45,21 @@ function(add_boost_test target)
   target_link_libraries(${target} PRIVATE Boost::unit_test_framework prenorm_options)
 endfunction()
 
+# add_unit_test(NAME COMMAND...): with the labels that the room has set, or `unit`.
 function(add_unit_test name)
+  if(NOT DEFINED unit_labels)
+    set(unit_labels unit)
+  endif()
   add_test(NAME ${name} COMMAND ${ARGN})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
+  label_tests("${unit_labels}" ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endfunction()
+
+# programs_are_for(TARGET): all programs of this room so far, which are no part of `all` by themselves.
+function(programs_are_for target)
+  get_property(programs DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+  set_target_properties(${programs} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(${target} ${programs})
 endfunction()
 
 # add_suites(TARGET SOURCE...): each source's suite is a test.
@@ -50,7 +80,8 @@ endfunction()
 function(add_python_test name labels timeout)
   add_test(NAME ${name} COMMAND ${launcher} ${PRENORM_PYTHON} -m pytest -q --durations=8 -p no:cacheprovider
            ${ARGN} ${file})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" LABELS "${labels}"
+  label_tests("${labels}" ${name})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}"
                        TIMEOUT ${timeout} PROCESSORS ${processors} FIXTURES_REQUIRED "${needs}"
                        RESOURCE_LOCK "${lock}" COST ${timeout})
 endfunction()
@@ -78,12 +109,8 @@ function(add_python_tests)
       string(REPLACE " " "_" key ${CMAKE_MATCH_1})
       string(REPLACE " " ";" ${key} ${value})
     endforeach()
-    if("cuda" IN_LIST labels)
-      if(NOT CMAKE_CUDA_COMPILER)
-        continue()
-      elseif(PRENORM_NVCC_HAS_PASSED)
-        list(APPEND labels slow)
-      endif()
+    if("cuda" IN_LIST labels AND NOT CMAKE_CUDA_COMPILER)
+      continue()
     endif()
     set(quick)
     if(slow_labels)

@@ -1,6 +1,6 @@
-# labels: fixtures
+# labels: fixtures emulated
 # processors: 2
-# slow labels: fixtures
+# slow labels: fixtures emulated
 """Known mistakes, planted in the kernels by text, are caught through the emulated column.
 
 A copy of cuda/ is changed in one place of each version of a kernel, compiled for the emulator, and

@@ -21,7 +21,7 @@ for package in ("pandas", "pygments"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
 import prenorm  # noqa: E402
 from prenorm import cpp, sources  # noqa: E402
-from conftest import folder  # noqa: E402
+from conftest import folder, slow_but  # noqa: E402
 from notebook_runs import executed  # noqa: E402
 
 PROBLEMS = prenorm.problems()
@@ -241,6 +241,7 @@ def test_a_mistake_is_named(capsys):
     assert "no eps" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_hints_come_one_by_one(capsys):
     prenorm.grade("rmsnorm", lambda x, weight, eps: rmsnorm(x, weight, 0))
     assert capsys.readouterr().out.rstrip().endswith("prenorm.hint() gives a hint.")
@@ -485,7 +486,7 @@ def test_a_notebook_shows_every_problem_of_its_component(component):
         assert word in text, word
 
 
-@pytest.mark.parametrize("name", [pytest.param("00_start_here", marks=pytest.mark.slow), "rmsnorm"])
+@pytest.mark.parametrize("name", slow_but(set(), ["00_start_here", "rmsnorm"]))
 def test_a_notebook_runs_from_top_to_bottom(name, tmp_path):
     """Two of them; test_study.py runs all."""
     assert any("image/png" in output.get("data", {}) for output in executed(name, tmp_path))

@@ -1,7 +1,7 @@
-# labels: emulated grading
+# labels: grading
 # timeout: 1200
 # processors: 2
-# slow labels: emulated grading
+# slow labels: grading
 """CUDA submissions without a device: `prenorm new --language cuda`, written in part, is verified and
 graded in the emulator; what its kernels do wrong is told with its line."""
 import json

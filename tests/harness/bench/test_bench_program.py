@@ -151,6 +151,7 @@ def test_solutions_are_loaded_into_the_program(bench, shapes, tmp_path):
     assert [row["status"] for row in rows_of(out)] == ["OK"]
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_measured_where_it_is_not_selected(bench, shapes, tmp_path):
     out = tmp_path / "out.json"
     file = shapes(roof(), entry("other"))
@@ -167,6 +168,7 @@ def test_shapes_are_timed_in_the_order_of_the_options(bench, shapes, tmp_path):
     assert [row["shape"] for row in rows_of(out)] == ["c_1", "b_1", "b_2", "a_1"]
 
 
+@pytest.mark.slow
 def test_by_default_the_reference_is_timed_at_shapes_for_the_cpu(bench, shapes, tmp_path):
     out = tmp_path / "out.json"
     file = shapes(entry("here"), entry("there", set="device"))
@@ -286,6 +288,7 @@ while length := connection.recv(4):
 '''
 
 
+@pytest.mark.slow
 @needs_proc
 def test_what_a_peer_says_is_shown(bench, shapes, tmp_path):
     peer, out = tmp_path / "peer", tmp_path / "out.json"
@@ -394,6 +397,7 @@ def on_device(run, home, twice, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_a_solution_of_a_device_is_timed_there(on_device):
     _, report = on_device()
     assert [(row["shape"], row["contestant"], row["place"]) for row in report["rows"]] == [
@@ -412,6 +416,7 @@ def test_a_solution_of_a_device_is_timed_there(on_device):
                                            ("here", "device", "device", ["reference"])]
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_on_a_device_is_told(on_device):
     for variant, what in [("wrong", "WRONG"), ("faults", "an illegal memory access was encounter"),
                           ("unwritten", "WRONG"), ("refuses", "not to my taste")]:

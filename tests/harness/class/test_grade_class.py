@@ -1,5 +1,6 @@
 # labels: unit grading
 # processors: 2
+# slow labels: unit grading
 """`prenorm grade ... --gradebook`: what is graded again and what not, and that nothing is lost,
 whatever dies.
 
@@ -194,6 +195,7 @@ def test_an_interrupted_regrade_of_fewer(course, tmp_path):
     assert course.ask("SELECT count(*) FROM submissions WHERE regrade <> 0") == [(0,)]
 
 
+@pytest.mark.slow
 def test_other_points_score_anew_without_a_run(course, tmp_path):
     other = RUBRIC.replace("points = 2", "points = 5").replace("share = 3", "share = 9")
     (course.folder / "rubric.toml").write_text(other.replace("A course", "Another course"))
@@ -234,6 +236,7 @@ def test_other_fixtures_are_graded_again(course):
     assert course.graded_again() == {"ann", "dee"}
 
 
+@pytest.mark.slow
 def test_another_seed_is_graded_again(fresh):
     fresh.words = fresh.words[:fresh.words.index("--no-hidden")]
     text = RUBRIC.replace('name = "float32"', 'hidden = true\nname = "float32"')
@@ -274,6 +277,7 @@ def test_two_of_one_name(fresh):
     assert code == 0 and "1 submission: 1 graded" in printed
 
 
+@pytest.mark.slow
 def test_what_is_no_work_is_not_lost(fresh):
     subs = fresh.folder / "subs"
     (subs / "empty").mkdir()
@@ -394,6 +398,7 @@ def test_a_part_of_a_plan(part, message, tmp_path):
         assert done.returncode == 2 and message in done.stderr, done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_ran_is_three(fresh):
     # Functions in Python have no argument for another eps.
     (fresh.folder / "rubric.toml").write_text(
@@ -488,6 +493,7 @@ def environment_in(folder):
     return folder / "bin/python"
 
 
+@pytest.mark.slow
 def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, tmp_path):
     python = environment_in(tmp_path / "environment")
     fresh.environment = {"VIRTUAL_ENV": str(tmp_path / "environment")}
@@ -721,6 +727,7 @@ def test_no_room_for_the_gradebook(fresh, graded_once):
     same(fresh, graded_once)
 
 
+@pytest.mark.slow
 def test_a_folder_for_the_work(fresh, graded_once):
     thesis = fresh.folder / "mine/thesis.tex"
     thesis.parent.mkdir()

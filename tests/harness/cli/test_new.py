@@ -74,7 +74,8 @@ def test_a_start_in_cpp_builds_and_solves_nothing(new, program, home, prefix, fr
     assert "verify --solution" in told and "grade" in told and str(home) in told
 
 
-@pytest.mark.parametrize("language", [pytest.param("cpp", marks=pytest.mark.slow), "python"])
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["cpp", "python"])
 def test_a_start_grades_at_0_points(new, program, language):
     rubric = ROOT / "fixtures/rubrics/cs336-2025.toml"
     folder, _ = new(language, "--rubric", rubric)

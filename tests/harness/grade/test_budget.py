@@ -38,6 +38,7 @@ def test_slow_answers_end_in_a_grade(tmp_path):
     assert "--budget 8" in late[0]["repeat"] or late[0]["hidden"]
 
 
+@pytest.mark.slow
 def test_loading_counts(tmp_path):
     """A worker that takes seconds to start, and ends at each call, starts no more than there is time
     for."""

@@ -265,6 +265,7 @@ def test_the_policy_of_a_class_runs_its_own_script_alone(chromium, pages, tmp_pa
     assert chromium.value("document.querySelectorAll('.students thead button').length") > 0
 
 
+@pytest.mark.slow
 def test_a_class_is_printed_with_all_its_rows(chromium, pages):
     height = "document.querySelector('.students').getBoundingClientRect().height"
     opened(chromium, pages, "class_300_of_20")
@@ -306,6 +307,7 @@ def test_texts_of_a_class_stand_out_from_what_is_behind(chromium, pages, dark):
         assert (high + .05) / (low + .05) >= 4.5, pair
 
 
+@pytest.mark.slow
 def test_the_page_of_a_real_grading(chromium, program, home, tmp_path):
     """A mistake, handed in as a solution: told by its name, with maps and no complaint."""
     source = tmp_path / "mine.cpp"

@@ -1,4 +1,5 @@
 # labels: unit grading
+# slow labels: unit grading
 """Reports for other programs: GitHub's job summary and annotations, Gradescope's results.json.
 
 Markdown is rendered by GitHub's own library, and annotations are read by the rules of its runner.
@@ -150,6 +151,7 @@ def actions_commands(text):
     return found
 
 
+@pytest.mark.slow
 def test_annotations_of_failing_problems(run, mistake):
     words = ("grade", mistake, "--rubric", "all", "--problem", "rmsnorm", "--problem", "silu")
     done = run(*words, actions=True)
@@ -268,6 +270,7 @@ def test_results_json(run, mistake, tmp_path):
     assert (tmp_path / "secret.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_points_that_are_no_round_numbers_have_their_sum(run, home, tmp_path):
     third = '[[groups]]\nname = "float64"\ndtypes = ["float64"]\n\n[[items]]'
     (tmp_path / "odd.toml").write_text(

@@ -1,4 +1,5 @@
 # labels: unit grading
+# slow labels: unit grading
 """`prenorm gradescope`: the autograder that it writes, run in the folders that Gradescope documents."""
 
 import os
@@ -89,6 +90,7 @@ def test_the_archive_has_what_builds_and_nothing_else(autograder, rubric):
         assert not re.search(r"secret|instructor|oracle|make_fixtures|\.pyc$|/\.", name), name
 
 
+@pytest.mark.slow
 def test_nothing_that_is_hidden_lies_in_it(plain, autograder):
     same, seeded = autograder(), autograder("--seed", "987654321")
     archives = [(each / "autograder.zip").read_bytes() for each in (plain, same)]
@@ -204,6 +206,7 @@ def test_a_submission_in_gradescope_s_folders(gradescope, rubric):
     assert "of 3 points" in printed
 
 
+@pytest.mark.slow
 def test_a_submission_is_not_graded_by_its_own_fixtures(gradescope, rubric, tmp_path):
     def bring_fixtures(target, binds):
         shutil.copytree(ROOT / "fixtures", target / "submission/fixtures",
@@ -222,6 +225,7 @@ def test_a_submission_is_not_graded_by_its_own_fixtures(gradescope, rubric, tmp_
     assert len(repeats) == 3 and all(line.startswith(start) for line in repeats)
 
 
+@pytest.mark.slow
 def test_a_project_in_gradescope_s_folders(gradescope, rubric):
     rubric.write_text(TWO_PROBLEMS.replace('adapters = "names.toml"\n', ""))
     results, _ = gradescope(folder_of("honest/cpp_orders"), "--rubric", rubric)

@@ -1,6 +1,7 @@
 """What a submission prints while a case fails is shown: cut, escaped, never of hidden cases."""
 
 # labels: grading
+# slow labels: grading
 # timeout: 900
 
 import json
@@ -115,6 +116,7 @@ def test_a_passing_case_shows_nothing(printed):
     assert printed("right", code=0)[0] is None
 
 
+@pytest.mark.slow
 def test_much_is_cut(printed):
     text, _, _ = printed("chatty")
     lines = text.split("\n")
@@ -142,6 +144,7 @@ def test_it_is_escaped(printed):
     assert "\x1b" not in shown and "\x07" not in shown
 
 
+@pytest.mark.slow
 def test_who_prints_for_ever_or_nothing_does_no_harm(printed):
     begin = time.monotonic()
     printed("thread")
@@ -184,6 +187,7 @@ def test_python_in_a_sandbox(tmp_path):
     assert "call 1 of (" in text
 
 
+@pytest.mark.slow
 def test_a_chatty_submission_fills_nothing(tmp_path):
     need(best_sandbox())
     folder = tmp_path / "mine"

@@ -1,4 +1,5 @@
 # labels: grading
+# slow labels: grading
 """`prenorm watch`: a save is answered, what broke and what passes is told, hints come one by one."""
 
 import os
@@ -81,6 +82,7 @@ def test_a_save_that_breaks_and_one_that_mends(watched, tmp_path):
     assert watch.process.wait(20) == 0
 
 
+@pytest.mark.slow
 def test_what_breaks_is_explained_although_something_failed_before(watched, tmp_path):
     watch = watched(WRONG)
     watch.until("✗ softmax", "answered in")
@@ -112,6 +114,7 @@ def test_what_cannot_be_watched_is_a_usage_error(program):
     assert done.returncode == 2 and "no file or folder /no/such/folder" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_report_gives_the_hints_that_the_screen_gives(watched, run, tmp_path):
     watch = watched(WRONG)
     watch.until("answered in")

@@ -90,6 +90,7 @@ def test_other_failures_are_none_of_a_device(tmp_path):
         assert run(worker, ONE, ONE_OUT).how == NOT_LOADED
 
 
+@pytest.mark.slow
 def test_a_module_that_needs_a_device_is_not_available(tmp_path):
     source = "import torch\nONE = torch.ones(1, device='cuda')\ndef run(x):\n    return x + ONE"
     with start(tmp_path, source, mode="torch", device=CUDA) as worker:
