@@ -273,12 +273,12 @@ BOOST_DATA_TEST_CASE(many_files_are_limited, kinds, kind) {
   if (!is_here(kind)) return;
   const Box box(kind);
   const std::string said = box.python(
-      "import time\n"
+      "import sys, time\n"
       "made = 0\n"
       "try:\n"
       "  for made in range(60000):\n"
       "    os.close(os.open(os.environ['TMPDIR'] + f'/{made}', os.O_CREAT))\n"
-      "except OSError: print('no room')\n"
+      "except OSError: sys.exit(print('no room'))\n"
       "time.sleep(5)",
       60);
   BOOST_TEST(said == (kind == SandboxKind::bubblewrap
@@ -396,7 +396,8 @@ BOOST_DATA_TEST_CASE(nothing_outlives_it, kinds, kind) {
       marker +
       "'], start_new_session=session)\n"
       "  except Exception: pass\n"
-      "print('started')");
+      "print('started')",
+      5);  // they keep its output open
   const auto still_there = [&marker] {
     for (const auto& entry : fs::directory_iterator("/proc")) {
       std::ifstream file(entry.path() / "cmdline");
