@@ -154,9 +154,10 @@ class Block {
   int lane() const { return static_cast<int>(current_ % warp_size); }
   std::byte* shared() const { return shared_.get(); }
   std::string where() const { return where(current_); }
-  void record(const std::string& what, const void* code) {
+  void record(const std::string& what, const void* code, KernelError::Kind kind) {
     if (failure_) return;
-    failure_ = std::make_exception_ptr(KernelError(where() + ": " + what + described({}, code)));
+    failure_ =
+        std::make_exception_ptr(KernelError(where() + ": " + what + described({}, code), kind));
   }
   [[noreturn]] void leave();
 

@@ -35,7 +35,8 @@ std::string count(Address bytes) {
 
 [[noreturn]] void refuse(std::size_t bytes, bool writes, const std::string& where,
                          const void* code) {
-  record_error((writes ? "writes " : "reads ") + count(bytes) + " out of bounds, " + where, code);
+  record_error((writes ? "writes " : "reads ") + count(bytes) + " out of bounds, " + where, code,
+               KernelError::Kind::out_of_bounds);
   leave_thread();
 }
 

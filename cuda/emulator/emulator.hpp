@@ -38,7 +38,10 @@ inline constexpr std::size_t most_shared_bytes = 99 << 10;
 
 /// A kernel did something undefined. The message begins with kernel, block and thread.
 struct KernelError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  enum class Kind { other, out_of_bounds };
+  explicit KernelError(const std::string& what, Kind of = Kind::other)
+      : std::runtime_error(what), kind(of) {}
+  Kind kind;
 };
 
 /// Where in the source an operation stands, for messages.
@@ -137,7 +140,8 @@ unsigned converged_lanes(const char* word, Place here = {});
 
 /// For errors found where nothing may be thrown: the launch fails with this once the running thread
 /// waits or returns. `code` is the address that the wrong access returns to.
-void record_error(const std::string& what, const void* code = nullptr);
+void record_error(const std::string& what, const void* code = nullptr,
+                  KernelError::Kind kind = KernelError::Kind::other);
 /// After record_error, where the running thread cannot go on either. What lies on its stack is not
 /// destroyed.
 [[noreturn]] void leave_thread();

@@ -240,8 +240,8 @@ unsigned converged_lanes(const char* word, Place here) {
 void fail(const std::string& what, Place here) {
   throw KernelError(where() + ": " + what + described(here, nullptr));
 }
-void record_error(const std::string& what, const void* code) {
-  running_block("an error").record(what, code);
+void record_error(const std::string& what, const void* code, KernelError::Kind kind) {
+  running_block("an error").record(what, code, kind);
 }
 void leave_thread() { running_block("an error").leave(); }
 std::string where() { return current_block == nullptr ? "" : current_block->where(); }

@@ -182,7 +182,8 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     return outcome;
   };
   outcome.launches = answer.launches;
-  const bool told = answer.how == Returned::How::found;  // and where in the source
+  const bool told =  // and where in the source
+      answer.how == Returned::How::found || answer.how == Returned::How::out_of_bounds;
   if (std::string damage = damaged(); !damage.empty()) {
     return found(Status::out_of_bounds, told ? finding_of(answer) : damage);
   }
@@ -208,10 +209,8 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     case Returned::How::other_dtype: return found(Status::incorrect_dtype, printable(answer.what));
     case Returned::How::not_loaded: return found(Status::load_error, printable(answer.what));
     case Returned::How::no_device: return found(Status::skipped, printable(answer.what));
-    case Returned::How::found: {
-      const bool bounds = answer.what.find(" out of bounds, ") != std::string::npos;
-      return found(bounds ? Status::out_of_bounds : Status::runtime_error, finding_of(answer));
-    }
+    case Returned::How::found: return found(Status::runtime_error, finding_of(answer));
+    case Returned::How::out_of_bounds: return found(Status::out_of_bounds, finding_of(answer));
     case Returned::How::returned: break;
   }
   if (answer.code != PRENORM_OK) {

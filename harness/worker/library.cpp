@@ -294,7 +294,9 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
     }
     // Whatever the function made of it.
     if (std::string finding = text_of(handle_, "prenorm_finding"); !finding.empty()) {
-      answer.how = Returned::How::found;
+      auto* bounds = find<int()>(handle_, "prenorm_found_out_of_bounds");
+      answer.how =
+          bounds != nullptr && bounds() != 0 ? Returned::How::out_of_bounds : Returned::How::found;
       answer.what = std::move(finding);
     }
   } catch (const OutOfDeviceMemory& error) {

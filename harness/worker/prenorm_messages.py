@@ -1,4 +1,4 @@
-"""The messages of protocol.md, version 6, as a worker reads and sends them.
+"""The messages of protocol.md, version 7, as a worker reads and sends them.
 
 prenorm_worker.py loads this file.
 """
@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 
-VERSION = 6
+VERSION = 7
 CPU, CUDA = 1, 2  # DLPack's names of devices
 LARGEST_MESSAGE = 1 << 20
 LOAD, CALL, MEASURE_COPY = 1, 2, 3

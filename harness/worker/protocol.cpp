@@ -125,7 +125,7 @@ class Reader {
                     std::to_string(theirs) + " and " + std::to_string(version));
   }
   void read(DType& dtype) { dtype = next_of(DType::boolean, "unknown element type"); }
-  void read(Returned::How& how) { how = next_of(Returned::How::no_device, "unknown outcome"); }
+  void read(Returned::How& how) { how = next_of(Returned::How::out_of_bounds, "unknown outcome"); }
   void read(Note::Kind& kind) {
     kind = next_of(Note::Kind::forbidden_call, "unknown kind of note");
   }

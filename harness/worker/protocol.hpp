@@ -15,7 +15,7 @@
 namespace prenorm::harness::protocol {
 
 /// The version of the protocol; each side sends it in its first message.
-constexpr std::uint32_t version = 6;
+constexpr std::uint32_t version = 7;
 /// The maximum size of a payload in bytes.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -105,9 +105,10 @@ struct Returned {
     device_failed,
     other_shape,  // than the output's; of a solution that makes its own outputs
     other_dtype,
-    not_loaded,  // something that the function needs could not be loaded
-    found,       // a kernel did something undefined: prenorm_finding
-    no_device    // the function needs one that is not here
+    not_loaded,    // something that the function needs could not be loaded
+    found,         // a kernel did something undefined: prenorm_finding
+    no_device,     // the function needs one that is not here
+    out_of_bounds  // found, and it was that
   };
   std::uint64_t number = 0;
   How how = How::returned;

@@ -26,7 +26,8 @@ constexpr std::size_t around_tensors = 1 << 16;
 
 std::atomic<std::int64_t> launches = 0;
 std::mutex finding_mutex;
-std::string finding;  // the first one of a call
+std::string finding;         // the first one of a call
+bool out_of_bounds = false;  // is what it says
 std::vector<const void*> tensors;
 
 void on_launch(const Launch&) { ++launches; }
@@ -37,7 +38,9 @@ void on_failure(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const KernelError& error) {
     const std::lock_guard lock(finding_mutex);
-    if (finding.empty()) finding = error.what();
+    if (!finding.empty()) return;
+    finding = error.what();
+    out_of_bounds = error.kind == KernelError::Kind::out_of_bounds;
   } catch (...) {
   }
 }
@@ -60,6 +63,7 @@ void allow(const DLTensor* tensor, const std::string& name) {
 void watch(const prenorm_call& call) {
   launches = 0;
   finding.clear();
+  out_of_bounds = false;
   for (const void* data : std::exchange(tensors, {})) bounds::forbid(data);
   // The harness knows their names, and puts them in place of these.
   for (int i = 0; i < call.num_inputs; ++i) {
@@ -103,4 +107,7 @@ extern "C" PRENORM_API void prenorm_watch(const prenorm_call* call) {
   prenorm::emulator::watch(*call);
 }
 extern "C" PRENORM_API const char* prenorm_finding() { return prenorm::emulator::finding.c_str(); }
+extern "C" PRENORM_API int prenorm_found_out_of_bounds() {
+  return prenorm::emulator::out_of_bounds;
+}
 extern "C" PRENORM_API std::int64_t prenorm_launches() { return prenorm::emulator::launches; }

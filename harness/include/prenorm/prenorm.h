@@ -20,6 +20,7 @@
  *     void prenorm_watch(const prenorm_call* call);   called before each call: kernels may access
  *                                                     its tensors, and nothing near them
  *     const char* prenorm_finding(void);              what a kernel did wrong since then, or ""
+ *     int prenorm_found_out_of_bounds(void);          whether that was an access out of bounds
  *     int64_t prenorm_launches(void);                 how many kernels were launched since then
  *
  * Several versions of one problem are exported as prenorm_<problem>__<variant>. What a problem
