@@ -1,11 +1,10 @@
 """Submissions for the tests, each written where a test wants it.
 
-Three kinds, all below tests/submissions:
+Two kinds, both below tests/submissions:
 
 * by hand: a folder of class/ or honest/, as it is;
 * a row of class/class.toml or honest/honest.toml: a style with slips and habits switched on, laid
-  out as a repository, with files beside it (class/README.md tells the format);
-* honest/NAME.cpp: the source of a CMake project of that name.
+  out as a repository, with files beside it (class/README.md tells the format).
 
 A style is a complete submission of tests/submissions/styles whose right lines have other forms below them:
 
@@ -44,6 +43,12 @@ STYLES = {
     "numpy": "numpy_arrays.py",
     "cpp": "loops.cpp",
 }
+# Those of plain functions, and what they lack of the slips in styles/common.py.
+OF_FUNCTIONS = {
+    "functions": [],
+    "einsum": ["block_gelu.residual_from_normed", "block_post_norm.pre_norm", "lm.norm_before_last_block"],
+    "numpy": ["lm.norm_before_last_block"],
+}
 # Adapters of the 2024 edition, which call those of a style.
 ADAPTERS_2024 = "adapters_2024"
 
@@ -78,7 +83,14 @@ MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_
 
 @cache
 def source(style):
-    return (SOURCES / STYLES.get(style, f"{style}.py")).read_text()
+    text = (SOURCES / STYLES.get(style, f"{style}.py")).read_text()
+    if style not in OF_FUNCTIONS:
+        return text
+    lines = [line for line in source("common").splitlines()
+             if not (mark := MARK.match(line)) or mark["name"] not in OF_FUNCTIONS[style]]
+    added = [each for each in "\n".join(lines).split("\n\n\n")[1:]
+             if each[:each.index("(") + 1] not in text]
+    return "\n\n\n".join([text.rstrip("\n"), *added]) + "\n"
 
 
 def read(text):
@@ -266,17 +278,21 @@ def table(kind):
     return tomllib.loads((SUBMISSIONS / kind / f"{kind}.toml").read_text())
 
 
+def project(name, row):
+    """{path: text} of a row in C++."""
+    lines = make("cpp", row["habits"]).splitlines(keepends=True)
+    if "only" in row:
+        exported = (re.match(r"PRENORM_EXPORT\w*\((\w+),", line) for line in lines)
+        lines = [line for line, of in zip(lines, exported) if not of or of[1] in row["only"]]
+    return {"CMakeLists.txt": PROJECT.format(name=name), "solution.cpp": "".join(lines)}
+
+
 @cache
 def files(name):
     """{path: text} of a submission that is not kept as a folder."""
     kind, _, name = name.partition("/")
-    row = table(kind).get(name, {})
-    if row.get("style") == "cpp" or not row:
-        code = SUBMISSIONS / kind / f"{name}.cpp"
-        text = make("cpp", row["habits"]) if row else code.read_text()
-        made = {"CMakeLists.txt": PROJECT.format(name=name), "solution.cpp": text}
-    else:
-        made = python_files(row)
+    row = table(kind)[name]
+    made = project(name, row) if row["style"] == "cpp" else python_files(row)
     made |= row.get("beside", {})
     return {path: text for path, text in made.items() if path not in row.get("removed", [])}
 
@@ -289,7 +305,8 @@ def write(name, folder):
     """Writes a submission, as "class/eps_outside", into a folder."""
     if by_hand(name):
         return Path(shutil.copytree(SUBMISSIONS / name, folder, dirs_exist_ok=True))
-    newline = "\r\n" if table(name.split("/")[0]).get(name.split("/")[1], {}).get("crlf") else "\n"
+    kind, _, row = name.partition("/")
+    newline = "\r\n" if table(kind)[row].get("crlf") else "\n"
     for path, text in files(name).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, newline=newline)

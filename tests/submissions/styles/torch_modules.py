@@ -380,6 +380,8 @@ class MultiHeadSelfAttention(nn.Module):
         # slip heads.strictly_causal: mask = ~torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=0)
         # slip heads.mask_inverted: mask = torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=1)
         attended = scaled_dot_product_attention(q, k, v, mask)
+        # habit heads_apart: heads = zip(q.unbind(-3), k.unbind(-3), v.unbind(-3))
+        # habit heads_apart: attended = torch.stack([scaled_dot_product_attention(*head, mask) for head in heads], dim=-3)
         # slip heads.q_and_k_exchanged: attended = scaled_dot_product_attention(k, q, v, mask)
         # slip heads.scale_by_sqrt_d_model: attended = scaled_dot_product_attention(q / self.num_heads**0.5, k, v, mask)
         return self.output_proj(self.merge(attended))
