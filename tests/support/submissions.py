@@ -227,6 +227,9 @@ def adapters_2025(imports, homes, chosen, row):
 def packaging(folder, row):
     """{path: text} of what makes packages of folders."""
     found = {f"{path}/__init__.py": "" for path in (folder, *folder.parents) if str(path) not in (".", "src")}
+    if "asks_version" in row:
+        version = f'importlib.metadata.version("{row["asks_version"]}")'
+        found[f"{folder}/__init__.py"] = f"import importlib.metadata\n\n__version__ = {version}\n"
     if row.get("layout") != "src":
         found["tests/__init__.py"] = ""
     packages = ", ".join(f'"{name}"' for name in ["torch", *row.get("needs", []), *row.get("unneeded", [])])
