@@ -11,8 +11,8 @@ A style is a complete submission of tests/submissions/styles whose right lines h
     rms = torch.sqrt(mean_square + eps)
     # slip rmsnorm.no_eps: rms = torch.sqrt(mean_square)
 
-Lines of the same slip that follow each other replace the line together. A slip may occur at several
-places, and all of them change. `habit` stands for `slip` where honest code differs. The part before
+Lines of the same slip that follow each other replace the line together; `slip rmsnorm.no_eps, no_root`
+is the form of both. A slip may occur at several places, and all of them change. `habit` stands for `slip` where honest code differs. The part before
 the dot says what goes wrong, the name after it is that of the known mistake.
 
     submissions.py class/eps_outside FOLDER     writes that one into FOLDER
@@ -78,7 +78,7 @@ PROBLEMS = {
     "lm": ["transformer_lm"],
 }
 
-MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9.]+):(?: (?P<code>.*))?$")
+MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9., ]+):(?: (?P<code>.*))?$")
 
 
 @cache
@@ -93,6 +93,12 @@ def source(style):
     return "\n\n\n".join([text.rstrip("\n"), *added]) + "\n"
 
 
+def marked(mark):
+    """The slips or habits of a mark."""
+    first, *more = mark["name"].split(", ")
+    return [first, *(f"{part(first)}.{name}" for name in more)]
+
+
 def read(text):
     """The lines of right code, each with its other forms: [(line, {name: [line]})]."""
     lines = []
@@ -102,7 +108,8 @@ def read(text):
             lines.append((line, {}))
             continue
         forms = lines[-1][1]
-        forms.setdefault(mark["name"], []).append(mark["indent"] + (mark["code"] or ""))
+        for name in marked(mark):
+            forms.setdefault(name, []).append(mark["indent"] + (mark["code"] or ""))
     return lines
 
 
@@ -110,7 +117,7 @@ def read(text):
 def names(style, kind="slip"):
     """The slips of a style, in the order of its source."""
     found = (MARK.match(line) for line in source(style).splitlines())
-    return list(dict.fromkeys(mark["name"] for mark in found if mark and mark["kind"] == kind))
+    return list(dict.fromkeys(name for mark in found if mark and mark["kind"] == kind for name in marked(mark)))
 
 
 def part(slip):

@@ -37,16 +37,8 @@ def run_multihead_self_attention(
 
 
 def run_multihead_self_attention_with_rope(
-    d_model,
-    num_heads,
-    max_seq_len,
-    theta,
-    q_proj_weight,
-    k_proj_weight,
-    v_proj_weight,
-    o_proj_weight,
-    in_features,
-    token_positions=None,
+    d_model, num_heads, max_seq_len, theta, q_proj_weight, k_proj_weight, v_proj_weight,
+    o_proj_weight, in_features, token_positions=None
 ):
     weights, positions = (q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight), token_positions
     if token_positions is None:

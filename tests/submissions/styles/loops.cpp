@@ -159,17 +159,14 @@ Matrix<R> rmsnorm(Matrix<R> x, const Matrix<R>& gain, double eps_given) {
     // slip rmsnorm.eps_inside_sum: R mean_square = (dot(a, a, d) + eps) / R(d);
     // slip rmsnorm.mean_of_absolutes: R mean_square = std::accumulate(a, a + d, R(0), [](R s, R v) { return s + std::abs(v); }) / R(d);
     const R rms = std::sqrt(mean_square + eps);
-    // slip rmsnorm.no_eps: const R rms = std::sqrt(mean_square);
-    // slip rmsnorm.eps_inside_sum: const R rms = std::sqrt(mean_square);
+    // slip rmsnorm.no_eps, eps_inside_sum: const R rms = std::sqrt(mean_square);
     // slip rmsnorm.eps_outside_root: const R rms = std::sqrt(mean_square) + eps;
     // slip rmsnorm.eps_as_floor: const R rms = std::sqrt(std::max(mean_square, eps));
-    // slip rmsnorm.no_root: const R rms = mean_square + eps;
-    // slip rmsnorm.mean_of_absolutes: const R rms = mean_square + eps;
+    // slip rmsnorm.no_root, mean_of_absolutes: const R rms = mean_square + eps;
     for (Size j = 0; j < d; ++j) {
       const R weight = gain.a[std::size_t(j)];
       // slip rmsnorm.gain_one_plus_weight: const R weight = 1 + gain.a[std::size_t(j)];
-      // slip rmsnorm.no_gain: const R weight = 1;
-      // slip rmsnorm.gain_before_mean: const R weight = 1;
+      // slip rmsnorm.no_gain, gain_before_mean: const R weight = 1;
       a[j] = a[j] / rms * weight;
       // habit orders: a[j] = a[j] * (1 / rms) * weight;
     }
@@ -407,14 +404,10 @@ Matrix<R> multihead(const Matrix<R>& x, const Projections<R>& w, Size num_heads,
     // slip heads.first_head_for_all: const Size other = 0;
     Matrix<R> q_h = head_of(q, h, heads), k_h = head_of(k, other, heads), v_h = head_of(v, other, heads);
     q_h = turned(q_h, turn);
-    // slip heads_with_rope.rope_on_k_alone: q_h = q_h;
-    // slip heads_with_rope.no_rope: q_h = q_h;
-    // slip heads_with_rope.rope_across_d_model: q_h = q_h;
+    // slip heads_with_rope.rope_on_k_alone, no_rope, rope_across_d_model: q_h = q_h;
     // slip heads.scale_by_sqrt_d_model: q_h = each(turned(q_h, turn), [=](R a) { return a / std::sqrt(R(heads)); });
     k_h = turned(k_h, turn);
-    // slip heads_with_rope.rope_on_q_alone: k_h = k_h;
-    // slip heads_with_rope.no_rope: k_h = k_h;
-    // slip heads_with_rope.rope_across_d_model: k_h = k_h;
+    // slip heads_with_rope.rope_on_q_alone, no_rope, rope_across_d_model: k_h = k_h;
     // slip heads_with_rope.rope_on_v: k_h = turned(k_h, turn), v_h = turned(v_h, turn);
     const Matrix<R> y = attention(q_h, k_h, v_h, mask.get());
     // slip heads.q_and_k_exchanged: const Matrix<R> y = attention(k_h, q_h, v_h, mask.get());
@@ -424,8 +417,7 @@ Matrix<R> multihead(const Matrix<R>& x, const Projections<R>& w, Size num_heads,
   }
   return linear(together, w.o);
   // slip heads.no_output_projection: return together;
-  // slip heads.w_o_not_transposed: return linear(together, transposed(w.o));
-  // slip heads.weights_not_transposed: return linear(together, transposed(w.o));
+  // slip heads.w_o_not_transposed, weights_not_transposed: return linear(together, transposed(w.o));
 }
 
 template <class R>

@@ -40,12 +40,10 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.eps_inside_sum: squares = (np.sum(a * a, axis=-1, keepdims=True) + eps) / a.dtype.type(n)
     # slip rmsnorm.mean_of_absolutes: squares = np.mean(np.abs(a), axis=-1, keepdims=True)
     rms = np.sqrt(squares + eps)
-    # slip rmsnorm.no_eps: rms = np.sqrt(squares)
-    # slip rmsnorm.eps_inside_sum: rms = np.sqrt(squares)
+    # slip rmsnorm.no_eps, eps_inside_sum: rms = np.sqrt(squares)
     # slip rmsnorm.eps_outside_root: rms = np.sqrt(squares) + eps
     # slip rmsnorm.eps_as_floor: rms = np.sqrt(np.maximum(squares, eps))
-    # slip rmsnorm.no_root: rms = squares + eps
-    # slip rmsnorm.mean_of_absolutes: rms = squares + eps
+    # slip rmsnorm.no_root, mean_of_absolutes: rms = squares + eps
     y = a / rms * up(gain)
     # slip rmsnorm.no_gain: y = a / rms
     # slip rmsnorm.gain_one_plus_weight: y = a / rms * (1 + up(gain))
@@ -156,10 +154,8 @@ def rope(x, positions, theta):
     i = np.arange(0, d, 2, dtype=np.float64)
     # slip rope.exponent_k_over_d: i = np.arange(0, d // 2, dtype=np.float64)
     # slip rope.same_angle_for_all_pairs: i = np.zeros(d // 2)
-    # slip rope.float32_angles_by_exp_of_product: i = np.arange(0, d, 2, dtype=np.float32)
-    # slip rope.float32_angles_by_quotient: i = np.arange(0, d, 2, dtype=np.float32)
-    # slip rope.float32_angles_by_reciprocal: i = np.arange(0, d, 2, dtype=np.float32)
-    # slip rope.float32_angles_by_negative_power: i = np.arange(0, d, 2, dtype=np.float32)
+    # slip rope.float32_angles_by_exp_of_product, float32_angles_by_quotient: i = np.arange(0, d, 2, dtype=np.float32)
+    # slip rope.float32_angles_by_reciprocal, float32_angles_by_negative_power: i = np.arange(0, d, 2, dtype=np.float32)
     # habit float32_angles: i = np.arange(0, d, 2, dtype=np.float32)
     rate = 1.0 / np.power(i.dtype.type(theta), i / i.dtype.type(max(d, 1)))
     # slip rope.theta_fixed: rate = 1.0 / np.power(10000.0, i / d)
@@ -182,8 +178,7 @@ def rope(x, positions, theta):
     turned = first * c - second * s, first * s + second * c
     # slip rope.second_sign_flipped: turned = first * c - second * s, second * c - first * s
     y = np.stack(turned, axis=-1).reshape(*turned[0].shape[:-1], d)
-    # slip rope.halves: y = np.concatenate(turned, axis=-1)
-    # slip rope.written_as_halves: y = np.concatenate(turned, axis=-1)
+    # slip rope.halves, written_as_halves: y = np.concatenate(turned, axis=-1)
     return y.astype(x.dtype)
 
 
@@ -260,5 +255,4 @@ def multihead(x, w_q, w_k, w_v, w_o, num_heads, positions=None, theta=None):
     # slip heads.heads_interleaved: y = np.stack(together, axis=-1).reshape(x.shape)
     return linear(y, w_o)
     # slip heads.no_output_projection: return y
-    # slip heads.w_o_not_transposed: return linear(y, w_o.T)
-    # slip heads.weights_not_transposed: return linear(y, w_o.T)
+    # slip heads.w_o_not_transposed, weights_not_transposed: return linear(y, w_o.T)

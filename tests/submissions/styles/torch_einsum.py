@@ -37,13 +37,11 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.eps_inside_sum: mean = (einsum("...i,...i->...", a, a)[..., None] + eps) / d
     # slip rmsnorm.mean_of_absolutes: mean = a.abs().mean(-1, keepdim=True)
     inverse = (mean + eps) ** -0.5
-    # slip rmsnorm.no_eps: inverse = mean**-0.5
-    # slip rmsnorm.eps_inside_sum: inverse = mean**-0.5
+    # slip rmsnorm.no_eps, eps_inside_sum: inverse = mean**-0.5
     # slip rmsnorm.eps_outside_root: inverse = 1 / (mean**0.5 + eps)
     # slip rmsnorm.eps_fixed: inverse = (mean + 1e-5) ** -0.5
     # slip rmsnorm.eps_as_floor: inverse = torch.maximum(mean, torch.tensor(eps, dtype=mean.dtype)) ** -0.5
-    # slip rmsnorm.no_root: inverse = 1 / (mean + eps)
-    # slip rmsnorm.mean_of_absolutes: inverse = 1 / (mean + eps)
+    # slip rmsnorm.no_root, mean_of_absolutes: inverse = 1 / (mean + eps)
     return (a * inverse * g).to(x.dtype)
     # slip rmsnorm.no_gain: return (a * inverse).to(x.dtype)
     # slip rmsnorm.gain_one_plus_weight: return (a * inverse * (g + 1)).to(x.dtype)
@@ -144,10 +142,8 @@ def rotate(x, positions, theta):
     d = x.shape[-1]
     k = torch.arange(d // 2, dtype=torch.float64)
     # slip rope.same_angle_for_all_pairs: k = torch.zeros(d // 2, dtype=torch.float64)
-    # slip rope.float32_angles_by_quotient: k = torch.arange(d // 2, dtype=torch.float32)
-    # slip rope.float32_angles_by_reciprocal: k = torch.arange(d // 2, dtype=torch.float32)
-    # slip rope.float32_angles_by_exp_of_product: k = torch.arange(d // 2, dtype=torch.float32)
-    # slip rope.float32_angles_by_negative_power: k = torch.arange(d // 2, dtype=torch.float32)
+    # slip rope.float32_angles_by_quotient, float32_angles_by_reciprocal: k = torch.arange(d // 2, dtype=torch.float32)
+    # slip rope.float32_angles_by_exp_of_product, float32_angles_by_negative_power: k = torch.arange(d // 2, dtype=torch.float32)
     # habit float32_angles: k = torch.arange(d // 2, dtype=torch.float32)
     frequency = theta ** (-2 * k / d)
     # slip rope.exponent_k_over_d: frequency = theta ** (-k / d)
@@ -169,8 +165,7 @@ def rotate(x, positions, theta):
     # slip rope.halves: pairs = torch.complex(*wide(x).chunk(2, dim=-1))
     turned = torch.view_as_real(pairs * turn)
     y = turned.flatten(-2)
-    # slip rope.halves: y = turned.transpose(-1, -2).flatten(-2)
-    # slip rope.written_as_halves: y = turned.transpose(-1, -2).flatten(-2)
+    # slip rope.halves, written_as_halves: y = turned.transpose(-1, -2).flatten(-2)
     return y.to(x.dtype)
     # habit shape_of_x: return y.reshape(x.shape).to(x.dtype)
 
@@ -268,11 +263,9 @@ def multihead(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
     # slip heads_with_rope.causal_by_position: mask = index[:, None] >= index if theta is None else (positions[..., :, None] >= positions[..., None, :]).unsqueeze(-3)
     y = einsum("...hqk,...khd->...qhd", weigh(scores, mask), v).to(x.dtype)
     merged = y.flatten(-2)
-    # slip heads.heads_without_transpose: merged = y.transpose(-3, -2).reshape(*y.shape[:-2], d_model)
-    # slip heads.heads_merged_without_transpose: merged = y.transpose(-3, -2).reshape(*y.shape[:-2], d_model)
+    # slip heads.heads_without_transpose, heads_merged_without_transpose: merged = y.transpose(-3, -2).reshape(*y.shape[:-2], d_model)
     # slip heads.heads_interleaved: merged = y.mT.flatten(-2)
     return linear(merged, w_o)
     # habit shape_of_x: return linear(merged.reshape(x.shape), w_o)
     # slip heads.no_output_projection: return merged
-    # slip heads.w_o_not_transposed: return einsum("...i,io->...o", merged, w_o)
-    # slip heads.weights_not_transposed: return einsum("...i,io->...o", merged, w_o)
+    # slip heads.w_o_not_transposed, weights_not_transposed: return einsum("...i,io->...o", merged, w_o)

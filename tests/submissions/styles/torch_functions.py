@@ -52,15 +52,13 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.mean_of_absolutes: mean_square = x.abs().mean(dim=-1, keepdim=True)
     # habit pairwise: mean_square = torch.linalg.vector_norm(x, dim=-1, keepdim=True).pow(2) / x.shape[-1]
     scale = torch.rsqrt(mean_square + eps)
-    # slip rmsnorm.no_eps: scale = torch.rsqrt(mean_square)
-    # slip rmsnorm.eps_inside_sum: scale = torch.rsqrt(mean_square)
+    # slip rmsnorm.no_eps, eps_inside_sum: scale = torch.rsqrt(mean_square)
     # slip rmsnorm.eps_outside_root: scale = 1 / (torch.sqrt(mean_square) + eps)
     # slip rmsnorm.eps_fixed: scale = torch.rsqrt(mean_square + 1e-5)
     # slip rmsnorm.eps_as_floor: scale = torch.rsqrt(mean_square.clamp(min=eps))
     # slip rmsnorm.eps_at_least_1e_6: scale = torch.rsqrt(mean_square + max(eps, 1e-6))
     # slip rmsnorm.eps_0_is_default: scale = torch.rsqrt(mean_square + (eps or 1e-5))
-    # slip rmsnorm.no_root: scale = 1 / (mean_square + eps)
-    # slip rmsnorm.mean_of_absolutes: scale = 1 / (mean_square + eps)
+    # slip rmsnorm.no_root, mean_of_absolutes: scale = 1 / (mean_square + eps)
     # habit sqrt: scale = 1 / torch.sqrt(mean_square + eps)
     # habit torch_2: if hasattr(F, "rms_norm"): return F.rms_norm(x, x.shape[-1:], gain, eps).to(dtype)
     # habit torch_2: scale = torch.rsqrt(mean_square + eps)
@@ -194,8 +192,7 @@ def rope(x, positions, theta):
     # slip rope.second_sign_flipped: turned = first * cos - second * sin, second * cos - first * sin
     return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
     # habit shape_of_x: return torch.stack(turned, dim=-1).reshape(x.shape).to(x.dtype)
-    # slip rope.halves: return torch.cat(turned, dim=-1).to(x.dtype)
-    # slip rope.written_as_halves: return torch.cat(turned, dim=-1).to(x.dtype)
+    # slip rope.halves, written_as_halves: return torch.cat(turned, dim=-1).to(x.dtype)
 
 
 def attention(q, k, v, mask=None):
@@ -287,5 +284,4 @@ def multihead(x, w_q, w_k, w_v, w_o, num_heads, positions=None, theta=None):
     return linear(merge(y), w_o)
     # habit shape_of_x: return linear(merge(y).reshape(x.shape), w_o)
     # slip heads.no_output_projection: return merge(y)
-    # slip heads.w_o_not_transposed: return linear(merge(y), w_o.T)
-    # slip heads.weights_not_transposed: return linear(merge(y), w_o.T)
+    # slip heads.w_o_not_transposed, weights_not_transposed: return linear(merge(y), w_o.T)
