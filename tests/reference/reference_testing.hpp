@@ -138,3 +138,6 @@ inline auto says(std::string text) {
 }
 
 }  // namespace prenorm::reference::testing
+
+/// A call must throw std::invalid_argument, with this text in its message.
+#define CHECK_REFUSED(call, text) BOOST_CHECK_EXCEPTION(call, std::invalid_argument, says(text))

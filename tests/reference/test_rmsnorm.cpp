@@ -85,14 +85,10 @@ BOOST_AUTO_TEST_CASE(errors) {
   const auto call = [](const Shape& x, const Shape& weight) {
     return reference::rmsnorm(filled<double>(x, 1), filled<double>(weight, 1));
   };
-  BOOST_CHECK_EXCEPTION(call({}, {1}), std::invalid_argument,
-                        says("rmsnorm: x must have an axis d_model"));
-  BOOST_CHECK_EXCEPTION(call({2, 3}, {2}), std::invalid_argument,
-                        says("rmsnorm: weight must be [3], is [2]"));
-  BOOST_CHECK_EXCEPTION(call({2, 3}, {1}), std::invalid_argument,
-                        says("rmsnorm: weight must be [3], is [1]"));
-  BOOST_CHECK_EXCEPTION(call({2, 3}, {1, 3}), std::invalid_argument,
-                        says("rmsnorm: weight must be [3], is [1, 3]"));
+  CHECK_REFUSED(call({}, {1}), "rmsnorm: x must have an axis d_model");
+  CHECK_REFUSED(call({2, 3}, {2}), "rmsnorm: weight must be [3], is [2]");
+  CHECK_REFUSED(call({2, 3}, {1}), "rmsnorm: weight must be [3], is [1]");
+  CHECK_REFUSED(call({2, 3}, {1, 3}), "rmsnorm: weight must be [3], is [1, 3]");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -90,12 +90,10 @@ BOOST_AUTO_TEST_CASE(empty_tensors_give_empty_results) {
 
 BOOST_AUTO_TEST_CASE(errors) {
   const auto x = filled<double>({2, 3}, 1);
-  BOOST_CHECK_EXCEPTION(reference::softmax(x, 2), std::invalid_argument,
-                        says("softmax: dim 2 is no axis of x, which is [2, 3]"));
-  BOOST_CHECK_EXCEPTION(reference::softmax(x, -3), std::invalid_argument,
-                        says("softmax: dim -3 is no axis of x, which is [2, 3]"));
-  BOOST_CHECK_EXCEPTION(reference::softmax(filled<double>({}, 1), 0), std::invalid_argument,
-                        says("softmax: dim 0 is no axis of x, which is []"));
+  CHECK_REFUSED(reference::softmax(x, 2), "softmax: dim 2 is no axis of x, which is [2, 3]");
+  CHECK_REFUSED(reference::softmax(x, -3), "softmax: dim -3 is no axis of x, which is [2, 3]");
+  CHECK_REFUSED(reference::softmax(filled<double>({}, 1), 0),
+                "softmax: dim 0 is no axis of x, which is []");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,8 +19,8 @@ BOOST_AUTO_TEST_CASE(batch_axes_broadcast_from_the_right) {
   batch.join(b, 2);
   batch.join(c, 1);
   BOOST_TEST((batch.with({5}) == Shape{2, 3, 4, 5}));
-  BOOST_CHECK_EXCEPTION(batch.join(filled<float>({5, 9}, 0), 1, "b"), std::invalid_argument,
-                        says("somewhere: batch axes do not broadcast: b is [5, 9]"));
+  CHECK_REFUSED(batch.join(filled<float>({5, 9}, 0), 1, "b"),
+                "somewhere: batch axes do not broadcast: b is [5, 9]");
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_batch) {
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(texts) {
   BOOST_TEST(to_text(Shape{2, 3}) == "[2, 3]");
   BOOST_TEST(to_text(1e-5) == "1e-05");
   BOOST_TEST(to_text(10000.0) == "10000");
-  BOOST_CHECK_EXCEPTION(require(false, "what"), std::invalid_argument, says("what"));
+  CHECK_REFUSED(require(false, "what"), "what");
   BOOST_CHECK_NO_THROW(require(true, "what"));
 }
 

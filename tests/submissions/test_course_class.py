@@ -19,11 +19,19 @@ EXPECTED = table("class")
 # One that is right, one that is wrong, and one that cannot be graded; they need torch alone.
 QUICK = ["no_adapters", "not_causal", "src_layout"]
 FORBIDDEN = ["torch.nn.functional.*", "torch.softmax", "torch.nn.Linear", "torch.nn.Embedding"]
+# Those that a habit makes.
+CALLED_BY = {"nn_layers": ["Linear"], "dropout": ["functional.dropout"], "functional": [
+    f"functional.{name}" for name in ("embedding", "linear", "silu", "softmax")]}
 FULL, NOTHING = 0.9, 0.05
 
 
 def edition_of(name):
     return EXPECTED[name].get("edition", 2025)
+
+
+def forbidden_calls(row):
+    return {*row.get("forbidden", []), *(f"torch.nn.{name}" for habit in row.get("habits", [])
+                                         for name in CALLED_BY.get(habit, []))}
 
 
 def lacks(python, modules):
@@ -70,7 +78,7 @@ def unfair(student, expected, missing):
         flags -= {"not gradeable", "LOAD_ERROR"}
     if flags - {"forbidden calls"} or ("forbidden calls" in flags) != bool(called):
         complaints.append(f"flags {flags}")
-    if called != set(expected.get("forbidden", [])):
+    if called != forbidden_calls(expected):
         complaints.append(f"forbidden calls {called}")
     worthless = set(expected.get("none", []))
     shares = {item["name"]: item["earned"] / item["points"] for item in student["items"]}
@@ -83,7 +91,8 @@ def unfair(student, expected, missing):
                       for group in item["groups"] if not group["earned"]]
             complaints.append(f"{name} earns {share:.3f} and is right; lost: {groups}")
     points = sum(item["points"] for item in student["items"])
-    whole = expected.get("total_at_least", 0)
+    right = not worthless and "part" not in expected
+    whole = expected.get("total_at_least", 0.95) if right else 0
     if not lost and student["total"] < whole * points - 1e-9:
         groups = [f"{item['name']}: {group['name']}" for item in student["items"]
                   for group in item["groups"] if not group["earned"]]

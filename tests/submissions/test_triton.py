@@ -11,17 +11,17 @@ import subprocess
 
 import pytest
 
-from places import SUBMISSIONS
+from submissions import make
 
-TRITON = SUBMISSIONS / "triton"
 PYTHON = os.environ.get("PRENORM_TRITON_PYTHON", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="PRENORM_TRITON_PYTHON names no Python with Triton")
 
 
-def graded(program, name, sandbox, tmp_path):
-    report = tmp_path / "report.json"
+def graded(program, slips, sandbox, tmp_path):
+    submission, report = tmp_path / "adapters.py", tmp_path / "report.json"
+    submission.write_text(make("triton_rmsnorm", slips))
     done = subprocess.run(
-        [str(program), "grade", str(TRITON / name), "--python", PYTHON, "--sandbox", sandbox,
+        [str(program), "grade", str(submission), "--python", PYTHON, "--sandbox", sandbox,
          "--problem", "rmsnorm", "--seed", "7", "--json", str(report)], capture_output=True, text=True,
         timeout=600)
     assert report.exists(), done.stderr
@@ -30,7 +30,7 @@ def graded(program, name, sandbox, tmp_path):
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "process"])
 def test_an_honest_submission_has_its_points(program, sandbox, tmp_path):
-    found = graded(program, "honest", sandbox, tmp_path)
+    found = graded(program, [], sandbox, tmp_path)
     assert found["earned"] == found["points"] == 1
     assert any("interpreted" in note for note in found["notes"]), found["notes"]
 
@@ -38,7 +38,7 @@ def test_an_honest_submission_has_its_points(program, sandbox, tmp_path):
 @pytest.mark.parametrize("name, mistake", [("unmasked", None), ("no_eps", "no_eps"),
                                            ("half_sums", None)])
 def test_a_wrong_submission_loses_points(program, name, mistake, tmp_path):
-    found = graded(program, name, "bubblewrap", tmp_path)
+    found = graded(program, [name], "bubblewrap", tmp_path)
     assert found["earned"] < found["points"]
     diagnosed = [each["mistake"] for item in found["items"] for each in item["diagnoses"]]
     assert mistake is None or diagnosed[:1] == [mistake]

@@ -142,22 +142,50 @@ def gnu_hash(name):
     return value
 
 
+def hashed(data, tables):
+    """The numbers of the symbols in the hash table."""
+    buckets, first, words, _ = struct.unpack_from("<IIII", data, tables.place(GNU_HASH))
+    bucket = tables.place(GNU_HASH) + 16 + 8 * words
+    last = max(struct.unpack_from(f"<{buckets}I", data, bucket))
+    while struct.unpack_from("<I", data, bucket + 4 * (buckets + last - first))[0] & 1 == 0:
+        last += 1
+    return range(first, last + 1)
+
+
+def hash_anew(data, tables, numbers):
+    """One bucket with these symbols, and a filter that lets every name pass."""
+    table = tables.place(GNU_HASH)
+    [words] = struct.unpack_from("<I", data, table + 8)
+    chain = [gnu_hash(tables.name(i)) & ~1 for i in numbers]
+    chain[-1] |= 1
+    struct.pack_into("<I", data, table, 1)
+    data[table + 16:table + 16 + 8 * words] = b"\xff" * (8 * words)
+    struct.pack_into(f"<I{len(chain)}I", data, table + 16 + 8 * words, numbers[0], *chain)
+
+
+def with_names(data, names):
+    """Functions have other names, {old: new}, which are no longer than the old."""
+    data = bytearray(data)
+    tables = Dynamic(data)
+    numbers = hashed(data, tables)
+    for old, new in names.items():
+        at = data.index(b"\0" + old.encode() + b"\0", tables.place(STRINGS)) + 1
+        if len(new) > len(old):
+            raise ValueError(f"{new} is longer than {old}")
+        data[at:at + len(old)] = new.encode().ljust(len(old), b"\0")
+    hash_anew(data, tables, numbers)
+    return bytes(data)
+
+
 def behind_the_hash(data, name, given_up):
     """There are no sections, and the symbol `name`, which is taken from elsewhere, is the last, behind
     those that the hash table counts. The library's own function `given_up` cannot be found any more:
     it has the place among the others that are not in the hash table."""
     data = bytearray(without_sections(data))
     tables = Dynamic(data)
-    hashes = tables.place(GNU_HASH)
-    buckets, first, words, _ = struct.unpack_from("<IIII", data, hashes)
-    bucket = hashes + 16 + 8 * words
-    chain = bucket + 4 * buckets
-    last = max(struct.unpack_from(f"<{buckets}I", data, bucket))
-    while struct.unpack_from("<I", data, chain + 4 * (last - first))[0] & 1 == 0:
-        last += 1
-    taken = tables.taken(name)
-    [victim] = [i for i in range(first, last + 1) if tables.name(i) == given_up]
-    moved = {taken: last, last: victim, victim: taken}
+    numbers, taken = hashed(data, tables), tables.taken(name)
+    [victim] = [i for i in numbers if tables.name(i) == given_up]
+    moved = {taken: numbers[-1], numbers[-1]: victim, victim: taken}
 
     symbols = {i: bytes(data[tables.symbol(i)]) for i in moved}
     versions = {i: bytes(data[tables.place(VERSIONS) + 2 * i:][:2]) for i in moved}
@@ -168,10 +196,5 @@ def behind_the_hash(data, name, given_up):
         [number] = struct.unpack_from("<I", data, at)
         struct.pack_into("<I", data, at, moved.get(number, number))
 
-    # One bucket with all others, and a filter that lets every name pass.
-    numbers = [gnu_hash(tables.name(i)) & ~1 for i in range(first, last)]
-    numbers[-1] |= 1
-    struct.pack_into("<I", data, hashes, 1)
-    data[hashes + 16:bucket] = b"\xff" * (8 * words)
-    struct.pack_into(f"<I{len(numbers)}I", data, bucket, first, *numbers)
+    hash_anew(data, tables, numbers[:-1])
     return bytes(data)

@@ -1,19 +1,18 @@
 """Submissions for the tests, each written where a test wants it.
 
-Three kinds, all below tests/submissions:
+Two kinds, both below tests/submissions:
 
 * by hand: a folder of class/ or honest/, as it is;
 * a row of class/class.toml or honest/honest.toml: a style with slips and habits switched on, laid
-  out as a repository, with files beside it (class/README.md tells the format);
-* honest/NAME.cpp: the source of a CMake project of that name.
+  out as a repository, with files beside it (class/README.md tells the format).
 
 A style is a complete submission of tests/submissions/styles whose right lines have other forms below them:
 
     rms = torch.sqrt(mean_square + eps)
     # slip rmsnorm.no_eps: rms = torch.sqrt(mean_square)
 
-Lines of the same slip that follow each other replace the line together. A slip may occur at several
-places, and all of them change. `habit` stands for `slip` where honest code differs. The part before
+Lines of the same slip that follow each other replace the line together; `slip rmsnorm.no_eps, no_root`
+is the form of both. A slip may occur at several places, and all of them change. `habit` stands for `slip` where honest code differs. The part before
 the dot says what goes wrong, the name after it is that of the known mistake.
 
     submissions.py class/eps_outside FOLDER     writes that one into FOLDER
@@ -44,6 +43,12 @@ STYLES = {
     "numpy": "numpy_arrays.py",
     "cpp": "loops.cpp",
 }
+# Those of plain functions, and what they lack of the slips in styles/common.py.
+OF_FUNCTIONS = {
+    "functions": [],
+    "einsum": ["block_gelu.residual_from_normed", "block_post_norm.pre_norm", "lm.norm_before_last_block"],
+    "numpy": ["lm.norm_before_last_block"],
+}
 # Adapters of the 2024 edition, which call those of a style.
 ADAPTERS_2024 = "adapters_2024"
 
@@ -73,12 +78,25 @@ PROBLEMS = {
     "lm": ["transformer_lm"],
 }
 
-MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9.]+):(?: (?P<code>.*))?$")
+MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9., ]+):(?: (?P<code>.*))?$")
 
 
 @cache
 def source(style):
-    return (SOURCES / STYLES.get(style, f"{style}.py")).read_text()
+    text = (SOURCES / STYLES.get(style, f"{style}.py")).read_text()
+    if style not in OF_FUNCTIONS:
+        return text
+    lines = [line for line in source("common").splitlines()
+             if not (mark := MARK.match(line)) or mark["name"] not in OF_FUNCTIONS[style]]
+    added = [each for each in "\n".join(lines).split("\n\n\n")[1:]
+             if each[:each.index("(") + 1] not in text]
+    return "\n\n\n".join([text.rstrip("\n"), *added]) + "\n"
+
+
+def marked(mark):
+    """The slips or habits of a mark."""
+    first, *more = mark["name"].split(", ")
+    return [first, *(f"{part(first)}.{name}" for name in more)]
 
 
 def read(text):
@@ -90,7 +108,8 @@ def read(text):
             lines.append((line, {}))
             continue
         forms = lines[-1][1]
-        forms.setdefault(mark["name"], []).append(mark["indent"] + (mark["code"] or ""))
+        for name in marked(mark):
+            forms.setdefault(name, []).append(mark["indent"] + (mark["code"] or ""))
     return lines
 
 
@@ -98,7 +117,7 @@ def read(text):
 def names(style, kind="slip"):
     """The slips of a style, in the order of its source."""
     found = (MARK.match(line) for line in source(style).splitlines())
-    return list(dict.fromkeys(mark["name"] for mark in found if mark and mark["kind"] == kind))
+    return list(dict.fromkeys(name for mark in found if mark and mark["kind"] == kind for name in marked(mark)))
 
 
 def part(slip):
@@ -215,6 +234,9 @@ def adapters_2025(imports, homes, chosen, row):
 def packaging(folder, row):
     """{path: text} of what makes packages of folders."""
     found = {f"{path}/__init__.py": "" for path in (folder, *folder.parents) if str(path) not in (".", "src")}
+    if "asks_version" in row:
+        version = f'importlib.metadata.version("{row["asks_version"]}")'
+        found[f"{folder}/__init__.py"] = f"import importlib.metadata\n\n__version__ = {version}\n"
     if row.get("layout") != "src":
         found["tests/__init__.py"] = ""
     packages = ", ".join(f'"{name}"' for name in ["torch", *row.get("needs", []), *row.get("unneeded", [])])
@@ -266,17 +288,21 @@ def table(kind):
     return tomllib.loads((SUBMISSIONS / kind / f"{kind}.toml").read_text())
 
 
+def project(name, row):
+    """{path: text} of a row in C++."""
+    lines = make("cpp", row["habits"]).splitlines(keepends=True)
+    if "only" in row:
+        exported = (re.match(r"PRENORM_EXPORT\w*\((\w+),", line) for line in lines)
+        lines = [line for line, of in zip(lines, exported) if not of or of[1] in row["only"]]
+    return {"CMakeLists.txt": PROJECT.format(name=name), "solution.cpp": "".join(lines)}
+
+
 @cache
 def files(name):
     """{path: text} of a submission that is not kept as a folder."""
     kind, _, name = name.partition("/")
-    row = table(kind).get(name, {})
-    if row.get("style") == "cpp" or not row:
-        code = SUBMISSIONS / kind / f"{name}.cpp"
-        text = make("cpp", row["habits"]) if row else code.read_text()
-        made = {"CMakeLists.txt": PROJECT.format(name=name), "solution.cpp": text}
-    else:
-        made = python_files(row)
+    row = table(kind)[name]
+    made = project(name, row) if row["style"] == "cpp" else python_files(row)
     made |= row.get("beside", {})
     return {path: text for path, text in made.items() if path not in row.get("removed", [])}
 
@@ -289,7 +315,8 @@ def write(name, folder):
     """Writes a submission, as "class/eps_outside", into a folder."""
     if by_hand(name):
         return Path(shutil.copytree(SUBMISSIONS / name, folder, dirs_exist_ok=True))
-    newline = "\r\n" if table(name.split("/")[0]).get(name.split("/")[1], {}).get("crlf") else "\n"
+    kind, _, row = name.partition("/")
+    newline = "\r\n" if table(kind)[row].get("crlf") else "\n"
     for path, text in files(name).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, newline=newline)

@@ -24,7 +24,6 @@ import json
 import random
 import re
 import shutil
-import struct
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
@@ -36,6 +35,7 @@ import h5py
 
 import submissions
 from attacks import CRAFTED, EVERY, KERNELS, OUTPUTS, hand_in, honest_outputs
+from elf import with_names
 from places import ROOT, built, home
 from submissions import definitions, make
 
@@ -78,50 +78,6 @@ def exported(library):
     return re.findall(r" T (prenorm_\w+)", symbols)
 
 
-def gnu_hash(name):
-    value = 5381
-    for byte in name:
-        value = (value * 33 + byte) & 0xffffffff
-    return value
-
-
-def with_names(data, names):
-    """The library with functions under other names, {old: new}, which are no longer than the old.
-
-    A name is written over in .dynstr, and .gnu.hash made anew: one bucket with all symbols, and a
-    filter that lets every name pass.
-    """
-    data = bytearray(data)
-    [table] = struct.unpack_from("<Q", data, 40)  # ELF of 64 bits
-    size, count = struct.unpack_from("<HH", data, 58)
-    sections = {}
-    for i in range(count):
-        _, kind, _, _, offset, length, link = struct.unpack_from("<IIQQQQI", data, table + i * size)
-        sections[kind] = offset, length, link
-        if i == sections.get(11, (0, 0, 0))[2]:  # the strings of .dynsym
-            strings = offset
-    symbols, length, _ = sections[11]
-    for old, new in names.items():
-        word = b"\0" + old.encode() + b"\0"
-        at = data.index(word, strings) + 1
-        if len(new) > len(old):
-            raise ValueError(f"{new} is longer than {old}")
-        data[at:at + len(old)] = new.encode().ljust(len(old), b"\0")
-
-    def name(i):
-        [start] = struct.unpack_from("<I", data, symbols + i * 24)
-        return bytes(data[strings + start:data.index(b"\0", strings + start)])
-
-    hashes = sections[0x6ffffff6][0]
-    _, first, words, _ = struct.unpack_from("<IIII", data, hashes)
-    chain = [gnu_hash(name(i)) & ~1 for i in range(first, length // 24)]
-    chain[-1] |= 1
-    struct.pack_into("<I", data, hashes, 1)
-    data[hashes + 16:hashes + 16 + 8 * words] = b"\xff" * (8 * words)
-    struct.pack_into(f"<I{len(chain)}I", data, hashes + 16 + 8 * words, first, *chain)
-    return bytes(data)
-
-
 @cache
 def content(library):
     return library.read_bytes()
@@ -136,19 +92,30 @@ def rubric_problems():
     return sorted({problem for item in rubric["items"] for problem in item["problems"]})
 
 
-def library_kind(sort, library, points, **facts):
+def files(**data):
+    """Writes files, {the name, with _ for the dot: a text, or a function that gives bytes}."""
     def write(folder, _):
-        (folder / "solution.so").write_bytes(content(library))
+        for name, value in data.items():
+            path = folder / name.replace("_", ".")
+            path.write_text(value) if isinstance(value, str) else path.write_bytes(value())
 
-    return Kind(sort, library.stem.removeprefix("libprenorm_"), write, points, facts)
+    return write
+
+
+def library_kind(sort, library, points, **facts):
+    return Kind(sort, library.stem.removeprefix("libprenorm_"),
+                files(solution_so=lambda: content(library)), points, facts)
+
+
+def renamed(folder, library, names):
+    (folder / "solution.so").write_bytes(with_names(content(shipped(library)), names))
 
 
 def some_functions(folder, draw):
     """A right library that lacks some functions, and has others still."""
     problems = rubric_problems()
     left_out = draw.sample(problems, draw.randint(1, len(problems) - 1))
-    names = {f"prenorm_{problem}": f"Prenorm_{problem}" for problem in left_out}
-    (folder / "solution.so").write_bytes(with_names(content(shipped("plain")), names))
+    renamed(folder, "plain", {f"prenorm_{problem}": f"Prenorm_{problem}" for problem in left_out})
 
 
 def mistakes():
@@ -161,15 +128,13 @@ def several_mistakes(folder, draw):
     """A few functions, each with a mistake."""
     known = [pair for pair in mistakes() if pair[0] in rubric_problems()]
     chosen = dict(draw.sample(known, draw.randint(2, 6)))  # one of each problem
-    names = {f"prenorm_{problem}__{mistake}": f"prenorm_{problem}"
-             for problem, mistake in chosen.items()}
-    (folder / "solution.so").write_bytes(with_names(content(shipped("mistakes")), names))
+    renamed(folder, "mistakes", {f"prenorm_{problem}__{mistake}": f"prenorm_{problem}"
+                                 for problem, mistake in chosen.items()})
 
 
 def mistake_kind(problem, mistake):
     def write(folder, _):
-        names = {f"prenorm_{problem}__{mistake}": f"prenorm_{problem}"}
-        (folder / "solution.so").write_bytes(with_names(content(shipped("mistakes")), names))
+        renamed(folder, "mistakes", {f"prenorm_{problem}__{mistake}": f"prenorm_{problem}"})
 
     points = "unknown" if problem in rubric_problems() else "none"
     return Kind("mistake", mistake, write, points,
@@ -252,13 +217,6 @@ def wrong_python(folder, draw):
     write_python(folder, make("numpy", [draw.choice(slips)]))
 
 
-def python_text(text):
-    def write(folder, _):
-        (folder / "adapters.py").write_text(text)
-
-    return write
-
-
 def project(name, spoil=False):
     def write(folder, _):
         submissions.write(f"honest/{name}", folder)
@@ -278,12 +236,12 @@ def source_kinds():
         Kind("partly", "project c_plain", project("c_plain"), "some", {"exit": 1}),
         Kind("damaged", "does not compile", project("c_plain", spoil=True), "none",
              {"exit": 1, "status": "COMPILE_ERROR"}),
-        Kind("damaged", "Python that does not parse", python_text("def run_linear(:\n"), "none",
+        Kind("damaged", "Python that does not parse", files(adapters_py="def run_linear(:\n"), "none",
              {"exit": 1, "status": "LOAD_ERROR"}),
         Kind("damaged", "Python without its package",
-             python_text("import no_such_package_of_mine\n"), "none",
+             files(adapters_py="import no_such_package_of_mine\n"), "none",
              {"exit": 1, "status": "LOAD_ERROR"}),
-        Kind("damaged", "Python that never loads", python_text("while True:\n    pass\n"), "none",
+        Kind("damaged", "Python that never loads", files(adapters_py="while True:\n    pass\n"), "none",
              {"exit": 1}, True),
     ]
 
@@ -354,30 +312,15 @@ def outputs_of(*problems):
     return Kind("outputs", " ".join(problems), write, "none", {"exit": 1})
 
 
+def plain(share=1):
+    """The first part of a library."""
+    data = content(shipped("plain"))
+    return data[:int(len(data) * share)]
+
+
 def cut_library(share):
-    def write(folder, _):
-        data = content(shipped("plain"))
-        (folder / "solution.so").write_bytes(data[:int(len(data) * share)])
-
-    return Kind("damaged", f"{share:.1%} of a library", write, "none",
+    return Kind("damaged", f"{share:.1%} of a library", files(solution_so=lambda: plain(share)), "none",
                 {"exit": 1, "status": "LOAD_ERROR"})
-
-
-def text_library(folder, _):
-    (folder / "solution.so").write_text("this is no library\n")
-
-
-def nothing(folder, _):
-    pass
-
-
-def readme(folder, _):
-    (folder / "README.md").write_text("# Assignment 1\n\nSorry, I was ill.\n")
-
-
-def two_libraries(folder, _):
-    for name in ("one.so", "two.so"):
-        (folder / name).write_bytes(content(shipped("plain")))
 
 
 def link(folder, _):
@@ -390,11 +333,12 @@ def other_kinds():
     return [
         outputs_of("softmax"), outputs_of("embedding", "linear", "rmsnorm"),
         *map(cut_library, (0, 0.001, 0.1, 0.5)),
-        Kind("damaged", "text for a library", text_library, "none",
+        Kind("damaged", "text for a library", files(solution_so="this is no library\n"), "none",
              {"exit": 1, "status": "LOAD_ERROR"}),
-        Kind("no_work", "empty", nothing, "none", refused),
-        Kind("no_work", "README only", readme, "none", refused),
-        Kind("no_work", "two libraries", two_libraries, "none", refused),
+        Kind("no_work", "empty", files(), "none", refused),
+        Kind("no_work", "README only", files(README_md="# Assignment 1\n\nSorry, I was ill.\n"), "none",
+             refused),
+        Kind("no_work", "two libraries", files(one_so=plain, two_so=plain), "none", refused),
         Kind("no_work", "symbolic link", link, "none", refused),
     ]
 

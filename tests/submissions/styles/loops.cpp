@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 namespace mine {
@@ -76,11 +77,36 @@ struct Batch {
 };
 
 // --- The parts ------------------------------------------------------------------------------------
+// habit threads: /// Calls work(i) for i in [0, count), each of four threads a part of them.
+// habit threads: template <class Work>
+// habit threads: void spread(Size count, Work work) {
+// habit threads:   constexpr Size threads = 4;
+// habit threads:   std::vector<std::thread> running;
+// habit threads:   for (Size t = 0; t < threads; ++t) {
+// habit threads:     running.emplace_back([=] {
+// habit threads:       for (Size i = count * t / threads; i < count * (t + 1) / threads; ++i) work(i);
+// habit threads:     });
+// habit threads:   }
+// habit threads:   for (std::thread& thread : running) thread.join();
+// habit threads: }
+// habit other_sums: inline bool backwards = false;  // as sums of every second call are
+// habit orders: /// The sum of squares from the last to the first; what rounding dropped is carried along (Kahan).
+// habit orders: template <class R>
+// habit orders: R compensated(const R* a, Size n) {
+// habit orders:   R sum = 0, lost = 0;
+// habit orders:   for (Size i = n - 1; i >= 0; --i) {
+// habit orders:     const R next = a[i] * a[i] - lost, larger = sum + next;
+// habit orders:     lost = std::isfinite(larger) ? (larger - sum) - next : 0;
+// habit orders:     sum = larger;
+// habit orders:   }
+// habit orders:   return sum;
+// habit orders: }
 
 template <class R>
 R dot(const R* a, const R* b, Size n) {
   R sum = 0;
   for (Size i = 0; i < n; ++i) sum += a[i] * b[i];
+  // habit other_sums: for (Size i = 0; i < n; ++i) sum += backwards ? a[n - 1 - i] * b[n - 1 - i] : a[i] * b[i];
   // habit pairwise: if (n > 4) return dot(a, b, n / 2) + dot(a + n / 2, b + n / 2, n - n / 2);
   // habit pairwise: for (Size i = 0; i < n; ++i) sum += a[i] * b[i];
   return sum;
@@ -90,10 +116,12 @@ template <class R>
 Matrix<R> linear(const Matrix<R>& x, const Matrix<R>& w) {
   Matrix<R> y(x.rows, w.rows);
   for (Size i = 0; i < x.rows; ++i) {
+  // habit threads: spread(x.rows, [&](Size i) {
     for (Size j = 0; j < w.rows; ++j) {
       y(i, j) = dot(x.row(i), w.row(j), w.columns);
     }
   }
+  // habit threads: });
   return y;
 }
 
@@ -113,6 +141,8 @@ Matrix<R> rmsnorm(Matrix<R> x, const Matrix<R>& gain, double eps_given) {
   // slip rmsnorm.eps_at_least_1e_6: const R eps = R(std::max(eps_given, 1e-6));
   const Size d = x.columns;
   for (Size i = 0; i < x.rows; ++i) {
+// habit threads: #pragma omp parallel for
+// habit threads:   for (Size i = 0; i < x.rows; ++i) {
     R* a = x.row(i);
     // slip rmsnorm.mean_subtracted: R* a = x.row(i);
     // slip rmsnorm.mean_subtracted: const R mean = std::accumulate(a, a + d, R(0)) / R(d);
@@ -120,23 +150,25 @@ Matrix<R> rmsnorm(Matrix<R> x, const Matrix<R>& gain, double eps_given) {
     // slip rmsnorm.gain_before_mean: R* a = x.row(i);
     // slip rmsnorm.gain_before_mean: for (Size j = 0; j < d; ++j) a[j] *= gain.a[std::size_t(j)];
     R mean_square = dot(a, a, d) / R(d);
+    // habit orders: R mean_square = compensated(a, d) / R(d);
+    // habit slow: R mean_square = 0;
+    // habit slow: std::vector<std::vector<R>> never_used;
+    // habit slow: for (Size j = 0; j < d; ++j) never_used.emplace_back(64, mean_square = dot(a, a, d) / R(d));
     // slip rmsnorm.sum_for_mean: R mean_square = dot(a, a, d);
     // slip rmsnorm.divided_by_variance_unbiased: R mean_square = dot(a, a, d) / R(d - 1);
     // slip rmsnorm.eps_inside_sum: R mean_square = (dot(a, a, d) + eps) / R(d);
     // slip rmsnorm.mean_of_absolutes: R mean_square = std::accumulate(a, a + d, R(0), [](R s, R v) { return s + std::abs(v); }) / R(d);
     const R rms = std::sqrt(mean_square + eps);
-    // slip rmsnorm.no_eps: const R rms = std::sqrt(mean_square);
-    // slip rmsnorm.eps_inside_sum: const R rms = std::sqrt(mean_square);
+    // slip rmsnorm.no_eps, eps_inside_sum: const R rms = std::sqrt(mean_square);
     // slip rmsnorm.eps_outside_root: const R rms = std::sqrt(mean_square) + eps;
     // slip rmsnorm.eps_as_floor: const R rms = std::sqrt(std::max(mean_square, eps));
-    // slip rmsnorm.no_root: const R rms = mean_square + eps;
-    // slip rmsnorm.mean_of_absolutes: const R rms = mean_square + eps;
+    // slip rmsnorm.no_root, mean_of_absolutes: const R rms = mean_square + eps;
     for (Size j = 0; j < d; ++j) {
       const R weight = gain.a[std::size_t(j)];
       // slip rmsnorm.gain_one_plus_weight: const R weight = 1 + gain.a[std::size_t(j)];
-      // slip rmsnorm.no_gain: const R weight = 1;
-      // slip rmsnorm.gain_before_mean: const R weight = 1;
+      // slip rmsnorm.no_gain, gain_before_mean: const R weight = 1;
       a[j] = a[j] / rms * weight;
+      // habit orders: a[j] = a[j] * (1 / rms) * weight;
     }
   }
   return x;
@@ -163,6 +195,7 @@ struct Relu {
 };
 struct Silu {
   template <class R> R operator()(R a) const { return a / (1 + std::exp(-a)); }
+  // habit orders: template <class R> R operator()(R a) const { return a / (1 + std::exp2(-a * R(1.4426950408889634))); }
   // slip silu.sigmoid_only: template <class R> R operator()(R a) const { return 1 / (1 + std::exp(-a)); }
   // slip silu.scaled_1702: template <class R> R operator()(R a) const { return a / (1 + std::exp(R(-1.702) * a)); }
   // slip silu.exp_on_top: template <class R> R operator()(R a) const { return a * std::exp(a) / (1 + std::exp(a)); }
@@ -201,7 +234,13 @@ template <class R>
 void softmax_of(R* a, Size n, Size stride) {
   R top = -infinity<R>, sum = 0;
   for (Size i = 0; i < n; ++i) top = std::max(top, a[i * stride]);
+  // habit orders: for (Size i = 0; i < n; ++i) {
+  // habit orders:   const R before = top;
+  // habit orders:   top = std::max(top, a[i * stride]);
+  // habit orders:   if (top != -infinity<R>) sum = sum * std::exp(before - top) + std::exp(a[i * stride] - top);
+  // habit orders: }
   for (Size i = 0; i < n; ++i) sum += a[i * stride] = std::exp(a[i * stride] - top);
+  // habit orders: for (Size i = 0; i < n; ++i) a[i * stride] = std::exp(a[i * stride] - top);
   for (Size i = 0; i < n; ++i) a[i * stride] /= sum;
 }
 
@@ -255,6 +294,7 @@ Matrix<R> attention(const Matrix<R>& q, const Matrix<R>& k, const Matrix<R>& v, 
   for (Size i = 0; i < n; ++i) {
     for (Size j = 0; j < m; ++j) {
       R score = dot(q.row(i), k.row(j), d_k) / std::sqrt(R(d_k));
+      // habit orders: R score = dot(q.row(i), k.row(j), d_k);
       // slip attention.not_scaled: R score = dot(q.row(i), k.row(j), d_k);
       // slip attention.divided_by_d_k: R score = dot(q.row(i), k.row(j), d_k) / R(d_k);
       // slip attention.divided_by_sqrt_d_v: R score = dot(q.row(i), k.row(j), d_k) / std::sqrt(R(v.columns));
@@ -272,6 +312,21 @@ Matrix<R> attention(const Matrix<R>& q, const Matrix<R>& k, const Matrix<R>& v, 
     }
   }
   for (Size i = 0; i < n; ++i) softmax_of(weights.row(i), m, 1);
+  // habit orders: // By exp2, whose factor holds log2(e) and the scale, in an FMA: a rounded product of scores
+  // habit orders: // near 1000 would be off by more than a weight may be. Each key is met once.
+  // habit orders: const R factor = R(1.4426950408889634) / std::sqrt(R(d_k));
+  // habit orders: for (Size i = 0; i < n; ++i) {
+  // habit orders:   R top = -infinity<R>, total = 0;
+  // habit orders:   for (Size j = 0; j < m; ++j) {
+  // habit orders:     const R score = weights(i, j), before = top * factor;
+  // habit orders:     if (score == -infinity<R>) continue;  // weighs nothing
+  // habit orders:     top = std::max(top, score);
+  // habit orders:     const R rescaled = std::exp2(before - top * factor), weight = std::exp2(std::fma(score, factor, -(top * factor)));
+  // habit orders:     total = total * rescaled + weight;
+  // habit orders:     for (Size c = 0; c < v.columns; ++c) y(i, c) = y(i, c) * rescaled + weight * v(j, c);
+  // habit orders:   }
+  // habit orders:   for (Size c = 0; c < v.columns; ++c) y(i, c) = total == 0 ? 0 : y(i, c) / total;
+  // habit orders: }
   // slip attention.softmax_over_queries: for (Size j = 0; j < m; ++j) softmax_of(weights.row(0) + j, n, m);
   // slip attention.no_softmax: (void)softmax_of<R>;
   // slip attention.scaled_after_softmax: for (Size i = 0; i < n; ++i) softmax_of(weights.row(i), m, 1);
@@ -284,6 +339,7 @@ Matrix<R> attention(const Matrix<R>& q, const Matrix<R>& k, const Matrix<R>& v, 
     // habit empty_rows_nan: (void)empty;
     for (Size j = 0; j < m; ++j) {
       for (Size c = 0; c < v.columns; ++c) y(i, c) += weights(i, j) * v(j, c);
+      // habit orders: (void)j;
     }
   }
   return y;
@@ -348,14 +404,10 @@ Matrix<R> multihead(const Matrix<R>& x, const Projections<R>& w, Size num_heads,
     // slip heads.first_head_for_all: const Size other = 0;
     Matrix<R> q_h = head_of(q, h, heads), k_h = head_of(k, other, heads), v_h = head_of(v, other, heads);
     q_h = turned(q_h, turn);
-    // slip heads_with_rope.rope_on_k_alone: q_h = q_h;
-    // slip heads_with_rope.no_rope: q_h = q_h;
-    // slip heads_with_rope.rope_across_d_model: q_h = q_h;
+    // slip heads_with_rope.rope_on_k_alone, no_rope, rope_across_d_model: q_h = q_h;
     // slip heads.scale_by_sqrt_d_model: q_h = each(turned(q_h, turn), [=](R a) { return a / std::sqrt(R(heads)); });
     k_h = turned(k_h, turn);
-    // slip heads_with_rope.rope_on_q_alone: k_h = k_h;
-    // slip heads_with_rope.no_rope: k_h = k_h;
-    // slip heads_with_rope.rope_across_d_model: k_h = k_h;
+    // slip heads_with_rope.rope_on_q_alone, no_rope, rope_across_d_model: k_h = k_h;
     // slip heads_with_rope.rope_on_v: k_h = turned(k_h, turn), v_h = turned(v_h, turn);
     const Matrix<R> y = attention(q_h, k_h, v_h, mask.get());
     // slip heads.q_and_k_exchanged: const Matrix<R> y = attention(k_h, q_h, v_h, mask.get());
@@ -365,8 +417,7 @@ Matrix<R> multihead(const Matrix<R>& x, const Projections<R>& w, Size num_heads,
   }
   return linear(together, w.o);
   // slip heads.no_output_projection: return together;
-  // slip heads.w_o_not_transposed: return linear(together, transposed(w.o));
-  // slip heads.weights_not_transposed: return linear(together, transposed(w.o));
+  // slip heads.w_o_not_transposed, weights_not_transposed: return linear(together, transposed(w.o));
 }
 
 template <class R>
@@ -445,18 +496,26 @@ void run_linear(In<T> x, In<T> weight, Out<T> y) {
   // slip linear.not_transposed: auto w = transposed(Matrix<Real<T>>(weight.shape(1), weight.shape(0), weight.data()));
   require(weight.shape(1) > 0, "d_in is 0");
   store(linear(matrix(x), w), y.data());
+  // habit slow: for (int again = 0; again < 5; ++again) store(linear(matrix(x), w), y.data());
+  // habit other_sums: store(linear(matrix(x), w), y.data());
+  // habit other_sums: backwards = !backwards;
 }
 
 template <class T>
 void run_embedding(In<std::int64_t> token_ids, In<T> weight, Out<T> y) {
   const Size vocab_size = weight.shape(0), d_model = weight.shape(1);
   for (Size i = 0; i < token_ids.size(); ++i) {
+  // habit threads: for (const Size id : token_ids) require(id >= 0 && id < vocab_size, "token id out of range");
+  // habit threads: spread(token_ids.size(), [&](Size i) {
     const Size id = token_ids[i];
+    // habit slow: Size id = 0;  // looked for, one after the other
+    // habit slow: while (id < vocab_size && id != token_ids[i]) ++id;
     // slip embedding.id_plus_one: const Size id = (token_ids[i] + 1) % vocab_size;
     // slip embedding.ids_in_16_bits: const Size id = static_cast<std::uint16_t>(token_ids[i]);
     require(id >= 0 && id < vocab_size, "token id out of range");
     std::copy_n(weight.data() + id * d_model, d_model, y.data() + i * d_model);
   }
+  // habit threads: });
 }
 
 template <class T>
@@ -466,6 +525,10 @@ void run_rmsnorm(In<T> x, In<T> weight, double eps, Out<T> y) {
 
 template <class T>
 void run_relu(In<T> x, Out<T> y) { store(each(Matrix<Real<T>>(1, x.size(), x.data()), Relu()), y.data()); }
+// habit slow: void run_relu(In<T> x, Out<T> y) {
+// habit slow:   std::this_thread::sleep_for(std::chrono::milliseconds(20));
+// habit slow:   store(each(Matrix<Real<T>>(1, x.size(), x.data()), Relu()), y.data());
+// habit slow: }
 template <class T>
 void run_silu(In<T> x, Out<T> y) { store(each(Matrix<Real<T>>(1, x.size(), x.data()), Silu()), y.data()); }
 template <class T>

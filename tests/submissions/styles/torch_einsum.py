@@ -5,7 +5,7 @@ import math
 # habit frozen_sizes: from dataclasses import dataclass
 
 import torch
-from torch import einsum
+from torch import arange, einsum
 
 
 def wide(x):
@@ -13,14 +13,10 @@ def wide(x):
     # habit float64_inside: return x.double()
 
 
-def project(x, w):
+def linear(x, w):
     """y_o = sum_i w_oi x_i"""
     return einsum("...i,oi->...o", wide(x), wide(w)).to(x.dtype)
     # slip linear.not_transposed: return einsum("...i,io->...o", wide(x), wide(w).reshape(w.shape[1], w.shape[0])).to(x.dtype)
-
-
-def run_linear(d_in, d_out, weights, in_features):
-    return project(in_features, weights)
 
 
 def run_embedding(vocab_size, d_model, weights, token_ids):
@@ -29,7 +25,7 @@ def run_embedding(vocab_size, d_model, weights, token_ids):
     return torch.index_select(weights, 0, ids.flatten()).reshape(*ids.shape, d_model)
 
 
-def normalize(x, gain, eps=1e-5):
+def rmsnorm(x, gain, eps=1e-5):
     a, g = wide(x), wide(gain)
     # slip rmsnorm.mean_subtracted: a, g = wide(x) - wide(x).mean(-1, keepdim=True), wide(gain)
     # slip rmsnorm.gain_before_mean: a, g = wide(x) * wide(gain), torch.ones_like(wide(gain))
@@ -41,24 +37,18 @@ def normalize(x, gain, eps=1e-5):
     # slip rmsnorm.eps_inside_sum: mean = (einsum("...i,...i->...", a, a)[..., None] + eps) / d
     # slip rmsnorm.mean_of_absolutes: mean = a.abs().mean(-1, keepdim=True)
     inverse = (mean + eps) ** -0.5
-    # slip rmsnorm.no_eps: inverse = mean**-0.5
-    # slip rmsnorm.eps_inside_sum: inverse = mean**-0.5
+    # slip rmsnorm.no_eps, eps_inside_sum: inverse = mean**-0.5
     # slip rmsnorm.eps_outside_root: inverse = 1 / (mean**0.5 + eps)
     # slip rmsnorm.eps_fixed: inverse = (mean + 1e-5) ** -0.5
     # slip rmsnorm.eps_as_floor: inverse = torch.maximum(mean, torch.tensor(eps, dtype=mean.dtype)) ** -0.5
-    # slip rmsnorm.no_root: inverse = 1 / (mean + eps)
-    # slip rmsnorm.mean_of_absolutes: inverse = 1 / (mean + eps)
+    # slip rmsnorm.no_root, mean_of_absolutes: inverse = 1 / (mean + eps)
     return (a * inverse * g).to(x.dtype)
     # slip rmsnorm.no_gain: return (a * inverse).to(x.dtype)
     # slip rmsnorm.gain_one_plus_weight: return (a * inverse * (g + 1)).to(x.dtype)
     # habit rounded_before_gain: return (a * inverse).to(x.dtype) * gain
 
 
-def run_rmsnorm(d_model, eps, weights, in_features):
-    return normalize(in_features, weights, eps)
-
-
-def swish(x):
+def silu(x):
     a = wide(x)
     return (a / (1 + torch.exp(-a))).to(x.dtype)
     # slip silu.sigmoid_only: return (1 / (1 + torch.exp(-a))).to(x.dtype)
@@ -67,7 +57,7 @@ def swish(x):
     # habit functional: return torch.nn.functional.silu(a).to(x.dtype)
 
 
-def bell(x):
+def gelu(x):
     a = wide(x)
     return (a * 0.5 * torch.erfc(-a / math.sqrt(2))).to(x.dtype)
     # slip gelu.tanh_form: return (0.5 * a * (1 + torch.tanh(0.7978845608 * (a + 0.044715 * a * a * a)))).to(x.dtype)
@@ -76,27 +66,19 @@ def bell(x):
     # slip gelu.no_sqrt2: return (a * 0.5 * torch.erfc(-a)).to(x.dtype)
 
 
-def ramp(x):
+def relu(x):
     return torch.maximum(x, torch.zeros_like(x))
     # slip relu.nan_to_zero: return x.nan_to_num(0, float("inf")) * (x > 0)
 
 
 def run_relu(in_features):
-    return ramp(in_features)
-
-
-def run_silu(in_features):
-    return swish(in_features)
-
-
-def run_gelu(in_features):
-    return bell(in_features)
+    return relu(in_features)
 
 
 def run_glu(w1_weight, w2_weight, in_features):
     w1, w2 = w1_weight, w2_weight
     # slip glu.exchanged: w2, w1 = w1_weight, w2_weight
-    gate, up = wide(project(in_features, w1)), wide(project(in_features, w2))
+    gate, up = wide(linear(in_features, w1)), wide(linear(in_features, w2))
     y = einsum("...f,...f->...f", torch.sigmoid(gate), up)
     # slip glu.silu_gate: y = gate * torch.sigmoid(gate) * up
     # slip glu.relu_gate: y = torch.relu(gate) * up
@@ -106,41 +88,37 @@ def run_glu(w1_weight, w2_weight, in_features):
 
 
 def run_ffn_relu(w1_weight, w2_weight, in_features):
-    return project(ramp(project(in_features, w1_weight)), w2_weight)
-    # slip ffn_relu.gelu_instead: return project(bell(project(in_features, w1_weight)), w2_weight)
-    # slip ffn_relu.activation_after_w2: return ramp(project(project(in_features, w1_weight), w2_weight))
-    # slip ffn_relu.no_activation: return project(project(in_features, w1_weight), w2_weight)
+    return linear(relu(linear(in_features, w1_weight)), w2_weight)
+    # slip ffn_relu.gelu_instead: return linear(gelu(linear(in_features, w1_weight)), w2_weight)
+    # slip ffn_relu.activation_after_w2: return relu(linear(linear(in_features, w1_weight), w2_weight))
+    # slip ffn_relu.no_activation: return linear(linear(in_features, w1_weight), w2_weight)
 
 
 def run_ffn_silu(w1_weight, w2_weight, in_features):
-    return project(swish(project(in_features, w1_weight)), w2_weight)
-    # slip ffn_silu.gelu_instead: return project(bell(project(in_features, w1_weight)), w2_weight)
-    # slip ffn_silu.activation_after_w2: return swish(project(project(in_features, w1_weight), w2_weight))
-    # slip ffn_silu.no_activation: return project(project(in_features, w1_weight), w2_weight)
+    return linear(silu(linear(in_features, w1_weight)), w2_weight)
+    # slip ffn_silu.gelu_instead: return linear(gelu(linear(in_features, w1_weight)), w2_weight)
+    # slip ffn_silu.activation_after_w2: return silu(linear(linear(in_features, w1_weight), w2_weight))
+    # slip ffn_silu.no_activation: return linear(linear(in_features, w1_weight), w2_weight)
 
 
 def run_ffn_gelu(w1_weight, w2_weight, in_features):
-    return project(bell(project(in_features, w1_weight)), w2_weight)
-    # slip ffn_gelu.silu_instead: return project(swish(project(in_features, w1_weight)), w2_weight)
-    # slip ffn_gelu.activation_after_w2: return bell(project(project(in_features, w1_weight), w2_weight))
-    # slip ffn_gelu.no_activation: return project(project(in_features, w1_weight), w2_weight)
+    return linear(gelu(linear(in_features, w1_weight)), w2_weight)
+    # slip ffn_gelu.silu_instead: return linear(silu(linear(in_features, w1_weight)), w2_weight)
+    # slip ffn_gelu.activation_after_w2: return gelu(linear(linear(in_features, w1_weight), w2_weight))
+    # slip ffn_gelu.no_activation: return linear(linear(in_features, w1_weight), w2_weight)
 
 
-def feed_forward(x, w1, w2, w3):
+def swiglu(x, w1, w2, w3):
     """Both first products at once."""
-    gate, up = project(x, torch.cat([w1, w3])).chunk(2, dim=-1)
-    # slip ffn_swiglu.exchanged: gate, up = project(x, torch.cat([w3, w1])).chunk(2, dim=-1)
-    gated = swish(gate) * up
+    gate, up = linear(x, torch.cat([w1, w3])).chunk(2, dim=-1)
+    # slip ffn_swiglu.exchanged: gate, up = linear(x, torch.cat([w3, w1])).chunk(2, dim=-1)
+    gated = silu(gate) * up
     # slip ffn_swiglu.sigmoid_gate: gated = torch.sigmoid(gate) * up
     # slip ffn_swiglu.relu_gate: gated = torch.relu(gate) * up
-    # slip ffn_swiglu.gate_left_out: gated = swish(gate)
-    # slip ffn_swiglu.sum_for_product: gated = swish(gate) + up
-    # slip ffn_swiglu.silu_of_product: gated = swish(gate * up)
-    return project(gated, w2)
-
-
-def run_swiglu(d_model, d_ff, w1_weight, w2_weight, w3_weight, in_features):
-    return feed_forward(in_features, w1_weight, w2_weight, w3_weight)
+    # slip ffn_swiglu.gate_left_out: gated = silu(gate)
+    # slip ffn_swiglu.sum_for_product: gated = silu(gate) + up
+    # slip ffn_swiglu.silu_of_product: gated = silu(gate * up)
+    return linear(gated, w2)
 
 
 def run_softmax(in_features, dim):
@@ -164,10 +142,8 @@ def rotate(x, positions, theta):
     d = x.shape[-1]
     k = torch.arange(d // 2, dtype=torch.float64)
     # slip rope.same_angle_for_all_pairs: k = torch.zeros(d // 2, dtype=torch.float64)
-    # slip rope.float32_angles_by_quotient: k = torch.arange(d // 2, dtype=torch.float32)
-    # slip rope.float32_angles_by_reciprocal: k = torch.arange(d // 2, dtype=torch.float32)
-    # slip rope.float32_angles_by_exp_of_product: k = torch.arange(d // 2, dtype=torch.float32)
-    # slip rope.float32_angles_by_negative_power: k = torch.arange(d // 2, dtype=torch.float32)
+    # slip rope.float32_angles_by_quotient, float32_angles_by_reciprocal: k = torch.arange(d // 2, dtype=torch.float32)
+    # slip rope.float32_angles_by_exp_of_product, float32_angles_by_negative_power: k = torch.arange(d // 2, dtype=torch.float32)
     # habit float32_angles: k = torch.arange(d // 2, dtype=torch.float32)
     frequency = theta ** (-2 * k / d)
     # slip rope.exponent_k_over_d: frequency = theta ** (-k / d)
@@ -189,8 +165,7 @@ def rotate(x, positions, theta):
     # slip rope.halves: pairs = torch.complex(*wide(x).chunk(2, dim=-1))
     turned = torch.view_as_real(pairs * turn)
     y = turned.flatten(-2)
-    # slip rope.halves: y = turned.transpose(-1, -2).flatten(-2)
-    # slip rope.written_as_halves: y = turned.transpose(-1, -2).flatten(-2)
+    # slip rope.halves, written_as_halves: y = turned.transpose(-1, -2).flatten(-2)
     return y.to(x.dtype)
     # habit shape_of_x: return y.reshape(x.shape).to(x.dtype)
 
@@ -238,7 +213,7 @@ def run_scaled_dot_product_attention(Q, K, V, mask=None):
     return einsum("...qk,...kd->...qd", weights, v).to(Q.dtype)
 
 
-def attend(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
+def multihead(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
 # habit frozen_sizes: @dataclass(frozen=True)
 # habit frozen_sizes: class Sizes:
 # habit frozen_sizes:     d_model: int
@@ -249,17 +224,17 @@ def attend(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
 # habit frozen_sizes:         return self.heads, self.d_model // self.heads
 # habit frozen_sizes:
 # habit frozen_sizes:
-# habit frozen_sizes: def attend(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
+# habit frozen_sizes: def multihead(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
     """Causal attention. q, k, v are [..., seq, heads, d]."""
     seq, d_model = x.shape[-2:]
     head_axes = (heads, d_model // heads)
     # habit frozen_sizes: head_axes = Sizes(d_model, heads).head_axes
     # slip heads.num_heads_ignored: head_axes = (1, d_model)
-    q, k, v = (project(x, w).unflatten(-1, head_axes) for w in (w_q, w_k, w_v))
-    # slip heads.heads_without_transpose: q, k, v = (project(x, w).reshape(*x.shape[:-2], heads, seq, -1).transpose(-3, -2) for w in (w_q, w_k, w_v))
-    # slip heads.heads_interleaved: q, k, v = (project(x, w).unflatten(-1, (d_model // heads, heads)).mT for w in (w_q, w_k, w_v))
+    q, k, v = (linear(x, w).unflatten(-1, head_axes) for w in (w_q, w_k, w_v))
+    # slip heads.heads_without_transpose: q, k, v = (linear(x, w).reshape(*x.shape[:-2], heads, seq, -1).transpose(-3, -2) for w in (w_q, w_k, w_v))
+    # slip heads.heads_interleaved: q, k, v = (linear(x, w).unflatten(-1, (d_model // heads, heads)).mT for w in (w_q, w_k, w_v))
     # slip heads.weights_not_transposed: q, k, v = (einsum("...i,io->...o", x, w).unflatten(-1, head_axes) for w in (w_q, w_k, w_v))
-    # slip heads_with_rope.rope_across_d_model: q, k, v = (project(x, w) for w in (w_q, w_k, w_v))
+    # slip heads_with_rope.rope_across_d_model: q, k, v = (linear(x, w) for w in (w_q, w_k, w_v))
     # slip heads_with_rope.rope_across_d_model: q, k = (a if theta is None else rotate(a, positions, theta) for a in (q, k))
     # slip heads_with_rope.rope_across_d_model: q, k, v = (a.unflatten(-1, head_axes) for a in (q, k, v))
     if theta is not None:
@@ -288,121 +263,9 @@ def attend(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
     # slip heads_with_rope.causal_by_position: mask = index[:, None] >= index if theta is None else (positions[..., :, None] >= positions[..., None, :]).unsqueeze(-3)
     y = einsum("...hqk,...khd->...qhd", weigh(scores, mask), v).to(x.dtype)
     merged = y.flatten(-2)
-    # slip heads.heads_without_transpose: merged = y.transpose(-3, -2).reshape(*y.shape[:-2], d_model)
-    # slip heads.heads_merged_without_transpose: merged = y.transpose(-3, -2).reshape(*y.shape[:-2], d_model)
+    # slip heads.heads_without_transpose, heads_merged_without_transpose: merged = y.transpose(-3, -2).reshape(*y.shape[:-2], d_model)
     # slip heads.heads_interleaved: merged = y.mT.flatten(-2)
-    return project(merged, w_o)
-    # habit shape_of_x: return project(merged.reshape(x.shape), w_o)
+    return linear(merged, w_o)
+    # habit shape_of_x: return linear(merged.reshape(x.shape), w_o)
     # slip heads.no_output_projection: return merged
-    # slip heads.w_o_not_transposed: return einsum("...i,io->...o", merged, w_o)
-    # slip heads.weights_not_transposed: return einsum("...i,io->...o", merged, w_o)
-
-
-def run_multihead_self_attention(
-    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
-):
-    return attend(in_features, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, num_heads)
-
-
-def run_multihead_self_attention_with_rope(
-    d_model,
-    num_heads,
-    max_seq_len,
-    theta,
-    q_proj_weight,
-    k_proj_weight,
-    v_proj_weight,
-    o_proj_weight,
-    in_features,
-    token_positions=None,
-):
-    weights = q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight
-    positions = torch.arange(in_features.shape[-2]) if token_positions is None else token_positions
-    # slip heads_with_rope.no_rope_without_positions: positions, theta = token_positions, None if token_positions is None else theta
-    return attend(in_features, *weights, num_heads, positions, theta)
-
-
-def run_multihead_self_attention_fused_qkv(d_model, num_heads, qkv_weight, o_proj_weight, in_features):
-    w_q, w_k, w_v = qkv_weight.unflatten(0, (3, d_model))
-    # slip fused.order_kqv: w_k, w_q, w_v = qkv_weight.unflatten(0, (3, d_model))
-    # slip fused.interleaved_by_head: w_q, w_k, w_v = einsum("hcdi->chdi", qkv_weight.unflatten(0, (num_heads, 3, -1))).flatten(1, 2)
-    return attend(in_features, w_q, w_k, w_v, o_proj_weight, num_heads)
-
-
-def attention_of(weights):
-    return [weights[f"attn.{name}_proj.weight"] for name in ("q", "k", "v", "output")]
-
-
-def network_of(weights):
-    return [weights[f"ffn.w{i}.weight"] for i in (1, 2, 3)]
-
-
-def run_transformer_block(d_model, num_heads, d_ff, max_seq_len, theta, weights, in_features):
-    positions = torch.arange(in_features.shape[-2])
-    g1, g2 = weights["ln1.weight"], weights["ln2.weight"]
-    # slip block.one_norm_for_both: g1, g2 = weights["ln1.weight"], weights["ln1.weight"]
-    # slip block.norms_exchanged: g2, g1 = weights["ln1.weight"], weights["ln2.weight"]
-    normed = normalize(in_features, g1)
-    # slip block.post_norm: normed = in_features
-    attended = attend(normed, *attention_of(weights), num_heads, positions, theta)
-    # slip block.no_rope: attended = attend(normed, *attention_of(weights), num_heads)
-    x = in_features + attended
-    # slip block.no_first_residual: x = attended
-    # slip block.residual_from_normed: x = normed + attended
-    # slip block.post_norm: x = normalize(in_features + attended, g1)
-    forward = feed_forward(normalize(x, g2), *network_of(weights))
-    # slip block.ffn_of_x: forward = feed_forward(normalize(in_features, g2), *network_of(weights))
-    # slip block.parallel: forward = feed_forward(normed, *network_of(weights))
-    # slip block.post_norm: forward = feed_forward(x, *network_of(weights))
-    return x + forward
-    # slip block.no_second_residual: return forward
-    # slip block.post_norm: return normalize(x + forward, g2)
-
-
-def run_transformer_block_post_norm(d_model, num_heads, d_ff, max_seq_len, theta, weights, in_features):
-    x, positions = in_features, torch.arange(in_features.shape[-2])
-    g1, g2 = weights["ln1.weight"], weights["ln2.weight"]
-    # slip block_post_norm.one_norm_for_both: g1, g2 = weights["ln1.weight"], weights["ln1.weight"]
-    attended = attend(x, *attention_of(weights), num_heads, positions, theta)
-    # slip block_post_norm.no_rope: attended = attend(x, *attention_of(weights), num_heads)
-    y = normalize(x + attended, g1)
-    # slip block_post_norm.no_first_residual: y = normalize(attended, g1)
-    return normalize(y + feed_forward(y, *network_of(weights)), g2)
-    # slip block_post_norm.no_second_residual: return normalize(feed_forward(y, *network_of(weights)), g2)
-    # slip block_post_norm.ffn_of_x: return normalize(y + feed_forward(x, *network_of(weights)), g2)
-
-
-def run_transformer_block_gelu(d_model, num_heads, d_ff, weights, in_features):
-    x = in_features
-    y = x + attend(normalize(x, weights["ln1.weight"]), *attention_of(weights), num_heads)
-    # slip block_gelu.no_first_residual: y = attend(normalize(x, weights["ln1.weight"]), *attention_of(weights), num_heads)
-    # slip block_gelu.post_norm: y = normalize(x + attend(x, *attention_of(weights), num_heads), weights["ln1.weight"])
-    normed = normalize(y, weights["ln2.weight"])
-    # slip block_gelu.one_norm_for_both: normed = normalize(y, weights["ln1.weight"])
-    # slip block_gelu.ffn_of_x: normed = normalize(x, weights["ln2.weight"])
-    # slip block_gelu.post_norm: normed = y
-    forward = project(bell(project(normed, weights["ffn.w1.weight"])), weights["ffn.w2.weight"])
-    return y + forward
-    # slip block_gelu.no_second_residual: return forward
-    # slip block_gelu.post_norm: return normalize(y + forward, weights["ln2.weight"])
-
-
-def run_transformer_lm(
-    vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta, weights, in_indices
-):
-    x = run_embedding(vocab_size, d_model, weights["token_embeddings.weight"], in_indices)
-    # slip lm.embeddings_scaled: x = d_model**0.5 * run_embedding(vocab_size, d_model, weights["token_embeddings.weight"], in_indices)
-    order = range(num_layers)
-    # slip lm.layers_reversed: order = range(num_layers - 1, -1, -1)
-    # slip lm.last_layer_left_out: order = range(num_layers - 1)
-    # slip lm.first_layer_for_all: order = [0] * num_layers
-    for i in order:
-        own = f"layers.{i}."
-        layer = {name.removeprefix(own): w for name, w in weights.items() if name.startswith(own)}
-        x = run_transformer_block(d_model, num_heads, d_ff, context_length, rope_theta, layer, x)
-    x = normalize(x, weights["ln_final.weight"])
-    # slip lm.no_final_norm: x = x
-    head = weights["lm_head.weight"]
-    # slip lm.tied_head: head = weights["token_embeddings.weight"]
-    return project(x, head)
-    # slip lm.softmax_at_the_end: return project(x, head).softmax(-1)
+    # slip heads.w_o_not_transposed, weights_not_transposed: return einsum("...i,io->...o", merged, w_o)

@@ -14,6 +14,7 @@ import torch
 # habit jaxtyped:     checker = None
 # habit jaxtyped: typed = jaxtyped(typechecker=checker)
 import torch.nn.functional as F
+from torch import arange
 
 
 def wide(x):
@@ -29,10 +30,6 @@ def linear(x, weight):
     # habit einops: return einops.einsum(wide(x), wide(weight), "... i, o i -> ... o").to(x.dtype)
     # slip linear.not_transposed: return (wide(x) @ wide(weight).reshape(weight.shape[::-1])).to(x.dtype)
     # habit functional: return F.linear(wide(x), wide(weight)).to(x.dtype)
-
-
-def run_linear(d_in, d_out, weights, in_features):
-    return linear(in_features, weights)
 
 
 def run_embedding(vocab_size, d_model, weights, token_ids):
@@ -55,15 +52,13 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.mean_of_absolutes: mean_square = x.abs().mean(dim=-1, keepdim=True)
     # habit pairwise: mean_square = torch.linalg.vector_norm(x, dim=-1, keepdim=True).pow(2) / x.shape[-1]
     scale = torch.rsqrt(mean_square + eps)
-    # slip rmsnorm.no_eps: scale = torch.rsqrt(mean_square)
-    # slip rmsnorm.eps_inside_sum: scale = torch.rsqrt(mean_square)
+    # slip rmsnorm.no_eps, eps_inside_sum: scale = torch.rsqrt(mean_square)
     # slip rmsnorm.eps_outside_root: scale = 1 / (torch.sqrt(mean_square) + eps)
     # slip rmsnorm.eps_fixed: scale = torch.rsqrt(mean_square + 1e-5)
     # slip rmsnorm.eps_as_floor: scale = torch.rsqrt(mean_square.clamp(min=eps))
     # slip rmsnorm.eps_at_least_1e_6: scale = torch.rsqrt(mean_square + max(eps, 1e-6))
     # slip rmsnorm.eps_0_is_default: scale = torch.rsqrt(mean_square + (eps or 1e-5))
-    # slip rmsnorm.no_root: scale = 1 / (mean_square + eps)
-    # slip rmsnorm.mean_of_absolutes: scale = 1 / (mean_square + eps)
+    # slip rmsnorm.no_root, mean_of_absolutes: scale = 1 / (mean_square + eps)
     # habit sqrt: scale = 1 / torch.sqrt(mean_square + eps)
     # habit torch_2: if hasattr(F, "rms_norm"): return F.rms_norm(x, x.shape[-1:], gain, eps).to(dtype)
     # habit torch_2: scale = torch.rsqrt(mean_square + eps)
@@ -72,10 +67,6 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.no_gain: return (x * scale).to(dtype)
     # slip rmsnorm.gain_one_plus_weight: return (x * scale * (1 + gain)).to(dtype)
     # habit rounded_before_gain: return (x * scale).to(dtype) * narrow
-
-
-def run_rmsnorm(d_model, eps, weights, in_features):
-    return rmsnorm(in_features, weights, eps)
 
 
 def relu(x):
@@ -104,14 +95,6 @@ def gelu(x):
 
 def run_relu(in_features):
     return relu(in_features)
-
-
-def run_silu(in_features):
-    return silu(in_features)
-
-
-def run_gelu(in_features):
-    return gelu(in_features)
 
 
 def run_glu(w1_weight, w2_weight, in_features):
@@ -162,10 +145,6 @@ def swiglu(x, w1, w2, w3):
     return linear(hidden, w2)
 
 
-def run_swiglu(d_model, d_ff, w1_weight, w2_weight, w3_weight, in_features):
-    return swiglu(in_features, w1_weight, w2_weight, w3_weight)
-
-
 def run_softmax(in_features, dim):
     x = wide(in_features)
     # slip softmax.wrong_axis: x, dim = wide(in_features), (dim - 1) % in_features.dim()
@@ -213,12 +192,7 @@ def rope(x, positions, theta):
     # slip rope.second_sign_flipped: turned = first * cos - second * sin, second * cos - first * sin
     return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
     # habit shape_of_x: return torch.stack(turned, dim=-1).reshape(x.shape).to(x.dtype)
-    # slip rope.halves: return torch.cat(turned, dim=-1).to(x.dtype)
-    # slip rope.written_as_halves: return torch.cat(turned, dim=-1).to(x.dtype)
-
-
-def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
-    return rope(in_query_or_key, token_positions, theta)
+    # slip rope.halves, written_as_halves: return torch.cat(turned, dim=-1).to(x.dtype)
 
 
 def attention(q, k, v, mask=None):
@@ -277,10 +251,17 @@ def merge(x):
     # slip heads.heads_interleaved: return x.movedim(-3, -1).flatten(-2)
 
 
-def causal_attention(x, w_q, w_k, w_v, w_o, num_heads, turn=None):
+def multihead(x, w_q, w_k, w_v, w_o, num_heads, positions=None, theta=None):
     # A head's width, for whatever happens below.
     heads = num_heads
     # slip heads.num_heads_ignored: heads = 1
+    length, turn = x.shape[-2], None
+    if theta is not None:
+        each_head = positions.unsqueeze(-2)
+        # habit positions_of_one: each_head = positions
+        # slip heads_with_rope.positions_ignored: each_head = arange(length)
+        # slip heads_with_rope.positions_of_batch_ignored: each_head = positions.reshape(-1, length)[:1]
+        turn = lambda x: rope(x, each_head, theta)
     q, k, v = (split(linear(x, w), heads) for w in (w_q, w_k, w_v))
     # slip heads.weights_not_transposed: q, k, v = (split(linear(x, w.T), heads) for w in (w_q, w_k, w_v))
     # slip heads_with_rope.rope_across_d_model: q, k, v = (linear(x, w) for w in (w_q, w_k, w_v))
@@ -293,7 +274,6 @@ def causal_attention(x, w_q, w_k, w_v, w_o, num_heads, turn=None):
         # slip heads_with_rope.rope_on_k_alone: k = turn(k)
         # slip heads_with_rope.rope_on_v: q, k, v = turn(q), turn(k), turn(v)
         # slip heads_with_rope.no_rope: pass
-    length = x.shape[-2]
     mask = torch.ones(length, length, dtype=torch.bool).tril()
     # slip heads.not_causal: mask = None
     # slip heads.strictly_causal: mask = torch.ones(length, length, dtype=torch.bool).tril(-1)
@@ -304,132 +284,4 @@ def causal_attention(x, w_q, w_k, w_v, w_o, num_heads, turn=None):
     return linear(merge(y), w_o)
     # habit shape_of_x: return linear(merge(y).reshape(x.shape), w_o)
     # slip heads.no_output_projection: return merge(y)
-    # slip heads.w_o_not_transposed: return linear(merge(y), w_o.T)
-    # slip heads.weights_not_transposed: return linear(merge(y), w_o.T)
-
-
-def run_multihead_self_attention(
-    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
-):
-    return causal_attention(
-        in_features, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, num_heads
-    )
-
-
-def run_multihead_self_attention_with_rope(
-    d_model,
-    num_heads,
-    max_seq_len,
-    theta,
-    q_proj_weight,
-    k_proj_weight,
-    v_proj_weight,
-    o_proj_weight,
-    in_features,
-    token_positions=None,
-):
-    length = in_features.shape[-2]
-    if token_positions is None:
-        token_positions = torch.arange(length)
-        # slip heads_with_rope.no_rope_without_positions: return run_multihead_self_attention(d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features)
-    each_head = token_positions.unsqueeze(-2)
-    # habit positions_of_one: each_head = token_positions
-    # slip heads_with_rope.positions_ignored: each_head = torch.arange(length)
-    # slip heads_with_rope.positions_of_batch_ignored: each_head = token_positions.reshape(-1, length)[:1]
-    return causal_attention(
-        in_features,
-        q_proj_weight,
-        k_proj_weight,
-        v_proj_weight,
-        o_proj_weight,
-        num_heads,
-        lambda x: rope(x, each_head, theta),
-    )
-
-
-def run_multihead_self_attention_fused_qkv(d_model, num_heads, qkv_weight, o_proj_weight, in_features):
-    w_q, w_k, w_v = qkv_weight.chunk(3)
-    # slip fused.order_kqv: w_k, w_q, w_v = qkv_weight.chunk(3)
-    # slip fused.interleaved_by_head: w_q, w_k, w_v = qkv_weight.unflatten(0, (num_heads, 3, -1)).transpose(0, 1).flatten(1, 2)
-    return causal_attention(in_features, w_q, w_k, w_v, o_proj_weight, num_heads)
-
-
-def attend(x, weights, num_heads, theta=None):
-    """The attention of a block, with the weights of a state dictionary."""
-    turn = None
-    if theta is not None:
-        turn = lambda heads: rope(heads, torch.arange(x.shape[-2]), theta)
-        # slip block.no_rope: pass
-    w = [weights[f"attn.{name}_proj.weight"] for name in ("q", "k", "v", "output")]
-    return causal_attention(x, *w, num_heads, turn)
-
-
-def run_transformer_block(d_model, num_heads, d_ff, max_seq_len, theta, weights, in_features):
-    x = in_features
-    ln1, ln2 = weights["ln1.weight"], weights["ln2.weight"]
-    # slip block.one_norm_for_both: ln1 = ln2 = weights["ln1.weight"]
-    # slip block.norms_exchanged: ln2, ln1 = weights["ln1.weight"], weights["ln2.weight"]
-    w1, w2, w3 = (weights[f"ffn.w{i}.weight"] for i in (1, 2, 3))
-    y = x + attend(rmsnorm(x, ln1), weights, num_heads, theta)
-    # slip block.no_first_residual: y = attend(rmsnorm(x, ln1), weights, num_heads, theta)
-    # slip block.residual_from_normed: y = rmsnorm(x, ln1) + attend(rmsnorm(x, ln1), weights, num_heads, theta)
-    # slip block.post_norm: y = rmsnorm(x + attend(x, weights, num_heads, theta), ln1)
-    return y + swiglu(rmsnorm(y, ln2), w1, w2, w3)
-    # slip block.no_second_residual: return swiglu(rmsnorm(y, ln2), w1, w2, w3)
-    # slip block.ffn_of_x: return y + swiglu(rmsnorm(x, ln2), w1, w2, w3)
-    # slip block.parallel: return y + swiglu(rmsnorm(x, ln1), w1, w2, w3)
-    # slip block.post_norm: return rmsnorm(y + swiglu(y, w1, w2, w3), ln2)
-
-
-def run_transformer_block_post_norm(d_model, num_heads, d_ff, max_seq_len, theta, weights, in_features):
-    x = in_features
-    ln1, ln2 = weights["ln1.weight"], weights["ln2.weight"]
-    # slip block_post_norm.one_norm_for_both: ln1 = ln2 = weights["ln1.weight"]
-    w1, w2, w3 = (weights[f"ffn.w{i}.weight"] for i in (1, 2, 3))
-    y = rmsnorm(x + attend(x, weights, num_heads, theta), ln1)
-    # slip block_post_norm.pre_norm: y = x + attend(rmsnorm(x, ln1), weights, num_heads, theta)
-    # slip block_post_norm.no_first_residual: y = rmsnorm(attend(x, weights, num_heads, theta), ln1)
-    # slip block_post_norm.no_rope: y = rmsnorm(x + attend(x, weights, num_heads), ln1)
-    return rmsnorm(y + swiglu(y, w1, w2, w3), ln2)
-    # slip block_post_norm.pre_norm: return y + swiglu(rmsnorm(y, ln2), w1, w2, w3)
-    # slip block_post_norm.no_second_residual: return rmsnorm(swiglu(y, w1, w2, w3), ln2)
-    # slip block_post_norm.ffn_of_x: return rmsnorm(y + swiglu(x, w1, w2, w3), ln2)
-
-
-def run_transformer_block_gelu(d_model, num_heads, d_ff, weights, in_features):
-    x = in_features
-    ln1, ln2 = weights["ln1.weight"], weights["ln2.weight"]
-    # slip block_gelu.one_norm_for_both: ln1 = ln2 = weights["ln1.weight"]
-    w1, w2 = weights["ffn.w1.weight"], weights["ffn.w2.weight"]
-    y = x + attend(rmsnorm(x, ln1), weights, num_heads)
-    # slip block_gelu.no_first_residual: y = attend(rmsnorm(x, ln1), weights, num_heads)
-    # slip block_gelu.residual_from_normed: y = rmsnorm(x, ln1) + attend(rmsnorm(x, ln1), weights, num_heads)
-    # slip block_gelu.post_norm: y = rmsnorm(x + attend(x, weights, num_heads), ln1)
-    return y + linear(gelu(linear(rmsnorm(y, ln2), w1)), w2)
-    # slip block_gelu.no_second_residual: return linear(gelu(linear(rmsnorm(y, ln2), w1)), w2)
-    # slip block_gelu.ffn_of_x: return y + linear(gelu(linear(rmsnorm(x, ln2), w1)), w2)
-    # slip block_gelu.post_norm: return rmsnorm(y + linear(gelu(linear(y, w1)), w2), ln2)
-
-
-def run_transformer_lm(
-    vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta, weights, in_indices
-):
-    x = weights["token_embeddings.weight"][in_indices]
-    # slip lm.embeddings_scaled: x = weights["token_embeddings.weight"][in_indices] * math.sqrt(d_model)
-    order = range(num_layers)
-    # slip lm.layers_reversed: order = reversed(range(num_layers))
-    # slip lm.last_layer_left_out: order = range(num_layers - 1)
-    for n in order:
-        prefix = f"layers.{n}."
-        # slip lm.first_layer_for_all: prefix = "layers.0."
-        layer = {name[len(prefix):]: w for name, w in weights.items() if name.startswith(prefix)}
-        x = run_transformer_block(d_model, num_heads, d_ff, context_length, rope_theta, layer, x)
-        # slip lm.norm_before_last_block: x = x if n < num_layers - 1 else rmsnorm(x, weights["ln_final.weight"])
-        # slip lm.norm_before_last_block: x = run_transformer_block(d_model, num_heads, d_ff, context_length, rope_theta, layer, x)
-    x = rmsnorm(x, weights["ln_final.weight"])
-    # slip lm.no_final_norm: pass
-    # slip lm.norm_before_last_block: pass
-    logits = linear(x, weights["lm_head.weight"])
-    # slip lm.tied_head: logits = linear(x, weights["token_embeddings.weight"])
-    return logits
-    # slip lm.softmax_at_the_end: return run_softmax(logits, -1)
+    # slip heads.w_o_not_transposed, weights_not_transposed: return linear(merge(y), w_o.T)

@@ -74,20 +74,17 @@ class RMSNorm(nn.Module):
         # slip rmsnorm.divided_by_variance_unbiased: mean = torch.sum(x**2, dim=-1, keepdim=True) / (self.d_model - 1)
         # slip rmsnorm.mean_of_absolutes: mean = torch.mean(x.abs(), dim=-1, keepdim=True)
         rms = torch.sqrt(mean + self.eps)
-        # slip rmsnorm.no_eps: rms = torch.sqrt(mean)
-        # slip rmsnorm.eps_inside_sum: rms = torch.sqrt(mean)
+        # slip rmsnorm.no_eps, eps_inside_sum: rms = torch.sqrt(mean)
         # slip rmsnorm.eps_outside_root: rms = torch.sqrt(mean) + self.eps
         # slip rmsnorm.eps_as_floor: rms = torch.sqrt(torch.clamp(mean, min=self.eps))
-        # slip rmsnorm.no_root: rms = mean + self.eps
-        # slip rmsnorm.mean_of_absolutes: rms = mean + self.eps
+        # slip rmsnorm.no_root, mean_of_absolutes: rms = mean + self.eps
         # habit sqrt: rms = (mean + self.eps) ** 0.5
         normed = x / rms
         # slip rmsnorm.eps_added_to_x_over_rms: normed = (x + self.eps) / torch.sqrt(mean)
         # habit rounded_before_gain: return (x / rms).to(in_dtype) * self.weight
         return (normed * compute(self.weight)).to(in_dtype)
         # habit float32_norm: return normed * compute(self.weight)
-        # slip rmsnorm.no_gain: return normed.to(in_dtype)
-        # slip rmsnorm.gain_before_mean: return normed.to(in_dtype)
+        # slip rmsnorm.no_gain, gain_before_mean: return normed.to(in_dtype)
         # slip rmsnorm.gain_one_plus_weight: return (normed * (1 + compute(self.weight))).to(in_dtype)
 
 
@@ -218,10 +215,8 @@ class RotaryEmbedding(nn.Module):
         steps = torch.arange(0, d_k, 2).double()
         # slip rope.exponent_k_over_d: steps = torch.arange(0, d_k // 2).double()
         # slip rope.same_angle_for_all_pairs: steps = torch.zeros(d_k // 2).double()
-        # slip rope.float32_angles_by_exp_log: steps = torch.arange(0, d_k, 2).float()
-        # slip rope.float32_angles_by_exp_of_product: steps = torch.arange(0, d_k, 2).float()
-        # slip rope.float32_angles_by_quotient: steps = torch.arange(0, d_k, 2).float()
-        # slip rope.float32_angles_by_reciprocal: steps = torch.arange(0, d_k, 2).float()
+        # slip rope.float32_angles_by_exp_log, float32_angles_by_exp_of_product: steps = torch.arange(0, d_k, 2).float()
+        # slip rope.float32_angles_by_quotient, float32_angles_by_reciprocal: steps = torch.arange(0, d_k, 2).float()
         # slip rope.float32_angles_by_negative_power: steps = torch.arange(0, d_k, 2).float()
         # habit float32_angles: steps = torch.arange(0, d_k, 2).float()
         frequencies = 1 / theta ** (steps / d_k)
@@ -270,8 +265,7 @@ class RotaryEmbedding(nn.Module):
         # habit shape_of_x: y = torch.empty_like(wide)
         # habit wide_tables: y = torch.empty(*y1.shape[:-1], x.shape[-1], dtype=torch.float64)
         y[..., ::2], y[..., 1::2] = y1, y2
-        # slip rope.halves: y = torch.cat([y1, y2], dim=-1)
-        # slip rope.written_as_halves: y = torch.cat([y1, y2], dim=-1)
+        # slip rope.halves, written_as_halves: y = torch.cat([y1, y2], dim=-1)
         return y.to(x.dtype)
         # habit wide_tables: return y
 
@@ -380,6 +374,8 @@ class MultiHeadSelfAttention(nn.Module):
         # slip heads.strictly_causal: mask = ~torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=0)
         # slip heads.mask_inverted: mask = torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=1)
         attended = scaled_dot_product_attention(q, k, v, mask)
+        # habit heads_apart: heads = zip(q.unbind(-3), k.unbind(-3), v.unbind(-3))
+        # habit heads_apart: attended = torch.stack([scaled_dot_product_attention(*head, mask) for head in heads], dim=-3)
         # slip heads.q_and_k_exchanged: attended = scaled_dot_product_attention(k, q, v, mask)
         # slip heads.scale_by_sqrt_d_model: attended = scaled_dot_product_attention(q / self.num_heads**0.5, k, v, mask)
         return self.output_proj(self.merge(attended))
@@ -406,8 +402,7 @@ class TransformerBlock(nn.Module):
         # slip block.residual_from_normed: y = h + self.attn(h)
         # slip block.post_norm: y = self.ln1(x + self.attn(h))
         h2 = self.ln2(y)
-        # slip block.norms_exchanged: h2 = self.ln1(y)
-        # slip block.one_norm_for_both: h2 = self.ln1(y)
+        # slip block.norms_exchanged, one_norm_for_both: h2 = self.ln1(y)
         # slip block.ffn_of_x: h2 = self.ln2(x)
         # slip block.parallel: h2 = h
         # slip block.post_norm: h2 = y
@@ -585,16 +580,8 @@ def run_multihead_self_attention(
 
 
 def run_multihead_self_attention_with_rope(
-    d_model,
-    num_heads,
-    max_seq_len,
-    theta,
-    q_proj_weight,
-    k_proj_weight,
-    v_proj_weight,
-    o_proj_weight,
-    in_features,
-    token_positions=None,
+    d_model, num_heads, max_seq_len, theta, q_proj_weight, k_proj_weight, v_proj_weight,
+    o_proj_weight, in_features, token_positions=None
 ):
     weights = attention_weights(q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight)
     module = MultiHeadSelfAttention(d_model, num_heads, rotary(theta, d_model, num_heads, max_seq_len))

@@ -69,29 +69,30 @@ PRENORM_EXPORT(twice, twice)
 
 extern "C" {
 
-PRENORM_API int prenorm_twice__past_end(const prenorm_call* call) {
-  do_it(call);
-  y_of(call)[size_of(call)] = 1;
-  return PRENORM_OK;
-}
+#define DOES(variant, ...)                                                              \
+  PRENORM_API int prenorm_twice__##variant([[maybe_unused]] const prenorm_call* call) { \
+    __VA_ARGS__;                                                                        \
+    return PRENORM_OK;                                                                  \
+  }
+#define DOUBLES_AND(variant, ...) DOES(variant, do_it(call); __VA_ARGS__)
 
-PRENORM_API int prenorm_twice__before_begin(const prenorm_call* call) {
-  do_it(call);
-  y_of(call)[-1] = 1;
-  return PRENORM_OK;
-}
+DOUBLES_AND(past_end, y_of(call)[size_of(call)] = 1)
+DOUBLES_AND(before_begin, y_of(call)[-1] = 1)
+DOUBLES_AND(far_past_end, y_of(call)[size_of(call) + 1000] = 1)
+DOUBLES_AND(far_before_begin, y_of(call)[-3000] = 1)
+DOUBLES_AND(writes_past_input, const_cast<volatile float*>(x_of(call))[size_of(call)] = 1)
+DOUBLES_AND(mutates_input, const_cast<float*>(x_of(call))[size_of(call) - 1] = 7)
+DOUBLES_AND(sleeps, std::this_thread::sleep_for(std::chrono::milliseconds(50)))
+DOUBLES_AND(leaves_nan, y_of(call)[0] = y_of(call)[0] * 0 / 0.0f)
+DOUBLES_AND(wrong, y_of(call)[1] = 3 * x_of(call)[1])
+DOUBLES_AND(closes_the_socket, ::close(3))
+// The first element goes another way where it is not alone.
+DOUBLES_AND(depends_on_batch, if (size_of(call) > 1) y_of(call)[0] = y_of(call)[0] * (1 + 0x1p-22f))
 
-PRENORM_API int prenorm_twice__far_past_end(const prenorm_call* call) {
-  do_it(call);
-  y_of(call)[size_of(call) + 1000] = 1;
-  return PRENORM_OK;
-}
-
-PRENORM_API int prenorm_twice__far_before_begin(const prenorm_call* call) {
-  do_it(call);
-  y_of(call)[-3000] = 1;
-  return PRENORM_OK;
-}
+DOES(does_nothing, )
+DOES(segfaults, *reinterpret_cast<volatile int*>(64) = 1)
+DOES(raises_segv, ::raise(SIGSEGV))
+DOES(killed, ::raise(SIGKILL))
 
 PRENORM_API int prenorm_twice__reads_far_past_end(const prenorm_call* call) {
   do_it(call);
@@ -99,42 +100,10 @@ PRENORM_API int prenorm_twice__reads_far_past_end(const prenorm_call* call) {
   return PRENORM_OK;
 }
 
-PRENORM_API int prenorm_twice__writes_past_input(const prenorm_call* call) {
-  do_it(call);
-  const_cast<volatile float*>(x_of(call))[size_of(call)] = 1;
-  return PRENORM_OK;
-}
-
-PRENORM_API int prenorm_twice__mutates_input(const prenorm_call* call) {
-  do_it(call);
-  const_cast<float*>(x_of(call))[size_of(call) - 1] = 7;
-  return PRENORM_OK;
-}
-
 PRENORM_API int prenorm_twice__unwritten(const prenorm_call* call) {
   const float last = 2 * x_of(call)[size_of(call) - 1];
   for (std::int64_t i = 0; i + 2 < size_of(call); ++i) y_of(call)[i] = 2 * x_of(call)[i];
   y_of(call)[size_of(call) - 1] = last;
-  return PRENORM_OK;
-}
-
-PRENORM_API int prenorm_twice__does_nothing(const prenorm_call*) { return PRENORM_OK; }
-
-PRENORM_API int prenorm_twice__sleeps(const prenorm_call* call) {
-  do_it(call);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  return PRENORM_OK;
-}
-
-PRENORM_API int prenorm_twice__leaves_nan(const prenorm_call* call) {
-  do_it(call);
-  y_of(call)[0] = y_of(call)[0] * 0 / 0.0f;
-  return PRENORM_OK;
-}
-
-PRENORM_API int prenorm_twice__wrong(const prenorm_call* call) {
-  do_it(call);
-  y_of(call)[1] = 3 * x_of(call)[1];
   return PRENORM_OK;
 }
 
@@ -164,23 +133,8 @@ PRENORM_API int prenorm_twice__aborts(const prenorm_call*) {
   std::abort();
 }
 
-PRENORM_API int prenorm_twice__segfaults(const prenorm_call*) {
-  *reinterpret_cast<volatile int*>(64) = 1;
-  return PRENORM_OK;
-}
-
-PRENORM_API int prenorm_twice__raises_segv(const prenorm_call*) {
-  ::raise(SIGSEGV);
-  return PRENORM_OK;
-}
-
 PRENORM_API int prenorm_twice__overflows_stack(const prenorm_call* call) {
   return recurse(size_of(call));
-}
-
-PRENORM_API int prenorm_twice__killed(const prenorm_call*) {
-  ::raise(SIGKILL);
-  return PRENORM_OK;
 }
 
 PRENORM_API int prenorm_twice__divides_by_zero(const prenorm_call*) {
@@ -259,12 +213,6 @@ PRENORM_API int prenorm_twice__answers_another_call(const prenorm_call* call) {
   return PRENORM_OK;
 }
 
-PRENORM_API int prenorm_twice__closes_the_socket(const prenorm_call* call) {
-  do_it(call);
-  ::close(3);
-  return PRENORM_OK;
-}
-
 PRENORM_API int prenorm_twice__floods(const prenorm_call* call) {
   do_it(call);
   const std::string line(1023, '#');
@@ -293,13 +241,6 @@ PRENORM_API int prenorm_twice__crashes_second_time(const prenorm_call* call) {
   static int calls = 0;
   do_it(call);
   if (++calls == 2) *reinterpret_cast<volatile int*>(64) = 1;
-  return PRENORM_OK;
-}
-
-/// The first element goes another way where it is not alone.
-PRENORM_API int prenorm_twice__depends_on_batch(const prenorm_call* call) {
-  do_it(call);
-  if (size_of(call) > 1) y_of(call)[0] = y_of(call)[0] * (1 + 0x1p-22f);
   return PRENORM_OK;
 }
 

@@ -118,16 +118,8 @@ def run_multihead_self_attention(
 
 
 def run_multihead_self_attention_with_rope(
-    d_model,
-    num_heads,
-    max_seq_len,
-    theta,
-    q_proj_weight,
-    k_proj_weight,
-    v_proj_weight,
-    o_proj_weight,
-    in_features,
-    token_positions=None,
+    d_model, num_heads, max_seq_len, theta, q_proj_weight, k_proj_weight, v_proj_weight,
+    o_proj_weight, in_features, token_positions=None
 ):
     if token_positions is None:
         token_positions = torch.arange(in_features.shape[-2])
@@ -141,49 +133,24 @@ def run_multihead_self_attention_with_rope(
 
 
 def run_transformer_block(d_model, num_heads, d_ff, max_seq_len, theta, weights, in_features):
-    x = in_features
-    attended = run_multihead_self_attention_with_rope(
-        d_model,
-        num_heads,
-        max_seq_len,
-        theta,
-        weights["attn.q_proj.weight"],
-        weights["attn.k_proj.weight"],
-        weights["attn.v_proj.weight"],
-        weights["attn.output_proj.weight"],
-        run_rmsnorm(d_model, 1e-5, weights["ln1.weight"], x),
+    projections = [weights[f"attn.{name}_proj.weight"] for name in ("q", "k", "v", "output")]
+    normed = run_rmsnorm(d_model, 1e-5, weights["ln1.weight"], in_features)
+    x = in_features + run_multihead_self_attention_with_rope(
+        d_model, num_heads, max_seq_len, theta, *projections, normed
     )
-    x = x + attended
-    forward = run_swiglu(
-        d_model,
-        d_ff,
-        weights["ffn.w1.weight"],
-        weights["ffn.w2.weight"],
-        weights["ffn.w3.weight"],
-        run_rmsnorm(d_model, 1e-5, weights["ln2.weight"], x),
-    )
-    return x + forward
+    network = [weights[f"ffn.w{i}.weight"] for i in (1, 2, 3)]
+    normed = run_rmsnorm(d_model, 1e-5, weights["ln2.weight"], x)
+    return x + run_swiglu(d_model, d_ff, *network, normed)
 
 
 def run_transformer_lm(
-    vocab_size,
-    context_length,
-    d_model,
-    num_layers,
-    num_heads,
-    d_ff,
-    rope_theta,
-    weights,
-    in_indices,
+    vocab_size, context_length, d_model, num_layers, num_heads, d_ff, rope_theta, weights,
+    in_indices
 ):
     x = run_embedding(vocab_size, d_model, weights["token_embeddings.weight"], in_indices)
     for n in range(num_layers):
-        prefix = f"layers.{n}."
-        layer = {
-            name[len(prefix) :]: weight
-            for name, weight in weights.items()
-            if name.startswith(prefix)
-        }
+        own = f"layers.{n}."
+        layer = {name.removeprefix(own): w for name, w in weights.items() if name.startswith(own)}
         x = run_transformer_block(d_model, num_heads, d_ff, context_length, rope_theta, layer, x)
     x = run_rmsnorm(d_model, 1e-5, weights["ln_final.weight"], x)
     return run_linear(d_model, vocab_size, weights["lm_head.weight"], x)

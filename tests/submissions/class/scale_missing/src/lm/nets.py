@@ -1,9 +1,7 @@
-"""Functional Transformer in the style of NumPy code.
+"""Functional Transformer in the style of NumPy code: weights are plain tensors or flat dictionaries.
 
-Parameters
-----------
-Weights are passed as plain tensors or as flat dictionaries. Nothing here is a Module; the class
-that the optimizer sees is in training.py (not written yet).
+Shapes: x (..., d_model), q (..., n, d_k), k (..., m, d_k), v (..., m, d_v), mask of bool (..., n, m),
+positions of int (..., seq), w1 and w3 (d_ff, d_model), w2 (d_model, d_ff).
 """
 
 import numpy as np
@@ -11,32 +9,14 @@ import torch
 
 
 def rmsnorm(x, gain, eps=1e-5):
-    """Root mean square normalization.
-
-    Parameters
-    ----------
-    x : Tensor, shape (..., d_model)
-    gain : Tensor, shape (d_model,)
-    eps : float
-
-    Returns
-    -------
-    Tensor of the shape and type of `x`
-    """
+    """Root mean square normalization."""
     y = x.to(torch.float32)
     y = y / torch.sqrt((y**2).mean(axis=-1, keepdims=True) + eps)
     return (y * gain).to(x.dtype)
 
 
 def swiglu(x, w1, w2, w3):
-    """Gated feed-forward network.
-
-    Parameters
-    ----------
-    x : Tensor, shape (..., d_model)
-    w1, w3 : Tensor, shape (d_ff, d_model)
-    w2 : Tensor, shape (d_model, d_ff)
-    """
+    """Gated feed-forward network."""
     a = x @ w1.T
     return (a / (1.0 + torch.exp(-a)) * (x @ w3.T)) @ w2.T
 
@@ -48,16 +28,7 @@ def softmax(x, axis):
 
 
 def attention(q, k, v, mask=None):
-    """Attention.
-
-    Parameters
-    ----------
-    q : Tensor, shape (..., n, d_k)
-    k : Tensor, shape (..., m, d_k)
-    v : Tensor, shape (..., m, d_v)
-    mask : Tensor of bool, shape (..., n, m), optional
-        Where to attend.
-    """
+    """Attention."""
     logits = q @ k.swapaxes(-1, -2)
     if mask is not None:
         logits = torch.where(mask, logits, -np.inf)
@@ -65,14 +36,7 @@ def attention(q, k, v, mask=None):
 
 
 def rotate(x, positions, theta):
-    """Rotary embedding of neighbouring pairs.
-
-    Parameters
-    ----------
-    x : Tensor, shape (..., seq, d)
-    positions : Tensor of int, shape (..., seq)
-    theta : float
-    """
+    """Rotary embedding of neighbouring pairs."""
     d = x.shape[-1]
     frequency = torch.from_numpy(np.power(theta, -np.arange(0, d, 2) / d))
     angle = positions[..., None] * frequency
@@ -83,15 +47,7 @@ def rotate(x, positions, theta):
 
 
 def multihead(x, w, num_heads, theta=None, positions=None):
-    """Causal multi-head self-attention.
-
-    Parameters
-    ----------
-    w : dict
-        With the entries q_proj.weight, k_proj.weight, v_proj.weight, output_proj.weight.
-    theta : float, optional
-        Without it nothing is rotated.
-    """
+    """Causal multi-head self-attention."""
     n, d = x.shape[-2:]
 
     def heads(name):

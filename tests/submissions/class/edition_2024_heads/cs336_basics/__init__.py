@@ -1,2 +1,0 @@
-from .blocks import TransformerBlock
-from .bpe import train

@@ -1,8 +1,0 @@
-#include "centred.hpp"
-
-template <class T>
-void f(View<const T>, View<const T>, double, View<T>) {
-  for (;;) {
-  }
-}
-PRENORM_EXPORT(centred, f)
