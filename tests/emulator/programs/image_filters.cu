@@ -55,7 +55,7 @@ int main() {
   const auto byte = [&](int i) { return static_cast<unsigned char>((random[i] + 1) * 127); };
   std::vector<int> grey(w * h), edges(w * h), medians(w * h);
   for (int i = 0; i < w * h; ++i) {
-    rgba[i] = {byte(3 * i), byte(3 * i + 1), byte(3 * i + 2), 255};
+    rgba[i] = make_uchar4(byte(3 * i), byte(3 * i + 1), byte(3 * i + 2), 255);
     grey[i] = (77 * rgba[i].x + 150 * rgba[i].y + 29 * rgba[i].z) >> 8;
   }
   for (int y = 0; y < h; ++y)
