@@ -33,10 +33,10 @@ __global__ void arithmetic(const float* x, float* out) {
   sincospif(x[i], &sine, &cosine);
   out[i] = sine;
   out[32 + i] = cosine;
-  out[64 + i] = __logf(2 + x[i]) - logf(3 + x[i]);
+  out[64 + i] = __logf(2 + x[i]) - logf(3 + x[i]) + __fdividef(max(x[i], 0.0f), 3);
   out[96 + i] = powf(2 + x[i], x[i]);
   __sincosf(x[i], &sine, &cosine);
-  out[128 + i] = sine + 2 * cosine;
+  __stcs(&out[128 + i], sine + 2 * cosine);
 }
 
 __device__ unsigned done;
@@ -80,7 +80,7 @@ int main() {
     const double a = angles[i];
     values[i] = std::sin(M_PI * a);
     values[32 + i] = std::cos(M_PI * a);
-    values[64 + i] = std::log(2 + a) - std::log(3 + a);
+    values[64 + i] = std::log(2 + a) - std::log(3 + a) + std::fmax(a, 0.0) / 3;
     values[96 + i] = std::pow(2 + a, a);
     values[128 + i] = std::sin(a) + 2 * std::cos(a);
   }
