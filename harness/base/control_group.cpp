@@ -10,15 +10,12 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Of the groups that graders make: PREFIX, their process's number, "-", a number.
 constexpr std::string_view prefix = "prenorm-";

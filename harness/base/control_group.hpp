@@ -2,8 +2,9 @@
 // what no reading of /proc shows: buffers of sockets, names of files, page tables, files in memory.
 #pragma once
 
+#include "base/paths.hpp"
+
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -28,8 +29,7 @@ class ControlGroup {
 
   /// Kills what is in it, and removes it.
   ~ControlGroup();
-  ControlGroup(const ControlGroup&) = delete;
-  ControlGroup& operator=(const ControlGroup&) = delete;
+  ControlGroup(ControlGroup&&) = delete;  // nor copied
 
   /// A descriptor: a process that writes "0" there joins the group.
   int entrance() const { return entrance_; }
@@ -38,9 +38,9 @@ class ControlGroup {
   void kill() const;
 
  private:
-  ControlGroup(std::filesystem::path folder, int entrance);
+  ControlGroup(fs::path folder, int entrance);
 
-  std::filesystem::path folder_;
+  fs::path folder_;
   int entrance_;
 };
 

@@ -36,7 +36,7 @@ Digest& Digest::add(std::string_view text) {
   return *this;
 }
 
-Digest& Digest::add_file(const std::filesystem::path& file) {
+Digest& Digest::add_file(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   Digest bytes;
   std::array<char, 65536> part;

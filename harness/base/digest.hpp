@@ -1,8 +1,8 @@
 // SHA-256 of texts and files, to tell whether they have changed.
 #pragma once
 
-#include <array>
-#include <filesystem>
+#include "base/paths.hpp"
+
 #include <memory>
 #include <span>
 #include <string>
@@ -15,15 +15,14 @@ class Digest {
  public:
   Digest();
   ~Digest();
-  Digest(const Digest&) = delete;
-  Digest& operator=(const Digest&) = delete;
+  Digest(Digest&&) = delete;  // nor copied
 
   /// Adds a text with its length, so that "ab", "c" differs from "a", "bc".
   Digest& add(std::string_view text);
   /// Adds bytes without their number.
   void add_bytes(std::span<const char> bytes);
   /// Adds a file's content as one text. Throws std::system_error.
-  Digest& add_file(const std::filesystem::path& file);
+  Digest& add_file(const fs::path& file);
 
   /// 64 hexadecimal digits; nothing may be added afterwards.
   std::string hex();

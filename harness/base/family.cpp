@@ -9,20 +9,16 @@
 #include <csignal>
 #include <cstdlib>
 #include <dirent.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace prenorm::harness {
 namespace {
@@ -41,15 +37,13 @@ struct Processes {
   std::multimap<pid_t, pid_t> children;
 };
 
-pid_t number_of(const std::filesystem::path& folder) {
-  return std::atoi(folder.filename().c_str());
-}
+pid_t number_of(const fs::path& folder) { return std::atoi(folder.filename().c_str()); }
 
 /// The first thread of a process has ended, and what is said of the process is nothing: what is
 /// said of another thread.
-void look_at_thread(const std::filesystem::path& process, Processes::One& one) {
+void look_at_thread(const fs::path& process, Processes::One& one) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(process / "task", error)) {
+  for (const auto& entry : fs::directory_iterator(process / "task", error)) {
     const auto stat = read_proc_stat(entry.path());
     if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
     one.alive = number_of(entry.path());
@@ -62,7 +56,7 @@ void look_at_thread(const std::filesystem::path& process, Processes::One& one) {
 Processes read_processes() {
   Processes found;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
     const auto stat = read_proc_stat(entry.path());
@@ -237,11 +231,11 @@ Nameless nameless_files(const Family& family) {
 
 /// Bytes that the file systems of these folders have left. One of two folders counts twice: what is
 /// written there is seen the sooner.
-std::uintmax_t free_bytes(const std::vector<std::filesystem::path>& folders) {
+std::uintmax_t free_bytes(const std::vector<fs::path>& folders) {
   std::uintmax_t sum = 0;
-  for (const std::filesystem::path& folder : folders) {
+  for (const fs::path& folder : folders) {
     std::error_code error;
-    const std::filesystem::space_info space = std::filesystem::space(folder, error);
+    const fs::space_info space = fs::space(folder, error);
     if (!error) sum += space.free;
   }
   return sum;
@@ -329,7 +323,7 @@ std::size_t MemoryMeter::at_most(const Family& family) const {
 }
 
 std::optional<std::string> DiskMeter::exceeded(const Family& family,
-                                               const std::vector<std::filesystem::path>& folders,
+                                               const std::vector<fs::path>& folders,
                                                const TreeLimits& limits) {
   const Clock::time_point begin = Clock::now();
   if (folders.empty() || begin < soonest_look_) return std::nullopt;
@@ -346,7 +340,7 @@ std::optional<std::string> DiskMeter::exceeded(const Family& family,
     if (unseen[process] == most_unseen_looks) why = "has files open that cannot be seen";
   }
   unseen_ = std::move(unseen);
-  for (const std::filesystem::path& folder : folders) {
+  for (const fs::path& folder : folders) {
     const TreeUsage usage = usage_of(folder, left);
     const bool is_too_much = usage.bytes > left.bytes;
     if (!why && is_too_much) why = fmt::format("has more than {} bytes", limits.bytes);

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <map>
@@ -86,8 +85,7 @@ class DiskMeter {
  public:
   /// Why it is too much, in words; nothing if it is not, or it is not time for a look yet.
   /// `family` without processes that are trusted.
-  std::optional<std::string> exceeded(const Family& family,
-                                      const std::vector<std::filesystem::path>& folders,
+  std::optional<std::string> exceeded(const Family& family, const std::vector<fs::path>& folders,
                                       const TreeLimits& limits);
 
  private:

@@ -1,6 +1,5 @@
 #include "base/files.hpp"
 
-#include "base/error.hpp"
 #include "base/terminal.hpp"
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <minizip/zip.h>
@@ -20,8 +18,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 [[noreturn]] void cannot_write(const fs::path& file) {
   throw std::runtime_error("cannot write " + file.string() + ": " + std::strerror(errno));

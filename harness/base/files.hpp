@@ -1,9 +1,9 @@
 // Files: writing for a user, atomically for another process, line by line, as a zip archive.
 #pragma once
 
-#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/paths.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -17,7 +17,7 @@ namespace prenorm::harness {
 void require_writable(const std::string& path);
 
 /// Throws UsageError unless it is an empty folder or does not exist.
-void require_empty_folder(const std::filesystem::path& folder);
+void require_empty_folder(const fs::path& folder);
 
 /// Writes the text to the file, or to standard output if the path is "-". Throws UsageError.
 void write_text(const std::string& path, const std::string& text);
@@ -31,11 +31,10 @@ void write_private(const std::string& path, const std::string& text);
 void make_private(const std::string& path);
 
 /// Writes a file atomically: completely or not at all. Throws std::runtime_error.
-void write_whole(const std::filesystem::path& file, std::string_view text);
+void write_whole(const fs::path& file, std::string_view text);
 /// The whole file, or the first `most` bytes: a device never ends. Nothing if there is none, or a
 /// folder.
-std::optional<std::string> read_whole(const std::filesystem::path& file,
-                                      std::size_t most = std::string::npos);
+std::optional<std::string> read_whole(const fs::path& file, std::size_t most = std::string::npos);
 
 /// A file of lines, each there as soon as it is written: what cuts the program off leaves the
 /// others.
@@ -64,14 +63,14 @@ class LineFile {
 };
 
 struct ZipEntry {
-  std::string name;            // "harness/CMakeLists.txt": below the archive's root
-  std::filesystem::path from;  // the file that it is a copy of
+  std::string name;  // "harness/CMakeLists.txt": below the archive's root
+  fs::path from;     // the file that it is a copy of
   bool executable = false;
   std::optional<std::string> bytes = std::nullopt;  // instead of a file's; stored, not compressed
 };
 
 /// Writes a zip archive: the same bytes for the same files, in the order of the entries, each dated
 /// 1 January 1980. Throws std::runtime_error that names the file that cannot be read or written.
-void write_zip(const std::filesystem::path& archive, const std::vector<ZipEntry>& entries);
+void write_zip(const fs::path& archive, const std::vector<ZipEntry>& entries);
 
 }  // namespace prenorm::harness

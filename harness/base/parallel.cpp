@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 namespace prenorm::harness {
 

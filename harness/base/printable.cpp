@@ -1,4 +1,5 @@
-#include "base/printable.hpp"
+// Untrusted text, made safe for one line of a terminal or a report.
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

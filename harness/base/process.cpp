@@ -1,6 +1,5 @@
 #include "base/process.hpp"
 
-#include "base/family.hpp"
 #include "base/open_file.hpp"
 #include "base/proc_stat.hpp"
 #include "base/socket_message.hpp"
@@ -23,7 +22,6 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
-#include <utility>
 
 namespace prenorm::harness {
 namespace {

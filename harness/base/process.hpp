@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -56,15 +55,15 @@ class Process {
     double cpu_seconds = 0;         // 0: none; rounded up to whole seconds
     std::size_t file_size = 0;      // bytes a written file may have; 0: none
     // For the child and everything it has started; checked while waiting for an answer.
-    std::size_t resident = 0;                         // bytes; 0: none
-    std::size_t tasks = 0;                            // processes and threads; 0: none
-    std::vector<std::filesystem::path> folders = {};  // on disk, that it may write;
-    TreeLimits disk{0, 0, 0};                         // what they may hold together
+    std::size_t resident = 0;            // bytes; 0: none
+    std::size_t tasks = 0;               // processes and threads; 0: none
+    std::vector<fs::path> folders = {};  // on disk, that it may write;
+    TreeLimits disk{0, 0, 0};            // what they may hold together
   };
 
   /// What to start. `program` is a path.
   struct Command {
-    std::filesystem::path program;
+    fs::path program;
     std::vector<std::string> arguments;
     Limits limits;
     /// NAME=value each; nothing: part of this process's environment (see below).
@@ -83,12 +82,10 @@ class Process {
   ///
   /// Throws std::runtime_error if the program cannot be started.
   explicit Process(const Command& command);
-  Process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-          const Limits& limits)
+  Process(const fs::path& program, const std::vector<std::string>& arguments, const Limits& limits)
       : Process(Command{program, arguments, limits, std::nullopt, false}) {}
-  ~Process();  // kills the whole group and reaps it
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
+  ~Process();                   // kills the whole group and reaps it
+  Process(Process&&) = delete;  // nor copied
 
   /// Sends bytes, together with a descriptor unless `descriptor` is -1.
   ///

@@ -17,8 +17,7 @@ class SocketMessage {
     header_.msg_iov = &part_;
     header_.msg_iovlen = 1;
   }
-  SocketMessage(const SocketMessage&) = delete;
-  SocketMessage& operator=(const SocketMessage&) = delete;
+  SocketMessage(SocketMessage&&) = delete;  // nor copied
 
   /// As sendmsg() does.
   ssize_t send(int socket, int descriptor, int flags) {

@@ -17,8 +17,6 @@
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
-
 OpenFile open_folder(const fs::path& path) {
   return OpenFile(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }

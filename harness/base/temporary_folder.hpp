@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/open_file.hpp"
+#include "base/paths.hpp"
 
-#include <filesystem>
 #include <string>
 
 namespace prenorm::harness {
@@ -21,18 +21,17 @@ class TemporaryFolder {
   /// In $TMPDIR, or /tmp. Throws std::system_error.
   TemporaryFolder();
   /// In that folder.
-  explicit TemporaryFolder(const std::filesystem::path& parent);
+  explicit TemporaryFolder(const fs::path& parent);
   ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryFolder(TemporaryFolder&&) = delete;  // nor copied
 
-  const std::filesystem::path& path() const { return path_; }
+  const fs::path& path() const { return path_; }
 
   /// Removes those in a folder that nobody uses any more. What cannot be removed stays.
-  static void remove_left(const std::filesystem::path& parent);
+  static void remove_left(const fs::path& parent);
 
  private:
-  std::filesystem::path path_;
+  fs::path path_;
   OpenFile lock_;  // tells others that somebody uses it
 };
 

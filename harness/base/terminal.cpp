@@ -1,23 +1,18 @@
 #include "base/terminal.hpp"
 
-#include "base/printable.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace prenorm::harness {
-
-namespace fs = std::filesystem;
 
 bool wants_colour(bool no_color_option) {
   const char* forbidden = std::getenv("NO_COLOR");

@@ -23,8 +23,7 @@ class Progress {
  public:
   Progress();
   ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  Progress(Progress&&) = delete;  // nor copied
 
   void show(const std::string& line);
   /// Erases the line, so that other text may follow.

@@ -1,7 +1,5 @@
 #include "base/text.hpp"
 
-#include "base/printable.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,13 +1,48 @@
-// Text helpers for reports and commands: numbers, shell words, similar names.
+// Text for people: untrusted text made safe, numbers, shell words, similar names, their errors.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace prenorm::harness {
+
+/// An invalid option or argument, or a path that cannot be used: one line on standard error, exit
+/// code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What it gives; what is `Wrong` with it is the user's error.
+template <class Wrong = std::invalid_argument>
+auto as_usage(const auto& of) {
+  try {
+    return of();
+  } catch (const Wrong& error) {
+    throw UsageError(error.what());
+  }
+}
+
+/// One character of a text in UTF-8.
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  // 0: the text is not valid UTF-8 there
+};
+
+/// The first character of a text that is not empty.
+Character first_character(std::string_view text);
+
+/// The text on one line: control characters, invalid UTF-8, and marks that change the writing
+/// direction become escapes (\n, \t, \x1b, \u202e); truncated to `limit` bytes, with "..." at the
+/// end.
+std::string printable(std::string_view text, std::size_t limit = 500);
+
+/// The same of each line of a text of several; `limit` is a line's.
+std::string printable_lines(const std::string& text, std::size_t limit = 1000);
 
 /// Columns of UTF-8 on a terminal: two for a Chinese, Japanese or Korean character, none for a mark
 /// that joins the character before it.

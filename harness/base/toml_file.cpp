@@ -1,6 +1,6 @@
 #include "base/toml_file.hpp"
 
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <cerrno>
 #include <fmt/format.h>
@@ -8,8 +8,6 @@
 #include <system_error>
 
 namespace prenorm::harness {
-
-namespace fs = std::filesystem;
 
 toml::table read_toml(const fs::path& file) {
   std::error_code ignored;

@@ -1,6 +1,6 @@
 #include "base/tree.hpp"
 
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,8 +17,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 

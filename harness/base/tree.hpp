@@ -3,10 +3,9 @@
 #pragma once
 
 #include "base/open_file.hpp"
+#include "base/paths.hpp"
 
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,9 +27,9 @@ struct TreeTooLarge : std::invalid_argument {
 };
 
 struct TreeEntry {
-  std::filesystem::path path;  // from the top; of the top itself empty
-  int folder = -1;             // the open folder that it is in,
-  std::string name;            // and its name there, for openat() and the like
+  fs::path path;     // from the top; of the top itself empty
+  int folder = -1;   // the open folder that it is in,
+  std::string name;  // and its name there, for openat() and the like
   struct stat info {};
   int error = 0;  // why there is no `info`; 0: there is
 
@@ -50,7 +49,7 @@ struct TreeEntry {
 class TreeWalk {
  public:
   /// Throws std::system_error where there is nothing at `top`.
-  TreeWalk(const std::filesystem::path& top, const TreeLimits& limits);
+  TreeWalk(const fs::path& top, const TreeLimits& limits);
 
   /// First the top itself. Valid until the next call of a function; nullptr at the end.
   const TreeEntry* next();
@@ -70,11 +69,11 @@ class TreeWalk {
   void leave();
   bool is_level(int folder, const Level& level) const;
 
-  std::filesystem::path top_;
+  fs::path top_;
   TreeLimits limits_;
   std::size_t entries_ = 1;
   OpenFile top_folder_, folder_;  // folder_: of the last level
-  std::filesystem::path inside_;  // the path of folder_
+  fs::path inside_;               // the path of folder_
   std::vector<Level> levels_;
   TreeEntry entry_;
   bool begun_ = false;
@@ -89,10 +88,10 @@ struct TreeUsage {
 /// Counts what is in a folder, which others may be changing, until a limit is exceeded. A folder
 /// that cannot be read exceeds the limits. Files that were removed and are still open are not
 /// seen.
-TreeUsage usage_of(const std::filesystem::path& folder, const TreeLimits& limits);
+TreeUsage usage_of(const fs::path& folder, const TreeLimits& limits);
 
 /// Removes a file or a tree, including folders that their owner may not change. Returns the reason
 /// where something of it stays. What is mounted in it is left alone.
-[[nodiscard]] std::optional<std::string> remove_tree(const std::filesystem::path& path);
+[[nodiscard]] std::optional<std::string> remove_tree(const fs::path& path);
 
 }  // namespace prenorm::harness

@@ -1,15 +1,19 @@
-// A run of `bench`. The measurement (measure.cpp): contestants in turn, fresh values in every call,
-// every output checked; times, and what the machine can do at most. Its reports (bench_report.cpp,
-// svg.cpp). Who is timed at which workload, ceilings, progress (bench_run.cpp).
+// A run of `bench`. Who is timed: a solution in its worker, or a peer, a program that computes the
+// same with another library (contestant.cpp). The measurement (measure.cpp): contestants in turn,
+// fresh values in every call, every output checked; times, and what the machine can do at most. Its
+// reports (bench_report.cpp, svg.cpp). Who is timed at which workload, ceilings, progress
+// (bench_run.cpp).
 #pragma once
 
-#include "bench/contestant.hpp"
-#include "bench/values.hpp"
+#include "base/json.hpp"
+#include "base/process.hpp"
 #include "bench/workload.hpp"
 #include "solution/solution.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -18,6 +22,132 @@
 #include <vector>
 
 namespace prenorm::harness::bench {
+
+/// One side of the comparison.
+class Contestant {
+ public:
+  virtual ~Contestant() = default;
+  virtual const std::string& label() const = 0;
+  virtual bool is_peer() const = 0;
+  /// Does it run on a device of its own, with caches and a bandwidth of its own?
+  virtual bool on_device() = 0;
+  /// "tf32", or empty.
+  virtual std::string mode() const { return ""; }
+  /// Is it there for this problem at all? Who forces a backend of attention is for attention only.
+  virtual bool is_for(const std::string& /*problem*/) const { return true; }
+  /// One call. `seconds` is the function's own time; NOT_IMPLEMENTED where there is none. The
+  /// message of a call that passed is a note on how it was computed.
+  virtual Outcome call(const Workload& workload, const Inputs& inputs) = 0;
+};
+
+/// A solution, called as `verify` calls it.
+///
+/// All that differs on a device is here: caches made cold before a call, time by the device's own
+/// events, the bandwidth of its memory.
+class SolutionContestant final : public Contestant {
+ public:
+  explicit SolutionContestant(Solution solution) : solution_(std::move(solution)) {}
+
+  const std::string& label() const override { return solution_.label(); }
+  bool is_peer() const override { return false; }
+  std::string mode() const override { return solution_.mode(); }
+  Outcome call(const Workload& workload, const Inputs& inputs) override;
+
+  Solution& solution() { return solution_; }
+  bool on_device() override { return solution_.load() && solution_.on_device(); }
+  /// Bytes a second of a large copy on that device; nothing for the CPU.
+  std::optional<double> copy_bandwidth() {
+    return on_device() ? solution_.copy_bandwidth() : std::nullopt;
+  }
+
+ private:
+  Solution solution_;
+};
+
+/// A file in memory, which others of our processes may open by its path, and which is gone with us.
+class MemoryFile {
+ public:
+  MemoryFile();  // throws std::runtime_error
+  ~MemoryFile();
+  MemoryFile(MemoryFile&&) = delete;  // nor copied
+
+  std::string path() const;
+  /// Both throw std::runtime_error; the file holds just these bytes, or must.
+  void write(const std::vector<std::byte>& data);
+  void read(std::vector<std::byte>& data) const;
+
+ private:
+  int descriptor_;
+};
+
+/// A program that answers requests over descriptor 3, each a length (4 bytes, little-endian) and
+/// JSON. Tensors go through files in memory.
+///
+///   (first, unasked)            {"name": "pytorch 2.9.1", "threads": 2, "variants":
+///                                {"eager": null, "flash": ["scaled_dot_product_attention"]}}:
+///                               each with the problems that it is for, null for all
+///   {"do": "call", "variant", "problem", "device", "inputs": {name: {"file", "dtype", "shape",
+///    "draw"}}, "scalars": {...}, "outputs": [{"file"}]}
+///                               {"seconds": 0.001, "note": "takes flash"}, {"absent": why} or
+///                               {"error": why}
+///   {"do": "compare", "actual": {tensor}, "expected": {tensor}, "atol", "rtol"}
+///                               {"seconds": 0.001}: numpy.testing.assert_allclose
+class PeerProcess {
+ public:
+  struct Variant {
+    std::string name;
+    std::optional<std::vector<std::string>> problems;  // that it is for; nothing: all
+  };
+
+  /// Starts PYTHON SCRIPT --serve OPTIONS... Throws std::runtime_error where it does not answer.
+  PeerProcess(const std::string& python, const fs::path& script,
+              const std::vector<std::string>& options);
+  const std::string& name() const { return name_; }
+  const std::vector<Variant>& variants() const { return variants_; }
+
+  /// Throws std::runtime_error where the process has ended or takes more than ten minutes: then it
+  /// is ended.
+  Outcome call(const std::string& variant, const Workload& workload, const Inputs& inputs,
+               bool on_device);
+  double compare_seconds(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance);
+
+ private:
+  Json ask(const Json& request);
+  Json receive();
+  Json stored(const Tensor& tensor, const std::string& name);
+
+  std::map<std::string, MemoryFile> files_;
+  std::unique_ptr<Process> process_;
+  std::string name_;
+  std::vector<Variant> variants_;
+};
+
+/// One way in which a peer computes: "pytorch 2.9.1 eager".
+class PeerContestant final : public Contestant {
+ public:
+  PeerContestant(std::shared_ptr<PeerProcess> peer, PeerProcess::Variant variant, bool on_device)
+      : peer_(std::move(peer)),
+        variant_(std::move(variant)),
+        label_(peer_->name() + " " + variant_.name),
+        on_device_(on_device) {}
+
+  const std::string& label() const override { return label_; }
+  bool is_peer() const override { return true; }
+  bool on_device() override { return on_device_; }
+  bool is_for(const std::string& problem) const override {
+    return !variant_.problems ||
+           std::ranges::find(*variant_.problems, problem) != variant_.problems->end();
+  }
+  Outcome call(const Workload& workload, const Inputs& inputs) override {
+    return peer_->call(variant_.name, workload, inputs, on_device_);
+  }
+
+ private:
+  std::shared_ptr<PeerProcess> peer_;
+  PeerProcess::Variant variant_;
+  std::string label_;
+  bool on_device_;
+};
 
 /// The times of one row, in a few numbers.
 struct Times {
@@ -85,8 +215,7 @@ class Checker {
   /// for the first call of a workload and nothing (`any()` is false) for the others.
   ///
   /// Throws std::runtime_error where the reference fails.
-  void prepare(const Workload& workload, const std::vector<std::optional<Tensor>>& inputs,
-               bool first, Solution& truth);
+  void prepare(const Workload& workload, const Inputs& inputs, bool first, Solution& truth);
   bool any() const { return !expected_.empty(); }
 
   /// Empty where they are right, else one line.
@@ -210,7 +339,7 @@ std::vector<Row> read_peer(const std::string& path, const Plan& plan, unsigned t
                            const std::string& processor);
 
 /// Where the shapes and the peers' programs lie.
-std::filesystem::path data_folder();
+fs::path data_folder();
 
 class Field {
  public:

@@ -1,7 +1,6 @@
 #include "bench/bench.hpp"
 
 #include "base/files.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/json.hpp"
 #include "report/table.hpp"
@@ -10,17 +9,14 @@
 #include <fmt/format.h>
 
 namespace prenorm::harness::bench {
+
+PRENORM_JSON(Times, samples, min, q1, median, q3, max)
+
 namespace {
 
 Json to_object(const Ceilings& ceilings) {
-  Json products = Json::object();
-  for (const auto& [arithmetic, rate] : ceilings.products) products[arithmetic] = rate;
-  return {{"copy_bytes_per_second", ceilings.copy}, {"product_flops_per_second", products}};
-}
-
-Json to_object(const Times& times) {
-  return {{"samples", times.samples}, {"min", times.min}, {"q1", times.q1},
-          {"median", times.median},   {"q3", times.q3},   {"max", times.max}};
+  return {{"copy_bytes_per_second", ceilings.copy},
+          {"product_flops_per_second", ceilings.products}};
 }
 
 Json to_object(const Row& row, const BenchReport& report) {
@@ -45,7 +41,7 @@ Json to_object(const Row& row, const BenchReport& report) {
                      {"ratios", Json::object()}});
   if (!row.has_time()) return object;
   const Ceilings& ceilings = report.ceilings(row);
-  object["seconds"] = to_object(row.times);
+  object["seconds"] = row.times;
   object["bytes_per_second"] = workload.bytes / row.times.median;
   object["flops_per_second"] = workload.flops / row.times.median;
   if (const double of_ceiling = share(row, ceilings); of_ceiling > 0) {
@@ -229,8 +225,8 @@ std::string to_json(const BenchReport& report) {
                      {"summary", {{"ok", ok}, {"failed", failed}, {"skipped", skipped}}}});
   if (report.compare) {
     object["compare"] = {{"elements", report.compare->elements},
-                         {"harness", to_object(report.compare->ours)},
-                         {"numpy.testing.assert_allclose", to_object(report.compare->numpy)}};
+                         {"harness", report.compare->ours},
+                         {"numpy.testing.assert_allclose", report.compare->numpy}};
   }
   return to_text(object);
 }

@@ -1,10 +1,9 @@
 #include "bench/bench.hpp"
 
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
-#include "fixture/compare.hpp"
+#include "fixture/verdict.hpp"
 #include "fixture/draw.hpp"
 #include "report/report.hpp"
 
@@ -146,7 +145,7 @@ class Bench {
 
 }  // namespace
 
-std::filesystem::path data_folder() { return home() / "share/prenorm/bench"; }
+fs::path data_folder() { return home() / "share/prenorm/bench"; }
 
 Field::Field(const BenchOptions& options)
     : named_(!options.solutions.empty()), anywhere_(named_ && !options.set.empty()) {

@@ -1,7 +1,7 @@
-#include "bench/contestant.hpp"
+#include "bench/bench.hpp"
 
-#include "base/printable.hpp"
-#include "base/json.hpp"
+#include "base/text.hpp"
+#include "replay/replay.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -12,8 +12,6 @@
 
 namespace prenorm::harness::bench {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double patience = 600;              // seconds: a compiling peer takes its time
 constexpr std::uint32_t longest = 16u << 20;  // bytes of an answer
@@ -74,22 +72,16 @@ void MemoryFile::read(std::vector<std::byte>& data) const {
 }
 
 Outcome SolutionContestant::call(const Workload& workload, const Inputs& inputs) {
-  Call call;
-  call.function = solution_.function_for(workload.entry.problem);
-  if (call.function.empty() && solution_.load()) {
+  const std::string function = solution_.function_for(workload.entry.problem);
+  if (function.empty() && solution_.load()) {
     Outcome outcome;
     outcome.status = Status::not_implemented;
     outcome.message = "no function prenorm_" + workload.entry.problem;
     return outcome;
   }
+  Call call = call_of(function, workload.signature, inputs, workload.info);
   // On the CPU every contestant's tensors were written just before, so none is at an advantage.
   call.timed = on_device();
-  call.signature = &workload.signature;
-  call.scalars = workload.info.scalars;
-  for (const auto& input : inputs) call.inputs.push_back(input ? &*input : nullptr);
-  for (const OutputInfo& output : workload.info.outputs) {
-    call.outputs.push_back({output.dtype, output.shape});
-  }
   return solution_.call(call);
 }
 

@@ -1,10 +1,7 @@
 #include "bench/workload.hpp"
 
-#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "bench/values.hpp"
-#include "base/json.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -337,7 +334,7 @@ std::size_t place_of(const Workload& workload, const std::vector<std::string>& s
 
 }  // namespace
 
-std::vector<ShapeEntry> read_entries(const std::filesystem::path& path) {
+std::vector<ShapeEntry> read_entries(const fs::path& path) {
   const std::optional<std::string> text = read_whole(path);
   if (!text) throw BadShapes(path.string() + ": cannot be read");
   std::string where = path.string();

@@ -3,14 +3,14 @@
 // The file names problems; this code does not. A problem's signature comes from its fixture.
 #pragma once
 
+#include "base/json.hpp"
 #include "base/parallel.hpp"
 #include "fixture/fixture.hpp"
 #include "fixture/selection.hpp"
-#include "base/json.hpp"
 
-#include <filesystem>
 #include <map>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ struct BadShapes : std::runtime_error {
 struct ShapeEntry {
   struct Input {
     std::vector<std::string> extents;  // names of dims, or numbers
-    std::string draw;                  // as in a fixture, or one of bench's own: values.hpp
+    std::string draw;                  // as in a fixture, or one of bench's own: check_draw()
   };
 
   std::string name;     // of the shape: what --shape selects
@@ -43,7 +43,7 @@ struct ShapeEntry {
 };
 
 /// Reads the file. Throws BadShapes.
-std::vector<ShapeEntry> read_entries(const std::filesystem::path& path);
+std::vector<ShapeEntry> read_entries(const fs::path& path);
 
 /// One call to be timed: an entry in one dtype, checked against the problem's signature.
 struct Workload {
@@ -94,5 +94,30 @@ using Workloads = std::vector<std::shared_ptr<const Workload>>;
 Workloads read_workloads(const BenchOptions& options);
 
 bool is_selected(const Workload& workload, const BenchOptions& options);
+
+/// Throws SignatureError where the text is neither a fixture's draw nor one of
+///   arange                 0, 1, 2, ... along the last axis
+///   lower_triangle         true where j <= i, of the last two axes [i, j]: a causal mask
+///   block_diagonal(count)  true where query i and key j belong to the same document: that many of
+///                          equal length packed into one sequence, the last one takes the rest
+/// whose bounds the workload has.
+void check_draw(const std::string& text, const Workload& workload);
+
+/// Values come from pools that are drawn once, by draw(): a tensor is filled with stretches of a
+/// pool that begin at random places, so that each call has others, at the speed of copying.
+class Values {
+ public:
+  explicit Values(std::uint64_t seed);
+
+  /// The inputs of a call, in signature order; nothing for an absent one. Throws SignatureError.
+  Inputs fresh(const Workload& workload);
+
+ private:
+  Tensor fresh(const InputInfo& input, const Workload& workload);
+  const Tensor& pool(const InputInfo& input, const Workload& workload);
+
+  std::mt19937_64 random_;
+  std::map<std::string, Tensor> pools_;
+};
 
 }  // namespace prenorm::harness::bench

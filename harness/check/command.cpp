@@ -1,8 +1,6 @@
 #include "check/command.hpp"
 
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
@@ -17,8 +15,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 // --- commands and rows, as the parser takes them ----------------------------------------------
 

@@ -2,8 +2,9 @@
 // whose header costs every file that includes it several seconds to compile, is in command.cpp.
 #pragma once
 
+#include "base/paths.hpp"
+
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
@@ -36,9 +37,9 @@ using Rule = std::variant<Trait, Check>;
 
 /// The variable that an option sets. A bool belongs to a flag, a vector to an option that takes one
 /// value each time and may be repeated.
-using Variable = std::variant<bool*, std::string*, std::vector<std::string>*,
-                              std::filesystem::path*, unsigned*, int*, std::uint64_t*, double*,
-                              std::optional<std::uint64_t>*, std::optional<double>*>;
+using Variable =
+    std::variant<bool*, std::string*, std::vector<std::string>*, fs::path*, unsigned*, int*,
+                 std::uint64_t*, double*, std::optional<std::uint64_t>*, std::optional<double>*>;
 
 /// An option or a positional argument: {"--jobs N", jobs, "Files in parallel", in_range(1, 8)}. A
 /// positional one has no dash: {"DIR TEXT", folder, "A new folder", Trait::required}.

@@ -1,7 +1,5 @@
 #include "check/command.hpp"
 
-#include "base/error.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "fixture/fixture.hpp"
@@ -57,12 +55,8 @@ std::string describe_difference(const Tensor& a, const Tensor& b, const DiffOpti
 
 OutputsFile read(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw UsageError("no file " + path);
-  try {
-    return read_outputs(path);
-  } catch (const BadFixture& error) {
-    throw UsageError(error.what());
-  }
+  if (!fs::exists(path, ignored)) throw UsageError("no file " + path);
+  return as_usage<BadFixture>([&] { return read_outputs(path); });
 }
 
 int diff(const DiffOptions& options) {

@@ -1,10 +1,8 @@
 // prenorm fixtures: make and export; `check` and `calibrate` have files of their own.
 #include "check/command.hpp"
 
-#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "fixture/selection.hpp"
@@ -14,8 +12,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* where_to_look =
     "Where to look for problems: a fixture file, or a folder of them";
@@ -157,12 +153,10 @@ int export_case(const ExportOptions& options) {
   const Signature& signature = file.fixture->signature();
   std::vector<std::string> written;
   LoadedCase loaded;
-  try {
+  as_usage<std::runtime_error>([&] {
     loaded = load_case(*file.fixture, info);
     written = write_case(options.to, file.fixture->problem(), signature, loaded);
-  } catch (const std::runtime_error& error) {
-    throw UsageError(error.what());
-  }
+  });
   std::string text = options.to + ": " + joined(written);
   const std::vector<std::string> widened = widened_inputs(signature, loaded);
   if (ending == ".npz" && !widened.empty()) {

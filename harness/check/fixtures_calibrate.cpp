@@ -1,8 +1,6 @@
 #include "check/command.hpp"
 
-#include "base/error.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "fixture/describe.hpp"

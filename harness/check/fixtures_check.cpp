@@ -1,7 +1,6 @@
 #include "check/command.hpp"
 
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "fixture/selection.hpp"

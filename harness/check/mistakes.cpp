@@ -1,6 +1,5 @@
 #include "check/command.hpp"
 
-#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"

@@ -1,14 +1,13 @@
 #include "check/command.hpp"
 
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
-#include "emulate/compile.hpp"
+#include "emulate/emulate.hpp"
 #include "explain/failures_report.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
@@ -22,8 +21,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct VerifyOptions {
   Selection selection;
@@ -101,11 +98,9 @@ std::string write_records(const std::string& folder, const std::vector<Entrant>&
     if (!entrant.runs_on_device() || !entrant.device) continue;
     const Record record =
         make_record(entrant.column.label, *entrant.device, entrant.sources, results);
-    try {
-      text += "recorded in " + write_record(folder, record).string() + "\n";
-    } catch (const std::runtime_error& error) {
-      throw UsageError(error.what());
-    }
+    const fs::path written =
+        as_usage<std::runtime_error>([&] { return write_record(folder, record); });
+    text += "recorded in " + written.string() + "\n";
   }
   return text.empty() ? "nothing recorded: no solution ran on a device\n" : text;
 }

@@ -13,27 +13,18 @@
 namespace prenorm::harness {
 namespace {
 
-Json items_of(const Overview& overview) {
-  Json items = Json::array();
-  for (const OverviewItem& item : overview.items) {
-    items.push_back({{"name", item.name}, {"problems", item.problems}, {"points", item.points}});
-  }
-  return items;
+Json item_of(const OverviewItem& item) {
+  return {{"name", item.name}, {"problems", item.problems}, {"points", item.points}};
 }
 
 Json summary_of(const Overview& overview) {
-  Json items = Json::array(), mistakes = Json::array();
+  Json items = Json::array();
   for (const OverviewItem& item : overview.items) {
     items.push_back(
         {{"item", item.name}, {"share", item.share()}, {"full", item.full}, {"of", item.rows}});
   }
-  for (const OverviewMistake& mistake : overview.mistakes) {
-    mistakes.push_back({{"problem", mistake.problem},
-                        {"mistake", mistake.mistake},
-                        {"submissions", mistake.submissions}});
-  }
   return {{"items", std::move(items)},
-          {"mistakes", std::move(mistakes)},
+          {"mistakes", overview.mistakes},
           {"histogram", overview.histogram},
           {"mean", overview.mean},
           {"median", overview.median}};
@@ -77,13 +68,11 @@ Json row_of(const Overview& overview, const OverviewRow& row) {
 
 /// The grading without its cases.
 Json grading_object(const Grading& grading, const Entry& entry) {
-  Json items = Json::array();
-  for (const GradedItem& item : grading.items) items.push_back(item_object(item));
   return {{"files", entry.files},       {"exam", entry.exam},
           {"limits", entry.limits},     {"kind", grading.kind_text()},
           {"sandbox", grading.sandbox}, {"status", name(grading.status)},
           {"message", grading.message}, {"notes", grading.notes},
-          {"imports", grading.imports}, {"items", std::move(items)}};
+          {"imports", grading.imports}, {"items", array_of(grading.items, item_object)}};
 }
 
 /// One case per line.
@@ -144,7 +133,7 @@ void class_json(const Overview& overview, const Gradebook& book,
                   {"seed", course.seed},
                   {"exam", course.exam},
                   {"points", overview.points},
-                  {"items", items_of(overview)},
+                  {"items", array_of(overview.items, item_of)},
                   {"summary", summary_of(overview)}};
   std::string text = head.dump(2, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind("\n}"));

@@ -1,6 +1,5 @@
 // The page of a class that a teacher opens: how it went, what went wrong, and everybody's points.
 #include "base/json.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/times.hpp"
 #include "class/class_overview.hpp"
@@ -40,10 +39,6 @@ std::string_view noun(const Overview& overview) {
 
 std::string counted_rows(std::int64_t count, const Overview& overview) {
   return counted(static_cast<std::size_t>(count), noun(overview));
-}
-
-const std::string& called(const OverviewRow& row) {
-  return row.name.empty() ? row.submission : row.name;
 }
 
 // ---- How it went
@@ -121,16 +116,14 @@ Json histogram_values(const Overview& overview) {
 Json share_values(const Overview& overview) {
   const auto is_graded = [](const OverviewItem& item) { return item.rows > 0; };
   if (std::ranges::none_of(overview.items, is_graded)) return {};
-  Json items = Json::array();
-  for (const OverviewItem& item : overview.items) {
+  return listed(array_of(overview.items, [&](const OverviewItem& item) -> Json {
     const double share = 100 * item.share();
-    items.push_back({{"item", breakable(item.name)},
-                     {"share", fmt::format("{:.1f}", std::clamp(share, 0.0, 100.0))},
-                     {"full", item.full},
-                     {"rows", item.rows},
-                     {"per_cent", is_graded(item) ? fmt::format("{:.0f}%", share) : ""}});
-  }
-  return listed(items);
+    return {{"item", breakable(item.name)},
+            {"share", fmt::format("{:.1f}", std::clamp(share, 0.0, 100.0))},
+            {"full", item.full},
+            {"rows", item.rows},
+            {"per_cent", is_graded(item) ? fmt::format("{:.0f}%", share) : ""}};
+  }));
 }
 
 /// A group of rows per problem, the one with the commonest mistake first.
@@ -189,9 +182,9 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
   for (std::size_t i = 0; i < overview.items.size(); ++i) {
     cells.push_back(points_cell(row, overview.items[i], i));
   }
-  std::string whole = called(row);
+  std::string whole = row.called();
   for (const std::string& id : {row.id, row.submission}) {  // further names of theirs
-    if (id.empty() || id == called(row)) continue;
+    if (id.empty() || id == row.called()) continue;
     ids.push_back({{"before", ids.empty() ? "" : " · "}, {"id", printable(id, 60)}});
     whole += " · " + id;
   }
@@ -200,7 +193,7 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
   }
   const auto late = days_late(overview, row);
   const bool counts = row.counted || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
-  return {{"called", printable(called(row), 100)},
+  return {{"called", printable(row.called(), 100)},
           {"page", row.page},
           {"whole", printable(whole, 300)},
           {"whole_flags", printable(joined(row.flags, "; "), 1000)},
@@ -221,7 +214,7 @@ Json hand_list(const Overview& overview) {
   for (const OverviewRow& row : overview.rows) {
     for (std::size_t i = 0; i < std::min(row.points.size(), overview.items.size()); ++i) {
       if (!row.points[i].set_by_hand) continue;
-      list.push_back({{"called", printable(called(row), 100)},
+      list.push_back({{"called", printable(row.called(), 100)},
                       {"item", breakable(overview.items[i].name)},
                       {"hand", hand_text(row.points[i])},
                       {"why", printable(row.points[i].why)}});

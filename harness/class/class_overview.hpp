@@ -1,6 +1,7 @@
 // An overview of a class: the data that tables, exports and pages of a gradebook show.
 #pragma once
 
+#include "base/json.hpp"
 #include "class/gradebook.hpp"
 
 #include <functional>
@@ -31,6 +32,9 @@ struct OverviewRow : Student {
   /// was stored" (where that says when they handed in), "set by hand". Most important first.
   std::vector<std::string> flags = {};
   std::string page = {};  // a link to their report; empty: there is none
+
+  /// The name in the roster, or else that of the submission.
+  const std::string& called() const { return name.empty() ? submission : name; }
 };
 
 /// Whether there is a total: not where the submission could not be graded, unless all points were
@@ -56,6 +60,7 @@ struct OverviewMistake {
   std::string problem, mistake;  // "rope", "halves_instead_of_neighbours"
   std::int64_t submissions = 0;
 };
+PRENORM_JSON(OverviewMistake, problem, mistake, submissions)
 
 struct Overview {
   std::string gradebook;  // the file's name

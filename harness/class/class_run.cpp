@@ -1,9 +1,7 @@
 #include "class/class_run.hpp"
 
-#include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "class/gradebook.hpp"
 #include "class/roster.hpp"
@@ -18,8 +16,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The submissions at these paths, by name. Throws UsageError where a path does not exist, and for
 /// two of one name.

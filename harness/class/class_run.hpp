@@ -52,7 +52,6 @@ using ClassImports = std::map<std::string, PythonImports>;
 /// Messages for the person who grades, one per line: packages with how many submissions import
 /// them, the command that installs them for that interpreter, and of which submissions nothing can
 /// be loaded. No lines where nothing is missing.
-std::vector<std::string> missing_packages(const ClassImports& imports,
-                                          const std::filesystem::path& python);
+std::vector<std::string> missing_packages(const ClassImports& imports, const fs::path& python);
 
 }  // namespace prenorm::harness

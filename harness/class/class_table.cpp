@@ -1,5 +1,4 @@
 // A class on a terminal: who has how many points, and how the problems went.
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
 #include "explain/causes.hpp"
@@ -29,11 +28,6 @@ std::string shown_flags(const std::vector<std::string>& flags) {
   return text;
 }
 
-/// The name in the roster, or else that of the submission.
-const std::string& shown_name(const OverviewRow& row) {
-  return row.name.empty() ? row.submission : row.name;
-}
-
 std::string right(const std::string& text, std::size_t width) {
   const std::size_t taken = display_width(text);
   return !text.empty() && taken < width ? std::string(width - taken, ' ') + text : text;
@@ -60,7 +54,7 @@ Table table_of(const Overview& overview, bool numbered) {
   table.head.emplace_back("flags");
   for (const OverviewRow& row : overview.rows) {
     std::vector<Cell>& cells = table.rows.emplace_back();
-    cells.push_back({short_name(shown_name(row)), Tone::strong});
+    cells.push_back({short_name(row.called()), Tone::strong});
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];
       if (!row.counted && !points.set_by_hand) {
@@ -117,10 +111,9 @@ std::string by_hand(const Overview& overview, bool colour) {
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];
       if (!points.set_by_hand) continue;
-      text +=
-          fmt::format("* {}, {}: {} set by hand in place of {}: {}\n", short_name(shown_name(row)),
-                      printable(overview.items[i].name), points_text(points.earned),
-                      points_text(points.graded), printable(points.why));
+      text += fmt::format("* {}, {}: {} set by hand in place of {}: {}\n", short_name(row.called()),
+                          printable(overview.items[i].name), points_text(points.earned),
+                          points_text(points.graded), printable(points.why));
     }
   }
   return toned(text, Tone::quiet, colour);

@@ -32,8 +32,8 @@ struct Events {
 };
 
 /// The command that grades a plan's submission `number`, or one part of it.
-std::vector<std::string> planned_command(const std::filesystem::path& folder,
-                                         const std::string& option, std::size_t number);
+std::vector<std::string> planned_command(const fs::path& folder, const std::string& option,
+                                         std::size_t number);
 
 struct ExecuteOptions {
   unsigned jobs = 1;                       // submissions at a time; of Slurm: of a task, which gets
@@ -47,21 +47,21 @@ struct ExecuteOptions {
 /// Grades them as array jobs of Slurm, whose nodes see the folder under the same path. Jobs that
 /// another process has submitted from this folder are taken up; what they would grade besides these
 /// numbers is ended. Throws UsageError where Slurm refuses.
-void execute_on_slurm(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
+void execute_on_slurm(const fs::path& folder, const std::vector<std::size_t>& numbers,
                       const ExecuteOptions& options, const Events& events);
 
 /// Whether something of the folder was handed to Slurm; ends all of that, whose nodes may go on for
 /// some seconds. Says what it ends, or how it can be ended where Slurm does not answer.
-bool has_slurm_jobs(const std::filesystem::path& folder);
-void cancel_slurm_jobs(const std::filesystem::path& folder, const Events& events);
+bool has_slurm_jobs(const fs::path& folder);
+void cancel_slurm_jobs(const fs::path& folder, const Events& events);
 /// The submissions of a task of an array; nothing if there is no such task.
-std::optional<std::vector<std::size_t>> slurm_part(const std::filesystem::path& folder,
-                                                   std::size_t array, std::size_t task);
+std::optional<std::vector<std::size_t>> slurm_part(const fs::path& folder, std::size_t array,
+                                                   std::size_t task);
 
 /// Grades them here, `jobs` at a time, each in a process that ends when this one does. `temporary`
 /// is for copies and builds.
-void execute_locally(const std::filesystem::path& folder, const std::vector<std::size_t>& numbers,
-                     const ExecuteOptions& options, const std::filesystem::path& temporary,
+void execute_locally(const fs::path& folder, const std::vector<std::size_t>& numbers,
+                     const ExecuteOptions& options, const fs::path& temporary,
                      const Events& events);
 
 // ---- The side of the processes that are started
@@ -71,11 +71,11 @@ Snapshot look_at_files(const std::string& path);
 
 /// Grades one submission of the plan in the folder. Returns the exit code. Throws UsageError where
 /// there is no such plan or submission.
-int grade_number(const std::filesystem::path& folder, std::size_t number);
+int grade_number(const fs::path& folder, std::size_t number);
 
 /// Grades what a task of Slurm's has left without a result: "ARRAY.TASK", both from 0. `say` gets a
 /// line for each. Returns the exit code, and throws, as grade_number() does.
-int grade_part(const std::filesystem::path& folder, const std::string& part,
-               const ExecuteOptions& options, const std::function<void(const std::string&)>& say);
+int grade_part(const fs::path& folder, const std::string& part, const ExecuteOptions& options,
+               const std::function<void(const std::string&)>& say);
 
 }  // namespace prenorm::harness

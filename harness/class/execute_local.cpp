@@ -1,11 +1,10 @@
 // The plan's submissions, each graded by a process of its own: how these are started, and what they
 // do.
 #include "base/control_group.hpp"
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "base/process.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/tree.hpp"
@@ -24,8 +23,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// This process's environment with a share of the processors, and with a folder for temporary files
 /// that is removed even if a grader is killed.

@@ -7,9 +7,8 @@
 // whatever Slurm reports about its task. A task that ended without all of its results has died; its
 // remaining submissions go into another array. A submission that a task has given up also goes into
 // another array, which excludes that task's node, as the node may be the cause.
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "class/execute.hpp"
@@ -27,7 +26,6 @@
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Numbers = std::vector<std::size_t>;
 

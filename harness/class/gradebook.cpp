@@ -1,7 +1,5 @@
 // Reading and writing the gradebook.
-#include "base/error.hpp"
 #include "base/json.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/times.hpp"
 #include "class/gradebook_state.hpp"
@@ -74,7 +72,7 @@ void Gradebook::State::call_in_roster(const std::string& submission) {
 
 Gradebook::~Gradebook() = default;
 
-const std::filesystem::path& Gradebook::file() const { return state_->file; }
+const fs::path& Gradebook::file() const { return state_->file; }
 
 // ---- Reading
 

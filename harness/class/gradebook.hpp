@@ -3,7 +3,6 @@
 
 #include "grade/grading.hpp"
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,12 +67,11 @@ class Gradebook {
   /// Throws UsageError: no such file, no gradebook, damaged, of another version, or another process
   /// changes it. Such a file is left as it is. Every function below throws it too where the file
   /// cannot be read or written, or damage is found later.
-  Gradebook(const std::filesystem::path& file, Access access);
+  Gradebook(const fs::path& file, Access access);
   ~Gradebook();
-  Gradebook(const Gradebook&) = delete;
-  Gradebook& operator=(const Gradebook&) = delete;
+  Gradebook(Gradebook&&) = delete;  // nor copied
 
-  const std::filesystem::path& file() const;
+  const fs::path& file() const;
 
   /// Nothing before the first grading.
   std::optional<Course> course() const;

@@ -1,6 +1,5 @@
 // The gradebook's file: its tables, its lock, and what is refused.
-#include "base/error.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "class/gradebook_state.hpp"
 
 #include <array>
@@ -16,8 +15,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int application = 0x706e726d;  // "pnrm"
 constexpr int version = 3;

@@ -11,10 +11,9 @@ namespace prenorm::harness {
 /// locks last for a transaction only.
 class GradebookLock {
  public:
-  explicit GradebookLock(const std::filesystem::path& book);
+  explicit GradebookLock(const fs::path& book);
   ~GradebookLock();
-  GradebookLock(const GradebookLock&) = delete;
-  GradebookLock& operator=(const GradebookLock&) = delete;
+  GradebookLock(GradebookLock&&) = delete;  // nor copied
 
  private:
   std::string path_;
@@ -36,10 +35,9 @@ struct Gradebook::State {
   /// Removes a file that this process made and that has no course: nothing could be graded. While
   /// the lock is held.
   ~State();
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State(State&&) = delete;  // nor copied
 
-  std::filesystem::path file;
+  fs::path file;
   bool made = false;  // by this process, and there is no course in it yet
   std::optional<GradebookLock> lock;
   std::optional<SQLite::Database> database;

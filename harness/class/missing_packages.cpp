@@ -9,8 +9,6 @@
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Of packages, and of submissions, that are named.
 constexpr std::size_t most_packages = 30, most_named = 5;
 

@@ -1,8 +1,7 @@
 #include "class/plan.hpp"
 
 #include "base/files.hpp"
-#include "base/json.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "base/tree.hpp"
 #include "grade/snapshot.hpp"
 
@@ -12,8 +11,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The file of a work folder that is made first and removed last.
 constexpr const char* marker = "prenorm-work";

@@ -15,10 +15,8 @@
 #include "base/json.hpp"
 #include "class/gradebook.hpp"
 
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace prenorm::harness {
@@ -31,18 +29,18 @@ struct Plan {
 };
 
 /// Whether it does not exist, is empty, or was made by a grader of a class: it may be removed.
-bool is_work_folder(const std::filesystem::path& folder);
+bool is_work_folder(const fs::path& folder);
 /// Removes it, if a grader made it. What cannot be removed is set aside, as FOLDER.left-1: returns
 /// where and why then, for whoever waits. Throws std::runtime_error where that is not possible, and
 /// a plan or results are among it.
-std::optional<std::string> remove_work_folder(const std::filesystem::path& folder);
+std::optional<std::string> remove_work_folder(const fs::path& folder);
 /// Makes the folder and writes the plan into it. Throws std::runtime_error.
-void write_plan(const std::filesystem::path& folder, const Plan& plan);
+void write_plan(const fs::path& folder, const Plan& plan);
 /// Nothing where there is none, or a damaged one.
-std::optional<Plan> read_plan(const std::filesystem::path& folder);
+std::optional<Plan> read_plan(const fs::path& folder);
 /// Throws std::runtime_error if the folder no longer has this plan for the submission: a grader of
 /// an earlier plan that is still running leaves nothing there.
-void require_plan(const std::filesystem::path& folder, const Plan& plan, std::size_t number);
+void require_plan(const fs::path& folder, const Plan& plan, std::size_t number);
 
 /// What a grading process leaves.
 struct PlannedResult {
@@ -50,16 +48,15 @@ struct PlannedResult {
   std::string grading;      // grading_record()
 };
 
-std::filesystem::path result_file(const std::filesystem::path& folder, std::size_t number);
+fs::path result_file(const fs::path& folder, std::size_t number);
 /// The file appears at once, complete and on the disk. Throws std::runtime_error.
-void write_result(const std::filesystem::path& folder, std::size_t number,
-                  const PlannedResult& result);
+void write_result(const fs::path& folder, std::size_t number, const PlannedResult& result);
 /// Whether it is there, or was taken.
-bool has_result(const std::filesystem::path& folder, std::size_t number);
+bool has_result(const fs::path& folder, std::size_t number);
 /// Removes a result that the gradebook has now; has_result() remains true.
-void take_result(const std::filesystem::path& folder, std::size_t number);
+void take_result(const fs::path& folder, std::size_t number);
 /// Nothing where there is none.
-std::optional<PlannedResult> read_result(const std::filesystem::path& folder, std::size_t number);
+std::optional<PlannedResult> read_result(const fs::path& folder, std::size_t number);
 
 /// Why a process that grades several has given one up, and on which node of a cluster.
 struct PlannedFailure {
@@ -67,10 +64,9 @@ struct PlannedFailure {
 };
 
 /// The file appears at once, as of write_result().
-void write_failure(const std::filesystem::path& folder, std::size_t number,
-                   const PlannedFailure& failure);
-std::optional<PlannedFailure> read_failure(const std::filesystem::path& folder, std::size_t number);
+void write_failure(const fs::path& folder, std::size_t number, const PlannedFailure& failure);
+std::optional<PlannedFailure> read_failure(const fs::path& folder, std::size_t number);
 /// So that it is tried again.
-void remove_failure(const std::filesystem::path& folder, std::size_t number);
+void remove_failure(const fs::path& folder, std::size_t number);
 
 }  // namespace prenorm::harness

@@ -1,6 +1,5 @@
 #include "class/roster.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -25,6 +24,32 @@ struct Platform {
   std::string_view email = {}, number = {}, handed_in = {}, full_marks = {};
 };
 
+/// A whole course's grades of Moodle; before version 4 the last name had another word.
+Platform moodle_course(std::string_view last_name) {
+  return {.name = "Moodle",
+          .head = {"First name", last_name, "Email address"},
+          .called = {"First name", last_name},
+          .keys = {"Username", "Email address", "ID number"},
+          .ids = {"ID number"},
+          .email = "Email address"};
+}
+
+Platform gradescope(Heads called, std::string_view last_of_head) {
+  Platform made{.name = "Gradescope",
+                .head = called,
+                .called = called,
+                .keys = {"SID", "Email"},
+                .ids = {"SID"},
+                .points = {"Total Score"},
+                .email = "Email",
+                .number = "Submission ID",
+                .handed_in = "Submission Time",
+                .full_marks = "Max Points"};
+  made.head.insert(made.head.end(), {"SID", "Email"});
+  if (!last_of_head.empty()) made.head.push_back(last_of_head);
+  return made;
+}
+
 const std::vector<Platform>& platforms() {
   static const std::vector<Platform> all{
       {.name = "Canvas",
@@ -43,38 +68,10 @@ const std::vector<Platform>& platforms() {
        .number = "Identifier",
        .handed_in = "Last modified (submission)",
        .full_marks = "Maximum Grade"},
-      {.name = "Moodle",  // the whole course's grades
-       .head = {"First name", "Last name", "Email address"},
-       .called = {"First name", "Last name"},
-       .keys = {"Username", "Email address", "ID number"},
-       .ids = {"ID number"},
-       .email = "Email address"},
-      {.name = "Moodle",  // the same, of versions before 4
-       .head = {"First name", "Surname", "Email address"},
-       .called = {"First name", "Surname"},
-       .keys = {"Username", "Email address", "ID number"},
-       .ids = {"ID number"},
-       .email = "Email address"},
-      {.name = "Gradescope",
-       .head = {"First Name", "Last Name", "SID", "Email"},
-       .called = {"First Name", "Last Name"},
-       .keys = {"SID", "Email"},
-       .ids = {"SID"},
-       .points = {"Total Score"},
-       .email = "Email",
-       .number = "Submission ID",
-       .handed_in = "Submission Time",
-       .full_marks = "Max Points"},
-      {.name = "Gradescope",
-       .head = {"Name", "SID", "Email", "Total Score"},
-       .called = {"Name"},
-       .keys = {"SID", "Email"},
-       .ids = {"SID"},
-       .points = {"Total Score"},
-       .email = "Email",
-       .number = "Submission ID",
-       .handed_in = "Submission Time",
-       .full_marks = "Max Points"},
+      moodle_course("Last name"),
+      moodle_course("Surname"),
+      gradescope({"First Name", "Last Name"}, ""),
+      gradescope({"Name"}, "Total Score"),
   };
   return all;
 }

@@ -1,6 +1,5 @@
 #include "class/similarity.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "grade/snapshot.hpp"
 
@@ -198,14 +197,14 @@ std::vector<std::pair<std::string, std::string>> files_of_both(const Fingerprint
 
 }  // namespace
 
-bool is_source(const std::filesystem::path& name) {
+bool is_source(const fs::path& name) {
   constexpr std::array<std::string_view, 10> endings{".py", ".c",   ".cc",  ".cpp", ".cxx",
                                                      ".h",  ".hpp", ".hxx", ".cu",  ".cuh"};
   return std::ranges::find(endings, lowered(name.extension().string())) != endings.end();
 }
 
 void add_source(Fingerprints& marks, const std::string& file, std::string_view text) {
-  const bool python = lowered(std::filesystem::path(file).extension().string()) == ".py";
+  const bool python = lowered(fs::path(file).extension().string()) == ".py";
   const std::vector<std::uint64_t> tokens = Tokens(text, python).read();
   const auto number = static_cast<std::uint32_t>(marks.files.size());
   marks.files.push_back(file);
@@ -227,10 +226,10 @@ void add_source(Fingerprints& marks, const std::string& file, std::string_view t
   }
 }
 
-Fingerprints fingerprints_of(const std::string& submission, const std::filesystem::path& path) {
+Fingerprints fingerprints_of(const std::string& submission, const fs::path& path) {
   Fingerprints marks{submission, {}, {}};
   read_snapshot(path, most_bytes_of_source, is_source,
-                [&](const std::filesystem::path& name, const std::string& text) {
+                [&](const fs::path& name, const std::string& text) {
                   if (marks.marks.size() >= most_marks) return;
                   const std::size_t before = marks.marks.size();
                   add_source(marks, printable(name.string(), 200), text);

@@ -7,8 +7,9 @@
 // tokens gives both the same mark ("winnowing": Schleimer, Wilkerson and Aiken 2003, section 3).
 #pragma once
 
+#include "base/paths.hpp"
+
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,13 +28,13 @@ struct Fingerprints {
 };
 
 /// Whether a file of that name is read: C, C++, CUDA and Python.
-bool is_source(const std::filesystem::path& name);
+bool is_source(const fs::path& name);
 
 void add_source(Fingerprints& marks, const std::string& file, std::string_view text);
 
 /// Of all sources that a submission's snapshot would have: of a file the first MiB and 20,000
 /// marks, of all of them the first 200,000. Throws what look_at_snapshot() throws.
-Fingerprints fingerprints_of(const std::string& submission, const std::filesystem::path& path);
+Fingerprints fingerprints_of(const std::string& submission, const fs::path& path);
 
 /// Two submissions, and the files of theirs that share the most.
 struct Alike {

@@ -1,7 +1,5 @@
 #include "class/slurm.hpp"
 
-#include "base/error.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -33,7 +31,7 @@ void add_cluster(std::vector<std::string>& command, const std::string& cluster) 
 }
 
 /// The first line that begins with a job's number: clusters may put lines of their own before it.
-std::string number_in(const std::string& text) {
+std::string job_number_in(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.find_first_not_of("0123456789") == line.find_first_of(";")) {
@@ -44,7 +42,7 @@ std::string number_in(const std::string& text) {
 }
 
 /// A folder as sbatch takes it in names of files, where %j is the job's number.
-std::string pattern_of(const std::filesystem::path& folder) {
+std::string pattern_of(const fs::path& folder) {
   std::string pattern;
   for (const char each : folder.string()) pattern += each == '%' ? "%%" : std::string(1, each);
   return pattern;
@@ -136,9 +134,8 @@ std::string Slurm::message() const {
   return printable(text, 600);
 }
 
-std::optional<std::string> Slurm::submit(const std::filesystem::path& script,
-                                         const std::string& name, std::size_t tasks,
-                                         const std::filesystem::path& logs,
+std::optional<std::string> Slurm::submit(const fs::path& script, const std::string& name,
+                                         std::size_t tasks, const fs::path& logs,
                                          const std::vector<std::string>& options) {
   // The last of two alike holds. A task that died is ours to submit again, as that can be counted.
   std::vector<std::string> command{"sbatch", "--no-requeue", "--export=ALL"};
@@ -148,7 +145,7 @@ std::optional<std::string> Slurm::submit(const std::filesystem::path& script,
                                  "--input=/dev/null", script.string()});
   std::string output;
   const int code = run(command, output);
-  if (const std::string number = number_in(output); code == 0 && !number.empty()) return number;
+  if (const std::string number = job_number_in(output); code == 0 && !number.empty()) return number;
   const std::string text = message();
   const auto has = [&](std::string_view words) { return text.find(words) != text.npos; };
   if (std::ranges::any_of(no_answers, has)) return std::nullopt;
@@ -160,7 +157,7 @@ std::optional<std::string> Slurm::find(const std::string& name) {
   if (run({"squeue", "-h", "-t", "all", "--me", "--name=" + name, "-o", "%F"}, output) != 0) {
     return std::nullopt;
   }
-  return number_in(output);
+  return job_number_in(output);
 }
 
 std::optional<Slurm::Tasks> Slurm::tasks(const std::map<std::string, std::string>& jobs) {

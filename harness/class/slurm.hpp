@@ -1,7 +1,8 @@
 // What is asked of Slurm: its own commands, by the options that its manuals promise.
 #pragma once
 
-#include <filesystem>
+#include "base/paths.hpp"
+
 #include <map>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ void check_slurm_options(const std::vector<std::string>& options);
 class Slurm {
  public:
   /// `log` is a file for what its commands say on standard error.
-  explicit Slurm(std::filesystem::path log) : log_(std::move(log)) {}
+  explicit Slurm(fs::path log) : log_(std::move(log)) {}
 
   /// Whether there is a sbatch: where not, what each of these throws.
   void require();
@@ -36,8 +37,8 @@ class Slurm {
   /// Hands a script over as an array job with tasks 0 to `tasks` - 1; returns its number, with
   /// ";cluster" behind it where Slurm names one. Nothing: Slurm cannot be reached just now. Throws
   /// UsageError, with what sbatch says, where it refuses.
-  std::optional<std::string> submit(const std::filesystem::path& script, const std::string& name,
-                                    std::size_t tasks, const std::filesystem::path& logs,
+  std::optional<std::string> submit(const fs::path& script, const std::string& name,
+                                    std::size_t tasks, const fs::path& logs,
                                     const std::vector<std::string>& options);
   /// The number of this user's job of that name; empty: there is none. Nothing: no answer.
   std::optional<std::string> find(const std::string& name);
@@ -55,7 +56,7 @@ class Slurm {
 
  private:
   int run(const std::vector<std::string>& command, std::string& output);
-  std::filesystem::path log_;
+  fs::path log_;
 };
 
 }  // namespace prenorm::harness

@@ -1,5 +1,5 @@
 // prenorm bench: solutions and peers in turn at the shapes of real models.
-#include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/files.hpp"
 #include "base/terminal.hpp"
 #include "bench/bench.hpp"

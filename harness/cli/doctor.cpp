@@ -1,8 +1,6 @@
 #include "base/process.hpp"
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -21,8 +19,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The output of a shell command without its final line break; nothing if it fails.
 std::optional<std::string> output_of(const std::string& command) {

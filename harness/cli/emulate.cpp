@@ -1,20 +1,16 @@
 // prenorm emulate: compiles a CUDA program for the emulator and runs it.
-#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
-#include "emulate/compile.hpp"
-#include "emulate/run.hpp"
+#include "emulate/emulate.hpp"
 #include "profile/profile_report.hpp"
 
 #include <fmt/format.h>
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct EmulateOptions {
   CudaSources sources;

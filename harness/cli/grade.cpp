@@ -1,7 +1,5 @@
-#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "class/class_run.hpp"
@@ -15,8 +13,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct GradeArguments {
   GradeSettings how;
@@ -116,12 +112,7 @@ int grade_one(GradeArguments options) {
                 [&progress](const std::string& what, std::size_t done, std::size_t total) {
                   progress.show(total == 0 ? what : fmt::format("[{}/{}] {}", done, total, what));
                 });
-  Grading grading;
-  try {
-    grading = grader.grade(options.submissions.front());
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  const Grading grading = as_usage([&] { return grader.grade(options.submissions.front()); });
   progress.clear();
 
   write_reports(options, grading);

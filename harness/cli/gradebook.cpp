@@ -2,9 +2,7 @@
 // gradebook_export.cpp.
 #include "cli/gradebook.hpp"
 
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "base/times.hpp"
@@ -35,7 +33,7 @@ const RubricItem& find_item(const Course& course, const std::string& word) {
     names.insert(names.end(), item.problems.begin(), item.problems.end());
   }
   for (const RubricItem& item : course.items) {
-    if (std::ranges::find(item.problems, word) != item.problems.end()) return item;
+    if (item.has(word)) return item;
   }
   throw UsageError("no item or problem '" + word + "' in the rubric " + course.name +
                    did_you_mean(word, names));

@@ -1,9 +1,7 @@
 // What `prenorm gradebook` hands out: pages for students, grades for a learning platform, and a
 // list of submissions that are alike.
 #include "base/digest.hpp"
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "class/roster.hpp"
@@ -19,8 +17,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Whether a file may be called so on every system, as it stands.
 bool is_plain(char c) {

@@ -1,10 +1,8 @@
 // prenorm gradescope: an autograder for Gradescope, of the sources of this checkout, or of the
 // files of this installation if it is one that can move.
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -15,13 +13,10 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
 #include <unistd.h>
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct GradescopeOptions {
   std::string folder, rubric = "cs336-2025", hidden_visibility = "visible";
@@ -153,7 +148,7 @@ std::string settings(const GradescopeOptions& options, const Rubric& rubric, boo
 
 /// The rubric, checked against the fixtures: not first when somebody is graded.
 Rubric checked_rubric(const GradescopeOptions& options, const fs::path& fixtures) {
-  try {
+  return as_usage([&] {
     const Rubric rubric = read_rubric(options.rubric);
     GradeOptions how;
     how.jobs = processors();
@@ -163,9 +158,7 @@ Rubric checked_rubric(const GradescopeOptions& options, const fs::path& fixtures
       const Adapters adapters(rubric.path.parent_path() / rubric.adapters, exam.signatures());
     }
     return rubric;
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  });
 }
 
 void add_sources(Bundle& bundle, const Origin& from) {

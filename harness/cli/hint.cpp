@@ -1,7 +1,6 @@
 // prenorm hint: hints on the first failure of a report, those of `prenorm watch`.
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "base/terminal.hpp"
 #include "cli/commands.hpp"
 #include "watch/screen.hpp"
@@ -24,8 +23,11 @@ struct HintOptions {
 Attempt read_attempt(const std::string& path) {
   const std::optional<std::string> text = read_whole(path, most_report + 1);
   if (!text) throw UsageError("no file " + path);
+  if (text->size() > most_report) {
+    throw UsageError(fmt::format("{} is larger than {} MiB", path, most_report >> 20));
+  }
   try {
-    if (text->size() <= most_report) return attempt_of(parse_json(*text));
+    return attempt_of(parse_json(*text));
   } catch (const Json::exception&) {
   }
   throw UsageError(path + " is no report of one submission by prenorm grade --json");

@@ -1,10 +1,8 @@
 // prenorm new: a submission to start from, which builds and grades at 0 points.
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -23,8 +21,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct NewOptions {
   std::string folder, language, rubric;
@@ -266,9 +262,8 @@ std::string filled(const std::string& pattern, const Words& words) {
 }
 
 bool grades(const Rubric& rubric, const std::string& problem) {
-  return std::ranges::any_of(rubric.items, [&](const RubricItem& item) {
-    return std::ranges::find(item.problems, problem) != item.problems.end();
-  });
+  return std::ranges::any_of(rubric.items,
+                             [&](const RubricItem& item) { return item.has(problem); });
 }
 
 /// The problems of the fixtures, those with the fewest arguments first: one is built of another.

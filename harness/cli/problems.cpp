@@ -1,8 +1,6 @@
 // prenorm list and prenorm show: the problems, and one of them in full.
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/parallel.hpp"
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -23,8 +21,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// "reference, plain, mistakes (9)": which of these solutions have a function for the problem. The
 /// variants of one that has it, and of a collection, are named if `each_variant`.
@@ -59,17 +55,13 @@ Rubric rubric_of(const ListOptions& options) {
   const std::string usual = "cs336-2025";
   const std::vector<std::string> shipped = shipped_rubrics();
   if (options.rubric.empty() && std::ranges::find(shipped, usual) == shipped.end()) return {};
-  try {
-    return read_rubric(options.rubric.empty() ? usual : options.rubric);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  return as_usage([&] { return read_rubric(options.rubric.empty() ? usual : options.rubric); });
 }
 
 /// "1", "5 in attention": what an item of the rubric gives for the problem, with others or alone.
 std::string points_for(const std::string& problem, const Rubric& rubric) {
   for (const RubricItem& item : rubric.items) {
-    if (std::ranges::find(item.problems, problem) == item.problems.end()) continue;
+    if (!item.has(problem)) continue;
     const bool alone = item.problems.size() == 1 && item.name == problem;
     return fmt::format("{}", item.points) + (alone ? "" : " in " + printable(item.name));
   }

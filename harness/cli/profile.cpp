@@ -1,14 +1,12 @@
 // prenorm profile: what kernels do to memory, counted by the emulator.
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
 #include "cli/commands.hpp"
-#include "emulate/compile.hpp"
+#include "emulate/emulate.hpp"
 #include "profile/profile_report.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace prenorm::harness {
@@ -43,7 +41,7 @@ int call_only(const Options& options) {
 }
 
 /// Compiles the solutions that are CUDA sources.
-void compile_sources(Options& options, const std::filesystem::path& folder) {
+void compile_sources(Options& options, const fs::path& folder) {
   const std::string architecture = device_named(options.device).architecture;
   for (const std::string& name : options.solutions) {
     if (!is_cuda_source(name) || options.compiled.contains(name)) continue;

@@ -1,6 +1,6 @@
 // prenorm study: the static site of notebooks, built by notebooks/study/build.py.
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/text.hpp"
+#include "base/paths.hpp"
 #include "cli/commands.hpp"
 #include "solution/solution.hpp"
 
@@ -11,8 +11,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Replaces this process by the builder, which gets all arguments, --help too. Returns only by
 /// throwing.

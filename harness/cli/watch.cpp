@@ -1,5 +1,4 @@
 // prenorm watch: grades a submission again on each save, and shows one screen.
-#include "base/error.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
@@ -10,8 +9,6 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fmt/format.h>
 #include <optional>
 #include <termios.h>
 #include <unistd.h>
@@ -19,7 +16,6 @@
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t asked_first = 12;  // failing cases that are answered before all others
@@ -39,8 +35,7 @@ class KeyboardMode {
   ~KeyboardMode() {
     if (is_terminal_) ::tcsetattr(0, TCSANOW, &before_);
   }
-  KeyboardMode(const KeyboardMode&) = delete;
-  KeyboardMode& operator=(const KeyboardMode&) = delete;
+  KeyboardMode(KeyboardMode&&) = delete;  // nor copied
 
  private:
   termios before_{};
@@ -225,11 +220,7 @@ int Watcher::run() {
 
 int watch(const WatchOptions& options) {
   if (!fs::exists(options.path)) throw UsageError("no file or folder " + options.path);
-  try {
-    return Watcher(options).run();
-  } catch (const std::system_error& error) {
-    throw UsageError(error.what());
-  }
+  return as_usage<std::system_error>([&] { return Watcher(options).run(); });
 }
 
 }  // namespace

@@ -1,23 +1,19 @@
 #include "explain/causes.hpp"
 
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
 #include "base/toml_file.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
-#include <map>
 #include <mutex>
 #include <set>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
 /// A file of words: those of one component's mistakes.

@@ -38,21 +38,24 @@ std::vector<ErrorMap> pictures_of(const Evidence& evidence, const Evidence::Wron
   return error_maps(*evidence.signature, loaded, wrong.outputs, mistaken);
 }
 
-/// The case with one batch axis of size 1 more, in front, in each batched tensor.
-LoadedCase with_batch_axis(const Signature& signature, LoadedCase loaded) {
+/// Changes the shape of each batched tensor; false where `change` is, which ends it.
+bool change_batched(const Signature& signature, LoadedCase& loaded,
+                    const std::function<bool(Shape&)>& change) {
   for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
     if (!loaded.inputs[i] || !signature.inputs[i].batched) continue;
-    loaded.inputs[i]->shape.insert(loaded.inputs[i]->shape.begin(), 1);
+    if (!change(loaded.inputs[i]->shape)) return false;
     loaded.info.inputs[i]->type.shape = loaded.inputs[i]->shape;
   }
   for (std::size_t i = 0; i < loaded.expected.size(); ++i) {
     if (!signature.outputs[i].batched) continue;
-    loaded.expected[i].shape.insert(loaded.expected[i].shape.begin(), 1);
+    if (!change(loaded.expected[i].shape)) return false;
     loaded.info.outputs[i].shape = loaded.expected[i].shape;
   }
-  loaded.info.binding.batch.insert(loaded.info.binding.batch.begin(), 1);
-  return loaded;
+  return true;
 }
+
+/// One batch axis of size 1 more, in front.
+void add_axis(Shape& shape) { shape.insert(shape.begin(), 1); }
 
 /// The case with all batch axes made one; nothing where inputs broadcast or there is one at most.
 std::optional<LoadedCase> with_one_batch_axis(const Signature& signature, LoadedCase loaded) {
@@ -67,15 +70,7 @@ std::optional<LoadedCase> with_one_batch_axis(const Signature& signature, Loaded
     shape.insert(shape.begin(), rows);
     return true;
   };
-  for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
-    if (!loaded.inputs[i] || !signature.inputs[i].batched) continue;
-    if (!join(loaded.inputs[i]->shape)) return std::nullopt;
-    loaded.info.inputs[i]->type.shape = loaded.inputs[i]->shape;
-  }
-  for (std::size_t i = 0; i < loaded.expected.size(); ++i) {
-    if (!signature.outputs[i].batched || !join(loaded.expected[i].shape)) return std::nullopt;
-    loaded.info.outputs[i].shape = loaded.expected[i].shape;
-  }
+  if (!change_batched(signature, loaded, join)) return std::nullopt;
   loaded.info.binding.batch = {rows};
   return loaded;
 }
@@ -94,7 +89,8 @@ std::optional<LoadedCase> with_batch_axes(const Signature& signature, const Load
   std::optional<LoadedCase> other = loaded;
   if (loaded.info.binding.batch.size() > count) other = with_one_batch_axis(signature, loaded);
   while (other && other->info.binding.batch.size() < count) {
-    other = with_batch_axis(signature, *std::move(other));
+    change_batched(signature, *other, [](Shape& shape) { return add_axis(shape), true; });
+    add_axis(other->info.binding.batch);
   }
   return other;
 }

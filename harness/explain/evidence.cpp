@@ -1,7 +1,8 @@
-#include "explain/evidence.hpp"
+#include "explain/diagnosis.hpp"
 
-#include "fixture/compare.hpp"
+#include "fixture/verdict.hpp"
 #include "replay/calibrate.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -87,17 +88,7 @@ Distances measure(const Tensor& outputs, const Tensor& mistaken, const Tensor& t
 
 std::vector<Tensor> outputs_of(const std::string& function, const Signature& signature,
                                const LoadedCase& loaded, Solution& solution) {
-  Call call;
-  call.function = function;
-  call.signature = &signature;
-  call.scalars = loaded.info.scalars;
-  for (const std::optional<Tensor>& input : loaded.inputs) {
-    call.inputs.push_back(input ? &*input : nullptr);
-  }
-  for (const OutputInfo& output : loaded.info.outputs) {
-    call.outputs.push_back({output.dtype, output.shape});
-  }
-  Outcome outcome = solution.call(call);
+  Outcome outcome = solution.call(call_of(function, signature, loaded.inputs, loaded.info));
   if (outcome.status != Status::passed) return {};
   return std::move(outcome.outputs);
 }

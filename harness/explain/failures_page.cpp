@@ -1,5 +1,4 @@
 // What failed, and why, on a page.
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "explain/failures_report.hpp"
 #include "explain/numbers.hpp"
@@ -189,29 +188,20 @@ Json cause_values(const std::vector<CauseText>& causes) {
 
 std::string explained_html(const Report& report, const std::vector<Explanation>& explanations) {
   const Table table = overview(report);
-  Json rows = Json::array(), notes = Json::array(), failures = Json::array();
-  for (const auto& row : table.rows) {
-    Json cells = Json::array();
-    for (const Cell& cell : row) {
-      cells.push_back({{"text", cell.text}, {"tone", css_class(cell.tone)}});
-    }
-    rows.push_back({{"cells", cells}});
-  }
-  for (const std::string& line : lines_of(omissions(report))) notes.push_back(line);
+  Json failures = Json::array();
   for (const FileFailures& each : failures_of(report, explanations)) {
     failures.push_back(failures_values(each));
-  }
-  std::string facts;
-  for (const auto& [what, value] : describe_environment()) {
-    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", what, value);
   }
   return render_page("verify", {{"page_title", "prenorm " + report.command},
                                 {"summary", summary_line(report, false)},
                                 {"head", table.head},
-                                {"rows", rows},
-                                {"notes", notes},
+                                {"rows", array_of(table.rows,
+                                                  [](const auto& row) -> Json {
+                                                    return {{"cells", cell_values(row)}};
+                                                  })},
+                                {"notes", lines_of(omissions(report))},
                                 {"failures", listed(failures)},
-                                {"facts", facts}});
+                                {"facts", environment_text()}});
 }
 
 }  // namespace prenorm::harness

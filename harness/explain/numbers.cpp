@@ -1,7 +1,7 @@
 #include "explain/numbers.hpp"
 
 #include "base/text.hpp"
-#include "fixture/compare.hpp"
+#include "fixture/verdict.hpp"
 
 #include <algorithm>
 #include <cmath>

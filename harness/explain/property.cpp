@@ -2,7 +2,7 @@
 #include "base/text.hpp"
 #include "explain/diagnosis.hpp"
 #include "explain/numbers.hpp"
-#include "fixture/compare.hpp"
+#include "fixture/verdict.hpp"
 #include "fixture/describe.hpp"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <functional>
 #include <map>
-#include <numeric>
 
 namespace prenorm::harness {
 namespace {

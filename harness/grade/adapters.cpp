@@ -1,6 +1,5 @@
 #include "grade/adapters.hpp"
 
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/toml_file.hpp"
 
@@ -44,8 +43,7 @@ std::string trimmed(std::string_view text) {
 /// One problem's function, read and resolved by the signature.
 class Adapters::FunctionReader {
  public:
-  FunctionReader(const std::filesystem::path& file, const std::string& problem,
-                 const Signature& signature)
+  FunctionReader(const fs::path& file, const std::string& problem, const Signature& signature)
       : where_(fmt::format("{}: [{}]", file.string(), problem)), signature_(signature) {}
 
   Json read(const toml::table& table) {
@@ -263,10 +261,9 @@ class Adapters::FunctionReader {
   const Signature& signature_;
 };
 
-Adapters::Adapters(const std::filesystem::path& file,
-                   const std::map<std::string, std::string>& signatures) {
-  if (!std::filesystem::exists(file)) {
-    throw std::invalid_argument(std::filesystem::absolute(file).string() +
+Adapters::Adapters(const fs::path& file, const std::map<std::string, std::string>& signatures) {
+  if (!fs::exists(file)) {
+    throw std::invalid_argument(fs::absolute(file).string() +
                                 ": no such file; the rubric asks for it (adapters) in its folder");
   }
   const toml::table table = read_toml(file);

@@ -7,7 +7,6 @@
 #include "fixture/verdict.hpp"
 #include "base/json.hpp"
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ class Adapters {
   /// Reads the file; `signatures` are those of the problems, as text. A problem that is not among
   /// them is left out. Throws std::invalid_argument that names the file, the problem and what is
   /// wrong: a name that the signature has not.
-  Adapters(const std::filesystem::path& file, const std::map<std::string, std::string>& signatures);
+  Adapters(const fs::path& file, const std::map<std::string, std::string>& signatures);
 
   /// For the Python worker: the functions, with places in the call for names. JSON.
   const std::string& json() const { return json_; }

@@ -7,7 +7,7 @@ namespace prenorm::harness {
 namespace {
 
 constexpr double least_seconds = 300, seconds_for_a_case = 0.5;
-constexpr double most_seconds = 1e8;  // that the clock can add to
+constexpr double most_clock_seconds = 1e8;  // that the clock can add to
 /// What cases that end their worker, or never end, may cost a problem.
 constexpr int most_timeouts = 3;
 constexpr double most_seconds_lost = 60;
@@ -29,7 +29,9 @@ double budget_of(const Exam& exam) {
 }
 
 WallBudget::WallBudget(double seconds)
-    : seconds_(std::min(seconds, most_seconds)), end_(deadline_in(seconds_)), kind_end_(end_) {}
+    : seconds_(std::min(seconds, most_clock_seconds)),
+      end_(deadline_in(seconds_)),
+      kind_end_(end_) {}
 
 void WallBudget::leave_out(Clock::duration time) {
   end_ += time;

@@ -1,7 +1,7 @@
 #include "grade/confinement.hpp"
 
-#include "base/home.hpp"
-#include "base/printable.hpp"
+#include "base/paths.hpp"
+#include "base/text.hpp"
 #include "base/temporary_folder.hpp"
 #include "grade/snapshot.hpp"
 #include "base/json.hpp"
@@ -16,8 +16,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The environment that an interpreter belongs to: pyvenv.cfg and what Python reads beside it, and
 /// where the base interpreter lies. Nothing of it is run to find out.

@@ -23,21 +23,21 @@ Process::Command python_script(const SubmissionOptions& options, const std::stri
 /// next process finds everything as it was handed in.
 struct Workplace {
   Sandbox box;
-  std::filesystem::path submission;    // where what was handed in lies, for that process
+  fs::path submission;                 // where what was handed in lies, for that process
   std::shared_ptr<const void> folder;  // removed with the last that has it; none in bubblewrap
 };
 
 /// Whether a copy of that folder is small enough to be made for each process.
-bool can_be_copied(const std::filesystem::path& handed_in);
+bool can_be_copied(const fs::path& handed_in);
 
 /// `handed_in` is the grader's copy: FOLDER/submission, or a file in that. With `writable`, the
 /// process has a copy of its own, which it may write.
 ///
 /// Throws std::runtime_error.
-Workplace make_workplace(const SubmissionOptions& options, const std::filesystem::path& folder,
-                         const std::filesystem::path& handed_in, bool writable);
+Workplace make_workplace(const SubmissionOptions& options, const fs::path& folder,
+                         const fs::path& handed_in, bool writable);
 
 /// A text without the paths of the workplaces in that folder: they are others each time.
-std::string without_workplaces(std::string text, const std::filesystem::path& parent);
+std::string without_workplaces(std::string text, const fs::path& parent);
 
 }  // namespace prenorm::harness

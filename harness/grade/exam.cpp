@@ -1,15 +1,11 @@
 #include "grade/exam.hpp"
 
 #include "base/digest.hpp"
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
-#include "fixture/compare.hpp"
+#include "fixture/verdict.hpp"
 #include "fixture/selection.hpp"
-#include "grade/hidden_cases.hpp"
-#include "replay/calibrate.hpp"
 #include "replay/replay.hpp"
-#include "replay/runner.hpp"
 
 #include <algorithm>
 #include <set>
@@ -17,7 +13,6 @@
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 [[noreturn]] void refuse(const Rubric& rubric, const RubricItem& item, const std::string& what) {
@@ -150,7 +145,7 @@ struct CaseOfFile {
 std::vector<CaseOfFile> cases_of(const Exam& exam, const RubricItem& item) {
   std::vector<CaseOfFile> all;
   for (const SelectedFixture& file : exam.files) {
-    if (std::ranges::find(item.problems, file.problem) == item.problems.end()) continue;
+    if (!item.has(file.problem)) continue;
     for (const Case& info : file.fixture->cases()) all.push_back({&file, &info});
   }
   std::ranges::stable_sort(all, {}, [](const CaseOfFile& each) { return each.info->elements(); });

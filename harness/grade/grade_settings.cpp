@@ -1,6 +1,6 @@
 #include "grade/grade_settings.hpp"
 
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -110,7 +110,7 @@ const GradeSetting& grade_setting(std::string_view option) {
 
 std::string usual_python() {
   if (const char* environment = std::getenv("VIRTUAL_ENV"); environment != nullptr) {
-    const std::filesystem::path python = std::filesystem::path(environment) / "bin" / "python";
+    const fs::path python = fs::path(environment) / "bin" / "python";
     if (python.is_absolute() && ::access(python.c_str(), X_OK) == 0) return python;
   }
   return system_python;

@@ -1,12 +1,10 @@
 #include "grade/grader.hpp"
 
 #include "base/digest.hpp"
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "grade/budget.hpp"
-#include "grade/hidden_cases.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
@@ -22,8 +20,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// For all that a grader does but building and asking: copying, drawing hidden cases, diagnosing.
 /// On a machine that has much else to do.
@@ -76,21 +72,14 @@ std::string find_program(const fs::path& name) {
 }
 
 Rubric rubric_of(const GradeSettings& settings) {
-  try {
-    return read_rubric(settings.rubric);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  return as_usage([&] { return read_rubric(settings.rubric); });
 }
 
 Adapters adapters_of(const Exam& exam) {
   const Rubric& rubric = exam.rubric;
   if (rubric.adapters.empty()) return {};
-  try {
-    return {rubric.path.parent_path() / rubric.adapters, exam.signatures()};
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  return as_usage(
+      [&] { return Adapters(rubric.path.parent_path() / rubric.adapters, exam.signatures()); });
 }
 
 /// Whether a dataset of handed-in outputs answers a case of the exam: by its case and name, with

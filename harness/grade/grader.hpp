@@ -19,8 +19,7 @@ class Grader {
   /// Completes `settings` (a seed, the interpreter's path, the time for all). Throws UsageError for
   /// what cannot be used: a sandbox, a rubric, fixtures.
   Grader(GradeSettings& settings, unsigned jobs, Progress progress);
-  Grader(const Grader&) = delete;
-  Grader& operator=(const Grader&) = delete;
+  Grader(Grader&&) = delete;  // nor copied
 
   const Exam& exam() const { return exam_; }
   std::string sandbox() const { return std::string(name(sandbox_)); }  // that was chosen
@@ -30,17 +29,17 @@ class Grader {
 
   /// Draws the hidden cases into that folder: all graders that are told of it ask the same ones,
   /// and none draws them again.
-  void draw_into(const std::filesystem::path& folder, unsigned jobs);
-  void take_drawn(const std::filesystem::path& folder) { exam_.options.drawn = folder; }
+  void draw_into(const fs::path& folder, unsigned jobs);
+  void take_drawn(const fs::path& folder) { exam_.options.drawn = folder; }
 
   /// What a Python submission lacks; nothing for others. Any number of threads may ask.
-  std::optional<PythonImports> imports_of(const std::filesystem::path& submission) const;
+  std::optional<PythonImports> imports_of(const fs::path& submission) const;
 
   /// Runs a submission and judges it. Throws std::invalid_argument where it is nothing that can be
   /// made ready.
-  Grading grade(const std::filesystem::path& submission);
+  Grading grade(const fs::path& submission);
   /// The same, where that gets LOAD_ERROR in every case.
-  Grading grade_any(const std::filesystem::path& submission);
+  Grading grade_any(const fs::path& submission);
 
  private:
   GradeSettings settings_;

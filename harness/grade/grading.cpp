@@ -3,10 +3,8 @@
 #include "base/text.hpp"
 #include "grade/marks.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
 
 namespace prenorm::harness {
 namespace {
@@ -88,13 +86,8 @@ bool anybody_has(const Exam& exam, const Result& result) {
   return false;
 }
 
-/// The case's result; of a hidden case the full one.
-const Result& result_of(const GradedCase& graded) {
-  return graded.secret ? graded.secret->result : graded.result;
-}
-
 bool is_repeatable(const GradedCase& graded) {
-  return result_of(graded).deterministic.value_or(true);
+  return (graded.secret ? graded.secret->result : graded.result).deterministic.value_or(true);
 }
 
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
@@ -106,7 +99,7 @@ void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran
     const bool deterministic =
         std::ranges::find(asked.groups, group.name, &RubricGroup::name)->deterministic;
     for (const GradedCase& graded : item.cases) {
-      if (std::ranges::find(graded.groups, group.name) == graded.groups.end()) continue;
+      if (!graded.is_in(group.name)) continue;
       const bool counts =
           graded.result.status == Status::passed && (!deterministic || is_repeatable(graded));
       const std::int64_t passed = counts ? 1 : 0;
@@ -126,8 +119,7 @@ std::string not_deterministic(const GradedItem& item, const RubricItem& asked) {
   const auto costs = [&](const GradedCase& graded) {
     return graded.result.status == Status::passed && !is_repeatable(graded) &&
            std::ranges::any_of(asked.groups, [&](const RubricGroup& group) {
-             return group.deterministic &&
-                    std::ranges::find(graded.groups, group.name) != graded.groups.end();
+             return group.deterministic && graded.is_in(group.name);
            });
   };
   const auto some = std::ranges::count_if(item.cases, costs);
@@ -160,7 +152,7 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
   }
   for (std::size_t i = 0; i < exam.parts.size(); ++i) {
     const std::string& problem = exam.parts[i].problem;
-    if (std::ranges::find(asked.problems, problem) == asked.problems.end()) continue;
+    if (!asked.has(problem)) continue;
     std::ranges::move(marks[i].cases, std::back_inserter(item.cases));
     std::ranges::move(marks[i].reasons.diagnoses, std::back_inserter(item.diagnoses));
     std::ranges::move(marks[i].reasons.properties, std::back_inserter(item.properties));
@@ -171,9 +163,8 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
   }
   if (exam.partial) {  // groups of which nothing is asked are no loss
     std::erase_if(item.groups, [&](const GradedGroup& group) {
-      return std::ranges::none_of(item.cases, [&](const GradedCase& graded) {
-        return std::ranges::find(graded.groups, group.name) != graded.groups.end();
-      });
+      return std::ranges::none_of(
+          item.cases, [&](const GradedCase& graded) { return graded.is_in(group.name); });
     });
   }
   count(item, asked, exam, ran);

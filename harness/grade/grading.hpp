@@ -7,6 +7,7 @@
 #include "grade/rubric.hpp"
 #include "grade/submission.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -31,6 +32,8 @@ struct GradedCase {
   std::vector<std::string> groups;  // that count it, in the rubric's order
   FailureText told;                 // of a visible one: its sizes, numbers, and what it is about
   std::optional<Secret> secret;     // of a hidden one
+
+  bool is_in(const std::string& group) const { return std::ranges::count(groups, group) > 0; }
 };
 
 struct GradedGroup {
@@ -117,8 +120,8 @@ struct GradeOptions {
   bool quick = false;
   unsigned jobs = 1;
   double budget = 0;  // seconds for all cases of one submission; 0: the usual ones (budget.hpp)
-  /// A folder with this exam's hidden cases (grade/hidden_cases.hpp); empty: they are drawn anew.
-  std::filesystem::path drawn;
+  /// A folder with this exam's hidden cases (grade/hidden_cases.cpp); empty: they are drawn anew.
+  fs::path drawn;
   std::string repeat;  // "prenorm grade DIR --rubric NAME": what a line that repeats begins with
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
 };

@@ -7,8 +7,7 @@
 
 namespace prenorm::harness {
 
-void to_json(Json& record, const GradedGroup& group);
-void from_json(const Json& record, GradedGroup& group);
+PRENORM_JSON(GradedGroup, name, hidden, share, passed, total, hidden_passed, hidden_total, earned)
 void to_json(Json& record, const Diagnosis& diagnosis);
 void from_json(const Json& record, Diagnosis& diagnosis);
 void to_json(Json& record, const Property& property);

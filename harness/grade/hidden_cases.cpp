@@ -1,4 +1,4 @@
-#include "grade/hidden_cases.hpp"
+#include "grade/exam.hpp"
 
 #include "base/parallel.hpp"
 #include "replay/replay.hpp"
@@ -9,8 +9,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::int64_t most_elements = 300000;
 /// Draws of one case. Of sixteen equal draws one sets the tolerance.

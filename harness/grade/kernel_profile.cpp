@@ -1,9 +1,8 @@
 // What a submission's kernels do to memory: from the counts of the emulator to the reports.
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/report_parts.hpp"
 #include "profile/profile_report.hpp"
-#include "profile/profile_tables.hpp"
 #include "report/page.hpp"
 
 #include <algorithm>
@@ -119,21 +118,16 @@ std::string profiles_text(const std::vector<CallProfile>& calls, bool colour) {
 
 Json profiles_values(const std::vector<CallProfile>& calls) {
   if (calls.empty()) return {};
-  Json all = Json::array();
-  for (const CallProfile& call : calls) {
-    Json kernels = Json::array();
-    for (const KernelProfile& kernel : call.kernels) {
-      Json cells = Json::array();
-      for (const Cell& cell : cells_of(kernel)) {
-        cells.push_back({{"text", printable(cell.text, 100)}, {"tone", css_class(cell.tone)}});
-      }
-      kernels.push_back({{"cells", cells}, {"worst", printable(kernel.worst, 300)}});
-    }
-    all.push_back({{"heading", printable(heading(call), 300)}, {"kernels", kernels}});
-  }
+  const auto of_kernel = [](const KernelProfile& kernel) -> Json {
+    return {{"cells", cell_values(cells_of(kernel))}, {"worst", printable(kernel.worst, 300)}};
+  };
+  const auto of_call = [&](const CallProfile& call) -> Json {
+    return {{"heading", printable(heading(call), 300)},
+            {"kernels", array_of(call.kernels, of_kernel)}};
+  };
   std::string note = profiles_note;
   std::ranges::replace(note, '\n', ' ');
-  return {{"note", note}, {"columns", columns}, {"calls", all}};
+  return {{"note", note}, {"columns", columns}, {"calls", array_of(calls, of_call)}};
 }
 
 Json profiles_object(const std::vector<CallProfile>& calls) {

@@ -2,7 +2,7 @@
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "grade/budget.hpp"
-#include "grade/hidden_cases.hpp"
+#include "grade/exam.hpp"
 #include "grade/marks.hpp"
 #include "replay/runner.hpp"
 
@@ -132,7 +132,7 @@ class Run {
 
   /// Hidden cases of all problems; those that were kept have no tf32 tolerances.
   void draw() {
-    const std::filesystem::path& kept = exam_.options.drawn;
+    const fs::path& kept = exam_.options.drawn;
     const bool tf32 = mode_ == "tf32";
     DrawnCases drawn =
         kept.empty() || tf32 ? draw_hidden(exam_, pools_, tf32) : read_drawn(kept, exam_);

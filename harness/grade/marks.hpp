@@ -25,8 +25,7 @@ class Marker {
   /// `give` makes of a case what the submission is asked.
   Marker(const Exam& exam, const ExamPart& part, std::string submission,
          std::function<void(LoadedCase&)> give = nullptr);
-  Marker(const Marker&) = delete;
-  Marker& operator=(const Marker&) = delete;
+  Marker(Marker&&) = delete;  // nor copied
 
   /// What was drawn for a hidden case; nothing where none could be given an answer: it is not
   /// asked.

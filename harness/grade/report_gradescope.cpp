@@ -1,7 +1,6 @@
 // results.json as Gradescope reads it:
 // https://gradescope-autograders.readthedocs.io/en/latest/specs/
 #include "base/json.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "explain/causes.hpp"
 #include "explain/failures_report.hpp"
@@ -28,10 +27,6 @@ constexpr std::int64_t parts_of_a_point = 10000;
 
 std::int64_t in_parts(double points) { return std::llround(points * parts_of_a_point); }
 double in_points(std::int64_t parts) { return static_cast<double>(parts) / parts_of_a_point; }
-
-bool belongs(const GradedCase& graded, const GradedGroup& group) {
-  return std::ranges::find(graded.groups, group.name) != graded.groups.end();
-}
 
 std::string diagnoses_text(const GradedItem& item, const std::string& problem) {
   std::string text;
@@ -65,7 +60,7 @@ std::string mistakes_text(const GradedItem& item, const std::string& problem) {
 std::string hidden_text(const GradedItem& item, const GradedGroup& group) {
   std::map<std::string, std::size_t> others;
   for (const GradedCase& graded : item.cases) {
-    if (graded.hidden && belongs(graded, group) && graded.result.status != Status::passed) {
+    if (graded.hidden && graded.is_in(group.name) && graded.result.status != Status::passed) {
       ++others[std::string(name(graded.result.status))];
     }
   }
@@ -93,7 +88,7 @@ std::string visible_text(const GradedItem& item, const GradedGroup& group, bool 
   std::vector<FailingCase> failed;
   std::set<std::string> problems;
   for (const GradedCase& graded : item.cases) {
-    if (graded.hidden || !belongs(graded, group) || !is_failure(graded)) continue;
+    if (graded.hidden || !graded.is_in(group.name) || !is_failure(graded)) continue;
     failed.push_back({&graded.result, &graded.told});
     problems.insert(graded.result.problem);
   }

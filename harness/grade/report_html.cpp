@@ -1,13 +1,11 @@
 // The page that a student opens: what was earned, what failed, why, and how to see it again.
 #include "base/json.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "explain/failures_report.hpp"
 #include "grade/report_parts.hpp"
 #include "report/page.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <span>
@@ -15,8 +13,8 @@
 namespace prenorm::harness {
 namespace {
 
-constexpr std::size_t most_text = 1000;  // bytes of a text from outside
-constexpr std::size_t most_lines = 60;   // of a compiler's message
+constexpr std::size_t most_text = 1000;         // bytes of a text from outside
+constexpr std::size_t most_message_lines = 60;  // of a compiler's message
 
 bool is_passed(const GradedCase& graded) { return !is_failure(graded); }
 
@@ -26,7 +24,7 @@ std::string message_html(std::string_view message) {
   std::size_t lines = 0;
   for (std::size_t begin = 0; begin <= message.size(); ++lines) {
     const std::size_t end = std::min(message.find('\n', begin), message.size());
-    if (lines == most_lines) return text + "...";
+    if (lines == most_message_lines) return text + "...";
     text += escaped(message.substr(begin, end - begin), 500) + "\n";
     begin = end + 1;
   }
@@ -36,9 +34,10 @@ std::string message_html(std::string_view message) {
 /// Cases in a list, with their number.
 Json list_of(std::span<const FailingCase> cases) {
   if (cases.empty()) return {};
-  Json values = Json::array();
-  for (const FailingCase& each : cases) values.push_back(case_values(*each.result, *each.text));
-  return {{"count", counted(cases.size(), "case")}, {"each", values}};
+  return {{"count", counted(cases.size(), "case")},
+          {"each", array_of(cases, [](const FailingCase& each) {
+             return case_values(*each.result, *each.text);
+           })}};
 }
 
 /// Cases that fail alike, with nothing to say of each: a function that is missing, a library that
@@ -141,12 +140,11 @@ Json group_values(const GradedItem& item, const GradedGroup& group) {
 }
 
 Json item_values(const GradedItem& item, std::size_t number) {
-  Json groups = Json::array(), problems = Json::array();
-  for (const GradedGroup& group : item.groups) groups.push_back(group_values(item, group));
-  for (const std::string& problem : item.problems) {
+  const auto of_group = [&](const GradedGroup& group) { return group_values(item, group); };
+  const auto of_problem = [&](const std::string& problem) {
     const bool titled = item.problems.size() > 1 || problem != item.name;
-    problems.push_back(problem_values(item, problem, titled));
-  }
+    return problem_values(item, problem, titled);
+  };
   return {{"number", number},
           {"name", printable(item.name, 200)},
           {"tone", css_class(tone_of(item.earned, item.points))},
@@ -154,14 +152,12 @@ Json item_values(const GradedItem& item, std::size_t number) {
           {"earned", points_text(item.earned)},
           {"points", points_text(item.points)},
           {"of_points", of_points(item.points)},
-          {"groups", groups},
-          {"problems", problems}};
+          {"groups", array_of(item.groups, of_group)},
+          {"problems", array_of(item.problems, of_problem)}};
 }
 
 Json texts(const std::vector<std::string>& lines) {
-  Json each = Json::array();
-  for (const std::string& line : lines) each.push_back(printable(line, most_text));
-  return listed(each);
+  return listed(array_of(lines, [](const auto& line) { return printable(line, most_text); }));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace prenorm::harness {
 namespace {
 
-Json to_object(const Diagnosis& diagnosis) {
+Json diagnosis_object(const Diagnosis& diagnosis) {
   return {{"problem", diagnosis.problem},
           {"mistake", diagnosis.mistake},
           {"name", words_of(diagnosis.problem, diagnosis.mistake).name},
@@ -19,7 +19,7 @@ Json to_object(const Diagnosis& diagnosis) {
           {"also", diagnosis.also}};
 }
 
-Json to_object(const Property& property) {
+Json property_object(const Property& property) {
   return {{"problem", property.problem},
           {"property", property.sentence},
           {"holds", property.holds},
@@ -45,16 +45,13 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
 }
 
 Json item_object(const GradedItem& item) {
-  Json diagnoses = Json::array(), properties = Json::array();
-  for (const Diagnosis& diagnosis : item.diagnoses) diagnoses.push_back(to_object(diagnosis));
-  for (const Property& property : item.properties) properties.push_back(to_object(property));
   return {{"name", item.name},
           {"problems", item.problems},
           {"points", item.points},
           {"earned", item.earned},
           {"groups", item.groups},
-          {"diagnoses", std::move(diagnoses)},
-          {"properties", std::move(properties)},
+          {"diagnoses", array_of(item.diagnoses, diagnosis_object)},
+          {"properties", array_of(item.properties, property_object)},
           {"undiagnosed", item.undiagnosed}};
 }
 
@@ -75,15 +72,14 @@ std::string grade_json(const Grading& grading, bool secret) {
   object["earned"] = grading.earned();
   object["gradeable"] = grading.gradeable();
   object["seconds"] = grading.seconds;
-  Json items = Json::array(), results = Json::array();
+  Json results = Json::array();
   for (const GradedItem& item : grading.items) {
-    items.push_back(item_object(item));
     for (const GradedCase& graded : item.cases) {
       results.push_back(case_object(item, graded, secret));
     }
   }
   object["profiles"] = profiles_object(grading.profiles);
-  object["items"] = std::move(items);
+  object["items"] = array_of(grading.items, item_object);
   object["results"] = std::move(results);
   object["summary"] = summarize(grading.results(secret), true);
   return to_text(object);

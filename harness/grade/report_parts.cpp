@@ -1,6 +1,5 @@
 #include "grade/report_parts.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>

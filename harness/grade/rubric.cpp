@@ -1,12 +1,10 @@
 #include "grade/rubric.hpp"
 
-#include "base/home.hpp"
-#include "base/printable.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
 #include "base/toml_file.hpp"
 #include "solution/solution.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <stdexcept>
@@ -14,13 +12,12 @@
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 constexpr std::int64_t most_shares = 1000;
 constexpr double most_points = 1e6;
 constexpr double most_tolerance = 1e-2;
-constexpr std::size_t longest_name = 80;
+constexpr std::size_t longest_word = 80;
 
 fs::path shipped_folder() { return home() / "share" / "prenorm" / "fixtures" / "rubrics"; }
 
@@ -59,8 +56,8 @@ class Reader {
   std::string name(const std::string& key) const {
     const std::string value = text(key);
     if (value.empty()) refuse("needs a " + key);
-    if (value.size() > longest_name || printable(value) != value) {
-      refuse(key + " must be one line of up to " + std::to_string(longest_name) + " bytes");
+    if (value.size() > longest_word || printable(value) != value) {
+      refuse(key + " must be one line of up to " + std::to_string(longest_word) + " bytes");
     }
     return value;
   }
@@ -212,7 +209,7 @@ void require_unique(const Rubric& rubric, const RubricItem& item, const Reader& 
   for (const RubricItem& other : rubric.items) {
     if (other.name == item.name) reader.refuse("two items are called '" + item.name + "'");
     for (const std::string& problem : item.problems) {
-      if (std::ranges::find(other.problems, problem) == other.problems.end()) continue;
+      if (!other.has(problem)) continue;
       reader.refuse("problem '" + printable(problem) + "' is in the items '" + other.name +
                     "' and '" + item.name + "'");
     }

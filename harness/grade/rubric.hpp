@@ -4,7 +4,7 @@
 
 #include "fixture/fixture.hpp"
 
-#include <filesystem>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,6 +36,8 @@ struct RubricItem {
   std::vector<RubricGroup> groups;  // its own, or the rubric's
   bool own_groups = false;
   double tolerance = 0;  // absolute, that every output which need not be exact has at least
+
+  bool has(const std::string& problem) const { return std::ranges::count(problems, problem) > 0; }
 };
 
 struct Rubric {
@@ -50,7 +52,7 @@ struct Rubric {
   bool inputs_may_change = false;    // a function may overwrite its inputs
   bool require_kernel = false;       // a function that launches no kernel fails
   std::vector<RubricItem> items;
-  std::filesystem::path path;
+  fs::path path;
 
   double points() const;
 };

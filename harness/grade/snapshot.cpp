@@ -1,7 +1,7 @@
 #include "grade/snapshot.hpp"
 
 #include "base/digest.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,8 @@
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
-#include <functional>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
@@ -20,8 +18,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uintmax_t most_bytes_of_file = 64ull << 20, most_bytes_of_library = 256ull << 20;
 

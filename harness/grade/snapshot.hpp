@@ -4,7 +4,6 @@
 #include "base/tree.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -40,16 +39,15 @@ struct Snapshot {
 ///
 /// Throws std::invalid_argument where there is nothing, or it has more than 1 GiB, 50000 files or
 /// 100 folders nested in each other; CannotCopy.
-Snapshot copy_snapshot(const std::filesystem::path& from, const std::filesystem::path& to);
+Snapshot copy_snapshot(const fs::path& from, const fs::path& to);
 
 /// The same without a copy.
-Snapshot look_at_snapshot(const std::filesystem::path& from);
+Snapshot look_at_snapshot(const fs::path& from);
 
 /// Hands over the files with a wanted name, the path in the submission, and their bytes; of each
 /// the first `most`. Throws what look_at_snapshot() throws.
-void read_snapshot(
-    const std::filesystem::path& from, std::size_t most,
-    const std::function<bool(const std::filesystem::path& name)>& wanted,
-    const std::function<void(const std::filesystem::path& name, const std::string& bytes)>& take);
+void read_snapshot(const fs::path& from, std::size_t most,
+                   const std::function<bool(const fs::path& name)>& wanted,
+                   const std::function<void(const fs::path& name, const std::string& bytes)>& take);
 
 }  // namespace prenorm::harness

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t most_inlined = 128;  // numbers, of all inputs together
 constexpr std::int64_t most_expected = 16;  // that stand in the last line
-constexpr std::size_t most_lines = 8;
+constexpr std::size_t most_snippet_lines = 8;
 
 std::string python_number(double value, DType dtype) {
   if (dtype == DType::boolean) return value != 0 ? "True" : "False";
@@ -159,7 +159,7 @@ std::string Snippets::of(const std::string& problem, const Signature& signature,
     for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
       if (!loaded.inputs[i]) continue;
       const std::string line = signature.inputs[i].name + " = " + python_tensor(*loaded.inputs[i]);
-      if (lines.size() + 2 < most_lines) {
+      if (lines.size() + 2 < most_snippet_lines) {
         lines.push_back(line);
       } else {
         lines.back() += "; " + line;

@@ -23,28 +23,27 @@ std::string_view name(SubmissionKind kind);
 
 /// What lies at that path. Of a folder a project comes first, then adapters.py, one library,
 /// outputs, CUDA sources. Throws std::invalid_argument where it is nothing that can be submitted.
-SubmissionKind submission_kind(const std::filesystem::path& path);
+SubmissionKind submission_kind(const fs::path& path);
 
 /// By a file's name.
-bool is_cuda(const std::filesystem::path& path);
-bool is_library(const std::filesystem::path& path);
-bool is_outputs(const std::filesystem::path& path);
+bool is_cuda(const fs::path& path);
+bool is_library(const fs::path& path);
+bool is_outputs(const fs::path& path);
 
 /// Whether a CMake project has CUDA sources, anywhere in it.
-bool has_cuda_sources(const std::filesystem::path& folder);
+bool has_cuda_sources(const fs::path& folder);
 
 /// Whether this build of prenorm has the emulator for submissions.
 bool has_emulator();
 
 /// The files of a folder itself with that property, sorted.
-std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder,
-                                            bool (*wanted)(const std::filesystem::path&));
+std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::path&));
 
 /// What a submission at that path is called: its file's or folder's name, on one line.
-std::string submission_name(const std::filesystem::path& path);
+std::string submission_name(const fs::path& path);
 
 /// Its file or folder: the path without a variant of a library behind it.
-std::filesystem::path submission_file(const std::filesystem::path& path);
+fs::path submission_file(const fs::path& path);
 
 struct SubmissionOptions {
   SandboxKind sandbox = SandboxKind::bubblewrap;
@@ -53,8 +52,8 @@ struct SubmissionOptions {
   double build_seconds = 300;
   bool emulate = false;      // CUDA runs in the emulator even where there is a device
   bool reuse_build = false;  // a kept library serves where no file has changed
-  std::filesystem::path python = "/usr/bin/python3";
-  std::vector<std::filesystem::path> hidden;  // that no submission may see: the fixtures
+  fs::path python = "/usr/bin/python3";
+  std::vector<fs::path> hidden;  // that no submission may see: the fixtures
   /// Of outputs: which datasets are read; all, where this is empty.
   std::function<bool(const std::string& problem, const OutputsFile::Entry&)> wanted_outputs;
   // Of Python submissions:
@@ -68,10 +67,8 @@ struct Workplace;  // grade/confinement.hpp
 struct Submission {
   /// Recognizes, copies and builds. Throws std::invalid_argument where the path is nothing that
   /// can be submitted; whatever is wrong inside is `status` and `message`.
-  Submission(const std::filesystem::path& path, const SubmissionOptions& options,
-             const Adapters& adapters);
-  Submission(const Submission&) = delete;
-  Submission& operator=(const Submission&) = delete;
+  Submission(const fs::path& path, const SubmissionOptions& options, const Adapters& adapters);
+  Submission(Submission&&) = delete;  // nor copied
 
   std::string name;  // of the folder or file as it was given, on one line
   SubmissionKind kind = SubmissionKind::library;
@@ -130,7 +127,7 @@ struct Submission {
   SubmissionOptions options_;
   std::string variant_;
   std::optional<TemporaryFolder> folder_;
-  std::filesystem::path root_, library_;        // the copy; what was built, or the copy
+  fs::path root_, library_;                     // the copy; what was built, or the copy
   bool may_write_ = true;                       // its own copy, that is
   std::map<std::string, OutputsFile> outputs_;  // by problem
   std::shared_ptr<Declaration> declaration_;
@@ -152,7 +149,6 @@ struct PythonImports {
 
 /// By the interpreter and in the sandbox that the options name. Nothing where it cannot be told.
 /// Throws std::invalid_argument where the path is nothing that can be submitted.
-std::optional<PythonImports> read_imports(const std::filesystem::path& path,
-                                          const SubmissionOptions& options);
+std::optional<PythonImports> read_imports(const fs::path& path, const SubmissionOptions& options);
 
 }  // namespace prenorm::harness

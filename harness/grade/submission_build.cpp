@@ -5,8 +5,7 @@
 // lies where no submission can write.
 #include "base/digest.hpp"
 #include "base/files.hpp"
-#include "base/home.hpp"
-#include "base/printable.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
 #include "grade/confinement.hpp"
 #include "grade/snapshot.hpp"
@@ -22,8 +21,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Of a library that a build hands out.
 constexpr std::size_t most_library_bytes = 256u << 20;

@@ -1,19 +1,28 @@
 #include "profile/counts.hpp"
 
-#include "base/printable.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <set>
 
 namespace prenorm::harness::profile {
 namespace {
 
 constexpr std::array<std::string_view, 2> spaces{"global", "shared"};
 constexpr std::array<std::string_view, 4> kinds{"load", "store", "atomic", "copy"};
+
+/// As they are called in the library's text, which has no bytes.
+constexpr std::pair<const char*, std::uint64_t Traffic::*> traffic_counts[] = {
+    {"requests", &Traffic::requests},
+    {"lanes", &Traffic::lanes},
+    {"sectors", &Traffic::sectors},
+    {"lines", &Traffic::lines},
+    {"ideal_sectors", &Traffic::ideal_sectors},
+    {"wavefronts", &Traffic::wavefronts},
+    {"ideal_wavefronts", &Traffic::ideal_wavefronts},
+    {"at_one_address", &Traffic::at_one_address}};
 
 /// mma.sync m16n8k16: a multiplication and an addition each.
 constexpr std::uint64_t flops_of_mma = 2 * 16 * 8 * 16;
@@ -50,15 +59,8 @@ Access parse_access(const Json& object) {
   access.space = enum_of<Space>(object.at("space"), spaces);
   access.kind = enum_of<Kind>(object.at("kind"), kinds);
   access.width = object.at("width").get<std::uint64_t>();
-  access.traffic = {.requests = at(object, "requests"),
-                    .lanes = at(object, "lanes"),
-                    .bytes = at(object, "lanes") * access.width,
-                    .sectors = at(object, "sectors"),
-                    .lines = at(object, "lines"),
-                    .ideal_sectors = at(object, "ideal_sectors"),
-                    .wavefronts = at(object, "wavefronts"),
-                    .ideal_wavefronts = at(object, "ideal_wavefronts"),
-                    .at_one_address = at(object, "at_one_address")};
+  for (const auto& [key, count] : traffic_counts) access.traffic.*count = at(object, key);
+  access.traffic.bytes = access.traffic.lanes * access.width;
   access.worst_cost = at(object, "worst_cost");
   access.worst_least = at(object, "worst_least");
   const Json& worst = object.at("worst");
@@ -187,15 +189,8 @@ std::string_view name(Space space) { return spaces[static_cast<std::size_t>(spac
 std::string_view name(Kind kind) { return kinds[static_cast<std::size_t>(kind)]; }
 
 void Traffic::add(const Traffic& other) {
-  requests += other.requests;
-  lanes += other.lanes;
   bytes += other.bytes;
-  sectors += other.sectors;
-  lines += other.lines;
-  ideal_sectors += other.ideal_sectors;
-  wavefronts += other.wavefronts;
-  ideal_wavefronts += other.ideal_wavefronts;
-  at_one_address += other.at_one_address;
+  for (const auto& [key, count] : traffic_counts) this->*count += other.*count;
 }
 
 Traffic KernelCounts::loads(Space space) const {
@@ -243,7 +238,7 @@ void merge_lines(std::vector<KernelCounts>& kernels) {
   for (KernelCounts& kernel : kernels) merge(kernel.accesses);
 }
 
-void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path& library) {
+void find_lines(std::vector<KernelCounts>& kernels, const fs::path& library) {
   std::set<std::uint64_t> places;
   for (const KernelCounts& kernel : kernels) {
     for (const Access& access : kernel.accesses) places.insert(access.place);

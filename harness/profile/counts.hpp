@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/json.hpp"
+#include "base/paths.hpp"
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -110,6 +110,6 @@ void merge_lines(std::vector<KernelCounts>& kernels);
 
 /// Fills in functions, and lines of the source that the counts do not say, from the library's debug
 /// information, by addr2line, and merges. Without addr2line, or debug information, they stay empty.
-void find_lines(std::vector<KernelCounts>& kernels, const std::filesystem::path& library);
+void find_lines(std::vector<KernelCounts>& kernels, const fs::path& library);
 
 }  // namespace prenorm::harness::profile

@@ -1,8 +1,6 @@
 // A device's own counters, for kernels that the emulator has counted: from ncu (Nsight Compute),
 // around a call of the device's solution, or from a file that ncu has written.
-#include "base/error.hpp"
 #include "base/files.hpp"
-#include "base/printable.hpp"
 #include "base/process.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
@@ -106,8 +104,6 @@ DeviceCounters sum_of(const std::vector<const DeviceLaunch*>& launches, std::uin
   }
   return sum;
 }
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view emulated_suffix = "-emulated";
 

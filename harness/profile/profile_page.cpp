@@ -1,7 +1,7 @@
-#include "profile/profile_tables.hpp"
+#include "profile/profile_report.hpp"
 
-#include "base/error.hpp"
-#include "base/printable.hpp"
+#include "base/terminal.hpp"
+#include "base/text.hpp"
 #include "profile/request_picture.hpp"
 #include "report/page.hpp"
 #include "report/report.hpp"
@@ -25,10 +25,7 @@ std::string title_of(const CostlyAccess& costly) {
 Json table_json(const Table& table) {
   Json rows = Json::array();
   for (const auto& row : table.rows) {
-    Json cells = Json::array();
-    for (const Cell& cell : row) {
-      cells.push_back({{"text", cell.text}, {"tone", css_class(cell.tone)}});
-    }
+    Json cells = cell_values(row);
     // A rule below a row is below all of its cells.
     while (cells.size() < table.head.size()) cells.push_back({{"text", ""}, {"tone", ""}});
     rows.push_back({{"cells", cells}, {"of_version", row.front().tone == Tone::strong}});
@@ -67,11 +64,7 @@ std::string costliest_picture(const std::vector<CostlyAccess>& accesses, const L
 }
 
 std::string profile_page(Json content) {
-  std::string facts;
-  for (const auto& [what, value] : describe_environment()) {
-    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", what, value);
-  }
-  content["facts"] = facts;
+  content["facts"] = environment_text();
   std::string notes = content["notes"];
   std::ranges::replace(notes, '\n', ' ');
   content["notes"] = notes;
@@ -94,16 +87,13 @@ std::string profile_html(const ProfileReport& report, const LineFilter& wanted) 
   if (!wanted.line.empty()) require_line(costliest_of(report, wanted), wanted);
   Json groups = Json::array();
   for (const auto& group : groups_of(report)) {
-    Json versions = Json::array();
-    for (const ProfileRow* row : group) {
-      versions.push_back(version_json(row->solution, row->kernels, wanted));
-    }
-    Json tables = Json::array();
-    for (const Table& table : tables_of(group, report)) tables.push_back(table_json(table));
+    const auto version = [&](const ProfileRow* row) {
+      return version_json(row->solution, row->kernels, wanted);
+    };
     groups.push_back({{"heading", printable(group_heading(*group.front()), 300)},
                       {"minimum", group_minimum(*group.front())},
-                      {"tables", tables},
-                      {"versions", versions}});
+                      {"tables", array_of(tables_of(group, report), table_json)},
+                      {"versions", array_of(group, version)}});
   }
   return profile_page({{"page_title", "prenorm profile"},
                        {"notes", notes_on(report)},
@@ -113,6 +103,71 @@ std::string profile_html(const ProfileReport& report, const LineFilter& wanted) 
 
 std::string profile_svg(const ProfileReport& report, const LineFilter& wanted) {
   return costliest_picture(costliest_of(report, wanted), wanted);
+}
+
+// ---- A program that `emulate` has run
+
+namespace {
+
+std::string kibibytes(std::uint64_t bytes) {
+  return fmt::format("{:.3g} KiB", static_cast<double>(bytes) / 1024);
+}
+
+Table kernels_table(const std::vector<KernelCounts>& kernels) {
+  Table table{{"kernel", "blocks", "threads", "launches", "load s/r", "store s/r", "sectors",
+               "footprint", "shared w/r", "barriers", "shuffles"},
+              {}};
+  for (const KernelCounts& kernel : kernels) {
+    const Traffic loads = kernel.loads(Space::global), stores = kernel.stores(Space::global);
+    const Traffic shared = kernel.shared();
+    const auto product = [](const auto& shape) { return shape[0] * shape[1] * shape[2]; };
+    table.rows.push_back({{kernel.kernel, Tone::strong},
+                          count_cell(product(kernel.grid)),
+                          count_cell(product(kernel.block)),
+                          count_cell(kernel.launches),
+                          ratio_cell(loads.sectors, loads.ideal_sectors, loads.requests),
+                          ratio_cell(stores.sectors, stores.ideal_sectors, stores.requests),
+                          {kibibytes(32 * (loads.sectors + stores.sectors))},
+                          {kibibytes(kernel.least_bytes())},
+                          ratio_cell(shared.wavefronts, shared.ideal_wavefronts, shared.requests),
+                          count_cell(kernel.barriers),
+                          count_cell(kernel.shuffles())});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<KernelCounts> program_kernels(const std::string& counts, const fs::path& program) {
+  if (counts.empty()) return {};
+  std::vector<KernelCounts> kernels = parse_counts(counts);
+  find_lines(kernels, program);
+  return kernels;
+}
+
+std::string program_text(const std::vector<KernelCounts>& kernels, const LineFilter& wanted,
+                         bool colour) {
+  const std::vector<CostlyAccess> accesses = costliest(kernels, wanted);
+  if (!wanted.line.empty()) require_line(accesses, wanted);
+  return render(kernels_table(kernels), colour, terminal_width()) + "\n" +
+         render(lines_table(accesses), colour) + "\n" +
+         toned(notes_on_counts(), Tone::quiet, colour);
+}
+
+std::string program_html(const std::string& name, const std::vector<KernelCounts>& kernels,
+                         const LineFilter& wanted) {
+  const std::string title = printable(name, 200);
+  if (!wanted.line.empty()) require_line(costliest(kernels, wanted), wanted);
+  return profile_page({{"page_title", title},
+                       {"groups",
+                        {{{"heading", "Its kernels"},
+                          {"tables", {table_json(kernels_table(kernels))}},
+                          {"versions", {version_json(title, kernels, wanted)}}}}},
+                       {"notes", notes_on_counts()}});
+}
+
+std::string program_svg(const std::vector<KernelCounts>& kernels, const LineFilter& wanted) {
+  return costliest_picture(costliest(kernels, wanted), wanted);
 }
 
 }  // namespace prenorm::harness::profile

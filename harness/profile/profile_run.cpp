@@ -1,11 +1,10 @@
 #include "profile/profile_run.hpp"
 
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "bench/workload.hpp"
-#include "bench/values.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -13,7 +12,6 @@
 namespace prenorm::harness::profile {
 namespace {
 
-namespace fs = std::filesystem;
 using Works = std::vector<std::shared_ptr<const Work>>;
 
 constexpr std::string_view prefix = "libprenorm_", suffix = ".so";
@@ -174,22 +172,15 @@ class Profiling {
       "cuda-naive-emulated, a CUDA source, or a library that is linked with it)";
 
   static Outcome call(Solution& solution, const Work& work) {
-    Call call;
-    call.function = solution.function_for(work.problem);
-    if (call.function.empty()) {
+    const std::string function = solution.function_for(work.problem);
+    if (function.empty()) {
       Outcome outcome;
       outcome.status = Status::not_implemented;
       outcome.message = "no function prenorm_" + solution.absent_for(work.problem);
       return outcome;
     }
-    call.signature = &work.signature;
-    call.scalars = work.info.scalars;
-    for (const auto& input : work.inputs) call.inputs.push_back(input ? &*input : nullptr);
-    for (const OutputInfo& output : work.info.outputs) {
-      call.outputs.push_back({output.dtype, output.shape});
-    }
     solution.take_counts();  // not of this call
-    return solution.call(call);
+    return solution.call(call_of(function, work.signature, work.inputs, work.info));
   }
 
   const ProfileOptions& options_;

@@ -9,7 +9,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,7 @@ namespace prenorm::harness::profile {
 
 /// A solution that was compiled for the run.
 struct CompiledSolution {
-  std::filesystem::path library;
+  fs::path library;
   Resources resources;
 };
 
@@ -40,7 +39,7 @@ struct Work {
   DType dtype = DType::float32;
   Signature signature;
   Case info;
-  std::vector<std::optional<Tensor>> inputs;
+  Inputs inputs;
   double bytes = 0;  // inputs once, outputs once
   double flops = 0;  // 0: not known
 };
@@ -68,7 +67,7 @@ struct ProfileReport {
 };
 
 /// Where the shapes and the devices' figures lie.
-std::filesystem::path data_folder();
+fs::path data_folder();
 
 /// Profiles the selected problems. Throws UsageError for a word that names nothing.
 ProfileReport run_profile(const ProfileOptions& options);
@@ -117,7 +116,7 @@ class CounterSource {
  private:
   Solution* device_solution(const std::string& emulated);
   std::string command(const ProfileRow& row, const std::string& solution,
-                      const std::filesystem::path& table) const;
+                      const fs::path& table) const;
   void ask(ProfileRow& row, const std::string& solution);
 
   const ProfileOptions& options_;

@@ -1,9 +1,7 @@
 // A run of `profile` on a terminal; requests in words.
-#include "base/printable.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "profile/profile_report.hpp"
-#include "profile/profile_tables.hpp"
 #include "profile/resources.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "profile/resources.hpp"
 
-#include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/files.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -162,7 +162,7 @@ Occupancy occupancy_of(const KernelCounts& kernel, const DeviceLimits& device) {
           limit};
 }
 
-std::vector<DeviceLimits> read_devices(const std::filesystem::path& path) try {
+std::vector<DeviceLimits> read_devices(const fs::path& path) try {
   const auto text = read_whole(path);
   if (!text) throw UsageError(path.string() + ": cannot be read");
   const Json root = parse_json(*text);

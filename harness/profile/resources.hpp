@@ -5,7 +5,6 @@
 #include "fixture/tensor.hpp"
 #include "profile/counts.hpp"
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,7 +30,7 @@ struct DeviceLimits {
 };
 
 /// Reads the file. Throws UsageError.
-std::vector<DeviceLimits> read_devices(const std::filesystem::path& path);
+std::vector<DeviceLimits> read_devices(const fs::path& path);
 
 /// The time that the work takes at least: its bytes at the device's bandwidth, or its operations at
 /// the device's rate, whichever is longer. Nothing else is in it: it is no estimate of a time.

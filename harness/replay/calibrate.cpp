@@ -1,22 +1,18 @@
 #include "replay/calibrate.hpp"
 
 #include "base/text.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace prenorm::harness {
 namespace {
 
-std::vector<const Tensor*> pointers(const std::vector<std::optional<Tensor>>& inputs) {
-  std::vector<const Tensor*> all;
-  for (const auto& input : inputs) all.push_back(input ? &*input : nullptr);
-  return all;
-}
-
 /// Calls the problem's function; throws unless it returns outputs.
 std::vector<Tensor> outputs_of(const std::string& problem, const Signature& signature,
-                               Solution& solution, const std::vector<std::optional<Tensor>>& inputs,
+                               Solution& solution, const Inputs& inputs,
                                const std::vector<Scalar>& scalars,
                                const std::vector<TensorType>& types) {
   if (!solution.load()) {
@@ -26,13 +22,7 @@ std::vector<Tensor> outputs_of(const std::string& problem, const Signature& sign
   if (function.empty()) {
     throw std::runtime_error(solution.label() + " has no function for " + problem);
   }
-  Call call;
-  call.function = function;
-  call.signature = &signature;
-  call.inputs = pointers(inputs);
-  call.scalars = scalars;
-  call.outputs = types;
-  Outcome outcome = solution.call(call);
+  Outcome outcome = solution.call(call_of(function, signature, inputs, scalars, types));
   if (outcome.status != Status::passed) {
     throw std::runtime_error(solution.label() + " fails: " + std::string(name(outcome.status)) +
                              (outcome.message.empty() ? "" : ", " + outcome.message));
@@ -57,8 +47,7 @@ DType at_least_float32(DType dtype) { return has_16_bits(dtype) ? DType::float32
 bool is_float64(DType dtype) { return dtype == DType::float64; }
 
 /// Inputs of those types as float32, others as they are.
-std::vector<std::optional<Tensor>> as_float32(std::vector<std::optional<Tensor>> inputs,
-                                              bool (*those)(DType)) {
+Inputs as_float32(Inputs inputs, bool (*those)(DType)) {
   for (auto& input : inputs) {
     if (input && those(input->dtype)) input = converted(*input, DType::float32);
   }
@@ -130,7 +119,7 @@ bool has_tf32_loop(const std::string& problem, const Yardsticks& by) {
 /// factors cut to 10 bits, gives other float32 outputs for values that have more.
 bool takes_products(const std::string& problem, const Signature& signature,
                     const LoadedCase& stored, const Yardsticks& by, std::mt19937_64& random) {
-  std::vector<std::optional<Tensor>> inputs = as_float32(stored.inputs, has_16_bits);
+  Inputs inputs = as_float32(stored.inputs, has_16_bits);
   for (auto& input : inputs) {
     if (!input || !is_floating(input->dtype)) continue;
     for (std::int64_t i = 0; i < input->size(); ++i) {
@@ -230,9 +219,9 @@ DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const To
 }
 
 std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
-                                  const std::vector<std::optional<Tensor>>& inputs,
-                                  const std::vector<Scalar>& scalars, Solution& truth) {
-  std::vector<std::optional<Tensor>> wide(inputs.size());
+                                  const Inputs& inputs, const std::vector<Scalar>& scalars,
+                                  Solution& truth) {
+  Inputs wide(inputs.size());
   std::vector<std::optional<TensorType>> types(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) continue;
@@ -361,6 +350,99 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
     tolerances.push_back(std::move(found));
   }
   return tolerances;
+}
+
+// ---- Fresh cases
+
+namespace {
+
+constexpr int attempts = 8;  // to find sizes that the reference accepts
+
+bool has_draw(const Case& info) {
+  return std::ranges::any_of(info.inputs,
+                             [](const auto& input) { return input && !input->draw.empty(); });
+}
+
+/// The sizes that can change: those named by the case that occur in drawn inputs only.
+std::set<std::string> changeable_sizes(const Case& info, const Signature& signature) {
+  std::set<std::string> names(info.redrawn_sizes.begin(), info.redrawn_sizes.end());
+  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+    if (!info.inputs[i] || !info.inputs[i]->draw.empty()) continue;
+    for (const std::string& dim : signature.inputs[i].dims) names.erase(dim);
+  }
+  return names;
+}
+
+/// Whether its only input is drawn and has no named axis, which could be tied to another: then
+/// every axis can change.
+bool has_free_shape(const Case& info, const Signature& signature) {
+  return info.inputs.size() == 1 && info.inputs[0] && !info.inputs[0]->draw.empty() &&
+         signature.inputs[0].dims.empty();
+}
+
+/// Gives the case's inputs and outputs new sizes, between 1 and twice the stored ones.
+void resize(Case& info, const Signature& signature, std::mt19937_64& random) {
+  const auto change = [&random](std::int64_t& size) {
+    if (size < 1) return;
+    size = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * size));
+  };
+  std::map<std::string, std::int64_t> sizes = info.binding.sizes;
+  for (const std::string& dim : changeable_sizes(info, signature)) {
+    if (const auto size = sizes.find(dim); size != sizes.end()) change(size->second);
+  }
+  if (has_free_shape(info, signature)) std::ranges::for_each(info.inputs[0]->type.shape, change);
+  std::vector<std::optional<TensorType>> types(info.inputs.size());
+  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+    if (!info.inputs[i]) continue;
+    TensorType& type = info.inputs[i]->type;
+    const std::vector<std::string>& dims = signature.inputs[i].dims;
+    const std::size_t batch = type.shape.size() - dims.size();
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (const auto size = sizes.find(dims[axis]); size != sizes.end()) {
+        type.shape[batch + axis] = size->second;
+      }
+    }
+    types[i] = type;
+  }
+  info.binding = harness::bind(signature, types);
+  const std::vector<TensorType> outputs = output_types(signature, info.binding);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    info.outputs[i].shape = outputs[i].shape;
+  }
+}
+
+}  // namespace
+
+LoadedCase fresh_case(const std::string& problem, const Signature& signature,
+                      const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options) {
+  LoadedCase fresh = stored;
+  if (fresh.info.error || !has_draw(fresh.info)) return fresh;
+  const bool resizable = options.resize && (!changeable_sizes(fresh.info, signature).empty() ||
+                                            has_free_shape(fresh.info, signature));
+  for (int attempt = resizable ? 0 : attempts; attempt <= attempts; ++attempt) {
+    auto random = generator(options.seed,
+                            problem + "/" + fresh.info.name + "/fresh/" + std::to_string(attempt));
+    fresh.info = stored.info;
+    try {
+      if (attempt < attempts) resize(fresh.info, signature, random);
+      // A kept value is bit for bit as stored.
+      fresh.inputs = redraw({fresh.info, stored.inputs, {}}, signature, false, random);
+      fresh.expected =
+          exact_outputs(problem, signature, fresh.inputs, fresh.info.scalars, by.truth);
+      const auto found = calibrate(problem, signature, fresh, by, options.redraws, options.seed);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        fresh.info.outputs[i].tolerance = found[i].tolerance;
+        fresh.info.outputs[i].tolerance_tf32 = found[i].tolerance_tf32;
+        fresh.info.outputs[i].reason = found[i].reason;
+      }
+      return fresh;
+    } catch (const CaseError&) {
+      if (attempt == attempts) throw;
+    } catch (const std::runtime_error& error) {
+      if (attempt == attempts) throw CaseError("case " + fresh.info.name + ": " + error.what());
+    }
+  }
+  return fresh;  // not reached: the last attempt returns or throws
 }
 
 }  // namespace prenorm::harness

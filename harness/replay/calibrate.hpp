@@ -50,8 +50,8 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
 /// The exact answer for inputs of any floating type: `truth` on the inputs widened to float64.
 /// Throws std::runtime_error where the solution fails.
 std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
-                                  const std::vector<std::optional<Tensor>>& inputs,
-                                  const std::vector<Scalar>& scalars, Solution& truth);
+                                  const Inputs& inputs, const std::vector<Scalar>& scalars,
+                                  Solution& truth);
 
 /// The largest |actual - truth| over the elements that are finite in both; 0 if there is none.
 ///

@@ -1,5 +1,5 @@
 // The columns of a table, all files through all of them, and their outputs as files.
-#include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/parallel.hpp"
 #include "base/terminal.hpp"
 #include "replay/runner.hpp"
@@ -11,8 +11,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
 

@@ -1,6 +1,6 @@
 #include "replay/replay.hpp"
 
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,21 +9,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-using Inputs = std::vector<std::optional<Tensor>>;
-
-Call make_call(const std::string& function, const Signature& signature, const Inputs& inputs,
-               const std::vector<Scalar>& scalars, std::vector<TensorType> outputs) {
-  Call call;
-  call.function = function;
-  call.signature = &signature;
-  call.scalars = scalars;
-  call.outputs = std::move(outputs);
-  for (const std::optional<Tensor>& input : inputs) {
-    call.inputs.push_back(input ? &*input : nullptr);
-  }
-  return call;
-}
 
 /// The outputs that a solution must fill: shapes by the signature, element types by the file.
 std::vector<TensorType> wanted_outputs(const Signature& signature, const Binding& binding,
@@ -174,8 +159,8 @@ std::optional<bool> same_alone(const Call& call, const LoadedCase& loaded,
     if (parts[i] && spec.batched) parts[i] = row_of(*parts[i], spec.dims.size(), batch, row);
   }
   const Binding binding = harness::bind(signature, types_of(parts));
-  const Outcome alone = solution.call(make_call(call.function, signature, parts, call.scalars,
-                                                wanted_outputs(signature, binding, loaded.info)));
+  const Outcome alone = solution.call(call_of(call.function, signature, parts, call.scalars,
+                                              wanted_outputs(signature, binding, loaded.info)));
   if (alone.status != Status::passed) return std::nullopt;
   for (std::size_t i = 0; i < together.size(); ++i) {
     const Tensor part = row_of(together[i], signature.outputs[i].dims.size(), batch, row);
@@ -197,6 +182,24 @@ std::optional<bool> batch_invariance(const Call& call, const LoadedCase& loaded,
 }
 
 }  // namespace
+
+Call call_of(const std::string& function, const Signature& signature, const Inputs& inputs,
+             const std::vector<Scalar>& scalars, std::vector<TensorType> outputs) {
+  Call call;
+  call.function = function;
+  call.signature = &signature;
+  call.scalars = scalars;
+  call.outputs = std::move(outputs);
+  for (const auto& input : inputs) call.inputs.push_back(input ? &*input : nullptr);
+  return call;
+}
+
+Call call_of(const std::string& function, const Signature& signature, const Inputs& inputs,
+             const Case& info) {
+  Call call = call_of(function, signature, inputs, info.scalars, {});
+  for (const OutputInfo& each : info.outputs) call.outputs.push_back({each.dtype, each.shape});
+  return call;
+}
 
 Result replay(const std::string& problem, const Signature& signature, const LoadedCase& loaded,
               Solution& solution, const ReplayOptions& options, std::vector<Tensor>* outputs) {
@@ -223,8 +226,8 @@ Result replay(const std::string& problem, const Signature& signature, const Load
   const std::vector<Tolerance> allowed = tolerances(info, solution.mode() == "tf32", missing);
   if (!missing.empty()) return ends(Status::skipped, missing);
 
-  Call call = make_call(function, signature, loaded.inputs, info.scalars,
-                        wanted_outputs(signature, info.binding, info));
+  Call call = call_of(function, signature, loaded.inputs, info.scalars,
+                      wanted_outputs(signature, info.binding, info));
   call.inputs_may_change = options.inputs_may_change;
   Outcome outcome = solution.call(call);
   result.status = outcome.status;

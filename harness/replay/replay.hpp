@@ -1,10 +1,17 @@
 // Replay: one case of a fixture through one solution. Checks of a readable fixture.
 #pragma once
 
-#include "fixture/compare.hpp"
+#include "fixture/verdict.hpp"
 #include "solution/solution.hpp"
 
 namespace prenorm::harness {
+
+/// A call of one function; the arguments must outlive it.
+Call call_of(const std::string& function, const Signature& signature, const Inputs& inputs,
+             const std::vector<Scalar>& scalars, std::vector<TensorType> outputs);
+/// With the scalars of that case, and outputs as it has them.
+Call call_of(const std::string& function, const Signature& signature, const Inputs& inputs,
+             const Case& info);
 
 struct ReplayOptions {
   bool twice = true;  // the same call again

@@ -1,12 +1,10 @@
 #include "replay/runner.hpp"
 
-#include "base/error.hpp"
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
 #include "solution/solution.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace prenorm::harness {
 namespace {

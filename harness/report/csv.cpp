@@ -1,6 +1,6 @@
 #include "report/csv.hpp"
 
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <array>
 #include <csv.h>
@@ -69,8 +69,7 @@ struct Parser {
     if (keep_blanks) ::csv_set_space_func(&parser, [](unsigned char) { return 0; });
   }
   ~Parser() { ::csv_free(&parser); }
-  Parser(const Parser&) = delete;
-  Parser& operator=(const Parser&) = delete;
+  Parser(Parser&&) = delete;  // nor copied
 
   static void take_cell(void* cell, std::size_t size, void* self) {
     static_cast<Parser*>(self)->row.cells.emplace_back(static_cast<const char*>(cell), size);

@@ -1,7 +1,7 @@
 // Device records: written, read and found.
 #include "base/files.hpp"
-#include "base/home.hpp"
-#include "base/printable.hpp"
+#include "base/paths.hpp"
+#include "base/text.hpp"
 #include "report/report.hpp"
 #include "solution/solution.hpp"
 
@@ -12,9 +12,28 @@
 #include <tuple>
 
 namespace prenorm::harness {
-namespace {
 
-namespace fs = std::filesystem;
+void to_json(Json& json, const RecordedCase& recorded) {
+  json = {{"status", recorded.status}, {"dtype", recorded.dtype}, {"seconds", recorded.seconds}};
+  if (!recorded.message.empty()) json["message"] = recorded.message;
+  // A case that must be refused has no outputs; an infinite error is null, and not PASSED.
+  if (recorded.max_abs_error) json["max_abs_error"] = *recorded.max_abs_error;
+  if (recorded.max_ulp_error) json["max_ulp_error"] = *recorded.max_ulp_error;
+}
+
+void from_json(const Json& json, RecordedCase& recorded) {
+  json.at("status").get_to(recorded.status);
+  json.at("dtype").get_to(recorded.dtype);
+  json.at("seconds").get_to(recorded.seconds);
+  recorded.message = json.value("message", "");
+  take_member(json.value("max_abs_error", Json()), recorded.max_abs_error);
+  take_member(json.value("max_ulp_error", Json()), recorded.max_ulp_error);
+}
+
+PRENORM_JSON(DeviceFacts, name, compute_capability, driver, memory, l2)
+PRENORM_JSON(Record, solution, sources, date, program, device, problems)
+
+namespace {
 
 /// "NVIDIA H200 NVL" becomes "nvidia-h200-nvl": the name of a folder or file.
 std::string slug(const std::string& name) {
@@ -49,77 +68,13 @@ std::optional<double> largest(const Result& result,
   return most;
 }
 
-Json to_json(const RecordedCase& recorded) {
-  Json json{{"status", recorded.status}, {"dtype", recorded.dtype}, {"seconds", recorded.seconds}};
-  if (!recorded.message.empty()) json["message"] = recorded.message;
-  // A case that must be refused has no outputs; an infinite error is null, and not PASSED.
-  if (recorded.max_abs_error) json["max_abs_error"] = *recorded.max_abs_error;
-  if (recorded.max_ulp_error) json["max_ulp_error"] = *recorded.max_ulp_error;
-  return json;
-}
-
-RecordedCase case_from(const Json& json) {
-  RecordedCase recorded;
-  recorded.status = json.at("status").get<std::string>();
-  recorded.dtype = json.at("dtype").get<std::string>();
-  recorded.seconds = json.at("seconds").get<double>();
-  recorded.message = json.value("message", "");
-  const auto error = [&json](const char* name) -> std::optional<double> {
-    if (!json.contains(name) || json[name].is_null()) return std::nullopt;
-    return json[name].get<double>();
-  };
-  recorded.max_abs_error = error("max_abs_error");
-  recorded.max_ulp_error = error("max_ulp_error");
-  return recorded;
-}
-
-Json to_json(const Record& record) {
-  Json problems = Json::object();
-  for (const auto& [problem, cases] : record.problems) {
-    Json& of_problem = problems[problem] = Json::object();
-    for (const auto& [name, recorded] : cases) of_problem[name] = to_json(recorded);
-  }
-  return {{"format", "prenorm-device-record"},
-          {"version", 1},
-          {"solution", record.solution},
-          {"sources", record.sources},
-          {"date", record.date},
-          {"program", record.program},
-          {"device",
-           {{"name", record.device.name},
-            {"compute_capability", record.device.compute_capability},
-            {"driver", record.device.driver},
-            {"memory", record.device.memory},
-            {"l2", record.device.l2}}},
-          {"problems", std::move(problems)}};
-}
-
-Record record_from(const Json& json) {
+/// Throws std::exception.
+Record read_record(const fs::path& path) {
+  const Json json = parse_json(read_whole(path).value_or(""));
   if (json.at("format") != "prenorm-device-record" || json.at("version") != 1) {
     throw std::runtime_error("no device record of version 1");
   }
-  Record record;
-  json.at("solution").get_to(record.solution);
-  json.at("sources").get_to(record.sources);
-  json.at("date").get_to(record.date);
-  json.at("program").get_to(record.program);
-  const Json& device = json.at("device");
-  device.at("name").get_to(record.device.name);
-  device.at("compute_capability").get_to(record.device.compute_capability);
-  device.at("driver").get_to(record.device.driver);
-  device.at("memory").get_to(record.device.memory);
-  device.at("l2").get_to(record.device.l2);
-  for (const auto& [problem, cases] : json.at("problems").items()) {
-    for (const auto& [name, recorded] : cases.items()) {
-      record.problems[problem][name] = case_from(recorded);
-    }
-  }
-  return record;
-}
-
-/// Throws std::exception.
-Record read_record(const fs::path& path) {
-  return record_from(parse_json(read_whole(path).value_or("")));
+  return json.get<Record>();
 }
 
 /// What an earlier record says of cases that this one has not.
@@ -183,7 +138,9 @@ fs::path write_record(const fs::path& folder, Record record) {
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << to_text(to_json(record));
+  Json json{{"format", "prenorm-device-record"}, {"version", 1}};
+  json.update(Json(record));
+  file << to_text(json);
   file.close();
   if (!file) throw std::runtime_error("cannot write " + path.string());
   return path;

@@ -6,36 +6,22 @@
 #include <thread>
 
 namespace prenorm::harness {
-namespace {
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? number(*value) : Json(nullptr);
-}
+PRENORM_JSON(OutputReport, name, max_abs_error, max_rel_error, max_ulp_error, relative_l2_error,
+             mismatches, elements, worst_index, worst_actual, worst_expected, atol, rtol)
+
+namespace {
 
 /// Nothing for a text that is empty.
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
 Json to_object(const OutputReport& output) {
+  Json object = output;
   // Nothing was compared where neither an error nor a worst element is known.
   const bool compared =
       output.max_abs_error || output.worst_expected || output.worst_actual || output.mismatches > 0;
-  const auto if_compared = [compared](Json value) { return compared ? value : Json(nullptr); };
-  return {{"name", output.name},
-          {"max_abs_error", number_or_null(output.max_abs_error)},
-          {"max_rel_error", number_or_null(output.max_rel_error)},
-          {"max_ulp_error", number_or_null(output.max_ulp_error)},
-          {"relative_l2_error", number_or_null(output.relative_l2_error)},
-          {"mismatches", if_compared(output.mismatches)},
-          {"elements", output.elements},
-          {"worst_index", if_compared(output.worst_index)},
-          {"worst_actual", number_or_null(output.worst_actual)},
-          {"worst_expected", number_or_null(output.worst_expected)},
-          {"atol", number(output.atol)},
-          {"rtol", number(output.rtol)}};
-}
-
-std::optional<double> optional_number(const Json& value) {
-  return value.is_null() ? std::nullopt : std::optional(number_of(value));
+  if (!compared) object["mismatches"] = object["worst_index"] = nullptr;
+  return object;
 }
 
 /// The text, or an empty one for null.
@@ -43,21 +29,10 @@ std::string text_of(const Json& value) {
   return value.is_null() ? std::string() : value.get<std::string>();
 }
 
-OutputReport output_of(const Json& object) {
-  OutputReport output;
-  object.at("name").get_to(output.name);
-  output.max_abs_error = optional_number(object.at("max_abs_error"));
-  output.max_rel_error = optional_number(object.at("max_rel_error"));
-  output.max_ulp_error = optional_number(object.at("max_ulp_error"));
-  output.relative_l2_error = optional_number(object.at("relative_l2_error"));
-  if (!object.at("mismatches").is_null()) object.at("mismatches").get_to(output.mismatches);
-  object.at("elements").get_to(output.elements);
-  if (!object.at("worst_index").is_null()) object.at("worst_index").get_to(output.worst_index);
-  output.worst_actual = optional_number(object.at("worst_actual"));
-  output.worst_expected = optional_number(object.at("worst_expected"));
-  output.atol = number_of(object.at("atol"));
-  output.rtol = number_of(object.at("rtol"));
-  return output;
+OutputReport output_of(Json object) {
+  if (object.at("mismatches").is_null()) object["mismatches"] = 0;
+  if (object.at("worst_index").is_null()) object["worst_index"] = Json::array();
+  return object.get<OutputReport>();
 }
 
 /// The processor's name by /proc/cpuinfo, or nothing.
@@ -92,32 +67,37 @@ std::vector<std::pair<std::string, std::string>> describe_environment() {
   return facts;
 }
 
+std::string environment_text() {
+  std::string text;
+  for (const auto& [what, value] : describe_environment()) {
+    text += (text.empty() ? "" : ", ") + what + " " + value;
+  }
+  return text;
+}
+
 void to_json(Json& value, Status status) { value = name(status); }
 
 void from_json(const Json& value, Status& status) { status = status_of(value.get<std::string>()); }
 
 void to_json(Json& object, const Result& result) {
-  Json outputs = Json::array();
-  for (const OutputReport& output : result.outputs) outputs.push_back(to_object(output));
   object = {{"fixture", result.fixture},
             {"problem", text(result.problem)},
-            {"case", result.case_name ? Json(*result.case_name) : Json(nullptr)},
+            {"case", member_json(result.case_name)},
             {"solution", text(result.solution)},
             {"status", result.status},
             {"message", result.message},
             {"dtype", text(result.dtype)},
             {"seconds", number(result.seconds)},
             {"repeat", text(result.repeat)},
-            {"outputs", std::move(outputs)},
-            {"batch_invariant", nullptr}};
-  if (result.batch_invariant) object["batch_invariant"] = *result.batch_invariant;
+            {"outputs", array_of(result.outputs, to_object)},
+            {"batch_invariant", member_json(result.batch_invariant)}};
   if (!result.printed.empty()) object["printed"] = result.printed;
 }
 
 void from_json(const Json& object, Result& result) {
   object.at("fixture").get_to(result.fixture);
   result.problem = text_of(object.at("problem"));
-  if (!object.at("case").is_null()) result.case_name = object.at("case").get<std::string>();
+  take_member(object.at("case"), result.case_name);
   result.solution = text_of(object.at("solution"));
   object.at("status").get_to(result.status);
   object.at("message").get_to(result.message);
@@ -125,9 +105,7 @@ void from_json(const Json& object, Result& result) {
   result.seconds = number_of(object.at("seconds"));
   result.repeat = text_of(object.at("repeat"));
   for (const Json& output : object.at("outputs")) result.outputs.push_back(output_of(output));
-  if (const Json& value = object.at("batch_invariant"); !value.is_null()) {
-    result.batch_invariant = value.get<bool>();
-  }
+  take_member(object.at("batch_invariant"), result.batch_invariant);
   if (object.contains("printed")) object.at("printed").get_to(result.printed);
 }
 

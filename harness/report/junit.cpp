@@ -1,5 +1,5 @@
 // JUnit's XML.
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "report/report.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "report/page.hpp"
 
 #include "base/digest.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -98,6 +98,12 @@ std::string script_policy(std::string_view file) {
   Digest digest;
   digest.add_bytes(page_file(file));
   return "; script-src 'sha256-" + digest.base64() + "'";
+}
+
+Json cell_values(const std::vector<Cell>& row) {
+  return array_of(row, [](const Cell& cell) -> Json {
+    return {{"text", cell.text}, {"tone", css_class(cell.tone)}};
+  });
 }
 
 Json listed(Json items) { return items.empty() ? Json() : Json{{"each", std::move(items)}}; }

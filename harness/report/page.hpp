@@ -34,6 +34,9 @@ std::string_view page_file(std::string_view name);
 /// one element: no other script runs. Pages give it as "script_policy".
 std::string script_policy(std::string_view file);
 
+/// A row of a table: an object with "text" and "tone" for each cell.
+Json cell_values(const std::vector<Cell>& row);
+
 /// {"each": items}, or null where there are none: for what surrounds a list that is not empty.
 Json listed(Json items);
 

@@ -1,10 +1,8 @@
 #include "report/report.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
 #include <set>
 

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "base/json.hpp"
+#include "base/paths.hpp"
 #include "fixture/verdict.hpp"
 #include "report/table.hpp"
 #include "worker/device.hpp"
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,6 +18,8 @@ namespace prenorm::harness {
 
 /// Facts about the program and the machine, by name: "program", "system", "cores", ...
 std::vector<std::pair<std::string, std::string>> describe_environment();
+/// The same in one line, for a page.
+std::string environment_text();
 
 /// The program's version, as `prenorm --version` says it.
 std::string_view program_version();
@@ -57,7 +59,7 @@ Record make_record(const std::string& solution, const DeviceFacts& device,
 /// cases is kept, that of other sources is dropped. Returns the path.
 ///
 /// Throws std::runtime_error where it cannot be written.
-std::filesystem::path write_record(const std::filesystem::path& folder, Record record);
+fs::path write_record(const fs::path& folder, Record record);
 
 /// A folder's records, sorted by solution; those that cannot be read are named with the reason.
 struct Records {
@@ -67,10 +69,10 @@ struct Records {
   /// Of the solution: one of these sources before others, then the latest; nullptr for none.
   const Record* of(const std::string& solution, const std::string& sources) const;
 };
-Records read_records(const std::filesystem::path& folder);
+Records read_records(const fs::path& folder);
 
 /// Where the shipped records are: <home>/share/prenorm/records.
-std::filesystem::path records_folder();
+fs::path records_folder();
 
 /// A solution whose device is not here: its results are SKIPPED, whatever a record says.
 struct NotHere {

@@ -2,6 +2,8 @@
 // supervisor. The filter of system calls: system_calls.hpp.
 #pragma once
 
+#include "base/paths.hpp"
+
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -39,7 +41,7 @@ inline constexpr std::size_t most_entries = 32768;
 
 /// Mounts them all, in a new mount namespace. Needs the capability for that.
 ///
-/// Throws std::system_error, or std::filesystem::filesystem_error where a copy has no room.
+/// Throws std::system_error, or fs::filesystem_error where a copy has no room.
 void mount_folders(const Folders& folders);
 
 /// Landlock: a process may use only the files that are named, and reach no other process.

@@ -3,7 +3,6 @@
 #include "sandbox/writable_copy.hpp"
 
 #include <fcntl.h>
-#include <filesystem>
 #include <memory>
 #include <mntent.h>
 #include <sched.h>
@@ -13,8 +12,6 @@
 
 namespace prenorm::sandbox {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// What lies at a path now, by a name that stays when something is mounted above it.
 struct HeldFile {

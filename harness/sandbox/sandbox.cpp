@@ -1,6 +1,6 @@
 #include "sandbox/sandbox.hpp"
 
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/family.hpp"
 #include "sandbox/confine.hpp"
 
@@ -18,8 +18,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double seconds_to_try = 10;
 constexpr std::size_t shared_memory = 256u << 20;

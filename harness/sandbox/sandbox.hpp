@@ -10,7 +10,6 @@
 
 #include "base/process.hpp"
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,15 +31,15 @@ inline constexpr std::size_t most_copied = 64u << 20;
 struct Sandbox {
   SandboxKind kind = SandboxKind::none;
   /// Files and folders that may be read and executed, in addition to the system's.
-  std::vector<std::filesystem::path> readable;
+  std::vector<fs::path> readable;
   /// Hidden even inside a readable folder: the fixtures, the solutions.
-  std::vector<std::filesystem::path> hidden;
+  std::vector<fs::path> hidden;
   /// Without a mount namespace: the only writable folder, used as $TMPDIR. If empty, nothing is
   /// writable.
-  std::filesystem::path folder;
+  fs::path folder;
   /// A readable folder that may be written. With a mount namespace it is a copy, in memory, of at
   /// most `most_copied` bytes, that vanishes with the sandbox; else the folder itself.
-  std::filesystem::path copied;
+  fs::path copied;
   bool devices = false;  // CUDA devices are bound
 
   // Limits; 0: none.

@@ -2,27 +2,25 @@
 // that link no floor use it, too.
 #pragma once
 
-#include <filesystem>
+#include "base/paths.hpp"
 
 namespace prenorm::sandbox {
 
 /// Copies a folder's entries into another, for whose owner they can be written. Links stay links.
 /// The folder is one that the grader has copied before: it is no deeper than that allows.
 ///
-/// Throws std::filesystem::filesystem_error.
-inline void copy_writable(const std::filesystem::path& from, const std::filesystem::path& to) {
-  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(from)) {
-    const std::filesystem::path name = to / entry.path().filename();
+/// Throws fs::filesystem_error.
+inline void copy_writable(const fs::path& from, const fs::path& to) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    const fs::path name = to / entry.path().filename();
     if (entry.is_symlink()) {
-      std::filesystem::copy_symlink(entry.path(), name);
+      fs::copy_symlink(entry.path(), name);
     } else if (entry.is_directory()) {
-      std::filesystem::create_directory(name);
+      fs::create_directory(name);
       copy_writable(entry.path(), name);
     } else {
-      std::filesystem::copy_file(entry.path(), name);
-      std::filesystem::permissions(
-          name, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
-          std::filesystem::perm_options::add);
+      fs::copy_file(entry.path(), name);
+      fs::permissions(name, fs::perms::owner_read | fs::perms::owner_write, fs::perm_options::add);
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
-#include <functional>
 #include <new>
 #include <numeric>
 #include <sys/mman.h>

@@ -1,6 +1,5 @@
 #include "solution/call.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <prenorm/prenorm.h>
 #include <sstream>
 #include <sys/wait.h>
-#include <vector>
 
 namespace prenorm::harness {
 namespace {

@@ -48,8 +48,7 @@ class Arena {
   /// Throws std::bad_alloc.
   Arena(Layout layout, std::mt19937_64& random);
   ~Arena();
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
+  Arena(Arena&&) = delete;  // nor copied
 
   const Layout& layout() const { return layout_; }
   /// Descriptor of the shared memory, whose size is fixed; owned by the arena.

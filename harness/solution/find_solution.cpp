@@ -1,5 +1,5 @@
 // Which library a name on the command line means.
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "base/text.hpp"
 #include "solution/solution.hpp"
 
@@ -8,8 +8,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "libprenorm_", suffix = ".so", absent = ".absent";
 

@@ -1,8 +1,7 @@
 #include "solution/solution.hpp"
 
-#include "base/home.hpp"
-#include "base/printable.hpp"
-#include "base/process.hpp"
+#include "base/paths.hpp"
+#include "base/text.hpp"
 #include "solution/call.hpp"
 #include "worker/library.hpp"
 
@@ -36,7 +35,7 @@ Process::Deadline deadline_of(double seconds, const RunLimits& limits) {
 constexpr const char* time_is_over = "the time for all cases was over";
 
 /// The worker for libraries.
-WorkerStart shipped_worker(const std::filesystem::path& library) {
+WorkerStart shipped_worker(const fs::path& library) {
   WorkerStart worker;
   worker.command.program = home() / "libexec" / "prenorm" / "prenorm-worker";
   worker.command.keep_output = true;
@@ -134,7 +133,7 @@ struct Solution::Worker {
 
   std::unique_ptr<WorkerConnection> connection;  // none before the first load and after a crash
   bool is_starting = false;                      // it was started, and nothing asked of it yet
-  std::filesystem::path place;                   // where the solution lies, for the worker
+  fs::path place;                                // where the solution lies, for the worker
   std::unique_ptr<Library> library;              // where in_process
   std::uint64_t calls = 0;
   std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
@@ -143,12 +142,12 @@ struct Solution::Worker {
 
   /// Loads the library, or loads it again. A failure is final, unless there was no time left. What
   /// has loaded before gets a second try where it takes too long: the machine may be busy.
-  bool start(const std::filesystem::path& path, const Options& options) {
+  bool start(const fs::path& path, const Options& options) {
     if (try_to_start(path, options)) return true;
     return is_late && options.declaration->is_known() && try_to_start(path, options);
   }
 
-  bool try_to_start(const std::filesystem::path& path, const Options& options) {
+  bool try_to_start(const fs::path& path, const Options& options) {
     tried = true;
     is_late = false;
     status = Status::passed;
@@ -180,7 +179,7 @@ struct Solution::Worker {
 
   /// The file says why this build has no such library, and which sources and functions it would
   /// have had.
-  void explain_absence(const std::filesystem::path& path) {
+  void explain_absence(const fs::path& path) {
     std::ifstream file(path);
     std::getline(file, message);
     std::getline(file, sources);
@@ -204,7 +203,7 @@ struct Solution::Worker {
     message = printable(why);
   }
 
-  protocol::Loaded load_here(const std::filesystem::path& path) {
+  protocol::Loaded load_here(const fs::path& path) {
     if (!library) {
       library = std::make_unique<Library>(path);
       library->open_device();
@@ -212,7 +211,7 @@ struct Solution::Worker {
     return library->description();
   }
 
-  void connect(const std::filesystem::path& path, const Options& options) {
+  void connect(const fs::path& path, const Options& options) {
     connection.reset();  // before another has its place
     const WorkerStart worker = options.worker ? options.worker() : shipped_worker(path);
     connection = std::make_unique<WorkerConnection>(worker.command, worker.belongings);
@@ -220,7 +219,7 @@ struct Solution::Worker {
   }
 
   /// Why it cannot be started is reported by load().
-  void start_early(const std::filesystem::path& path, const Options& options) {
+  void start_early(const fs::path& path, const Options& options) {
     if (tried || is_starting || options.in_process || is_over(options.limits) ||
         path.extension() == absent_suffix) {
       return;
@@ -233,11 +232,11 @@ struct Solution::Worker {
     }
   }
 
-  protocol::Loaded load_in_process(const std::filesystem::path& path, const Options& options) {
+  protocol::Loaded load_in_process(const fs::path& path, const Options& options) {
     const RunLimits& limits = options.limits;
     const bool under_way = std::exchange(is_starting, false) && connection && connection->alive();
     if (!under_way) connect(path, options);
-    const protocol::Load request{limits.bytes, std::filesystem::absolute(place).string()};
+    const protocol::Load request{limits.bytes, fs::absolute(place).string()};
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
     if (kind == protocol::Kind::load_failed) {
@@ -373,8 +372,7 @@ std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
   return std::nullopt;
 }
 
-Solution::Solution(std::string label, std::filesystem::path library, std::string variant,
-                   const Options& options)
+Solution::Solution(std::string label, fs::path library, std::string variant, const Options& options)
     : label_(std::move(label)),
       library_(std::move(library)),
       variant_(std::move(variant)),

@@ -6,7 +6,6 @@
 #include "fixture/verdict.hpp"
 #include "worker/device.hpp"
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -62,7 +61,7 @@ struct RunLimits {
 /// A worker that is to be started.
 struct WorkerStart {
   Process::Command command;
-  std::filesystem::path library;                     // where the solution lies, for the worker
+  fs::path library;                                  // where the solution lies, for the worker
   std::shared_ptr<const void> belongings = nullptr;  // released when it has ended
 };
 
@@ -107,15 +106,14 @@ class Solution {
 
   /// `label` is the name as it was typed: "reference", "mistakes/no_eps", "./mine.so". The variant
   /// may be several at once, where the library can combine them: "mistakes/no_eps+no_gain".
-  Solution(std::string label, std::filesystem::path library, std::string variant,
-           const Options& options);
+  Solution(std::string label, fs::path library, std::string variant, const Options& options);
   ~Solution();
   Solution(Solution&&) noexcept;
   Solution& operator=(Solution&&) noexcept;
 
   const std::string& label() const { return label_; }
   const std::string& variant() const { return variant_; }
-  const std::filesystem::path& library() const { return library_; }
+  const fs::path& library() const { return library_; }
 
   /// Starts the worker if there has been none yet, without waiting for it: load() then finds it
   /// under way. For workers that take long to start.
@@ -163,7 +161,7 @@ class Solution {
  private:
   struct Worker;
   std::string label_;
-  std::filesystem::path library_;
+  fs::path library_;
   std::string variant_;
   Options options_;
   std::unique_ptr<Worker> worker_;

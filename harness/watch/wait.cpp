@@ -17,12 +17,12 @@
 namespace prenorm::harness {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int patience = 3000;  // milliseconds for a run that is given up to end by itself
 
-[[noreturn]] void fail(int error, const std::string& what) {
-  throw std::system_error(error, std::generic_category(), what);
+/// errno is taken first: making a text may change it.
+[[noreturn]] void fail(const char* what, const fs::path& path = {}) {
+  const int error = errno;
+  throw std::system_error(error, std::generic_category(), what + path.string());
 }
 
 constexpr std::uint32_t events =
@@ -32,7 +32,7 @@ constexpr std::uint32_t events =
 
 Waited wait_for(std::span<pollfd> these, int milliseconds) {
   const int ready = ::poll(these.data(), these.size(), milliseconds);
-  if (ready < 0 && errno != EINTR) fail(errno, "cannot wait for changes");
+  if (ready < 0 && errno != EINTR) fail("cannot wait for changes");
   return ready > 0 ? Waited::ready : ready == 0 ? Waited::in_vain : Waited::interrupted;
 }
 
@@ -44,7 +44,7 @@ bool is_source_name(const std::string& name) {
 }
 
 FileChanges::FileChanges(const fs::path& path) : queue_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
-  if (queue_.get() < 0) fail(errno, "cannot watch " + path.string());
+  if (queue_.get() < 0) fail("cannot watch ", path);
   root_ = fs::absolute(path).lexically_normal();
   // An editor may write a new file and rename it, so a file is watched by its folder.
   if (!fs::is_directory(root_)) {
@@ -58,7 +58,7 @@ void FileChanges::add(const fs::path& folder) {
   const int number = ::inotify_add_watch(queue_.get(), folder.c_str(), events);
   if (number < 0) {
     if (folder != root_ && (errno == ENOENT || errno == ENOTDIR)) return;  // it is gone again
-    fail(errno, "cannot watch " + folder.string());
+    fail("cannot watch ", folder);
   }
   folders_[number] = folder;
   if (!only_.empty()) return;
@@ -124,9 +124,10 @@ GradingRun::GradingRun(const std::vector<std::string>& arguments) {
       ::posix_spawn(&pid_, program.c_str(), &files, &attributes, pointers.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
-  if (error != 0) fail(error, program.string());
+  errno = error;
+  if (error != 0) fail("", program);
   ended_ = OpenFile(::syscall(SYS_pidfd_open, pid_, 0));
-  if (!ended_.is_open()) fail(errno, "pidfd_open");
+  if (!ended_.is_open()) fail("pidfd_open");
 }
 
 GradingRun::~GradingRun() {

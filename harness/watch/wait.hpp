@@ -4,7 +4,6 @@
 #include "base/open_file.hpp"
 #include "base/temporary_folder.hpp"
 
-#include <filesystem>
 #include <map>
 #include <poll.h>
 #include <span>
@@ -25,20 +24,20 @@ Waited wait_for(std::span<pollfd> these, int milliseconds);
 class FileChanges {
  public:
   /// Throws std::system_error if the path cannot be watched.
-  explicit FileChanges(const std::filesystem::path& path);
+  explicit FileChanges(const fs::path& path);
 
   /// For poll(): readable when something may have happened.
   int descriptor() const { return queue_.get(); }
   /// The last file that was saved, removed or renamed since this was last called, relative to the
   /// path; empty if none was. Does not wait.
-  std::filesystem::path take();
+  fs::path take();
 
  private:
-  void add(const std::filesystem::path& folder);
+  void add(const fs::path& folder);
 
-  std::filesystem::path root_, only_;  // the folder; the one file of it that counts, or empty
+  fs::path root_, only_;  // the folder; the one file of it that counts, or empty
   OpenFile queue_;
-  std::map<int, std::filesystem::path> folders_;  // by inotify's number
+  std::map<int, fs::path> folders_;  // by inotify's number
 };
 
 /// Whether a change of such a file or folder matters, by its name.
@@ -49,9 +48,8 @@ class GradingRun {
  public:
   /// Starts `prenorm grade ARGUMENTS --json FILE`. Throws std::system_error.
   explicit GradingRun(const std::vector<std::string>& arguments);
-  ~GradingRun();  // gives it up
-  GradingRun(const GradingRun&) = delete;
-  GradingRun& operator=(const GradingRun&) = delete;
+  ~GradingRun();                      // gives it up
+  GradingRun(GradingRun&&) = delete;  // nor copied
 
   /// For poll(): readable when it has ended.
   int descriptor() const { return ended_.get(); }

@@ -175,8 +175,7 @@ class Allocation {
     check(driver().MemAlloc(&pointer_, bytes));
   }
   ~Allocation() { driver().MemFree(pointer_); }
-  Allocation(const Allocation&) = delete;
-  Allocation& operator=(const Allocation&) = delete;
+  Allocation(Allocation&&) = delete;  // nor copied
 
   Pointer get() const { return pointer_; }
   std::size_t size() const { return size_; }

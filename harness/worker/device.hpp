@@ -37,8 +37,7 @@ class GuardedMemory {
   /// Throws std::bad_alloc if there is no room.
   GuardedMemory(const Layout& layout, int descriptor);
   ~GuardedMemory();
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  GuardedMemory(GuardedMemory&&) = delete;  // nor copied
 
   std::byte* base() const { return base_; }
   std::byte* data(const Region& region) const {

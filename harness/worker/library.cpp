@@ -190,8 +190,7 @@ class KeptFloatingPoint {
  public:
   KeptFloatingPoint() { std::fegetenv(&environment_); }
   ~KeptFloatingPoint() { std::fesetenv(&environment_); }
-  KeptFloatingPoint(const KeptFloatingPoint&) = delete;
-  KeptFloatingPoint& operator=(const KeptFloatingPoint&) = delete;
+  KeptFloatingPoint(KeptFloatingPoint&&) = delete;  // nor copied
 
  private:
   std::fenv_t environment_{};
@@ -229,9 +228,9 @@ void call_function(const std::function<int(const prenorm_call*)>& function,
 
 }  // namespace
 
-Library::Library(const std::filesystem::path& path) {
+Library::Library(const fs::path& path) {
   // Absolute: a name without a slash would be searched in the system's folders.
-  handle_ = ::dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  handle_ = ::dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     missing_ = ::dlerror();
     // Without a device, the CUDA toolkit's libraries may be missing: open_device() checks for one.

@@ -2,10 +2,10 @@
 // debugger.
 #pragma once
 
+#include "base/paths.hpp"
 #include "worker/device.hpp"
 #include "worker/protocol.hpp"
 
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -21,7 +21,7 @@ struct CannotLoad : std::runtime_error {
 class Library {
  public:
   /// Loads the library and calls the functions that describe it. Throws CannotLoad.
-  explicit Library(const std::filesystem::path& path);
+  explicit Library(const fs::path& path);
 
   /// Opens the device that the library asked for; where there is none, the description says why.
   /// Throws CannotLoad where there is one, but not the toolkit's library that this one needs.

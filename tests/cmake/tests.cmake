@@ -4,7 +4,7 @@
 #   # labels: unit grading          (unit)
 #   # timeout: 1200                 seconds
 #   # processors: 2                 how many cores it keeps busy (1)
-#   # needs: grade_pages            a fixture of ctest
+#   # needs: broken_fixtures        a fixture of ctest
 #   # slow labels: grading          its tests marked `slow` are a second test, <name>_slow
 #   # slow timeout: 1800
 #
@@ -69,10 +69,6 @@ function(add_suites target)
     string(REGEX REPLACE ".*[(]([a-z0-9_]+)[)].*" "\\1" suite "${suite}")
     add_unit_test(${suite} ${target} --run_test=${suite} --log_level=test_suite)
     set_tests_properties(${suite} PROPERTIES ENVIRONMENT "${environment}")
-    file(STRINGS ${source} writes_pages REGEX "page_testing.hpp")
-    if(writes_pages)  # for test_grade_pages.py
-      set_tests_properties(${suite} PROPERTIES FIXTURES_SETUP grade_pages)
-    endif()
   endforeach()
 endfunction()
 

@@ -2,16 +2,27 @@
 #pragma once
 
 #include "attention.cuh"
-#include "mirror.hpp"
+#include "cuda_testing.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <type_traits>
 #include <vector>
 
 namespace prenorm::cuda {
+
+inline std::mt19937 random_bits{7};
+
+template <class T>
+std::vector<T> draw(std::int64_t count, float spread = 1) {
+  std::normal_distribution<float> normal(0, spread);
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (T& value : values) value = static_cast<T>(normal(random_bits));
+  return values;
+}
 
 /// A mask [masks, n, m]: attends(mask, query, key), called in the order of its entries.
 template <class Attends>
@@ -23,6 +34,54 @@ std::unique_ptr<bool[]> make_mask(std::int64_t masks, std::int64_t n, std::int64
   }
   return mask;
 }
+
+/// Sequences of one shape, side by side, with a mask each where there is one.
+template <class T>
+struct Sequences {
+  std::int64_t batch, n, m, d_k, d_v;
+  bool causal = false;
+  std::vector<T> q, k, v;
+  std::unique_ptr<bool[]> mask;
+
+  Sequences(std::int64_t b, std::int64_t queries, std::int64_t keys, std::int64_t width,
+            std::int64_t width_v)
+      : batch(b), n(queries), m(keys), d_k(width), d_v(width_v) {
+    q = draw<T>(b * n * d_k);
+    k = draw<T>(b * m * d_k);
+    v = draw<T>(b * m * d_v);
+  }
+
+  /// attends(sequence, query, key)
+  template <class Attends>
+  void set_mask(Attends attends) {
+    mask = make_mask(batch, n, m, attends);
+  }
+
+  /// Sequences first ... first + count - 1.
+  Attention<T> call(std::int64_t first, std::int64_t count, T* y) const {
+    Attention<T> a{.name = "test",
+                   .q = q.data() + first * n * d_k,
+                   .k = k.data() + first * m * d_k,
+                   .v = v.data() + first * m * d_v,
+                   .y = y,
+                   .n = n,
+                   .m = m,
+                   .d_k = d_k,
+                   .d_v = d_v,
+                   .q_stride = d_k,
+                   .k_stride = d_k,
+                   .v_stride = d_v,
+                   .y_stride = d_v,
+                   .batch = {}};
+    a.batch.append(count, {n * d_k, m * d_k, m * d_v, n * d_v, 1});
+    if (mask) {
+      a.mask = mask.get() + first * n * m;
+      a.masks = count;
+    }
+    a.causal = causal;
+    return a;
+  }
+};
 
 /// attend(a, the default stream) for tensors in the host's memory; its answer, or true.
 template <class T, class Attend>

@@ -19,8 +19,6 @@ using namespace prenorm::cuda;
 namespace {
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-std::mt19937 random_bits{7};
-
 /// Some number below `end`.
 std::int64_t below(std::int64_t end) {
   return static_cast<std::int64_t>(random_bits() % static_cast<std::uint64_t>(end));

@@ -24,8 +24,6 @@ using namespace prenorm::cuda;
 
 namespace {
 
-std::mt19937 random_bits{7};
-
 /// Heads of sequences as columns: [sequences, rows, heads * d + gap], NaN in the gap.
 template <class T>
 struct Heads {

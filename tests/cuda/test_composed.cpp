@@ -2,7 +2,7 @@
 // a device, through the interface: which kernels a call launches, and that its bits are always the
 // same, whether a sequence comes alone or in a batch. Emulated, it is compiled for cuda and for
 // cuda-naive.
-#include "mirror.hpp"
+#include "cuda_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -18,8 +18,7 @@
 #include <vector>
 
 using namespace prenorm;
-using prenorm::cuda::Mirror;
-using prenorm::cuda::on_a_device;
+using namespace prenorm::cuda;
 
 extern "C" {
 using Solve = int(const prenorm_call*);
@@ -40,7 +39,6 @@ Solve prenorm_multihead_self_attention__batch_invariant,
 namespace {
 
 using Shape = std::vector<std::int64_t>;
-using Kernels = std::vector<std::string>;
 
 std::int64_t size_of(const Shape& shape) {
   std::int64_t size = 1;
@@ -90,15 +88,15 @@ class Call {
     for (Tensor& tensor : tensors_) tensor.go();
     y.go();
     char error[256] = "";
-    prenorm_call call{};
-    call.inputs = inputs_.data();
-    call.num_inputs = static_cast<std::int32_t>(inputs_.size());
-    call.scalars = scalars_.data();
-    call.num_scalars = static_cast<std::int32_t>(scalars_.size());
-    call.outputs = &output;
-    call.num_outputs = 1;
-    call.error = error;
-    call.error_size = sizeof error;
+    const prenorm_call call{inputs_.data(),
+                            static_cast<std::int32_t>(inputs_.size()),
+                            static_cast<std::int32_t>(scalars_.size()),
+                            scalars_.data(),
+                            &output,
+                            1,
+                            nullptr,
+                            error,
+                            sizeof error};
     if (solve(&call) != PRENORM_OK) throw std::runtime_error(error);
     y.there->take_back();
     return y.bytes;
@@ -242,19 +240,6 @@ std::vector<char> solve(const Problem& problem, const std::vector<T>& x, const S
   if (block) call.floating(1e-5);
   return call(problem.solve, shape);
 }
-
-#if !defined(__CUDACC__)
-Kernels launched;
-
-/// The kernels that `work` launches, in order.
-Kernels launches(const auto& work) {
-  launched.clear();
-  emulator::observe_launch = [](const emulator::Launch& l) { launched.emplace_back(l.kernel); };
-  work();
-  emulator::observe_launch = nullptr;
-  return launched;
-}
-#endif
 
 void for_each_problem(const auto& check) {
   for (const Problem& problem : problems()) {

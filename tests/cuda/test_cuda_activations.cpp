@@ -1,7 +1,7 @@
 // Activation functions in kernels, emulated and in the kit on a device: every number of the 16-bit
 // types, whose exponentials and quotients are approximate.
 #include "activations.cuh"
-#include "mirror.hpp"
+#include "cuda_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <algorithm>

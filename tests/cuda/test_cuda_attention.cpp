@@ -22,69 +22,12 @@ using namespace prenorm::cuda;
 
 namespace {
 
-std::mt19937 random_bits{5};
-
-template <class T>
-std::vector<T> draw(std::int64_t count) {
-  std::normal_distribution<float> normal;
-  std::vector<T> values(static_cast<std::size_t>(count));
-  for (T& value : values) value = static_cast<T>(normal(random_bits));
-  return values;
-}
-
-/// Sequences of one shape, side by side, with a mask each where there is one.
-template <class T>
-struct Problem {
-  std::int64_t batch, n, m, d_k, d_v;
-  bool causal = false;
-  std::vector<T> q, k, v;
-  std::unique_ptr<bool[]> mask;
-
-  Problem(std::int64_t b, std::int64_t queries, std::int64_t keys, std::int64_t width,
-          std::int64_t width_v)
-      : batch(b), n(queries), m(keys), d_k(width), d_v(width_v) {
-    q = draw<T>(b * n * d_k);
-    k = draw<T>(b * m * d_k);
-    v = draw<T>(b * m * d_v);
-  }
-
-  /// attends(sequence, query, key)
-  template <class Attends>
-  void set_mask(Attends attends) {
-    mask = make_mask(batch, n, m, attends);
-  }
-
-  /// Sequences first ... first + count - 1.
-  Attention<T> call(std::int64_t first, std::int64_t count, T* y) const {
-    Attention<T> a{.name = "test",
-                   .q = q.data() + first * n * d_k,
-                   .k = k.data() + first * m * d_k,
-                   .v = v.data() + first * m * d_v,
-                   .y = y,
-                   .n = n,
-                   .m = m,
-                   .d_k = d_k,
-                   .d_v = d_v,
-                   .q_stride = d_k,
-                   .k_stride = d_k,
-                   .v_stride = d_v,
-                   .y_stride = d_v,
-                   .batch = {}};
-    a.batch.append(count, {n * d_k, m * d_k, m * d_v, n * d_v, 1});
-    if (mask) {
-      a.mask = mask.get() + first * n * m;
-      a.masks = count;
-    }
-    a.causal = causal;
-    return a;
-  }
-};
-
 template <class T>
 using Attend = void (*)(const Attention<T>&, Stream);
 
 template <class T>
-std::vector<T> run(Attend<T> attend, const Problem<T>& p, std::int64_t first, std::int64_t count) {
+std::vector<T> run(Attend<T> attend, const Sequences<T>& p, std::int64_t first,
+                   std::int64_t count) {
   std::vector<T> y(static_cast<std::size_t>(count * p.n * p.d_v));
   call_kernel(attend, p.call(first, count, y.data()));
   return y;
@@ -97,7 +40,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 
 /// The largest error, over all queries.
 template <class T>
-double error(const Problem<T>& p, std::vector<T> y) {
+double error(const Sequences<T>& p, std::vector<T> y) {
   return largest_error(p.call(0, p.batch, y.data()));
 }
 
@@ -107,7 +50,7 @@ double tolerance() {
 }
 
 template <class T>
-void check(const std::string& what, const Problem<T>& p) {
+void check(const std::string& what, const Sequences<T>& p) {
   for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
     BOOST_TEST_CONTEXT(what) BOOST_TEST(error(p, run(attend, p, 0, p.batch)) < tolerance<T>());
   }
@@ -128,7 +71,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
                                        {70, 130, 32, 32},
                                        {3, 200, 130, 40},
                                        {on_a_device ? 300 : 5, on_a_device ? 1024 : 70, 64, 64}}) {
-    Problem<T> p(2, n, m, d_k, d_v);
+    Sequences<T> p(2, n, m, d_k, d_v);
     check("full", p);
     p.set_mask([](auto...) { return random_bits() % 3 != 0; });
     check("random mask", p);
@@ -141,14 +84,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
 /// Whole tiles that are empty, full and mixed, in an order that leaves out the first and the last;
 /// and queries that attend to nothing.
 BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_each_kind, T, Types) {
-  Problem<T> p(2, 200, 330, 16, 8);
+  Sequences<T> p(2, 200, 330, 16, 8);
   p.set_mask([](std::int64_t b, std::int64_t query, std::int64_t key) {
     if (query % 50 == 7) return false;
     const std::int64_t kind = (query / 64 + key / 64 + b) % 4;
     return kind == 1 || (kind == 2 && (query * 7 + key * 3) % 5 == 0);
   });
   check("tiles", p);
-  Problem<T> blocks(1, 192, 192, 16, 16);
+  Sequences<T> blocks(1, 192, 192, 16, 16);
   blocks.set_mask([](auto, std::int64_t query, std::int64_t key) {
     return query / 64 == key / 64;  // no mixed tile at all
   });
@@ -157,7 +100,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_each_kind, T, Types) {
 
 /// A mask of which not all fits the memory is packed, and its queries attend, some at a time.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_mask_in_parts, T, Types) {
-  Problem<T> p(2, 300, 200, 16, 8);
+  Sequences<T> p(2, 300, 200, 16, 8);
   p.set_mask([](auto...) { return random_bits() % 2 == 0; });
   for (const bool causal : {false, true}) {
     p.causal = causal;
@@ -171,7 +114,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_mask_in_parts, T, Types) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_causal_call_equals_a_causal_mask, T, Types) {
-  Problem<T> p(1, 150, 150, 16, 16);
+  Sequences<T> p(1, 150, 150, 16, 16);
   p.causal = true;
   check("causal", p);
   const std::vector<T> causal = run(attention_launched<T>, p, 0, 1);
@@ -182,7 +125,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_causal_call_equals_a_causal_mask, T, Types) {
 
 /// One key takes nearly all; what the others add, each less than float16's smallest number, counts.
 BOOST_AUTO_TEST_CASE_TEMPLATE(many_small_probabilities, T, Types) {
-  Problem<T> p(1, 2, 8192, 4, 1);
+  Sequences<T> p(1, 2, 8192, 4, 1);
   std::fill(p.q.begin(), p.q.end(), T(1.0f));
   std::fill(p.k.begin(), p.k.end(), T(-8.75f));  // a score of -17.5
   std::fill(p.v.begin(), p.v.end(), T(1.0f));
@@ -197,7 +140,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_small_probabilities, T, Types) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
-  Problem<T> p(3, 70, 90, 20, 33);
+  Sequences<T> p(3, 70, 90, 20, 33);
   for (const bool masked : {false, true}) {
     if (masked) p.set_mask([](auto...) { return random_bits() % 2 == 0; });
     for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
@@ -213,11 +156,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
   }
 }
 
-#if !defined(__CUDACC__)  // the host reads what kernels have written
+#if !defined(__CUDACC__)  // the host reads what kernels have written, and learns which run
 /// What the packed mask says, entry by entry, also where it is packed some queries at a time.
 BOOST_AUTO_TEST_CASE(a_packed_mask_is_the_mask) {
   const std::int64_t masks = 2, n = 150, m = 170;
-  Problem<float> p(masks, n, m, 1, 1);
+  Sequences<float> p(masks, n, m, 1, 1);
   p.set_mask([](std::int64_t b, std::int64_t query, std::int64_t key) {
     return query < 64 ? b == 0 : key < 64 ? b == 1 : (query + key) % 3 == 0;
   });
@@ -252,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_packed_mask_is_the_mask) {
 /// than 64 MiB, or what 128 queries take.
 BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
   const auto bytes = [](Attend<bfloat16> attend, std::int64_t n, bool masked) {
-    Problem<bfloat16> p(1, n, n, 8, 8);
+    Sequences<bfloat16> p(1, n, n, 8, 8);
     if (masked) {
       p.set_mask([](auto, std::int64_t query, std::int64_t key) { return query / 64 == key / 64; });
     }
@@ -286,21 +229,13 @@ BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
   BOOST_TEST(packed_mask_bytes(4096, k16, 128 * k16) == 2 * few);
 }
 
-#endif
-
-#if !defined(__CUDACC__)  // only the emulator tells what is launched
 /// v4's shapes too, as no emulator runs it (tests/cuda/test_attention_launched.cpp).
 BOOST_AUTO_TEST_CASE_TEMPLATE(v3_is_launched_for_16_bits_and_v2_for_the_others, T, Types) {
-  static std::vector<std::string> launched;
   for (const auto& [d_k, d_v] : {std::pair{64, 64}, {128, 128}, {32, 32}, {64, 8}}) {
-    const Problem<T> p(1, 20, 30, d_k, d_v);
-    launched.clear();
-    emulator::observe_launch = [](const emulator::Launch& l) { launched.emplace_back(l.kernel); };
-    run(attention_launched<T>, p, 0, 1);
-    emulator::observe_launch = nullptr;
-    BOOST_TEST(
-        launched == std::vector<std::string>{sizeof(T) == 2 ? "attention v3" : "attention v2"},
-        boost::test_tools::per_element());
+    const Sequences<T> p(1, 20, 30, d_k, d_v);
+    const Kernels launched = launches([&] { run(attention_launched<T>, p, 0, 1); });
+    BOOST_TEST(launched == Kernels{sizeof(T) == 2 ? "attention v3" : "attention v2"},
+               boost::test_tools::per_element());
   }
 }
 #endif
@@ -308,7 +243,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(v3_is_launched_for_16_bits_and_v2_for_the_others, 
 BOOST_AUTO_TEST_CASE(nothing_to_sum_over_is_an_error_unless_nothing_is_wanted) {
   for (const Attend<float> attend :
        {attention_v1<float>, attention_v2<float>, attention_launched<float>}) {
-    const Problem<float> no_keys(1, 3, 0, 4, 4), no_width(1, 3, 3, 0, 4), no_queries(1, 0, 3, 4, 4);
+    const Sequences<float> no_keys(1, 3, 0, 4, 4), no_width(1, 3, 3, 0, 4),
+        no_queries(1, 0, 3, 4, 4);
     BOOST_CHECK_THROW(run(attend, no_keys, 0, 1), std::invalid_argument);
     BOOST_CHECK_THROW(run(attend, no_width, 0, 1), std::invalid_argument);
     run(attend, no_queries, 0, 1);

@@ -1,6 +1,6 @@
 // Softmax's kernels, emulated: at the limits between them, with clusters and without, and with
 // slices that are not finite. Fixtures have the small shapes.
-#include "launch.cuh"
+#include "cuda_testing.hpp"
 #include "softmax.cuh"
 #include "softmax_spans.cuh"
 
@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <set>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -25,22 +24,11 @@ namespace {
 using Types = std::tuple<double, float, float16, bfloat16>;
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-std::set<std::string> launched;  // names of kernels
-
-/// A device with clusters of blocks, or one without; and the names of kernels are kept.
+/// A device with clusters of blocks, or one without.
 class Device {
  public:
-  explicit Device(bool clusters) {
-    emulator::has_clusters = clusters;
-    emulator::observe_launch = [](const emulator::Launch& launch) {
-      launched.insert(launch.kernel);
-    };
-    launched.clear();
-  }
-  ~Device() {
-    emulator::has_clusters = true;
-    emulator::observe_launch = nullptr;
-  }
+  explicit Device(bool clusters) { emulator::has_clusters = clusters; }
+  ~Device() { emulator::has_clusters = true; }
 };
 
 /// x as [outer, n, inner], always the same for its size.
@@ -74,15 +62,7 @@ std::vector<T> softmax_of(Input<T>& input) {
   DLTensor* outputs[] = {&to};
   prenorm_scalar dim{PRENORM_INT, {.i = 1}};
   char error[256] = "";
-  prenorm_call call{};
-  call.inputs = inputs;
-  call.num_inputs = 1;
-  call.scalars = &dim;
-  call.num_scalars = 1;
-  call.outputs = outputs;
-  call.num_outputs = 1;
-  call.error = error;
-  call.error_size = sizeof error;
+  const prenorm_call call{inputs, 1, 1, &dim, outputs, 1, nullptr, error, sizeof error};
   BOOST_REQUIRE_MESSAGE(prenorm_softmax(&call) == PRENORM_OK, error);
   for (std::size_t i = 0; i < beside; ++i) {
     BOOST_REQUIRE(y[i] == T(77.0) && y[size + beside + i] == T(77.0));
@@ -128,13 +108,14 @@ double tolerance() {
 /// Which kernel softmax of [outer, n, inner] along n launches; it must be right.
 template <class T>
 std::string kernel_for(std::int64_t outer, std::int64_t n, std::int64_t inner) {
-  launched.clear();
   Input<T> input(outer, n, inner);
+  double error = 0;
+  const Kernels launched = launches([&] { error = error_of(input); });
   BOOST_TEST_CONTEXT("[" << outer << ", " << n << ", " << inner << "]") {
-    BOOST_TEST(error_of(input) <= tolerance<T>());
+    BOOST_TEST(error <= tolerance<T>());
   }
   BOOST_REQUIRE(launched.size() == 1u);
-  return launched.begin()->substr(std::string("softmax v3 ").size());
+  return launched.front().substr(std::string("softmax v3 ").size());
 }
 
 /// Elements in that many vectors of 16 bytes.

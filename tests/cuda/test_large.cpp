@@ -54,13 +54,7 @@ int main() {
   const DLTensor* inputs[] = {&from};
   DLTensor* outputs[] = {&to};
   char error[256] = "";
-  prenorm_call call{};
-  call.inputs = inputs;
-  call.num_inputs = 1;
-  call.outputs = outputs;
-  call.num_outputs = 1;
-  call.error = error;
-  call.error_size = sizeof error;
+  const prenorm_call call{inputs, 1, 0, nullptr, outputs, 1, nullptr, error, sizeof error};
   if (prenorm_relu(&call) != PRENORM_OK) {
     std::printf("relu of %lld elements: %s\n", static_cast<long long>(size), error);
     return 1;

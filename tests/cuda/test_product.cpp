@@ -1,7 +1,7 @@
 // The products of the CUDA path, emulated and in the kit on a device, and how they are put to
 // cuBLASLt.
 #include "cublaslt.cuh"
-#include "mirror.hpp"
+#include "cuda_testing.hpp"
 #include "product.cuh"
 #include "workspace.cuh"
 

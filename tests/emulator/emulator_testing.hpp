@@ -28,6 +28,11 @@ std::string error_of(Arguments... arguments) {
   return "no error";
 }
 
+/// The message of a KernelError in a thread of the first block.
+inline std::string in_thread(int x, const std::string& words) {
+  return "kernel planted, block (0, 0, 0), thread (" + std::to_string(x) + ", 0, 0): " + words;
+}
+
 /// Neighbours pass values on around a ring, one step a barrier.
 __global__ inline void ring(int* out, int steps) {
   __shared__ int values[1024];

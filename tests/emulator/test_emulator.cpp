@@ -27,24 +27,16 @@ __global__ void note_places(Place* places) {
 void check_places(dim3 grid, dim3 block) {
   std::vector<Place> places(grid.x * grid.y * grid.z * block.x * block.y * block.z);
   prenorm::emulator::run({"places", grid, block}, [&] { note_places(places.data()); });
-  std::size_t i = 0;
-  for (unsigned bz = 0; bz < grid.z; ++bz) {
-    for (unsigned by = 0; by < grid.y; ++by) {
-      for (unsigned bx = 0; bx < grid.x; ++bx) {
-        for (unsigned tz = 0; tz < block.z; ++tz) {
-          for (unsigned ty = 0; ty < block.y; ++ty) {
-            for (unsigned tx = 0; tx < block.x; ++tx) {
-              const Place& p = places[i++];
-              BOOST_REQUIRE(p.thread.x == tx && p.thread.y == ty && p.thread.z == tz);
-              BOOST_REQUIRE(p.block.x == bx && p.block.y == by && p.block.z == bz);
-              BOOST_REQUIRE(p.block_dim.x == block.x && p.block_dim.y == block.y);
-              BOOST_REQUIRE(p.block_dim.z == block.z && p.grid_dim.x == grid.x);
-              BOOST_REQUIRE(p.grid_dim.y == grid.y && p.grid_dim.z == grid.z);
-            }
-          }
-        }
-      }
-    }
+  const unsigned threads = block.x * block.y * block.z;
+  for (unsigned i = 0; i < places.size(); ++i) {
+    const unsigned t = i % threads, b = i / threads;  // x counts first
+    const Place& p = places[i];
+    BOOST_REQUIRE(p.thread.x == t % block.x && p.thread.y == t / block.x % block.y);
+    BOOST_REQUIRE(p.thread.z == t / block.x / block.y && p.block.x == b % grid.x);
+    BOOST_REQUIRE(p.block.y == b / grid.x % grid.y && p.block.z == b / grid.x / grid.y);
+    BOOST_REQUIRE(p.block_dim.x == block.x && p.block_dim.y == block.y);
+    BOOST_REQUIRE(p.block_dim.z == block.z && p.grid_dim.x == grid.x);
+    BOOST_REQUIRE(p.grid_dim.y == grid.y && p.grid_dim.z == grid.z);
   }
 }
 

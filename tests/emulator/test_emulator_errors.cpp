@@ -115,38 +115,33 @@ BOOST_AUTO_TEST_CASE(barriers_that_not_all_threads_reach) {
   BOOST_TEST(error_of(3, 64, barrier_not_reached) ==
              "kernel planted, block (2, 0, 0), thread (0, 0, 0): __syncthreads is reached by 63 of "
              "64 threads: thread (40, 0, 0) has returned");
-  BOOST_TEST(error_of(1, 64, barrier_in_one_branch) ==
-             "kernel planted, block (0, 0, 0), thread (0, 0, 0): __syncthreads is reached by 32 of "
-             "64 threads: thread (32, 0, 0) has returned");
+  BOOST_TEST(
+      error_of(1, 64, barrier_in_one_branch) ==
+      in_thread(0, "__syncthreads is reached by 32 of 64 threads: thread (32, 0, 0) has returned"));
   BOOST_TEST(
       error_of(1, 64, barrier_in_a_loop) ==
-      "kernel planted, block (0, 0, 0), thread (32, 0, 0): __syncthreads is reached by 32 of "
-      "64 threads: thread (0, 0, 0) has returned");
+      in_thread(32, "__syncthreads is reached by 32 of 64 threads: thread (0, 0, 0) has returned"));
 }
 
 BOOST_AUTO_TEST_CASE(lanes_that_take_no_part) {
   std::vector<int> out(64);
   int* at = out.data();
-  const std::string here = "kernel planted, block (0, 0, 0), thread ";
   BOOST_TEST(error_of(1, 32, lane_not_in_mask, at) ==
-             here + "(0, 0, 0): __shfl_sync reads lane 20, which is not in its mask");
+             in_thread(0, "__shfl_sync reads lane 20, which is not in its mask"));
   BOOST_TEST(error_of(1, 32, lane_has_returned, at) ==
-             here + "(16, 0, 0): __shfl_down_sync reads lane 24, which has returned");
+             in_thread(16, "__shfl_down_sync reads lane 24, which has returned"));
   BOOST_TEST(error_of(1, 16, lane_does_not_exist, at) ==
-             here + "(0, 0, 0): __shfl_xor_sync reads lane 16, which does not exist");
+             in_thread(0, "__shfl_xor_sync reads lane 16, which does not exist"));
   BOOST_TEST(error_of(1, 64, own_lane_left_out) ==
-             here + "(31, 0, 0): __shfl_sync: the thread is lane 31, which its mask leaves out");
-  BOOST_TEST(error_of(1, 32, lane_never_comes) ==
-             here +
-                 "(0, 0, 0): __syncwarp names lane 9, which never takes part: it waits at "
-                 "__syncthreads");
+             in_thread(31, "__shfl_sync: the thread is lane 31, which its mask leaves out"));
+  BOOST_TEST(
+      error_of(1, 32, lane_never_comes) ==
+      in_thread(0, "__syncwarp names lane 9, which never takes part: it waits at __syncthreads"));
   BOOST_TEST(
       error_of(1, 32, masks_that_differ) ==
-      here +
-          "(0, 0, 0): __syncwarp names lane 1, which never takes part: it waits at __syncthreads");
+      in_thread(0, "__syncwarp names lane 1, which never takes part: it waits at __syncthreads"));
   BOOST_TEST(error_of(1, 32, words_that_differ, at) ==
-             here +
-                 "(0, 0, 0): __shfl_xor_sync meets __shfl_down_sync of another lane of its mask");
+             in_thread(0, "__shfl_xor_sync meets __shfl_down_sync of another lane of its mask"));
 }
 
 BOOST_AUTO_TEST_CASE(an_error_names_the_thread_in_three_dimensions) {
@@ -182,8 +177,7 @@ BOOST_AUTO_TEST_CASE(a_failed_launch_leaves_no_trace) {
 BOOST_AUTO_TEST_CASE(a_kernel_launches_no_kernel) {
   std::vector<int> out(32);
   BOOST_TEST(error_of(1, 32, launches_another, out.data()) ==
-             "kernel planted, block (0, 0, 0), thread (0, 0, 0): launches kernel planted, which no "
-             "kernel may here");
+             in_thread(0, "launches kernel planted, which no kernel may here"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -229,17 +229,15 @@ BOOST_AUTO_TEST_CASE(groups_of_copies) {
 }
 
 BOOST_AUTO_TEST_CASE(operations_of_whole_warps) {
-  const std::string here = "kernel planted, block (0, 0, 0), thread ";
   BOOST_TEST(error_of(1, 32, product_of_few_lanes) ==
-             here + "(0, 0, 0): mma.sync needs lane 24, which has returned");
+             in_thread(0, "mma.sync needs lane 24, which has returned"));
   BOOST_TEST(error_of(1, 20, product_of_few_lanes) ==
-             here + "(0, 0, 0): mma.sync needs lane 20, which does not exist");
-  BOOST_TEST(error_of(1, 32, product_that_a_lane_misses) ==
-             here +
-                 "(0, 0, 0): mma.sync names lane 9, which never takes part: it waits at "
-                 "__syncthreads");
+             in_thread(0, "mma.sync needs lane 20, which does not exist"));
+  BOOST_TEST(
+      error_of(1, 32, product_that_a_lane_misses) ==
+      in_thread(0, "mma.sync names lane 9, which never takes part: it waits at __syncthreads"));
   BOOST_TEST(error_of(1, 32, product_meets_a_load) ==
-             here + "(0, 0, 0): ldmatrix meets mma.sync of another lane of its mask");
+             in_thread(0, "ldmatrix meets mma.sync of another lane of its mask"));
 }
 
 BOOST_AUTO_TEST_CASE(copies_and_rows_that_no_device_takes) {
@@ -252,19 +250,17 @@ BOOST_AUTO_TEST_CASE(copies_and_rows_that_no_device_takes) {
     }
     return std::string("no error");
   };
-  const std::string here = "kernel planted, block (0, 0, 0), thread ";
   BOOST_TEST(error(misaligned_row) ==
-             here + "(3, 0, 0): the row of an ldmatrix is not aligned to 16 bytes");
+             in_thread(3, "the row of an ldmatrix is not aligned to 16 bytes"));
   BOOST_TEST(error(misaligned_copy, x, true) ==
-             here + "(0, 0, 0): where a cp.async writes is not aligned to 16 bytes");
+             in_thread(0, "where a cp.async writes is not aligned to 16 bytes"));
   BOOST_TEST(error(misaligned_copy, x, false) ==
-             here + "(0, 0, 0): what a cp.async reads is not aligned to 16 bytes");
+             in_thread(0, "what a cp.async reads is not aligned to 16 bytes"));
   BOOST_TEST(error(copy_of_more_than_16_bytes, x) ==
-             here + "(0, 0, 0): a cp.async reads 20 bytes, of 16");
-  BOOST_TEST(error(never_waits, x) ==
-             here +
-                 "(2, 0, 0): returns with 3 copies by cp.async under way, for which it has not "
-                 "waited");
+             in_thread(0, "a cp.async reads 20 bytes, of 16"));
+  BOOST_TEST(
+      error(never_waits, x) ==
+      in_thread(2, "returns with 3 copies by cp.async under way, for which it has not waited"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -373,7 +373,7 @@ def with_causal(scalars, inputs):
     return {**scalars, "causal": inputs.get("mask", {}).get("draw") == "lower_triangle"}
 
 
-# --serve: requests over descriptor 3; what is said stands in contestant.hpp.
+# --serve: requests over descriptor 3; what is said stands in bench.hpp.
 
 def receive(connection, count):
     data = b""

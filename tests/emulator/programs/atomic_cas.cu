@@ -1,5 +1,5 @@
-// Loops round atomicCAS: a maximum of floats, a sum of doubles, a lock, a hash table. They begin
-// with an atomic read or with a guess: a plain read would race with the others' writes.
+// Loops round atomicCAS: a maximum of floats, a sum of doubles, a lock. They begin with an atomic
+// read or with a guess: a plain read would race with the others' writes.
 #include "check.h"
 
 __device__ float atomic_max(float* address, float value) {
@@ -42,29 +42,6 @@ __global__ void under_a_lock(int* lock, volatile int* count, int rounds) {
   }
 }
 
-constexpr unsigned empty = 0xffffffffu;
-struct Slot {
-  unsigned key, count;
-};
-
-__device__ unsigned hashed(unsigned key) {
-  key ^= key >> 16;
-  key *= 0x85ebca6bu;
-  key ^= key >> 13;
-  return key;
-}
-
-__global__ void count_keys(const unsigned* keys, int n, Slot* table, unsigned slots) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  for (unsigned at = hashed(keys[i]) & (slots - 1);; at = (at + 1) & (slots - 1)) {
-    const unsigned before = atomicCAS(&table[at].key, empty, keys[i]);
-    if (before != empty && before != keys[i]) continue;
-    atomicAdd(&table[at].count, 1);
-    return;
-  }
-}
-
 int main() {
   const int n = 3000;
   const auto x = numbers(n);
@@ -82,17 +59,4 @@ int main() {
   int *lock = on_device(std::vector<int>(1)), *count = on_device(std::vector<int>(1));
   under_a_lock<<<6, 32>>>(lock, count, 20);
   expect("under a lock", on_host(count, 1), std::vector<int>{120});
-
-  const unsigned slots = 256;
-  std::vector<unsigned> keys(n), counts(100);
-  for (int i = 0; i < n; ++i) {
-    keys[i] = 1000 * (unsigned(i) * 7919u % 100u);
-    ++counts[keys[i] / 1000];
-  }
-  Slot* table = on_device(std::vector<Slot>(slots, Slot{empty, 0}));
-  count_keys<<<(n + 127) / 128, 128>>>(on_device(keys), n, table, slots);
-  std::vector<unsigned> found(100);
-  for (const Slot& slot : on_host(table, slots))
-    if (slot.key != empty) found[slot.key / 1000] += slot.count;
-  expect("keys", found, counts);
 }

@@ -1,5 +1,4 @@
-// Filters of images in pitched memory: grey from RGBA, Sobel's gradient, a box by rows and columns,
-// a median of nine.
+// Filters of images in pitched memory: grey from RGBA, Sobel's gradient.
 #include <algorithm>
 #include "check.h"
 
@@ -31,31 +30,14 @@ __global__ void sobel(const unsigned char* in, unsigned char* out, size_t pitch,
   out[y * pitch + x] = static_cast<unsigned char>(min(255, abs(gx) + abs(gy)));
 }
 
-__device__ inline void exchange(int& a, int& b) {
-  const int low = min(a, b);
-  b = max(a, b);
-  a = low;
-}
-
-__global__ void median(const unsigned char* in, unsigned char* out, size_t pitch, int w, int h) {
-  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x >= w || y >= h) return;
-  int v[9];
-#pragma unroll
-  for (int i = 0; i < 9; ++i) v[i] = at(in, pitch, w, h, x + i % 3 - 1, y + i / 3 - 1);
-  for (int i = 0; i < 5; ++i)
-    for (int k = 8; k > i; --k) exchange(v[k - 1], v[k]);
-  out[y * pitch + x] = v[4];
-}
-
 int main() {
   const int w = 61, h = 40;
   std::vector<uchar4> rgba(w * h);
   const auto random = numbers(3 * w * h);
   const auto byte = [&](int i) { return static_cast<unsigned char>((random[i] + 1) * 127); };
-  std::vector<int> grey(w * h), edges(w * h), medians(w * h);
+  std::vector<int> grey(w * h), edges(w * h);
   for (int i = 0; i < w * h; ++i) {
-    rgba[i] = {byte(3 * i), byte(3 * i + 1), byte(3 * i + 2), 255};
+    rgba[i] = make_uchar4(byte(3 * i), byte(3 * i + 1), byte(3 * i + 2), 255);
     grey[i] = (77 * rgba[i].x + 150 * rgba[i].y + 29 * rgba[i].z) >> 8;
   }
   for (int y = 0; y < h; ++y)
@@ -66,8 +48,6 @@ int main() {
       const int gx = v[2] + 2 * v[5] + v[8] - v[0] - 2 * v[3] - v[6];
       const int gy = v[6] + 2 * v[7] + v[8] - v[0] - 2 * v[1] - v[2];
       edges[y * w + x] = std::min(255, std::abs(gx) + std::abs(gy));
-      std::sort(v, v + 9);
-      medians[y * w + x] = v[4];
     }
   unsigned char *d_grey, *d_out;
   size_t pitch, pitch_out;
@@ -86,6 +66,4 @@ int main() {
   CUDA_CHECK(cudaMemset2D(d_out, pitch, 0xAB, w, h));
   sobel<<<grid, block>>>(d_grey, d_out, pitch, w, h);
   expect("edges", result(d_out), edges, 0);
-  median<<<grid, block>>>(d_grey, d_out, pitch, w, h);
-  expect("medians", result(d_out), medians, 0);
 }

@@ -77,6 +77,7 @@ int main() {
     nothing<<<1, 1>>>();
   else
     nothing<<<2, 1>>>();
+  nothing<<<1, dim3(1, 2)>>>();
   nothing<<<dim3(2, 2, 2), dim3(4, 4, 4)>>>();
   check("without arguments");
 

@@ -1,5 +1,5 @@
-// A sum in six versions, as courses teach them: interleaved, strided, sequential, first add while
-// loading, the last warp by shuffles, and shuffles alone.
+// A sum in four versions, as courses teach them: interleaved, sequential, first add while loading
+// with the last warp by shuffles, and shuffles alone.
 #include "check.h"
 
 constexpr int BLOCK = 128;
@@ -11,19 +11,6 @@ __global__ void interleaved(const float* in, float* out, int n) {
   __syncthreads();
   for (unsigned step = 1; step < blockDim.x; step *= 2) {
     if (t % (2 * step) == 0) s[t] += s[t + step];
-    __syncthreads();
-  }
-  if (t == 0) atomicAdd(out, s[0]);
-}
-
-__global__ void strided(const float* in, float* out, int n) {
-  __shared__ float s[BLOCK];
-  const unsigned t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
-  s[t] = i < n ? in[i] : 0.0f;
-  __syncthreads();
-  for (unsigned step = 1; step < blockDim.x; step *= 2) {
-    const unsigned index = 2 * step * t;
-    if (index < blockDim.x) s[index] += s[index + step];
     __syncthreads();
   }
   if (t == 0) atomicAdd(out, s[0]);
@@ -81,13 +68,6 @@ __global__ void __launch_bounds__(BLOCK) shuffles(const float* __restrict__ in, 
   }
 }
 
-__global__ void by_butterfly(const float* in, float* out, int n) {
-  float value = threadIdx.x < n ? in[threadIdx.x] : 0.0f;
-  for (int i = threadIdx.x + 32; i < n; i += 32) value += in[i];
-  for (int mask = 16; mask > 0; mask >>= 1) value += __shfl_xor_sync(~0u, value, mask);
-  if (threadIdx.x == 0) *out = value;
-}
-
 int main() {
   const int n = 5000, blocks = (n + BLOCK - 1) / BLOCK;
   const auto in = numbers(n);
@@ -103,14 +83,10 @@ int main() {
   CUDA_CHECK(cudaMemset(d_out, 0, sizeof(float)));
   interleaved<<<blocks, BLOCK>>>(d_in, d_out, n);
   check("interleaved");
-  strided<<<blocks, BLOCK>>>(d_in, d_out, n);
-  check("strided");
   sequential<<<blocks, BLOCK, BLOCK * sizeof(float)>>>(d_in, d_out, n);
   check("sequential");
   first_add<BLOCK><<<(blocks + 1) / 2, BLOCK>>>(d_in, d_out, n);
   check("first_add");
   shuffles<<<8, BLOCK>>>(d_in, d_out, n);
   check("shuffles");
-  by_butterfly<<<1, 32>>>(d_in, d_out, n);
-  check("by_butterfly");
 }

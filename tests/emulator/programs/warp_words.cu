@@ -17,6 +17,11 @@ __global__ void reductions(const int* x, int* out) {
   out[6 * 32 + lane] = __reduce_add_sync(half, v);
 }
 
+// More turns than the emulator takes until it lets those go first who have waited longest.
+__global__ void waits() {
+  for (int i = 0; i < 2100; ++i) __syncwarp();
+}
+
 __global__ void matches(const int* x, unsigned* out) {
   const int lane = threadIdx.x;
   const unsigned peers = __match_any_sync(full, x[lane] % 5);
@@ -83,6 +88,7 @@ int main() {
   long long* d_times = on_device(std::vector<long long>(2));
   reductions<<<1, 32>>>(d_x, out);
   expect("reductions", on_host(out, 7 * 32), reduced, 0);
+  waits<<<1, 32>>>();
   matches<<<1, 32>>>(d_x, d_matched);
   expect("matches", on_host(d_matched, 64), matched, 0);
   shuffles<<<1, 32>>>(d_x, out);

@@ -1,6 +1,6 @@
 // The gradebook: what is put into it comes back, points are scored anew and set by hand, and what
 // is no sound gradebook is refused and left as it is. Also the table's CSV.
-#include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/temporary_folder.hpp"
 #include "class/class_overview.hpp"
 #include "grade/grading_record.hpp"

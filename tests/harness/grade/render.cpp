@@ -1,5 +1,7 @@
-// render FORMAT [VISIBILITY]: the report of a grading whose record is read from standard input. In
-// the record U+E0FF stands for a byte that is no UTF-8, which JSON cannot hold.
+// render FORMAT [VISIBILITY]: the report of a grading whose record is read from standard input, or
+// the page of a class whose overview is. In the input U+E0FF stands for a byte that is no UTF-8,
+// which JSON cannot hold.
+#include "class/class_overview.hpp"
 #include "grade/grading_record.hpp"
 
 #include <cstdio>
@@ -9,6 +11,15 @@
 #include <map>
 
 using namespace prenorm::harness;
+
+namespace prenorm::harness {
+PRENORM_JSON(OverviewPoints, earned, set_by_hand, graded, why)
+PRENORM_JSON(OverviewRow, submission, name, id, email, handed_in, outdated, absent, graded, counted,
+             points, total, passed, failed, skipped, flags, page)
+PRENORM_JSON(OverviewItem, name, problems, points, earned, full, rows)
+PRENORM_JSON(Overview, gradebook, rubric, title, items, points, rows, mistakes, histogram, mean,
+             median, deadline)
+}  // namespace prenorm::harness
 
 namespace {
 
@@ -29,8 +40,9 @@ int main(int argc, char** argv) {
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
   Json record = parse_json(text);
   put_bad_bytes(record);
-  const Grading grading = grading_from(record);
+  const Grading grading = format == "class" ? Grading() : grading_from(record);
   const std::map<std::string, std::function<std::string()>> reports{
+      {"class", [&] { return class_html(record.get<Overview>()); }},
       {"table", [&] { return grade_table(grading, false, 0); }},
       {"json", [&] { return grade_json(grading, false); }},
       {"junit", [&] { return grade_junit(grading); }},

@@ -1,10 +1,8 @@
 # labels: unit
 # slow labels: unit
-# needs: grade_pages
 """Reports from outside: pages in a browser, JUnit's XML against its schema.
 
-Pages are left in PRENORM_PAGE_DIR: those of hand-made gradings (gradings.py), and by
-test_class_page.cpp those of hand-made classes.
+Pages of hand-made gradings and classes (gradings.py, overviews.py) are left in PRENORM_PAGE_DIR.
 """
 
 import re
@@ -16,12 +14,10 @@ import pytest
 
 from conftest import folder, slow_but
 from gradings import BY_HAND, render
+from overviews import CLASSES
 from places import ROOT
 
 PAGES = list(BY_HAND)
-CLASSES = ["class_0", "class_0_of_20", "class_1", "class_5", "class_300_of_1", "class_300_of_20",
-           "class_ungraded", "class_full_marks", "class_no_roster", "class_linked",
-           "class_hostile"]
 LOOKS = {
     "light": {},
     "dark": {"dark": True},
@@ -34,11 +30,24 @@ LOOKS = {
 @pytest.fixture(scope="module")
 def pages():
     made = folder("PRENORM_PAGE_DIR")
-    assert made.is_dir(), "test_grading --run_test=class_page makes it"
+    made.mkdir(exist_ok=True)
     for name, made_by_hand in BY_HAND.items():
         for form, ending in (("html", "html"), ("junit", "xml")):
             (made / f"{name}.{ending}").write_text(render(made_by_hand(), form))
+    for name, made_by_hand in CLASSES.items():
+        (made / f"{name}.html").write_text(render(made_by_hand(), "class"))
     return made
+
+
+def opened(chromium, pages, page, **look):
+    chromium.look(**look)
+    chromium.open((pages / f"{page}.html").resolve().as_uri())
+
+
+def press_enter(chromium):
+    for kind in ("keyDown", "keyUp"):
+        chromium.ask("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter",
+                     windowsVirtualKeyCode=13, text="\r" if kind == "keyDown" else "")
 
 
 # The quick tier looks at the page of a grading once, and at the worst of either kind in some ways.
@@ -48,7 +57,7 @@ QUICK = {("ordinary", "light"), *(("hostile", look) for look in LOOKS), ("class_
 
 @pytest.mark.parametrize("page, look", [
     pytest.param(page, look, marks=[pytest.mark.slow] * ((page, look) not in QUICK))
-    for page in PAGES + CLASSES for look in LOOKS])
+    for page in [*PAGES, *CLASSES] for look in LOOKS])
 def test_a_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, page, look):
     chromium.look(**LOOKS[look])
     address = (pages / f"{page}.html").resolve().as_uri()
@@ -85,23 +94,19 @@ def test_the_policy_of_a_page_stops_what_an_escape_might_miss(chromium, pages, t
 
 
 def test_the_keyboard_opens_a_case_and_follows_links(chromium, pages):
-    chromium.look()
-    chromium.open((pages / "ordinary.html").resolve().as_uri())
+    opened(chromium, pages, "ordinary")
     assert chromium.value("[...document.querySelectorAll('.items a')]"
                           ".every(a => document.querySelector(a.getAttribute('href')))")
     closed = "document.querySelectorAll('details.case:not([open])')"
     before = chromium.value(f"{closed}.length")
     chromium.value(f"{closed}[0].querySelector('summary').focus()")
-    for kind in ("keyDown", "keyUp"):
-        chromium.ask("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter",
-                     windowsVirtualKeyCode=13, text="\r" if kind == "keyDown" else "")
+    press_enter(chromium)
     assert before > 0 and chromium.value(f"{closed}.length") == before - 1
 
 
 def test_failing_cases_are_printed_with_what_they_hold(chromium, pages):
-    chromium.open((pages / "ordinary.html").resolve().as_uri())
+    opened(chromium, pages, "ordinary")
     height = "document.querySelector('details.case:not([open])').getBoundingClientRect().height"
-    chromium.look()
     on_screen = chromium.value(height)
     chromium.look(printed=True)
     assert chromium.value(height) > 3 * on_screen
@@ -109,11 +114,6 @@ def test_failing_cases_are_printed_with_what_they_hold(chromium, pages):
 
 
 # ---- The page of a class
-
-def opened(chromium, pages, page, **look):
-    chromium.look(**look)
-    chromium.open((pages / f"{page}.html").resolve().as_uri())
-
 
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("page", ["class_300_of_1", "class_300_of_20", "class_hostile"])
@@ -218,9 +218,7 @@ def test_columns_sort_by_their_heads(chromium, pages):
     assert chromium.value("document.querySelectorAll('[aria-sort]').length") == 1
     # The keyboard reaches heads.
     chromium.value("document.querySelectorAll('.students thead button')[1].focus()")
-    for kind in ("keyDown", "keyUp"):
-        chromium.ask("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter",
-                     windowsVirtualKeyCode=13, text="\r" if kind == "keyDown" else "")
+    press_enter(chromium)
     assert chromium.value("document.querySelector('[aria-sort]').cellIndex") == 1
     assert chromium.complaints == []
 

@@ -1,5 +1,5 @@
 // Honest Python submissions, through the worker and over every shipped case.
-#include "base/home.hpp"
+#include "base/paths.hpp"
 #include "fixture_testing.hpp"
 #include "grade/adapters.hpp"
 #include "replay/replay.hpp"

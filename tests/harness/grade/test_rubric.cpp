@@ -1,4 +1,5 @@
 // Rubrics: what is read, and what is refused with which words.
+#include "grade/report_parts.hpp"
 #include "grade/rubric.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -157,6 +158,26 @@ BOOST_AUTO_TEST_CASE(names_that_mean_nothing) {
                         [](const auto& error) { return says(error.what(), "no rubric file"); });
   BOOST_CHECK_THROW(harness::read_rubric("adapters-2025"), std::invalid_argument);
   BOOST_CHECK_THROW(harness::read_rubric(""), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(points_have_at_most_two_digits_behind_the_point) {
+  using Texts = std::vector<std::pair<double, std::string>>;
+  for (const auto& [points, text] : Texts{{0, "0"},
+                                          {1, "1"},
+                                          {100, "100"},
+                                          {.5, "0.5"},
+                                          {1.0 / 3, "0.33"},
+                                          {-.001, "0"},
+                                          {12345.25, "12345.25"},
+                                          {1000000, "1000000"}}) {
+    BOOST_TEST(harness::points_text(points) == text);
+  }
+  BOOST_TEST(harness::per_cent(0, 300) == "0 %");
+  BOOST_TEST(harness::per_cent(1, 300) == "1 %");
+  BOOST_TEST(harness::per_cent(299, 300) == "99 %");
+  BOOST_TEST(harness::per_cent(300, 300) == "100 %");
+  BOOST_TEST(harness::of_points(1) == "1 point");
+  BOOST_TEST(harness::of_points(.5) == "0.5 points");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

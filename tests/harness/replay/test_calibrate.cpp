@@ -1,7 +1,7 @@
 // Tolerances: the parts of the rule. The whole, through real solutions, is tested in test_cli.py.
 #include "replay/calibrate.hpp"
 
-#include "fixture/compare.hpp"
+#include "fixture/verdict.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

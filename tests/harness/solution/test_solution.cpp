@@ -1,7 +1,7 @@
 // Solutions in their worker: what each misbehaviour is called, and that nothing else suffers.
 // The libraries are tests/support/solutions/*.cpp.
-#include "base/home.hpp"
-#include "base/printable.hpp"
+#include "base/paths.hpp"
+#include "base/text.hpp"
 #include "base/temporary_folder.hpp"
 #include "other_home.hpp"
 #include "solution_testing.hpp"

@@ -136,4 +136,4 @@ def test_a_file_that_is_no_report_gives_no_hint(run, tmp_path, text):
 
 
 def test_a_file_without_end_is_no_report(run):
-    assert "is no report of one submission" in run("hint", "/dev/zero", code=2).stderr
+    assert "/dev/zero is larger than 64 MiB" in run("hint", "/dev/zero", code=2).stderr

@@ -121,7 +121,7 @@ class Worker:
     def load(self, path, memory=0, device=CPU):
         """Loads a submission; `functions` are then the problems, or `failure` the reason. It must
         say that it computes on that device."""
-        kind, payload = self.ask(1, struct.pack("<IQ", 6, memory) + text(str(path)))
+        kind, payload = self.ask(1, struct.pack("<IQ", 7, memory) + text(str(path)))
         if kind == 102:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self

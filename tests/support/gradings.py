@@ -1,9 +1,10 @@
-"""Gradings that tests make by hand, as records that `render` makes reports of."""
+"""Gradings that tests make by hand, as records that `render` makes reports of; checks of any page."""
 
 import copy
 import json
 import math
 import subprocess
+from html.parser import HTMLParser
 
 from conftest import folder
 
@@ -175,3 +176,47 @@ def compile_error():
 
 BY_HAND = {"ordinary": ordinary, "hostile": hostile, "secrets": secrets,
            "compile_error": compile_error}
+
+
+def check_needs_nothing(page, scripts=0):
+    """It loads nothing, and runs nothing but its own scripts."""
+    assert page.count("<script") == scripts
+    for part in ("<script ", "<img", "<iframe", "stylesheet", "@import", "url(h", 'src="', 'href="h',
+                 'href="/'):
+        assert part not in page, part
+
+
+class Elements(HTMLParser):
+    """Each element ends, and before the one around it."""
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "link", "wbr"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag
+
+
+def check_elements(page):
+    elements = Elements()
+    elements.feed(page)
+    assert not elements.open
+
+
+def is_plain(text):
+    return all(c == "\n" or ord(c) >= 0x20 for c in text)
+
+
+def check_is_escaped(page, scripts=0):
+    """What EVIL tries does not stand in the page, but its letters do."""
+    assert page.count("<script") == scripts
+    for part in ("<img", "<b>end", "\u202e", "\u2066"):
+        assert part not in page
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;&#39;&amp;" in page
+    assert is_plain(page)

@@ -6,18 +6,22 @@
 #include <stdexcept>
 #include <string>
 
+namespace prenorm {
+namespace fs = std::filesystem;
+}
+
 namespace prenorm::harness {
 
 /// The root of the build tree or installation that this program belongs to: its helpers are in
 /// libexec/prenorm, its solutions in lib/prenorm, its data in share/prenorm. $PRENORM_HOME
 /// overrides it. Throws std::runtime_error if it cannot be found.
-inline std::filesystem::path home() {
+inline fs::path home() {
   if (const char* given = std::getenv("PRENORM_HOME"); given != nullptr && *given != '\0') {
     return given;
   }
   std::error_code failed;
   // <home>/bin/prenorm
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
   if (failed) {
     throw std::runtime_error(
         "cannot find the program's own folder without /proc: set PRENORM_HOME to it");

@@ -1,11 +1,12 @@
-// What GitHub shows of a grading: the summary of a job, in its Markdown; and failing problems as
-// annotations, lines of the job's log that its runner reads.
-#include "base/printable.hpp"
+// The reports of a grading to read: on a terminal; in GitHub's Markdown, the summary of a job; and
+// failing problems as annotations, lines of a job's log that GitHub's runner reads.
 #include "base/text.hpp"
+#include "explain/failures_report.hpp"
 #include "grade/report_parts.hpp"
 #include "report/page.hpp"
 
 #include <fmt/format.h>
+#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -51,35 +52,20 @@ std::string problem_part(const FailedProblem& of) {
 /// GitHub shows so many errors of one step.
 constexpr std::size_t most_annotated = 10;
 
-/// As the runner undoes it: what comes after "::".
-std::string escaped_data(std::string_view text) {
+/// As the runner undoes it.
+std::string in_per_cent(std::string_view text, std::string_view special) {
   std::string escaped;
   for (const char c : text) {
-    switch (c) {
-      case '%': escaped += "%25"; break;
-      case '\r': escaped += "%0D"; break;
-      case '\n': escaped += "%0A"; break;
-      default: escaped += c;
-    }
+    const bool is_special = special.find(c) != special.npos;
+    escaped += is_special ? fmt::format("%{:02X}", c) : std::string(1, c);
   }
   return escaped;
 }
 
-/// The same for the value of a property, which ':' and ',' would end.
-std::string escaped_property(std::string_view text) {
-  std::string escaped;
-  for (const char c : escaped_data(text)) {
-    switch (c) {
-      case ':': escaped += "%3A"; break;
-      case ',': escaped += "%2C"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
-
+/// ':' and ',' would end the value of a property.
 std::string error_line(const std::string& title, const std::string& message) {
-  return "::error title=" + escaped_property(title) + "::" + escaped_data(message) + "\n";
+  return "::error title=" + in_per_cent(title, "%\r\n:,") + "::" + in_per_cent(message, "%\r\n") +
+         "\n";
 }
 
 std::string message_of(const Failures& failed) {
@@ -133,6 +119,72 @@ std::string grade_annotations(const Grading& grading) {
                        "GitHub shows 10 errors of a step; the log has them all");
   }
   return text;
+}
+
+// ---- A terminal
+
+namespace {
+
+Table points_table(const Grading& grading) {
+  Table table{{"item", "points", "cases passed"}, {}};
+  for (const PointsRow& row : points_rows(grading)) {
+    const std::string indent = row.is_group ? "  " : "";
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    for (const auto* text : {&row.name, &row.points, &row.passed}) {
+      cells.push_back({indent + *text, row.tone});
+    }
+  }
+  return table;
+}
+
+std::string problem_lines(const FailedProblem& of, bool colour, std::size_t width, bool verbose) {
+  const auto& [problem, failed] = of;
+  std::string text =
+      toned(printable(problem), Tone::strong, colour) + ": " + failed.counts() + "\n";
+  text += cause_text(failed.lines(), width);
+  if (failed.all_alike()) {
+    const Result& result = *failed.cases.front().result;
+    text += "  " + toned(name(result.status), Tone::bad, colour) +
+            "  in all: " + printable(result.message) + "\n";
+    if (failed.none_ran()) return text;
+  }
+  const std::vector<FailingCase> cases = failed.simplest_first();
+  const std::size_t shown = verbose              ? cases.size()
+                            : failed.all_alike() ? 1
+                                                 : failed.shown_at_first();
+  bool has_snippet = false;
+  for (std::size_t i = 0; i < shown; ++i) {
+    FailureText about = *cases[i].text;
+    if (has_snippet && !verbose) about.snippet.clear();  // the simplest case's will do
+    has_snippet = has_snippet || !about.snippet.empty();
+    text += failing_case_text(*cases[i].result, about, colour, width, verbose);
+  }
+  if (cases.size() > shown) text += fmt::format("  and {} more: --verbose\n", cases.size() - shown);
+  return text;
+}
+
+}  // namespace
+
+std::string grade_table(const Grading& grading, bool colour, std::size_t width, bool verbose) {
+  std::string text = toned(printable(grading.submission), Tone::strong, colour) + " (" +
+                     printable(grading.kind_text()) + ") by " + printable(grading.rubric) + ": " +
+                     printable(grading.title) + "\n";
+  for (const std::string& note : grading.notes) text += printable(note) + "\n";
+  text += "\n";
+  if (grading.status != Status::passed) {
+    text += toned(name(grading.status), Tone::bad, colour) + "  ";
+    std::istringstream lines(grading.message);
+    for (std::string line; std::getline(lines, line);) text += printable(line) + "\n    ";
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+  }
+  text += render(points_table(grading), colour, width) + "\n";
+  for (const FailedProblem& each : failed_problems(grading)) {
+    text += problem_lines(each, colour, width, verbose) + "\n";
+  }
+  text += profiles_text(grading.profiles, colour);
+  return text + toned(score_text(grading), tone_of(grading.earned(), grading.points()), colour) +
+         "; " + counts_text(grading) + "\n";
 }
 
 }  // namespace prenorm::harness

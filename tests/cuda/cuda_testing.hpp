@@ -1,13 +1,17 @@
-// Tensors of the host as kernels see them, in tests that run emulated and on a device: the host's
-// own memory, or a copy on the device.
+// What tests of kernels share that run emulated and on a device: tensors of the host as kernels see
+// them, in the host's own memory or as a copy on the device; and, emulated, which kernels run.
 #pragma once
 
 #include "launch.cuh"
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace prenorm::cuda {
+
+using Kernels = std::vector<std::string>;
 
 #if defined(__CUDACC__)
 constexpr bool on_a_device = true;
@@ -54,6 +58,16 @@ class Mirror {
  private:
   T* begin_;
 };
+
+/// The kernels that `work` launches, in order.
+Kernels launches(const auto& work) {
+  static Kernels launched;
+  launched.clear();
+  emulator::observe_launch = [](const emulator::Launch& l) { launched.emplace_back(l.kernel); };
+  work();
+  emulator::observe_launch = nullptr;
+  return launched;
+}
 #endif
 
 }  // namespace prenorm::cuda
