@@ -118,10 +118,9 @@ def test_everybody_gets_what_they_deserve(names, tmp_path):
 
 
 def test_the_class_is_complete():
-    """Each is a folder or has a style; no file has a name that a test runner would collect."""
+    """Each folder has a table; no file has a name that a test runner would collect."""
     assert len(EXPECTED) == 40
-    by_hand = {path.name for path in (SUBMISSIONS / "class").iterdir() if path.is_dir()}
-    made = {name for name, row in EXPECTED.items() if "style" in row}
-    assert by_hand | made == EXPECTED.keys() and not by_hand & made
-    paths = [path for name in made for path in files(f"class/{name}")]
+    folders = {path.name for path in (SUBMISSIONS / "class").iterdir() if path.is_dir()}
+    assert folders < EXPECTED.keys() and not any("habits" in EXPECTED[name] for name in folders)
+    paths = [path for name in EXPECTED.keys() - folders for path in files(f"class/{name}")]
     assert not [path for path in paths if re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", path)]

@@ -251,7 +251,7 @@ def python_files(row):
     """{path: text} of a row in Python."""
     slips_2024 = [slip for slip in row.get("slips", []) if part(slip) == ADAPTERS_2024]
     slips = [slip for slip in row.get("slips", []) if slip not in slips_2024]
-    text = make(row["style"], [*slips, *row.get("habits", [])])
+    text = make(row.get("style", "modules"), [*slips, *row.get("habits", [])])
     checks = source("checks") if row.get("checked") else ""
     if row.get("layout") == "file":
         return {"adapters.py": text + checks}
@@ -302,7 +302,7 @@ def files(name):
     """{path: text} of a submission that is not kept as a folder."""
     kind, _, name = name.partition("/")
     row = table(kind)[name]
-    made = project(name, row) if row["style"] == "cpp" else python_files(row)
+    made = project(name, row) if row.get("style") == "cpp" else python_files(row)
     made |= row.get("beside", {})
     return {path: text for path, text in made.items() if path not in row.get("removed", [])}
 
