@@ -69,21 +69,16 @@ PRENORM_API const char* prenorm_sources() { return "00ff"; }
 
 PRENORM_API int prenorm_twice(const prenorm_call* call) { return launch(call); }
 
-PRENORM_API int prenorm_twice__past_end(const prenorm_call* call) {
-  return launch(call, [](const Work& work) { work.y[work.size] = 1; });
-}
-PRENORM_API int prenorm_twice__before_begin(const prenorm_call* call) {
-  return launch(call, [](const Work& work) { work.y[-1] = 1; });
-}
-PRENORM_API int prenorm_twice__mutates_input(const prenorm_call* call) {
-  return launch(call, [](const Work& work) { const_cast<float*>(work.x)[work.size - 1] = 7; });
-}
-PRENORM_API int prenorm_twice__unwritten(const prenorm_call* call) {
-  return launch(call, nothing_more, 2);
-}
-PRENORM_API int prenorm_twice__wrong(const prenorm_call* call) {
-  return launch(call, [](const Work& work) { work.y[1] += 1; });
-}
+#define LAUNCHES(variant, ...)                                         \
+  PRENORM_API int prenorm_twice__##variant(const prenorm_call* call) { \
+    return launch(call, __VA_ARGS__);                                  \
+  }
+
+LAUNCHES(past_end, [](const Work& work) { work.y[work.size] = 1; })
+LAUNCHES(before_begin, [](const Work& work) { work.y[-1] = 1; })
+LAUNCHES(mutates_input, [](const Work& work) { const_cast<float*>(work.x)[work.size - 1] = 7; })
+LAUNCHES(unwritten, nothing_more, 2)
+LAUNCHES(wrong, [](const Work& work) { work.y[1] += 1; })
 /// Without the call's stream: at once, as another stream that has nothing else to do.
 PRENORM_API int prenorm_twice__elsewhere(const prenorm_call* call) {
   const auto* x = static_cast<const float*>(call->inputs[0]->data);
@@ -91,18 +86,13 @@ PRENORM_API int prenorm_twice__elsewhere(const prenorm_call* call) {
   for (std::int64_t i = 0; i < call->inputs[0]->shape[0]; ++i) y[i] = 2 * x[i];
   return PRENORM_OK;
 }
-PRENORM_API int prenorm_twice__sleeps(const prenorm_call* call) {
-  return launch(call,
-                [](const Work&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
-}
+LAUNCHES(sleeps, [](const Work&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); })
 PRENORM_API int prenorm_twice__refuses(const prenorm_call* call) {
   std::strncpy(call->error, "not to my taste", call->error_size);
   return PRENORM_ERROR;
 }
 PRENORM_API int prenorm_twice__throws(const prenorm_call*) { throw std::runtime_error("thrown"); }
-PRENORM_API int prenorm_twice__faults(const prenorm_call* call) {
-  return launch(call, [](const Work&) { of_driver<void()>("fake_cuda_fault")(); });
-}
+LAUNCHES(faults, [](const Work&) { of_driver<void()>("fake_cuda_fault")(); })
 /// As a solution does that looks for errors itself.
 PRENORM_API int prenorm_twice__faults_and_refuses(const prenorm_call* call) {
   launch(call, [](const Work&) { of_driver<void()>("fake_cuda_fault")(); });
