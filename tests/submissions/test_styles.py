@@ -35,14 +35,6 @@ COMMON_PAIRS = [
     ("scaled_dot_product_attention", ("attention.mask_inverted", "attention.not_scaled")),
     ("multihead_self_attention_with_rope", ("rope.halves", "heads.not_causal")),
 ]
-FEW_HONEST = [("modules", run.BESIDE), ("numpy", run.BESIDE), ("numpy", ())]
-
-
-def in_tiers(tasks, quick):
-    """Parametrizes a test by tasks: the `quick` ones, and the others in the slow tier."""
-    return pytest.mark.parametrize("tasks", [
-        pytest.param(quick, id="few"),
-        pytest.param([task for task in tasks if task not in quick], id="all", marks=pytest.mark.slow)])
 
 
 def judged(tasks, state=None):
@@ -128,22 +120,21 @@ ALONE = [run.Task("alone", style, (slip,), (), tuple(submissions.problems(slip))
          for style in FEW_STYLES for slip in COMMON]
 PAIRS = [run.Task("pair", FEW_STYLES[i % 2], pair, (), (problem,), run.COURSE)
          for i, (problem, pair) in enumerate(COMMON_PAIRS)]
-HONEST = [run.Task("honest", style, (), habits, (), run.COURSE, 1) for style, habits in FEW_HONEST]
 
 
-@in_tiers(ALONE, ALONE[::7])
-def test_common_mistakes_are_named(tasks):
-    check_named(*judged(tasks), 0.97)
+def test_common_mistakes_are_named():
+    """Some; the others are among all of it, below."""
+    check_named(*judged(ALONE[::7]), 0.97)
 
 
-@in_tiers(PAIRS, PAIRS[:1])
+@pytest.mark.parametrize("tasks", [
+    pytest.param(PAIRS[:1], id="few"), pytest.param(PAIRS[1:], id="all", marks=pytest.mark.slow)])
 def test_two_mistakes_are_both_named(tasks):
     check_named(*judged(tasks), 0.8)
 
 
-@in_tiers(HONEST, HONEST[1:2])
-def test_honest_submissions_are_told_no_mistake(tasks):
-    check_honest(*judged(tasks))
+def test_an_honest_submission_is_told_no_mistake():
+    check_honest(*judged([run.Task("honest", "numpy", (), run.BESIDE, (), run.COURSE, 1)]))
 
 
 @pytest.mark.slow
