@@ -126,7 +126,7 @@ class Worker:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self
         assert kind == 101
-        assert struct.unpack_from("<Iii", payload) == (6, 1, device)
+        assert struct.unpack_from("<Iii", payload) == (7, 1, device)
         (self.unavailable, mode), at = read_texts(payload, 12, 2)
         (count,) = struct.unpack_from("<I", payload, at)
         self.functions, at = read_texts(payload, at + 4, count)
