@@ -19,7 +19,7 @@ if(PRENORM_DRIVER)
   endforeach()
 endif()
 
-# The objects that test_softmax_mistakes.py and test_hopper_mistakes.py link with changed kernels.
+# The objects that test_kernel_mistakes.py links with changed kernels.
 set(softmax_objects
     $<TARGET_OBJECTS:prenorm_solution_cuda-emulated> $<TARGET_OBJECTS:prenorm_emulated_kernels>
     $<TARGET_OBJECTS:test_main> $<FILTER:$<TARGET_OBJECTS:test_kernels>,INCLUDE,/test_cuda_softmax\\.cpp>)

@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(masks) {
 /// One tile of keys, and the word that there are no more, have a place each in the ring. The third
 /// tile, from 257 keys on, gets the first one's place, and the fifth gets it with the parity of the
 /// first. Plain, causal, and masked so that no tile is skipped; d 64 and 128.
-/// tests/cuda/test_hopper_mistakes.py says which mistakes only the second test sees.
+/// tests/cuda/test_kernel_mistakes.py says which mistakes only the second test sees.
 BOOST_AUTO_TEST_CASE_TEMPLATE(each_place_is_used_once, T, Types) { check_rings<T>(128); }
 BOOST_AUTO_TEST_CASE_TEMPLATE(places_are_used_again, T, Types) {
   check_rings<T>(257);

@@ -1,0 +1,179 @@
+# labels: unit emulated
+# processors: 2
+# slow labels: unit emulated
+"""Mistakes planted in kernels by text are caught by the tests of these kernels, which pass without them:
+in softmax v3 those that only show in rows that are long, not aligned, or shared by a cluster
+(test_cuda_softmax.cpp); in attention v4 with the model of Hopper's instructions
+(test_attention_wgmma.cpp), those in the rings' second turn only where a place is used again."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import folder, slow_but
+from places import ROOT, compiler
+
+KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu")
+
+ROWS, LONG, COLUMNS = KERNELS[1:]
+# name: (the test that finds it, file, old text, new text)
+MISTAKES = {
+    # short rows, and rows that a block keeps
+    "lanes_beyond_the_row": ("short_rows", ROWS, "row < rows && i < n;", "row < rows;"),
+    "row_of_a_neighbour": ("short_rows", ROWS, "threadIdx.x) * N;\n  const bool there",
+                           "threadIdx.y) * N;\n  const bool there"),
+    "copies_are_not_waited_for": ("a_block_takes_row_after_row", ROWS, "wait_for_copies<1>();", ""),
+    "the_next_row_is_not_taken": ("a_block_takes_row_after_row", ROWS, "    present = next;\n", ""),
+    "the_wrong_row_is_fetched": ("a_block_takes_row_after_row", ROWS, "fetch(row + step, next);",
+                                 "fetch(row + 1, next);"),
+    "neighbours_come_back": ("a_block_takes_row_after_row", ROWS,
+                             "if constexpr (!aligned) store_shared(present + at, a);", ""),
+    # where rows begin and end
+    "rows_begin_at_vectors": ("a_block_takes_row_after_row", "softmax_spans.cuh",
+                              "first(aligned ? 0 : static_cast<int>(begin % width))", "first(0)"),
+    "neighbours_are_stored": ("a_block_takes_row_after_row", "softmax_spans.cuh",
+                              "if (has_all<N>(at)) {", "if (true) {"),
+    "ends_are_not_stored": ("a_block_takes_row_after_row", "softmax_spans.cuh",
+                            "if (at + k >= first && at + k < end) to[at + k]",
+                            "if (at + k > first && at + k < end) to[at + k]"),
+    # long rows
+    "neighbours_in_registers": ("rows_at_the_limits", LONG,
+                                "in_registers.leave_others_out(a[v], first + v * apart);", ""),
+    "sums_are_not_rescaled": ("two_passes_without_clusters", LONG, "sum *= exp(largest - larger);", ""),
+    "sum_of_the_streamed_part": ("two_passes_without_clusters", LONG,
+                                 "sum *= exp(of_streamed - largest);", ""),
+    "last_turn_is_left_out": ("two_passes_without_clusters", LONG,
+                              "ceil_div(streamed, step) * step - step", "streamed / step * step - step"),
+    "streamed_is_not_backwards": ("two_passes_without_clusters", LONG, "turn >= 0; turn -= step",
+                                  "turn > 0; turn -= step"),
+    "each_block_for_itself": ("clusters_of_each_size", LONG, "scale_over_cluster(own, blocks)",
+                              "scale_over_cluster(own, 1u)"),
+    "blocks_do_not_wait": ("clusters_of_each_size", LONG,
+                           "blocks == 1 ? __syncthreads() : cluster_barrier();", "__syncthreads();"),
+    # columns that are read twice
+    "column_sums_are_not_rescaled": ("long_columns", COLUMNS,
+                                     "sum[k] *= exponential<T>(largest[k] - larger);", ""),
+    "sums_of_streamed_columns": ("long_columns", COLUMNS,
+                                 "sum[k] *= exponential<T>(largest[k] - now);", ";"),
+}
+
+OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")
+with_hopper = pytest.mark.skipif(not OBJECTS, reason="this build has no model of Hopper")
+
+# (file, old text, new text) of mistakes that show only where a place of the rings is used again.
+RINGS = {
+    "parity_stays": ("cuh", "Place{0, parity ^ 1}", "Place{0, parity}"),
+    "keys_are_not_released": ("cu", "      release(shared.k_empty[ahead.index]);\n"
+                                    "      mask_scores", "      mask_scores"),
+    "values_are_not_released": ("cu", "      release(shared.v_empty[place.index]);\n", ""),
+    "keys_are_not_waited_for": ("cuh", "    wait(shared.k_empty[place.index], place.parity ^ 1);\n", ""),
+    "values_are_not_waited_for": (
+        "cuh", "    wait(shared.v_empty[before.index], before.parity ^ 1);\n", ""),
+}
+# And those that show wherever there is more than one tile, or a mask.
+OTHERS = {
+    "causal_by_one_more": ("cu", "min(block.end_key, query + 1)", "min(block.end_key, query + 2)"),
+    "causal_tiles_too_few": ("cuh", "call.a.causal ? min(call.a.m, end_query)",
+                             "call.a.causal ? min(call.a.m, first_query)"),
+    "second_panel_is_the_first": ("cu", "shared.k[place][c / panel_columns])",
+                                  "shared.k[place][0])"),
+    "half_of_the_mask_twice": ("cu", "first_key + half * mask_tile)", "first_key)"),
+    "mask_of_the_other_consumer": ("cuh", "2 * block.query_tile + consumer, key_tile",
+                                   "2 * block.query_tile + 1 - consumer, key_tile"),
+    "sums_are_not_rescaled": ("cu", "      shrink_all(y, shrink);                                   "
+                                    "// step: maximum\n", ""),
+}
+
+
+def plant(path, old, new):
+    """Changes a text that stands once in the file."""
+    text = path.read_text()
+    assert text.count(old) == 1, f"'{old}' occurs {text.count(old)} times in {path.name}"
+    path.write_text(text.replace(old, new))
+
+
+def compile_in(room, *words):
+    done = subprocess.run([*compiler(), *words], cwd=room, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def program_of(room, sources, objects, *options):
+    """The program of tests, of objects of the build and of these sources of the room."""
+    for source in sources:
+        compile_in(room, "-c", "-std=c++20", "-O1", "-w", *options, f"-I{ROOT}/harness/include", "-xc++",
+                   source, "-o", f"{source}.o")
+    compile_in(room, *objects, *(f"{source}.o" for source in sources), "-o", "tests",
+               "-lboost_unit_test_framework", "-lboost_context")
+    return room / "tests"
+
+
+@pytest.fixture(scope="module")
+def softmax_tests(tmp_path_factory):
+    """softmax_tests(file, old, new): the tests with this change of the kernels; all else is the build's."""
+    room = tmp_path_factory.mktemp("softmax")
+    built = [Path(path) for name in ("PRENORM_SOFTMAX_OBJECTS", "PRENORM_EMULATOR")
+             for path in str(folder(name)).split(":") if path.endswith(".o")]  # else precompiled headers
+    (room / "emulator").symlink_to(ROOT / "cuda/emulator")
+
+    def build(file, old, new):
+        for path in (*(ROOT / "cuda").glob("*.cuh"), *(ROOT / "cuda" / name for name in KERNELS)):
+            (room / path.name).write_text(path.read_text())
+        plant(room / file, old, new)
+        changed = [name for name in KERNELS
+                   if file == name or (file.endswith(".cuh") and file in (room / name).read_text())]
+        kept = [path for path in built if path.name.removesuffix(".o") not in changed]
+        assert len(kept) == len(built) - len(changed)
+        return program_of(room, changed, kept, "-ffp-contract=off")
+    return build
+
+
+@pytest.fixture
+def hopper_tests(tmp_path):
+    """hopper_tests(file, old, new): the tests with this change of v4."""
+    def build(file, old, new):
+        for part in ("cu", "cuh"):
+            name = f"attention_wgmma.{part}"
+            (tmp_path / name).write_text((ROOT / "cuda" / name).read_text())
+        plant(tmp_path / f"attention_wgmma.{file}", old, new)
+        objects = [each for each in OBJECTS.split(":") if "attention_wgmma.cu" not in each]
+        return program_of(tmp_path, ["attention_wgmma.cu"], objects, f"-I{ROOT}/tests/cuda/hopper",
+                          f"-I{ROOT}/cuda")
+    return build
+
+
+def passes(program, test):
+    """Whether a test passes. A mistake may leave it waiting, which the model of Hopper finds, or go on for
+    ever."""
+    try:
+        done = subprocess.run([program, f"--run_test={test}"], capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return False
+    assert re.search("No errors detected|failure|error", done.stdout + done.stderr), done
+    return done.returncode == 0
+
+
+def passes_hopper(program, test):
+    return passes(program, f"hopper_attention/{test}<prenorm__float16>")
+
+
+@pytest.mark.parametrize("name", slow_but({"rows_begin_at_vectors"}, MISTAKES))
+def test_a_mistake_in_softmax_is_found(softmax_tests, name):
+    test, *change = MISTAKES[name]
+    assert not passes(softmax_tests(*change), f"cuda_softmax/{test}*")
+
+
+@with_hopper
+@pytest.mark.parametrize("name", slow_but({"parity_stays"}, RINGS))
+def test_the_second_turn_is_seen_only_where_there_is_one(hopper_tests, name):
+    tests = hopper_tests(*RINGS[name])
+    assert passes_hopper(tests, "each_place_is_used_once")
+    assert not passes_hopper(tests, "places_are_used_again")
+
+
+@with_hopper
+@pytest.mark.parametrize("name", slow_but({"causal_by_one_more"}, OTHERS))
+def test_other_mistakes_in_attention_are_found(hopper_tests, name):
+    assert not passes_hopper(hopper_tests(*OTHERS[name]), "places_are_used_again")
