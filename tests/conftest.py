@@ -47,6 +47,14 @@ def home():
     return folder("PRENORM_HOME")
 
 
+@pytest.fixture(scope="session")
+def prefix(home, tmp_path_factory):
+    """An installation in a folder of its own."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run(["cmake", "--install", home, "--prefix", folder], check=True, capture_output=True)
+    return folder
+
+
 @pytest.fixture
 def run(program, tmp_path):
     """run(words..., code=None, NAME=value...): the finished program, in a folder of its own.

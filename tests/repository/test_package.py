@@ -17,14 +17,6 @@ def run(*command, **options):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def prefix(home, tmp_path_factory):
-    """An installation in a folder of its own."""
-    prefix = tmp_path_factory.mktemp("installed")
-    run("cmake", "--install", home, "--prefix", prefix)
-    return prefix
-
-
 def without_home():
     """The environment without PRENORM_HOME: an installed program finds its parts by itself."""
     if not Path("/proc/self/exe").exists():

@@ -439,14 +439,7 @@ def notebook(path, *cells):
         "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
 
 
-def install(home, prefix):
-    """Installs the build; the program."""
-    subprocess.run(["cmake", "--install", str(home), "--prefix", str(prefix)], check=True,
-                   capture_output=True)
-    return prefix / "bin/prenorm"
-
-
-def test_a_notebook_that_fails_is_named_and_the_others_are_built(program, home, tmp_path):
+def test_a_notebook_that_fails_is_named_and_the_others_are_built(program, prefix, tmp_path):
     own, out = tmp_path / "notebooks", tmp_path / "site"
     own.mkdir()
     notebook(own / "good.ipynb", ("markdown", "# A good one\n\n$a^2$, and [another](bad.ipynb)"),
@@ -468,16 +461,16 @@ def test_a_notebook_that_fails_is_named_and_the_others_are_built(program, home, 
     # has all that it needs.
     variables = dict(os.environ)
     if Path("/proc/self/exe").exists():  # else a program does not know where it lies
-        program = install(home, tmp_path / "installed")
+        program = prefix / "bin/prenorm"
         variables.pop("PRENORM_HOME", None)
-    before = sorted((tmp_path / "installed").rglob("*"))
+    before = sorted(prefix.rglob("*"))
     notebook(own / "bad.ipynb", ("markdown", "# A mended one"), ("code", "1 + 1"))
     (own / "good.ipynb").unlink()
     notebook(own / "good.ipynb", ("code", "raise SystemError"))
     done = study(program, "--notebooks", own, "--output", out, "--notebook", "bad", cwd=tmp_path,
                  env=variables)
     assert done.returncode == 0, done.stderr
-    assert sorted((tmp_path / "installed").rglob("*")) == before
+    assert sorted(prefix.rglob("*")) == before
     assert done.stdout.strip() == str(out / "index.html")
     assert 'id="code-rmsnorm"' in (out / "rmsnorm.html").read_text()
     assert (out / "good.html").read_text() == good

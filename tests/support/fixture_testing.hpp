@@ -1,16 +1,16 @@
 // What the tests of fixture files share: files made for a while, and what should be in them.
 #pragma once
 
+#include "base/temporary_folder.hpp"
+#include "checks.hpp"
 #include "fixture/catalogue.hpp"
 #include "fixture/fixture.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <unistd.h>
 
 namespace prenorm::harness::testing {
 
@@ -27,19 +27,8 @@ inline fs::path folder(const char* variable) {
 inline fs::path made_files() { return folder("PRENORM_BROKEN_FIXTURES"); }
 
 /// A folder that vanishes.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "prenorm-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
+struct Scratch : TemporaryFolder {
+  fs::path operator/(const std::string& name) const { return path() / name; }
 };
 
 /// Opens the file and reads all its cases.
@@ -68,13 +57,17 @@ inline std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 inline std::vector<char> bytes_of(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline Tensor tensor_of(DType dtype, const Shape& shape, const std::vector<double>& values) {
+  Tensor tensor(dtype, shape);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    tensor.set(static_cast<std::int64_t>(i), values[i]);
+  }
+  return tensor;
 }
 
 inline std::vector<double> values(const Tensor& tensor) {

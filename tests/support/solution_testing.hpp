@@ -39,6 +39,23 @@ inline void check(const Outcome& outcome, Status status, const std::string& mess
   BOOST_TEST(!outcome.refused);
 }
 
+inline void check_refused(const Outcome& outcome, const std::string& message) {
+  BOOST_TEST(name(outcome.status) == "RUNTIME_ERROR");
+  BOOST_TEST(outcome.message == message);
+  BOOST_TEST(outcome.refused);
+  BOOST_TEST(outcome.outputs.empty());
+}
+
+/// A float written there changes a canary's bytes, but one that happened to be the same.
+inline void check_wrote(const Outcome& outcome, const std::string& side_of_buffer) {
+  BOOST_TEST(name(outcome.status) == "OUT_OF_BOUNDS");
+  const std::string& message = outcome.message;
+  BOOST_TEST(message.starts_with("wrote "), message);
+  BOOST_TEST((message.size() > 6 && message[6] >= '1' && message[6] <= '4'), message);
+  BOOST_TEST(message.ends_with(side_of_buffer), message);
+  BOOST_TEST(!outcome.refused);
+}
+
 inline void check_doubled(const Outcome& outcome, const Tensor& x) {
   BOOST_TEST(name(outcome.status) == "PASSED", outcome.message);
   BOOST_REQUIRE(outcome.outputs.size() == 1u);

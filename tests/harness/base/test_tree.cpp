@@ -82,114 +82,107 @@ class OrdinaryUser {
 
 BOOST_AUTO_TEST_SUITE(tree)
 
-BOOST_AUTO_TEST_CASE(a_walk_is_sorted_and_follows_no_link) {
-  const TemporaryFolder folder;
-  write(folder.path() / "b" / "2");
-  write(folder.path() / "b" / "1");
-  write(folder.path() / "b.txt");
-  write(folder.path() / "a" / "deeper" / "file");
-  fs::create_directory_symlink("/etc", folder.path() / "link");
-  BOOST_TEST(walked(folder.path()) == " a a/deeper a/deeper/file b b/1 b/2 b.txt link ");
-  BOOST_TEST(walked(folder.path() / "b.txt") == " ");
-  BOOST_TEST(walked(folder.path() / "link") == " ");
-  BOOST_CHECK_THROW(walked(folder.path() / "none"), std::system_error);
+BOOST_FIXTURE_TEST_CASE(a_walk_is_sorted_and_follows_no_link, TemporaryFolder) {
+  write(path() / "b" / "2");
+  write(path() / "b" / "1");
+  write(path() / "b.txt");
+  write(path() / "a" / "deeper" / "file");
+  fs::create_directory_symlink("/etc", path() / "link");
+  BOOST_TEST(walked(path()) == " a a/deeper a/deeper/file b b/1 b/2 b.txt link ");
+  BOOST_TEST(walked(path() / "b.txt") == " ");
+  BOOST_TEST(walked(path() / "link") == " ");
+  BOOST_CHECK_THROW(walked(path() / "none"), std::system_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_walk_has_limits) {
-  const TemporaryFolder folder;
-  nest(folder.path(), 100);
-  BOOST_CHECK_NO_THROW(walked(folder.path()));
-  nest(folder.path() / "d" / "..", 0);
-  BOOST_REQUIRE(!remove_tree(folder.path() / "d"));
-  nest(folder.path(), 101);
-  BOOST_CHECK_THROW(walked(folder.path()), TreeTooLarge);
-  BOOST_REQUIRE(!remove_tree(folder.path() / "d"));
-  for (int i = 0; i < 1000; ++i) write(folder.path() / std::to_string(i), 0);
-  BOOST_CHECK_THROW(walked(folder.path()), TreeTooLarge);
+BOOST_FIXTURE_TEST_CASE(a_walk_has_limits, TemporaryFolder) {
+  nest(path(), 100);
+  BOOST_CHECK_NO_THROW(walked(path()));
+  nest(path() / "d" / "..", 0);
+  BOOST_REQUIRE(!remove_tree(path() / "d"));
+  nest(path(), 101);
+  BOOST_CHECK_THROW(walked(path()), TreeTooLarge);
+  BOOST_REQUIRE(!remove_tree(path() / "d"));
+  for (int i = 0; i < 1000; ++i) write(path() / std::to_string(i), 0);
+  BOOST_CHECK_THROW(walked(path()), TreeTooLarge);
 }
 
-BOOST_AUTO_TEST_CASE(a_folder_replaced_by_a_link_is_not_entered) {
-  const TemporaryFolder folder;
-  write(folder.path() / "a" / "file");
-  write(folder.path() / "b");
-  TreeWalk walk(folder.path(), limits);
+BOOST_FIXTURE_TEST_CASE(a_folder_replaced_by_a_link_is_not_entered, TemporaryFolder) {
+  write(path() / "a" / "file");
+  write(path() / "b");
+  TreeWalk walk(path(), limits);
   walk.next();
   walk.enter();
   BOOST_TEST(walk.next()->is_folder());
-  fs::rename(folder.path() / "a", folder.path() / "moved");
-  fs::create_directory_symlink("/etc", folder.path() / "a");
+  fs::rename(path() / "a", path() / "moved");
+  fs::create_directory_symlink("/etc", path() / "a");
   BOOST_CHECK_THROW(walk.enter(), std::system_error);
   BOOST_TEST(walk.next()->name == "b");
   BOOST_TEST(walk.next() == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(a_folder_moved_away_while_it_is_walked_leads_nowhere_else) {
-  const TemporaryFolder folder;
-  write(folder.path() / "tree" / "a" / "b" / "1");
-  write(folder.path() / "tree" / "c");
-  write(folder.path() / "outside" / "secret");
-  TreeWalk walk(folder.path() / "tree", limits);
+BOOST_FIXTURE_TEST_CASE(a_folder_moved_away_while_it_is_walked_leads_nowhere_else,
+                        TemporaryFolder) {
+  write(path() / "tree" / "a" / "b" / "1");
+  write(path() / "tree" / "c");
+  write(path() / "outside" / "secret");
+  TreeWalk walk(path() / "tree", limits);
   const auto enter_next = [&walk] {
     walk.next();
     walk.enter();
   };
   for (int i = 0; i < 3; ++i) enter_next();
   BOOST_TEST(walk.next()->path == "a/b/1");
-  fs::rename(folder.path() / "tree" / "a" / "b", folder.path() / "outside" / "b");
+  fs::rename(path() / "tree" / "a" / "b", path() / "outside" / "b");
   BOOST_TEST(walk.next()->path == "c");
   BOOST_TEST(walk.next() == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(usage_is_counted_until_a_limit_is_exceeded) {
-  const TemporaryFolder folder;
-  write(folder.path() / "a" / "file", 100'000);
-  std::ofstream(folder.path() / "hole").seekp(60 << 20).put('x');
-  TreeUsage usage = usage_of(folder.path(), limits);
+BOOST_FIXTURE_TEST_CASE(usage_is_counted_until_a_limit_is_exceeded, TemporaryFolder) {
+  write(path() / "a" / "file", 100'000);
+  std::ofstream(path() / "hole").seekp(60 << 20).put('x');
+  const TreeUsage usage = usage_of(path(), limits);
   BOOST_TEST(usage.entries == 3u);
   BOOST_TEST(usage.bytes >= 100'000u);
   BOOST_TEST(!usage.exceeded.has_value());
-  usage = usage_of(folder.path(), {1000, 50'000, 100});
-  BOOST_TEST(usage.exceeded.value() == "has more than 50000 bytes");
-  usage = usage_of(folder.path(), {2, 1 << 20, 100});
-  BOOST_TEST(usage.exceeded.value() == "has more than 2 files");
-  usage = usage_of(folder.path(), {1000, 1 << 20, 0});
-  BOOST_TEST(usage.exceeded.value() == "has folders nested deeper than 0");
-  BOOST_TEST(usage_of(folder.path() / "none", limits).entries == 0u);
+  const auto exceeded = [&](const TreeLimits& most) {
+    return usage_of(path(), most).exceeded.value();
+  };
+  BOOST_TEST(exceeded({1000, 50'000, 100}) == "has more than 50000 bytes");
+  BOOST_TEST(exceeded({2, 1 << 20, 100}) == "has more than 2 files");
+  BOOST_TEST(exceeded({1000, 1 << 20, 0}) == "has folders nested deeper than 0");
+  BOOST_TEST(usage_of(path() / "none", limits).entries == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(usage_of_a_folder_that_is_changed_meanwhile) {
-  const TemporaryFolder folder;
+BOOST_FIXTURE_TEST_CASE(usage_of_a_folder_that_is_changed_meanwhile, TemporaryFolder) {
   std::jthread other([&](const std::stop_token& stop) {
     std::error_code ignored;
     while (!stop.stop_requested()) {
-      fs::create_directories(folder.path() / "a" / "b" / "c", ignored);
-      fs::rename(folder.path() / "a" / "b", folder.path() / "b", ignored);
-      fs::remove(folder.path() / "b" / "c", ignored);
-      fs::remove(folder.path() / "b", ignored);
+      fs::create_directories(path() / "a" / "b" / "c", ignored);
+      fs::rename(path() / "a" / "b", path() / "b", ignored);
+      fs::remove(path() / "b" / "c", ignored);
+      fs::remove(path() / "b", ignored);
     }
   });
   for (int i = 0; i < 2000; ++i) {
-    BOOST_TEST_REQUIRE(!usage_of(folder.path(), limits).exceeded.has_value());
+    BOOST_TEST_REQUIRE(!usage_of(path(), limits).exceeded.has_value());
   }
 }
 
-BOOST_AUTO_TEST_CASE(folders_however_deep_are_removed) {
+BOOST_FIXTURE_TEST_CASE(folders_however_deep_are_removed, TemporaryFolder) {
   const UsualDescriptors usual;
-  const TemporaryFolder folder;
   const long before = megabytes_at_most();
   for (const int depth : {1'500, 12'000}) {
-    fs::create_directory(folder.path() / "deep");
-    nest(folder.path() / "deep", depth);
-    BOOST_TEST(usage_of(folder.path() / "deep", limits).exceeded.has_value());
-    BOOST_TEST(remove_tree(folder.path() / "deep").value_or("") == "");
-    BOOST_TEST(!fs::exists(folder.path() / "deep"));
+    fs::create_directory(path() / "deep");
+    nest(path() / "deep", depth);
+    BOOST_TEST(usage_of(path() / "deep", limits).exceeded.has_value());
+    BOOST_TEST(remove_tree(path() / "deep").value_or("") == "");
+    BOOST_TEST(!fs::exists(path() / "deep"));
   }
   BOOST_TEST(megabytes_at_most() - before < 50);
 }
 
-BOOST_AUTO_TEST_CASE(wide_folders_are_removed) {
-  const TemporaryFolder folder;
-  const fs::path wide = folder.path() / "wide";
+BOOST_FIXTURE_TEST_CASE(wide_folders_are_removed, TemporaryFolder) {
+  const fs::path wide = path() / "wide";
   fs::create_directory(wide);
   for (int i = 0; i < 50'000; ++i) {
     const std::string name = "left-" + std::to_string(i);
@@ -203,47 +196,43 @@ BOOST_AUTO_TEST_CASE(wide_folders_are_removed) {
   BOOST_TEST(!fs::exists(wide));
 }
 
-BOOST_AUTO_TEST_CASE(what_links_point_to_stays) {
-  const TemporaryFolder folder;
-  write(folder.path() / "kept" / "file");
-  write(folder.path() / "tree" / "a" / "b" / "file");
-  fs::create_directory_symlink(folder.path() / "kept", folder.path() / "tree" / "a" / "b" / "link");
-  fs::create_directory_symlink(folder.path() / "kept", folder.path() / "link");
-  BOOST_TEST(!remove_tree(folder.path() / "tree").has_value());
-  BOOST_TEST(!remove_tree(folder.path() / "link").has_value());
-  BOOST_TEST(!fs::exists(fs::symlink_status(folder.path() / "link")));
-  BOOST_TEST(fs::exists(folder.path() / "kept" / "file"));
-  BOOST_TEST(!remove_tree(folder.path() / "kept" / "file").has_value());
-  BOOST_TEST(!remove_tree(folder.path() / "none").has_value());
+BOOST_FIXTURE_TEST_CASE(what_links_point_to_stays, TemporaryFolder) {
+  write(path() / "kept" / "file");
+  write(path() / "tree" / "a" / "b" / "file");
+  fs::create_directory_symlink(path() / "kept", path() / "tree" / "a" / "b" / "link");
+  fs::create_directory_symlink(path() / "kept", path() / "link");
+  BOOST_TEST(!remove_tree(path() / "tree").has_value());
+  BOOST_TEST(!remove_tree(path() / "link").has_value());
+  BOOST_TEST(!fs::exists(fs::symlink_status(path() / "link")));
+  BOOST_TEST(fs::exists(path() / "kept" / "file"));
+  BOOST_TEST(!remove_tree(path() / "kept" / "file").has_value());
+  BOOST_TEST(!remove_tree(path() / "none").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(folders_without_rights_are_removed_by_their_owner) {
-  const TemporaryFolder folder;
-  const OrdinaryUser user(folder.path());
-  const fs::path locked = folder.path() / "locked";
+BOOST_FIXTURE_TEST_CASE(folders_without_rights_are_removed_by_their_owner, TemporaryFolder) {
+  const OrdinaryUser user(path());
+  const fs::path locked = path() / "locked";
   write(locked / "a" / "b" / "c" / "file");
   for (const fs::path& each :
        {locked / "a" / "b" / "c", locked / "a" / "b", locked / "a", locked}) {
     BOOST_REQUIRE(::chmod(each.c_str(), 0) == 0);
   }
-  BOOST_TEST(usage_of(folder.path(), limits).exceeded.value_or("") ==
-             "has a folder that cannot be read");
+  BOOST_TEST(usage_of(path(), limits).exceeded.value_or("") == "has a folder that cannot be read");
   BOOST_TEST(remove_tree(locked).value_or("") == "");
   BOOST_TEST(!fs::exists(locked));
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_removed_is_told) {
-  const TemporaryFolder folder;
-  write(folder.path() / "theirs" / "file");
-  write(folder.path() / "theirs" / "other" / "file");
-  fs::create_directory(folder.path() / "mine");
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_removed_is_told, TemporaryFolder) {
+  write(path() / "theirs" / "file");
+  write(path() / "theirs" / "other" / "file");
+  fs::create_directory(path() / "mine");
   if (::geteuid() != 0) return;  // there is nobody else then
-  fs::permissions(folder.path(), fs::perms(0755));
-  const OrdinaryUser user(folder.path() / "mine");
-  const std::optional<std::string> why = remove_tree(folder.path() / "theirs");
+  fs::permissions(path(), fs::perms(0755));
+  const OrdinaryUser user(path() / "mine");
+  const std::optional<std::string> why = remove_tree(path() / "theirs");
   BOOST_REQUIRE(why.has_value());
   BOOST_TEST(why->ends_with("Permission denied"), *why);
-  BOOST_TEST(::access((folder.path() / "theirs" / "other" / "file").c_str(), F_OK) == 0);
+  BOOST_TEST(::access((path() / "theirs" / "other" / "file").c_str(), F_OK) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,23 +9,14 @@
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::bench;
-using prenorm::harness::testing::contains;
-using prenorm::harness::testing::folder;
-using prenorm::harness::testing::Scratch;
+using namespace prenorm::harness::testing;
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
 /// What a call throws, or "" where it throws nothing.
-std::string complaint(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string complaint(const auto& call) { return message_of<std::runtime_error>(call); }
 
 void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
@@ -56,10 +47,16 @@ const Signature& twice_signature() {
   return signature;
 }
 
-Workload twice_workload(const Json& changes = Json::object()) {
+/// The workload of one entry: "twice" with those changes.
+Workload workload_of(const Json& changes, const Signature& signature,
+                     DType dtype = DType::float32) {
   Json entry = twice_entry();
   entry.update(changes);
-  return bind_entry(read(Json::array({entry})).at(0), DType::float32, twice_signature());
+  return bind_entry(read(Json::array({entry})).at(0), dtype, signature);
+}
+
+Workload twice_workload(const Json& changes = Json::object()) {
+  return workload_of(changes, twice_signature());
 }
 
 std::shared_ptr<const Workload> shared(Workload workload) {
@@ -84,8 +81,7 @@ class Fake final : public Contestant {
   Outcome call(const Workload&, const Inputs& inputs) override {
     const Tensor& x = *inputs.at(0);
     calls_.push_back(label_);
-    std::vector<double>& values = seen.emplace_back();
-    for (std::int64_t i = 0; i < x.size(); ++i) values.push_back(x.at(i));
+    seen.push_back(values(x));
     Outcome outcome;
     outcome.seconds = 1e-3 * static_cast<double>(seen.size());
     Tensor& y = outcome.outputs.emplace_back(x.dtype, x.shape);
@@ -162,11 +158,9 @@ BOOST_AUTO_TEST_CASE(expressions_are_evaluated) {
 
 BOOST_AUTO_TEST_CASE(times_are_summarized) {
   const Times four = summarize_times({4, 1, 3, 2});  // quartiles as numpy.percentile gives them
-  BOOST_TEST(four.min == 1);
-  BOOST_TEST(four.q1 == 1.75);
-  BOOST_TEST(four.median == 2.5);
-  BOOST_TEST(four.q3 == 3.25);
-  BOOST_TEST(four.max == 4);
+  BOOST_TEST((std::vector{four.min, four.q1, four.median, four.q3, four.max}) ==
+                 (std::vector<double>{1, 1.75, 2.5, 3.25, 4}),
+             boost::test_tools::per_element());
   BOOST_TEST(four.samples == 4u);
   BOOST_TEST(four.spread() == 0.3);
   const Times one = summarize_times({7});
@@ -252,9 +246,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_shapes_that_is_wrong_is_refused) {
 BOOST_AUTO_TEST_CASE(scalars_follow_the_signature) {
   const Signature signature = parse_signature("x[...]; f: float = 2.5, k: int -> y[...]");
   const auto bound = [&](const Json& scalars) {
-    Json entry = twice_entry();
-    entry["scalars"] = scalars;
-    return bind_entry(read(Json::array({entry})).at(0), DType::float16, signature);
+    return workload_of({{"scalars", scalars}}, signature, DType::float16);
   };
   const Workload defaults = bound({{"k", 3}});
   BOOST_TEST(std::get<double>(defaults.info.scalars.at(0)) == 2.5);
@@ -268,14 +260,14 @@ BOOST_AUTO_TEST_CASE(scalars_follow_the_signature) {
 BOOST_AUTO_TEST_CASE(values_are_fresh_in_every_call_and_the_same_for_a_seed) {
   const Signature signature = parse_signature(
       "x[..., n], ids[...]: int64, mask[..., n, n]: bool, at[...]: int64 -> y[..., n]");
-  Json entry = twice_entry();
-  entry["dims"] = {{"rows", 7}, {"n", 3000}};
-  entry["inputs"] = {{"x", "[rows, n] ~ normal(5, 1)"},
-                     {"ids", "[rows] ~ integer(0, n)"},
-                     {"mask", "[n, n] ~ lower_triangle"},
-                     {"at", "[rows] ~ arange"}};
-  entry["flops"] = "1";
-  const Workload workload = bind_entry(read(Json::array({entry})).at(0), DType::float64, signature);
+  const Workload workload = workload_of({{"dims", {{"rows", 7}, {"n", 3000}}},
+                                         {"inputs",
+                                          {{"x", "[rows, n] ~ normal(5, 1)"},
+                                           {"ids", "[rows] ~ integer(0, n)"},
+                                           {"mask", "[n, n] ~ lower_triangle"},
+                                           {"at", "[rows] ~ arange"}}},
+                                         {"flops", "1"}},
+                                        signature, DType::float64);
   Values values(3), same(3), other(4);
   const auto first = values.fresh(workload), second = values.fresh(workload);
   const Tensor& x = first.at(0).value();
@@ -304,13 +296,11 @@ BOOST_AUTO_TEST_CASE(values_are_fresh_in_every_call_and_the_same_for_a_seed) {
 BOOST_AUTO_TEST_CASE(documents_attend_to_themselves) {
   const Signature signature = parse_signature("mask[..., n, m]: bool -> y[..., n]: bool");
   const auto documents = [&](const std::string& draw, const Json& dims) {
-    Json entry = twice_entry();
-    entry["dims"] = dims;
-    entry["inputs"] = {{"mask", "[batch, n, m] ~ " + draw}};
-    entry["flops"] = "1";
-    const auto read_back = read(Json::array({entry})).at(0);
+    const Json inputs{{"mask", "[batch, n, m] ~ " + draw}};
+    const Workload workload =
+        workload_of({{"dims", dims}, {"inputs", inputs}, {"flops", "1"}}, signature);
     Values values(1);
-    const Tensor mask = *values.fresh(bind_entry(read_back, DType::float32, signature)).at(0);
+    const Tensor mask = *values.fresh(workload).at(0);
     std::string text;
     for (std::int64_t i = 0; i < mask.size(); ++i) text += mask.at(i) == 1 ? '1' : '.';
     return text;
@@ -328,16 +318,15 @@ BOOST_AUTO_TEST_CASE(documents_attend_to_themselves) {
   for (const std::string draw : {"block_diagonal", "block_diagonal()", "block_diagonal(0)",
                                  "block_diagonal(-1)", "block_diagonal(2.5)", "block_diagonal(2",
                                  "block_diagonal(2, 3)", "block_diagonal(n)", "block_diagonals"}) {
-    BOOST_TEST(contains(complaint([&] {
-                          documents(draw, {{"batch", 1}, {"n", 5}, {"m", 5}});
-                        }),
-                        "draw '" + draw + "'"),
-               draw);
+    check_has(complaint([&] {
+                documents(draw, {{"batch", 1}, {"n", 5}, {"m", 5}});
+              }),
+              {"draw '" + draw + "'"});
   }
-  BOOST_TEST(contains(complaint([&] {
-                        documents("block_diagonal(3)", {{"batch", 1}, {"n", 2}, {"m", 5}});
-                      }),
-                      "more documents than positions"));
+  check_has(complaint([&] {
+              documents("block_diagonal(3)", {{"batch", 1}, {"n", 2}, {"m", 5}});
+            }),
+            {"more documents than positions"});
 }
 
 BOOST_AUTO_TEST_CASE(contestants_take_turns_with_the_same_fresh_values) {
@@ -386,24 +375,22 @@ BOOST_AUTO_TEST_CASE(a_wrong_answer_has_no_time) {
 }
 
 BOOST_AUTO_TEST_CASE(large_outputs_are_checked_by_rows) {
-  Tensor tensor(DType::int64, {2, 1, 2});  // of a batch [2, 3], with one axis of its own
-  for (std::int64_t i = 0; i < 4; ++i) tensor.set(i, static_cast<double>(i));
+  // Of a batch [2, 3], with one axis of its own.
+  const Tensor tensor = tensor_of(DType::int64, {2, 1, 2}, {0, 1, 2, 3});
   const Tensor rows = rows_of(tensor, 1, {2, 3}, {5, 0, 2});
   BOOST_TEST(rows.shape == (Shape{3, 2}), boost::test_tools::per_element());
-  const std::vector<double> wanted{2, 3, 0, 1, 0, 1};
-  for (std::int64_t i = 0; i < 6; ++i)
-    BOOST_TEST(rows.at(i) == wanted[static_cast<std::size_t>(i)]);
+  BOOST_TEST(values(rows) == (std::vector<double>{2, 3, 0, 1, 0, 1}),
+             boost::test_tools::per_element());
   BOOST_TEST(rows_of(tensor, 3, {2, 3}, {5}).shape == tensor.shape,
              boost::test_tools::per_element());
 
   // More operations than a check may take: some rows only, in each of which all is wrong.
   const Signature signature = parse_signature("a[..., n], b[..., n] -> y[..., n]");
-  Json entry = twice_entry();
-  entry["problem"] = "outer_sum";
-  entry["inputs"] = {{"a", "[rows, 1, columns] ~ normal(0, 1)"},
-                     {"b", "[4, columns] ~ normal(0, 1)"}};
-  entry["flops"] = "5e11";
-  const Workload workload = bind_entry(read(Json::array({entry})).at(0), DType::float32, signature);
+  Json changes{{"problem", "outer_sum"},
+               {"inputs",
+                {{"a", "[rows, 1, columns] ~ normal(0, 1)"}, {"b", "[4, columns] ~ normal(0, 1)"}}},
+               {"flops", "5e11"}};
+  const Workload workload = workload_of(changes, signature);
   Values values(1);
   Checker checker(1);
   Solution truth("pair", folder("PRENORM_TEST_SOLUTIONS") / "libpair.so", "", {});
@@ -419,8 +406,8 @@ BOOST_AUTO_TEST_CASE(large_outputs_are_checked_by_rows) {
   BOOST_TEST(contains(checker.complaint({y}, ""), "of 10 elements wrong"));  // two rows
 
   // Where a row alone is too much, the first call is checked whole.
-  entry["flops"] = "5e12";
-  const Workload larger = bind_entry(read(Json::array({entry})).at(0), DType::float32, signature);
+  changes["flops"] = "5e12";
+  const Workload larger = workload_of(changes, signature);
   checker.prepare(larger, inputs, true, truth);
   BOOST_TEST(contains(checker.complaint({y}, ""), "of 120 elements wrong"));
   checker.prepare(larger, inputs, false, truth);
@@ -442,24 +429,20 @@ BOOST_AUTO_TEST_CASE(the_roof_is_the_lower_of_two) {
 }
 
 BOOST_AUTO_TEST_CASE(a_time_below_the_floor_is_an_error) {
+  const auto check_floor = [](const char* bytes, const char* flops, const Ceilings& ceilings,
+                              double seconds) {
+    const Workload workload = twice_workload({{"bytes", bytes}, {"flops", flops}});
+    BOOST_TEST(floor_seconds(workload, "", ceilings) == seconds,
+               boost::test_tools::tolerance(1e-12));
+  };
   // 1e6 bytes at the best copy of that size or more: 1e9 a second, and a quarter of margin.
-  BOOST_TEST(
-      floor_seconds(twice_workload({{"bytes", "1e6"}, {"flops", "0"}}), "", ceilings()) == 0.8e-3,
-      boost::test_tools::tolerance(1e-12));
-  // 1e5 bytes may come from a cache.
-  BOOST_TEST(
-      floor_seconds(twice_workload({{"bytes", "1e5"}, {"flops", "0"}}), "", ceilings()) == 0.8e-5,
-      boost::test_tools::tolerance(1e-12));
-  // Operations count as well.
-  BOOST_TEST(
-      floor_seconds(twice_workload({{"bytes", "1e5"}, {"flops", "1e9"}}), "", ceilings()) == 0.4,
-      boost::test_tools::tolerance(1e-12));
+  check_floor("1e6", "0", ceilings(), 0.8e-3);
+  check_floor("1e5", "0", ceilings(), 0.8e-5);  // may come from a cache
+  check_floor("1e5", "1e9", ceilings(), 0.4);   // operations count as well
   // On a device only what must be read: 6 x 5 floats.
   Ceilings device = ceilings();
   device.cached_copies.clear();
-  BOOST_TEST(floor_seconds(twice_workload({{"bytes", "1e6"}, {"flops", "0"}}), "", device) ==
-                 120 / 1e9 / 1.25,
-             boost::test_tools::tolerance(1e-12));
+  check_floor("1e6", "0", device, 120 / 1e9 / 1.25);
 
   Row honest = row("honest", {0.9e-3, 1e-3, 2e-3});
   judge_floor(honest, ceilings());
@@ -499,26 +482,19 @@ BOOST_AUTO_TEST_CASE(json_tells_everything) {
   BenchReport report = report_of({row("ours", {1e-3, 3e-3, 2e-3}), wrong, peer});
   report.compare = CompareTimes{10, summarize_times({1}), summarize_times({2})};
   const Json json = Json::parse(to_json(report));
-  BOOST_TEST(json["version"] == 1);
-  BOOST_TEST(json["command"] == "bench");
-  BOOST_TEST(json["threads"] == 2);
+  check_members(json, Json::parse(R"({"version": 1, "command": "bench", "threads": 2,
+                                      "summary": {"ok": 2, "failed": 1, "skipped": 0}})"));
   BOOST_TEST(json["ceilings"]["cpu"]["product_flops_per_second"]["float32"] == 2e9);
   BOOST_TEST(json["compare"]["numpy.testing.assert_allclose"]["median"] == 2);
-  BOOST_TEST(json["summary"].dump() == R"({"ok":2,"failed":1,"skipped":0})");
   const Json& ours = json["rows"][0];
-  BOOST_TEST(ours["shape"] == "small");
-  BOOST_TEST(ours["problem"] == "twice");
+  check_members(ours, Json::parse(R"({"shape": "small", "problem": "twice", "ceiling": "copy",
+                                      "share": 0.5, "bytes_per_second": 5e8,
+                                      "ratios": {"peer": 0.5}})"));  // what is wrong is no rival
   BOOST_TEST(ours["inputs"]["x"]["shape"].dump() == "[6,5]");
   BOOST_TEST(ours["seconds"]["median"] == 2e-3);
   BOOST_TEST(ours["samples"].size() == 3u);
-  BOOST_TEST(ours["ceiling"] == "copy");
-  BOOST_TEST(ours["share"] == 0.5);
-  BOOST_TEST(ours["bytes_per_second"] == 5e8);
-  BOOST_TEST(ours["ratios"].dump() == R"({"peer":0.5})");  // what is wrong is no rival
-  BOOST_TEST(json["rows"][1]["status"] == "WRONG");
-  BOOST_TEST(json["rows"][1]["seconds"].is_null());
-  BOOST_TEST(json["rows"][2]["peer"] == true);
-  BOOST_TEST(json["rows"][2]["note"] == "takes flash");
+  check_members(json["rows"][1], Json{{"status", "WRONG"}, {"seconds", nullptr}});
+  check_members(json["rows"][2], Json{{"peer", true}, {"note", "takes flash"}});
 }
 
 BOOST_AUTO_TEST_CASE(the_picture_has_a_point_a_row) {
@@ -582,10 +558,10 @@ BOOST_AUTO_TEST_CASE(a_peers_file_must_fit_the_run) {
   inputs["x"]["shape"] = {6, 4};
   BOOST_TEST(contains(changed("inputs", inputs), "small was measured with other inputs"));
   BOOST_TEST(contains(changed("problem", "thrice"), "other problem"));
-  BOOST_TEST(contains(changed("shape", "large"), "no row at a shape of this run"));
-  BOOST_TEST(contains(changed("dtype", "float16"), "no row at a shape of this run"));
-  BOOST_TEST(contains(changed("place", "device"), "no row at a shape of this run"));
-  BOOST_TEST(contains(changed("status", "FAILED"), "no row at a shape of this run"));
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"shape", "large"}, {"dtype", "float16"}, {"place", "device"}, {"status", "FAILED"}}) {
+    check_has(changed(key, value), {"no row at a shape of this run"});
+  }
   BOOST_TEST(contains(changed("samples", Json::array()), "no proper times"));
   BOOST_TEST(contains(changed("samples", {0.0, 1.0}), "no proper times"));
   BOOST_TEST(contains(changed("samples", "fast"), "peer.json"));

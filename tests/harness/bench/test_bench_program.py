@@ -57,8 +57,13 @@ def bench(run):
     return call
 
 
-def rows_of(path):
-    return json.loads(path.read_text())["rows"]
+@pytest.fixture
+def timed(bench, tmp_path):
+    """The report in JSON of the same."""
+    def call(*words, **more):
+        bench(*words, "--json", tmp_path / "out.json", **more)
+        return json.loads((tmp_path / "out.json").read_text())
+    return call
 
 
 def small_entries():
@@ -145,37 +150,31 @@ def test_a_run_that_ends_early_leaves_the_lines_that_it_wrote(bench, shapes, twi
         ("first", "OK"), ("first", "NOT_IMPLEMENTED")]
 
 
-def test_solutions_are_loaded_into_the_program(bench, shapes, tmp_path):
-    out = tmp_path / "out.json"
-    bench("--shapes", shapes(entry("first")), "--in-process", "--json", out)
-    assert [row["status"] for row in rows_of(out)] == ["OK"]
+def test_solutions_are_loaded_into_the_program(timed, shapes):
+    report = timed("--shapes", shapes(entry("first")), "--in-process")
+    assert [row["status"] for row in report["rows"]] == ["OK"]
 
 
 @pytest.mark.slow
-def test_the_ceiling_is_measured_where_it_is_not_selected(bench, shapes, tmp_path):
-    out = tmp_path / "out.json"
-    file = shapes(roof(), entry("other"))
-    bench("--shapes", file, "--shape", "other", "--json", out)
-    report = json.loads(out.read_text())
+def test_the_ceiling_is_measured_where_it_is_not_selected(timed, shapes):
+    report = timed("--shapes", shapes(roof(), entry("other")), "--shape", "other")
     assert [row["shape"] for row in report["rows"]] == ["other"]
     assert report["ceilings"]["cpu"]["product_flops_per_second"]["float32"] > 0
 
 
-def test_shapes_are_timed_in_the_order_of_the_options(bench, shapes, tmp_path):
-    out = tmp_path / "out.json"
+def test_shapes_are_timed_in_the_order_of_the_options(timed, shapes):
     file = shapes(entry("a_1"), entry("b_1"), entry("b_2"), entry("c_1"))
-    bench("--shapes", file, "--shape", "c*", "--shape", "b*", "--shape", "*_1", "--json", out)
-    assert [row["shape"] for row in rows_of(out)] == ["c_1", "b_1", "b_2", "a_1"]
+    report = timed("--shapes", file, "--shape", "c*", "--shape", "b*", "--shape", "*_1")
+    assert [row["shape"] for row in report["rows"]] == ["c_1", "b_1", "b_2", "a_1"]
 
 
 @pytest.mark.slow
-def test_by_default_the_reference_is_timed_at_shapes_for_the_cpu(bench, shapes, tmp_path):
-    out = tmp_path / "out.json"
+def test_by_default_the_reference_is_timed_at_shapes_for_the_cpu(timed, shapes):
     file = shapes(entry("here"), entry("there", set="device"))
-    bench("--shapes", file, "--json", out)
-    assert [(row["shape"], row["contestant"]) for row in rows_of(out)] == [("here", "reference")]
-    bench("--shapes", file, "--json", out, "--solution", "reference", "--set", "device")
-    assert [row["shape"] for row in rows_of(out)] == ["there"]
+    row, = timed("--shapes", file)["rows"]
+    assert (row["shape"], row["contestant"]) == ("here", "reference")
+    row, = timed("--shapes", file, "--solution", "reference", "--set", "device")["rows"]
+    assert row["shape"] == "there"
 
 
 def test_a_wrong_solution_has_no_time(bench, shapes, tmp_path):
@@ -183,7 +182,7 @@ def test_a_wrong_solution_has_no_time(bench, shapes, tmp_path):
     done = bench("--shapes", shapes(entry("first")), "--json", out, "--solution", "reference",
                  "--solution", "mistakes/no_gain", code=1)
     assert "WRONG  first float32 by mistakes/no_gain: y: " in done.stdout
-    right, wrong = rows_of(out)
+    right, wrong = json.loads(out.read_text())["rows"]
     assert right["status"] == "OK" and right["ratios"] == {}
     assert wrong["status"] == "WRONG" and wrong["seconds"] is None
 
@@ -193,7 +192,7 @@ def test_a_time_that_cannot_be_is_an_error(bench, shapes, tmp_path):
     # A byte count that no machine moves in the time of a call.
     done = bench("--shapes", shapes(entry("first", bytes="1e18")), "--json", out, code=1)
     assert "IMPOSSIBLE  first float32 by reference" in done.stdout
-    assert rows_of(out)[0]["seconds"] is None
+    assert json.loads(out.read_text())["rows"][0]["seconds"] is None
 
 
 def test_nothing_to_time(bench, shapes):
@@ -301,7 +300,8 @@ def test_what_a_peer_says_is_shown(bench, shapes, tmp_path):
     lines = [line for line in done.stdout.splitlines() if " does not take " in line]
     assert lines == ["fake 1 flash does not take roof float32, first float32, second float32: "
                      "no gains, please"]
-    rows = {(row["shape"], row["contestant"]): row for row in rows_of(out) if row["peer"]}
+    rows = {(row["shape"], row["contestant"]): row for row in json.loads(out.read_text())["rows"]
+            if row["peer"]}
     # The other is for softmax.
     assert {name for _, name in rows} == {"fake 1 eager", "fake 1 flash"}
     assert rows["first", "fake 1 eager"]["note"] == "takes flash"
@@ -340,12 +340,11 @@ def run_peer(*words, code=0):
 
 @needs_proc
 @pytest.mark.slow  # it starts PyTorch several times
-def test_a_peers_own_run_is_read_and_must_fit(bench, shapes, tmp_path):
-    peer, out = tmp_path / "peer.json", tmp_path / "out.json"
+def test_a_peers_own_run_is_read_and_must_fit(bench, timed, shapes, tmp_path):
+    peer = tmp_path / "peer.json"
     file = shapes(*small_entries())
     run_peer("--shapes", file, "--threads", 1, "--samples", 2, "--out", peer)
-    bench("--shapes", file, "--threads", 1, "--peer", peer, "--json", out, problems=None)
-    rows = rows_of(out)
+    rows = timed("--shapes", file, "--threads", 1, "--peer", peer, problems=None)["rows"]
     assert all(row["status"] == "OK" for row in rows)
     assert all(len(row["ratios"]) == 1 for row in rows if not row["peer"])
 

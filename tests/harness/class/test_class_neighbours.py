@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from gradebooks import Course, Gate, adopt_orphans, graders, wait_for, write_course
+from gradebooks import Course, adopt_orphans, graders, wait_for, write_course
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,8 +63,7 @@ def immutable(path, on):
 
 
 def test_what_cannot_be_removed_is_set_aside(course, tmp_path):
-    course.gate = Gate(tmp_path / "gate")
-    course.environment = course.gate.environment
+    course.hold(tmp_path / "gate")
     grader = course.start()
     wait_for(course.gate.begun, grader)
     stuck = course.work / "tmp/stuck"
@@ -146,8 +145,7 @@ def test_the_sandbox_of_a_class_stays(course, bubblewrap):
 
 
 def test_a_sandbox_that_stops_working_in_the_middle_of_a_class(course, bubblewrap, tmp_path):
-    course.gate = Gate(tmp_path / "gate")
-    course.environment = course.gate.environment
+    course.hold(tmp_path / "gate")
     grader = course.start(jobs=1)
     wait_for(course.gate.begun, grader)
     bubblewrap.take_away()
@@ -160,8 +158,7 @@ def test_a_sandbox_that_stops_working_in_the_middle_of_a_class(course, bubblewra
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 def test_graders_share_the_processors(course, tmp_path):
-    course.gate = Gate(tmp_path / "gate")
-    course.environment = course.gate.environment
+    course.hold(tmp_path / "gate")
     grader = course.start(jobs=2)
     wait_for(lambda: len(course.gate.begun()) == 2, grader)
     first = graders(grader.pid)

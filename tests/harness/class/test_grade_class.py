@@ -59,8 +59,7 @@ def fresh(graded_once, tmp_path):
 @pytest.fixture
 def gated(fresh, tmp_path):
     """The same, where no submission is graded before gated.gate is open."""
-    fresh.gate = Gate(tmp_path / "gate")
-    fresh.environment = fresh.gate.environment
+    fresh.hold(tmp_path / "gate")
     return fresh
 
 
@@ -152,14 +151,19 @@ def test_regrade(course, graded_once):
     assert course.graded_again() == set()
 
 
-def test_an_interrupted_regrade_goes_on(course, graded_once, tmp_path):
-    gate = Gate(tmp_path / "gate", script='[ $N -lt 2 ] || exec sleep 600')
+def interrupt_regrade(course, folder, graded=2, **more):
+    """Grades that many again, and is killed while the next one hangs."""
+    gate = Gate(folder, script=f"[ $N -lt {graded} ] || exec sleep 600")
     course.environment = gate.environment
-    process = course.start("--regrade", jobs=1)
-    wait_for(lambda: len(gate.begun()) == 3, process)
+    process = course.start("--regrade", jobs=1, **more)
+    wait_for(lambda: len(gate.begun()) == graded + 1, process)
     kill(process)
-    assert course.graded_again() == {"ann", "ben"}
     course.environment = {}
+
+
+def test_an_interrupted_regrade_goes_on(course, graded_once, tmp_path):
+    interrupt_regrade(course, tmp_path / "gate")
+    assert course.graded_again() == {"ann", "ben"}
     # The same command grades what is left, and no other.
     code, printed = course.grade("--regrade")
     assert "2 graded, 2 unchanged, 0 not graded" in printed
@@ -170,25 +174,15 @@ def test_an_interrupted_regrade_goes_on(course, graded_once, tmp_path):
 def test_an_interrupted_regrade_has_graded_who_is_new(course, tmp_path):
     everyone = ["subs/abe", *(f"subs/{name}" for name in sorted(EVERYONE))]
     shutil.copytree(course.folder / "subs/ann", course.folder / "subs/abe")
-    gate = Gate(tmp_path / "gate", script='[ $N -lt 2 ] || exec sleep 600')
-    course.environment = gate.environment
-    process = course.start("--regrade", jobs=1, submissions=everyone)
-    wait_for(lambda: len(gate.begun()) == 3, process)
-    kill(process)
+    interrupt_regrade(course, tmp_path / "gate", submissions=everyone)
     assert "abe" in course.graded_again()
-    course.environment = {}
     code, printed = course.grade("--regrade", submissions=everyone)
     assert "3 graded, 2 unchanged, 0 not graded" in printed
 
 
 def test_an_interrupted_regrade_of_fewer(course, tmp_path):
     """Who was not named then is graded again too."""
-    gate = Gate(tmp_path / "gate", script='exec sleep 600')
-    course.environment = gate.environment
-    process = course.start("--regrade", submissions=["subs/ann"])
-    wait_for(gate.begun, process)
-    kill(process)
-    course.environment = {}
+    interrupt_regrade(course, tmp_path / "gate", graded=0, submissions=["subs/ann"])
     code, printed = course.grade("--regrade", submissions=["subs/ann", "subs/ben"])
     assert "2 graded, 0 unchanged, 0 not graded" in printed
     assert course.graded_again() == {"ann", "ben"}
@@ -348,21 +342,15 @@ def test_exit_codes(course, tmp_path):
     assert course.grade(submissions=["subs/ann", "subs/cy"])[0] == 1
     for words, message in [
             (["--json", "x.json"], "reports are of one submission"),
-            (["--problem", "silu"], "a gradebook holds whole gradings"),
             (["--case", "hundred_float32"], "a gradebook holds whole gradings"),
-            (["--rubric", "nowhere.toml"], "nowhere.toml"),
             (["--gradebook", "."], "is a folder"),
             (["--gradebook", "nowhere/g.sqlite"], "nowhere/g.sqlite"),
             (["--gradebook", "rubric.toml"], "rubric.toml")]:
-        words_before = course.words
-        if words[0] == "--rubric":
-            course.words = course.words[2:]
         command = course.command(*words)
         if words[0] == "--gradebook":
             at = command.index(b"--gradebook")
             del command[at:at + 2]
         done = subprocess.run(command, cwd=course.folder, capture_output=True, text=True)
-        course.words = words_before
         assert done.returncode == 2 and message in done.stderr, (words, done.stderr)
     command = course.command()
     done = subprocess.run(command[:command.index(b"--")], cwd=course.folder, capture_output=True,
@@ -370,12 +358,6 @@ def test_exit_codes(course, tmp_path):
     assert done.returncode == 2 and "no submission" in done.stderr
     assert course.graded_again() == set()
     assert (course.folder / "rubric.toml").read_text() == RUBRIC
-
-
-def test_a_batch_is_for_slurm(course):
-    code, printed = course.grade("--batch", 2)
-    assert code == 2 and "--batch is for --executor slurm" in printed
-    assert course.graded_again() == set()
 
 
 @pytest.mark.parametrize("part, message", [
@@ -433,6 +415,8 @@ def test_nothing_ran_is_three(fresh):
     (["--work", "subs"], "has files that no grader of a class made"),
     (["--timeout", "soon"], "--timeout"),
     (["--problem", "silu"], "a gradebook holds whole gradings"),
+    (["--batch", "2"], "--batch is for --executor slurm"),
+    (["--slurm-option=--nice"], "--slurm-option is for --executor slurm"),
     (["subs/zoe"], "no such file or folder"),
 ])
 def test_a_refused_grading_leaves_no_gradebook(words, message, fresh):
@@ -451,7 +435,7 @@ def test_a_refused_grading_leaves_no_gradebook(words, message, fresh):
 def test_without_slurm_there_is_no_gradebook(fresh):
     fresh.environment = {"PATH": "/nowhere"}
     code, printed = fresh.grade("--executor", "slurm")
-    assert code == 2 and "there is no sbatch here" in printed
+    assert code == 2 and "there is no sbatch here (Debian's package slurm-client)" in printed
     assert not list(fresh.folder.glob("g.sqlite*"))
 
 

@@ -435,25 +435,12 @@ def test_an_option_without_its_value(students):
     all_graded(students, "a")
 
 
-def test_words_for_another_executor(students):
-    students.plain("a")
-    assert "--slurm-option is for --executor slurm" in students.start(
-        "--slurm-option=--nice", executor="local").end(2)
-
-
 def test_a_folder_for_the_work_that_cannot_be_made(students):
     students.plain("a")
     (students.folder / "file").touch()
     said = students.start("--work", "file/work").end(2)
     assert "cannot make file/work: Not a directory" in said
     assert students.jobs() == []
-
-
-def test_there_is_no_slurm(students):
-    students.plain("a")
-    said = students.start(environment={"PATH": "/nowhere"}).end(2)
-    assert "there is no sbatch here (Debian's package slurm-client)" in said
-    assert not students.book.exists()
 
 
 # What else may happen to a job

@@ -2,18 +2,18 @@
 // is no sound gradebook is refused and left as it is. Also the table's CSV.
 #include "base/text.hpp"
 #include "base/temporary_folder.hpp"
+#include "checks.hpp"
 #include "class/class_overview.hpp"
 #include "grade/grading_record.hpp"
 #include "report/csv.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sqlite3.h>
-#include <sstream>
 #include <unistd.h>
 
 using namespace prenorm::harness;
+using namespace prenorm::harness::testing;
 namespace fs = std::filesystem;
 
 namespace {
@@ -21,13 +21,12 @@ namespace {
 using Access = Gradebook::Access;
 
 struct Folder : TemporaryFolder {
-  fs::path book() const { return path() / "grades.sqlite"; }
+  const fs::path file = path() / "grades.sqlite";
 };
 
 std::string bytes(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void write(const fs::path& file, const std::string& text) {
@@ -115,24 +114,29 @@ Entry entry(const std::string& name = "alice") {
   return {{name, "class/" + name, "files-1"}, "exam-1", "10 s a call"};
 }
 
-/// A gradebook with alice.
-void make(const fs::path& file) {
-  Gradebook book(file, Access::create);
-  book.set_course(course());
-  book.put(entry(), ordinary());
-}
+/// The file of a gradebook with alice.
+struct AliceFile : Folder {
+  AliceFile() {
+    Gradebook book(file, Access::create);
+    book.set_course(course());
+    book.put(entry(), ordinary());
+  }
+};
+
+/// The same, opened.
+struct WithAlice : AliceFile {
+  Gradebook book{file, Access::change};
+
+  OverviewRow row(std::size_t number = 0) const { return overview(book).rows.at(number); }
+};
+
+const std::string composed = "Jos\u00e9", decomposed = "Jose\u0301";
 
 /// The message of a refusal; the file is as it was.
 std::string refusal(const fs::path& file, Access access) {
   const bool is_file = fs::is_regular_file(file);
   const std::string before = is_file ? bytes(file) : "";
-  std::string message;
-  try {
-    Gradebook book(file, access);
-    BOOST_ERROR("opened " << file);
-  } catch (const UsageError& error) {
-    message = error.what();
-  }
+  const std::string message = message_of<UsageError>([&] { Gradebook(file, access); });
   if (is_file) BOOST_TEST(bytes(file) == before, file << " was changed");
   BOOST_TEST(!fs::exists(file.string() + ".lock"));
   return message;
@@ -146,23 +150,15 @@ void change(const fs::path& book, const char* sql) {
   ::sqlite3_close(other);
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(gradebook)
 
-BOOST_AUTO_TEST_CASE(what_is_put_comes_back) {
-  const Folder folder;
-  make(folder.book());
-  const Gradebook book(folder.book(), Access::read);
+BOOST_FIXTURE_TEST_CASE(what_is_put_comes_back, AliceFile) {
+  const Gradebook book(file, Access::read);
   BOOST_TEST(grading_record(book.grading("alice")) == grading_record(ordinary()));
-  const auto entries = book.entries();
-  BOOST_REQUIRE(entries.contains("alice"));
-  BOOST_TEST(entries.at("alice").path == "class/alice");
-  BOOST_TEST(entries.at("alice").files == "files-1");
+  BOOST_TEST(book.entries().at("alice").path == "class/alice");
+  BOOST_TEST(book.entries().at("alice").files == "files-1");
   BOOST_TEST(book.course()->seed == 7u);
   BOOST_TEST(book.course()->items[0].groups[1].hidden);
   BOOST_TEST(book.outline("alice").items[0].cases.empty());
@@ -171,10 +167,7 @@ BOOST_AUTO_TEST_CASE(what_is_put_comes_back) {
   BOOST_CHECK_THROW(book.grading("bob"), UsageError);
 }
 
-BOOST_AUTO_TEST_CASE(a_grading_takes_the_place_of_the_one_before) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
+BOOST_FIXTURE_TEST_CASE(a_grading_takes_the_place_of_the_one_before, WithAlice) {
   book.set_points("alice", {"turned", 1.75, "appeal"});
   Grading second = ordinary();
   second.items[0].cases.pop_back();
@@ -188,12 +181,11 @@ BOOST_AUTO_TEST_CASE(a_grading_takes_the_place_of_the_one_before) {
   BOOST_TEST(book.statuses().empty());
 }
 
-BOOST_AUTO_TEST_CASE(errors_of_the_first_failing_cases_are_kept) {
-  const Folder folder;
+BOOST_FIXTURE_TEST_CASE(errors_of_the_first_failing_cases_are_kept, Folder) {
   Grading grading = ordinary();
   grading.items[0].cases.resize(1);
   grading.items[0].cases.resize(most_pictured + 3, grading.items[0].cases[0]);
-  Gradebook book(folder.book(), Access::create);
+  Gradebook book(file, Access::create);
   book.put(entry(), grading);
   const auto cases = book.grading("alice").items[0].cases;
   BOOST_TEST(cases.size() == most_pictured + 3);
@@ -201,10 +193,7 @@ BOOST_AUTO_TEST_CASE(errors_of_the_first_failing_cases_are_kept) {
   BOOST_TEST(cases[most_pictured].told.errors.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_change_of_points_scores_anew) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
+BOOST_FIXTURE_TEST_CASE(a_change_of_points_scores_anew, WithAlice) {
   BOOST_TEST(book.set_course(course()) == 0u);
   Course changed = course();
   changed.items[0].points = 10;
@@ -220,29 +209,23 @@ BOOST_AUTO_TEST_CASE(a_change_of_points_scores_anew) {
   BOOST_TEST(book.grading("alice").items[0].points == 10);
 }
 
-BOOST_AUTO_TEST_CASE(points_set_by_hand_count) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
+BOOST_FIXTURE_TEST_CASE(points_set_by_hand_count, WithAlice) {
   book.set_points("alice", {"turned", 1.755, "=appeal"});
   const Grading shown = with_set_points(book.grading("alice"), book.set_points("alice"));
   BOOST_TEST(shown.items[0].earned == 1.755);
   BOOST_TEST(contains(shown.notes.back(), "set by hand in place of 1: =appeal"));
   BOOST_TEST(book.grading("alice").items[0].earned == 1);
-  const OverviewRow row = overview(book).rows.at(0);
-  BOOST_TEST(row.points[0].set_by_hand);
-  BOOST_TEST(row.points[0].graded == 1);
-  BOOST_TEST(row.total == 3.755);
-  BOOST_TEST(row.flags.back() == "set by hand");
+  const OverviewRow alice = row();
+  BOOST_TEST(alice.points[0].set_by_hand);
+  BOOST_TEST(alice.points[0].graded == 1);
+  BOOST_TEST(alice.total == 3.755);
+  BOOST_TEST(alice.flags.back() == "set by hand");
   BOOST_TEST(book.unset_points("alice", "turned"));
   BOOST_TEST(!book.unset_points("alice", "turned"));
-  BOOST_TEST(overview(book).rows.at(0).total == 3);
+  BOOST_TEST(row().total == 3);
 }
 
-BOOST_AUTO_TEST_CASE(the_class_at_a_glance) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
+BOOST_FIXTURE_TEST_CASE(the_class_at_a_glance, WithAlice) {
   Grading broken = ordinary("bob");
   broken.status = Status::compile_error;
   broken.items[0].earned = broken.items[1].earned = 0;
@@ -284,10 +267,7 @@ BOOST_AUTO_TEST_CASE(the_class_at_a_glance) {
   BOOST_TEST(made.median == 1.5);
 }
 
-BOOST_AUTO_TEST_CASE(each_student_of_a_submission_has_a_row) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
+BOOST_FIXTURE_TEST_CASE(each_student_of_a_submission_has_a_row, WithAlice) {
   book.set_roster({{"alice", "Alice", "1", "a@x", 400}, {"alice", "Bob", "2", "b@x", 300}});
   const Overview made = overview(book);
   BOOST_REQUIRE_EQUAL(made.rows.size(), 2u);
@@ -301,84 +281,69 @@ BOOST_AUTO_TEST_CASE(each_student_of_a_submission_has_a_row) {
   BOOST_TEST(made.mistakes.at(0).submissions == 1);
 }
 
-BOOST_AUTO_TEST_CASE(accents_of_a_later_submission_may_be_spelled_differently) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
-  const std::string composed = "Jos\u00e9", decomposed = "Jose\u0301", other = "Bjo\u0308rk";
+BOOST_FIXTURE_TEST_CASE(accents_of_a_later_submission_may_be_spelled_differently, WithAlice) {
+  const std::string other = "Bjo\u0308rk";
   book.set_roster({{composed, "Jo", "1", "", 400}, {"Bj\u00f6rk", "B", "2", ""}});
-  BOOST_TEST(overview(book).rows.at(0).flags.front() == "nothing handed in");
+  BOOST_TEST(row().flags.front() == "nothing handed in");
   book.put(entry(decomposed), ordinary());
   Entry lost = entry(other);
   lost.failure = "lost";
   book.put_failure(lost);
-  BOOST_TEST(overview(book).rows.at(0).submission == decomposed);
-  BOOST_TEST(overview(book).rows.at(0).total == 3);
-  BOOST_TEST(overview(book).rows.at(0).handed_in.value() == 400);
-  BOOST_TEST(overview(book).rows.at(1).flags.front() == "not graded: lost");
+  BOOST_TEST(row().submission == decomposed);
+  BOOST_TEST(row().total == 3);
+  BOOST_TEST(row().handed_in.value() == 400);
+  BOOST_TEST(row(1).flags.front() == "not graded: lost");
   book.put(entry(composed), ordinary());
-  BOOST_TEST(overview(book).rows.at(0).submission == decomposed);  // that was there first
+  BOOST_TEST(row().submission == decomposed);  // that was there first
   book.set_roster({{composed, "Jo", "1", ""}, {decomposed, "Jo II", "3", ""}});
-  BOOST_TEST(overview(book).rows.at(0).submission == composed);
+  BOOST_TEST(row().submission == composed);
   book.remove(composed);
   book.set_roster({{composed, "Jo", "1", "", 500}});
-  BOOST_TEST(overview(book).rows.at(0).submission == decomposed);
-  BOOST_TEST(overview(book).rows.at(0).handed_in.value() == 500);
+  BOOST_TEST(row().submission == decomposed);
+  BOOST_TEST(row().handed_in.value() == 500);
 }
 
-BOOST_AUTO_TEST_CASE(a_roster_follows_accents_either_way) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
-  const std::string composed = "Jos\u00e9", decomposed = "Jose\u0301";
-  const auto called = [&] { return overview(book).rows.at(0).submission; };
+BOOST_FIXTURE_TEST_CASE(a_roster_follows_accents_either_way, WithAlice) {
   book.set_roster({{decomposed, "Jo", "1", "", 400}});
   book.set_points(decomposed, {"turned", 1.5, "appeal"});
   book.put(entry(composed), ordinary(composed));
-  BOOST_TEST(called() == composed);
-  BOOST_TEST(overview(book).rows.at(0).total == 3.5);
-  BOOST_TEST(overview(book).rows.at(0).handed_in.value() == 400);
+  BOOST_TEST(row().submission == composed);
+  BOOST_TEST(row().total == 3.5);
+  BOOST_TEST(row().handed_in.value() == 400);
   book.remove(composed);
   book.put(entry(decomposed), ordinary(decomposed));
-  BOOST_TEST(called() == decomposed);
-  BOOST_TEST(overview(book).rows.at(0).total == 3.5);
+  BOOST_TEST(row().submission == decomposed);
+  BOOST_TEST(row().total == 3.5);
   // Two of the roster are two, though one of them alone handed something in.
   book.set_roster({{composed, "Jo", "1", ""}, {decomposed, "Jo II", "3", ""}});
   book.put(entry(decomposed), ordinary(decomposed));
-  BOOST_TEST(called() == composed);
+  BOOST_TEST(row().submission == composed);
 }
 
-BOOST_AUTO_TEST_CASE(a_time_of_earlier_files_is_flagged) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
-  const auto alice = [&] { return overview(book).rows.at(0); };
+BOOST_FIXTURE_TEST_CASE(a_time_of_earlier_files_is_flagged, WithAlice) {
   book.set_roster({{"alice", "", "", "", 400}});
   book.put(entry(), ordinary());
-  BOOST_TEST(alice().flags.empty());
+  BOOST_TEST(row().flags.empty());
   Entry later = entry();
   later.files = "files-2";
   later.changed = 900;
   book.put(later, ordinary());
-  BOOST_TEST(alice().flags == std::vector<std::string>{"changed since the roster was stored"});
-  BOOST_TEST(alice().handed_in.value() == 400);
+  BOOST_TEST(row().flags == std::vector<std::string>{"changed since the roster was stored"});
+  BOOST_TEST(row().handed_in.value() == 400);
   book.put(later, ordinary());
-  BOOST_TEST(alice().flags.size() == 1u);
+  BOOST_TEST(row().flags.size() == 1u);
   book.set_roster({{"alice", "", "", "", 800}});
-  BOOST_TEST(alice().flags.empty());
-  BOOST_TEST(alice().handed_in.value() == 800);
+  BOOST_TEST(row().flags.empty());
+  BOOST_TEST(row().handed_in.value() == 800);
   book.set_roster({{"alice", "", "", ""}});
-  BOOST_TEST(alice().handed_in.value() == 900);
+  BOOST_TEST(row().handed_in.value() == 900);
 }
 
-BOOST_AUTO_TEST_CASE(full_marks_are_in_the_last_bin) {
-  const Folder folder;
-  make(folder.book());
-  Gradebook book(folder.book(), Access::change);
-  book.set_points("alice", {"turned", 2, "appeal"});
-  BOOST_TEST(overview(book).histogram.back() == 1);
-  book.set_points("alice", {"turned", 9, "bonus"});
-  BOOST_TEST(overview(book).histogram.back() == 1);
+BOOST_FIXTURE_TEST_CASE(full_marks_are_in_the_last_bin, WithAlice) {
+  for (const double points : {2, 9}) {
+    book.set_points("alice", {"turned", points, "appeal"});
+    BOOST_TEST(overview(book).histogram.back() == 1);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_same_gradings_give_the_same_json) {
@@ -390,7 +355,7 @@ BOOST_AUTO_TEST_CASE(the_same_gradings_give_the_same_json) {
     grading.items[0].cases[0].result.repeat = place;
     Entry where = entry();
     where.path = place;
-    Gradebook book(folder.book(), Access::create);
+    Gradebook book(folder.file, Access::create);
     book.set_course(course());
     book.put(where, grading);
     std::string text;
@@ -404,93 +369,73 @@ BOOST_AUTO_TEST_CASE(the_same_gradings_give_the_same_json) {
   BOOST_TEST(contains(text, "the truth is 42"));
 }
 
-BOOST_AUTO_TEST_CASE(one_changes_it_others_read) {
-  const Folder folder;
-  make(folder.book());
-  const Gradebook held(folder.book(), Access::change);
-  try {
-    Gradebook second(folder.book(), Access::change);
-    BOOST_ERROR("two change one gradebook");
-  } catch (const UsageError& error) {
-    BOOST_TEST(contains(error.what(), "another grader is at work on it"));
-    BOOST_TEST(contains(error.what(), std::to_string(::getpid())));
-  }
-  const Gradebook reader(folder.book(), Access::read);
+BOOST_FIXTURE_TEST_CASE(one_changes_it_others_read, WithAlice) {
+  check_has(message_of<UsageError>([&] { Gradebook(file, Access::change); }),
+            {"another grader is at work on it", std::to_string(::getpid())});
+  const Gradebook reader(file, Access::read);
   BOOST_TEST(reader.entries().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_gradebook_is_refused) {
-  const Folder folder;
-  const fs::path text = folder.path() / "notes.txt", empty = folder.path() / "empty.sqlite";
+BOOST_FIXTURE_TEST_CASE(what_is_no_gradebook_is_refused, Folder) {
+  const fs::path text = path() / "notes.txt", empty = path() / "empty.sqlite";
   write(text, std::string(5000, 'x'));
   write(empty, "");
   for (const Access access : {Access::read, Access::change, Access::create}) {
     BOOST_TEST(contains(refusal(text, access), "not a gradebook"));
-    BOOST_TEST(contains(refusal(folder.path(), access), "is a folder"));
+    BOOST_TEST(contains(refusal(path(), access), "is a folder"));
   }
   BOOST_TEST(contains(refusal(empty, Access::read), "is empty"));
-  BOOST_TEST(contains(refusal(folder.path() / "none", Access::read), "no such gradebook"));
-  BOOST_TEST(!fs::exists(folder.path() / "none"));
+  BOOST_TEST(contains(refusal(path() / "none", Access::read), "no such gradebook"));
+  BOOST_TEST(!fs::exists(path() / "none"));
 }
 
-BOOST_AUTO_TEST_CASE(another_version_is_refused) {
-  const Folder folder;
-  make(folder.book());
-  std::string changed = bytes(folder.book());
+BOOST_FIXTURE_TEST_CASE(another_version_is_refused, AliceFile) {
+  std::string changed = bytes(file);
   changed[63] = 9;  // user_version, SQLite's file format 1.3
-  write(folder.book(), changed);
-  BOOST_TEST(contains(refusal(folder.book(), Access::create), "version 9; this program knows"));
+  write(file, changed);
+  BOOST_TEST(contains(refusal(file, Access::create), "version 9; this program knows"));
   changed[71] = 9;  // application_id
-  write(folder.book(), changed);
-  BOOST_TEST(contains(refusal(folder.book(), Access::create), "something else"));
+  write(file, changed);
+  BOOST_TEST(contains(refusal(file, Access::create), "something else"));
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_one_is_refused) {
-  const Folder folder;
-  make(folder.book());
-  const std::string sound = bytes(folder.book());
+BOOST_FIXTURE_TEST_CASE(a_damaged_one_is_refused, AliceFile) {
+  const std::string sound = bytes(file);
   for (const std::size_t size : {std::size_t{50}, sound.size() / 2, sound.size() - 4096}) {
-    write(folder.book(), sound.substr(0, size));
-    BOOST_TEST(contains(refusal(folder.book(), Access::create), "damaged"), "cut to " << size);
+    write(file, sound.substr(0, size));
+    BOOST_TEST(contains(refusal(file, Access::create), "damaged"), "cut to " << size);
   }
   std::string flipped = sound;
   for (std::size_t at = 4096; at < flipped.size(); at += 512) {
     for (std::size_t i = 0; i < 16; ++i) flipped[at + i] = static_cast<char>(~flipped[at + i]);
   }
-  write(folder.book(), flipped);
+  write(file, flipped);
   for (const Access access : {Access::read, Access::change, Access::create}) {
-    BOOST_TEST(contains(refusal(folder.book(), access), "damaged"));
+    BOOST_TEST(contains(refusal(file, access), "damaged"));
   }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_in_it_stays_whatever_goes_wrong) {
-  const Folder folder;
+BOOST_FIXTURE_TEST_CASE(what_is_in_it_stays_whatever_goes_wrong, Folder) {
   {
-    Gradebook book(folder.book(), Access::create);
+    Gradebook book(file, Access::create);
     book.set_course(course());
-    change(folder.book(), "DROP TABLE course");  // so that the course cannot be read any more
+    change(file, "DROP TABLE course");  // so that the course cannot be read any more
   }
-  BOOST_TEST(fs::exists(folder.book()));
-  { const Gradebook book(folder.path() / "other.sqlite", Access::create); }
-  BOOST_TEST(!fs::exists(folder.path() / "other.sqlite"));
+  BOOST_TEST(fs::exists(file));
+  { const Gradebook book(path() / "other.sqlite", Access::create); }
+  BOOST_TEST(!fs::exists(path() / "other.sqlite"));
 }
 
-BOOST_AUTO_TEST_CASE(damage_inside_is_told_when_it_is_met) {
-  const Folder folder;
-  make(folder.book());
-  std::string changed = bytes(folder.book());
+BOOST_FIXTURE_TEST_CASE(damage_inside_is_told_when_it_is_met, AliceFile) {
+  std::string changed = bytes(file);
   const std::size_t at = changed.find(R"({"result":)");
   BOOST_REQUIRE(at != std::string::npos);
   changed[at] = '!';
-  write(folder.book(), changed);
-  const Gradebook book(folder.book(), Access::read);
-  try {
-    book.grading("alice");
-    BOOST_ERROR("damage was not seen");
-  } catch (const UsageError& error) {
-    BOOST_TEST(contains(error.what(), "grades.sqlite: is damaged"));
-    BOOST_TEST(!contains(error.what(), "\n"));
-  }
+  write(file, changed);
+  const Gradebook book(file, Access::read);
+  const std::string message = message_of<UsageError>([&] { book.grading("alice"); });
+  check_has(message, {"grades.sqlite: is damaged"});
+  check_lacks(message, {"\n"});
 }
 
 BOOST_AUTO_TEST_CASE(formulas_are_made_harmless) {

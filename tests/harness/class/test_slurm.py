@@ -1,6 +1,7 @@
 # labels: grading slow
 # lock: slurm
-"""A real Slurm: what the rig of slurm_cluster.py promises, and what Slurm tells of jobs."""
+"""A real Slurm: what the rig of slurm_cluster.py promises, and what Slurm tells of jobs. Nodes,
+controllers and time that run out: test_grade_slurm.py."""
 
 import contextlib
 import os
@@ -17,12 +18,6 @@ from slurm_cluster import Cluster, unavailable
 
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 
-# Every task tells that it runs and waits for a file.
-WAITING = """#!/bin/sh
-touch running_$SLURM_ARRAY_TASK_ID
-until test -e go; do sleep 0.1; done
-echo $SLURM_ARRAY_TASK_ID on $SLURMD_NODENAME > done_$SLURM_ARRAY_TASK_ID
-"""
 COMING = {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "REQUEUED"}
 
 
@@ -62,16 +57,10 @@ def wait(condition, cluster, seconds=90):
         time.sleep(0.1)
 
 
-def wait_for_end(cluster, job, wanted=lambda told: True):
-    """The tasks when all that are `wanted` have ended."""
-    told = {}
-
-    def ended():
-        told.update(tasks(cluster, job))
-        return not any(each[0] in COMING for each in told.values() if wanted(each))
-
-    wait(ended, cluster)
-    return told
+def wait_for_end(cluster, job):
+    """The tasks when all have ended."""
+    wait(lambda: not any(state in COMING for state, *_ in tasks(cluster, job).values()), cluster)
+    return tasks(cluster, job)
 
 
 def left(folder):
@@ -100,76 +89,6 @@ def test_an_array_runs_with_sandboxes_in_its_tasks(cluster, submit, tmp_path):
         range(10), "COMPLETED")
     for index in range(10):
         assert (tmp_path / f"{index}.log").read_text().split() == ["2", str(index)]
-
-
-def test_a_lost_node_loses_its_tasks_alone(cluster, submit, tmp_path):
-    job = submit(WAITING, "--array=0-9")  # eight CPUs: two tasks wait
-    wait(lambda: len(list(tmp_path.glob("running_*"))) == 8, cluster)
-    before = tasks(cluster, job)
-    mine = {index for index, (_, node, _) in before.items() if node == "n1"}
-    assert len(mine) == 4
-    assert [state for state, *_ in before.values()].count("PENDING") == 2
-
-    cluster.kill_node("n1", whole=True)
-    cluster.start_node("n1")
-    told = wait_for_end(cluster, job, wanted=lambda each: each[1] == "n1")
-    # A free node may have taken those that waited.
-    assert {told[index][:2] for index in mine} == {("NODE_FAIL", "n1")}
-    (tmp_path / "go").touch()
-    told = wait_for_end(cluster, job)
-    assert {index for index, (state, *_) in told.items() if state == "NODE_FAIL"} == mine
-    assert {state for state, *_ in told.values()} == {"NODE_FAIL", "COMPLETED"}
-    finished = {int(path.name.removeprefix("done_")) for path in tmp_path.glob("done_*")}
-    assert finished == set(range(10)) - mine
-
-
-def test_a_node_given_up_comes_back(cluster, submit, tmp_path):
-    job = submit(WAITING, "--array=0-9")
-    wait(lambda: len(list(tmp_path.glob("running_*"))) == 8, cluster)
-    cluster.kill_node("n1", whole=True)
-    cluster.give_up_node("n1")
-    told = tasks(cluster, job)
-    assert sorted(told.values()).count(("NODE_FAIL", "n1", "NodeDown")) == 4
-    cluster.start_node("n1")  # and takes the two that waited
-    wait(lambda: len(list(tmp_path.glob("running_*"))) == 10, cluster)
-    (tmp_path / "go").touch()
-    states = [state for state, *_ in wait_for_end(cluster, job).values()]
-    assert states.count("NODE_FAIL") == 4 and states.count("COMPLETED") == 6
-
-
-def test_tasks_go_on_without_slurmd(cluster, submit, tmp_path):
-    job = submit(WAITING, "--array=0-7")
-    wait(lambda: len(list(tmp_path.glob("running_*"))) == 8, cluster)
-    cluster.kill_node("n1")
-    (tmp_path / "go").touch()
-    wait(lambda: len(list(tmp_path.glob("done_*"))) == 8, cluster)
-    cluster.start_node("n1")
-    told = wait_for_end(cluster, job)
-    assert {state for state, *_ in told.values()} == {"COMPLETED"}
-
-
-def test_tasks_go_on_without_slurmctld(cluster, submit, tmp_path):
-    job = submit(WAITING, "--array=0-9")
-    wait(lambda: len(list(tmp_path.glob("running_*"))) == 8, cluster)
-    cluster.stop_controller()
-    asked = cluster.run("squeue", "-j", job, check=False)
-    assert asked.returncode == 1 and "Unable to contact slurm controller" in asked.stderr
-    (tmp_path / "go").touch()
-    wait(lambda: len(list(tmp_path.glob("done_*"))) == 8, cluster)
-    cluster.start_controller()
-    cluster.wait_until_ready()
-    told = wait_for_end(cluster, job)
-    assert {state for state, *_ in told.values()} == {"COMPLETED"} and len(told) == 10
-
-
-def test_a_task_out_of_time_is_named(cluster, submit, tmp_path):
-    job = submit(WAITING, "--array=0-1", "--time=10")
-    wait(lambda: len(list(tmp_path.glob("running_*"))) == 2, cluster)
-    cluster.run_out_of_time(f"{job}_1")
-    wait(lambda: tasks(cluster, job)[1][0] == "TIMEOUT", cluster)
-    assert tasks(cluster, job)[1][2] == "TimeLimit"
-    assert tasks(cluster, job)[0][0] == "RUNNING"
-    assert "DUE TO TIME LIMIT" in (tmp_path / "1.log").read_text()
 
 
 def test_how_tasks_end(cluster, submit):

@@ -34,15 +34,6 @@ def new(program, tmp_path_factory):
     return run
 
 
-@pytest.fixture(scope="module")
-def prefix(home, tmp_path_factory):
-    """An installation in a folder of its own."""
-    folder = tmp_path_factory.mktemp("installed")
-    subprocess.run(["cmake", "--install", home, "--prefix", folder], check=True,
-                   capture_output=True)
-    return folder
-
-
 def build(folder, prefix, *options):
     for words in (["-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}", *options],
                   ["--build", folder / "build"]):

@@ -15,8 +15,20 @@ import pytest
 from centred import GOOD, make_file, results_of
 
 
-def test_verify_shows_a_row_a_problem_and_a_column_a_solution(prenorm, good):
-    out = prenorm("verify", "--fixtures", good)
+@pytest.fixture
+def verify(prenorm):
+    """verify(fixtures, words..., code=0): standard output."""
+    return lambda fixtures, *words, **more: prenorm("verify", "--fixtures", fixtures, *words, **more)
+
+
+@pytest.fixture
+def verified(verify):
+    """The results of the same in JSON."""
+    return lambda *words, **more: results_of(verify(*words, "--json", "-", **more))
+
+
+def test_verify_shows_a_row_a_problem_and_a_column_a_solution(verify, good):
+    out = verify(good)
     head, rule, row = out.splitlines()[:3]
     assert head.split() == ["problem", "reference", "cuda-emulated", "plain"]
     assert set(rule) == {"-", " "}
@@ -27,8 +39,8 @@ def test_verify_shows_a_row_a_problem_and_a_column_a_solution(prenorm, good):
     assert "\x1b" not in out
 
 
-def test_a_wrong_element_fails_with_its_index(prenorm, wrong):
-    out = prenorm("verify", "--fixtures", wrong, "--solution", "reference", code=1)
+def test_a_wrong_element_fails_with_its_index(verify, prenorm, wrong):
+    out = verify(wrong, "--solution", "reference", code=1)
     assert "FAILED 4/5" in out
     assert "centred by reference: 1 of 5 cases failed" in out
     assert "INCORRECT_NUMERICAL  off  float64" in out
@@ -49,19 +61,18 @@ def test_a_wrong_element_fails_with_its_index(prenorm, wrong):
     ("out.h5", "is a file of outputs: ./prenorm grade out.h5"),
     ("mine/kernel.cpp", "is a source file: build a library (.so) of it; ./prenorm new shows how"),
 ])
-def test_what_is_no_library_is_sent_to_grade(prenorm, good, tmp_path, path, what):
+def test_what_is_no_library_is_sent_to_grade(verify, good, tmp_path, path, what):
     for name in ("x.py", "sub/x.py", "mine/adapters.py", "course/tests/adapters.py", "out.h5",
                  "mine/kernel.cpp", "project/CMakeLists.txt", "of two words/notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
-    told = prenorm("verify", "--fixtures", good, "--solution", path, code=2,
-                   PRENORM_LAUNCHER="./prenorm")
+    told = verify(good, "--solution", path, code=2, PRENORM_LAUNCHER="./prenorm")
     assert told.startswith(f"prenorm: {path} {what}")
 
 
-def test_a_shipped_name_is_not_a_folder(prenorm, good, tmp_path):
+def test_a_shipped_name_is_not_a_folder(verify, good, tmp_path):
     (tmp_path / "reference").mkdir()
-    assert "PASSED 4/4" in prenorm("verify", "--fixtures", good, "--solution", "reference")
+    assert "PASSED 4/4" in verify(good, "--solution", "reference")
 
 
 def test_the_repeat_line_names_the_launcher(prenorm, wrong):
@@ -70,16 +81,16 @@ def test_the_repeat_line_names_the_launcher(prenorm, wrong):
     assert "repeat: ./prenorm verify" in prenorm(*words, code=1, PRENORM_LAUNCHER="./prenorm")
 
 
-def test_the_repeat_line_is_quoted_for_a_shell(prenorm, tmp_path):
+def test_the_repeat_line_is_quoted_for_a_shell(verify, tmp_path):
     path = make_file(tmp_path / "it's a file.h5", {"off": dict(
         dtype="float64", shape=(3,), wrong=(0,))})
-    out = prenorm("verify", "--fixtures", path, "--solution", "reference", code=1)
+    out = verify(path, "--solution", "reference", code=1)
     quoted = str(path).replace("'", "'\\''")
     assert f"--fixtures '{quoted}' --case off" in out
 
 
-def test_a_bad_file_costs_only_itself(prenorm, good, bad):
-    out = prenorm("verify", "--fixtures", bad, "--fixtures", good, "--json", "-", code=2)
+def test_a_bad_file_costs_only_itself(verify, good, bad):
+    out = verify(bad, "--fixtures", good, "--json", "-", code=2)
     results = results_of(out)
     assert [r["status"] for r in results].count("BAD_FIXTURE") == 1
     damaged = results[0]
@@ -87,7 +98,7 @@ def test_a_bad_file_costs_only_itself(prenorm, good, bad):
     assert damaged["problem"] is None and damaged["solution"] is None
     assert str(bad) in damaged["message"]
     assert {r["status"] for r in results[1:]} == {"PASSED"} and len(results) == 1 + 3 * 4
-    table = prenorm("verify", "--fixtures", bad, "--fixtures", good, code=2)
+    table = verify(bad, "--fixtures", good, code=2)
     assert re.search(r"bad\.h5 +BAD_FIXTURE", table) and "PASSED 4/4" in table
 
 
@@ -124,79 +135,72 @@ def test_many_files(program, own_home, tmp_path):
     assert done.returncode == 0 and "60 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_report_that_cannot_be_written_is_told_before_the_work(prenorm, good, libraries):
+def test_a_report_that_cannot_be_written_is_told_before_the_work(verify, good, libraries):
     """With a solution that never returns, in more time than the fixture `prenorm` waits."""
-    assert "cannot write" in prenorm("verify", "--fixtures", good, "--solution", libraries["slow"],
+    assert "cannot write" in verify(good, "--solution", libraries["slow"],
                                      "--timeout", "1000", "--json", "no/such/r", code=2)
 
 
-def test_the_repeat_line_repeats_the_options_that_matter(prenorm, good, libraries):
-    out = prenorm("verify", "--fixtures", good, "--case", "single64", "--solution",
+def test_the_repeat_line_of_a_time_out_has_the_options_that_matter(verify, good, libraries):
+    out = verify(good, "--case", "single64", "--solution",
                   libraries["slow"], "--timeout", "0.25", "--seed", "7", code=1)
+    assert "TIMEOUT" in out
     assert re.search(r"repeat: .*--case single64 .* --seed 7 --timeout 0.25\n", out)
 
 
-def test_a_library_given_by_its_path(prenorm, good, libraries):
-    out = prenorm("verify", "--fixtures", good, "--solution", libraries["mine"], code=1)
+def test_a_library_given_by_its_path(verify, good, libraries):
+    out = verify(good, "--solution", libraries["mine"], code=1)
     assert "FAILED 3/4" in out and "batch32" in out and "[0, 5]" in out
-    assert prenorm("verify", "--fixtures", good, "--solution", libraries["mine"],
+    assert verify(good, "--solution", libraries["mine"],
                    "--dtype", "float64").count("PASSED 1/1") == 1
 
 
-def test_a_variant_of_a_collection(prenorm, good):
-    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bias", code=1)
+def test_a_variant_of_a_collection(verify, good):
+    out = verify(good, "--solution", "mistakes/no_bias", code=1)
     assert "FAILED 1/4" in out  # the case that must be refused
     # A type that the variant is not written for is skipped, and said to be.
-    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/sum_for_mean",
-                  "--dtype", "float16", code=3)
+    out = verify(good, "--solution", "mistakes/sum_for_mean", "--dtype", "float16", code=3)
     assert "NOT_IMPLEMENTED" in out and "nothing ran" in out
-    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bais", code=3)
-    assert "no function prenorm_centred__no_bais; its variants are no_bias, no_scale" in out
     # Several at once: each must be there, and the library must be able to combine them.
-    for names in ("no_bias+no_bais", "no_bais+no_bias"):
-        out = prenorm("verify", "--fixtures", good, "--solution", f"mistakes/{names}", code=3)
+    for names in ("no_bais", "no_bias+no_bais", "no_bais+no_bias"):
+        out = verify(good, "--solution", f"mistakes/{names}", code=3)
         assert "no function prenorm_centred__no_bais; its variants are no_bias, no_scale" in out
-    out = prenorm("verify", "--fixtures", good, "--solution", "mistakes/no_bias+no_scale", code=3)
+    out = verify(good, "--solution", "mistakes/no_bias+no_scale", code=3)
     assert "no function prenorm_combination" in out
-    assert "no case is selected" in prenorm(
-        "verify", "--fixtures", good, "--case", "single64", "--dtype", "float16", code=3)
+    assert "no case is selected" in verify(good, "--case", "single64", "--dtype", "float16", code=3)
 
 
-def test_what_is_not_there_is_not_implemented(prenorm, tmp_path):
+def test_what_is_not_there_is_not_implemented(verify, tmp_path):
     path = make_file(tmp_path / "other.h5", GOOD, problem="unheard_of")
-    out = prenorm("verify", "--fixtures", path, "--solution", "reference", code=3)
+    out = verify(path, "--solution", "reference", code=3)
     assert "NOT_IMPLEMENTED" in out and "0 passed, 0 failed, 4 skipped" in out
 
 
-def test_a_library_that_cannot_be_loaded(prenorm, good, tmp_path):
+def test_a_library_that_cannot_be_loaded(verify, good, tmp_path):
     broken = tmp_path / "libbroken.so"
     broken.write_text("no library")
-    out = prenorm("verify", "--fixtures", good, "--solution", broken, "--solution", "reference",
-                  code=1)
+    out = verify(good, "--solution", broken, "--solution", "reference", code=1)
     assert re.search(r"centred +LOAD_ERROR +PASSED 4/4", out)
     assert out.count("LOAD_ERROR") == 2, "the table, and once below it for all four cases"
     assert "4 passed, 4 failed" in out
 
 
-def test_large_cases_are_not_for_the_emulator(prenorm, tmp_path):
+def test_large_cases_are_not_for_the_emulator(verify, verified, tmp_path):
     path = make_file(tmp_path / "large.h5", {
         "large": dict(dtype="float32", shape=(256, 257), atol=1e-5),
         "small": dict(dtype="float32", shape=(7,))})
-    results = results_of(prenorm("verify", "--fixtures", path, "--json", "-"))
+    results = verified(path)
     emulated = {r["case"]: r for r in results if r["solution"] == "cuda-emulated"}
     assert emulated["large"]["status"] == "SKIPPED"
     assert emulated["large"]["message"] == "large for the emulator"
     assert emulated["small"]["status"] == "PASSED"
-    assert "cuda-emulated: 1 case SKIPPED: large for the emulator" in prenorm(
-        "verify", "--fixtures", path)
-    named = results_of(prenorm("verify", "--fixtures", path, "--solution", "cuda-emulated",
-                               "--json", "-"))
+    assert "cuda-emulated: 1 case SKIPPED: large for the emulator" in verify(path)
+    named = verified(path, "--solution", "cuda-emulated")
     assert {r["status"] for r in named} == {"PASSED"}
 
 
-def test_json_has_the_promised_fields(prenorm, wrong):
-    results = results_of(prenorm("verify", "--fixtures", wrong, "--solution", "reference",
-                                 "--json", "-", code=1))
+def test_json_has_the_promised_fields(verified, wrong):
+    results = verified(wrong, "--solution", "reference", code=1)
     assert [r["case"] for r in results] == ["batch16", "batch32", "off", "refused", "single64"]
     for result in results:
         assert set(result) == {"fixture", "problem", "case", "solution", "status", "message",
@@ -215,33 +219,19 @@ def test_json_has_the_promised_fields(prenorm, wrong):
     assert output["worst_expected"] - output["worst_actual"] == pytest.approx(1)
 
 
-def test_json_writes_what_is_not_finite_as_text(prenorm, tmp_path):
-    path = make_file(tmp_path / "nan.h5", {"nan": dict(dtype="float64", shape=(2, 3), draw=False)})
-    with h5py.File(path, "r+") as file:
-        file["cases/nan/inputs/x"][0, 1] = np.nan
-        expected = file["cases/nan/outputs/y"]
-        expected[0] = [np.nan, np.inf, np.nan]
-    results = results_of(prenorm("verify", "--fixtures", path, "--solution", "reference",
-                                 "--json", "-", code=1))
-    output = results[0]["outputs"][0]
-    assert output["worst_expected"] == "Infinity" and output["worst_actual"] == "NaN"
-    assert output["mismatches"] == 1 and output["worst_index"] == [0, 1]
-
-
-def test_json_into_a_file_leaves_the_table(prenorm, good, tmp_path):
-    out = prenorm("verify", "--fixtures", good, "--json", tmp_path / "report.json")
+def test_json_into_a_file_leaves_the_table(verify, good, tmp_path):
+    out = verify(good, "--json", tmp_path / "report.json")
     assert "PASSED 4/4" in out
     assert len(results_of((tmp_path / "report.json").read_text())) == 12
 
 
-def test_json_lines_are_the_results(prenorm, good, wrong, tmp_path):
+def test_json_lines_are_the_results(verify, good, wrong, tmp_path):
     report, lines = tmp_path / "report.json", tmp_path / "lines.jsonl"
-    prenorm("verify", "--fixtures", good, "--fixtures", wrong, "--json", report, "--json-lines",
-            lines, code=1)
+    verify(good, "--fixtures", wrong, "--json", report, "--json-lines", lines, code=1)
     results = json.loads(report.read_text())["results"]
     written = [json.loads(line) for line in lines.read_text().splitlines()]
     assert sorted(written, key=str) == sorted(results, key=str) and len(results) > 10
-    told = prenorm("verify", "--fixtures", good, "--json-lines", "-", code=2)
+    told = verify(good, "--json-lines", "-", code=2)
     assert "--json-lines needs a file" in told
 
 
@@ -260,43 +250,36 @@ def test_a_message_from_a_solution_does_no_harm(prenorm, good, libraries, tmp_pa
     results_of((tmp_path / "report.json").read_text())
 
 
-def test_html_needs_nothing_beside_itself(prenorm, wrong, tmp_path):
-    prenorm("verify", "--fixtures", wrong, "--html", tmp_path / "page.html", code=1)
+def test_html_needs_nothing_beside_itself(verify, wrong, tmp_path):
+    verify(wrong, "--html", tmp_path / "page.html", code=1)
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and "FAILED 4/5" in page and "[1, 2, 3]" in page
     assert not re.search(r"(src|href)=(?!\"(data:,|#))", page)
 
 
-def test_a_time_limit(prenorm, good, libraries):
-    out = prenorm("verify", "--fixtures", good, "--case", "single64", "--solution",
-                  libraries["slow"], "--timeout", "0.3", code=1)
-    assert "TIMEOUT" in out
+def test_in_process(verify, good):
+    assert "PASSED 4/4" in verify(good, "--in-process", "--solution", "reference")
 
 
-def test_in_process(prenorm, good):
-    assert "PASSED 4/4" in prenorm("verify", "--fixtures", good, "--in-process",
-                                   "--solution", "reference")
-
-
-def test_verbose_has_a_line_for_every_case(prenorm, good):
-    out = prenorm("verify", "--fixtures", good, "--verbose", "--solution", "reference")
+def test_verbose_has_a_line_for_every_case(verify, good):
+    out = verify(good, "--verbose", "--solution", "reference")
     for name in GOOD:
         assert re.search(rf"^PASSED +centred / {name} +float", out, re.M)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_results_stand_in_the_same_order_however_many_jobs(prenorm, tmp_path, jobs):
+def test_results_stand_in_the_same_order_however_many_jobs(verified, tmp_path, jobs):
     for number in range(6):
         make_file(tmp_path / f"part{number}.h5", GOOD, problem="centred")
-    results = results_of(prenorm("verify", "--fixtures", tmp_path, "--jobs", jobs, "--json", "-"))
+    results = verified(tmp_path, "--jobs", jobs)
     keys = [(r["fixture"], r["case"]) for r in results]
     assert keys == sorted(keys) and len(keys) == 6 * 4 * 3
 
 
-def test_the_same_problem_in_two_files_has_two_rows(prenorm, tmp_path):
+def test_the_same_problem_in_two_files_has_two_rows(verify, tmp_path):
     for name in "ab":
         make_file(tmp_path / f"{name}.h5", GOOD)
-    out = prenorm("verify", "--fixtures", tmp_path)
+    out = verify(tmp_path)
     assert re.search(r"centred \(.*a\.h5\) +PASSED", out)
     assert re.search(r"centred \(.*b\.h5\) +PASSED", out)
 
@@ -310,21 +293,19 @@ def test_default_fixtures_are_those_of_the_folder(prenorm, tmp_path):
     assert results[0]["fixture"] == "fixtures/centred.h5"
 
 
-def test_problems_and_cases_by_globs(prenorm, tmp_path):
+def test_problems_and_cases_by_globs(verified, tmp_path):
     make_file(tmp_path / "a.h5", GOOD)
     make_file(tmp_path / "b.h5", GOOD, problem="unheard_of")
-    found = results_of(prenorm("verify", "--fixtures", tmp_path, "--problem", "cent*",
-                               "--case", "batch*", "--solution", "reference", "--json", "-"))
+    found = verified(tmp_path, "--problem", "cent*", "--case", "batch*", "--solution", "reference")
     assert [(r["problem"], r["case"]) for r in found] == [("centred", "batch16"),
                                                           ("centred", "batch32")]
 
 
-def test_fresh_values_by_seed(prenorm, good):
-    out = prenorm("verify", "--fixtures", good, "--seed", "3")
+def test_fresh_values_by_seed(verify, good):
+    out = verify(good, "--seed", "3")
     assert "PASSED 4/4" in out
     # A mistake is still one with fresh values, and the repeat line keeps the seed.
-    out = prenorm("verify", "--fixtures", good, "--seed", "3", "--solution", "mistakes/no_bias",
-                  code=1)
+    out = verify(good, "--seed", "3", "--solution", "mistakes/no_bias", code=1)
     assert "--solution mistakes/no_bias --seed 3" in out
 
 
@@ -369,19 +350,18 @@ def test_colour_and_progress_on_a_terminal_only(program, own_home, prenorm, good
 # --save
 
 
-def test_save_only_what_fails(prenorm, good, libraries, tmp_path):
-    prenorm("verify", "--fixtures", good, "--solution", libraries["mine"], "--save", "out",
-            "--only-failing", code=1)
+def test_save_only_what_fails(verify, good, libraries, tmp_path):
+    verify(good, "--solution", libraries["mine"], "--save", "out", "--only-failing", code=1)
     with h5py.File(tmp_path / "out/good.libmine.h5") as file:
         assert set(file["cases"]) == {"batch32"}
 
 
-def test_saved_files_never_overwrite_each_other(prenorm, libraries, tmp_path):
+def test_saved_files_never_overwrite_each_other(verify, libraries, tmp_path):
     for folder in "ab":
         (tmp_path / folder).mkdir()
         make_file(tmp_path / folder / "same.h5", GOOD)
         shutil.copy(libraries["plain"], tmp_path / folder / "libsame.so")
-    prenorm("verify", "--fixtures", "a", "--fixtures", "b", "--solution", "a/libsame.so",
+    verify("a", "--fixtures", "b", "--solution", "a/libsame.so",
             "--solution", "b/libsame.so", "--save", "out")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "same-2.libsame-2.h5", "same-2.libsame.h5", "same.libsame-2.h5", "same.libsame.h5"]
@@ -390,8 +370,8 @@ def test_saved_files_never_overwrite_each_other(prenorm, libraries, tmp_path):
 # `prenorm diff`, of outputs that `prenorm verify --save` wrote.
 
 
-def test_save_and_diff(prenorm, good, libraries, tmp_path):
-    prenorm("verify", "--fixtures", good, "--solution", "reference", "--solution", "plain",
+def test_save_and_diff(verify, prenorm, good, libraries, tmp_path):
+    verify(good, "--solution", "reference", "--solution", "plain",
             "--solution", libraries["mine"], "--save", "out", code=1)
     saved = sorted(p.name for p in (tmp_path / "out").iterdir())
     assert saved == ["good.libmine.h5", "good.plain.h5", "good.reference.h5"]

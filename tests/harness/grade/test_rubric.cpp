@@ -2,47 +2,17 @@
 #include "grade/report_parts.hpp"
 #include "grade/rubric.hpp"
 
-#include <boost/test/unit_test.hpp>
-#include <filesystem>
-#include <fstream>
-#include <unistd.h>
+#include "fixture_testing.hpp"
 
 namespace harness = prenorm::harness;
-namespace fs = std::filesystem;
+using namespace prenorm::harness::testing;
 
 namespace {
 
-/// A rubric file that vanishes.
-class SelectedFixture {
- public:
-  explicit SelectedFixture(const std::string& text)
-      : path_(fs::temp_directory_path() / ("rubric_" + std::to_string(::getpid()) + ".toml")) {
-    std::ofstream(path_) << text;
-  }
-  ~SelectedFixture() { fs::remove(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  fs::path path_;
-};
-
 harness::Rubric read(const std::string& text) {
-  const SelectedFixture file(text);
-  return harness::read_rubric(file.path());
-}
-
-/// The message of the refusal; empty where the rubric is read.
-std::string refusal(const std::string& text) {
-  try {
-    read(text);
-    return "";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  const Scratch scratch;
+  std::ofstream(scratch / "rubric.toml") << text;
+  return harness::read_rubric((scratch / "rubric.toml").string());
 }
 
 const std::string head = "title = 'T'\n";
@@ -115,9 +85,7 @@ BOOST_AUTO_TEST_CASE(errors_belong_where_they_are_asked) {
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   const auto expect = [](const std::string& text, const std::string& part) {
-    const std::string message = refusal(text);
-    BOOST_TEST(says(message, part), message << " should say " << part);
-    BOOST_TEST(says(message, ".toml"), message);
+    check_has(message_of<std::invalid_argument>([&] { read(text); }), {part, ".toml"});
   };
   expect(group + item, "needs a title");
   expect(head + group, "needs [[items]]");
@@ -151,13 +119,12 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(names_that_mean_nothing) {
-  BOOST_CHECK_EXCEPTION(
-      harness::read_rubric("cs336-2052"), std::invalid_argument,
-      [](const auto& error) { return says(error.what(), "did you mean 'cs336-20"); });
-  BOOST_CHECK_EXCEPTION(harness::read_rubric("nowhere/x.toml"), std::invalid_argument,
-                        [](const auto& error) { return says(error.what(), "no rubric file"); });
-  BOOST_CHECK_THROW(harness::read_rubric("adapters-2025"), std::invalid_argument);
-  BOOST_CHECK_THROW(harness::read_rubric(""), std::invalid_argument);
+  for (const auto& [name, message] : {std::pair{"cs336-2052", "did you mean 'cs336-20"},
+                                      std::pair{"nowhere/x.toml", "no rubric file"},
+                                      std::pair{"adapters-2025", ""}, std::pair{"", ""}}) {
+    BOOST_CHECK_THROW(harness::read_rubric(name), std::invalid_argument);
+    check_has(message_of<std::invalid_argument>([&] { harness::read_rubric(name); }), {message});
+  }
 }
 
 BOOST_AUTO_TEST_CASE(points_have_at_most_two_digits_behind_the_point) {

@@ -2,12 +2,13 @@
 #include "replay/calibrate.hpp"
 
 #include "fixture/verdict.hpp"
+#include "fixture_testing.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
 
 using namespace prenorm::harness;
+using namespace prenorm::harness::testing;
 
 namespace {
 
@@ -15,11 +16,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 Tensor row(DType dtype, const std::vector<double>& values) {
-  Tensor tensor(dtype, {static_cast<std::int64_t>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    tensor.set(static_cast<std::int64_t>(i), values[i]);
-  }
-  return tensor;
+  return tensor_of(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
 
 double error_of(const std::vector<double>& actual, const std::vector<double>& truth,
@@ -44,10 +41,10 @@ BOOST_AUTO_TEST_CASE(what_is_not_finite_must_be_so_in_both) {
   BOOST_CHECK_THROW(error_of({infinity}, {1}), std::runtime_error);
   BOOST_CHECK_THROW(error_of({1}, {infinity}), std::runtime_error);
   BOOST_CHECK_THROW(error_of({-infinity}, {infinity}), std::runtime_error);
-  BOOST_CHECK_EXCEPTION(error_of({0, 0, not_a_number}, {0, 0, 2}), std::runtime_error,
-                        [](const std::runtime_error& error) {
-                          return std::string(error.what()).find("[2]") != std::string::npos;
-                        });
+  check_has(message_of<std::runtime_error>([] {
+              error_of({0, 0, not_a_number}, {0, 0, 2});
+            }),
+            {"[2]"});
 }
 
 BOOST_AUTO_TEST_CASE(an_overflow_is_no_disagreement) {
@@ -163,12 +160,10 @@ BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
   info.outputs = {OutputInfo{{2}, DType::float32, {}, {}, ""}};
   const LoadedCase loaded{info, {row(DType::float32, {1, 2})}, {row(DType::float64, {1, 2})}};
   Solution nobody("nobody", "nowhere.so", "", {});
-  BOOST_CHECK_EXCEPTION(prenorm::harness::calibrate("made_up", signature, loaded, {nobody, nobody}),
-                        std::runtime_error, [](const std::runtime_error& error) {
-                          const std::string what = error.what();
-                          return what.find("case some_case") != std::string::npos &&
-                                 what.find("nobody") != std::string::npos;
-                        });
+  const auto call = [&] {
+    prenorm::harness::calibrate("made_up", signature, loaded, {nobody, nobody});
+  };
+  check_has(message_of<std::runtime_error>(call), {"case some_case", "nobody"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,12 +1,12 @@
 // The sandbox: what runs in it sees nothing, reaches nothing and leaves nothing. Each case runs a
 // script in every kind that there is here; test_exploits.py attacks it from real submissions.
 #include "base/temporary_folder.hpp"
+#include "checks.hpp"
 #include "grade/snapshot.hpp"
 #include "sandbox/sandbox.hpp"
 #include "skip.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 using namespace prenorm::harness;
+using namespace prenorm::harness::testing;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 namespace data = boost::unit_test::data;
@@ -59,6 +60,9 @@ struct Box {
   std::string sh(const std::string& script, double seconds = 20) const {
     return run("/bin/sh", {"-c", "exec 1>&3; " + script}, seconds);
   }
+  bool refuses(const std::string& command) const {
+    return sh(command + " 2>/dev/null || echo refused") == "refused\n";
+  }
   std::string python(const std::string& script, double seconds = 20) const {
     return run("/usr/bin/python3", {"-I", "-B", "-c", "import os\nos.dup2(3, 1)\n" + script},
                seconds);
@@ -78,7 +82,15 @@ bool is_here(SandboxKind kind) {
   return false;
 }
 
-const auto kinds = data::make({SandboxKind::bubblewrap, SandboxKind::process});
+/// A test in each kind of sandbox that there is here: its body has `kind` and `box`.
+#define IN_EACH_SANDBOX(test)                                                                     \
+  void test##_in(SandboxKind kind, Box& box);                                                     \
+  BOOST_DATA_TEST_CASE(test, data::make({SandboxKind::bubblewrap, SandboxKind::process}), kind) { \
+    if (!is_here(kind)) return;                                                                   \
+    Box box(kind);                                                                                \
+    test##_in(kind, box);                                                                         \
+  }                                                                                               \
+  void test##_in([[maybe_unused]] SandboxKind kind, Box& box)
 
 }  // namespace
 
@@ -88,60 +100,44 @@ std::ostream& operator<<(std::ostream& out, SandboxKind kind) { return out << na
 
 BOOST_AUTO_TEST_SUITE(sandbox)
 
-BOOST_DATA_TEST_CASE(what_is_given_can_be_read_and_not_written, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(what_is_given_can_be_read_and_not_written) {
   const std::string given = (box.folder.path() / "given").string();
   BOOST_TEST(box.sh("cat " + given + "/file") == "contents\n");
-  BOOST_TEST(box.sh("echo more 2>/dev/null >>" + given + "/file || echo refused") == "refused\n");
-  BOOST_TEST(box.sh("echo new 2>/dev/null >" + given + "/new || echo refused") == "refused\n");
-  BOOST_TEST(box.sh("rm " + given + "/file 2>/dev/null || echo refused") == "refused\n");
+  BOOST_TEST(box.refuses("echo more >>" + given + "/file"));
+  BOOST_TEST(box.refuses("echo new >" + given + "/new"));
+  BOOST_TEST(box.refuses("rm " + given + "/file"));
   BOOST_TEST(fs::exists(box.folder.path() / "given" / "file"));
 }
 
-BOOST_DATA_TEST_CASE(nothing_else_of_this_user_can_be_read, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
-  const std::string secret = (box.folder.path() / "secret").string();
-  BOOST_TEST(box.sh("cat " + secret + " 2>/dev/null || echo refused") == "refused\n");
-  BOOST_TEST(box.sh("cat /etc/shadow 2>/dev/null || echo refused") == "refused\n");
-  BOOST_TEST(box.sh("ls /root /home 2>/dev/null || echo refused") == "refused\n");
-  BOOST_TEST(box.sh("cat /proc/" + std::to_string(::getpid()) +
-                    "/environ 2>/dev/null || echo refused") == "refused\n");
+IN_EACH_SANDBOX(nothing_else_of_this_user_can_be_read) {
+  BOOST_TEST(box.refuses("cat " + (box.folder.path() / "secret").string()));
+  BOOST_TEST(box.refuses("cat /etc/shadow"));
+  BOOST_TEST(box.refuses("ls /root /home"));
+  BOOST_TEST(box.refuses("cat /proc/" + std::to_string(::getpid()) + "/environ"));
 }
 
-BOOST_DATA_TEST_CASE(what_is_hidden_in_a_readable_folder_cannot_be_seen, kinds, kind) {
-  if (!is_here(kind)) return;
-  Box box(kind);
+IN_EACH_SANDBOX(what_is_hidden_in_a_readable_folder_cannot_be_seen) {
   const fs::path inner = box.folder.path() / "given" / "fixtures";
   fs::create_directory(inner);
   std::ofstream(inner / "answers") << "truth\n";
   box.sandbox.hidden = {inner};
-  BOOST_TEST(box.sh("cat " + (inner / "answers").string() + " 2>/dev/null || echo refused") ==
-             "refused\n");
+  BOOST_TEST(box.refuses("cat " + (inner / "answers").string()));
   BOOST_TEST(box.sh("cat " + (box.folder.path() / "given/file").string()) == "contents\n");
 }
 
-BOOST_DATA_TEST_CASE(links_out_of_what_is_given_lead_nowhere, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(links_out_of_what_is_given_lead_nowhere) {
   fs::create_symlink("../secret", box.folder.path() / "given" / "link");
-  BOOST_TEST(box.sh("cat " + (box.folder.path() / "given/link").string() +
-                    " 2>/dev/null || echo refused") == "refused\n");
+  BOOST_TEST(box.refuses("cat " + (box.folder.path() / "given/link").string()));
 }
 
-BOOST_DATA_TEST_CASE(temporary_files_can_be_written_and_the_system_cannot, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(temporary_files_can_be_written_and_the_system_cannot) {
   BOOST_TEST(box.sh("echo text >$TMPDIR/file && cat $TMPDIR/file && cd && pwd | grep -c .") ==
              "text\n1\n");
   BOOST_TEST(box.sh("for f in /usr/x /etc/x /x /dev/x /var/tmp/x; do "
                     "echo >$f && echo $f; done 2>/dev/null; echo done") == "done\n");
 }
 
-BOOST_DATA_TEST_CASE(files_in_tmp_are_its_own, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(files_in_tmp_are_its_own) {
   BOOST_TEST(box.sh("echo text >/tmp/prenorm-test && cat /tmp/prenorm-test") == "text\n");
   BOOST_TEST(!fs::exists("/tmp/prenorm-test"));
   // Nobody else's names: the sandbox without namespaces shows what is there outside.
@@ -161,15 +157,12 @@ BOOST_AUTO_TEST_CASE(temporary_files_are_gone_with_the_namespace) {
   BOOST_TEST(box.sh("ls /tmp/prenorm_left 2>/dev/null || echo gone") == "gone\n");
 }
 
-BOOST_DATA_TEST_CASE(the_environment_is_empty_and_descriptors_are_not_inherited, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(the_environment_is_empty_and_descriptors_are_not_inherited) {
   ::setenv("PRENORM_SECRET", "truth", 1);
   const std::string variables = box.sh("env");
   ::unsetenv("PRENORM_SECRET");
-  BOOST_TEST(variables.find("truth") == variables.npos);
-  BOOST_TEST(variables.find("PRENORM_HOME") == variables.npos);
-  BOOST_TEST(variables.find("OMP_NUM_THREADS=1") != variables.npos);
+  check_lacks(variables, {"truth", "PRENORM_HOME"});
+  check_has(variables, {"OMP_NUM_THREADS=1"});
   const int file = ::open((box.folder.path() / "secret").c_str(), O_RDONLY);  // not close-on-exec
   // Python, as a shell may hold descriptors of its own; one more is that of the listing.
   BOOST_TEST(
@@ -178,9 +171,7 @@ BOOST_DATA_TEST_CASE(the_environment_is_empty_and_descriptors_are_not_inherited,
   ::close(file);
 }
 
-BOOST_DATA_TEST_CASE(there_is_no_network, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(there_is_no_network) {
   BOOST_TEST(box.python("import socket\n"
                         "for family, kind in ((socket.AF_INET, socket.SOCK_STREAM),\n"
                         "                     (socket.AF_INET6, socket.SOCK_STREAM),\n"
@@ -209,9 +200,7 @@ struct Listener {
   bool was_reached() const { return ::accept(socket, nullptr, nullptr) >= 0; }
 };
 
-BOOST_DATA_TEST_CASE(sockets_connect_inside_and_not_outside, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(sockets_connect_inside_and_not_outside) {
   const std::string name = "prenorm-test-" + std::to_string(::getpid());
   const std::string path = (box.folder.path() / "socket").string();
   const Listener abstract(std::string(1, '\0') + name), named(path);
@@ -242,9 +231,7 @@ BOOST_DATA_TEST_CASE(sockets_connect_inside_and_not_outside, kinds, kind) {
   BOOST_TEST(!named.was_reached());
 }
 
-BOOST_DATA_TEST_CASE(memory_and_semaphores_have_names, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(memory_and_semaphores_have_names) {
   BOOST_TEST(box.python("from multiprocessing import Array, Lock, shared_memory\n"
                         "Lock(); Array('d', 10)\n"
                         "one = shared_memory.SharedMemory('prenorm-test', create=True, size=9)\n"
@@ -253,9 +240,7 @@ BOOST_DATA_TEST_CASE(memory_and_semaphores_have_names, kinds, kind) {
   BOOST_TEST(!fs::exists("/dev/shm/prenorm-test"));
 }
 
-BOOST_DATA_TEST_CASE(a_copy_can_be_written_and_is_not_kept, kinds, kind) {
-  if (!is_here(kind)) return;
-  Box box(kind);
+IN_EACH_SANDBOX(a_copy_can_be_written_and_is_not_kept) {
   const fs::path copied = box.folder.path() / "copied";
   fs::create_directories(copied / "part");
   std::ofstream(copied / "part" / "file") << "old\n";
@@ -269,9 +254,7 @@ BOOST_DATA_TEST_CASE(a_copy_can_be_written_and_is_not_kept, kinds, kind) {
   BOOST_TEST(fs::exists(copied / "log") == (kind == SandboxKind::process));
 }
 
-BOOST_DATA_TEST_CASE(many_files_are_limited, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(many_files_are_limited) {
   const std::string said = box.python(
       "import sys, time\n"
       "made = 0\n"
@@ -286,9 +269,7 @@ BOOST_DATA_TEST_CASE(many_files_are_limited, kinds, kind) {
                           : "wrote to a folder that has more than 32768 files"));
 }
 
-BOOST_DATA_TEST_CASE(other_processes_cannot_be_signalled, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
+IN_EACH_SANDBOX(other_processes_cannot_be_signalled) {
   const std::string self = std::to_string(::getpid());
   const std::string said =
       box.python("for pid in (" + self +
@@ -299,28 +280,21 @@ BOOST_DATA_TEST_CASE(other_processes_cannot_be_signalled, kinds, kind) {
   BOOST_TEST(box.sh("kill -9 " + self + " 2>/dev/null; echo alive") == "alive\n");
 }
 
-BOOST_DATA_TEST_CASE(forbidden_system_calls_end_the_process, kinds, kind) {
-  if (!is_here(kind)) return;
-  const Box box(kind);
-  const auto call = [&box](const std::string& numbers) {
-    return box.python("import ctypes\nctypes.CDLL(None).syscall(" + numbers +
-                      ")\nprint('went on')");
-  };
-  BOOST_TEST(call("101, 0, 0, 0, 0") == "killed by SIGSYS");        // ptrace
-  BOOST_TEST(call("272, 0x10000000") == "killed by SIGSYS");        // unshare, a user namespace
-  BOOST_TEST(call("165, 0, 0, 0, 0, 0") == "killed by SIGSYS");     // mount
-  BOOST_TEST(call("310, 1, 0, 0, 0, 0, 0") == "killed by SIGSYS");  // process_vm_readv
-  BOOST_TEST(call("321, 0, 0, 0") == "killed by SIGSYS");           // bpf
-  BOOST_TEST(call("323, 0") == "killed by SIGSYS");                 // userfaultfd
+IN_EACH_SANDBOX(forbidden_system_calls_end_the_process) {
+  // ptrace; unshare, a user namespace; mount; process_vm_readv; bpf; userfaultfd.
+  for (const char* numbers : {"101, 0, 0, 0, 0", "272, 0x10000000", "165, 0, 0, 0, 0, 0",
+                              "310, 1, 0, 0, 0, 0, 0", "321, 0, 0, 0", "323, 0"}) {
+    BOOST_TEST(box.python("import ctypes\nctypes.CDLL(None).syscall(" + std::string(numbers) +
+                          ")\nprint('went on')") == "killed by SIGSYS",
+               numbers);
+  }
   BOOST_TEST(box.python("import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
                         "libc.syscall(425, 1, 0)\nprint(errno.errorcode[ctypes.get_errno()])\n"
                         "print(libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0))") ==
              "ENOSYS\n-1\n");  // io_uring_setup; clone with a user namespace
 }
 
-BOOST_DATA_TEST_CASE(limits_are_kept, kinds, kind) {
-  if (!is_here(kind)) return;
-  Box box(kind);
+IN_EACH_SANDBOX(limits_are_kept) {
   box.sandbox.scratch = 1 << 20;
   BOOST_TEST(box.sh("head -c 3000000 /dev/zero >$TMPDIR/large; echo $?").find("0\n") != 0);
   box.sandbox.processes = 20;
@@ -343,9 +317,7 @@ std::string word_after(const Process::Command& command, const std::string& word)
   return found == command.arguments.end() ? "" : *std::next(found);
 }
 
-BOOST_DATA_TEST_CASE(sockets_may_take_half_of_the_memory, kinds, kind) {
-  if (!is_here(kind)) return;
-  Box box(kind);
+IN_EACH_SANDBOX(sockets_may_take_half_of_the_memory) {
   Process::Command nothing;
   nothing.program = "/bin/true";
   const auto most = [&](std::size_t memory) {
@@ -359,9 +331,7 @@ BOOST_DATA_TEST_CASE(sockets_may_take_half_of_the_memory, kinds, kind) {
   BOOST_TEST(most(0) == "");
 }
 
-BOOST_DATA_TEST_CASE(a_refused_socket_keeps_nobody_waiting, kinds, kind) {
-  if (!is_here(kind)) return;
-  Box box(kind);
+IN_EACH_SANDBOX(a_refused_socket_keeps_nobody_waiting) {
   box.sandbox.memory = 64u << 20;
   // With 10 ms for each it would be five seconds.
   BOOST_TEST(box.python("import errno, socket, time\n"
@@ -384,9 +354,7 @@ BOOST_DATA_TEST_CASE(a_refused_socket_keeps_nobody_waiting, kinds, kind) {
                         "print(took if took > 4 else 'soon')") == "soon\n");
 }
 
-BOOST_DATA_TEST_CASE(nothing_outlives_it, kinds, kind) {
-  if (!is_here(kind)) return;
-  Box box(kind);
+IN_EACH_SANDBOX(nothing_outlives_it) {
   // A daemon: two forks and a session of its own, where that is allowed.
   const std::string marker = "271828.1828";
   box.python(
@@ -403,7 +371,7 @@ BOOST_DATA_TEST_CASE(nothing_outlives_it, kinds, kind) {
       std::ifstream file(entry.path() / "cmdline");
       std::string line;
       std::getline(file, line);
-      if (line.find(marker) != line.npos) return true;
+      if (contains(line, marker)) return true;
     }
     return false;
   };
@@ -424,9 +392,8 @@ BOOST_AUTO_TEST_CASE(a_path_that_is_not_there_is_told) {
   Sandbox box;
   box.kind = SandboxKind::bubblewrap;
   box.readable = {"/no/such/file"};
-  BOOST_CHECK_EXCEPTION(confined({}, box), std::runtime_error, [](const std::runtime_error& error) {
-    return std::string(error.what()) == "no such file: /no/such/file";
-  });
+  BOOST_TEST(message_of<std::runtime_error>([&] { confined({}, box); }) ==
+             "no such file: /no/such/file");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,8 +12,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <thread>
-#include <unistd.h>
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::testing;
@@ -53,16 +53,6 @@ Outcome run(const std::string& variant, const Solution::Options& options = {},
 void check_begins(const Outcome& outcome, Status status, const std::string& beginning) {
   BOOST_TEST(name(outcome.status) == name(status));
   BOOST_TEST(outcome.message.starts_with(beginning), outcome.message);
-  BOOST_TEST(!outcome.refused);
-}
-
-/// A float written there changes a canary's bytes, but one that happened to be the same.
-void check_wrote(const Outcome& outcome, const std::string& side_of_buffer) {
-  BOOST_TEST(name(outcome.status) == "OUT_OF_BOUNDS");
-  const std::string& message = outcome.message;
-  BOOST_TEST(message.starts_with("wrote "), message);
-  BOOST_TEST((message.size() > 6 && message[6] >= '1' && message[6] <= '4'), message);
-  BOOST_TEST(message.ends_with(side_of_buffer), message);
   BOOST_TEST(!outcome.refused);
 }
 
@@ -143,32 +133,25 @@ BOOST_AUTO_TEST_CASE(the_library_says_what_it_has) {
 }
 
 BOOST_AUTO_TEST_CASE(with_a_variant_only_the_variant_counts) {
-  Solution solution("x", library("misbehaving"), "past_end", {});
-  BOOST_TEST(solution.function_for("twice") == "twice__past_end");
-  Solution other("x", library("misbehaving"), "no_such", {});
-  BOOST_TEST(other.function_for("twice") == "");
+  const fs::path misbehaving = library("misbehaving");
+  BOOST_TEST(Solution("x", misbehaving, "past_end", {}).function_for("twice") == "twice__past_end");
+  BOOST_TEST(Solution("x", misbehaving, "no_such", {}).function_for("twice") == "");
 }
 
 BOOST_AUTO_TEST_CASE(canaries_and_poison_in_the_worker) { check_what_is_left_behind({}); }
 BOOST_AUTO_TEST_CASE(canaries_and_poison_in_process) { check_what_is_left_behind(in_process()); }
 
 BOOST_AUTO_TEST_CASE(guard_pages_say_what_was_left_and_by_how_far) {
-  // 64 floats fill 256 bytes: the page ends with the data.
-  check(run("past_end", {}, {64}), Status::out_of_bounds,
-        "touched memory 1 byte past the end of output y (SIGSEGV)");
-  check(run("far_past_end"), Status::out_of_bounds,
-        "touched memory 4001 bytes past the end of output y (SIGSEGV)");
-  check(run("far_before_begin"), Status::out_of_bounds,
-        "touched memory 12000 bytes before the start of output y (SIGSEGV)");
-  check(run("message_past_end"), Status::out_of_bounds,
-        "touched memory 1 byte past the end of the buffer for the error message (SIGSEGV)");
-  check(run("reads_far_past_end"), Status::out_of_bounds,
-        "touched memory 4001 bytes past the end of input x (SIGSEGV)");
-}
-
-BOOST_AUTO_TEST_CASE(an_empty_output_has_nothing_to_write) {
-  check(run("past_end", {}, {0}), Status::out_of_bounds,
-        "touched memory 1 byte past the end of output y (SIGSEGV)");
+  const auto check_touched = [](const Outcome& outcome, const std::string& where) {
+    check(outcome, Status::out_of_bounds, "touched memory " + where + " (SIGSEGV)");
+  };
+  // 64 floats fill 256 bytes: the page ends with the data. An empty output has nothing to write.
+  check_touched(run("past_end", {}, {64}), "1 byte past the end of output y");
+  check_touched(run("past_end", {}, {0}), "1 byte past the end of output y");
+  check_touched(run("far_past_end"), "4001 bytes past the end of output y");
+  check_touched(run("far_before_begin"), "12000 bytes before the start of output y");
+  check_touched(run("message_past_end"), "1 byte past the end of the buffer for the error message");
+  check_touched(run("reads_far_past_end"), "4001 bytes past the end of input x");
 }
 
 BOOST_AUTO_TEST_CASE(poison_is_seen_in_every_type) {
@@ -191,20 +174,10 @@ BOOST_AUTO_TEST_CASE(nan_that_was_computed_is_not_poison) {
 
 BOOST_AUTO_TEST_CASE(errors_that_are_returned) {
   for (const Solution::Options& options : {Solution::Options{}, in_process()}) {
-    Outcome outcome = run("refuses", options);
-    BOOST_TEST(name(outcome.status) == "RUNTIME_ERROR");
-    BOOST_TEST(outcome.refused);
-    BOOST_TEST(outcome.message == "x is not to my taste");
-    BOOST_TEST(outcome.outputs.empty());
-    outcome = run("returns_42", options);
-    BOOST_TEST(outcome.refused);
-    BOOST_TEST(outcome.message == "returned 42 without a message");
-    outcome = run("control_characters", options);
-    BOOST_TEST(outcome.refused);
-    BOOST_TEST(outcome.message == "red \\x1b[31m alarm\\x07\\nPASSED\\r\\xff");
-    outcome = run("long_message", options);
-    BOOST_TEST(outcome.refused);
-    BOOST_TEST(outcome.message == std::string(497, 'm') + "...");
+    check_refused(run("refuses", options), "x is not to my taste");
+    check_refused(run("returns_42", options), "returned 42 without a message");
+    check_refused(run("control_characters", options), "red \\x1b[31m alarm\\x07\\nPASSED\\r\\xff");
+    check_refused(run("long_message", options), std::string(497, 'm') + "...");
     check(run("not_implemented", options), Status::not_implemented, "later");
     check(run("throws", options), Status::runtime_error, "threw an exception: a\\nb");
     check(run("throws_no_memory", options), Status::out_of_memory, "std::bad_alloc");
@@ -231,11 +204,12 @@ BOOST_AUTO_TEST_CASE(a_forged_answer_gains_nothing) {
         "output y: element [0, 0] was never written");
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it is dead by now
   check_doubled(call(solution, "", x), x);
-  check(call(solution, "talks_nonsense", x), Status::runtime_error, "an answer is too long");
-  check_doubled(call(solution, "", x), x);
-  check(call(solution, "answers_another_call", x), Status::runtime_error,
-        "the worker answered another call");
-  check_doubled(call(solution, "", x), x);
+  for (const auto& [variant, message] :
+       {std::pair{"talks_nonsense", "an answer is too long"},
+        std::pair{"answers_another_call", "the worker answered another call"}}) {
+    check(call(solution, variant, x), Status::runtime_error, message);
+    check_doubled(call(solution, "", x), x);
+  }
   BOOST_TEST(name(call(solution, "closes_the_socket", x).status) == "RUNTIME_ERROR");
   check_doubled(call(solution, "", x), x);
 }
@@ -271,10 +245,11 @@ BOOST_AUTO_TEST_CASE(messages_survive_the_way_and_damaged_ones_are_refused) {
   const DeviceFacts facts{"a device", "9.0", "CUDA 13.0", 1ull << 37, 1ull << 26};
   const std::string loaded =
       encode(Loaded{1, 1, "", "tf32", {"twice", "thrice"}, "a digest", facts});
-  BOOST_TEST(decode<Loaded>(loaded.substr(8)).sources == "a digest");
-  BOOST_TEST(decode<Loaded>(loaded.substr(8)).facts.value().memory == 1ull << 37);
-  BOOST_TEST(decode<Loaded>(loaded.substr(8)).facts.value().driver == "CUDA 13.0");
-  BOOST_TEST(decode<Loaded>(loaded.substr(8)).functions.size() == 2u);
+  const Loaded read = decode<Loaded>(loaded.substr(8));
+  BOOST_TEST(read.sources == "a digest");
+  BOOST_TEST(read.facts.value().memory == 1ull << 37);
+  BOOST_TEST(read.facts.value().driver == "CUDA 13.0");
+  BOOST_TEST(read.functions.size() == 2u);
   for (std::size_t length = 8; length < loaded.size(); ++length) {
     BOOST_CHECK_THROW(decode<Loaded>(loaded.substr(8, length - 8)), Malformed);
   }
@@ -318,9 +293,9 @@ BOOST_AUTO_TEST_CASE(after_a_crash_the_next_call_is_well) {
 
 BOOST_AUTO_TEST_CASE(a_library_says_the_same_at_each_load) {
   // Another file lies in its place when the worker starts again.
-  const fs::path path =
-      fs::temp_directory_path() / ("prenorm_other_" + std::to_string(::getpid()) + ".so");
-  fs::copy_file(library("misbehaving"), path, fs::copy_options::overwrite_existing);
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "other.so";
+  fs::copy_file(library("misbehaving"), path);
   Solution solution("x", path, "", {});
   const Tensor x = counting({2, 3});
   check_doubled(call(solution, "", x), x);
@@ -461,18 +436,18 @@ BOOST_AUTO_TEST_CASE(libraries_that_cannot_be_used) {
   BOOST_TEST(message("exits_at_load") == "ended its process while loading: exit code 0");
   BOOST_TEST(message("hangs_at_load") == "did not load within 0.5 s");
   BOOST_TEST(message("no_such_file").find("cannot open shared object file") != std::string::npos);
+  check_has(message("no_such_file"), {"cannot open shared object file"});
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_no_library) {
-  const fs::path path =
-      fs::temp_directory_path() / ("prenorm_test_" + std::to_string(::getpid()) + ".so");
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "text.so";
   std::ofstream(path) << "This is text.\n";
   for (const Solution::Options& options : {Solution::Options{}, in_process()}) {
     Solution solution("x", path, "", options);
     BOOST_TEST(!solution.load());
-    BOOST_TEST(solution.message().find("file too short") != std::string::npos, solution.message());
+    check_has(solution.message(), {"file too short"});
   }
-  fs::remove(path);
 }
 
 BOOST_AUTO_TEST_CASE(a_library_that_cannot_load_is_tried_once) {
@@ -509,12 +484,10 @@ BOOST_AUTO_TEST_CASE(names_on_the_command_line) {
   Solution variant = find_solution(file.string() + "/past_end", {});
   BOOST_TEST(variant.library() == file);
   BOOST_TEST(variant.function_for("twice") == "twice__past_end");
-  BOOST_CHECK_THROW(find_solution("./no_such.so", {}), std::invalid_argument);
-  BOOST_CHECK_THROW(find_solution("no_such", {}), std::invalid_argument);
-  BOOST_CHECK_THROW(find_solution("no_such/variant", {}), std::invalid_argument);
-  BOOST_CHECK_THROW(find_solution("./no_such.so.1.2/variant", {}), std::invalid_argument);
-  BOOST_CHECK_THROW(find_solution("", {}), std::invalid_argument);
-  BOOST_CHECK_THROW(find_solution("../x", {}), std::invalid_argument);
+  for (const char* name :
+       {"./no_such.so", "no_such", "no_such/variant", "./no_such.so.1.2/variant", "", "../x"}) {
+    BOOST_CHECK_THROW(find_solution(name, {}), std::invalid_argument);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(shipped_solutions_are_found_by_name) {
@@ -531,15 +504,10 @@ BOOST_AUTO_TEST_CASE(shipped_solutions_are_found_by_name) {
   BOOST_TEST(variant.library().filename() == "libprenorm_good-emulated.so");
   BOOST_TEST(variant.variant() == "past_end");
   BOOST_TEST(variant.label() == "good-emulated/past_end");
-  try {
-    find_solution("bad", {});
-    BOOST_ERROR("a solution that is not there was found");
-  } catch (const std::invalid_argument& error) {
-    BOOST_TEST(
-        std::string(error.what()) ==
-        "no solution bad: the shipped ones are good, good-emulated; or give the path of a library "
-        "(lib.so, lib.so/variant)");
-  }
+  BOOST_TEST(
+      message_of<std::invalid_argument>([] { find_solution("bad", {}); }) ==
+      "no solution bad: the shipped ones are good, good-emulated; or give the path of a library "
+      "(lib.so, lib.so/variant)");
 }
 
 BOOST_AUTO_TEST_CASE(without_a_worker_there_is_a_message) {
@@ -548,27 +516,28 @@ BOOST_AUTO_TEST_CASE(without_a_worker_there_is_a_message) {
   BOOST_TEST(!solution.load());
   BOOST_TEST(name(solution.status()) == "LOAD_ERROR");
   BOOST_TEST(solution.message().find("prenorm-worker") != std::string::npos, solution.message());
+  check_has(solution.message(), {"prenorm-worker"});
 }
 
 BOOST_AUTO_TEST_CASE(text_from_outside_is_made_fit_for_one_line) {
-  BOOST_TEST(printable("") == "");
-  BOOST_TEST(printable("d_k = 3 \xe2\x89\xa0 2\xc2\xb7n \xf0\x9f\x99\x82") ==
-             "d_k = 3 \xe2\x89\xa0 2\xc2\xb7n \xf0\x9f\x99\x82");
-  BOOST_TEST(printable("a\nb\tc\rd") == "a\\nb\\tc\\rd");
-  BOOST_TEST(printable(std::string_view("\0\x1b\x7f", 3)) == "\\x00\\x1b\\x7f");
-  BOOST_TEST(printable("\xc2\x9b"
-                       "31m") == "\\x9b31m");  // an escape of one character
-  BOOST_TEST(printable("\xe2\x80\xae"
-                       "x") == "\\u202ex");  // right to left from here
-  BOOST_TEST(printable("\xff\xc0\xaf\xed\xa0\x80") == "\\xff\\xc0\\xaf\\xed\\xa0\\x80");
-  BOOST_TEST(printable("\xe2\x89") == "\\xe2\\x89");                      // cut short
-  BOOST_TEST(printable("\xef\xbf\xbe\xef\xbf\xbf") == "\\ufffe\\uffff");  // not for XML
-  BOOST_TEST(printable("a\xe2\x80\x8b\xc2\xad\xf3\xa0\x81\xa1") ==
-             "a\\u200b\\xad\\ue0061");  // unseen
+  const std::string fit = "d_k = 3 \xe2\x89\xa0 2\xc2\xb7n \xf0\x9f\x99\x82";
+  for (const auto& [text, printed] : std::map<std::string, std::string>{
+           {"", ""},
+           {fit, fit},
+           {"a\nb\tc\rd", "a\\nb\\tc\\rd"},
+           {{"\0\x1b\x7f", 3}, "\\x00\\x1b\\x7f"},
+           {"\u009b31m", "\\x9b31m"},  // an escape of one character
+           {"\u202ex", "\\u202ex"},    // right to left from here
+           {"\xff\xc0\xaf\xed\xa0\x80", "\\xff\\xc0\\xaf\\xed\\xa0\\x80"},
+           {"\xe2\x89", "\\xe2\\x89"},                               // cut short
+           {"\xef\xbf\xbe\xef\xbf\xbf", "\\ufffe\\uffff"},           // not for XML
+           {"a\u200b\u00ad\U000e0061", "a\\u200b\\xad\\ue0061"}}) {  // unseen
+    BOOST_TEST(printable(text) == printed);
+  }
   BOOST_TEST(printable("12345678", 8) == "12345678");
   BOOST_TEST(printable("123456789", 8) == "12345...");
-  BOOST_TEST(printable("1234\n\n\n", 8) == "1234...");           // no half of an escape
-  BOOST_TEST(printable("1234\xe2\x89\xa0xyz", 8) == "1234...");  // nor of a character
+  BOOST_TEST(printable("1234\n\n\n", 8) == "1234...");     // no half of an escape
+  BOOST_TEST(printable("1234\u2260xyz", 8) == "1234...");  // nor of a character
 }
 
 BOOST_AUTO_TEST_SUITE_END()

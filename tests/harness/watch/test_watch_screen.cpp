@@ -1,13 +1,14 @@
 // What `prenorm watch` keeps from save to save, what it shows, and which files it looks at.
 #include "base/temporary_folder.hpp"
+#include "checks.hpp"
 #include "watch/screen.hpp"
 #include "watch/wait.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <sys/resource.h>
 
 using namespace prenorm::harness;
+using namespace prenorm::harness::testing;
 namespace fs = std::filesystem;
 
 BOOST_AUTO_TEST_SUITE(watch_screen)
@@ -21,6 +22,11 @@ WatchedCase one(const std::string& problem, const std::string& name, Status stat
 
 constexpr Status good = Status::passed, bad = Status::incorrect_numerical;
 
+struct Watched {
+  History history;
+  ScreenState state;
+};
+
 Attempt attempt(std::vector<WatchedCase> cases) {
   Attempt made;
   made.cases = std::move(cases);
@@ -33,10 +39,6 @@ std::vector<std::string> names(const std::vector<const WatchedCase*>& cases) {
   return found;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 void write(const fs::path& path) { std::ofstream(path) << "text"; }
 
 /// The change that is reported within a second; empty if none is.
@@ -47,8 +49,7 @@ fs::path change(FileChanges& changes) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_save_is_compared_with_the_verdicts_before_it) {
-  History history;
+BOOST_FIXTURE_TEST_CASE(a_save_is_compared_with_the_verdicts_before_it, Watched) {
   history.take(attempt({one("f", "a", bad), one("f", "b", good), one("g", "c", bad)}));
   BOOST_TEST(history.fixed().empty());
   BOOST_TEST(history.broken().empty());
@@ -65,8 +66,7 @@ BOOST_AUTO_TEST_CASE(a_save_is_compared_with_the_verdicts_before_it) {
   BOOST_TEST(history.broken().empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_first_failure_is_the_smallest_of_what_just_broke) {
-  History history;
+BOOST_FIXTURE_TEST_CASE(the_first_failure_is_the_smallest_of_what_just_broke, Watched) {
   history.take(attempt({one("f", "large", bad, 100), one("f", "small", bad, 2),
                         one("f", "crash", Status::runtime_error, 0), one("g", "later", good),
                         one("h", "absent", Status::not_implemented, 0)}));
@@ -78,23 +78,21 @@ BOOST_AUTO_TEST_CASE(the_first_failure_is_the_smallest_of_what_just_broke) {
   BOOST_TEST(history.first_failure()->name == "later");
 }
 
-BOOST_AUTO_TEST_CASE(what_failed_before_a_save_is_no_failure_of_what_was_saved) {
-  History history;
+BOOST_FIXTURE_TEST_CASE(what_failed_before_a_save_is_no_failure_of_what_was_saved, Watched) {
   history.take(attempt({one("f", "a", bad), one("f", "b", bad), one("f", "c", good)}));
   history.saved();
   BOOST_TEST(history.first_failure()->name == "a");  // nothing is known of the new text yet
   history.take(attempt({one("f", "a", good)}));
   BOOST_TEST(history.first_failure() == nullptr);
   BOOST_TEST(history.counts()[0].waiting == 1U);
-  ScreenState state;
-  BOOST_TEST(has(screen_text(history, state), "· f: 2 of 3 cases pass, 1 that failed run next"));
+  BOOST_TEST(
+      contains(screen_text(history, state), "· f: 2 of 3 cases pass, 1 that failed run next"));
   history.take(attempt({one("f", "a", good), one("f", "b", bad), one("f", "c", good)}));
   BOOST_TEST(history.first_failure()->name == "b");
-  BOOST_TEST(has(screen_text(history, state), "✗ f: 2 of 3 cases pass\n"));
+  BOOST_TEST(contains(screen_text(history, state), "✗ f: 2 of 3 cases pass\n"));
 }
 
-BOOST_AUTO_TEST_CASE(a_cause_that_is_gone_is_forgotten) {
-  History history;
+BOOST_FIXTURE_TEST_CASE(a_cause_that_is_gone_is_forgotten, Watched) {
   Attempt wrong = attempt({one("f", "a", bad)});
   wrong.causes["f"].heading = "looks like no eps";
   history.take(wrong);
@@ -109,88 +107,82 @@ BOOST_AUTO_TEST_CASE(hints_go_from_vague_to_plain) {
   const auto ladder = hint_ladder(failing, &known, "y = x / rms");
   BOOST_TEST(ladder.size() == 3U);
   BOOST_TEST(ladder[0] == "What of a row of zeros?");
-  BOOST_TEST(has(ladder[1], "eps is left out"));
-  BOOST_TEST(has(ladder[2], "y = x / rms"));
+  BOOST_TEST(contains(ladder[1], "eps is left out"));
+  BOOST_TEST(contains(ladder[2], "y = x / rms"));
   const WatchedCause unknown{"", "", "", {"y does not sum to 1"}};
-  BOOST_TEST(has(hint_ladder(failing, &unknown, "")[1], "y does not sum to 1"));
+  BOOST_TEST(contains(hint_ladder(failing, &unknown, "")[1], "y does not sum to 1"));
   BOOST_TEST(hint_ladder(failing, nullptr, "").size() == 1U);
-  BOOST_TEST(has(hint_ladder(one("f", "a", Status::runtime_error), nullptr, "")[0], "message"));
-  BOOST_TEST(has(hint_ladder(one("f", "a", Status::incorrect_shape), nullptr, "")[0], "shape"));
+  BOOST_TEST(
+      contains(hint_ladder(one("f", "a", Status::runtime_error), nullptr, "")[0], "message"));
+  BOOST_TEST(
+      contains(hint_ladder(one("f", "a", Status::incorrect_shape), nullptr, "")[0], "shape"));
   BOOST_TEST(hint_lines(ladder, 0).empty());
   BOOST_TEST(
       (hint_lines(ladder, 1) == std::vector<std::string>{"hint 1 of 3: What of a row of zeros?"}));
   BOOST_TEST(hint_lines(ladder, 9).size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(the_screen_tells_what_passes_what_broke_and_the_first_failure) {
-  History history;
+BOOST_FIXTURE_TEST_CASE(the_screen_tells_what_passes_what_broke_and_the_first_failure, Watched) {
   history.take(
       attempt({one("f", "a", good), one("g", "b", good), one("h", "c", Status::not_implemented)}));
   history.saved();
   Attempt wrong = attempt({one("f", "a", bad)});
   wrong.causes["f"] = {"looks like no eps", "eps is left out.", "What of a row of zeros?", {}};
   history.take(wrong);
-  ScreenState state;
   state.path = "mine";
   const std::string before = screen_text(history, state);
-  for (const char* part : {"f: 0 of 1 cases pass", "✓ g 1", "not written yet: h", "broke (1): f a",
-                           "first failure: f, a (INCORRECT_NUMERICAL)", "x[2, 2] -> y[2, 2]",
-                           "1 of 4 elements wrong", "looks like no eps"}) {
-    BOOST_TEST(has(before, part), part << " is not in\n" << before);
-  }
-  BOOST_TEST(!has(before, "hint 1"));
+  check_has(before, {"f: 0 of 1 cases pass", "✓ g 1", "not written yet: h", "broke (1): f a",
+                     "first failure: f, a (INCORRECT_NUMERICAL)", "x[2, 2] -> y[2, 2]",
+                     "1 of 4 elements wrong", "looks like no eps"});
+  check_lacks(before, {"hint 1"});
   state.hints = 1;
-  BOOST_TEST(has(screen_text(history, state), "hint 1 of 2: What of a row of zeros?"));
+  BOOST_TEST(contains(screen_text(history, state), "hint 1 of 2: What of a row of zeros?"));
   state.hints = 9;
-  BOOST_TEST(has(screen_text(history, state), "hint 2 of 2"));
+  BOOST_TEST(contains(screen_text(history, state), "hint 2 of 2"));
 }
 
-BOOST_AUTO_TEST_CASE(lines_fit_the_width_and_no_colour_means_none) {
-  History history;
+BOOST_FIXTURE_TEST_CASE(lines_fit_the_width_and_no_colour_means_none, Watched) {
   Attempt wrong = attempt({one("f", "a", bad)});
   wrong.cases[0].message =
       "many words that go on and on, for longer than a narrow terminal is wide";
   history.take(wrong);
-  ScreenState state;
   state.width = 40;
   std::istringstream narrow(screen_text(history, state));
   for (std::string line; std::getline(narrow, line);) BOOST_TEST(line.size() <= 44U, line);
-  BOOST_TEST(!has(narrow.str(), "\033"));
+  BOOST_TEST(!contains(narrow.str(), "\033"));
   state.colour = true;
-  BOOST_TEST(has(screen_text(history, state), "\033[31m"));
+  BOOST_TEST(contains(screen_text(history, state), "\033[31m"));
 }
 
-BOOST_AUTO_TEST_CASE(saves_are_noticed_and_noise_is_not) {
-  const TemporaryFolder folder;
-  fs::create_directory(folder.path() / "src");
-  FileChanges changes(folder.path());
+BOOST_FIXTURE_TEST_CASE(saves_are_noticed_and_noise_is_not, TemporaryFolder) {
+  fs::create_directory(path() / "src");
+  FileChanges changes(path());
   BOOST_TEST(changes.take().empty());
-  write(folder.path() / "src/a.cpp");
+  write(path() / "src/a.cpp");
   BOOST_TEST(change(changes) == "src/a.cpp");
-  fs::create_directories(folder.path() / "__pycache__");
-  write(folder.path() / ".a.cpp.swp");
-  write(folder.path() / "a.cpp~");
+  fs::create_directories(path() / "__pycache__");
+  write(path() / ".a.cpp.swp");
+  write(path() / "a.cpp~");
   BOOST_TEST(change(changes).empty());
   // As editors save: a new file takes the name.
-  write(folder.path() / ".new");
-  fs::rename(folder.path() / ".new", folder.path() / "b.py");
+  write(path() / ".new");
+  fs::rename(path() / ".new", path() / "b.py");
   BOOST_TEST(change(changes) == "b.py");
-  fs::remove(folder.path() / "b.py");
+  fs::remove(path() / "b.py");
   BOOST_TEST(change(changes) == "b.py");
   // A new folder is watched too.
-  fs::create_directory(folder.path() / "more");
+  fs::create_directory(path() / "more");
   change(changes);
-  write(folder.path() / "more/c.cu");
+  write(path() / "more/c.cu");
   BOOST_TEST(change(changes) == "more/c.cu");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_single_file_only_it_counts) {
-  const TemporaryFolder folder;
-  write(folder.path() / "mine.cu");
-  FileChanges changes(folder.path() / "mine.cu");
-  write(folder.path() / "other.cu");
+BOOST_FIXTURE_TEST_CASE(of_a_single_file_only_it_counts, TemporaryFolder) {
+  write(path() / "mine.cu");
+  FileChanges changes(path() / "mine.cu");
+  write(path() / "other.cu");
   BOOST_TEST(change(changes).empty());
-  write(folder.path() / "mine.cu");
+  write(path() / "mine.cu");
   BOOST_TEST(change(changes) == "mine.cu");
 }
 
