@@ -27,15 +27,12 @@ def test_calibrate_writes_tolerances(prenorm, tmp_path):
         rms = np.sqrt(np.mean(y[...] ** 2))
         ulp = float(np.spacing(np.float32(rms)))
         assert y.attrs["rtol"] == 4 * 2.0**-23
-        assert y.attrs["atol"] >= 4 * ulp
-        assert y.attrs["atol"] < 32 * ulp
+        assert 4 * ulp <= y.attrs["atol"] < 32 * ulp
         assert "E = " in y.attrs["reason"] and "16 draws" in y.attrs["reason"]
-    first = path.read_bytes()
     prenorm("fixtures", "calibrate", path)
     with h5py.File(path) as file:
         assert file["cases/batch32/outputs/y"].attrs["rtol"] == 4 * 2.0**-23
-    prenorm("verify", "--fixtures", path)
-    assert first  # and the tolerances hold for every solution that is right
+    prenorm("verify", "--fixtures", path)  # they hold for every solution that is right
 
 
 def test_calibrate_finds_what_numpy_finds(prenorm, tmp_path):

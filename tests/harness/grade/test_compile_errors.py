@@ -11,12 +11,8 @@ import pytest
 from conftest import slow_but
 from grading import best_sandbox, grade, need
 from places import home
+from submissions import PROJECT
 
-CMAKE = """cmake_minimum_required(VERSION 3.25)
-project(mine LANGUAGES CXX)
-find_package(prenorm 0.1 REQUIRED)
-prenorm_add_solution(mine solution.cpp)
-"""
 EXPORTS = "PRENORM_SOLUTION(kDLCPU)\nPRENORM_EXPORT({0}, mine::{0})\n"
 # {scalar}: the type of dim.
 SOFTMAX = """#include <prenorm/prenorm.hpp>
@@ -82,7 +78,7 @@ def told(tmp_path):
         need(best_sandbox())
         folder = tmp_path / "mine"
         folder.mkdir()
-        (folder / "CMakeLists.txt").write_text(CMAKE)
+        (folder / "CMakeLists.txt").write_text(PROJECT.format(name="mine"))
         (folder / "solution.cpp").write_text(source)
         _, report, printed = grade(folder, "--sandbox", best_sandbox(), "--rubric", "all",
                                    "--fixtures", home() / "share/prenorm/fixtures", *words,

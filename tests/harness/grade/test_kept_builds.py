@@ -9,12 +9,8 @@ import os
 import pytest
 
 from grading import best_sandbox, grade, need
+from submissions import PROJECT
 
-CMAKE = """cmake_minimum_required(VERSION 3.25)
-project(mine LANGUAGES CXX)
-find_package(prenorm 0.1 REQUIRED)
-prenorm_add_solution(mine relu.cpp)
-"""
 CUDA_ALONE = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
                                 reason="there is no emulator for submissions")
 RELU = """#include <prenorm/prenorm.hpp>
@@ -56,8 +52,8 @@ def mine(tmp_path):
     def make(formula, name="mine"):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        (folder / "CMakeLists.txt").write_text(CMAKE)
-        (folder / "relu.cpp").write_text(RELU % formula)
+        (folder / "CMakeLists.txt").write_text(PROJECT.format(name="mine"))
+        (folder / "solution.cpp").write_text(RELU % formula)
         return folder
 
     return make

@@ -32,6 +32,12 @@ Solution open(const Solution::Options& options = {}) {
   return {"on_device", library("on_device"), "", options};
 }
 
+struct OnDevice {
+  UsedDriver driver;
+  Solution solution = open();
+  Tensor x = counting({2, 3});
+};
+
 /// Of some calls: a busy machine delays one, hardly all.
 double least_seconds(Solution& solution, const Tensor& x, bool timed) {
   double least = call(solution, "", x, timed).seconds;
@@ -61,22 +67,18 @@ constexpr const char* fault =
 
 BOOST_AUTO_TEST_SUITE(device)
 
-BOOST_AUTO_TEST_CASE(tensors_go_to_the_device_and_come_back) {
-  const UsedDriver driver;
-  Solution solution = open();
+BOOST_FIXTURE_TEST_CASE(tensors_go_to_the_device_and_come_back, OnDevice) {
   for (const Shape& shape : {Shape{}, Shape{1}, Shape{0}, Shape{2, 3}, Shape{64}, Shape{5000}}) {
-    const Tensor x = counting(shape);
-    check_doubled(call(solution, "", x), x);
+    const Tensor any = counting(shape);
+    check_doubled(call(solution, "", any), any);
   }
   check(call(solution, "", counting({3}, DType::float64)), Status::not_implemented, "");
-  const Tensor x = counting({100});
-  check_doubled(call(solution, "elsewhere", x), x);  // inputs and poison are there before the call
+  const Tensor larger = counting({100});
+  check_doubled(call(solution, "elsewhere", larger),
+                larger);  // inputs and poison are there before the call
 }
 
-BOOST_AUTO_TEST_CASE(what_is_left_behind_is_judged_as_on_the_host) {
-  const UsedDriver driver;
-  Solution solution = open();
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(what_is_left_behind_is_judged_as_on_the_host, OnDevice) {
   check_wrote(call(solution, "past_end", x), " past the end of output y");
   check_wrote(call(solution, "before_begin", x), " before the start of output y");
   check(call(solution, "mutates_input", x), Status::input_mutated,
@@ -88,10 +90,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_behind_is_judged_as_on_the_host) {
   check_doubled(call(solution, "", x), x);
 }
 
-BOOST_AUTO_TEST_CASE(a_fault_is_told_and_costs_the_next_call_nothing) {
-  const UsedDriver driver;
-  Solution solution = open();
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(a_fault_is_told_and_costs_the_next_call_nothing, OnDevice) {
   for (const char* variant : {"faults", "faults_and_refuses"}) {
     const Outcome outcome = call(solution, variant, x);
     check(outcome, Status::runtime_error, fault);  // not refused: a case of an error would pass
@@ -100,19 +99,13 @@ BOOST_AUTO_TEST_CASE(a_fault_is_told_and_costs_the_next_call_nothing) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(full_memory_is_told_and_costs_the_next_call_nothing) {
-  const UsedDriver driver;
-  Solution solution = open();
+BOOST_FIXTURE_TEST_CASE(full_memory_is_told_and_costs_the_next_call_nothing, OnDevice) {
   const Tensor large = counting({40 << 20});  // 160 MiB, twice: the device has 256
   check(call(solution, "", large), Status::out_of_memory, "out of device memory");
-  const Tensor x = counting({2, 3});
   check_doubled(call(solution, "", x), x);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_stays_on_the_device) {
-  const UsedDriver driver;
-  Solution solution = open();
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(nothing_stays_on_the_device, OnDevice) {
   for (int i = 0; i < 2000; ++i) {
     const Outcome outcome = call(solution, "tells", x);
     BOOST_REQUIRE(outcome.outputs.size() == 1u);
@@ -120,20 +113,14 @@ BOOST_AUTO_TEST_CASE(nothing_stays_on_the_device) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(time_is_taken_between_events) {
-  const UsedDriver driver;
-  Solution solution = open();
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(time_is_taken_between_events, OnDevice) {
   // The function itself returns at once; its work is done while somebody waits.
   const Outcome outcome = call(solution, "sleeps", x);
   BOOST_TEST(outcome.seconds >= 0.02);
   BOOST_TEST(least_seconds(solution, x, false) < 0.02);
 }
 
-BOOST_AUTO_TEST_CASE(a_timed_call_finds_cold_caches) {
-  const UsedDriver driver;
-  Solution solution = open();
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(a_timed_call_finds_cold_caches, OnDevice) {
   struct SoFar {
     bool timed;
     double overwritten, resets;  // bytes; of what persists in the cache
@@ -164,9 +151,7 @@ BOOST_AUTO_TEST_CASE(without_a_compiler_for_ptx_the_cache_is_only_written_over) 
   BOOST_TEST(y.at(3) > 0);
 }
 
-BOOST_AUTO_TEST_CASE(the_device_is_known_after_loading) {
-  const UsedDriver driver;
-  Solution solution = open();
+BOOST_FIXTURE_TEST_CASE(the_device_is_known_after_loading, OnDevice) {
   BOOST_TEST(!solution.device_facts());
   BOOST_REQUIRE(solution.load());
   BOOST_TEST(solution.on_device());

@@ -50,6 +50,11 @@ Outcome run(const std::string& variant, const Solution::Options& options = {},
   return call(solution, variant, counting(shape));
 }
 
+struct Misbehaving {
+  Solution solution = open("misbehaving");
+  Tensor x = counting({2, 3});
+};
+
 void check_begins(const Outcome& outcome, Status status, const std::string& beginning) {
   BOOST_TEST(name(outcome.status) == name(status));
   BOOST_TEST(outcome.message.starts_with(beginning), outcome.message);
@@ -115,8 +120,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_argument_arrives) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_library_says_what_it_has) {
-  Solution solution = open("misbehaving");
+BOOST_FIXTURE_TEST_CASE(the_library_says_what_it_has, Misbehaving) {
   BOOST_TEST(solution.load());
   BOOST_TEST(solution.mode() == "");
   BOOST_TEST(solution.functions().contains("twice"));
@@ -197,9 +201,7 @@ BOOST_AUTO_TEST_CASE(ends_of_the_process) {
         "killed by SIGKILL, as the kernel does where memory runs out");
 }
 
-BOOST_AUTO_TEST_CASE(a_forged_answer_gains_nothing) {
-  Solution solution = open("misbehaving");
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(a_forged_answer_gains_nothing, Misbehaving) {
   check(call(solution, "forges_success", x), Status::incorrect_numerical,
         "output y: element [0, 0] was never written");
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it is dead by now
@@ -276,9 +278,7 @@ BOOST_AUTO_TEST_CASE(memory_is_limited) {
   check(outcome, Status::out_of_memory, "no memory for the tensors of the call");
 }
 
-BOOST_AUTO_TEST_CASE(output_that_floods_neither_blocks_nor_shows) {
-  Solution solution = open("misbehaving");
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(output_that_floods_neither_blocks_nor_shows, Misbehaving) {
   check_doubled(call(solution, "floods", x), x);
 }
 
@@ -340,9 +340,7 @@ BOOST_AUTO_TEST_CASE(the_first_load_decides) {
              "could be used when it was loaded first, and now: no device");
 }
 
-BOOST_AUTO_TEST_CASE(nothing_goes_on_when_all_time_is_over) {
-  Solution solution = open("misbehaving");
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(nothing_goes_on_when_all_time_is_over, Misbehaving) {
   solution.limit_end(deadline_in(-1));
   BOOST_TEST(!solution.load());
   BOOST_TEST(name(solution.status()) == "TIMEOUT");
@@ -402,9 +400,7 @@ BOOST_AUTO_TEST_CASE(a_worker_that_was_started_early) {
   check_doubled(call(absent, "", x), x);
 }
 
-BOOST_AUTO_TEST_CASE(addresses_are_fresh_and_inputs_private) {
-  Solution solution = open("misbehaving");
-  const Tensor x = counting({2, 3});
+BOOST_FIXTURE_TEST_CASE(addresses_are_fresh_and_inputs_private, Misbehaving) {
   std::set<double> seen;
   for (int i = 0; i < 20; ++i) {
     seen.insert(call(solution, "address_dependent", x).outputs.at(0).at(0));

@@ -374,6 +374,40 @@ LAYOUTS = {
     "modules of the interpreter's name": {
         "adapters.py": "import numpy\ndef run(x): return numpy.array(x)",
         "numpy.py": "raise SystemExit", "torch.py": "raise SystemExit"},
+    "pythonpath": {"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["lib", "more/lib"]',
+        "lib/one.py": "def f(x): return x", "more/lib/two.py": "from one import f",
+        "tests/adapters.py": "from two import f as run"},
+    "pythonpath on lines": {
+        "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['tests']\npythonpath = [\n"
+                          "  'lib',  # ours\n]\n[tool.x]\npythonpath = ['other']",
+        "lib/one.py": "def f(x): return x", "other/one.py": "1 / 0",
+        "tests/adapters.py": "from one import f as run"},
+    "pythonpath, a text": {"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = "a b"',
+        "a/x.py": "", "b/one.py": "def f(x): return x",
+        "tests/adapters.py": "from one import f as run"},
+    "a bare name": {"pyproject.toml": "", "pkg/__init__.py": "",
+        "pkg/bpe.py": "from train_bpe import f", "pkg/train_bpe.py": "def f(x): return x",
+        "tests/__init__.py": "", "tests/adapters.py": "from pkg.bpe import f as run"},
+    "a bare name at the root": {"pyproject.toml": "", "train_bpe.py": "def f(x): return x",
+        "tests/__init__.py": "", "tests/adapters.py": "from train_bpe import f as run"},
+    "bare names do not hide the library's": {"pyproject.toml": "", "pkg/__init__.py": "",
+        "pkg/colorsys.py": "1 / 0", "pkg/a.py": "import colorsys\ndef f(x): return x",
+        "tests/adapters.py": "from pkg.a import f as run\nimport colorsys\ncolorsys.rgb_to_hls"},
+    "no mark of a root": {"hw1/pkg/a.py": "def f(x): return x",
+        "hw1/tests/adapters.py": "from pkg.a import f as run"},
+    "setup.cfg": {"hw1/setup.cfg": "", "hw1/src/pkg/a.py": "def f(x): return x",
+        "hw1/tests/unit/adapters.py": "from pkg.a import f as run"},
+    "beside": {"pyproject.toml": "", "tests/adapters.py": "from common import f as run",
+        "tests/common.py": "def f(x): return x"},
+    "its own version, of a package with that name": {"pyproject.toml": '[project]\nname = "cs336_basics"\nversion = "1.0.3"',
+        "cs336_basics/__init__.py": "import importlib.metadata\n"
+            '__version__ = importlib.metadata.version("cs336_basics")',
+        "tests/adapters.py": "import cs336_basics as c\n"
+            "def run(x):\n    assert c.__version__ == '1.0.3'\n    return x"},
+    "a version without a project": {"cs336_basics/__init__.py": "import importlib.metadata\n"
+            '__version__ = importlib.metadata.version("cs336_basics")',
+        "cs336_basics/a.py": "def f(x): return x",
+        "tests/adapters.py": "from cs336_basics.a import f as run"},
     "dataclasses and annotations": {"adapters.py": """
             from __future__ import annotations
             import dataclasses
@@ -416,10 +450,9 @@ INSTALLED = {"model/__init__.py": "def run(x): return 3 * x",
 @pytest.mark.parametrize("layout", [
     {"own/model/__init__.py": "def run(x): return x"}, {"model.py": "def run(x): return x"}, {}])
 def test_what_the_staff_installed_takes_no_ones_place(tmp_path, layout):
-    write(tmp_path / "packages", INSTALLED)
-    write(tmp_path / "ann", {"tests/adapters.py": "from model import run", **layout})
-    before = f"sys.path.append({str(tmp_path / 'packages')!r})"
-    with Worker(TAKES_X, without=MODES["numpy"], before=before).load(tmp_path / "ann") as worker:
+    before = f"sys.path.append({str(write(tmp_path / 'packages', INSTALLED))!r})"
+    files = {"tests/adapters.py": "from model import run", **layout}
+    with start(tmp_path / "ann", files, before=before) as worker:
         answer = run(worker, Array("float32", [1.0]), ONE_OUT)
         assert answer.outputs[0].values().tolist() == [1.0 if layout else 3.0]
         assert worker.notes == [] if layout else worker.notes == [
@@ -427,10 +460,9 @@ def test_what_the_staff_installed_takes_no_ones_place(tmp_path, layout):
 
 
 def test_a_folder_of_scripts_takes_no_packages_place(tmp_path):
-    write(tmp_path / "packages", {"model/__init__.py": "def run(x): return x"})
-    write(tmp_path / "ann", {"adapters.py": "from model import run", "old/model/try1.py": ""})
-    before = f"sys.path.append({str(tmp_path / 'packages')!r})"
-    with Worker(TAKES_X, without=MODES["numpy"], before=before).load(tmp_path / "ann") as worker:
+    packages = write(tmp_path / "packages", {"model/__init__.py": "def run(x): return x"})
+    files = {"adapters.py": "from model import run", "old/model/try1.py": ""}
+    with start(tmp_path / "ann", files, before=f"sys.path.append({str(packages)!r})") as worker:
         assert answers(worker)
 
 
@@ -448,6 +480,12 @@ FAILURES = {
     "syntax": ("x = 1\ndef run(x) return x", "SyntaxError: expected ':' (adapters.py, line 2)"),
     "exit": ("import sys\nsys.exit('bye')", "SystemExit: bye (adapters.py:2)"),
     "unfinished": ("raise NotImplementedError", "NotImplementedError (adapters.py:1)"),
+    "no tensors": ("import torch\ndef run(x): return x", "import of torch halted; None in "
+                   "sys.modules, which adapters.py imports in line 1: install it for /"),
+    "its own error": ("import lacking\n1 / 0\ndef run(x): return x", "ZeroDivisionError: "),
+    "a use": ("import lacking\nlist(lacking.f())",
+              "No module named 'lacking', which adapters.py imports in line 1 (adapters.py:2)"),
+    "memory": ("raise MemoryError", "MemoryError (adapters.py:1)"),
 }
 
 
@@ -513,8 +551,7 @@ def run(x):
     {DISTURBANCES[kind]}
     return x
 """
-    (tmp_path / "adapters.py").write_text(source)
-    with Worker(TAKES_X, without=MODES["numpy"]).load(tmp_path) as worker:
+    with start(tmp_path, source) as worker:
         for _ in range(4):
             assert answers(worker)
             signal.sigtimedwait([], 0.03)  # time for a bell to ring in between
