@@ -21,6 +21,7 @@ for package in ("pandas", "pygments"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
 import prenorm  # noqa: E402
 from prenorm import cpp, sources  # noqa: E402
+import h5  # noqa: E402
 from conftest import folder, slow_but  # noqa: E402
 from notebook_runs import executed  # noqa: E402
 
@@ -134,7 +135,6 @@ def test_errors_say_what_is_wrong(call, kind, words):
 
 def test_a_call_is_rejected_with_the_harness_s_message(program, tmp_path):
     """The same inputs in a file: `verify` prints what the call raises."""
-    import h5
     with h5.create(tmp_path / "bad.h5", "rmsnorm", prenorm.fixture("rmsnorm").signature) as file:
         case = h5.add_case(file, "bad")
         h5.add_input(case, "x", np.ones((2, 3)), "float32")

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 from urllib.parse import unquote
@@ -17,12 +16,10 @@ from urllib.parse import unquote
 import lxml.html
 import pytest
 
+import ladders
 from places import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
-sys.path.insert(0, str(ROOT / "cuda"))
-import ladders  # noqa: E402
-
 PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
 LOOKS = {"light": {"width": 1440}, "dark": {"width": 1440, "dark": True},
          "narrow": {"width": 360, "height": 800}, "narrow_dark": {"width": 360, "dark": True}}

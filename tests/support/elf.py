@@ -95,13 +95,16 @@ class Dynamic:
 
     def __init__(self, data):
         self.data = data
-        [start] = struct.unpack_from("<Q", data, 32)
-        size, count = struct.unpack_from("<HH", data, 54)
-        self.segments = [struct.unpack_from("<IIQQQQ", data, start + i * size)
+        [self.headers] = struct.unpack_from("<Q", data, 32)  # one of 56 bytes per segment
+        [count] = struct.unpack_from("<H", data, 56)
+        self.segments = [struct.unpack_from("<IIQQQQ", data, self.headers + 56 * i)
                          for i in range(count)]
         [(_, _, at, _, _, length)] = [each for each in self.segments if each[0] == DYNAMIC]
-        entries = [struct.unpack_from("<QQ", data, at + i) for i in range(0, length, 16)]
-        self.values = dict(entries)
+        self.entries, self.values = {}, {}  # by their tags: where they are, and what they have
+        for i in range(at, at + length, 16):
+            tag, value = struct.unpack_from("<QQ", data, i)
+            self.entries.setdefault(tag, i)
+            self.values[tag] = value
 
     def place(self, kind):
         address = self.values[kind]

@@ -8,9 +8,9 @@ import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
-import h5py
 import pytest
 
+import h5
 from conftest import folder, make_home
 from places import ROOT
 
@@ -361,13 +361,10 @@ def test_a_peers_own_run_is_read_and_must_fit(bench, timed, shapes, tmp_path):
 def twice(tmp_path):
     """The fixture file of y = 2 x."""
     path = tmp_path / "twice.h5"
-    with h5py.File(path, "w") as file:
-        file.attrs.update({"format": "prenorm-fixture", "version": 1, "problem": "twice",
-                           "signature": "x[...] -> y[...]"})
-        case = file.create_group("cases/one")
-        case["inputs/x"] = [1.0]
-        case["outputs/y"] = [2.0]
-        case["outputs/y"].attrs["dtype"] = "float64"
+    with h5.create(path, "twice", "x[...] -> y[...]") as file:
+        case = h5.add_case(file, "one")
+        h5.add_input(case, "x", [1.0], "float64")
+        h5.add_output(case, "y", [2.0], "float64")
     return path
 
 

@@ -9,10 +9,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 
+import h5
 from places import ROOT
 
 PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
@@ -205,16 +205,12 @@ def test_docstrings_tell_shapes(new):
 
 
 def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, program, tmp_path):
-    with h5py.File(tmp_path / "twice.h5", "w") as file:
-        file.attrs.update(format="prenorm-fixture", version=1, problem="template",
-                          signature="x[...], new[n]; class: int -> y[...]",
-                          source="ends \\\n\"\"\" #error no */ ??/\n @FUNCTIONS@ \\")
-        case = file.create_group("cases/one")
-        case.attrs["class"] = 1
-        case["inputs/x"] = np.ones(3)
-        case["inputs/new"] = np.ones(2)
-        case["outputs/y"] = np.ones(3)
-        case["outputs/y"].attrs.update(atol=0.0, rtol=0.0, dtype="float64")
+    with h5.create(tmp_path / "twice.h5", "template", "x[...], new[n]; class: int -> y[...]") as file:
+        file.attrs["source"] = "ends \\\n\"\"\" #error no */ ??/\n @FUNCTIONS@ \\"
+        case = h5.add_case(file, "one", {"class": 1})
+        h5.add_input(case, "x", np.ones(3), "float64")
+        h5.add_input(case, "new", np.ones(2), "float64")
+        h5.add_output(case, "y", np.ones(3), "float64", 0.0, 0.0)
     # The names, too, are words that C++ keeps for itself.
     folder, _ = new("cpp", "--fixtures", tmp_path / "twice.h5")
     library = build(folder, prefix, "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")

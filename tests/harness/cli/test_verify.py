@@ -276,14 +276,6 @@ def test_results_stand_in_the_same_order_however_many_jobs(verified, tmp_path, j
     assert keys == sorted(keys) and len(keys) == 6 * 4 * 3
 
 
-def test_the_same_problem_in_two_files_has_two_rows(verify, tmp_path):
-    for name in "ab":
-        make_file(tmp_path / f"{name}.h5", GOOD)
-    out = verify(tmp_path)
-    assert re.search(r"centred \(.*a\.h5\) +PASSED", out)
-    assert re.search(r"centred \(.*b\.h5\) +PASSED", out)
-
-
 def test_default_fixtures_are_those_of_the_folder(prenorm, tmp_path):
     (tmp_path / "fixtures").mkdir()
     make_file(tmp_path / "fixtures/centred.h5", GOOD)

@@ -51,26 +51,8 @@ def libraries():
 
 
 def without_sections(path, to):
-    content = bytearray(path.read_bytes())
-    content[0x28:0x30] = bytes(8)  # e_shoff
-    content[0x3c:0x40] = bytes(4)  # e_shnum, e_shstrndx
-    to.write_bytes(content)
+    to.write_bytes(elf.without_sections(path.read_bytes()))
     return to
-
-
-def dynamic(content):
-    """Where the dynamic section's entries begin in the file, by their tags."""
-    offset, count = struct.unpack_from("<Q", content, 0x20)[0], struct.unpack_from("<H", content,
-                                                                                   0x38)[0]
-    for i in range(count):
-        kind, _, at = struct.unpack_from("<IIQ", content, offset + 56 * i)
-        if kind == 2:  # PT_DYNAMIC
-            break
-    found = {}
-    while (tag := struct.unpack_from("<q", content, at)[0]) != 0:
-        found.setdefault(tag, at)
-        at += 16
-    return found
 
 
 def test_the_list_is_that_of_other_tools():
@@ -99,7 +81,7 @@ def content():
     (30, 4, "changed while"),            # DT_FLAGS: DF_TEXTREL
 ])
 def test_what_no_linker_writes_is_refused(tag, value, why, content, tmp_path):
-    places = dynamic(content)
+    places = elf.Dynamic(content).entries
     if tag == 30 and tag not in places:
         struct.pack_into("<q", content, places[0x6ffffff9], tag)  # DT_RELACOUNT, which may be absent
         places[tag] = places[0x6ffffff9]
@@ -115,18 +97,15 @@ def test_what_no_linker_writes_is_refused(tag, value, why, content, tmp_path):
 def test_tables_may_be_writable_and_not_be_written(content, tmp_path):
     """patchelf puts tables where the loader may write; a relocation could put others in their place."""
     whole = listed(built("honest") / "cpp_partial.so")
-    offset, count = struct.unpack_from("<Q", content, 0x20)[0], struct.unpack_from("<H", content,
-                                                                                   0x38)[0]
-    for i in range(count):
-        kind, flags = struct.unpack_from("<II", content, offset + 56 * i)
-        if kind == 1:
-            struct.pack_into("<I", content, offset + 56 * i + 4, flags | 2)
+    tables = elf.Dynamic(content)
+    for i, (kind, flags, *_) in enumerate(tables.segments):
+        if kind == elf.LOAD:
+            struct.pack_into("<I", content, tables.headers + 56 * i + 4, flags | 2)
     path = tmp_path / "writable.so"
     path.write_bytes(content)
     assert listed(path) == whole
-    places = dynamic(content)
-    names, relocations = (struct.unpack_from("<Q", content, places[tag] + 8)[0] for tag in (5, 7))
-    struct.pack_into("<Q", content, relocations, names)  # which lie in the file as in memory
+    # They lie in the file as in memory.
+    struct.pack_into("<Q", content, tables.values[elf.RELOCATIONS], tables.values[elf.STRINGS])
     path.write_bytes(content)
     assert listed(path) is None
 
@@ -134,13 +113,7 @@ def test_tables_may_be_writable_and_not_be_written(content, tmp_path):
 def test_a_hidden_table_of_symbols_hides_nothing(content, tmp_path):
     """Relocations name what the loader looks up, whatever the hash table says."""
     whole = by_sections(built("honest") / "cpp_partial.so")
-    start, count = struct.unpack_from("<Q", content, 0x20)[0], struct.unpack_from("<H", content,
-                                                                                  0x38)[0]
-    address = struct.unpack_from("<Q", content, dynamic(content)[0x6ffffef5] + 8)[0]
-    for i in range(count):
-        kind, _, offset, at, _, size = struct.unpack_from("<IIQQQQ", content, start + 56 * i)
-        if kind == 1 and at <= address < at + size:
-            place = address - at + offset
+    place = elf.Dynamic(content).place(elf.GNU_HASH)
     struct.pack_into("<IIII", content, place, 1, 1, 0, 0)  # one bucket, the first symbol, no filter
     struct.pack_into("<I", content, place + 16, 0)
     path = tmp_path / "hidden.so"
@@ -254,7 +227,7 @@ def test_damaged_files_are_no_empty_lists(content, tmp_path):
     """The program ends by itself each time, and what it lists has names in it."""
     path = tmp_path / "damaged.so"
     chance = random.Random(20)
-    tables = sorted(dynamic(content).values())
+    tables = sorted(elf.Dynamic(content).entries.values())
     for turn in range(400):
         damaged = bytearray(content)
         for _ in range(chance.choice([1, 1, 2, 8])):

@@ -12,18 +12,16 @@ import json
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
 
+import ladders
 from conftest import slow_but
 from places import ROOT
 
 RECORD = ROOT / "cuda/profiles.json"
-sys.path.insert(0, str(ROOT / "cuda"))
-import ladders  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(os.environ.get("PRENORM_SANITIZE")),
                                 reason="the counter takes a sanitizer's place")
