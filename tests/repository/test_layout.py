@@ -7,6 +7,7 @@ import tomllib
 import h5py
 import pytest
 
+from elf import exports
 from places import ROOT
 
 EXPORTS = sorted((ROOT / "reference" / "exports").glob("*.cpp"))
@@ -129,22 +130,15 @@ def test_every_export_knows_tf32(path):
     assert '\n#include "export.hpp"\n' in path.read_text()
 
 
-def exports_of(library):
-    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
-                             capture_output=True, text=True).stdout
-    # W and V are weak template instantiations of the C++ library and the like.
-    return {line.split()[-1] for line in listing.splitlines() if line.split()[-2] == "T"}
-
-
 def test_the_textbook_loop_has_every_problem(home):
     wanted = {f"prenorm_{problem}" for problem in exported()}
     for name in ("reference", "plain", "plain-tf32"):
-        found = exports_of(home / f"lib/prenorm/libprenorm_{name}.so")
+        found = set(exports(home / f"lib/prenorm/libprenorm_{name}.so"))
         assert found - {"prenorm_abi", "prenorm_device", "prenorm_mode"} == wanted, name
     for variant in ("ascending", "reversed", "pairwise", "kahan", "fma", "float32_inside",
                     "float64_inside"):
-        assert {f"{function}__{variant}" for function in wanted} <= exports_of(
-            home / "lib/prenorm/libprenorm_honest.so"), variant
+        assert {f"{function}__{variant}" for function in wanted} <= set(exports(
+            home / "lib/prenorm/libprenorm_honest.so")), variant
 
 
 def test_no_two_types_of_the_harness_share_a_name():
@@ -183,5 +177,5 @@ def test_a_solution_exports_the_interface_and_nothing_else(home):
     libraries = list((home / "lib/prenorm").glob("*.so"))
     assert len(libraries) >= 5
     for library in libraries:
-        strong = exports_of(library)
+        strong = exports(library)
         assert strong and all(name.startswith("prenorm_") for name in strong), library

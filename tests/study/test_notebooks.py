@@ -133,18 +133,17 @@ def test_errors_say_what_is_wrong(call, kind, words):
         call(prenorm.load("reference"))
 
 
-def test_a_call_is_rejected_with_the_harness_s_message(program, tmp_path):
+def test_a_call_is_rejected_with_the_harness_s_message(run, tmp_path):
     """The same inputs in a file: `verify` prints what the call raises."""
     with h5.create(tmp_path / "bad.h5", "rmsnorm", prenorm.fixture("rmsnorm").signature) as file:
         case = h5.add_case(file, "bad")
         h5.add_input(case, "x", np.ones((2, 3)), "float32")
         h5.add_input(case, "weight", np.ones(2), "float32")
         h5.add_output(case, "y", np.ones((2, 3)), "float32", atol=1, rtol=0)
-    done = subprocess.run([program, "verify", "--fixtures", tmp_path / "bad.h5"],
-                          capture_output=True, text=True)
+    done = run("verify", "--fixtures", tmp_path / "bad.h5", code=2)
     with pytest.raises(ValueError) as raised:
         prenorm.load("reference").rmsnorm(np.ones((2, 3), "f4"), np.ones(2, "f4"))
-    assert done.returncode == 2 and str(raised.value) in done.stdout + done.stderr
+    assert str(raised.value) in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name, words", [

@@ -527,9 +527,8 @@ def test_words_that_cannot_be_used(program, tmp_path):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.txt"]
 
 
-def test_help_has_an_example(program):
+def test_help_has_an_example(program, run):
     done = study(program, "--help", env={**os.environ, "PRENORM_LAUNCHER": "./prenorm"})
     assert done.returncode == 0 and "./prenorm study --notebook rmsnorm" in done.stdout
     assert all(len(line) <= 110 for line in done.stdout.splitlines())
-    listed = subprocess.run([str(program), "--help"], capture_output=True, text=True).stdout
-    assert re.search(r"^  study ", listed, re.M)
+    assert re.search(r"^  study ", run("--help").stdout, re.M)

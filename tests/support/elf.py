@@ -1,13 +1,22 @@
 """Libraries that hide what they take from others. The loader reads the dynamic segment and the
-relocations, and nothing else of what is changed here."""
+relocations, and nothing else of what is changed here. Also what a library has for others."""
 
+import re
 import struct
+import subprocess
 
 LOAD, DYNAMIC, NOTE = 1, 2, 4  # kinds of segments
 SEGMENT = "<IIQQQQQQ"
 PAGE = 4096
 SYMBOLS, STRINGS, RELOCATIONS, SIZE, CALLS, CALLS_SIZE = 6, 5, 7, 8, 23, 2
 GNU_HASH, VERSIONS = 0x6ffffef5, 0x6ffffff0
+
+
+def exports(library):
+    """The names of a library's own functions. (Weak ones are templates of the C++ library.)"""
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
+                             check=True).stdout
+    return re.findall(r" T (\w+)", symbols)
 
 
 def without_sections(data):

@@ -22,9 +22,7 @@ Needs PRENORM_HOME and PRENORM_TEST_SUBMISSIONS, as the tests do.
 import argparse
 import json
 import random
-import re
 import shutil
-import subprocess
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
@@ -35,7 +33,7 @@ import h5py
 
 import submissions
 from attacks import CRAFTED, EVERY, KERNELS, OUTPUTS, hand_in, honest_outputs
-from elf import with_names
+from elf import exports, with_names
 from places import ROOT, built, home
 from submissions import definitions, make
 
@@ -69,13 +67,6 @@ class Kind:
 
 
 # Libraries
-
-
-def exported(library):
-    """The names of a library's own functions."""
-    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True,
-                             text=True, check=True).stdout
-    return re.findall(r" T (prenorm_\w+)", symbols)
 
 
 @cache
@@ -120,7 +111,7 @@ def some_functions(folder, draw):
 
 def mistakes():
     """(problem, mistake) of all known ones."""
-    names = exported(shipped("mistakes"))
+    names = exports(shipped("mistakes"))
     return [tuple(name.removeprefix("prenorm_").split("__")) for name in names if "__" in name]
 
 

@@ -21,6 +21,7 @@ import pytest
 
 from gradebooks import (RUBRIC, Course, Gate, adopt_orphans, children, difference, dump, graders,
                         library, none_left, wait_for, words_of, write_course)
+from grading import rubric
 
 EVERYONE = {"ann", "ben", "cy", "dee"}
 
@@ -367,26 +368,21 @@ def test_exit_codes(course, tmp_path):
                                                  "0.-1", " 0.0", "a.b")),
     ("0.0", None),
 ])
-def test_a_part_of_a_plan(part, message, tmp_path):
+def test_a_part_of_a_plan(run, part, message, tmp_path):
     plan = {"version": 1, "settings": {}, "exam": "", "folder": str(tmp_path), "submissions": []}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     (tmp_path / "paths").write_text("")
     (tmp_path / "slurm.json").write_text(json.dumps([{"name": "a", "job": "1", "tasks": [[]]}]))
-    done = subprocess.run([os.environ["PRENORM_PROGRAM"], "grade", "--planned", tmp_path,
-                           f"--part={part}"], capture_output=True, text=True, timeout=60)
-    if message is None:
-        assert done.returncode == 0, done.stderr
-    else:
-        assert done.returncode == 2 and message in done.stderr, done.stderr
+    done = run("grade", "--planned", tmp_path, f"--part={part}", code=2 if message else 0)
+    assert (message or "") in done.stderr
 
 
 @pytest.mark.slow
 def test_nothing_ran_is_three(fresh):
     # Functions in Python have no argument for another eps.
     (fresh.folder / "rubric.toml").write_text(
-        'title = "One case"\nadapters = "adapters.toml"\n'
-        '[[items]]\nname = "rmsnorm"\nproblems = ["rmsnorm"]\npoints = 1\n'
-        '[[items.groups]]\nname = "eps"\nhidden = false\ndtypes = ["float32"]\ncases = ["by_hand_*"]\n')
+        rubric("One case", {"eps": 'hidden = false\ndtypes = ["float32"]\ncases = ["by_hand_*"]'},
+               {"rmsnorm": ("rmsnorm", 1)}, 'adapters = "adapters.toml"\n'))
     (fresh.folder / "adapters.toml").write_text(
         '[rmsnorm]\nfunction = "run_rmsnorm"\narguments.weights = "weight"\n'
         'arguments.in_features = "x"\nonly.eps = 7.0\n')
@@ -471,15 +467,10 @@ def test_the_gradebook_remembers_how_it_was_graded(fresh):
     assert fresh.ask("SELECT count(*) FROM course") == [(1,)]
 
 
-def environment_in(folder):
-    """A virtual environment as far as its interpreter goes; its path."""
-    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", folder], check=True)
-    return folder / "bin/python"
-
-
 @pytest.mark.slow
-def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, tmp_path):
-    python = environment_in(tmp_path / "environment")
+def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, run, tmp_path):
+    python = tmp_path / "environment/bin/python"
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", python.parents[1]], check=True)
     fresh.environment = {"VIRTUAL_ENV": str(tmp_path / "environment")}
     fresh.grade(submissions=["subs/ann"])
     [(limits,)] = fresh.ask("SELECT limits FROM submissions")
@@ -493,9 +484,8 @@ def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, tmp_path):
     fresh.grade("--python", "/usr/bin/python3", submissions=["subs/cy"])
     [(limits,)] = fresh.ask("SELECT limits FROM submissions WHERE name = 'cy'")
     assert limits.endswith("; /usr/bin/python3")
-    help_ = subprocess.run([os.environ["PRENORM_PROGRAM"], "grade", "--help"], text=True,
-                           capture_output=True, env={**os.environ, "VIRTUAL_ENV": str(python.parents[1])})
-    assert f"--python PATH={python}\n" in help_.stdout
+    told = run("grade", "--help", VIRTUAL_ENV=python.parents[1]).stdout
+    assert f"--python PATH={python}\n" in told
 
 
 def test_times_are_those_of_the_files_as_they_were_graded(fresh):

@@ -12,9 +12,9 @@ import pytest
 import synthetic_class
 from attacks import ATTACKS
 from conftest import slow_but
+from elf import exports, with_names
 from grading import best_sandbox, grade, items
-from synthetic_class import (all_kinds, content, exported, make_class, mistakes, quotas, shipped,
-                             with_names)
+from synthetic_class import all_kinds, content, make_class, mistakes, quotas, shipped
 
 
 def tree(folder):
@@ -68,8 +68,8 @@ def test_functions_under_other_names(tmp_path):
     library = shipped("plain")
     path = tmp_path / "renamed.so"
     path.write_bytes(with_names(content(library), {"prenorm_softmax": "prenorm_relu2"}))
-    names = set(exported(library)) - {"prenorm_softmax"} | {"prenorm_relu2"}
-    assert set(exported(path)) == names
+    names = set(exports(library)) - {"prenorm_softmax"} | {"prenorm_relu2"}
+    assert set(exports(path)) == names
     # The loader finds every one of them, by their hashes, and no other.
     code = ("import ctypes, sys\nlibrary = ctypes.CDLL(sys.argv[1])\n"
             "print(*(hasattr(library, name) for name in sys.argv[2:]))")

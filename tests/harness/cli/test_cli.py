@@ -44,9 +44,8 @@ def test_a_wrong_word_is_told_in_one_line(prenorm, good, words, message):
     assert message in prenorm(*words, code=2)
 
 
-def test_no_command_shows_help(program):
-    done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 2 and "verify" in done.stderr
+def test_no_command_shows_help(run):
+    assert "verify" in run(code=2).stderr
 
 
 COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "watch", "hint",

@@ -1,9 +1,7 @@
 """`prenorm mistakes` of a made-up problem; test_mistakes.py is about the shipped ones."""
 
 import json
-import os
 import re
-import subprocess
 
 import pytest
 from centred import GOOD, make_file
@@ -21,14 +19,13 @@ def test_mistakes(prenorm, good):
 
 
 @pytest.fixture
-def shipped(program, home):
+def shipped(run):
     """shipped(words..., width=80): what is said of shipped mistakes on a terminal of that width."""
 
     def call(*words, width=80):
-        done = subprocess.run([program, "mistakes", "--dtype", "float16", *words], capture_output=True,
-                              text=True, env={**os.environ, "COLUMNS": str(width)})
-        assert max(map(len, done.stdout.splitlines())) <= width
-        return done.stdout
+        said = run("mistakes", "--dtype", "float16", *words, COLUMNS=width).stdout
+        assert max(map(len, said.splitlines())) <= width
+        return said
 
     return call
 
@@ -84,9 +81,8 @@ def test_mistakes_as_json(prenorm, good):
     assert {v["name"] for v in report["variants"]} == {"no bias", "no scale", "sum for mean"}
 
 
-def test_words_as_json(program, home):
-    done = subprocess.run([program, "mistakes", "rmsnorm", "--dtype", "float16", "--json", "-"],
-                          capture_output=True, text=True)
-    words = {v["variant"]: v for v in json.loads(done.stdout)["variants"]}["no_eps"]
+def test_words_as_json(run):
+    told = run("mistakes", "rmsnorm", "--dtype", "float16", "--json", "-").stdout
+    words = {v["variant"]: v for v in json.loads(told)["variants"]}["no_eps"]
     assert words["problem"] == "rmsnorm" and words["name"] == "no eps"
     assert words["sentence"].startswith("eps is left out") and words["hint"].endswith("zeros?")

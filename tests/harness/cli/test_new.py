@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import h5
+from elf import exports
 from places import ROOT
 
 PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
@@ -43,20 +44,19 @@ def build(folder, prefix, *options):
     return folder / "build/libmine.so"
 
 
-def verdicts(program, library, *options):
-    done = subprocess.run([program, "verify", "--fixtures", ROOT / "fixtures", "--solution", library,
-                           "--json", "-", *options], capture_output=True, text=True)
+def verdicts(run, library, *options, fixtures=ROOT / "fixtures"):
+    done = run("verify", "--fixtures", fixtures, "--solution", library, "--json", "-", *options)
     return done.returncode, json.loads(done.stdout)["results"]
 
 
 # Every function is compiled, which takes its time; the quick tier builds smaller ones, below.
 @pytest.mark.slow
 @pytest.mark.parametrize("from_where", ["installation", "build tree"])
-def test_a_start_in_cpp_builds_and_solves_nothing(new, program, home, prefix, from_where):
+def test_a_start_in_cpp_builds_and_solves_nothing(new, run, home, prefix, from_where):
     folder, told = new("cpp")
     library = build(folder, prefix if from_where == "installation" else home,
                     "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
-    code, results = verdicts(program, library)
+    code, results = verdicts(run, library)
     assert code == 3  # nothing ran
     assert {each["problem"] for each in results} == set(PROBLEMS)
     assert {each["status"] for each in results} == {"NOT_IMPLEMENTED"}
@@ -67,13 +67,11 @@ def test_a_start_in_cpp_builds_and_solves_nothing(new, program, home, prefix, fr
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["cpp", "python"])
-def test_a_start_grades_at_0_points(new, program, language):
+def test_a_start_grades_at_0_points(new, run, language):
     rubric = ROOT / "fixtures/rubrics/cs336-2025.toml"
     folder, _ = new(language, "--rubric", rubric)
-    done = subprocess.run([program, "grade", folder, "--rubric", rubric, "--fixtures",
-                           ROOT / "fixtures", "--json", "-"], capture_output=True, text=True)
-    assert done.returncode == 1, done.stdout + done.stderr
-    report = json.loads(done.stdout)
+    report = json.loads(run("grade", folder, "--rubric", rubric, "--fixtures", ROOT / "fixtures",
+                            "--json", "-", code=1).stdout)
     assert report["status"] == "PASSED", report["message"]  # it was built, and could be loaded
     assert report["earned"] == 0 and report["points"] > 0
     others = [(each["problem"], each["status"], each["message"]) for each in report["results"]
@@ -81,7 +79,7 @@ def test_a_start_grades_at_0_points(new, program, language):
     assert others == []
 
 
-def test_a_start_in_cpp_can_be_gone_on_with(new, program, prefix):
+def test_a_start_in_cpp_can_be_gone_on_with(new, run, prefix):
     """The README's example, put into one of the functions."""
     folder, _ = new("cpp", "--problem", "relu")
     source = folder / "solution.cpp"
@@ -89,7 +87,7 @@ def test_a_start_in_cpp_can_be_gone_on_with(new, program, prefix):
     assert text.count("throw prenorm::not_implemented();") == 2  # one in the words above
     body = "  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] < 0 ? T(0) : x[i];\n"
     source.write_text(text.replace("  throw prenorm::not_implemented();\n", body))
-    code, results = verdicts(program, build(folder, prefix), "--problem", "relu")
+    code, results = verdicts(run, build(folder, prefix), "--problem", "relu")
     assert code == 0 and {each["status"] for each in results} == {"PASSED"}
 
 
@@ -204,7 +202,7 @@ def test_docstrings_tell_shapes(new):
             in words["run_transformer_lm"])
 
 
-def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, program, tmp_path):
+def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, run, tmp_path):
     with h5.create(tmp_path / "twice.h5", "template", "x[...], new[n]; class: int -> y[...]") as file:
         file.attrs["source"] = "ends \\\n\"\"\" #error no */ ??/\n @FUNCTIONS@ \\"
         case = h5.add_case(file, "one", {"class": 1})
@@ -214,9 +212,8 @@ def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, progr
     # The names, too, are words that C++ keeps for itself.
     folder, _ = new("cpp", "--fixtures", tmp_path / "twice.h5")
     library = build(folder, prefix, "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
-    done = subprocess.run([program, "verify", "--fixtures", tmp_path / "twice.h5", "--solution",
-                           library, "--json", "-"], capture_output=True, text=True)
-    assert [each["message"] for each in json.loads(done.stdout)["results"]] == ["not implemented"]
+    _, results = verdicts(run, library, fixtures=tmp_path / "twice.h5")
+    assert [each["message"] for each in results] == ["not implemented"]
 
 
 @pytest.mark.slow
@@ -225,7 +222,5 @@ def test_a_start_in_cuda_builds(new, prefix):
         pytest.skip("there is no nvcc")
     folder, _ = new("cuda", "--problem", "rmsnorm", "--problem", "scaled_dot_product_attention")
     library = build(folder, prefix, "-DCMAKE_CUDA_ARCHITECTURES=90")
-    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
-                             capture_output=True, text=True).stdout
-    assert {line.split()[-1] for line in listing.splitlines() if " T " in line} >= {
+    assert set(exports(library)) >= {
         "prenorm_abi", "prenorm_device", "prenorm_rmsnorm", "prenorm_scaled_dot_product_attention"}

@@ -23,6 +23,8 @@ from pathlib import Path
 import h5py
 import pytest
 
+from elf import exports
+from grading import rubric
 from places import ROOT, SUBMISSIONS
 from submissions import folder_of
 
@@ -66,10 +68,8 @@ def worthless():
 
 def variants(path):
     """{variant: problems that the collection has it for}"""
-    symbols = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True,
-                             check=True).stdout
     found = defaultdict(set)
-    for problem, variant in re.findall(r" prenorm_(\w+?)__(\w+)", symbols):
+    for problem, variant in re.findall(r"\bprenorm_(\w+?)__(\w+)", " ".join(exports(path))):
         found[variant].add(problem)
     return found
 
@@ -218,23 +218,10 @@ def run_softmax(in_features, dim):
         time.sleep(60)
     return in_features.softmax(dim)
 """
-MAIN_AND_LARGE = """
-title = "One problem"
-adapters = "adapters-2025.toml"
-[[items]]
-name = "softmax"
-problems = ["softmax"]
-points = 1
-[[items.groups]]
-name = "large"
-dtypes = ["float32", "float64", "bfloat16"]
-cases = ["batch_of_*", "shift_1000_*"]
-[[items.groups]]
-name = "main"
-share = 9
-dtypes = ["float32"]
-cases = ["batch_of_*", "last_axis_*", "one_axis_*"]
-"""
+MAIN_AND_LARGE = rubric("One problem", {
+    "large": 'dtypes = ["float32", "float64", "bfloat16"]\ncases = ["batch_of_*", "shift_1000_*"]',
+    "main": 'share = 9\ndtypes = ["float32"]\ncases = ["batch_of_*", "last_axis_*", "one_axis_*"]'},
+    {"softmax": ("softmax", 1)}, 'adapters = "adapters-2025.toml"\n')
 
 
 @pytest.mark.slow
@@ -420,9 +407,8 @@ def test_outputs_are_graded_without_code(grade, tmp_path):
     assert any(note.startswith("outputs earn nothing on public fixtures") for note in report["notes"])
 
 
-def test_outputs_earn_on_fixtures_of_one_s_own(grade, program, tmp_path):
-    subprocess.run([program, "fixtures", "make", "rmsnorm", "--seed", "8", "--out", tmp_path],
-                   check=True, capture_output=True)
+def test_outputs_earn_on_fixtures_of_one_s_own(grade, run, tmp_path):
+    run("fixtures", "make", "rmsnorm", "--seed", "8", "--out", tmp_path, code=0)
     own = tmp_path / "rmsnorm.h5"
     save_outputs(tmp_path / "handed_in.h5", "rmsnorm", fixtures=own)
     report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
@@ -435,12 +421,11 @@ def test_outputs_earn_on_fixtures_of_one_s_own(grade, program, tmp_path):
 
 
 @pytest.mark.slow
-def test_public_answers_earn_nothing_beside_one_s_own(grade, program, tmp_path):
+def test_public_answers_earn_nothing_beside_one_s_own(grade, run, tmp_path):
     """Of an item with two problems, one by own fixtures and one by the shipped ones: groups that ask
     for both are not earned by copying; nor are public answers right for own cases."""
     own, others = "multihead_self_attention", "multihead_self_attention_with_rope"
-    subprocess.run([program, "fixtures", "make", own, "--seed", "8", "--out", tmp_path / "own"],
-                   check=True, capture_output=True)
+    run("fixtures", "make", own, "--seed", "8", "--out", tmp_path / "own", code=0)
     fixtures = ["--fixtures", tmp_path / "own" / f"{own}.h5", "--fixtures", FIXTURES / f"{others}.h5"]
     handed_in = tmp_path / "handed_in"
     handed_in.mkdir()
@@ -481,15 +466,7 @@ def test_answers_of_a_shipped_fixture_are_public_in_any_file(grade, tmp_path, ch
 # Rubrics and words
 
 
-RUBRIC = """
-title = "One problem"
-[[items]]
-name = "softmax"
-problems = ["softmax"]
-points = 1
-[[items.groups]]
-name = "group"
-"""
+RUBRIC = rubric("One problem", {}, {"softmax": ("softmax", 1)}) + '[[items.groups]]\nname = "group"\n'
 
 
 @pytest.mark.parametrize("words, complaint", [
@@ -522,23 +499,10 @@ def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
     assert report["earned"] == 0
 
 
-FORBIDS = """
-title = "Two problems"
-adapters = "adapters-2025.toml"
-forbidden = ["torch.softmax", "torch.nn.functional.*", "torch.nn.SiLU"]
-[[groups]]
-name = "float32"
-dtypes = ["float32"]
-cases = ["batch_of_*"]
-[[items]]
-name = "softmax"
-problems = ["softmax"]
-points = 1
-[[items]]
-name = "linear"
-problems = ["linear"]
-points = 1
-"""
+FORBIDS = rubric("Two problems", {"float32": 'dtypes = ["float32"]\ncases = ["batch_of_*"]'},
+                 {"softmax": ("softmax", 1), "linear": ("linear", 1)},
+                 'adapters = "adapters-2025.toml"\n'
+                 'forbidden = ["torch.softmax", "torch.nn.functional.*", "torch.nn.SiLU"]\n')
 CALLS = """
 import concurrent.futures
 import torch

@@ -9,21 +9,15 @@ import subprocess
 import numpy as np
 
 from grading import best_sandbox
-from places import home
 from submissions import folder_of
 
 SUBMISSION = folder_of("class/eps_outside")
 PYTHON = os.environ["PRENORM_TEST_PYTHON"]
 
 
-def program(*words, **more):
-    return subprocess.run([os.environ["PRENORM_PROGRAM"], *map(str, words)], capture_output=True, text=True,
-                          env={**os.environ, "PRENORM_HOME": str(home())}, **more)
-
-
-def snippet(problem, case):
-    done = program("grade", SUBMISSION, "--python", PYTHON, "--sandbox", best_sandbox(), "--no-hidden",
-                   "--problem", problem, "--case", case)
+def snippet(run, problem, case):
+    done = run("grade", SUBMISSION, "--python", PYTHON, "--sandbox", best_sandbox(), "--no-hidden",
+               "--problem", problem, "--case", case)
     found = re.search(r"^    in PyTorch, beside adapters.py:\n((?:      .*\n)+)", done.stdout, re.M)
     assert found, done.stdout + done.stderr
     lines = [line[6:] for line in found.group(1).splitlines()]
@@ -39,8 +33,8 @@ def output_of(lines, folder):
     return done.stdout
 
 
-def test_small_inputs_stand_in_it(tmp_path):
-    lines = snippet("rmsnorm", "no_batch_float32")
+def test_small_inputs_stand_in_it(run, tmp_path):
+    lines = snippet(run, "rmsnorm", "no_batch_float32")
     assert not any("case.pt" in line for line in lines)
     printed, expected = [np.array(re.findall(r"-?\d+\.\d+", text), float)
                          for text in (output_of(lines, tmp_path), lines[-1].split("# expected")[1])]
@@ -49,11 +43,10 @@ def test_small_inputs_stand_in_it(tmp_path):
     assert 1e-6 < np.abs(printed - expected).max() < 1e-3
 
 
-def test_large_inputs_come_from_an_exported_case(tmp_path):
-    lines = snippet("rope", "position_131071_float32")
+def test_large_inputs_come_from_an_exported_case(run, tmp_path):
+    lines = snippet(run, "rope", "position_131071_float32")
     export = next(line for line in lines if "case.pt" in line and line.startswith("# prenorm"))
-    made = program(*export[len("# prenorm "):].split(), cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    run(*export[len("# prenorm "):].split(), code=0)
     printed = float(re.search(r"-?\d+\.\d+", output_of(lines, tmp_path)).group())
     expected = float(lines[-1].split("# expected")[1])
     assert abs(printed - expected) > 1e-5  # angles in float32

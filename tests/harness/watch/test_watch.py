@@ -109,9 +109,8 @@ def test_ctrl_c_ends_it_and_leaves_no_process(watched):
     assert not [child for child in children if os.path.exists(f"/proc/{child}")]
 
 
-def test_what_cannot_be_watched_is_a_usage_error(program):
-    done = subprocess.run([str(program), "watch", "/no/such/folder"], capture_output=True, text=True)
-    assert done.returncode == 2 and "no file or folder /no/such/folder" in done.stderr
+def test_what_cannot_be_watched_is_a_usage_error(run):
+    assert "no file or folder /no/such/folder" in run("watch", "/no/such/folder", code=2).stderr
 
 
 @pytest.mark.slow
