@@ -180,46 +180,30 @@ inline bool same(const Tensor& a, const Tensor& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.data == b.data;
 }
 
+using Texts = std::vector<std::string>;
+
+inline Node group_node(const std::string& name, std::vector<Node> children,
+                       std::vector<Attribute> attributes = {}) {
+  return {name, true, std::move(attributes), std::move(children), DType::float64, {}};
+}
+
 inline Node catalogue_for_tests() {
-  Node x;
-  x.is_group = false;
-  x.name = "x";
-  x.dtype = DType::int64;
-  x.shape = {2, 0, 5};
-  x.attributes = {{"draw", std::vector<std::string>{"normal(0,1)"}},
-                  {"odd", Unusable{"a reference"}}};
-  Node inputs;
-  inputs.name = "inputs";
-  inputs.children = {x};
-  Node root;
-  root.attributes = {{"i", std::int64_t{-5}},
-                     {"f", 0.5},
-                     {"b", true},
-                     {"texts", std::vector<std::string>{"", "two"}}};
-  root.children = {inputs};
-  return root;
+  Node x{"x", false, {}, {}, DType::int64, {2, 0, 5}};
+  x.attributes = {{"draw", Texts{"normal(0,1)"}}, {"odd", Unusable{"a reference"}}};
+  return group_node(
+      "", {group_node("inputs", {x})},
+      {{"i", std::int64_t{-5}}, {"f", 0.5}, {"b", true}, {"texts", Texts{"", "two"}}});
 }
 
 /// A fixture of one case with one input of 8 bytes, which must be refused.
 inline Node minimal_fixture() {
-  using Texts = std::vector<std::string>;
-  Node x, inputs, one, cases, root;
-  x.name = "x";
-  x.is_group = false;
-  x.shape = {1};
-  inputs.name = "inputs";
-  inputs.children = {x};
-  one.name = "a";
-  one.attributes = {{"error", Texts{"why not"}}};
-  one.children = {inputs};
-  cases.name = "cases";
-  cases.children = {one};
-  root.attributes = {{"format", Texts{"prenorm-fixture"}},
+  const Node x{"x", false, {}, {}, DType::float64, {1}};
+  const Node one = group_node("a", {group_node("inputs", {x})}, {{"error", Texts{"why not"}}});
+  return group_node("", {group_node("cases", {one})},
+                    {{"format", Texts{"prenorm-fixture"}},
                      {"version", std::int64_t{1}},
                      {"problem", Texts{"scale"}},
-                     {"signature", Texts{"x[d] -> y[d]"}}};
-  root.children = {cases};
-  return root;
+                     {"signature", Texts{"x[d] -> y[d]"}}});
 }
 
 /// The reply that a reader begins with.

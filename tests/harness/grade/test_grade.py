@@ -525,8 +525,7 @@ def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path,
     pytest.importorskip("torch")
     shelf = tmp_path / "rubrics"
     shelf.mkdir()
-    (shelf / "adapters-2025.toml").write_bytes(
-        (FIXTURES / "rubrics/adapters-2025.toml").read_bytes())
+    shutil.copy(FIXTURES / "rubrics/adapters-2025.toml", shelf)
     (shelf / "mine.toml").write_text(
         FORBIDS if earns else FORBIDS.replace("[[", "forbidden_calls_earn = false\n[[", 1))
     work = tmp_path / "ann"

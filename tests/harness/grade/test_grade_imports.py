@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -80,8 +81,7 @@ def course(tmp_path_factory):
     """A rubric, and words for the program."""
     folder = tmp_path_factory.mktemp("course")
     (folder / "rubric.toml").write_text(RUBRIC)
-    (folder / "adapters-2025.toml").write_bytes(
-        (ROOT / "fixtures/rubrics/adapters-2025.toml").read_bytes())
+    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", folder)
     return ["--rubric", folder / "rubric.toml", "--python", without_torch(folder / "venv"),
             "--seed", 5]
 
@@ -287,8 +287,7 @@ def test_links_lead_nowhere(tmp_path):
     (tmp_path / "sub/part").symlink_to(tmp_path / "outside")
     (tmp_path / "other").symlink_to(tmp_path / "sub")
     (tmp_path / "rubric.toml").write_text(RUBRIC)
-    (tmp_path / "adapters-2025.toml").write_bytes(
-        (ROOT / "fixtures/rubrics/adapters-2025.toml").read_bytes())
+    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", tmp_path)
     _, _, err = run("grade", "--rubric", "rubric.toml", "--no-hidden", "--gradebook", "g.sqlite",
                     "--sandbox", best_sandbox(), "sub", "other", cwd=tmp_path)
     assert "lacking_secret" not in err

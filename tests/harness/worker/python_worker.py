@@ -14,6 +14,7 @@ import numpy as np
 from places import ROOT
 
 WORKER = ROOT / "harness" / "worker" / "prenorm_worker.py"
+VERSION = 7  # of protocol.md
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool"]
 SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}
 MODES = {"torch": (), "numpy": ("torch", "ml_dtypes")}
@@ -121,12 +122,12 @@ class Worker:
     def load(self, path, memory=0, device=CPU):
         """Loads a submission; `functions` are then the problems, or `failure` the reason. It must
         say that it computes on that device."""
-        kind, payload = self.ask(1, struct.pack("<IQ", 7, memory) + text(str(path)))
+        kind, payload = self.ask(1, struct.pack("<IQ", VERSION, memory) + text(str(path)))
         if kind == 102:
             self.failure = read_texts(payload, 0, 1)[0][0]
             return self
         assert kind == 101
-        assert struct.unpack_from("<Iii", payload) == (7, 1, device)
+        assert struct.unpack_from("<Iii", payload) == (VERSION, 1, device)
         (self.unavailable, mode), at = read_texts(payload, 12, 2)
         (count,) = struct.unpack_from("<I", payload, at)
         self.functions, at = read_texts(payload, at + 4, count)

@@ -12,7 +12,7 @@ import pytest
 
 from submissions import folder_of
 from python_worker import (ABSENT, DTYPES, ERROR, MODES, NOT_IMPLEMENTED, OK, ONE, ONE_OUT,
-                           OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X, Array,
+                           OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X, VERSION, Array,
                            Worker, answers, argument, run, start, takes, write)
 
 
@@ -622,12 +622,12 @@ def test_timed_calls_and_bandwidth(tmp_path):
 def test_messages_out_of_turn_end_it(tmp_path, question):
     write(tmp_path, "def run(x): return x")
     with Worker(TAKES_X, without=MODES["numpy"]) as worker:
-        load = struct.pack("<IQI", 4, 0, len(str(tmp_path))) + str(tmp_path).encode()
+        load = struct.pack("<IQI", VERSION, 0, len(str(tmp_path))) + str(tmp_path).encode()
         if question == "load twice":
             worker.load(tmp_path)
         kind, payload = {
             "load twice": (1, load),
-            "another version": (1, struct.pack("<I", 2) + load[4:]),
+            "another version": (1, struct.pack("<I", VERSION - 1) + load[4:]),
             "unknown": (9, b""),
             "call first": (2, b""),
         }[question]
