@@ -51,7 +51,8 @@ def home():
 def prefix(home, tmp_path_factory):
     """An installation in a folder of its own."""
     folder = tmp_path_factory.mktemp("installed")
-    subprocess.run(["cmake", "--install", home, "--prefix", folder], check=True, capture_output=True)
+    subprocess.run(["cmake", "--install", home, "--prefix", folder], check=True,
+                   capture_output=True)
     return folder
 
 

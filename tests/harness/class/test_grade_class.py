@@ -469,9 +469,9 @@ def test_the_gradebook_remembers_how_it_was_graded(fresh):
 
 @pytest.mark.slow
 def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, run, tmp_path):
-    python = tmp_path / "environment/bin/python"
-    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", python.parents[1]], check=True)
-    fresh.environment = {"VIRTUAL_ENV": str(tmp_path / "environment")}
+    venv, python = tmp_path / "environment", tmp_path / "environment/bin/python"
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", venv], check=True)
+    fresh.environment = {"VIRTUAL_ENV": str(venv)}
     fresh.grade(submissions=["subs/ann"])
     [(limits,)] = fresh.ask("SELECT limits FROM submissions")
     assert limits.endswith(f"; {python}")
@@ -484,7 +484,7 @@ def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, run, tmp_p
     fresh.grade("--python", "/usr/bin/python3", submissions=["subs/cy"])
     [(limits,)] = fresh.ask("SELECT limits FROM submissions WHERE name = 'cy'")
     assert limits.endswith("; /usr/bin/python3")
-    told = run("grade", "--help", VIRTUAL_ENV=python.parents[1]).stdout
+    told = run("grade", "--help", VIRTUAL_ENV=venv).stdout
     assert f"--python PATH={python}\n" in told
 
 

@@ -203,7 +203,8 @@ def test_docstrings_tell_shapes(new):
 
 
 def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, run, tmp_path):
-    with h5.create(tmp_path / "twice.h5", "template", "x[...], new[n]; class: int -> y[...]") as file:
+    signature = "x[...], new[n]; class: int -> y[...]"
+    with h5.create(tmp_path / "twice.h5", "template", signature) as file:
         file.attrs["source"] = "ends \\\n\"\"\" #error no */ ??/\n @FUNCTIONS@ \\"
         case = h5.add_case(file, "one", {"class": 1})
         h5.add_input(case, "x", np.ones(3), "float64")

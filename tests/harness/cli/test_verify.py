@@ -18,7 +18,7 @@ from centred import GOOD, make_file, results_of
 @pytest.fixture
 def verify(prenorm):
     """verify(fixtures, words..., code=0): standard output."""
-    return lambda fixtures, *words, **more: prenorm("verify", "--fixtures", fixtures, *words, **more)
+    return lambda file, *words, **more: prenorm("verify", "--fixtures", file, *words, **more)
 
 
 @pytest.fixture

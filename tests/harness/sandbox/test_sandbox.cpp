@@ -361,10 +361,10 @@ IN_EACH_SANDBOX(nothing_outlives_it) {
       "import subprocess, sys, time\n"
       "for session in (True, False):\n"
       "  try: subprocess.Popen(['sleep', '" +
-      marker +
-      "'], start_new_session=session)\n"
-      "  except Exception: pass\n"
-      "print('started')",
+          marker +
+          "'], start_new_session=session)\n"
+          "  except Exception: pass\n"
+          "print('started')",
       5);  // they keep its output open
   const auto still_there = [&marker] {
     for (const auto& entry : fs::directory_iterator("/proc")) {

@@ -12,8 +12,8 @@ import pytest
 
 from submissions import folder_of
 from python_worker import (ABSENT, DTYPES, ERROR, MODES, NOT_IMPLEMENTED, OK, ONE, ONE_OUT,
-                           OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X, VERSION, Array,
-                           Worker, answers, argument, run, start, takes, write)
+                           OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X, VERSION,
+                           Array, Worker, answers, argument, run, start, takes, write)
 
 
 # To start a worker with PyTorch takes seconds: the quick tier does so in one test.
@@ -399,7 +399,8 @@ LAYOUTS = {
         "hw1/tests/unit/adapters.py": "from pkg.a import f as run"},
     "beside": {"pyproject.toml": "", "tests/adapters.py": "from common import f as run",
         "tests/common.py": "def f(x): return x"},
-    "its own version, of a package with that name": {"pyproject.toml": '[project]\nname = "cs336_basics"\nversion = "1.0.3"',
+    "its own version, of a package with that name": {
+        "pyproject.toml": '[project]\nname = "cs336_basics"\nversion = "1.0.3"',
         "cs336_basics/__init__.py": "import importlib.metadata\n"
             '__version__ = importlib.metadata.version("cs336_basics")',
         "tests/adapters.py": "import cs336_basics as c\n"
