@@ -1,10 +1,10 @@
 // Pictures of requests: what lies in which row, and that nothing in a title can break them.
+#include "checks.hpp"
 #include "profile/request_picture.hpp"
-
-#include <boost/test/unit_test.hpp>
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::profile;
+using namespace prenorm::harness::testing;
 
 namespace {
 
@@ -26,10 +26,6 @@ std::vector<std::size_t> pieces_of(const std::vector<RequestRow>& rows) {
 
 std::size_t waiting(const std::vector<RequestRow>& rows) {
   return static_cast<std::size_t>(std::ranges::count_if(rows, &RequestRow::waits));
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Each element ends, and before the one around it.
