@@ -57,10 +57,14 @@ bool change_batched(const Signature& signature, LoadedCase& loaded,
 /// One batch axis of size 1 more, in front.
 void add_axis(Shape& shape) { shape.insert(shape.begin(), 1); }
 
-/// The case with all batch axes made one; nothing where inputs broadcast or there is one at most.
+/// The case with all batch axes made one; nothing where inputs broadcast, an output is not batched
+/// or there is one axis at most.
 std::optional<LoadedCase> with_one_batch_axis(const Signature& signature, LoadedCase loaded) {
   const Shape batch = loaded.info.binding.batch;
   if (batch.size() < 2) return std::nullopt;
+  for (const auto& output : signature.outputs) {
+    if (!output.batched) return std::nullopt;
+  }
   const std::int64_t rows = element_count(batch);
   const auto join = [&](Shape& shape) {
     if (shape.size() < batch.size() || !std::equal(batch.begin(), batch.end(), shape.begin())) {

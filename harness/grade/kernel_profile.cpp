@@ -64,7 +64,7 @@ std::string heading(const CallProfile& call) {
 }
 
 std::vector<Cell> cells_of(const KernelProfile& kernel) {
-  return {{kernel.kernel},
+  return {{printable(kernel.kernel, 100)},
           profile::count_cell(kernel.launches),
           profile::ratio_cell(kernel.sectors, kernel.ideal_sectors, kernel.requests),
           {bytes_text(kernel.moved_bytes())},

@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::string_view function_prefix = "prenorm_";
 /// Functions that every solution exports besides those of its problems.
-constexpr std::array<std::string_view, 9> not_problems{
-    "abi", "combination", "counts", "device", "finding", "launches", "mode", "sources", "watch"};
+constexpr std::array<std::string_view, 10> not_problems{
+    "abi",      "combination", "counts",  "device", "finding", "found_out_of_bounds",
+    "launches", "mode",        "sources", "watch"};
 
 /// The tables of a loaded object that name its symbols.
 struct SymbolTables {

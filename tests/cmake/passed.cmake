@@ -7,12 +7,14 @@
 # tests need, and LABEL_passed.
 function(hangs_on label)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/harness/include/*.*)
   list(FILTER sources EXCLUDE REGEX "/__pycache__/")
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/CMakeLists.txt)
   set(digests "")
   foreach(source IN LISTS sources)
     file(SHA256 ${source} digest)
-    string(APPEND digests "${digest} ")
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(APPEND digests "${source} ${digest}\n")
   endforeach()
   string(SHA256 digest "${digests}")
   set(passed_file ${PROJECT_SOURCE_DIR}/tests/passed/${label}.txt)
@@ -21,7 +23,7 @@ function(hangs_on label)
   add_custom_target(${label}_passed COMMAND ${CMAKE_COMMAND} -E echo ${digest} > ${passed_file}
                     VERBATIM)
   string(TOUPPER ${label} upper)
-  if(passed STREQUAL digest)
+  if(passed STREQUAL digest AND NOT (label STREQUAL "cuda" AND PRENORM_CUDA_DEVICE))
     set(PRENORM_${upper}_HAS_PASSED TRUE PARENT_SCOPE)
     add_custom_target(${label}_tests)
   else()
@@ -31,16 +33,14 @@ function(hangs_on label)
 endfunction()
 
 # What nvcc makes of the kernels: without a device it is only read.
-hangs_on(cuda cuda/*.cu cuda/*.cuh cuda/*.sh cuda/*.cmake cuda/record/*.* cuda/ceilings.json
-         harness/include/*.* tests/cuda/*.py tests/record/*.*)
-if(PRENORM_CUDA_DEVICE)
-  set(PRENORM_CUDA_HAS_PASSED FALSE)
-endif()
+hangs_on(cuda cuda/*.cu cuda/*.cuh cuda/*.sh cuda/*.cmake cuda/*.map cuda/CMakeLists.txt cuda/record/*.*
+         cuda/ceilings.json tests/cuda/*.* tests/record/*.* CMakePresets.json)
 # Kernels on the emulator, and what counts and profiles there.
-hangs_on(emulated cuda/*.cu cuda/*.cuh cuda/emulator/*.* cuda/ceilings.json cuda/profiles.json
-         harness/include/*.* harness/emulate/*.* harness/profile/*.* tests/cuda/*.* tests/emulator/*.*
-         tests/harness/profile/*.*)
+hangs_on(emulated cuda/*.cu cuda/*.cuh cuda/*.map cuda/CMakeLists.txt cuda/emulator/*.* cuda/ceilings.json
+         cuda/profiles.json harness/emulate/*.* harness/profile/*.* harness/report/*.*
+         harness/cli/emulate.cpp harness/cli/profile.cpp harness/bench/workload.* harness/bench/shapes.json
+         tests/cuda/*.* tests/emulator/*.* tests/harness/profile/*.*)
 # References and fixtures.
-hangs_on(fixtures reference/*.* fixtures/*.* harness/include/*.* harness/check/*.* harness/fixture/*.*
-         harness/hdf5/*.* harness/replay/*.* harness/solution/*.* harness/worker/*.*
-         tests/reference/*.* tests/fixtures/*.* tests/harness/fixture/*.*)
+hangs_on(fixtures reference/*.* fixtures/*.* harness/check/*.* harness/fixture/*.* harness/hdf5/*.*
+         harness/replay/*.* harness/solution/*.* harness/worker/*.* tests/reference/*.*
+         tests/fixtures/*.*)

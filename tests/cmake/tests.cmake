@@ -4,7 +4,6 @@
 #   # labels: unit grading          (unit)
 #   # timeout: 1200                 seconds
 #   # processors: 2                 how many cores it keeps busy (1)
-#   # needs: broken_fixtures        a fixture of ctest
 #   # slow labels: grading          its tests marked `slow` are a second test, <name>_slow
 #   # slow timeout: 1800
 #
@@ -78,7 +77,7 @@ function(add_python_test name labels timeout)
            ${ARGN} ${file})
   label_tests("${labels}" ${name})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}"
-                       TIMEOUT ${timeout} PROCESSORS ${processors} FIXTURES_REQUIRED "${needs}"
+                       TIMEOUT ${timeout} PROCESSORS ${processors}
                        RESOURCE_LOCK "${lock}" COST ${timeout})
 endfunction()
 
@@ -92,13 +91,12 @@ function(add_python_tests)
     set(labels unit)
     set(timeout 1200)
     set(processors 1)
-    set(needs)
     set(lock)
     set(slow_labels)
     set(slow_timeout 1800)
     set(slow_only_in) # a sanitizer: other builds have none of the slow tests
     file(STRINGS ${file} head LIMIT_COUNT 6
-         REGEX "^# (labels|timeout|processors|needs|lock|slow labels|slow timeout|slow only in): ")
+         REGEX "^# (labels|timeout|processors|lock|slow labels|slow timeout|slow only in): ")
     foreach(line IN LISTS head)
       string(REGEX MATCH "^# ([a-z ]+): (.*)$" _ ${line})
       set(value ${CMAKE_MATCH_2})

@@ -127,6 +127,7 @@ BOOST_FIXTURE_TEST_CASE(the_library_says_what_it_has, Misbehaving) {
   BOOST_TEST(solution.functions().contains("twice__past_end"));
   BOOST_TEST(!solution.functions().contains("abi"));
   BOOST_TEST(!solution.functions().contains("device"));
+  BOOST_TEST(!solution.functions().contains("found_out_of_bounds"));
   BOOST_TEST(solution.function_for("twice") == "twice");
   BOOST_TEST(solution.function_for("thrice") == "");
   BOOST_TEST(open("tf32").mode() == "");  // not loaded
