@@ -1,4 +1,5 @@
-// What the tests of attention's kernels share: masks, and the results in double by a plain loop.
+// What the tests of attention's kernels share: tensors, masks, and the results in double by a plain
+// loop.
 #pragma once
 
 #include "attention.cuh"
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -16,10 +18,30 @@ namespace prenorm::cuda {
 
 inline std::mt19937 random_bits{7};
 
+/// Gives memory aligned to 256 bytes, as tensors of the interface are.
 template <class T>
-std::vector<T> draw(std::int64_t count, float spread = 1) {
+struct Aligned {
+  using value_type = T;
+  static constexpr std::align_val_t alignment{256};
+
+  Aligned() = default;
+  template <class Other>
+  Aligned(const Aligned<Other>&) {}
+
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), alignment));
+  }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, alignment); }
+  bool operator==(const Aligned&) const = default;
+};
+
+template <class T>
+using Elements = std::vector<T, Aligned<T>>;
+
+template <class T>
+Elements<T> draw(std::int64_t count, float spread = 1) {
   std::normal_distribution<float> normal(0, spread);
-  std::vector<T> values(static_cast<std::size_t>(count));
+  Elements<T> values(static_cast<std::size_t>(count));
   for (T& value : values) value = static_cast<T>(normal(random_bits));
   return values;
 }
@@ -40,7 +62,7 @@ template <class T>
 struct Sequences {
   std::int64_t batch, n, m, d_k, d_v;
   bool causal = false;
-  std::vector<T> q, k, v;
+  Elements<T> q, k, v;
   std::unique_ptr<bool[]> mask;
 
   Sequences(std::int64_t b, std::int64_t queries, std::int64_t keys, std::int64_t width,

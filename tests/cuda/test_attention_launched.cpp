@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
-#include <vector>
 
 using namespace prenorm;
 using namespace prenorm::cuda;
@@ -20,7 +19,7 @@ namespace {
 /// What is launched for one sequence, whose result must be right.
 template <class T>
 Kernels kernels_for(Attention<T> a) {
-  std::vector<T> y(static_cast<std::size_t>(a.n * a.d_v));
+  Elements<T> y(static_cast<std::size_t>(a.n * a.d_v));
   a.y = y.data();
   const Kernels kernels = launches([&] { attention_launched(a, Stream{}); });
   BOOST_TEST(largest_error(a) < 1.5e-2);
@@ -68,7 +67,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(v3_for_other_shapes, T, Types) {
 BOOST_AUTO_TEST_CASE(v3_has_a_name_of_its_own) {
   const auto run = [](auto type) {
     using T = decltype(type);
-    std::vector<T> memory[4];
+    Elements<T> memory[4];
     std::int64_t shape[] = {70, 64}, strides[] = {64, 1};
     DLTensor tensor[4];
     for (int i = 0; i < 4; ++i) {
@@ -100,9 +99,9 @@ BOOST_AUTO_TEST_CASE(v2_for_other_types) {
 /// Two heads of 64, causal: v4 with heads as ranges of columns, as the first versions compute it.
 BOOST_AUTO_TEST_CASE_TEMPLATE(multihead_self_attention_goes_by_it, T, Types) {
   constexpr std::int64_t sequences = 2, seq = 140, d_model = 128, size = sequences * seq * d_model;
-  const std::vector<T> x = draw<T>(size);
-  std::vector<T> y(x.size()), wanted(x.size()), w[4];
-  for (std::vector<T>& each : w) each = draw<T>(d_model * d_model, 0.1f);
+  const Elements<T> x = draw<T>(size);
+  Elements<T> y(x.size()), wanted(x.size()), w[4];
+  for (Elements<T>& each : w) each = draw<T>(d_model * d_model, 0.1f);
   const std::int64_t shape[] = {sequences, seq, d_model};
   const auto call = [&](T* to) {
     return MultiheadSelfAttention<T>{View<const T>(x.data(), shape),

@@ -19,6 +19,7 @@ using namespace prenorm::cuda;
 namespace {
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
 /// Some number below `end`.
 std::int64_t below(std::int64_t end) {
   return static_cast<std::int64_t>(random_bits() % static_cast<std::uint64_t>(end));

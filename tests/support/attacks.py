@@ -20,8 +20,7 @@ def read_manifest():
     found = {}
     for source, attacks in sources.items():
         for name, facts in attacks.items():
-            file = {"alone": name if name.endswith(".py") else f"{name}.cpp",
-                    "builds": f"builds/{name}.cmake"}.get(source, source)
+            file = {"alone": f"{name}.cpp", "builds": f"builds/{name}.cmake"}.get(source, source)
             found[name] = {"source": file, "rows": [int(name[:2])], "fakes": "softmax",
                            "statuses": ["INCORRECT_NUMERICAL", *facts.get("also", [])], "honest": True,
                            "cases": FEW if facts.get("few") else [], **facts}

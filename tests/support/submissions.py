@@ -6,14 +6,16 @@ Two kinds, both below tests/submissions:
 * a row of class/class.toml or honest/honest.toml: a style with slips and habits switched on, laid
   out as a repository, with files beside it (class/README.md tells the format).
 
-A style is a complete submission of tests/submissions/styles whose right lines have other forms below them:
+A style is a complete submission of tests/submissions/styles whose right lines have other forms
+below them:
 
     rms = torch.sqrt(mean_square + eps)
     # slip rmsnorm.no_eps: rms = torch.sqrt(mean_square)
 
-Lines of the same slip that follow each other replace the line together; `slip rmsnorm.no_eps, no_root`
-is the form of both. A slip may occur at several places, and all of them change. `habit` stands for `slip` where honest code differs. The part before
-the dot says what goes wrong, the name after it is that of the known mistake.
+Lines of the same slip that follow each other replace the line together; `slip rmsnorm.no_eps,
+no_root` is the form of both. A slip may occur at several places, and all of them change. `habit`
+stands for `slip` where honest code differs. The part before the dot says what goes wrong, the name
+after it is that of the known mistake.
 
     submissions.py class/eps_outside FOLDER     writes that one into FOLDER
 """
@@ -78,7 +80,8 @@ PROBLEMS = {
     "lm": ["transformer_lm"],
 }
 
-MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9., ]+):(?: (?P<code>.*))?$")
+MARK = re.compile(r"^(?P<indent>\s*)(?:#|//) (?P<kind>slip|habit) (?P<name>[a-z_0-9., ]+):"
+                  r"(?: (?P<code>.*))?$")
 
 
 @cache
@@ -117,7 +120,8 @@ def read(text):
 def names(style, kind="slip"):
     """The slips of a style, in the order of its source."""
     found = (MARK.match(line) for line in source(style).splitlines())
-    return list(dict.fromkeys(name for mark in found if mark and mark["kind"] == kind for name in marked(mark)))
+    return list(dict.fromkeys(name for mark in found if mark and mark["kind"] == kind
+                              for name in marked(mark)))
 
 
 def part(slip):

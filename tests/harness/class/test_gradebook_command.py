@@ -190,8 +190,8 @@ def test_json(book):
 
 
 def test_points_set_by_hand(book, graded):
-    out = shown("grades.sqlite", "set", "--why", "=late, but\nright", "--", FORMULA,
-                       "rmsnorm", "1.5")
+    out = shown("grades.sqlite", "set", "--why", "=late, but\nright", "--", FORMULA, "rmsnorm",
+                "1.5")
     assert "norms: 1.5 of 2 points, in place of 0" in out
     out = shown("set", LINES, "softmax", "4", "--why", "bonus")
     assert "more points than the item has" in out
@@ -247,8 +247,8 @@ def test_a_roster(book):
 def test_one_student(book):
     text = shown("--student", "alice")
     assert text.startswith("alice (library) by small: A small one") and "5 of 5 points" in text
-    text = shown("--student", "alice", "--html", "a.html", "--json", "a.json", "--junit",
-                     "a.xml", "--instructor", "secret.json")
+    text = shown("--student", "alice", "--html", "a.html", "--json", "a.json", "--junit", "a.xml",
+                 "--instructor", "secret.json")
     assert sorted(text.splitlines()) == [
         "wrote a.html", "wrote a.json", "wrote a.xml", "wrote secret.json"]
     for name in ("a.html", "a.json", "a.xml"):
@@ -351,10 +351,10 @@ def test_days_late(book):
     text = shown("--deadline", "2026-10-05 23:59", environment={"TZ": "UTC"}).splitlines()
     assert text[2].split()[-4:] == ["total", "days", "late", "flags"]
     assert any(line.split() == ["A", "2", "3", "5", "2"] for line in text)
-    report = json.loads(shown("--json", "-", "--deadline", "2026-10-05T23:59Z",))
+    report = json.loads(shown("--json", "-", "--deadline", "2026-10-05T23:59Z"))
     assert report["students"][0]["days_late"] == 2 and "days_late" not in report["students"][1]
-    assert shown("--deadline", "2026-10-05",
-                     environment={"TZ": "UTC"}).splitlines() == text  # a date to its end
+    # A date is to its end.
+    assert shown("--deadline", "2026-10-05", environment={"TZ": "UTC"}).splitlines() == text
     assert "wanted a time like" in refused("--deadline", "tomorrow")
     assert "--deadline is of the whole class" in refused(
         "--student", "alice", "--deadline", "2026-10-05T23:59")

@@ -218,9 +218,12 @@ def test_a_time_in_another_language_is_noted(book):
                                                               "team_4711_hw", "x/ada")),
 ])
 def test_a_wrong_roster_is_refused_with_the_line(text, submissions, why, book):
-    code, printed, students = read(book, text, submissions, encoding="latin-1" if "\xff" in text else "utf-8")
+    book.add("old", absent=True)
+    encoding = "latin-1" if "\xff" in text else "utf-8"
+    code, printed, students = read(book, text, submissions, encoding)
     assert code == 2 and "r.csv, " in printed and why in printed, printed
-    assert printed.count("\n") == 1 and students == []
+    assert printed.count("\n") == 1
+    assert students == [("old", "", "", "", None)]  # the roster from before
 
 
 def fill(book, text, column, rows):
@@ -293,10 +296,12 @@ MISSING = "in the gradebook, and not in the export: "
      ["nothing handed in, left as they were: ada: EX"], [",EX\n"]),
     (MOODLE.replace("21.00", '"100,00"', 1), "", [row("ada", 20)],
      ["note: the column is of 100,00 points, the rubric of 21"], []),
-    # Partners are found by the number of their submission, whatever the roster says of them.
+    # Partners are found by the number of their submission, without a roster, and whatever it says
+    # of them.
     *((TOGETHER, "", [row("submission_501", 5, **student) for student in students], ["2 grades in"],
        ["a@x,501,5\nBen,B,2,b@x,501,5\n"])
-      for students in ([{"called": "Ben B"}, {"called": "ANN A"}], [{"called": "Ben"}, {"called": "Ann"}],
+      for students in ([{}], [{"called": "Ben B"}, {"called": "ANN A"}],
+                       [{"called": "Ben"}, {"called": "Ann"}],
                        [{"called": "Ben B"}, {"called": "Ann A", "id": "1"}],
                        [{"called": "Ann A", "id": "1"}])),
     # But not where the roster says that it is somebody else's.

@@ -65,8 +65,7 @@ def test_a_start_in_cpp_builds_and_solves_nothing(new, run, home, prefix, from_w
     assert "verify --solution" in told and "grade" in told and str(home) in told
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["cpp", "python"])
+@pytest.mark.parametrize("language", [pytest.param("cpp", marks=pytest.mark.slow), "python"])
 def test_a_start_grades_at_0_points(new, run, language):
     rubric = ROOT / "fixtures/rubrics/cs336-2025.toml"
     folder, _ = new(language, "--rubric", rubric)

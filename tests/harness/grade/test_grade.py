@@ -186,7 +186,7 @@ def test_layers_in_reverse_order(grade, tmp_path):
     assert statuses["one_layer_float32"] == "PASSED"
 
 
-# Hidden cases are drawn for one of them. The slow tier has all.
+# Hidden cases are drawn for one of them. The slow tier has the others.
 @pytest.mark.parametrize("variant, rubric", [
     pytest.param(variant, rubric, marks=[pytest.mark.slow] * (
         (variant, rubric) not in (("zeros", "cs336-2025"), ("nothing", "cs336-2024"))))

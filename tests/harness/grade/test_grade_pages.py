@@ -5,6 +5,7 @@
 Pages of hand-made gradings and classes (gradings.py, overviews.py) are left in PRENORM_PAGE_DIR.
 """
 
+import os
 import re
 import subprocess
 import time
@@ -27,15 +28,22 @@ LOOKS = {
 }
 
 
+def write_whole(path, text):
+    """For grade_pages and grade_pages_slow, which may run at once and share the folder."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_text(text)
+    os.replace(part, path)
+
+
 @pytest.fixture(scope="module")
 def pages():
     made = folder("PRENORM_PAGE_DIR")
-    made.mkdir(exist_ok=True)
+    made.mkdir(parents=True, exist_ok=True)
     for name, made_by_hand in BY_HAND.items():
         for form, ending in (("html", "html"), ("junit", "xml")):
-            (made / f"{name}.{ending}").write_text(render(made_by_hand(), form))
+            write_whole(made / f"{name}.{ending}", render(made_by_hand(), form))
     for name, made_by_hand in CLASSES.items():
-        (made / f"{name}.html").write_text(render(made_by_hand(), "class"))
+        write_whole(made / f"{name}.html", render(made_by_hand(), "class"))
     return made
 
 

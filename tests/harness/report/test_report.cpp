@@ -14,8 +14,8 @@
 #include <pugixml.hpp>
 
 using namespace prenorm::harness;
-
 using namespace prenorm::harness::testing;
+
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();

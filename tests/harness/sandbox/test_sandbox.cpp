@@ -138,14 +138,16 @@ IN_EACH_SANDBOX(temporary_files_can_be_written_and_the_system_cannot) {
 }
 
 IN_EACH_SANDBOX(files_in_tmp_are_its_own) {
-  BOOST_TEST(box.sh("echo text >/tmp/prenorm-test && cat /tmp/prenorm-test") == "text\n");
-  BOOST_TEST(!fs::exists("/tmp/prenorm-test"));
-  // Nobody else's names: the sandbox without namespaces shows what is there outside.
-  BOOST_TEST(box.python("os.makedirs('/tmp/prenorm-test-a/b')\n"
-                        "open('/tmp/prenorm-test-a/b/c', 'w').write('text')\n"
-                        "os.rename('/tmp/prenorm-test-a/b/c', '/tmp/prenorm-test-d')\n"
-                        "print(open('/tmp/prenorm-test-d').read(), "
-                        "os.listdir('/tmp/prenorm-test-a/b'))") == "text []\n");
+  // A name that nobody else has: the sandbox without namespaces shows what is there outside.
+  const std::string own = "/tmp/prenorm-test-" + std::to_string(::getpid());
+  BOOST_TEST(box.sh("echo text >" + own + " && cat " + own) == "text\n");
+  BOOST_TEST(!fs::exists(own));
+  BOOST_TEST(box.python("own = '" + own +
+                        "'\n"
+                        "os.makedirs(own + '-a/b')\n"
+                        "open(own + '-a/b/c', 'w').write('text')\n"
+                        "os.rename(own + '-a/b/c', own + '-d')\n"
+                        "print(open(own + '-d').read(), os.listdir(own + '-a/b'))") == "text []\n");
 }
 
 BOOST_AUTO_TEST_CASE(temporary_files_are_gone_with_the_namespace) {

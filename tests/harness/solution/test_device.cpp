@@ -54,6 +54,7 @@ std::string why_skipped(Solution solution) {
   BOOST_TEST(name(call(solution, "", counting({3})).status) == "SKIPPED");
   return solution.message();
 }
+
 void check_bandwidth(Solution& solution) {
   const double bandwidth = solution.copy_bandwidth().value();
   BOOST_TEST(bandwidth > 1e7);

@@ -432,7 +432,6 @@ BOOST_AUTO_TEST_CASE(libraries_that_cannot_be_used) {
   BOOST_TEST(message("crashes_at_load") == "killed by SIGSEGV while loading");
   BOOST_TEST(message("exits_at_load") == "ended its process while loading: exit code 0");
   BOOST_TEST(message("hangs_at_load") == "did not load within 0.5 s");
-  BOOST_TEST(message("no_such_file").find("cannot open shared object file") != std::string::npos);
   check_has(message("no_such_file"), {"cannot open shared object file"});
 }
 
@@ -512,7 +511,6 @@ BOOST_AUTO_TEST_CASE(without_a_worker_there_is_a_message) {
   Solution solution = open("misbehaving");
   BOOST_TEST(!solution.load());
   BOOST_TEST(name(solution.status()) == "LOAD_ERROR");
-  BOOST_TEST(solution.message().find("prenorm-worker") != std::string::npos, solution.message());
   check_has(solution.message(), {"prenorm-worker"});
 }
 
