@@ -6,6 +6,7 @@
 #   # processors: 2                 how many cores it keeps busy (1)
 #   # slow labels: grading          its tests marked `slow` are a second test, <name>_slow
 #   # slow timeout: 1800
+#   # slow processors: 2            (as the quick ones)
 #
 # A Boost.Test suite is a test by the suite's name. Labels: unit, fixtures, grading, cuda, emulated,
 # notebooks; `slow` is left out by `./prenorm test`; `asan` and `tsan` are what the trees with these
@@ -71,8 +72,8 @@ function(add_suites target)
   endforeach()
 endfunction()
 
-# add_python_test(NAME LABELS TIMEOUT OPTION...): of `file`, with what the file says of itself.
-function(add_python_test name labels timeout)
+# add_python_test(NAME LABELS TIMEOUT PROCESSORS OPTION...): of `file`, with what the file says of itself.
+function(add_python_test name labels timeout processors)
   add_test(NAME ${name} COMMAND ${launcher} ${PRENORM_PYTHON} -m pytest -q --durations=8 -p no:cacheprovider
            ${ARGN} ${file})
   label_tests("${labels}" ${name})
@@ -94,9 +95,10 @@ function(add_python_tests)
     set(lock)
     set(slow_labels)
     set(slow_timeout 1800)
+    set(slow_processors)
     set(slow_only_in) # a sanitizer: other builds have none of the slow tests
     file(STRINGS ${file} head LIMIT_COUNT 6
-         REGEX "^# (labels|timeout|processors|lock|slow labels|slow timeout|slow only in): ")
+         REGEX "^# (labels|timeout|processors|lock|slow labels|slow timeout|slow processors|slow only in): ")
     foreach(line IN LISTS head)
       string(REGEX MATCH "^# ([a-z ]+): (.*)$" _ ${line})
       set(value ${CMAKE_MATCH_2})
@@ -110,9 +112,12 @@ function(add_python_tests)
     if(slow_labels)
       set(quick -m "not slow")
       if(NOT slow_only_in OR PRENORM_SANITIZE MATCHES "${slow_only_in}")
-        add_python_test(${name}_slow "${slow_labels};slow" ${slow_timeout} -m slow)
+        if(NOT slow_processors)
+          set(slow_processors ${processors})
+        endif()
+        add_python_test(${name}_slow "${slow_labels};slow" ${slow_timeout} ${slow_processors} -m slow)
       endif()
     endif()
-    add_python_test(${name} "${labels}" ${timeout} ${quick})
+    add_python_test(${name} "${labels}" ${timeout} ${processors} ${quick})
   endforeach()
 endfunction()

@@ -32,10 +32,9 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 pytestmark = pytest.mark.usefixtures("home")  # a built program
 each_problem = pytest.mark.parametrize("problem", PROBLEMS)
-# The quick tier calls one problem of each kind of argument; each call reads all fixtures.
-CALLED = {"embedding", "linear", "rmsnorm", "rope", "softmax", "multihead_self_attention_with_rope"}
-each_call = pytest.mark.parametrize("problem", [
-    pytest.param(problem, marks=[pytest.mark.slow] * (problem not in CALLED)) for problem in PROBLEMS])
+# The quick tier calls two problems; each call reads all fixtures.
+each_call = pytest.mark.parametrize(
+    "problem", slow_but({"softmax", "multihead_self_attention_with_rope"}, PROBLEMS))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 

@@ -1,5 +1,5 @@
 # labels: grading
-# processors: 2
+# slow processors: 2
 # slow labels: grading
 # timeout: 1800
 """A class of forty (tests/submissions/class): what each of them deserves is what it earns."""

@@ -1,6 +1,6 @@
 # labels: grading
 # timeout: 1200
-# processors: 2
+# slow processors: 2
 # slow labels: grading
 """CUDA submissions without a device: `prenorm new --language cuda`, written in part, is verified and
 graded in the emulator; what its kernels do wrong is told with its line."""
@@ -146,7 +146,7 @@ GLOBAL = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but({"blocks"}, GLOBAL))
+@pytest.mark.parametrize("name", slow_but(set(), GLOBAL))
 def test_races_on_global_memory_are_told(write, tmp_path, name):
     old, new, says = GLOBAL[name]
     kernels = KERNELS.replace("template <class T>\n__global__ void relu_kernel",
@@ -187,6 +187,7 @@ def test_profile_takes_a_source(write, tmp_path):
     assert f"{line_of(source, 'y[i] = x[i] <')} " in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_far_out_of_bounds_is_told_by_the_signal_and_the_line(write, tmp_path):
     source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) y[i << 36] ="))
     _, [result], said = verify(source, "--problem", "relu", "--case", "base_float32",

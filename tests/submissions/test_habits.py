@@ -1,5 +1,5 @@
 # labels: grading
-# processors: 2
+# slow processors: 2
 # slow labels: grading
 """What honest code does besides its work costs nothing: each habit of tests/submissions/honest/habits
 keeps its points in both sandboxes, is accused of nothing, and leaves nothing behind.

@@ -1,5 +1,5 @@
 # labels: grading
-# processors: 2
+# slow processors: 2
 # slow labels: grading
 """A right answer keeps its points, however it was come by."""
 

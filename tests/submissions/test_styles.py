@@ -1,5 +1,5 @@
 # labels: grading
-# processors: 2
+# slow processors: 2
 # slow labels: grading
 # slow timeout: 3600
 """A wrong submission is told its mistake by name, and an honest one none (tests/submissions/styles)."""

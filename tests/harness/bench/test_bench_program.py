@@ -121,6 +121,7 @@ def test_a_run_from_end_to_end(bench, shapes, tmp_path):
     assert len(circles) == 4
 
 
+@pytest.mark.slow
 def test_rows_are_written_as_lines_as_they_are_measured(bench, shapes, tmp_path):
     out, lines = tmp_path / "out.json", tmp_path / "out.jsonl"
     file = shapes(entry("first"), entry("second", dtypes=["float64", "bfloat16"]), roof())
@@ -309,6 +310,7 @@ def test_what_a_peer_says_is_shown(bench, shapes, tmp_path):
     assert (flash["status"], flash["message"]) == ("NOT_IMPLEMENTED", "no gains, please")
 
 
+@pytest.mark.slow
 @needs_proc
 def test_what_the_peer_makes_of_draws_and_warnings():
     code = f"""

@@ -1,5 +1,4 @@
 # labels: unit grading
-# processors: 2
 """What one submission of a class does to the others, to the run and to the next one: nothing.
 
 The course is the one of test_grade_class.py.

@@ -1,5 +1,5 @@
 # labels: unit grading
-# processors: 2
+# slow processors: 2
 # slow labels: unit grading
 """`prenorm grade ... --gradebook`: what is graded again and what not, and that nothing is lost,
 whatever dies.
@@ -633,6 +633,7 @@ def test_ended_from_outside(number, gated, graded_once):
     same(gated, graded_once)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(fresh, graded_once):
     draw = random.Random(4)
     for _ in range(6):
@@ -644,6 +645,7 @@ def test_killed_at_any_moment(fresh, graded_once):
     same(fresh, graded_once)
 
 
+@pytest.mark.slow
 def test_results_that_nobody_took(gated, graded_once):
     """The holder of the gradebook dies between a grader's end and its taking the result."""
     process = gated.start()
@@ -678,6 +680,7 @@ def on_small_disk(course, size, script, *words):
                           env={**os.environ, "TMPDIR": str(course.scratch)})
 
 
+@pytest.mark.slow
 def test_no_room_for_the_work(fresh, graded_once):
     # The copies of the libraries do not fit; the README does.
     done = on_small_disk(fresh, 300_000, '"$@"', *fresh.command("--work", "small/work"))

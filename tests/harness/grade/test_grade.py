@@ -1,5 +1,5 @@
 # labels: unit grading
-# processors: 2
+# slow processors: 2
 # slow labels: fixtures grading
 """`prenorm grade`: scores, hidden cases, known mistakes.
 

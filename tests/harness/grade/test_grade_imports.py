@@ -1,5 +1,4 @@
 # labels: unit grading
-# processors: 2
 """`prenorm grade`: what cannot be imported costs only what needs it, and is told before a class is
 graded. The interpreter has NumPy and no PyTorch: it starts in a tenth of a second.
 """
