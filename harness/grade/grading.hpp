@@ -120,7 +120,7 @@ struct GradeOptions {
   bool quick = false;
   unsigned jobs = 1;
   double budget = 0;  // seconds for all cases of one submission; 0: the usual ones (budget.hpp)
-  /// A folder with this exam's hidden cases (grade/hidden_cases.cpp); empty: they are drawn anew.
+  /// A folder with this exam's hidden cases (grade/exam.cpp); empty: they are drawn anew.
   fs::path drawn;
   std::string repeat;  // "prenorm grade DIR --rubric NAME": what a line that repeats begins with
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
