@@ -18,12 +18,11 @@ namespace prenorm::reference {
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> relu(const Tensor<T>& x) {
-  // Written so that NaN, for which every comparison is false, is kept.
-  // step: each element
-  return map_elements(x, [](const auto& a) {
-    using C = compute_t<T>;
-    return xt::where(a < C(0), C(0), a);  // step: maximum with 0
-  });
+  using C = compute_t<T>;
+  const Tensor<C> a = widen(x);
+  // Every comparison with NaN is false, so NaN is kept.
+  // step: each element, maximum with 0
+  return narrow<T>(xt::where(a < C(0), C(0), a));
 }
 
 /// SiLU, also called Swish:  y = x sigmoid(x) = x / (1 + exp(-x))
@@ -36,21 +35,11 @@ Tensor<T> relu(const Tensor<T>& x) {
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
-  // exp(-x) is in the denominator: where it overflows, the quotient is 0, which y nearly is.
+  using C = compute_t<T>;
+  const Tensor<C> a = widen(x);
+  // Where exp(-x) overflows, the quotient is 0, which y nearly is.
   // step: each element, x sigmoid(x)
-  return map_elements(x, [](const auto& a) { return a / (compute_t<T>(1) + reference::exp(-a)); });
-}
-
-/// The standard normal distribution function, a probability: (1 + erf(x/sqrt(2))) / 2.
-template <class A>
-auto normal_cdf(const A& a) {
-  using C = typename A::value_type;
-#if defined(PRENORM_PLAIN)
-  return (C(1) + xt::erf(a * C(0.70710678118654752440))) * C(0.5);  // step: Phi
-#else
-  // The same by erfc, without cancellation where x is far below 0.
-  return reference::erfc(a * C(-0.70710678118654752440)) * C(0.5);  // step: Phi
-#endif
+  return narrow<T>(a / (C(1) + xt::exp(-a)));
 }
 
 /// GELU, the exact form:  y = x Phi(x) = x (1 + erf(x / sqrt(2))) / 2
@@ -62,8 +51,13 @@ auto normal_cdf(const A& a) {
 ///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> gelu(const Tensor<T>& x) {
+  using C = compute_t<T>;
+  const C root = std::sqrt(C(2));
+  const Tensor<C> a = widen(x);
+  // 1 + erf(z) is erfc(-z), which keeps its digits where erf(z) is nearly -1.
+  const Tensor<C> phi = xt::erfc(-a / root) / C(2);  // step: Phi
   // step: each element, x Phi(x)
-  return map_elements(x, [](const auto& a) { return a * normal_cdf(a); });
+  return narrow<T>(a * phi);
 }
 
 }  // namespace prenorm::reference

@@ -1,37 +1,26 @@
 // Scaled dot-product attention.
 #pragma once
 
-#include "sequences.hpp"
+#include "tensor.hpp"
 
 namespace prenorm::reference {
 
-/// The formula, for one query or for many of the same sequence:  y = softmax(q kᵀ / sqrt(d_k)) v
+/// The formula, for one sequence:  y = softmax(q kᵀ / sqrt(d_k)) v
 ///
-/// A row of q[n, d_k], of weights[n, m] and of y[n, d_v] belongs to one query; all share the keys
-/// k[m, d_k] and the values v[m, d_v].
+/// q[n, d_k], k[m, d_k], v[m, d_v], mask[n, m] (true: the query attends to the key) -> y[n, d_v]
 template <class C>
-void attend(const Sequence<C>& s) {
+Tensor<C> attend(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
+                 const Tensor<bool>& mask) {
   constexpr C infinity = std::numeric_limits<C>::infinity();
-  const std::size_t n = s.q.rows, m = s.k.rows, d_k = s.k.columns;
-  const C scale = C(1) / std::sqrt(static_cast<C>(d_k));  // step: scale
-  Memory<C> memory(n * m);
-  const Matrix<C> weights{memory.data(), n, m, m};
-
-  multiply_transposed<C>(s.q, s.k, weights);  // step: scores
-  for (std::size_t i = 0; i < n; ++i) {
-    auto weight = row_view(weights.row(i), m);
-    // step: mask
-    s.hide(i, weight.data());  // sets the score to -infinity
-    // step: maximum
-    const C largest = maximum(weight);
-    // step: weights
-    // If all keys are masked, every weight is exp(-infinity) = 0, and so is the result.
-    xt::noalias(weight) =
-        reference::exp((weight - (largest == -infinity ? C(0) : largest)) * scale);  // step: scale
-    const C sum = total(weight);
-    weight /= sum == 0 ? C(1) : sum;
-  }
-  multiply<C>(weights, s.v, s.y);  // step: values
+  const C scale = std::sqrt(static_cast<C>(size(k, -1)));
+  const Tensor<C> scores = xt::linalg::dot(q, xt::transpose(k)) / scale;  // step: scores, scale
+  const Tensor<C> visible = xt::where(mask, scores, -infinity);           // step: mask
+  const Tensor<C> largest = xt::amax(visible, {-1}, xt::keep_dims);       // step: maximum
+  // Of a query that attends to no key, every weight is 0, and so is the result.
+  const Tensor<C> e = xt::exp(visible - xt::where(xt::equal(largest, -infinity), C(0), largest));
+  const Tensor<C> sum = xt::sum(e, {-1}, xt::keep_dims);
+  const Tensor<C> weights = e / xt::where(xt::equal(sum, C(0)), C(1), sum);  // step: weights
+  return xt::linalg::dot(weights, v);                                        // step: values
 }
 
 /// Scaled dot-product attention:  y = softmax(q kᵀ / sqrt(d_k)) v
@@ -52,36 +41,27 @@ Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, c
   const std::string what = "scaled_dot_product_attention: ";
   require(q.dimension() >= 2 && k.dimension() >= 2 && v.dimension() >= 2, what,
           "q, k and v must have two axes and may have batch axes before them");
-  const std::size_t n = q.shape(q.dimension() - 2), d_k = q.shape().back();
-  const std::size_t m = k.shape(k.dimension() - 2), d_v = v.shape().back();
-  require(k.shape().back() == d_k, what, "k must be [..., m, ", d_k, "], is ", k.shape());
-  require(v.shape(v.dimension() - 2) == m, what, "v must be [..., ", m, ", d_v], is ", v.shape());
-  Batch batch("scaled_dot_product_attention");
-  batch.join(q, 2, "q");
-  batch.join(k, 2, "k");
-  batch.join(v, 2, "v");
-  if (mask) {
-    require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
-                mask->shape().back() == m,
-            what, "mask must be [..., ", n, ", ", m, "], is ", mask->shape());
-    batch.join(*mask, 2, "mask");
-  }
-  using C = compute_t<T>;
-  auto y = empty<C>(batch.with({n, d_v}));
-  if (y.size() == 0) return narrow<T>(std::move(y));
+  const std::size_t n = size(q, -2), d_k = size(q, -1), m = size(k, -2), d_v = size(v, -1);
+  require(size(k, -1) == d_k, what, "k must be [..., m, ", d_k, "], is ", k.shape());
+  require(size(v, -2) == m, what, "v must be [..., ", m, ", d_v], is ", v.shape());
+  const Tensor<bool> seen = mask ? *mask : Tensor<bool>(xt::ones<bool>({n, m}));
+  require(seen.dimension() >= 2 && size(seen, -2) == n && size(seen, -1) == m, what,
+          "mask must be [..., ", n, ", ", m, "], is ", seen.shape());
+  const Shape batch =
+      broadcast("scaled_dot_product_attention",
+                {batch_of(q, 2), batch_of(k, 2), batch_of(v, 2), batch_of(seen, 2)});
+  const Shape shape = with(batch, {n, d_v});
+  if (elements(shape) == 0) return empty<T>(shape);
   require(d_k > 0 && m > 0, what, (m > 0 ? "d_k" : "m"), " is 0, there is nothing to sum over");
 
-  const Tensor<C>&wide_q = widen(q), &wide_k = widen(k), &wide_v = widen(v);
-  const auto sequence = [&](std::size_t b) {
-    return Sequence<C>{
-        .q = {wide_q.data() + batch.part(q, 2, b) * n * d_k, n, d_k, d_k},
-        .k = {wide_k.data() + batch.part(k, 2, b) * m * d_k, m, d_k, d_k},
-        .v = {wide_v.data() + batch.part(v, 2, b) * m * d_v, m, d_v, d_v},
-        .y = {y.data() + b * n * d_v, n, d_v, d_v},
-        .mask = {mask ? mask->data() + batch.part(*mask, 2, b) * n * m : nullptr, n, m, m}};
-  };
-  share_out(batch.size(), n, sequence, attend<C>);
-  return narrow<T>(std::move(y));
+  using C = compute_t<T>;
+  const Tensor<C> wide_q = widen(q), wide_k = widen(k), wide_v = widen(v);
+  auto y = empty<C>({elements(batch), n, d_v});
+  for (std::size_t b = 0; b < elements(batch); ++b) {
+    xt::view(y, b) = attend(matrix_at(b, batch, wide_q), matrix_at(b, batch, wide_k),
+                            matrix_at(b, batch, wide_v), matrix_at(b, batch, seen));
+  }
+  return narrow<T>(reshape(y, shape));
 }
 
 }  // namespace prenorm::reference

@@ -16,7 +16,7 @@ namespace prenorm::reference {
 template <class T>
 Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
   require_same_shape(a, b, "the factors of a gate");
-  return map_elements(a, b, [](const auto& u, const auto& v) { return u * v; });
+  return narrow<T>(widen(a) * widen(b));
 }
 
 /// GLU, the gated linear unit:  y = sigmoid(x w1ᵀ) * (x w2ᵀ)
@@ -30,10 +30,9 @@ Tensor<T> times(const Tensor<T>& a, const Tensor<T>& b) {
 template <class T>
 Tensor<T> glu(const Tensor<T>& x, const Tensor<T>& w1, const Tensor<T>& w2) {
   require_same_shape(w1, w2, "glu: w1 and w2");
+  using C = compute_t<T>;
   // step: product with w1, activation
-  const Tensor<T> gate = map_elements(linear(x, w1), [](const auto& a) {
-    return compute_t<T>(1) / (compute_t<T>(1) + reference::exp(-a));
-  });
+  const Tensor<T> gate = narrow<T>(C(1) / (C(1) + xt::exp(-widen(linear(x, w1)))));
   // step: product with w2, gate
   return times(gate, linear(x, w2));
 }
@@ -102,78 +101,5 @@ inline std::int64_t swiglu_d_ff(std::int64_t d_model) {
   // 8 d / 3 to the nearest 64: floor((8 d / 3 + 32) / 64), in integers.
   return std::max<std::int64_t>(64, (8 * d_model + 96) / 192 * 64);
 }
-
-enum class Activation { relu, silu, gelu };
-
-/// The module: ffn_relu, ffn_silu or ffn_gelu with its own two Linear modules; by default, d_ff is
-/// 4 d_model.
-template <class T>
-class FeedForward {
- public:
-  Linear<T> w1, w2;
-  Activation activation;
-
-  explicit FeedForward(std::int64_t d_model, Activation function = Activation::gelu,
-                       std::uint64_t seed = 0)
-      : FeedForward(d_model, 4 * d_model, function, seed) {}
-  FeedForward(std::int64_t d_model, std::int64_t d_ff, Activation function = Activation::gelu,
-              std::uint64_t seed = 0)
-      : w1(d_model, d_ff), w2(d_ff, d_model), activation(function) {
-    reset_parameters(seed);
-  }
-
-  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
-
-  /// x[..., d_model] -> y[..., d_model]
-  Tensor<T> operator()(const Tensor<T>& x) const {
-    switch (activation) {
-      case Activation::relu: return ffn_relu(x, w1.weight, w2.weight);
-      case Activation::silu: return ffn_silu(x, w1.weight, w2.weight);
-      default: return ffn_gelu(x, w1.weight, w2.weight);
-    }
-  }
-
-  template <class Self, class Visit>
-  static void visit_parts(Self& self, const Visit& visit) {
-    visit("w1", self.w1);
-    visit("w2", self.w2);
-  }
-
-  std::string description() const {
-    const char* names[] = {"relu", "silu", "gelu"};
-    return describe_parts(*this, "FeedForward",
-                          std::string("activation=") + names[static_cast<int>(activation)]);
-  }
-};
-
-/// The module: ffn_swiglu with its own three Linear modules; by default, d_ff is
-/// swiglu_d_ff(d_model).
-template <class T>
-class SwiGLU {
- public:
-  Linear<T> w1, w2, w3;
-
-  explicit SwiGLU(std::int64_t d_model) : SwiGLU(d_model, swiglu_d_ff(d_model)) {}
-  SwiGLU(std::int64_t d_model, std::int64_t d_ff, std::uint64_t seed = 0)
-      : w1(d_model, d_ff), w2(d_ff, d_model), w3(d_model, d_ff) {
-    reset_parameters(seed);
-  }
-
-  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
-
-  /// x[..., d_model] -> y[..., d_model]
-  Tensor<T> operator()(const Tensor<T>& x) const {
-    return ffn_swiglu(x, w1.weight, w2.weight, w3.weight);
-  }
-
-  template <class Self, class Visit>
-  static void visit_parts(Self& self, const Visit& visit) {
-    visit("w1", self.w1);
-    visit("w2", self.w2);
-    visit("w3", self.w3);
-  }
-
-  std::string description() const { return describe_parts(*this, "SwiGLU"); }
-};
 
 }  // namespace prenorm::reference

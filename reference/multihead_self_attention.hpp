@@ -1,18 +1,64 @@
 // Causal multi-head self-attention:  y = concat(head_0, head_1, ...) w_oᵀ
 //
-// Head h has some of the columns of q, k, v = x w_qᵀ, x w_kᵀ, x w_vᵀ, and each of the three says
-// how it attends:
+// Head h has d_k = d_model / num_heads of the columns of q, k, v = x w_qᵀ, x w_kᵀ, x w_vᵀ:
 //
 //   multihead_self_attention             head_h = attention(q_h, k_h, v_h)
 //   multihead_self_attention_with_rope   head_h = attention(rope(q_h), rope(k_h), v_h)
 //   multihead_self_attention_fused_qkv   as the first, by one product: [q k v] = x w_qkvᵀ
 #pragma once
 
-#include "heads.hpp"
+#include "attention.hpp"
 #include "linear.hpp"
 #include "rope.hpp"
 
 namespace prenorm::reference {
+
+/// x[..., seq, heads * d_k] -> [..., heads, seq, d_k]: heads become a batch axis.
+template <class T>
+Tensor<T> split_heads(const Tensor<T>& x, std::int64_t num_heads) {
+  const auto heads = static_cast<std::size_t>(num_heads);
+  return swap_axes(reshape(x, with(batch_of(x, 1), {heads, size(x, -1) / heads})), -3, -2);
+}
+
+/// The inverse of split_heads.
+template <class T>
+Tensor<T> merge_heads(const Tensor<T>& heads) {
+  const Tensor<T> rows = swap_axes(heads, -3, -2);
+  return reshape(rows, with(batch_of(rows, 2), {size(rows, -2) * size(rows, -1)}));
+}
+
+/// mask[seq, seq]: query i attends to the keys j <= i.
+inline Tensor<bool> causal_mask(std::size_t seq) {
+  const Tensor<std::size_t> index = xt::arange(seq);
+  return xt::view(index, xt::all(), xt::newaxis()) >= xt::view(index, xt::newaxis(), xt::all());
+}
+
+/// Attention of all heads, q, k, v[..., heads, seq, d_k], and their projection by w_o.
+template <class T>
+Tensor<T> attend_and_project(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
+                             const Tensor<T>& w_o) {
+  // step: causal attention
+  const Tensor<T> heads = scaled_dot_product_attention(q, k, v, causal_mask(size(q, -2)));
+  // step: output projection
+  return linear(merge_heads(heads), w_o);
+}
+
+/// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides, and every weight
+/// is [d_model, d_model].
+template <class T>
+void check_heads(const Tensor<T>& x, std::int64_t num_heads,
+                 std::initializer_list<const Tensor<T>*> weights) {
+  const char* const what = "multihead_self_attention: ";
+  require(x.dimension() >= 2, what, "x must be [..., seq, d_model], is ", x.shape());
+  const std::size_t d_model = size(x, -1);
+  require(num_heads > 0 && d_model % static_cast<std::size_t>(num_heads) == 0, what,
+          "d_model = ", d_model, " is not divisible by num_heads = ", num_heads);
+  for (const Tensor<T>* weight : weights) {
+    const Shape square{d_model, d_model};
+    require(shape_of(*weight) == square, what, "every weight must be ", square, ", one is ",
+            weight->shape());
+  }
+}
 
 /// Causal multi-head self-attention:  y = concat(head_0, head_1, ...) w_oᵀ,
 /// head = attention(q_h, k_h, v_h) over the positions up to a query's own; q = x w_qᵀ, and so on.
@@ -29,18 +75,22 @@ Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, con
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
                                    std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
-  // step: projections
-  const Tensor<T> q = linear(x, w_q), k = linear(x, w_k), v = linear(x, w_v);
-  // step: heads, causal attention
-  const Tensor<T> heads = causal_heads(q, k, v, num_heads);
-  // step: output projection
-  return linear(heads, w_o);
+  // step: projections, heads
+  const Tensor<T> q = split_heads(linear(x, w_q), num_heads);
+  const Tensor<T> k = split_heads(linear(x, w_k), num_heads);
+  const Tensor<T> v = split_heads(linear(x, w_v), num_heads);
+  return attend_and_project(q, k, v, w_o);
 }
 
 /// 0, 1, ..., seq - 1: the positions of x[..., seq, d_model] where none are given.
 template <class T>
 Tensor<std::int64_t> default_positions(const Tensor<T>& x) {
-  return xt::arange<std::int64_t>(static_cast<std::int64_t>(x.shape(x.dimension() - 2)));
+  return xt::arange<std::int64_t>(static_cast<std::int64_t>(size(x, -2)));
+}
+
+/// token_positions[..., seq] -> [..., 1, seq]: the same for every head of a batch index.
+inline Tensor<std::int64_t> for_all_heads(const Tensor<std::int64_t>& token_positions) {
+  return xt::expand_dims(token_positions, token_positions.dimension() - 1);
 }
 
 /// Causal multi-head self-attention with RoPE on every head's q and k, over d_k.
@@ -57,36 +107,17 @@ Tensor<T> multihead_self_attention_with_rope(
     const Tensor<T>& w_o, const std::optional<Tensor<std::int64_t>>& token_positions,
     std::int64_t num_heads, double theta, std::int64_t max_seq_len) {
   check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
-  const std::size_t d_k = head_width(x.shape().back(), num_heads);
   const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
-  check_rope(d_k, theta, at, max_seq_len);
-  const Rotations rotations({at.begin(), at.end()}, d_k, theta);
-  // step: projections
-  const Tensor<T> q = linear(x, w_q), k = linear(x, w_k), v = linear(x, w_v);
+  check_rope(size(x, -2), size(x, -1) / static_cast<std::size_t>(num_heads), theta, at,
+             max_seq_len);
+  // step: projections, heads
+  const Tensor<T> q = split_heads(linear(x, w_q), num_heads);
+  const Tensor<T> k = split_heads(linear(x, w_k), num_heads);
+  const Tensor<T> v = split_heads(linear(x, w_v), num_heads);
   // step: rotation
-  const Tensor<T> turned_q = rotate_heads(q, at, d_k, rotations);
-  const Tensor<T> turned_k = rotate_heads(k, at, d_k, rotations);
-  // step: heads, causal attention
-  const Tensor<T> heads = causal_heads(turned_q, turned_k, v, num_heads);
-  // step: output projection
-  return linear(heads, w_o);
-}
-
-/// q, k and v of x[..., seq, d_model], [..., seq, d_model] each, by one product with the stacked
-/// weight w_qkv[3 d_model, d_model].
-template <class T>
-std::array<Tensor<T>, 3> fused_projections(const Tensor<T>& x, const Tensor<T>& w_qkv) {
-  const std::size_t d_model = x.shape().back();
-  require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
-          "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
-          "], is ", w_qkv.shape());
-  // step: projections
-  const Tensor<T> qkv = linear(x, w_qkv);
-  const auto part = [&](std::size_t i) {
-    return Tensor<T>(
-        xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)}));
-  };
-  return {part(0), part(1), part(2)};
+  const Tensor<T> turned_q = rope(q, for_all_heads(at), theta, max_seq_len);
+  const Tensor<T> turned_k = rope(k, for_all_heads(at), theta, max_seq_len);
+  return attend_and_project(turned_q, turned_k, v, w_o);
 }
 
 /// Causal multi-head self-attention, q, k and v by one product:  [q k v] = x w_qkvᵀ
@@ -102,96 +133,18 @@ template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_o});
-  const auto [q, k, v] = fused_projections(x, w_qkv);
-  // step: heads, causal attention
-  const Tensor<T> heads = causal_heads(q, k, v, num_heads);
-  // step: output projection
-  return linear(heads, w_o);
+  const std::size_t d_model = size(x, -1);
+  require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
+          "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
+          "], is ", w_qkv.shape());
+  // step: projections, heads
+  const Tensor<T> qkv = linear(x, w_qkv);
+  const auto part = [&](std::size_t i) {
+    const Tensor<T> columns =
+        xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)});
+    return split_heads(columns, num_heads);
+  };
+  return attend_and_project(part(0), part(1), part(2), w_o);
 }
-
-/// How a module holds the weights of q, k and v: in three Linear modules, or stacked in one.
-enum class Projections { separate, fused };
-
-/// The module: causal multi-head self-attention with its own Linear modules, with or without RoPE,
-/// q, k and v by three products or by one. Modules that get copies of one RotaryPositionalEmbedding
-/// share its table.
-template <class T>
-class CausalMultiHeadSelfAttention {
- public:
-  std::optional<Linear<T>> q_proj, k_proj, v_proj;  // if separate
-  std::optional<Linear<T>> qkv_proj;                // if fused: q_proj, k_proj, v_proj stacked
-  Linear<T> output_proj;
-  std::int64_t num_heads;
-  std::optional<RotaryPositionalEmbedding> rope;
-
-  CausalMultiHeadSelfAttention(std::int64_t d_model, std::int64_t heads,
-                               std::optional<RotaryPositionalEmbedding> rotations = std::nullopt,
-                               Projections projections = Projections::separate,
-                               std::uint64_t seed = 0)
-      : output_proj(d_model, d_model), num_heads(heads), rope(std::move(rotations)) {
-    const std::size_t d_k = head_width(static_cast<std::size_t>(d_model), heads);
-    if (rope) {
-      require(std::cmp_equal(rope->d_k(), d_k),
-              "CausalMultiHeadSelfAttention: the d_k of rope must be ", d_k, ", is ", rope->d_k());
-    }
-    if (projections == Projections::fused) {
-      qkv_proj.emplace(d_model, 3 * d_model);
-    } else {
-      for (auto* part : {&q_proj, &k_proj, &v_proj}) part->emplace(d_model, d_model);
-    }
-    reset_parameters(seed);
-  }
-
-  void reset_parameters(std::uint64_t seed) {
-    reset_parts(*this, seed);
-    // Three stacked weights begin as three separate ones do: their deviation is that of a square.
-    if (qkv_proj) {
-      const double d_model = static_cast<double>(qkv_proj->weight.shape(1));
-      fill_truncated_normal(qkv_proj->weight, std::sqrt(1 / d_model),
-                            seed_of_part(seed, "qkv_proj"));
-    }
-  }
-
-  /// x[..., seq, d_model], token_positions[..., seq], by default 0, 1, ... -> y[..., seq, d_model]
-  Tensor<T> operator()(
-      const Tensor<T>& x,
-      const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
-    require(rope || !token_positions, "CausalMultiHeadSelfAttention: token_positions, but no rope");
-    const Tensor<T>& w_o = output_proj.weight;
-    if (!rope && qkv_proj) {
-      return multihead_self_attention_fused_qkv(x, qkv_proj->weight, w_o, num_heads);
-    }
-    if (!rope) {
-      return multihead_self_attention(x, q_proj->weight, k_proj->weight, v_proj->weight, w_o,
-                                      num_heads);
-    }
-    // As multihead_self_attention_with_rope, but with the angles of the shared table.
-    check_heads(x, num_heads, {&w_o});
-    auto [q, k, v] = qkv_proj ? fused_projections(x, qkv_proj->weight)
-                              : std::array{(*q_proj)(x), (*k_proj)(x), (*v_proj)(x)};
-    const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
-    q = rope->rotate_heads(q, at);
-    k = rope->rotate_heads(k, at);
-    return linear(causal_heads(q, k, v, num_heads), w_o);
-  }
-
-  template <class Self, class Visit>
-  static void visit_parts(Self& self, const Visit& visit) {
-    if (self.qkv_proj) {
-      visit("qkv_proj", *self.qkv_proj);
-    } else {
-      visit("q_proj", *self.q_proj);
-      visit("k_proj", *self.k_proj);
-      visit("v_proj", *self.v_proj);
-    }
-    visit("output_proj", self.output_proj);
-    if (self.rope) visit("rope", *self.rope);
-  }
-
-  std::string description() const {
-    return describe_parts(*this, "CausalMultiHeadSelfAttention",
-                          "num_heads=" + std::to_string(num_heads));
-  }
-};
 
 }  // namespace prenorm::reference

@@ -1,7 +1,7 @@
 // Softmax along any axis.
 #pragma once
 
-#include "sums.hpp"
+#include "tensor.hpp"
 
 namespace prenorm::reference {
 
@@ -19,15 +19,17 @@ Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
   require(dim >= -axes && dim < axes, "softmax: dim ", dim, " is no axis of x, which is ",
           x.shape());
-  const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
-  return map_slices(x, axis, [](const auto& a, auto& y) {
-    // step: maximum
-    const auto largest = maximum(a);
-    // step: exponentials
-    xt::noalias(y) = reference::exp(a - largest);
-    // step: sum, normalize
-    y /= total(y);
-  });
+  if (x.size() == 0) return x;
+
+  using C = compute_t<T>;
+  const Tensor<C> a = widen(x);
+  // step: maximum
+  const Tensor<C> largest = xt::amax(a, {dim}, xt::keep_dims);
+  // step: exponentials
+  const Tensor<C> e = xt::exp(a - largest);
+  // step: sum, normalize
+  const Tensor<C> sum = xt::sum(e, {dim}, xt::keep_dims);  // of floats, xt::sum adds in double
+  return narrow<T>(e / sum);
 }
 
 }  // namespace prenorm::reference

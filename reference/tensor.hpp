@@ -1,87 +1,50 @@
-// Tensors, element types, checks, and maps over rows. With elementwise.hpp, all that includes
-// xtensor.
+// Tensors, their element types and batch axes: the one helper that every component includes.
 //
-// A tensor is a row-major array of xtensor. float16 and bfloat16 are storage types: computations
-// widen them to float first (compute_t) and round once, when a result is stored.
+// A tensor is xt::xarray, which works as NumPy's ndarray does. README.md has a table PyTorch ->
+// xtensor. Two traps are avoided throughout: an expression is lazy, so each result gets a name and
+// the type Tensor (never `auto`); and axes broadcast silently, so shapes are checked first.
 #pragma once
 
-#include "elementwise.hpp"
-#include "memory.hpp"
+#include "checks.hpp"
 
-#include <prenorm/prenorm.hpp>
+#include <prenorm/float16.hpp>
 
 #include <xtensor-blas/xlinalg.hpp>
-#include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
+#include <xtensor/xindex_view.hpp>
 #include <xtensor/xmanipulation.hpp>
 #include <xtensor/xmath.hpp>
 #include <xtensor/xnoalias.hpp>
 #include <xtensor/xstrided_view.hpp>
-#include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <concepts>
-#include <cstdint>
-#include <cstdio>
-#include <exception>
+#include <limits>
+#include <numeric>
 #include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace prenorm::reference {
 
-/// As xt::xarray, but it can also read elements in the memory of a caller.
+/// A row-major array with any number of axes. float16 and bfloat16 only store: see widen.
 template <class T>
-using Tensor = xt::xarray_container<Memory<T>>;
-
-using Shape = std::vector<std::size_t>;
+using Tensor = xt::xarray<T>;
 
 /// The compute type of elements of type T: float for the 16-bit types, else T itself.
 template <class T>
 using compute_t = std::conditional_t<sizeof(T) == 2, float, T>;
 
-/// "[2, 3]".
-template <class S>
-requires requires(const S& shape) { shape.begin(); }
-std::string to_text(const S& shape) {
-  std::string text = "[";
-  for (const auto extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + "]";
-}
-inline std::string to_text(std::string_view text) { return std::string(text); }
-inline std::string to_text(const char* text) { return text; }
-inline std::string to_text(const std::string& text) { return text; }
-template <std::integral I>
-requires(sizeof(I) > 1)  // no bool, no letters
-    std::string to_text(I number) {
-  return std::to_string(number);
-}
-/// "10000" or "1e-05": a number to six digits.
-inline std::string to_text(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%g", value);
-  return text.data();
-}
+using xt::placeholders::_;  // xt::range(0, _, 2) is 0::2
 
-/// Throws std::invalid_argument unless the condition holds. The message is made of these parts,
-/// and only then.
-template <class... Parts>
-void require(bool condition, const Parts&... message) {
-  if (!condition) throw std::invalid_argument((to_text(message) + ...));
-}
-
-/// Throws std::invalid_argument unless two tensors have the same shape: nothing is broadcast
-/// silently.
+/// Every element in the compute type.
 template <class T>
-void require_same_shape(const Tensor<T>& a, const Tensor<T>& b, const std::string& what) {
-  require(a.shape() == b.shape(), what, " must have the same shape, have ", a.shape(), " and ",
-          b.shape());
+Tensor<compute_t<T>> widen(const Tensor<T>& x) {
+  return xt::cast<compute_t<T>>(x);
+}
+
+/// Every element of an expression rounded to T.
+template <class T, class E>
+Tensor<T> narrow(E&& x) {
+  return xt::cast<T>(std::forward<E>(x));
 }
 
 template <class T>
@@ -95,271 +58,81 @@ Tensor<T> empty(const Shape& shape) {
   return Tensor<T>::from_shape(shape);
 }
 
-/// A tensor of elements that somebody else owns, for as long as they are there. It is only read.
+/// The size of an axis, counted from the end: size(x, -1) is x.size(-1) of PyTorch.
 template <class T>
-Tensor<T> tensor_at(const T* data, const Shape& extents) {
-  typename Tensor<T>::inner_shape_type shape(extents.begin(), extents.end());
-  typename Tensor<T>::inner_strides_type strides(shape.size());
-  const std::size_t size = xt::compute_strides(shape, xt::layout_type::row_major, strides);
-  return Tensor<T>(Memory<T>::of_caller(data, size), std::move(shape), std::move(strides));
+std::size_t size(const Tensor<T>& x, int axis) {
+  return x.shape(static_cast<std::size_t>(static_cast<int>(x.dimension()) + axis));
 }
 
-/// `shape` with its last axis replaced.
-inline Shape with_last(Shape shape, std::size_t extent) {
-  shape.back() = extent;
+/// The same elements in the same order, in another shape.
+template <class T>
+Tensor<T> reshape(Tensor<T> x, const Shape& shape) {
+  x.reshape(shape);
+  return x;
+}
+
+/// Two axes, counted from the end, change places: x.transpose(-3, -2) of PyTorch.
+template <class T>
+Tensor<T> swap_axes(const Tensor<T>& x, int a, int b) {
+  std::vector<std::size_t> order(x.dimension());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::swap(order.end()[a], order.end()[b]);
+  return xt::transpose(x, order);
+}
+
+/// Throws std::invalid_argument unless two tensors have the same shape.
+template <class T>
+void require_same_shape(const Tensor<T>& a, const Tensor<T>& b, const std::string& what) {
+  require(a.shape() == b.shape(), what, " must have the same shape, have ", a.shape(), " and ",
+          b.shape());
+}
+
+/// The leading axes of x: all but its last `trailing` ones.
+template <class T>
+Shape batch_of(const Tensor<T>& x, std::size_t trailing) {
+  return {x.shape().begin(), x.shape().end() - static_cast<std::ptrdiff_t>(trailing)};
+}
+
+/// `shape` followed by further axes.
+inline Shape with(Shape shape, std::initializer_list<std::size_t> trailing) {
+  shape.insert(shape.end(), trailing);
   return shape;
 }
 
-/// Every element in the compute type: a new tensor, or x itself where T is that type.
-template <class T>
-decltype(auto) widen(const Tensor<T>& x) {
-  if constexpr (std::is_same_v<T, compute_t<T>>) {
-    return (x);
-  } else {
-    auto y = empty<compute_t<T>>(shape_of(x));
-    for (std::size_t i = 0; i < x.size(); ++i) y.data()[i] = static_cast<float>(x.data()[i]);
-    return y;
-  }
+inline std::size_t elements(const Shape& shape) {
+  std::size_t product = 1;
+  for (const std::size_t extent : shape) product *= extent;
+  return product;
 }
 
-/// Every element rounded to T.
-template <class T>
-Tensor<T> narrow(Tensor<compute_t<T>> x) {
-  if constexpr (std::is_same_v<T, compute_t<T>>) {
-    return x;
-  } else {
-    auto y = empty<T>(shape_of(x));
-    for (std::size_t i = 0; i < x.size(); ++i) y.data()[i] = static_cast<T>(x.data()[i]);
-    return y;
-  }
-}
-
-/// n elements at `data`, not copied, as an xtensor expression of one axis.
-template <class C>
-auto row_view(C* data, std::size_t n) {
-  return xt::adapt(data, n, xt::no_ownership(), std::array<std::size_t, 1>{n});
-}
-
-/// Runs work(i) for i in [0, count), on all cores if there is enough work to pay for starting
-/// threads. Each i does the same on any thread, so results do not depend on the number of threads.
-template <class Work>
-void parallel_for(std::size_t count, std::size_t elements, Work work) {
-  constexpr std::size_t worth_threads = 1u << 16;
-  std::exception_ptr failure;  // an exception must not leave an OpenMP thread
-#pragma omp parallel for schedule(guided) if (elements >= worth_threads && count > 1)
-  for (std::size_t i = 0; i < count; ++i) {
-    try {
-      work(i);
-    } catch (...) {
-#pragma omp critical(prenorm_parallel_for)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
-/// n elements at `data` in the compute type, as an expression of one axis: where they are, or
-/// copied into `memory`.
-template <class T>
-auto wide_row(const T* data, std::size_t n, [[maybe_unused]] std::vector<compute_t<T>>& memory) {
-  if constexpr (std::is_same_v<T, compute_t<T>>) {
-    return row_view(data, n);
-  } else {
-    memory.resize(n);
-    for (std::size_t i = 0; i < n; ++i) memory[i] = static_cast<float>(data[i]);
-    return row_view(static_cast<const float*>(memory.data()), n);
-  }
-}
-
-/// Sets y row by row: set(first, b) sets b, the `width` elements from `first` on in the compute
-/// type.
-template <class T, class Set>
-void set_rows(Tensor<T>& y, std::size_t width, Set set) {
-  using C = compute_t<T>;
-  const std::size_t rows = width == 0 ? 0 : (y.size() + width - 1) / width;
-  parallel_for(rows, y.size(), [&](std::size_t row) {
-    const std::size_t first = row * width, n = std::min(width, y.size() - first);
-    if constexpr (std::is_same_v<T, C>) {
-      auto b = row_view(y.data() + first, n);
-      set(first, b);
-    } else {
-      std::vector<C> result(n);
-      auto b = row_view(result.data(), n);
-      set(first, b);
-      for (std::size_t i = 0; i < n; ++i) y.data()[first + i] = static_cast<T>(result[i]);
-    }
-  });
-}
-
-/// y of the shape of x, row by row: formula(a, b) is given a row of x, widened, and sets that of y.
-/// A row has `width` elements; a and b are xtensor expressions of one axis.
-template <class T, class Formula>
-Tensor<T> map_rows(const Tensor<T>& x, std::size_t width, Formula formula) {
-  auto y = empty<T>(shape_of(x));
-  set_rows(y, width, [&](std::size_t first, auto& b) {
-    std::vector<compute_t<T>> memory;
-    formula(wide_row(x.data() + first, b.size(), memory), b);
-  });
-  return y;
-}
-
-/// y of the shape of x, slice by slice along an axis: formula(a, b) is given a slice of x, widened,
-/// and sets that of y. Both may be the same memory, so b is set element by element.
-template <class T, class Formula>
-Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
-  using C = compute_t<T>;
-  const std::size_t n = x.shape(axis);
-  std::size_t inner = 1;  // the distance between elements of a slice
-  for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
-  if (inner == 1) return map_rows(x, n, formula);
-
-  auto y = empty<T>(shape_of(x));
-  if (x.size() == 0) return y;
-  // Neighbouring slices are copied together, each into contiguous memory.
-  constexpr std::size_t together = 64;
-  const std::size_t parts = (inner + together - 1) / together;
-  const std::size_t stride = n + together;  // a power of two would map all to the same cache set
-  parallel_for(x.size() / (n * inner) * parts, x.size(), [&](std::size_t job) {
-    const std::size_t column = job % parts * together, count = std::min(together, inner - column);
-    const std::size_t first = job / parts * n * inner + column;
-    std::vector<C> slices(count * stride);
-    for (std::size_t i = 0; i < n; ++i) {
-      const T* from = x.data() + first + i * inner;
-      for (std::size_t s = 0; s < count; ++s) slices[s * stride + i] = static_cast<C>(from[s]);
-    }
-    for (std::size_t s = 0; s < count; ++s) {
-      auto slice = row_view(&slices[s * stride], n);
-      formula(slice, slice);
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      T* to = y.data() + first + i * inner;
-      for (std::size_t s = 0; s < count; ++s) to[s] = static_cast<T>(slices[s * stride + i]);
-    }
-  });
-  return y;
-}
-
-/// Elements of which two or three rows fit into the first-level cache.
-inline constexpr std::size_t part_of_elements = 2048;
-
-/// Element by element: formula gets part of x, an expression of one axis, and returns that of y.
-template <class T, class Formula>
-Tensor<T> map_elements(const Tensor<T>& x, Formula formula) {
-  return map_rows(x, part_of_elements,
-                  [&](const auto& a, auto& b) { xt::noalias(b) = formula(a); });
-}
-
-/// The same for two tensors of one shape: formula gets a part of each.
-template <class T, class Formula>
-Tensor<T> map_elements(const Tensor<T>& x, const Tensor<T>& z, Formula formula) {
-  auto y = empty<T>(shape_of(x));
-  set_rows(y, part_of_elements, [&](std::size_t first, auto& b) {
-    std::vector<compute_t<T>> memory, more;
-    xt::noalias(b) = formula(wide_row(x.data() + first, b.size(), memory),
-                             wide_row(z.data() + first, b.size(), more));
-  });
-  return y;
-}
-
-/// The shape that the leading axes of several tensors broadcast to, by NumPy's rules.
-class Batch {
- public:
-  explicit Batch(std::string problem = "") : problem_(std::move(problem)) {}
-
-  /// Adds a tensor's leading axes: all but its last `trailing` ones.
-  template <class T>
-  void join(const Tensor<T>& x, std::size_t trailing, const std::string& name = "a tensor") {
-    Shape other(x.shape().begin(), x.shape().end() - static_cast<std::ptrdiff_t>(trailing));
-    if (other.size() > shape_.size()) std::swap(other, shape_);
+/// The shape that batch axes broadcast to, by NumPy's rules. Throws std::invalid_argument, with the
+/// name of the problem, if they do not.
+inline Shape broadcast(const std::string& problem, std::initializer_list<Shape> batches) {
+  Shape shape;
+  for (Shape other : batches) {
+    if (other.size() > shape.size()) std::swap(other, shape);
     for (std::size_t i = 0; i < other.size(); ++i) {
-      std::size_t& extent = shape_[shape_.size() - other.size() + i];
-      require(extent == other[i] || extent == 1 || other[i] == 1, problem_,
-              ": batch axes do not broadcast: ", name, " is ", x.shape());
+      std::size_t& extent = shape[shape.size() - other.size() + i];
+      require(extent == other[i] || extent == 1 || other[i] == 1, problem,
+              ": batch axes do not broadcast: ", other, " and ", shape);
       if (extent == 1) extent = other[i];
     }
   }
+  return shape;
+}
 
-  std::size_t size() const {
-    std::size_t size = 1;
-    for (const std::size_t extent : shape_) size *= extent;
-    return size;
+/// The matrix, the last two axes of x, that x[..., rows, columns] has for the b-th of all indices
+/// of the axes `batch`, which its own batch axes broadcast to.
+template <class T>
+Tensor<T> matrix_at(std::size_t b, const Shape& batch, const Tensor<T>& x) {
+  const auto index = xt::unravel_index(b, batch);
+  const std::size_t axes = x.dimension() - 2;
+  xt::xstrided_slice_vector slices;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    slices.push_back(x.shape(axis) == 1 ? 0 : index[batch.size() - axes + axis]);
   }
-
-  /// The shape followed by further axes.
-  Shape with(std::initializer_list<std::size_t> trailing) const {
-    Shape shape = shape_;
-    shape.insert(shape.end(), trailing);
-    return shape;
-  }
-
-  /// The index, in x's own leading axes, of the part of x that batch index b uses.
-  template <class T>
-  std::size_t part(const Tensor<T>& x, std::size_t trailing, std::size_t b) const {
-    const std::size_t axes = x.dimension() - trailing;
-    std::size_t part = 0, stride = 1;
-    for (std::size_t axis = axes; axis-- > 0;) {
-      const std::size_t extent = shape_[shape_.size() - axes + axis];
-      part += (x.shape(axis) == 1 ? 0 : b % extent) * stride;
-      stride *= x.shape(axis);
-      b /= extent;
-    }
-    return part;
-  }
-
- private:
-  std::string problem_;
-  Shape shape_;
-};
+  slices.push_back(xt::ellipsis());
+  return xt::strided_view(x, slices);
+}
 
 }  // namespace prenorm::reference
-
-namespace prenorm {
-
-// PRENORM_EXPORT passes the tensors of a call to the reference where they lie. (The members are
-// defined outside, so that a solution can compile them once: exports/export.hpp.)
-template <class T>
-struct argument<reference::Tensor<T>> {
-  static reference::Tensor<T> read(Arguments& arguments);
-};
-template <class T>
-reference::Tensor<T> argument<reference::Tensor<T>>::read(Arguments& arguments) {
-  const auto view = arguments.input<T>();
-  return reference::tensor_at(view.data(), {view.shape().begin(), view.shape().end()});
-}
-
-template <class T>
-struct argument<std::optional<reference::Tensor<T>>> {
-  static std::optional<reference::Tensor<T>> read(Arguments& arguments);
-};
-template <class T>
-std::optional<reference::Tensor<T>> argument<std::optional<reference::Tensor<T>>>::read(
-    Arguments& arguments) {
-  const auto view = arguments.optional_input<T>();
-  if (!view) return std::nullopt;
-  return reference::tensor_at(view->data(), {view->shape().begin(), view->shape().end()});
-}
-
-/// The memory of a call's first output, for the tensor that the function returns.
-inline reference::MemoryForResult memory_of_output(const prenorm_call& call) {
-  if (call.num_outputs < 1) return {nullptr, 0};
-  const DLTensor& output = *call.outputs[0];
-  std::size_t bytes = output.dtype.bits / 8;
-  for (std::int32_t axis = 0; axis < output.ndim; ++axis) {
-    bytes *= static_cast<std::size_t>(output.shape[axis]);
-  }
-  return {output.data, bytes};
-}
-
-template <class T>
-struct result<reference::Tensor<T>> {
-  static void write(const reference::Tensor<T>& value, const prenorm_call& call);
-};
-template <class T>
-void result<reference::Tensor<T>>::write(const reference::Tensor<T>& value,
-                                         const prenorm_call& call) {
-  detail::require_shape(value.shape(), *call.outputs[0]);
-  T* const wanted = Arguments(call).output<T>().data();
-  if (value.data() != wanted) std::copy_n(value.data(), value.size(), wanted);
-}
-
-}  // namespace prenorm

@@ -9,32 +9,34 @@
 #include "multihead_self_attention.hpp"
 #include "rmsnorm.hpp"
 
-#include <variant>
-
 namespace prenorm::reference {
+
+template <class T>
+struct SwiGLUWeights {
+  Tensor<T> w1, w2, w3;  // [d_ff, d_model], [d_model, d_ff], [d_ff, d_model]
+};
+template <class T>
+struct GELUWeights {
+  Tensor<T> w1, w2;  // [d_ff, d_model], [d_model, d_ff]
+};
+
+/// The parameters of a block, under the names that PyTorch's state dict has for them.
+template <class T, template <class> class FFNWeights = SwiGLUWeights>
+struct BlockWeights {
+  Tensor<T> ln1;  // [d_model]
+  struct {
+    Tensor<T> q_proj, k_proj, v_proj, output_proj;  // [d_model, d_model]
+  } attn;
+  Tensor<T> ln2;  // [d_model]
+  FFNWeights<T> ffn;
+};
 
 /// The residual sum of two tensors of the same shape.
 template <class T>
 Tensor<T> plus(const Tensor<T>& a, const Tensor<T>& b) {
   require_same_shape(a, b, "the terms of a residual sum");
   // step: residual sum
-  return map_elements(a, b, [](const auto& u, const auto& v) { return u + v; });
-}
-
-/// The order of a pre-norm block:  y = x + attention(norm1(x)), then y + network(norm2(y)).
-template <class T, class Norm1, class Attention, class Norm2, class Network>
-Tensor<T> pre_norm(const Tensor<T>& x, const Norm1& norm1, const Attention& attention,
-                   const Norm2& norm2, const Network& network) {
-  const Tensor<T> y = plus(x, attention(norm1(x)));  // step: first norm, attention
-  return plus(y, network(norm2(y)));                 // step: second norm, feed-forward
-}
-
-/// The order of a post-norm block:  y = norm1(x + attention(x)), then norm2(y + network(y)).
-template <class T, class Norm1, class Attention, class Norm2, class Network>
-Tensor<T> post_norm(const Tensor<T>& x, const Norm1& norm1, const Attention& attention,
-                    const Norm2& norm2, const Network& network) {
-  const Tensor<T> y = norm1(plus(x, attention(x)));  // step: attention, first norm
-  return norm2(plus(y, network(y)));                 // step: feed-forward, second norm
+  return narrow<T>(widen(a) + widen(b));
 }
 
 /// Pre-norm Transformer block:
@@ -42,26 +44,22 @@ Tensor<T> post_norm(const Tensor<T>& x, const Norm1& norm1, const Attention& att
 ///   out = y + ffn_swiglu(rmsnorm(y, ln2))
 ///
 /// Source   Xiong et al. 2020, arXiv:2002.04745, figure 1(b); CS336 2025, section 3.5
-/// Shapes   x[..., seq, d_model], ln1, ln2[d_model], w_q, w_k, w_v, w_o[d_model, d_model],
-///          w1, w3[d_ff, d_model], w2[d_model, d_ff] -> y[..., seq, d_model]
+/// Shapes   x[..., seq, d_model], the parameters as BlockWeights says -> y[..., seq, d_model]
 /// Types    any T; 16-bit types are rounded after each norm, product, rotation and residual sum
 /// Errors   those of its parts
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block.h5
 ///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
-Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
-                            const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
-                            const Tensor<T>& ln2, const Tensor<T>& w1, const Tensor<T>& w2,
-                            const Tensor<T>& w3, std::int64_t num_heads, double theta,
-                            std::int64_t max_seq_len, double eps = 1e-5) {
-  return pre_norm(
-      x, [&](const Tensor<T>& a) { return rmsnorm(a, ln1, eps); },
-      [&](const Tensor<T>& a) {
-        return multihead_self_attention_with_rope(a, w_q, w_k, w_v, w_o, {}, num_heads, theta,
-                                                  max_seq_len);
-      },
-      [&](const Tensor<T>& a) { return rmsnorm(a, ln2, eps); },
-      [&](const Tensor<T>& a) { return ffn_swiglu(a, w1, w2, w3); });
+Tensor<T> transformer_block(const Tensor<T>& x, const BlockWeights<T>& weights,
+                            std::int64_t num_heads, double theta, std::int64_t max_seq_len,
+                            double eps = 1e-5) {
+  const auto& [ln1, attn, ln2, ffn] = weights;
+  // step: first norm, attention
+  const Tensor<T> y = plus(x, multihead_self_attention_with_rope(
+                                  rmsnorm(x, ln1, eps), attn.q_proj, attn.k_proj, attn.v_proj,
+                                  attn.output_proj, {}, num_heads, theta, max_seq_len));
+  // step: second norm, feed-forward
+  return plus(y, ffn_swiglu(rmsnorm(y, ln2, eps), ffn.w1, ffn.w2, ffn.w3));
 }
 
 /// Post-norm Transformer block, for contrast:
@@ -73,21 +71,17 @@ Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tens
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block_post_norm.h5
 ///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
-Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
-                                      const Tensor<T>& w_q, const Tensor<T>& w_k,
-                                      const Tensor<T>& w_v, const Tensor<T>& w_o,
-                                      const Tensor<T>& ln2, const Tensor<T>& w1,
-                                      const Tensor<T>& w2, const Tensor<T>& w3,
+Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const BlockWeights<T>& weights,
                                       std::int64_t num_heads, double theta,
                                       std::int64_t max_seq_len, double eps = 1e-5) {
-  return post_norm(
-      x, [&](const Tensor<T>& a) { return rmsnorm(a, ln1, eps); },
-      [&](const Tensor<T>& a) {
-        return multihead_self_attention_with_rope(a, w_q, w_k, w_v, w_o, {}, num_heads, theta,
-                                                  max_seq_len);
-      },
-      [&](const Tensor<T>& a) { return rmsnorm(a, ln2, eps); },
-      [&](const Tensor<T>& a) { return ffn_swiglu(a, w1, w2, w3); });
+  const auto& [ln1, attn, ln2, ffn] = weights;
+  // step: attention, first norm
+  const Tensor<T> attended =
+      multihead_self_attention_with_rope(x, attn.q_proj, attn.k_proj, attn.v_proj, attn.output_proj,
+                                         {}, num_heads, theta, max_seq_len);
+  const Tensor<T> y = rmsnorm(plus(x, attended), ln1, eps);
+  // step: feed-forward, second norm
+  return rmsnorm(plus(y, ffn_swiglu(y, ffn.w1, ffn.w2, ffn.w3)), ln2, eps);
 }
 
 /// Pre-norm Transformer block of the 2024 edition, without RoPE and with GELU:
@@ -95,85 +89,19 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
 ///   out = y + ffn_gelu(rmsnorm(y, ln2))
 ///
 /// Source   CS336 2024, section 3.4
-/// Shapes   as transformer_block, without w3
-/// Types, errors   as transformer_block
+/// Shapes, types, errors   as transformer_block, without w3
 /// Twins    cuda/transformer_block.cu  fixtures/transformer_block_gelu.h5
 ///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
-Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
-                                 const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
-                                 const Tensor<T>& ln2, const Tensor<T>& w1, const Tensor<T>& w2,
+Tensor<T> transformer_block_gelu(const Tensor<T>& x, const BlockWeights<T, GELUWeights>& weights,
                                  std::int64_t num_heads, double eps = 1e-5) {
-  return pre_norm(
-      x, [&](const Tensor<T>& a) { return rmsnorm(a, ln1, eps); },
-      [&](const Tensor<T>& a) {
-        return multihead_self_attention(a, w_q, w_k, w_v, w_o, num_heads);
-      },
-      [&](const Tensor<T>& a) { return rmsnorm(a, ln2, eps); },
-      [&](const Tensor<T>& a) { return ffn_gelu(a, w1, w2); });
+  const auto& [ln1, attn, ln2, ffn] = weights;
+  // step: first norm, attention
+  const Tensor<T> y =
+      plus(x, multihead_self_attention(rmsnorm(x, ln1, eps), attn.q_proj, attn.k_proj, attn.v_proj,
+                                       attn.output_proj, num_heads));
+  // step: second norm, feed-forward
+  return plus(y, ffn_gelu(rmsnorm(y, ln2, eps), ffn.w1, ffn.w2));
 }
-
-/// Which block a module is: transformer_block, transformer_block_post_norm, or the 2024 edition,
-/// transformer_block_gelu.
-enum class Edition { pre_norm, post_norm, gelu };
-
-/// The module: a Transformer block with its own modules. Blocks that get copies of one
-/// RotaryPositionalEmbedding share its table; the 2024 edition takes none.
-template <class T>
-class TransformerBlock {
- public:
-  RMSNorm<T> ln1;
-  CausalMultiHeadSelfAttention<T> attn;
-  RMSNorm<T> ln2;
-  std::variant<SwiGLU<T>, FeedForward<T>> ffn;
-  Edition edition;
-
-  TransformerBlock(std::int64_t d_model, std::int64_t num_heads, std::int64_t d_ff,
-                   std::optional<RotaryPositionalEmbedding> rope, double eps = 1e-5,
-                   Edition which = Edition::pre_norm, std::uint64_t seed = 0)
-      : ln1(d_model, eps),
-        attn(d_model, num_heads, std::move(rope)),
-        ln2(d_model, eps),
-        ffn(network(d_model, d_ff, which)),
-        edition(which) {
-    require(attn.rope.has_value() == (edition != Edition::gelu), "TransformerBlock: ",
-            edition == Edition::gelu ? "the 2024 edition takes no rope" : "rope is missing");
-    reset_parameters(seed);
-  }
-
-  void reset_parameters(std::uint64_t seed) { reset_parts(*this, seed); }
-
-  /// x[..., seq, d_model], token_positions[..., seq], by default 0, 1, ... -> y[..., seq, d_model]
-  Tensor<T> operator()(
-      const Tensor<T>& x,
-      const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
-    const auto attention = [&](const Tensor<T>& a) { return attn(a, token_positions); };
-    const auto network = [&](const Tensor<T>& a) {
-      return std::visit([&](const auto& part) { return part(a); }, ffn);
-    };
-    return edition == Edition::post_norm ? post_norm(x, ln1, attention, ln2, network)
-                                         : pre_norm(x, ln1, attention, ln2, network);
-  }
-
-  template <class Self, class Visit>
-  static void visit_parts(Self& self, const Visit& visit) {
-    visit("ln1", self.ln1);
-    visit("attn", self.attn);
-    visit("ln2", self.ln2);
-    std::visit([&](auto& part) { visit("ffn", part); }, self.ffn);
-  }
-
-  std::string description() const {
-    const char* names[] = {"", "post-norm", "2024 edition"};
-    return describe_parts(*this, "TransformerBlock", names[static_cast<int>(edition)]);
-  }
-
- private:
-  static std::variant<SwiGLU<T>, FeedForward<T>> network(std::int64_t d_model, std::int64_t d_ff,
-                                                         Edition which) {
-    if (which == Edition::gelu) return FeedForward<T>(d_model, d_ff);
-    return SwiGLU<T>(d_model, d_ff);
-  }
-};
 
 }  // namespace prenorm::reference

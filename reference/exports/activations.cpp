@@ -1,9 +1,9 @@
-#include "../activations.hpp"
+#include "activations.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(relu, reference::relu)
-PRENORM_EXPORT(silu, reference::silu)
-PRENORM_EXPORT(gelu, reference::gelu)
+PRENORM_EXPORT(relu, room::relu)
+PRENORM_EXPORT(silu, room::silu)
+PRENORM_EXPORT(gelu, room::gelu)

@@ -1,7 +1,7 @@
-#include "../attention.hpp"
+#include "attention.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(scaled_dot_product_attention, reference::scaled_dot_product_attention)
+PRENORM_EXPORT(scaled_dot_product_attention, room::scaled_dot_product_attention)

@@ -1,7 +1,7 @@
-#include "../embedding.hpp"
+#include "embedding.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(embedding, reference::embedding)
+PRENORM_EXPORT(embedding, room::embedding)

@@ -1,7 +1,7 @@
-#include "../linear.hpp"
+#include "linear.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(linear, reference::linear)
+PRENORM_EXPORT(linear, room::linear)

@@ -1,7 +1,7 @@
-#include "../rmsnorm.hpp"
+#include "rmsnorm.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(rmsnorm, reference::rmsnorm)
+PRENORM_EXPORT(rmsnorm, room::rmsnorm)

@@ -1,8 +1,7 @@
-#include "../rope.hpp"
+#include "rope.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(rope, reference::rope)
-PRENORM_COMPILED_HERE(reference::rotate_heads)
+PRENORM_EXPORT(rope, room::rope)

@@ -1,7 +1,7 @@
-#include "../softmax.hpp"
+#include "softmax.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(softmax, reference::softmax)
+PRENORM_EXPORT(softmax, room::softmax)

@@ -64,11 +64,11 @@ struct RoundedProbabilities {
 template <class Softmax, class T>
 Wide<T> attention(const Wide<T>& q, const Wide<T>& k, const Wide<T>& v, const Mask& mask) {
   using C = compute_t<T>;
-  return reference::each_sequence<C>(
+  return fast::each_sequence<C>(
       q, k, v, mask,
       [](const C* queries, const C* keys, const C* values, const bool* allowed, C* y, std::size_t n,
          std::size_t m, std::size_t d_k, std::size_t d_v) {
-        reference::require(m > 0 && d_k > 0, "attention: d_k or m is 0, nothing to sum over");
+        fast::require(m > 0 && d_k > 0, "attention: d_k or m is 0, nothing to sum over");
         const C scale = 1 / std::sqrt(static_cast<C>(d_k));
         std::vector<C> scores(m);
         for (std::size_t i = 0; i < n; ++i) {

@@ -4,12 +4,12 @@
 // widened to C, and the result is rounded to T when it is stored.
 #pragma once
 
-#include "../widened.hpp"
+#include "../exports/widened.hpp"
 
 namespace prenorm::honest {
 
-using reference::compute_t;
-using reference::Tensor;
+using fast::compute_t;
+using fast::Tensor;
 using Mask = std::optional<Tensor<bool>>;
 using Positions = std::optional<Tensor<std::int64_t>>;
 
@@ -30,6 +30,6 @@ Tensor<C> rounded(Tensor<C> x) {
   extern "C" PRENORM_API int prenorm_##name(const prenorm_call* call) {              \
     return prenorm::detail::run<double, float, prenorm::float16, prenorm::bfloat16>( \
         call, []<class T>(std::type_identity<T>) {                                   \
-          return &prenorm::reference::Widening<&__VA_ARGS__>::call;                  \
+          return &prenorm::fast::Widening<&__VA_ARGS__>::call;                       \
         });                                                                          \
   }

@@ -1,8 +1,8 @@
 // Honest variants of multi-head self-attention.
 #pragma once
 
-#include "../linear.hpp"
-#include "../rope.hpp"
+#include "../fast/linear.hpp"
+#include "../fast/rope.hpp"
 #include "attention.hpp"
 
 namespace prenorm::honest {
@@ -34,7 +34,7 @@ Tensor<compute_t<T>> heads(const Tensor<compute_t<T>>& q, const Tensor<compute_t
     x.reshape({batch, seq, count, d_k});
     Tensor<C> parts = xt::transpose(x, {0, 2, 1, 3});
     if (!turn || !rope) return parts;
-    return rounded<T>(reference::rope<C>(parts, positions, rope->first, rope->second));
+    return rounded<T>(fast::rope<C>(parts, positions, rope->first, rope->second));
   };
   auto causal = Tensor<bool>::from_shape({seq, seq});
   for (std::size_t i = 0; i < seq * seq; ++i) causal.data()[i] = i % seq <= i / seq;
@@ -42,16 +42,16 @@ Tensor<compute_t<T>> heads(const Tensor<compute_t<T>>& q, const Tensor<compute_t
       rounded<T, C>(attention<Softmax, T>(split(q, true), split(k, true), split(v, false), causal));
   y = Tensor<C>(xt::transpose(y, {0, 2, 1, 3}));
   y.reshape(shape);
-  return reference::linear<C>(y, w_o);
+  return fast::linear<C>(y, w_o);
 }
 
 template <class Softmax, class T>
 Wide<T> multihead(const Wide<T>& x, const Wide<T>& w_q, const Wide<T>& w_k, const Wide<T>& w_v,
                   const Wide<T>& w_o, std::int64_t num_heads) {
   using C = compute_t<T>;
-  return heads<Softmax, T>(
-      rounded<T>(reference::linear<C>(x, w_q)), rounded<T>(reference::linear<C>(x, w_k)),
-      rounded<T>(reference::linear<C>(x, w_v)), w_o, std::nullopt, num_heads, std::nullopt);
+  return heads<Softmax, T>(rounded<T>(fast::linear<C>(x, w_q)), rounded<T>(fast::linear<C>(x, w_k)),
+                           rounded<T>(fast::linear<C>(x, w_v)), w_o, std::nullopt, num_heads,
+                           std::nullopt);
 }
 
 template <class Softmax, class T>
@@ -60,18 +60,18 @@ Wide<T> multihead_with_rope(const Wide<T>& x, const Wide<T>& w_q, const Wide<T>&
                             const Positions& token_positions, std::int64_t num_heads, double theta,
                             std::int64_t max_seq_len) {
   using C = compute_t<T>;
-  const Tensor<C> all = reference::with_batch_of(x, token_positions);
-  return heads<Softmax, T>(rounded<T>(reference::linear<C>(all, w_q)),
-                           rounded<T>(reference::linear<C>(all, w_k)),
-                           rounded<T>(reference::linear<C>(all, w_v)), w_o, token_positions,
-                           num_heads, std::pair(theta, max_seq_len));
+  const Tensor<C> all = fast::with_batch_of(x, token_positions);
+  return heads<Softmax, T>(rounded<T>(fast::linear<C>(all, w_q)),
+                           rounded<T>(fast::linear<C>(all, w_k)),
+                           rounded<T>(fast::linear<C>(all, w_v)), w_o, token_positions, num_heads,
+                           std::pair(theta, max_seq_len));
 }
 
 template <class Softmax, class T>
 Wide<T> multihead_fused_qkv(const Wide<T>& x, const Wide<T>& w_qkv, const Wide<T>& w_o,
                             std::int64_t num_heads) {
   const std::size_t d = w_qkv.shape(1);
-  reference::require(w_qkv.shape(0) == 3 * d, "w_qkv must have 3 d_model rows");
+  fast::require(w_qkv.shape(0) == 3 * d, "w_qkv must have 3 d_model rows");
   const auto part = [&](std::size_t i) {
     return Wide<T>(xt::view(w_qkv, xt::range(i * d, (i + 1) * d), xt::all()));
   };

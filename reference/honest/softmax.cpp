@@ -7,7 +7,7 @@ namespace prenorm::honest {
 template <class C, class Row>
 Tensor<C> each_slice(const Tensor<C>& x, std::int64_t dim, Row row) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
-  reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
+  fast::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
   const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
   std::size_t inner = 1;
   for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);

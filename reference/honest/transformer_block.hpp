@@ -1,8 +1,8 @@
 // Honest variants of the blocks.
 #pragma once
 
-#include "../feed_forward.hpp"
-#include "../rmsnorm.hpp"
+#include "../fast/feed_forward.hpp"
+#include "../fast/rmsnorm.hpp"
 #include "multihead_self_attention.hpp"
 
 namespace prenorm::honest {
@@ -12,7 +12,7 @@ namespace prenorm::honest {
 template <class T>
 Tensor<compute_t<T>> norm(const Tensor<compute_t<T>>& x, const Tensor<compute_t<T>>& weight,
                           double eps) {
-  return rounded<T>(reference::rmsnorm<compute_t<T>>(x, weight, eps));
+  return rounded<T>(fast::rmsnorm<compute_t<T>>(x, weight, eps));
 }
 
 /// y = x + attention(norm(x)), y + network(norm(y))
@@ -34,7 +34,7 @@ Wide<T> block(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& w_q, const Wi
         return multihead_with_rope<Softmax, T>(a, w_q, w_k, w_v, w_o, std::nullopt, num_heads,
                                                theta, max_seq_len);
       },
-      [&](const Wide<T>& a) { return reference::ffn_swiglu<compute_t<T>>(a, w1, w2, w3); });
+      [&](const Wide<T>& a) { return fast::ffn_swiglu<compute_t<T>>(a, w1, w2, w3); });
 }
 
 template <class Softmax, class T>
@@ -44,7 +44,7 @@ Wide<T> gelu_block(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& w_q, con
   return pre_norm<T>(
       x, ln1, ln2, eps,
       [&](const Wide<T>& a) { return multihead<Softmax, T>(a, w_q, w_k, w_v, w_o, num_heads); },
-      [&](const Wide<T>& a) { return reference::ffn_gelu<compute_t<T>>(a, w1, w2); });
+      [&](const Wide<T>& a) { return fast::ffn_gelu<compute_t<T>>(a, w1, w2); });
 }
 
 /// y = norm(x + attention(x)), norm(y + network(y))
@@ -57,8 +57,8 @@ Wide<T> post_norm_block(const Wide<T>& x, const Wide<T>& ln1, const Wide<T>& w_q
   const Wide<T> attended = rounded<T>(multihead_with_rope<Softmax, T>(
       x, w_q, w_k, w_v, w_o, std::nullopt, num_heads, theta, max_seq_len));
   const Wide<T> y = norm<T>(rounded<T>(Wide<T>(x + attended)), ln1, eps);
-  const Wide<T> network = rounded<T>(reference::ffn_swiglu<compute_t<T>>(y, w1, w2, w3));
-  return reference::rmsnorm<compute_t<T>>(rounded<T>(Wide<T>(y + network)), ln2, eps);
+  const Wide<T> network = rounded<T>(fast::ffn_swiglu<compute_t<T>>(y, w1, w2, w3));
+  return fast::rmsnorm<compute_t<T>>(rounded<T>(Wide<T>(y + network)), ln2, eps);
 }
 
 }  // namespace prenorm::honest

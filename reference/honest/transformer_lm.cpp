@@ -1,5 +1,5 @@
 // Honest variants of the language model.
-#include "../transformer_lm.hpp"
+#include "../fast/transformer_lm.hpp"
 #include "transformer_block.hpp"
 
 namespace prenorm::honest {
@@ -12,13 +12,13 @@ Wide<T> language_model(const Tensor<std::int64_t>& token_ids, const Wide<T>& tok
                        const Wide<T>& ln_final, const Wide<T>& lm_head, std::int64_t num_heads,
                        double theta, std::int64_t max_seq_len, double eps) {
   using C = compute_t<T>;
-  Wide<T> x = reference::embedding<C>(token_ids, token_embeddings);
+  Wide<T> x = fast::embedding<C>(token_ids, token_embeddings);
   for (std::size_t i = 0; i < ln1.shape(0); ++i) {
-    const auto of = [i](const Wide<T>& stacked) { return reference::of_layer<C>(stacked, i); };
+    const auto of = [i](const Wide<T>& stacked) { return fast::of_layer<C>(stacked, i); };
     x = rounded<T>(block<Softmax, T>(x, of(ln1), of(w_q), of(w_k), of(w_v), of(w_o), of(ln2),
                                      of(w1), of(w2), of(w3), num_heads, theta, max_seq_len, eps));
   }
-  return reference::linear<C>(norm<T>(x, ln_final, eps), lm_head);
+  return fast::linear<C>(norm<T>(x, ln_final, eps), lm_head);
 }
 
 }  // namespace prenorm::honest

@@ -5,22 +5,22 @@
 // the object files of `plain`.
 #pragma once
 
-#include "../widened.hpp"
+#include "../exports/widened.hpp"
 
 namespace prenorm::honest {
 
 /// Calls a function of `plain` while its sums go by `order`. Tensor cores take 16-bit types only:
 /// what they make of floats is tf32, a mode of its own.
-inline int with_order(reference::textbook::SumOrder order, prenorm_function function,
+inline int with_order(fast::textbook::SumOrder order, prenorm_function function,
                       const prenorm_call* call) {
-  if (order == reference::textbook::SumOrder::tensor_cores &&
+  if (order == fast::textbook::SumOrder::tensor_cores &&
       (call->num_outputs < 1 || call->outputs[0]->dtype.bits != 16)) {
     return prenorm::detail::guard(call,
                                   [] { throw not_implemented("tensor cores take 16-bit types"); });
   }
-  const auto before = std::exchange(reference::textbook::sum_order, order);
+  const auto before = std::exchange(fast::textbook::sum_order, order);
   const int returned = function(call);
-  reference::textbook::sum_order = before;
+  fast::textbook::sum_order = before;
   return returned;
 }
 
@@ -28,19 +28,19 @@ inline int with_order(reference::textbook::SumOrder order, prenorm_function func
 
 #define PRENORM_COMPILED_HERE(function) PRENORM_COMPILED_ELSEWHERE(function)
 
-#define HONEST_ORDER(problem, order)                                                          \
-  extern "C" PRENORM_API int prenorm_##problem##__##order(const prenorm_call* call) {         \
-    return honest::with_order(reference::textbook::SumOrder::order, prenorm_##problem, call); \
+#define HONEST_ORDER(problem, order)                                                     \
+  extern "C" PRENORM_API int prenorm_##problem##__##order(const prenorm_call* call) {    \
+    return honest::with_order(fast::textbook::SumOrder::order, prenorm_##problem, call); \
   }
 #undef PRENORM_EXPORT
-#define PRENORM_EXPORT(problem, function)                                                         \
-  PRENORM_COMPILED_ELSEWHERE(function)                                                            \
-  extern "C" int prenorm_##problem(const prenorm_call* call);                                     \
-  HONEST_ORDER(problem, ascending)                                                                \
-  HONEST_ORDER(problem, reversed)                                                                 \
-  HONEST_ORDER(problem, pairwise)                                                                 \
-  HONEST_ORDER(problem, kahan)                                                                    \
-  HONEST_ORDER(problem, fma)                                                                      \
-  HONEST_ORDER(problem, tensor_cores)                                                             \
-  PRENORM_EXPORT_FUNCTION(problem##__float32_inside, reference::Widening<&function<float>>::call) \
-  PRENORM_EXPORT_FUNCTION(problem##__float64_inside, reference::Widening<&function<double>>::call)
+#define PRENORM_EXPORT(problem, function)                                                    \
+  PRENORM_COMPILED_ELSEWHERE(function)                                                       \
+  extern "C" int prenorm_##problem(const prenorm_call* call);                                \
+  HONEST_ORDER(problem, ascending)                                                           \
+  HONEST_ORDER(problem, reversed)                                                            \
+  HONEST_ORDER(problem, pairwise)                                                            \
+  HONEST_ORDER(problem, kahan)                                                               \
+  HONEST_ORDER(problem, fma)                                                                 \
+  HONEST_ORDER(problem, tensor_cores)                                                        \
+  PRENORM_EXPORT_FUNCTION(problem##__float32_inside, fast::Widening<&function<float>>::call) \
+  PRENORM_EXPORT_FUNCTION(problem##__float64_inside, fast::Widening<&function<double>>::call)

@@ -1,7 +1,7 @@
 // Known mistakes of reference/activations.hpp.
 #pragma once
 
-#include "../activations.hpp"
+#include "../fast/activations.hpp"
 #include "mistakes.hpp"
 
 namespace prenorm::mistakes::activations {

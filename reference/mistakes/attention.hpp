@@ -1,7 +1,7 @@
 // Known mistakes of reference/attention.hpp.
 #pragma once
 
-#include "../attention.hpp"
+#include "../fast/attention.hpp"
 #include "mistakes.hpp"
 
 #include <optional>
@@ -123,7 +123,7 @@ inline Mask read_as(const Steps& steps, const Mask& mask) {
 /// A mask with fewer batch axes taken for one mask a sequence, and not one a head.
 inline Mask for_each_sequence(const Wide& q, const Wide& k, const Wide& v, const Mask& mask) {
   if (!mask || mask->size() == 0) return mask;
-  reference::Batch batch;
+  fast::Batch batch;
   batch.join(q, 2), batch.join(k, 2), batch.join(v, 2), batch.join(*mask, 2);
   const std::size_t n = mask->shape(mask->dimension() - 2), m = mask->shape().back();
   const std::size_t masks = mask->size() / (n * m);
@@ -160,21 +160,21 @@ inline Wide attend(const Steps& steps, const Element& t, const Wide& q, const Wi
     }
   };
   const Wide &first = steps.exchanges_q_and_k ? k : q, &second = steps.exchanges_q_and_k ? q : k;
-  return reference::each_sequence<double>(first, second, v, mask, sequence);
+  return fast::each_sequence<double>(first, second, v, mask, sequence);
 }
 
 inline Wide scaled_dot_product_attention(const Steps& steps, const Element& t, const Wide& q,
                                          const Wide& k, const Wide& v, const Mask& mask) {
-  reference::require(q.dimension() >= 2 && k.dimension() >= 2 && v.dimension() >= 2,
-                     "scaled_dot_product_attention: q, k and v must have two axes");
+  fast::require(q.dimension() >= 2 && k.dimension() >= 2 && v.dimension() >= 2,
+                "scaled_dot_product_attention: q, k and v must have two axes");
   const std::size_t n = q.shape(q.dimension() - 2), m = k.shape(k.dimension() - 2);
   const std::size_t d_k = q.shape().back();
-  reference::require(k.shape().back() == d_k && v.shape(v.dimension() - 2) == m,
-                     "scaled_dot_product_attention: k must be [..., m, d_k], and v [..., m, d_v]");
+  fast::require(k.shape().back() == d_k && v.shape(v.dimension() - 2) == m,
+                "scaled_dot_product_attention: k must be [..., m, d_k], and v [..., m, d_v]");
   if (mask) {
-    reference::require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
-                           mask->shape().back() == m,
-                       "scaled_dot_product_attention: mask must be [..., n, m]");
+    fast::require(mask->dimension() >= 2 && mask->shape(mask->dimension() - 2) == n &&
+                      mask->shape().back() == m,
+                  "scaled_dot_product_attention: mask must be [..., n, m]");
   }
   if (steps.exchanges_q_and_k && n != m) throw not_implemented("only for as many queries as keys");
   const Mask read = read_as(steps, mask);

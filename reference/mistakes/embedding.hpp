@@ -1,7 +1,7 @@
 // Known mistakes of reference/embedding.hpp.
 #pragma once
 
-#include "../embedding.hpp"
+#include "../fast/embedding.hpp"
 #include "mistakes.hpp"
 
 namespace prenorm::mistakes::embedding {
@@ -23,10 +23,10 @@ inline Wide embedding(const Steps& steps, const Element& t, const Tensor<std::in
   Tensor<std::int64_t> rows = token_ids;
   const auto vocab_size = static_cast<std::int64_t>(weight.shape(0));
   for (std::int64_t& row : rows) {
-    reference::require(row >= 0 && row < vocab_size, "embedding: an id is not in [0, vocab_size)");
+    fast::require(row >= 0 && row < vocab_size, "embedding: an id is not in [0, vocab_size)");
     row = steps.row(row, vocab_size);
   }
-  Wide y = reference::embedding<double>(rows, weight);
+  Wide y = fast::embedding<double>(rows, weight);
   return steps.flushes_subnormals ? flushed(t, std::move(y)) : y;
 }
 

@@ -1,7 +1,7 @@
 // Known mistakes of reference/feed_forward.hpp.
 #pragma once
 
-#include "../feed_forward.hpp"
+#include "../fast/feed_forward.hpp"
 #include "activations.hpp"
 #include "linear.hpp"
 
@@ -43,7 +43,7 @@ inline Wide ungated(const Steps& steps, const Element& t, const Wide& x, const W
 
 inline Wide glu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
                 const Wide& w2) {
-  reference::require_same_shape(w1, w2, "glu: w1 and w2");
+  fast::require_same_shape(w1, w2, "glu: w1 and w2");
   return gated(steps, t, x, w1, w2, activations::sigmoid);
 }
 inline Wide ffn_relu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
@@ -60,7 +60,7 @@ inline Wide ffn_gelu(const Steps& steps, const Element& t, const Wide& x, const 
 }
 inline Wide ffn_swiglu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
                        const Wide& w2, const Wide& w3) {
-  reference::require_same_shape(w1, w3, "ffn_swiglu: w1 and w3");
+  fast::require_same_shape(w1, w3, "ffn_swiglu: w1 and w3");
   return linear::linear(steps.outer, t, gated(steps, t, x, w1, w3, activations::right_silu), w2);
 }
 

@@ -1,7 +1,7 @@
 // Known mistakes of reference/linear.hpp.
 #pragma once
 
-#include "../linear.hpp"
+#include "../fast/linear.hpp"
 #include "mistakes.hpp"
 
 namespace prenorm::mistakes::linear {
@@ -37,9 +37,9 @@ inline double dot(const Steps& steps, const Element& t, const double* a, const d
 
 inline Wide linear(const Steps& steps, const Element& t, const Wide& given_x,
                    const Wide& given_weight) {
-  reference::require(given_weight.dimension() == 2 && given_x.dimension() >= 1 &&
-                         given_x.shape().back() == given_weight.shape(1),
-                     "linear: x must be [..., d_in], and weight [d_out, d_in]");
+  fast::require(given_weight.dimension() == 2 && given_x.dimension() >= 1 &&
+                    given_x.shape().back() == given_weight.shape(1),
+                "linear: x must be [..., d_in], and weight [d_out, d_in]");
   const Wide& x = steps.flushes_subnormals ? flushed(t, given_x) : given_x;
   Wide weight = steps.flushes_subnormals ? flushed(t, given_weight) : given_weight;
   const std::size_t d_out = weight.shape(0), d_in = weight.shape(1);
@@ -50,7 +50,7 @@ inline Wide linear(const Steps& steps, const Element& t, const Wide& given_x,
   auto shape = x.shape();
   shape.back() = d_out;
   auto y = Wide::from_shape(shape);
-  reference::require(d_in > 0 || y.size() == 0, "linear: d_in is 0");
+  fast::require(d_in > 0 || y.size() == 0, "linear: d_in is 0");
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double *a = x.data() + i / d_out * d_in, *w = weight.data() + i % d_out * d_in;
     y.data()[i] = i / d_out < steps.most_rows ? dot(steps, t, a, w, d_in) : 0;

@@ -10,7 +10,7 @@
 // which types there is such a mistake: void sums_in_t(Steps&, const Element&).
 #pragma once
 
-#include "../widened.hpp"
+#include "../exports/widened.hpp"
 
 #include <map>
 #include <span>
@@ -20,8 +20,8 @@
 
 namespace prenorm::mistakes {
 
-using reference::Element;
-using reference::Tensor;
+using fast::Element;
+using fast::Tensor;
 using Wide = Tensor<double>;  // for every type of the call: see widened.hpp
 
 /// What the Steps of every component derive from.
@@ -60,7 +60,7 @@ struct Problem<function> {
     Steps steps;
     for (const Change change : changes) change(steps, t);
     current_steps<Steps> = &steps;
-    prenorm::detail::call_function(&reference::Widening<function>::call, call);
+    prenorm::detail::call_function(&fast::Widening<function>::call, call);
   }
 
   /// Throws not_implemented unless two changes are two mistakes at once: neither undoes a part of

@@ -1,7 +1,7 @@
 // Known mistakes of reference/multihead_self_attention.hpp.
 #pragma once
 
-#include "../multihead_self_attention.hpp"
+#include "../fast/multihead_self_attention.hpp"
 #include "attention.hpp"
 #include "linear.hpp"
 #include "rope.hpp"
@@ -90,7 +90,7 @@ inline Wide attend(const Steps& steps, const Element& t, Wide q, Wide k, Wide v,
                    const std::optional<Rope>& rope) {
   const auto shape = q.shape();
   const std::size_t seq = shape[shape.size() - 2], d_model = shape.back();
-  const std::size_t d_k = steps.one_head ? d_model : reference::head_width(d_model, num_heads);
+  const std::size_t d_k = steps.one_head ? d_model : fast::head_width(d_model, num_heads);
   const std::size_t heads = steps.one_head ? 1 : static_cast<std::size_t>(num_heads);
   const std::size_t batch = q.size() == 0 ? 0 : q.size() / (seq * d_model);
   const auto positions = each_position(steps, token_positions, shape, batch);
@@ -133,7 +133,7 @@ inline Wide attend(const Steps& steps, const Element& t, Wide q, Wide k, Wide v,
 inline Wide multihead_self_attention(const Steps& steps, const Element& t, const Wide& x,
                                      const Wide& w_q, const Wide& w_k, const Wide& w_v,
                                      const Wide& w_o, std::int64_t num_heads) {
-  reference::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  fast::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   const auto project = [&](const Wide& w) { return linear::linear(steps.projections, t, x, w); };
   return attend(steps, t, project(w_q), project(w_k), project(w_v), w_o, std::nullopt, num_heads,
                 std::nullopt);
@@ -144,8 +144,8 @@ inline Wide multihead_self_attention_with_rope(const Steps& steps, const Element
                                                const Wide& w_o, const Positions& token_positions,
                                                std::int64_t num_heads, double theta,
                                                std::int64_t max_seq_len) {
-  reference::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
-  const Wide all = reference::with_batch_of(x, token_positions);
+  fast::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  const Wide all = fast::with_batch_of(x, token_positions);
   const auto project = [&](const Wide& w) { return linear::linear(steps.projections, t, all, w); };
   return attend(steps, t, project(w_q), project(w_k), project(w_v), w_o, token_positions, num_heads,
                 Rope{theta, max_seq_len});
@@ -169,10 +169,10 @@ inline Wide part_of(const Steps& steps, const Wide& w_qkv, std::size_t which,
 inline Wide multihead_self_attention_fused_qkv(const Steps& steps, const Element& t, const Wide& x,
                                                const Wide& w_qkv, const Wide& w_o,
                                                std::int64_t num_heads) {
-  reference::check_heads(x, num_heads, {&w_o});
-  reference::require(w_qkv.dimension() == 2 && w_qkv.shape(1) == x.shape().back() &&
-                         w_qkv.shape(0) == 3 * w_qkv.shape(1),
-                     "multihead_self_attention_fused_qkv: w_qkv must be [3 d_model, d_model]");
+  fast::check_heads(x, num_heads, {&w_o});
+  fast::require(w_qkv.dimension() == 2 && w_qkv.shape(1) == x.shape().back() &&
+                    w_qkv.shape(0) == 3 * w_qkv.shape(1),
+                "multihead_self_attention_fused_qkv: w_qkv must be [3 d_model, d_model]");
   const auto project = [&](std::size_t which) {
     return linear::linear(steps.projections, t, x, part_of(steps, w_qkv, which, num_heads));
   };

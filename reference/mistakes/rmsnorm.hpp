@@ -1,7 +1,7 @@
 // Known mistakes of reference/rmsnorm.hpp.
 #pragma once
 
-#include "../rmsnorm.hpp"
+#include "../fast/rmsnorm.hpp"
 #include "mistakes.hpp"
 
 namespace prenorm::mistakes::rmsnorm {
@@ -66,8 +66,8 @@ inline void normalize(const Steps& steps, const Element& t, double given_eps, do
 inline Wide rmsnorm(const Steps& steps, const Element& t, const Wide& x, const Wide& weight,
                     double eps) {
   const std::size_t d_model = weight.size();
-  reference::require(x.dimension() >= 1 && weight.dimension() == 1 && x.shape().back() == d_model,
-                     "rmsnorm: weight must be [d_model], and x [..., d_model]");
+  fast::require(x.dimension() >= 1 && weight.dimension() == 1 && x.shape().back() == d_model,
+                "rmsnorm: weight must be [d_model], and x [..., d_model]");
   Wide y = x;
   if (x.size() == 0) return y;
   const auto multiply_by_gain = [&] {

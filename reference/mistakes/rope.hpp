@@ -1,7 +1,7 @@
 // Known mistakes of reference/rope.hpp.
 #pragma once
 
-#include "../rope.hpp"
+#include "../fast/rope.hpp"
 #include "mistakes.hpp"
 
 namespace prenorm::mistakes::rope {
@@ -75,9 +75,9 @@ inline Turns turns_at(const Steps& steps, const Element& t, std::int64_t positio
 
 inline Wide rope(const Steps& steps, const Element& t, const Wide& given_x,
                  const Positions& token_positions, double theta, std::int64_t max_seq_len) {
-  const Wide x = reference::with_batch_of<double>(given_x, token_positions);
+  const Wide x = fast::with_batch_of<double>(given_x, token_positions);
   const std::size_t d_k = x.shape().back(), seq = x.shape(x.dimension() - 2);
-  reference::check_rope(d_k, theta, token_positions, max_seq_len);
+  fast::check_rope(d_k, theta, token_positions, max_seq_len);
   auto leading = x.shape();
   leading.pop_back();
   const Positions positions = xt::broadcast(token_positions, leading);

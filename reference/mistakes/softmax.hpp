@@ -1,7 +1,7 @@
 // Known mistakes of reference/softmax.hpp.
 #pragma once
 
-#include "../softmax.hpp"
+#include "../fast/softmax.hpp"
 #include "mistakes.hpp"
 
 namespace prenorm::mistakes::softmax {
@@ -92,7 +92,7 @@ inline void normalize(const Steps& steps, const Element& t, const Slice& a, doub
 
 inline Wide softmax(const Steps& steps, const Element& t, const Wide& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
-  reference::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
+  fast::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
   const std::size_t axis =
       steps.axis(static_cast<std::size_t>(dim < 0 ? dim + axes : dim), x.dimension());
   std::size_t n = x.shape(axis), stride = 1;

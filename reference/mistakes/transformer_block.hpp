@@ -1,7 +1,7 @@
 // Known mistakes of reference/transformer_block.hpp.
 #pragma once
 
-#include "../transformer_block.hpp"
+#include "../fast/transformer_block.hpp"
 #include "feed_forward.hpp"
 #include "multihead_self_attention.hpp"
 #include "rmsnorm.hpp"

@@ -1,7 +1,7 @@
 // Known mistakes of reference/transformer_lm.hpp.
 #pragma once
 
-#include "../transformer_lm.hpp"
+#include "../fast/transformer_lm.hpp"
 #include "embedding.hpp"
 #include "softmax.hpp"
 #include "transformer_block.hpp"
@@ -35,7 +35,7 @@ inline Wide transformer_lm(const Steps& steps, const Element& t,
                            const Wide& w3, const Wide& ln_final, const Wide& lm_head,
                            std::int64_t num_heads, double theta, std::int64_t max_seq_len,
                            double eps) {
-  Wide x = reference::embedding<double>(token_ids, token_embeddings);
+  Wide x = fast::embedding<double>(token_ids, token_embeddings);
   if (steps.zeros_nan) x = Wide(xt::where(xt::isnan(x), 0.0, x));
   if (steps.scales_embeddings) x *= std::sqrt(static_cast<double>(token_embeddings.shape(1)));
 
@@ -50,7 +50,7 @@ inline Wide transformer_lm(const Steps& steps, const Element& t,
   for (std::size_t i = 0; i < layers; ++i) {
     if (i == before_norm) norm();
     const auto of = [&](const Wide& all) {
-      return reference::of_layer<double>(all, steps.weights(i, num_layers));
+      return fast::of_layer<double>(all, steps.weights(i, num_layers));
     };
     x = transformer_block::transformer_block(steps, t, x, of(ln1), of(w_q), of(w_k), of(w_v),
                                              of(w_o), of(ln2), of(w1), of(w2), of(w3), num_heads,
@@ -59,7 +59,7 @@ inline Wide transformer_lm(const Steps& steps, const Element& t,
   if (before_norm == layers && steps.layers_after_norm == 0) norm();
   const Wide y =
       linear::linear(steps.head, t, x, steps.head_of_embeddings ? token_embeddings : lm_head);
-  return steps.ends_in_softmax ? reference::softmax<double>(y, -1) : y;
+  return steps.ends_in_softmax ? fast::softmax<double>(y, -1) : y;
 }
 
 inline void no_final_norm(Steps& steps) { steps.norms = false; }

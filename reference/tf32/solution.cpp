@@ -8,4 +8,4 @@ PRENORM_ALL_TENSORS(template)
 
 extern "C" PRENORM_API const char* prenorm_mode() { return "tf32"; }
 
-[[maybe_unused]] static const bool set = prenorm::reference::textbook::tf32_solution = true;
+[[maybe_unused]] static const bool set = prenorm::fast::textbook::tf32_solution = true;

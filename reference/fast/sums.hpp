@@ -19,7 +19,7 @@ int openblas_get_num_threads(void);
 void openblas_set_num_threads(int num_threads);
 }
 
-namespace prenorm::reference {
+namespace prenorm::fast {
 
 /// A view of a row-major matrix: row i begins at data + i * stride.
 template <class C>
@@ -161,7 +161,7 @@ struct ProductsOnOneThread {};
 }  // namespace textbook
 
 /// Partial sums side by side in SIMD registers, and products by OpenBLAS.
-namespace fast {
+namespace simd {
 
 /// sum_i a(i) b(i) for i in [0, n): 32 partial sums side by side, added at the end.
 template <class C, class A, class B>
@@ -242,12 +242,12 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
   gemm_in_tiles(cxxblas::NoTrans, a, b, c);
 }
 
-}  // namespace fast
+}  // namespace simd
 
 #if defined(PRENORM_PLAIN)
 using namespace textbook;
 #else
-using namespace fast;
+using namespace simd;
 #endif
 
 /// The sum of a row.
@@ -286,4 +286,4 @@ auto maximum(const Row& a) {
   return *std::max_element(partial, partial + lanes);
 }
 
-}  // namespace prenorm::reference
+}  // namespace prenorm::fast

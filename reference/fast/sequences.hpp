@@ -4,7 +4,7 @@
 
 #include "sums.hpp"
 
-namespace prenorm::reference {
+namespace prenorm::fast {
 
 /// The queries, keys and values of one sequence, and where its result goes. Rows may have any
 /// stride, so that a head is a range of columns and not a copy.
@@ -84,4 +84,4 @@ void share_out(std::size_t sequences, std::size_t n, Describe sequence, Attend a
   });
 }
 
-}  // namespace prenorm::reference
+}  // namespace prenorm::fast

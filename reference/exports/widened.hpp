@@ -5,13 +5,13 @@
 // that a variant is written once. A parameter of type Element, if there is one, is T itself.
 #pragma once
 
-#include "tensor.hpp"
+#include "fast.hpp"
 
 #include <numeric>
 
 #include <prenorm/prenorm.hpp>
 
-namespace prenorm::reference {
+namespace prenorm::fast {
 
 /// The call's element type T; round(value) is the value rounded to T.
 struct Element {
@@ -107,17 +107,17 @@ Tensor<C> each_sequence(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>&
   return y;
 }
 
-}  // namespace prenorm::reference
+}  // namespace prenorm::fast
 
 namespace prenorm {
 
 template <class C>
-struct argument<reference::Widened<C>> {
-  static reference::Widened<C> read(Arguments& arguments) {
+struct argument<fast::Widened<C>> {
+  static fast::Widened<C> read(Arguments& arguments) {
     const DLTensor* tensor = arguments.next_input();
     if (tensor == nullptr) throw std::invalid_argument("an input is absent");
     const std::vector<std::size_t> shape(tensor->shape, tensor->shape + tensor->ndim);
-    auto wide = reference::Tensor<C>::from_shape(shape);
+    auto wide = fast::Tensor<C>::from_shape(shape);
     const auto widen = [&]<class T>() {
       if (!has_dtype<T>(*tensor)) return false;
       const T* from = static_cast<const T*>(tensor->data);
@@ -133,14 +133,14 @@ struct argument<reference::Widened<C>> {
 };
 
 template <>
-struct argument<reference::Element> {
-  static reference::Element read(Arguments& arguments) { return {arguments.element_type()}; }
+struct argument<fast::Element> {
+  static fast::Element read(Arguments& arguments) { return {arguments.element_type()}; }
 };
 
 template <class C>
-struct result<reference::Widened<C>> {
-  static void write(const reference::Widened<C>& widened, const prenorm_call& call) {
-    const reference::Tensor<C>& value = widened.value;
+struct result<fast::Widened<C>> {
+  static void write(const fast::Widened<C>& widened, const prenorm_call& call) {
+    const fast::Tensor<C>& value = widened.value;
     const DLTensor& output = *call.outputs[0];
     detail::require_shape(value.shape(), output);
     const auto narrow = [&]<class T>() {
@@ -159,8 +159,6 @@ struct result<reference::Widened<C>> {
 
 /// Declares that a function template of the reference is compiled in `plain`, whose object files
 /// `honest` and `mistakes` are linked with.
-#define PRENORM_COMPILED_IN_PLAIN(function)                      \
-  extern template decltype(prenorm::reference::function<float>)  \
-      prenorm::reference::function<float>;                       \
-  extern template decltype(prenorm::reference::function<double>) \
-      prenorm::reference::function<double>;
+#define PRENORM_COMPILED_IN_PLAIN(function)                                                \
+  extern template decltype(prenorm::fast::function<float>) prenorm::fast::function<float>; \
+  extern template decltype(prenorm::fast::function<double>) prenorm::fast::function<double>;

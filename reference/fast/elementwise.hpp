@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace prenorm::reference {
+namespace prenorm::fast {
 
 namespace elementwise {
 #if defined(XTENSOR_USE_XSIMD)
@@ -131,4 +131,4 @@ auto erfc(E&& a) {
     return xt::make_lambda_xfunction([](C x) { return std::erfc(x); }, std::forward<E>(a));
 }
 
-}  // namespace prenorm::reference
+}  // namespace prenorm::fast

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace prenorm::reference {
+namespace prenorm::fast {
 
 /// While one exists, the first tensor of this thread that needs just this many bytes lies in this
 /// memory; when that tensor is gone, the next one does. All of them must be gone before it is, and
@@ -149,4 +149,4 @@ bool operator==(const Memory<T, Allocator>& a, const Memory<T, Allocator>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-}  // namespace prenorm::reference
+}  // namespace prenorm::fast

@@ -4,7 +4,7 @@
 
 #include "attention.hpp"
 
-namespace prenorm::reference {
+namespace prenorm::fast {
 
 /// d_k, the width of a head.
 inline std::size_t head_width(std::size_t d_model, std::int64_t num_heads) {
@@ -65,4 +65,4 @@ Tensor<T> causal_heads(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& 
   return narrow<T>(std::move(y));
 }
 
-}  // namespace prenorm::reference
+}  // namespace prenorm::fast

@@ -1,0 +1,69 @@
+// Activation functions, element by element.
+//
+//   relu   y = max(0, x)
+//   silu   y = x sigmoid(x)
+//   gelu   y = x Phi(x)
+#pragma once
+
+#include "tensor.hpp"
+
+namespace prenorm::fast {
+
+/// ReLU:  y = max(0, x); NaN stays NaN.
+///
+/// Source   Vaswani et al. 2017, arXiv:1706.03762, eq. 2
+/// Shapes   x[...] -> y[...]
+/// Types    any T, exact
+/// Twins    cuda/activations.cu  fixtures/relu.h5  tests/reference/test_activations.cpp
+///          notebooks/activations.ipynb
+template <class T>
+Tensor<T> relu(const Tensor<T>& x) {
+  // Written so that NaN, for which every comparison is false, is kept.
+  // step: each element
+  return map_elements(x, [](const auto& a) {
+    using C = compute_t<T>;
+    return xt::where(a < C(0), C(0), a);  // step: maximum with 0
+  });
+}
+
+/// SiLU, also called Swish:  y = x sigmoid(x) = x / (1 + exp(-x))
+///
+/// Source   Hendrycks & Gimpel 2016, arXiv:1606.08415; Elfwing et al. 2017, arXiv:1702.03118;
+///          CS336 2025, eq. 5
+/// Shapes   x[...] -> y[...]
+/// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
+/// Twins    cuda/activations.cu  fixtures/silu.h5  tests/reference/test_activations.cpp
+///          notebooks/activations.ipynb
+template <class T>
+Tensor<T> silu(const Tensor<T>& x) {
+  // exp(-x) is in the denominator: where it overflows, the quotient is 0, which y nearly is.
+  // step: each element, x sigmoid(x)
+  return map_elements(x, [](const auto& a) { return a / (compute_t<T>(1) + fast::exp(-a)); });
+}
+
+/// The standard normal distribution function, a probability: (1 + erf(x/sqrt(2))) / 2.
+template <class A>
+auto normal_cdf(const A& a) {
+  using C = typename A::value_type;
+#if defined(PRENORM_PLAIN)
+  return (C(1) + xt::erf(a * C(0.70710678118654752440))) * C(0.5);  // step: Phi
+#else
+  // The same by erfc, without cancellation where x is far below 0.
+  return fast::erfc(a * C(-0.70710678118654752440)) * C(0.5);  // step: Phi
+#endif
+}
+
+/// GELU, the exact form:  y = x Phi(x) = x (1 + erf(x / sqrt(2))) / 2
+///
+/// Source   Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2; CS336 2024, eq. 2
+/// Shapes   x[...] -> y[...]
+/// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
+/// Twins    cuda/activations.cu  fixtures/gelu.h5  tests/reference/test_activations.cpp
+///          notebooks/activations.ipynb
+template <class T>
+Tensor<T> gelu(const Tensor<T>& x) {
+  // step: each element, x Phi(x)
+  return map_elements(x, [](const auto& a) { return a * normal_cdf(a); });
+}
+
+}  // namespace prenorm::fast

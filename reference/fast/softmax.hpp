@@ -1,0 +1,33 @@
+// Softmax along any axis.
+#pragma once
+
+#include "sums.hpp"
+
+namespace prenorm::fast {
+
+/// Softmax:  y_i = exp(x_i) / sum_j exp(x_j)  along the axis dim, the maximum subtracted first.
+///
+/// Source   CS336 2025, eq. 10; Goodfellow et al. 2016, Deep Learning, section 4.1 (the maximum)
+/// Shapes   x[...]; dim, counted from the end where negative -> y[...]
+/// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
+/// Errors   std::invalid_argument if dim is not an axis of x
+/// Values   a slice that is all -infinity, or holds NaN or +infinity, gives NaN
+/// Twins    cuda/softmax.cu  fixtures/softmax.h5  tests/reference/test_softmax.cpp
+///          notebooks/softmax.ipynb
+template <class T>
+Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {
+  const auto axes = static_cast<std::int64_t>(x.dimension());
+  require(dim >= -axes && dim < axes, "softmax: dim ", dim, " is no axis of x, which is ",
+          x.shape());
+  const auto axis = static_cast<std::size_t>(dim < 0 ? dim + axes : dim);
+  return map_slices(x, axis, [](const auto& a, auto& y) {
+    // step: maximum
+    const auto largest = maximum(a);
+    // step: exponentials
+    xt::noalias(y) = fast::exp(a - largest);
+    // step: sum, normalize
+    y /= total(y);
+  });
+}
+
+}  // namespace prenorm::fast
