@@ -200,7 +200,7 @@ Roof roof(const Workload& workload, const std::string& mode, const Ceilings& cei
 /// where a cache may keep the outputs, only what must be read counts.
 double floor_seconds(const Workload& workload, const std::string& mode, const Ceilings& ceilings);
 
-/// What is wrong with outputs, compared with the reference in float64 on the same inputs: a wrong
+/// What is wrong with outputs, compared with `fast` in float64 on the same inputs: a wrong
 /// answer has no speed.
 ///
 /// This is to catch work that was left out, not the last digit: that is what fixtures are for. The
@@ -214,7 +214,7 @@ class Checker {
   /// else some rows of the batch picked at random; where even one row takes longer, all of it
   /// for the first call of a workload and nothing (`any()` is false) for the others.
   ///
-  /// Throws std::runtime_error where the reference fails.
+  /// Throws std::runtime_error where `fast` fails.
   void prepare(const Workload& workload, const Inputs& inputs, bool first, Solution& truth);
   bool any() const { return !expected_.empty(); }
 

@@ -23,13 +23,13 @@ class Bench {
         keep_(keep),
         values_(options.seed),
         checker_(options.seed),
-        truth_(find_solution("reference", {.in_process = false,
-                                           .limits = {.seconds = options.timeout, .bytes = 0}})) {
+        truth_(find_solution(
+            "fast", {.in_process = false, .limits = {.seconds = options.timeout, .bytes = 0}})) {
     settings_.samples = options.samples;
     report_.environment = describe_environment();
     report_.threads = options_.threads;
     report_.file = options_.file;
-    if (!truth_.load()) throw UsageError("reference: " + truth_.message());
+    if (!truth_.load()) throw UsageError("fast: " + truth_.message());
     const std::set<std::string> sets = field_.sets();
     for (const auto& workload : workloads_) {
       const bool in_set = !options_.set.empty() || sets.contains(workload->entry.set);
@@ -198,8 +198,8 @@ void Field::add(const std::string& name) {
     auto contestant = std::make_unique<SolutionContestant>(find_solution(name, limits_));
     const bool loads = contestant->solution().load();
     if (named_ && !loads) throw UsageError(name + ": " + contestant->solution().message());
-    // By default the reference and what runs on a device: others are not there to be fast.
-    if (named_ || (loads && (name == "reference" || contestant->on_device()))) {
+    // By default `fast` and what runs on a device: others are not there to be fast.
+    if (named_ || (loads && (name == "fast" || contestant->on_device()))) {
       solutions_.push_back(std::move(contestant));
     }
   } catch (const std::invalid_argument& error) {

@@ -25,7 +25,7 @@ struct CheckOptions {
 /// The shipped solutions that must pass, of those that there are.
 std::vector<Column> honest_contestants(const std::string& problem, SolutionPool& pool) {
   std::vector<Column> columns;
-  for (const char* solution : {"reference", "plain", "plain-tf32"}) {
+  for (const char* solution : {"reference", "fast", "plain", "plain-tf32"}) {
     const auto shipped = shipped_solutions();
     if (std::ranges::find(shipped, solution) == shipped.end()) continue;
     if (pool.get(solution).load() && pool.get(solution).functions().contains(problem)) {

@@ -86,7 +86,7 @@ Command bench_command() {
       .description =
           "Time solutions at the shapes of real models; compare with the machine's limits",
       .options = {{"--solution NAME|PATH", o.solutions,
-                   "A shipped solution or a library (default: reference, and those for a device)"},
+                   "A shipped solution or a library (default: fast, and those for a device)"},
                   {"--problem NAME", o.selection.problems, "Only these problems (globs)"},
                   {"--shape NAME", o.shapes, "Only these shapes (globs), in this order"},
                   {"--dtype DTYPE", o.selection.dtypes, "Only these dtypes"},
@@ -118,12 +118,13 @@ Command bench_command() {
                    "Load the solutions into this process, for a profiler"},
                   no_color_option(o.no_color)},
       .footer =
-          R"(Every timed call gets fresh random values, and its outputs are checked against the reference in
+          R"(Every timed call gets fresh random values, and its outputs are checked against `fast` in
 float64: a wrong answer is WRONG and has no time. A time that the machine cannot reach is
 IMPOSSIBLE: an error of the measurement. Ceilings are measured in the same run.
 
 Examples:
-  prenorm bench                                       the reference on this CPU
+  prenorm bench                                       solution fast on this CPU
+  prenorm bench --solution fast --solution reference  and the text that it was made from
   prenorm bench --pytorch /usr/bin/python3            compared with PyTorch
   prenorm bench --solution ./libmine.so --problem 'ffn_*' --svg roofline.svg
 

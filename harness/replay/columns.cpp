@@ -111,14 +111,15 @@ std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned
     columns.push_back({name, name, "", is_emulated(name)});
   }
   std::vector<Entrant> entrants = load_columns(columns, pools, jobs);
-  // No collections, and no host solutions that only serve to derive another mode's tolerances.
+  // No collections, and no host solutions that only serve to derive tolerances.
   std::erase_if(entrants, [](const Entrant& entrant) {
-    return entrant.collection || (!entrant.on_device && !entrant.mode.empty());
+    return entrant.collection || (!entrant.on_device && !entrant.mode.empty()) ||
+           entrant.column.label == YardstickNames{}.textbook;
   });
-  std::ranges::stable_partition(entrants,
-                                [](const Entrant& entrant) { return !entrant.column.skipped; });
-  std::ranges::stable_partition(
-      entrants, [](const Entrant& entrant) { return entrant.column.label == "reference"; });
+  std::ranges::stable_sort(entrants, {}, [](const Entrant& entrant) {
+    const std::string& label = entrant.column.label;
+    return label == "reference" ? 0 : label == "fast" ? 1 : entrant.column.skipped ? 3 : 2;
+  });
   if (entrants.empty())
     throw UsageError("no shipped solution found; name one with --solution PATH");
   return entrants;

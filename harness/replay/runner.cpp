@@ -47,12 +47,21 @@ class Data {
        const YardstickNames& by)
       : file_(file), info_(info), pool_(pool), options_(options), by_(by) {}
 
-  const LoadedCase& get() {
+  /// The case as this solution is judged. Fresh answers come from the truth; it is no judge of
+  /// itself, so its own are those of another solution.
+  const LoadedCase& get(const std::string& solution) {
     if (!loaded_) {
       loaded_ = load_case(*file_.fixture, info_);
       if (options_.fresh) draw();
     }
-    return *loaded_;
+    if (!options_.fresh || solution != by_.truth || info_.error) return *loaded_;
+    if (!by_another_) {
+      by_another_ = loaded_;
+      by_another_->expected =
+          exact_outputs(file_.fixture->problem(), file_.fixture->signature(), loaded_->inputs,
+                        loaded_->info.scalars, pool_.get(by_.judge_of_truth));
+    }
+    return *by_another_;
   }
 
  private:
@@ -66,7 +75,7 @@ class Data {
   SolutionPool& pool_;
   const RunOptions& options_;
   const YardstickNames& by_;
-  std::optional<LoadedCase> loaded_;
+  std::optional<LoadedCase> loaded_, by_another_;
 };
 
 /// One case through one solution. Throws BadFixture, and std::runtime_error where no fresh case
@@ -94,7 +103,7 @@ Result replay_case(const SelectedFixture& file, const Case& info, const Column& 
     } else {
       ran = &solution;
       const ReplayOptions how = column.brief ? ReplayOptions{false, false} : options.replay;
-      result = replay(wanted, file.fixture->signature(), data.get(), solution, how,
+      result = replay(wanted, file.fixture->signature(), data.get(column.solution), solution, how,
                       options.keep_outputs ? &outputs : nullptr);
     }
   }
@@ -105,7 +114,7 @@ Result replay_case(const SelectedFixture& file, const Case& info, const Column& 
   result.dtype = name(info.dtype());
   result.repeat = repeat_line(file, info.name, column.label, options);
   if (options.keep_outputs && ran != nullptr) {
-    options.keep_outputs(data.get(), result, std::move(outputs), *ran);
+    options.keep_outputs(data.get(column.solution), result, std::move(outputs), *ran);
   }
   return result;
 }

@@ -59,6 +59,7 @@ class SolutionPool {
 /// The names of the solutions from which tolerances are derived.
 struct YardstickNames {
   std::string textbook = "plain", truth = "reference";
+  std::string judge_of_truth = "fast";  // its answers to fresh cases are compared with these
   std::string textbook_tf32 = "plain-tf32";
   bool tf32_tolerances = true;
 };
@@ -94,8 +95,8 @@ bool is_collection(Solution& solution);
 std::vector<Entrant> load_columns(const std::vector<Column>& columns,
                                   std::vector<SolutionPool>& pools, unsigned jobs);
 
-/// `reference` first, then the other shipped solutions, those that cannot run here last; no
-/// collections. Throws UsageError where there are none.
+/// `reference` first, then `fast` and the other shipped solutions, those that cannot run here last;
+/// no collections, and not the textbook loop. Throws UsageError where there are none.
 std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned jobs);
 
 /// What replay_all() calls, for different files in different threads.

@@ -53,16 +53,16 @@ def _reference_exports():
     return found
 
 
-def _reference(problem):
-    """The file and the function of a problem in reference/."""
+def _reference(problem, room="reference"):
+    """The file and the function of a problem in reference/ or reference/fast/."""
     exports = _reference_exports()
     if problem not in exports:
         raise ValueError(f"no problem {problem} in reference/")
     function = exports[problem][0].split("::")[-1]
-    for path in sorted(_folder("reference").glob("*.hpp")):
+    for path in sorted(_folder(room).glob("*.hpp")):
         if any(function in piece.names for piece in pieces_of(path)):
             return path, function
-    raise ValueError(f"no function {function} in reference/*.hpp")
+    raise ValueError(f"no function {function} in {room}/*.hpp")
 
 
 def _cuda(problem, solution, variant):
@@ -132,12 +132,12 @@ class Source:
 
 
 def function_source(problem, solution="reference"):
-    """The Source of a problem in a solution: "reference", "plain", "cuda-naive", "cuda", "cuda/v2",
+    """The Source of a problem in a solution: "reference", "fast", "cuda-naive", "cuda", "cuda/v2",
     "mistakes/no_eps"; "-emulated" makes no difference. Raises ValueError if there is none."""
     name, _, variant = solution.removeprefix("./").partition("/")
     name = name.removesuffix("-emulated")
-    if name in ("reference", "plain", "plain-tf32") and not variant:
-        path, root = _reference(problem)
+    if name in ("reference", "fast", "plain", "plain-tf32") and not variant:
+        path, root = _reference(problem, "reference" if name == "reference" else "reference/fast")
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
     elif name in ("cuda", "cuda-naive", "cuda-tf32"):
         path, root = _cuda(problem, name, variant)

@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 READING = ["linear", "embedding", "rmsnorm", "activations", "feed_forward", "rope", "softmax",
            "attention", "multihead_self_attention", "transformer_block"]
 # The titles of columns, in order; other solutions follow under their own names.
-COLUMNS = {"reference": "reference", "plain": "textbook loop",
+COLUMNS = {"reference": "reference", "fast": "fast", "plain": "textbook loop",
            "cuda-naive-emulated": "naive CUDA, emulated", "cuda-emulated": "CUDA, emulated",
            "cuda-naive": "naive CUDA", "cuda": "CUDA", "cuda-tf32": "CUDA, tf32"}
 PICTURES = Path("pictures")  # of notebooks, in the site's folder
