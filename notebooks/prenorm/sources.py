@@ -85,11 +85,16 @@ def _cuda(problem, solution, variant):
 
 def _mistake(problem, name):
     """A known mistake's file, and its change of the problem's steps: "halves", "rope::halves"."""
-    for path in sorted((_folder("reference") / "mistakes").glob("*.cpp")):
-        found = re.search(rf"^EXPORT_MISTAKE\(\s*{problem},\s*{name}(?:,\s*([^;]*?))?\)$",
-                          path.read_text(), re.M)
+    folder = _folder("reference") / "mistakes"
+    lists = {match[1]: match[2] for path in folder.glob("*.?pp") for match in re.finditer(
+        r"^#define (EXPORT_MISTAKES_\w+)\(problem\)((?:.*\\\n)*.*)", path.read_text(), re.M)}
+    for path in sorted(folder.glob("*.cpp")):
+        text = path.read_text()
+        for each in re.findall(rf"^(EXPORT_MISTAKES_\w+)\({problem}\)$", text, re.M):
+            text += re.sub(r"\\?\n", " ", lists[each]).replace("(problem,", f"({problem},")
+        found = re.search(rf"\bEXPORT_MISTAKE\(\s*{problem},\s*{name}(?:,\s*([^;()]*))?\)", text)
         if found:
-            return path.with_suffix(".hpp"), found[1] or name
+            return path.with_suffix(".hpp"), (found[1] or name).strip()
     raise ValueError(f"no mistakes/{name} for {problem}")
 
 
@@ -148,7 +153,8 @@ def function_source(problem, solution="reference"):
         path, change = _mistake(problem, variant)
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
         # The change of a part's steps is the mistake itself.
-        files += [path.with_name(f"{part}.hpp") for part in re.findall(r"(\w+)::", change)]
+        files += [path.with_name(f"{part}.hpp") for part in re.findall(r"(\w+)::", change)
+                  if part != path.stem]
         root = f"{problem} {change}"
     else:
         raise ValueError(f"no sources of {solution}")

@@ -30,11 +30,6 @@ struct Element {
     if (is<float>()) return static_cast<double>(static_cast<float>(value));
     return value;
   }
-
-  /// Throws not_implemented unless T has 16 bits: wider types hide the mistake.
-  void require_16_bit() const {
-    if (!is_16_bit()) throw not_implemented("a mistake in 16-bit types only");
-  }
 };
 
 /// A tensor that is read from, or written to, a call's tensor of any floating type.

@@ -62,7 +62,7 @@ inline void exp_on_top(Steps& steps) {
 
 /// The sigmoid rounded to T before the product with x.
 inline void sigmoid_in_t(Steps& steps, const Element& of_call) {
-  of_call.require_16_bit();
+  require_16_bit(of_call);
   steps.another = [](const Element& t, double x) { return x * t.round(sigmoid(t, x)); };
 }
 
@@ -103,7 +103,7 @@ inline void x_far_below(Steps& steps) {
 
 /// Phi(x) rounded to T before the product with x.
 inline void phi_in_t(Steps& steps, const Element& of_call) {
-  of_call.require_16_bit();
+  require_16_bit(of_call);
   steps.another = [](const Element& t, double x) {
     return x * t.round(std::erfc(-x / std::sqrt(2.0)) / 2);
   };

@@ -277,13 +277,13 @@ inline void minus_1e4_added_in_empty_rows(Steps& steps, const Element& t) {
 
 /// Attention whose scores are rounded to T.
 inline void scores_in_t(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_scores = true;
 }
 
 /// The sum of exponentials rounded to T at each step.
 inline void sums_in_t(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_sums = true;
 }
 
@@ -308,7 +308,7 @@ inline void mask_of_each_sequence(Steps& steps) { steps.mask_for_each_sequence =
 
 /// The products with v added up in T, 16 keys at a time.
 inline void values_added_in_t(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_result = true;
 }
 

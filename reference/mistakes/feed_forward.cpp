@@ -11,26 +11,23 @@ EXPORT_MISTAKE(glu, sum_for_product)
 EXPORT_MISTAKE(glu, sums_in_t)
 EXPORT_MISTAKE(glu, gate_clipped)
 
+#define EXPORT_MISTAKES_WITHOUT_A_GATE(problem) \
+  EXPORT_MISTAKE(problem, activation_after_w2)  \
+  EXPORT_MISTAKE(problem, no_activation)        \
+  EXPORT_MISTAKE(problem, sums_in_t)            \
+  EXPORT_MISTAKE(problem, tiles_added_in_t)
+
 EXPORT_MISTAKE(ffn_relu, gelu_instead)
-EXPORT_MISTAKE(ffn_relu, activation_after_w2)
-EXPORT_MISTAKE(ffn_relu, no_activation)
-EXPORT_MISTAKE(ffn_relu, sums_in_t)
-EXPORT_MISTAKE(ffn_relu, tiles_added_in_t)
+EXPORT_MISTAKES_WITHOUT_A_GATE(ffn_relu)
 EXPORT_MISTAKE(ffn_relu, clipped_at_6)
 EXPORT_MISTAKE(ffn_relu, leaky)
 
 EXPORT_MISTAKE(ffn_silu, gelu_instead)
-EXPORT_MISTAKE(ffn_silu, activation_after_w2)
-EXPORT_MISTAKE(ffn_silu, no_activation)
-EXPORT_MISTAKE(ffn_silu, sums_in_t)
-EXPORT_MISTAKE(ffn_silu, tiles_added_in_t)
+EXPORT_MISTAKES_WITHOUT_A_GATE(ffn_silu)
 EXPORT_MISTAKE(ffn_silu, exp_on_top, activations::exp_on_top)
 
 EXPORT_MISTAKE(ffn_gelu, silu_instead)
-EXPORT_MISTAKE(ffn_gelu, activation_after_w2)
-EXPORT_MISTAKE(ffn_gelu, no_activation)
-EXPORT_MISTAKE(ffn_gelu, sums_in_t)
-EXPORT_MISTAKE(ffn_gelu, tiles_added_in_t)
+EXPORT_MISTAKES_WITHOUT_A_GATE(ffn_gelu)
 EXPORT_MISTAKE(ffn_gelu, nan_far_below, activations::nan_far_below)
 EXPORT_MISTAKE(ffn_gelu, x_far_below, activations::x_far_below)
 

@@ -151,25 +151,25 @@ inline void mean_over_all(Steps& steps) { steps.all_axes = true; }
 
 /// Squares in float16, where they overflow above 256. Other types hold their own squares.
 inline void not_widened(Steps& steps, const Element& t) {
-  if (!t.is<float16>()) throw not_implemented("a mistake in float16 only");
+  require_shown(t.is<float16>());
   steps.rounds_squares = true;
 }
 
 /// x / rms rounded to T, and then multiplied by the gain, as Llama's code does.
 inline void rounded_before_gain(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_before_gain = true;
 }
 
 /// 1 / rms rounded to T.
 inline void root_in_t(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_root = true;
 }
 
 /// The sum of squares rounded to T at each step.
 inline void sums_in_t(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_sums = true;
 }
 

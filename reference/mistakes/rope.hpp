@@ -159,27 +159,27 @@ inline void theta_whole(Steps& steps) {
 
 /// Cosines and sines rounded to T, as in a table that is cast with the model.
 inline void table_in_t(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_table = true;
 }
 
 /// Products with cosines and sines rounded to T before they are added.
 inline void products_in_t(Steps& steps, const Element& t) {
-  t.require_16_bit();
+  require_16_bit(t);
   steps.rounds_products = true;
 }
 
 /// 1 / theta^(2k/d) rounded to T, as where all buffers are cast with the model.
 inline void frequencies_in_t(Steps& steps, const Element& of_call) {
-  of_call.require_16_bit();
+  if (of_call.is<float>()) throw not_implemented("in float32 that is float32_angles");
+  require_16_bit(of_call);
   steps.angle = [](const Element& t, double position, double theta, Fraction exponent) {
     return position * t.round(std::pow(theta, -exponent.in<double>()));
   };
 }
 
-/// Angles computed in float32, good to 1e-2 at position 131071. 16-bit results hide that.
-inline void float32_angles(Steps& steps, const Element& of_call) {
-  require_wide(of_call);
+/// Angles computed in float32, good to 1e-2 at position 131071.
+inline void float32_angles(Steps& steps) {
   steps.angle = [](const Element&, double position, double theta, Fraction exponent) {
     const float inverse = static_cast<float>(std::pow(theta, -exponent.in<double>()));
     return static_cast<double>(static_cast<float>(position) * inverse);
@@ -187,8 +187,7 @@ inline void float32_angles(Steps& steps, const Element& of_call) {
 }
 
 /// The same with the frequency exp(-log(theta) 2k/d), every step in float32.
-inline void float32_angles_by_exp_log(Steps& steps, const Element& of_call) {
-  require_wide(of_call);
+inline void float32_angles_by_exp_log(Steps& steps) {
   steps.angle = [](const Element&, double position, double theta, Fraction exponent) {
     const float step =
         -std::log(static_cast<float>(theta)) / static_cast<float>(exponent.denominator);
@@ -198,8 +197,7 @@ inline void float32_angles_by_exp_log(Steps& steps, const Element& of_call) {
 }
 
 /// The same as position / theta^(2k/d), every step in float32.
-inline void float32_angles_by_quotient(Steps& steps, const Element& of_call) {
-  require_wide(of_call);
+inline void float32_angles_by_quotient(Steps& steps) {
   steps.angle = [](const Element&, double position, double theta, Fraction exponent) {
     const float power = std::pow(static_cast<float>(theta), exponent.in<float>());
     return static_cast<double>(static_cast<float>(position) / power);
@@ -207,8 +205,7 @@ inline void float32_angles_by_quotient(Steps& steps, const Element& of_call) {
 }
 
 /// The same with the frequency exp(-(2k/d) log(theta)), every step in float32.
-inline void float32_angles_by_exp_of_product(Steps& steps, const Element& of_call) {
-  require_wide(of_call);
+inline void float32_angles_by_exp_of_product(Steps& steps) {
   steps.angle = [](const Element&, double position, double theta, Fraction exponent) {
     const float inverse = std::exp(-exponent.in<float>() * std::log(static_cast<float>(theta)));
     return static_cast<double>(static_cast<float>(position) * inverse);
@@ -216,8 +213,7 @@ inline void float32_angles_by_exp_of_product(Steps& steps, const Element& of_cal
 }
 
 /// The same with the frequency 1 / theta^(2k/d), every step in float32.
-inline void float32_angles_by_reciprocal(Steps& steps, const Element& of_call) {
-  require_wide(of_call);
+inline void float32_angles_by_reciprocal(Steps& steps) {
   steps.angle = [](const Element&, double position, double theta, Fraction exponent) {
     const float inverse = 1 / std::pow(static_cast<float>(theta), exponent.in<float>());
     return static_cast<double>(static_cast<float>(position) * inverse);
@@ -225,8 +221,7 @@ inline void float32_angles_by_reciprocal(Steps& steps, const Element& of_call) {
 }
 
 /// The same with the frequency theta^(-2k/d), every step in float32.
-inline void float32_angles_by_negative_power(Steps& steps, const Element& of_call) {
-  require_wide(of_call);
+inline void float32_angles_by_negative_power(Steps& steps) {
   steps.angle = [](const Element&, double position, double theta, Fraction exponent) {
     const float inverse = std::pow(static_cast<float>(theta), -exponent.in<float>());
     return static_cast<double>(static_cast<float>(position) * inverse);

@@ -111,21 +111,6 @@ inline void parallel(Steps& steps) {
   one_norm_for_both(steps);
 }
 
-// In a block some mistakes of its parts are smaller than the tolerance of some types.
-
-/// Wrong angles: positions are 0, 1, 2, ..., and where these are few only float64 shows it.
-template <auto change>
-void in_float64(Steps& steps, const Element& t) {
-  if (!t.is<double>()) throw not_implemented("a mistake that only float64 shows");
-  change(steps, t);
-}
-/// What the rounding of 16-bit types hides.
-template <auto change>
-void in_wide_types(Steps& steps, const Element& t) {
-  require_wide(t);
-  change(steps);
-}
-
 /// Every sum of every sub-layer rounded to T at each step.
 inline void sums_in_t(Steps& steps, const Element& t) {
   rmsnorm::sums_in_t(steps, t);
@@ -134,3 +119,58 @@ inline void sums_in_t(Steps& steps, const Element& t) {
 }
 
 }  // namespace prenorm::mistakes::transformer_block
+
+// What each kind of block can have, and a model made of blocks.
+
+#define EXPORT_MISTAKES_OF_BLOCKS(problem)                                                      \
+  EXPORT_MISTAKE(problem, no_first_residual, transformer_block::no_first_residual)              \
+  EXPORT_MISTAKE(problem, no_second_residual, transformer_block::no_second_residual)            \
+  EXPORT_MISTAKE(problem, one_norm_for_both, transformer_block::one_norm_for_both)              \
+  EXPORT_MISTAKE(problem, ffn_of_x, transformer_block::ffn_of_x)                                \
+  EXPORT_MISTAKE(problem, no_eps, rmsnorm::no_eps)                                              \
+  EXPORT_MISTAKE(problem, eps_outside_root, rmsnorm::eps_outside_root)                          \
+  EXPORT_MISTAKE(problem, eps_fixed, rmsnorm::eps_fixed)                                        \
+  EXPORT_MISTAKE(problem, mean_subtracted, rmsnorm::mean_subtracted)                            \
+  EXPORT_MISTAKE(problem, sum_for_mean, rmsnorm::sum_for_mean)                                  \
+  EXPORT_MISTAKE(problem, no_root, rmsnorm::no_root)                                            \
+  EXPORT_MISTAKE(problem, no_gain, rmsnorm::no_gain)                                            \
+  EXPORT_MISTAKE(problem, gain_one_plus_weight, rmsnorm::gain_one_plus_weight)                  \
+  EXPORT_MISTAKE(problem, not_causal, multihead_self_attention::not_causal)                     \
+  EXPORT_MISTAKE(problem, strictly_causal, multihead_self_attention::strictly_causal)           \
+  EXPORT_MISTAKE(problem, mask_inverted, multihead_self_attention::mask_inverted)               \
+  EXPORT_MISTAKE(problem, heads_without_transpose,                                              \
+                 multihead_self_attention::heads_without_transpose)                             \
+  EXPORT_MISTAKE(problem, no_output_projection, multihead_self_attention::no_output_projection) \
+  EXPORT_MISTAKE(problem, not_scaled, attention::not_scaled)                                    \
+  EXPORT_MISTAKE(problem, softmax_over_queries, attention::softmax_over_queries)
+
+#define EXPORT_MISTAKES_OF_BLOCKS_WITH_ROPE_AND_SWIGLU(problem)                                   \
+  EXPORT_MISTAKE(problem, no_rope, multihead_self_attention::no_rope)                             \
+  EXPORT_MISTAKE(problem, rope_on_q_alone, multihead_self_attention::rope_on_q_alone)             \
+  EXPORT_MISTAKE(problem, rope_on_v, multihead_self_attention::rope_on_v)                         \
+  EXPORT_MISTAKE(problem, rope_across_d_model, multihead_self_attention::rope_across_d_model)     \
+  EXPORT_MISTAKE(problem, halves, rope::halves)                                                   \
+  EXPORT_MISTAKE(problem, turned_the_other_way, rope::turned_the_other_way)                       \
+  EXPORT_MISTAKE(problem, exponent_k_over_d, rope::exponent_k_over_d)                             \
+  EXPORT_MISTAKE(problem, theta_fixed, rope::theta_fixed)                                         \
+  EXPORT_MISTAKE(problem, float32_angles, in_float64<rope::float32_angles>)                       \
+  EXPORT_MISTAKE(problem, float32_angles_by_exp_log, in_float64<rope::float32_angles_by_exp_log>) \
+  EXPORT_MISTAKE(problem, float32_angles_by_exp_of_product,                                       \
+                 in_float64<rope::float32_angles_by_exp_of_product>)                              \
+  EXPORT_MISTAKE(problem, float32_angles_by_quotient,                                             \
+                 in_float64<rope::float32_angles_by_quotient>)                                    \
+  EXPORT_MISTAKE(problem, float32_angles_by_reciprocal,                                           \
+                 in_float64<rope::float32_angles_by_reciprocal>)                                  \
+  EXPORT_MISTAKE(problem, float32_angles_by_negative_power,                                       \
+                 in_float64<rope::float32_angles_by_negative_power>)                              \
+  EXPORT_MISTAKE(problem, exchanged, feed_forward::exchanged)                                     \
+  EXPORT_MISTAKE(problem, sigmoid_gate, feed_forward::sigmoid_gate)                               \
+  EXPORT_MISTAKE(problem, relu_gate, feed_forward::relu_gate)                                     \
+  EXPORT_MISTAKE(problem, gate_left_out, feed_forward::gate_left_out)                             \
+  EXPORT_MISTAKE(problem, sum_for_product, feed_forward::sum_for_product)
+
+#define EXPORT_MISTAKES_OF_PRE_NORM_BLOCKS(problem)                                      \
+  EXPORT_MISTAKE(problem, post_norm, transformer_block::post_norm)                       \
+  EXPORT_MISTAKE(problem, residual_from_normed, transformer_block::residual_from_normed) \
+  EXPORT_MISTAKE(problem, norms_exchanged, transformer_block::norms_exchanged)           \
+  EXPORT_MISTAKE(problem, parallel, transformer_block::parallel)
