@@ -43,6 +43,14 @@ Tensor<T> attend_and_project(const Tensor<T>& q, const Tensor<T>& k, const Tenso
   return linear(merge_heads(heads), w_o);
 }
 
+/// d_k, the width of a head. Throws unless num_heads divides d_model.
+inline std::size_t head_width(std::size_t d_model, std::int64_t num_heads) {
+  require(num_heads > 0 && d_model % static_cast<std::size_t>(num_heads) == 0,
+          "multihead_self_attention: d_model = ", d_model,
+          " is not divisible by num_heads = ", num_heads);
+  return d_model / static_cast<std::size_t>(num_heads);
+}
+
 /// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides, and every weight
 /// is [d_model, d_model].
 template <class T>
@@ -51,8 +59,7 @@ void check_heads(const Tensor<T>& x, std::int64_t num_heads,
   const char* const what = "multihead_self_attention: ";
   require(x.dimension() >= 2, what, "x must be [..., seq, d_model], is ", x.shape());
   const std::size_t d_model = size(x, -1);
-  require(num_heads > 0 && d_model % static_cast<std::size_t>(num_heads) == 0, what,
-          "d_model = ", d_model, " is not divisible by num_heads = ", num_heads);
+  head_width(d_model, num_heads);
   for (const Tensor<T>* weight : weights) {
     const Shape square{d_model, d_model};
     require(shape_of(*weight) == square, what, "every weight must be ", square, ", one is ",
@@ -108,8 +115,7 @@ Tensor<T> multihead_self_attention_with_rope(
     std::int64_t num_heads, double theta, std::int64_t max_seq_len) {
   check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
-  check_rope(size(x, -2), size(x, -1) / static_cast<std::size_t>(num_heads), theta, at,
-             max_seq_len);
+  check_rope(size(x, -2), head_width(size(x, -1), num_heads), theta, at, max_seq_len);
   // step: projections, heads
   const Tensor<T> q = split_heads(linear(x, w_q), num_heads);
   const Tensor<T> k = split_heads(linear(x, w_k), num_heads);
@@ -118,6 +124,24 @@ Tensor<T> multihead_self_attention_with_rope(
   const Tensor<T> turned_q = rope(q, for_all_heads(at), theta, max_seq_len);
   const Tensor<T> turned_k = rope(k, for_all_heads(at), theta, max_seq_len);
   return attend_and_project(turned_q, turned_k, v, w_o);
+}
+
+/// The heads of q, k and v, [..., heads, seq, d_k], by one product with the stacked weights.
+template <class T>
+std::array<Tensor<T>, 3> fused_heads(const Tensor<T>& x, const Tensor<T>& w_qkv,
+                                     std::int64_t num_heads) {
+  const std::size_t d_model = size(x, -1);
+  require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
+          "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
+          "], is ", w_qkv.shape());
+  // step: projections, heads
+  const Tensor<T> qkv = linear(x, w_qkv);
+  const auto part = [&](std::size_t i) {
+    const Tensor<T> columns =
+        xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)});
+    return split_heads(columns, num_heads);
+  };
+  return {part(0), part(1), part(2)};
 }
 
 /// Causal multi-head self-attention, q, k and v by one product:  [q k v] = x w_qkvᵀ
@@ -133,18 +157,8 @@ template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {
   check_heads(x, num_heads, {&w_o});
-  const std::size_t d_model = size(x, -1);
-  require(shape_of(w_qkv) == (Shape{3 * d_model, d_model}),
-          "multihead_self_attention_fused_qkv: w_qkv must be [", 3 * d_model, ", ", d_model,
-          "], is ", w_qkv.shape());
-  // step: projections, heads
-  const Tensor<T> qkv = linear(x, w_qkv);
-  const auto part = [&](std::size_t i) {
-    const Tensor<T> columns =
-        xt::strided_view(qkv, {xt::ellipsis(), xt::range(i * d_model, (i + 1) * d_model)});
-    return split_heads(columns, num_heads);
-  };
-  return attend_and_project(part(0), part(1), part(2), w_o);
+  const auto [q, k, v] = fused_heads(x, w_qkv, num_heads);
+  return attend_and_project(q, k, v, w_o);
 }
 
 }  // namespace prenorm::reference

@@ -7,29 +7,30 @@
 
 namespace prenorm::reference {
 
-/// The cosines and sines of token_positions[...] for every pair k: cos, sin[..., d_k / 2].
+/// The cosines and sines of positions for every pair k: cos, sin[..., d_k / 2].
 struct Rotations {
   Tensor<double> cos, sin;
-
-  Rotations(const Tensor<std::int64_t>& token_positions, std::size_t d_k, double theta) {
-    const Tensor<double> k = xt::arange<double>(static_cast<double>(d_k / 2));
-    // step: power of theta
-    const Tensor<double> divisor = xt::pow(theta, 2 * k / static_cast<double>(d_k));
-    // step: angle
-    const auto position = xt::expand_dims(token_positions, token_positions.dimension());
-    const Tensor<double> angle = position / divisor;
-    // step: cosine and sine
-    cos = xt::cos(angle);
-    sin = xt::sin(angle);
-  }
 };
+
+/// Those of token_positions[...].
+inline Rotations rotations(const Tensor<std::int64_t>& token_positions, std::size_t d_k,
+                           double theta) {
+  const Tensor<double> k = xt::arange<double>(static_cast<double>(d_k / 2));
+  // step: power of theta
+  const Tensor<double> divisor = xt::pow(theta, 2 * k / static_cast<double>(d_k));
+  // step: angle
+  const auto position = xt::expand_dims(token_positions, token_positions.dimension());
+  const Tensor<double> angle = position / divisor;
+  // step: cosine and sine
+  return {xt::cos(angle), xt::sin(angle)};
+}
 
 /// Turns the neighbours (x_2k, x_2k+1) of x[..., seq, d_k] counter-clockwise, in the compute type:
 ///   y_2k = x_2k cos - x_2k+1 sin,  y_2k+1 = x_2k sin + x_2k+1 cos
 template <class T>
-Tensor<T> rotate(const Tensor<T>& x, const Rotations& rotations) {
+Tensor<T> rotate(const Tensor<T>& x, const Rotations& by) {
   using C = compute_t<T>;
-  const Tensor<C> a = widen(x), cos = rotations.cos, sin = rotations.sin;
+  const Tensor<C> a = widen(x), cos = by.cos, sin = by.sin;
   const Shape batch = broadcast("rope", {batch_of(x, 2), batch_of(cos, 2)});
   auto y = empty<C>(with(batch, {size(x, -2), size(x, -1)}));
   const auto even = [](auto& t) {
@@ -74,7 +75,7 @@ Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, 
   const std::size_t seq = size(x, -2), d_k = size(x, -1);
   // step: check
   check_rope(seq, d_k, theta, token_positions, max_seq_len);
-  return rotate(x, Rotations(token_positions, d_k, theta));
+  return rotate(x, rotations(token_positions, d_k, theta));
 }
 
 }  // namespace prenorm::reference

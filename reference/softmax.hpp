@@ -28,7 +28,7 @@ Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {
   // step: exponentials
   const Tensor<C> e = xt::exp(a - largest);
   // step: sum, normalize
-  const Tensor<C> sum = xt::sum(e, {dim}, xt::keep_dims);  // of floats, xt::sum adds in double
+  const Tensor<C> sum = xt::sum(e, {dim}, xt::keep_dims);
   return narrow<T>(e / sum);
 }
 

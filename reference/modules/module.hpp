@@ -5,7 +5,7 @@
 // descriptions, loading and saving all use that one list.
 #pragma once
 
-#include "tensor.hpp"
+#include "../tensor.hpp"
 
 #include <cmath>
 #include <ostream>
@@ -32,17 +32,24 @@ void for_each_parameter(Module& module, const Visit& visit, const std::string& p
   });
 }
 
+/// Where initial values begin. A type of its own, so that no size is taken for it: SwiGLU(512, 7)
+/// has d_ff = 7, SwiGLU(512, Seed(7)) the seed.
+struct Seed {
+  std::uint64_t value;
+  explicit constexpr Seed(std::uint64_t number) : value(number) {}
+};
+
 /// The seed of a part, different for each name (FNV-1a), so that no two parameters are equal.
-inline std::uint64_t seed_of_part(std::uint64_t seed, std::string_view name) {
+inline Seed seed_of_part(Seed seed, std::string_view name) {
   for (const char letter : name) {
-    seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+    seed.value = (seed.value ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
   }
   return seed;
 }
 
 /// Gives every parameter of the modules inside a module its initial value.
 template <class Module>
-void reset_parts(Module& module, std::uint64_t seed) {
+void reset_parts(Module& module, Seed seed) {
   Module::visit_parts(module, [&](const std::string& name, auto& part) {
     if constexpr (requires { part.reset_parameters(seed); }) {
       part.reset_parameters(seed_of_part(seed, name));
@@ -54,7 +61,7 @@ void reset_parts(Module& module, std::uint64_t seed) {
 /// depend on the seed only; std::normal_distribution differs between libraries.
 class TruncatedNormal {
  public:
-  explicit TruncatedNormal(std::uint64_t seed) : generator_(seed) {}
+  explicit TruncatedNormal(Seed seed) : generator_(seed.value) {}
 
   double operator()() {
     constexpr double pi = 3.14159265358979323846;
@@ -74,7 +81,7 @@ class TruncatedNormal {
 
 /// Sets every element to sigma times a number of TruncatedNormal, rounded to T.
 template <class T>
-void fill_truncated_normal(Tensor<T>& x, double sigma, std::uint64_t seed) {
+void fill_truncated_normal(Tensor<T>& x, double sigma, Seed seed) {
   TruncatedNormal normal(seed);
   for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<T>(sigma * normal());
 }

@@ -6,12 +6,18 @@
 
 #include <H5Cpp.h>
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <set>
 
 namespace prenorm::reference {
 
-/// The type on disk of elements of type T, little-endian. The 16-bit types are HDF5 floats that
-/// with their own layout of sign, exponent and mantissa.
+/// The type on disk of elements of type T, little-endian. The 16-bit types are HDF5 floats with
+/// their own layout of sign, exponent and mantissa.
 template <class T>
 H5::FloatType disk_type() {
   if constexpr (std::is_same_v<T, double>) return H5::PredType::IEEE_F64LE;
@@ -57,20 +63,40 @@ void with_file(const std::string& path, const std::string& what, Work work) {
   }
 }
 
+/// Writes a file beside `path` and renames it: whatever fails, no file is half written.
+inline void replace_file(const std::string& path, const std::vector<char>& bytes) {
+  const std::string unfinished = path + "." + std::to_string(::getpid()) + ".part";
+  std::ofstream file(unfinished, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file.fail() || std::rename(unfinished.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);
+    std::remove(unfinished.c_str());
+    throw std::runtime_error(path + ": cannot save parameters: " + why);
+  }
+}
+
 /// Saves each parameter of a module as one dataset of its shape, named as in PyTorch's state dict
-/// ("attn.q_proj.weight"), all in the root group. An existing file is replaced.
+/// ("attn.q_proj.weight"), all in the root group. An existing file is replaced once the new one is
+/// whole.
 ///
 /// Errors   std::runtime_error if the file cannot be written
 template <class Module>
 void save_parameters(const Module& module, const std::string& path) {
   with_file(path, "save parameters", [&] {
-    const H5::H5File file(path, H5F_ACC_TRUNC);
+    H5::FileAccPropList in_memory;
+    in_memory.setCore(std::size_t{1} << 20, false);
+    const H5::H5File file(path, H5F_ACC_TRUNC, H5::FileCreatPropList::DEFAULT, in_memory);
     for_each_parameter(module, [&]<class T>(const std::string& name, const Tensor<T>& parameter) {
       const std::vector<hsize_t> shape(parameter.shape().begin(), parameter.shape().end());
       const H5::DataSpace space(static_cast<int>(shape.size()), shape.data());
       const H5::FloatType type = disk_type<T>();
       file.createDataSet(name, type, space).write(parameter.data(), type);
     });
+    file.flush(H5F_SCOPE_GLOBAL);
+    std::vector<char> bytes(static_cast<std::size_t>(H5Fget_file_image(file.getId(), nullptr, 0)));
+    H5Fget_file_image(file.getId(), bytes.data(), bytes.size());
+    replace_file(path, bytes);
   });
 }
 

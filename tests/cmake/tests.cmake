@@ -62,13 +62,15 @@ function(programs_are_for target)
   add_dependencies(${target} ${programs})
 endfunction()
 
-# add_suites(TARGET SOURCE...): each source's suite is a test.
+# add_suites(TARGET [PREFIX prefix] SOURCE...): each source's suite is a test.
 function(add_suites target)
-  foreach(source IN LISTS ARGN)
+  cmake_parse_arguments(PARSE_ARGV 1 suites "" "PREFIX" "")
+  foreach(source IN LISTS suites_UNPARSED_ARGUMENTS)
     file(STRINGS ${source} suite REGEX "^BOOST_AUTO_TEST_SUITE[(]")
     string(REGEX REPLACE ".*[(]([a-z0-9_]+)[)].*" "\\1" suite "${suite}")
-    add_unit_test(${suite} ${target} --run_test=${suite} --log_level=test_suite)
-    set_tests_properties(${suite} PROPERTIES ENVIRONMENT "${environment}")
+    set(test ${suites_PREFIX}${suite})
+    add_unit_test(${test} ${target} --run_test=${suite} --log_level=test_suite)
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment}")
   endforeach()
 endfunction()
 

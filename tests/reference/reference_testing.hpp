@@ -1,5 +1,8 @@
 // Helpers for the tests of the reference: tensors from a few numbers, and comparisons that say
 // which element differs. A comparison is a predicate, so that BOOST_TEST names the test's own line.
+//
+// The tests of components are compiled twice: with the headers of reference/, and with those of
+// reference/fast/. The include path and PRENORM_ROOM, the namespace, say which; room:: is it.
 #pragma once
 
 #include "tensor.hpp"
@@ -14,7 +17,13 @@
 #include <tuple>
 #include <vector>
 
-namespace prenorm::reference::testing {
+namespace prenorm {
+namespace room = PRENORM_ROOM;
+}
+
+namespace prenorm::testing {
+
+using namespace room;
 
 inline constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -137,7 +146,7 @@ inline auto says(std::string text) {
   };
 }
 
-}  // namespace prenorm::reference::testing
+}  // namespace prenorm::testing
 
 /// A call must throw std::invalid_argument, with this text in its message.
 #define CHECK_REFUSED(call, text) BOOST_CHECK_EXCEPTION(call, std::invalid_argument, says(text))

@@ -3,8 +3,8 @@
 #include "reference_testing.hpp"
 
 using namespace prenorm;
-using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm::room;
+using namespace prenorm::testing;
 
 BOOST_AUTO_TEST_SUITE(activations)
 

@@ -3,8 +3,8 @@
 #include "reference_testing.hpp"
 
 using namespace prenorm;
-using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm::room;
+using namespace prenorm::testing;
 using Mask = std::optional<Tensor<bool>>;
 
 BOOST_AUTO_TEST_SUITE(attention)
@@ -17,7 +17,7 @@ Tensor<bool> mask(const Shape& shape, const std::vector<double>& allowed) {
 template <class T>
 Tensor<T> attend(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
                  const Mask& allowed = {}) {
-  return reference::scaled_dot_product_attention(q, k, v, allowed);
+  return room::scaled_dot_product_attention(q, k, v, allowed);
 }
 
 /// One sequence, the formula in float64 term by term.
@@ -88,6 +88,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(true_means_attends, T, AllTypes) {
   const auto v = tensor<T>({3, 1}, {1, 2, 4});
   const auto y = attend(q, k, v, Mask(mask({2, 3}, {1, 0, 1, 0, 1, 0})));
   BOOST_TEST(close(y, tensor<double>({2, 1}, {2.5, 2}), epsilon<T>()));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(weights_under_a_mask, T, AllTypes) {
+  // Values that are all 1 give the sum of a query's weights, one-hot values the weights themselves.
+  const auto check = [](const Tensor<bool>& allowed) {
+    const std::size_t n = allowed.shape(0), m = allowed.shape(1);
+    const auto q = random<T>({n, 8}, 1, 1.5), k = random<T>({m, 8}, 2, 1.5);
+    const auto sums = attend(q, k, filled<T>({m, 1}, 1), Mask(allowed));
+    const Tensor<double> identity = xt::eye<double>(m);
+    const auto weights = attend(q, k, converted<T>(identity), Mask(allowed));
+    for (std::size_t i = 0; i < n; ++i) {
+      double sum = 0, attended = 0;
+      for (std::size_t j = 0; j < m; ++j) {
+        const auto weight = static_cast<double>(weights(i, j));
+        BOOST_TEST((allowed(i, j) ? weight > 0 : weight == 0));
+        sum += weight;
+        attended += allowed(i, j);
+      }
+      const double wanted = attended > 0 ? 1 : 0;
+      BOOST_TEST(std::abs(sum - wanted) <= static_cast<double>(m) * epsilon<T>());
+      BOOST_TEST(std::abs(static_cast<double>(sums(i, 0)) - wanted) <= 4 * epsilon<T>());
+    }
+  };
+  check(mask({1, 3}, {1, 1, 0}));  // the handout's [[True, True, False]]
+  check(mask({3, 4}, {0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0}));
+  check(random<double>({7, 33}, 3) > 0.0);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(without_a_key_zeros, T, AllTypes) {

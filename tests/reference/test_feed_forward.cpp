@@ -3,8 +3,8 @@
 #include "reference_testing.hpp"
 
 using namespace prenorm;
-using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm::room;
+using namespace prenorm::testing;
 
 BOOST_AUTO_TEST_SUITE(feed_forward)
 
@@ -55,17 +55,17 @@ BOOST_AUTO_TEST_CASE(swiglu_term_by_term) {
 BOOST_AUTO_TEST_CASE(each_network_has_its_own_activation) {
   const auto x = random<double>({4, 3}, 1, 3), w1 = random<double>({5, 3}, 2);
   const auto w2 = random<double>({3, 5}, 3);
-  const auto inner = linear(x, w1);
-  BOOST_TEST(same(ffn_relu(x, w1, w2), linear(relu(inner), w2)));
-  BOOST_TEST(same(ffn_silu(x, w1, w2), linear(silu(inner), w2)));
-  BOOST_TEST(same(ffn_gelu(x, w1, w2), linear(gelu(inner), w2)));
+  const auto inner = room::linear(x, w1);
+  BOOST_TEST(same(ffn_relu(x, w1, w2), room::linear(relu(inner), w2)));
+  BOOST_TEST(same(ffn_silu(x, w1, w2), room::linear(silu(inner), w2)));
+  BOOST_TEST(same(ffn_gelu(x, w1, w2), room::linear(gelu(inner), w2)));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_each_step, T, SixteenBits) {
   const auto x = random<T>({4, 33}, 1), w1 = random<T>({65, 33}, 2), w2 = random<T>({33, 65}, 3);
   const auto w3 = random<T>({65, 33}, 4);
   const auto rounded_linear = [](const Tensor<float>& a, const Tensor<T>& w) {
-    return converted<float>(converted<T>(linear(a, converted<float>(w))));
+    return converted<float>(converted<T>(room::linear(a, converted<float>(w))));
   };
   const auto wide = converted<float>(x);
   const auto gate = converted<float>(converted<T>(silu(rounded_linear(wide, w1))));

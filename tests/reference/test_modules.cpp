@@ -1,17 +1,19 @@
 // Modules: initial values, calls, names, descriptions, files.
-#include "embedding.hpp"
-#include "parameters.hpp"
+#include "modules/parameters.hpp"
+#include "modules/transformer_lm.hpp"
 #include "reference_testing.hpp"
-#include "transformer_block.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
+#include <sys/resource.h>
 
 using namespace prenorm;
 using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm::testing;
 
 BOOST_AUTO_TEST_SUITE(modules)
 
@@ -31,10 +33,26 @@ struct File {
 
 template <class T>
 TransformerBlock<T> block(std::uint64_t seed) {
-  TransformerBlock<T> module(8, 2, 12, RotaryPositionalEmbedding(10000, 4, 16));
-  module.reset_parameters(seed);
-  return module;
+  const RotaryPositionalEmbedding rope(10000, 4, 16);
+  return TransformerBlock<T>(8, 2, 12, rope, 1e-5, Edition::pre_norm, Seed(seed));
 }
+
+template <class T>
+BlockWeights<T> weights(const TransformerBlock<T>& m) {
+  const auto& a = m.attn;
+  const auto& f = std::get<SwiGLU<T>>(m.ffn);
+  return {m.ln1.weight,
+          {a.q_proj->weight, a.k_proj->weight, a.v_proj->weight, a.output_proj.weight},
+          m.ln2.weight,
+          {f.w1.weight, f.w2.weight, f.w3.weight}};
+}
+
+template <class T>
+TransformerLM<T> model(std::int64_t num_layers, std::uint64_t seed = 1) {
+  return TransformerLM<T>(11, 16, 8, num_layers, 2, 12, 10000, 1e-5, Seed(seed));
+}
+
+const auto ids = tensor<std::int64_t>({2, 3}, {10, 0, 4, 4, 4, 7});
 
 template <class Module>
 std::vector<std::string> names(const Module& module) {
@@ -71,7 +89,7 @@ constexpr double cut_deviation = 0.98657839255810862;
 
 BOOST_AUTO_TEST_CASE(initial_weights_of_linear) {
   Linear<double> module(300, 500);
-  module.reset_parameters(7);
+  module.reset_parameters(Seed(7));
   const double sigma = std::sqrt(2.0 / 800);
   const Moments moments(values(module.weight));
   // 150,000 numbers: five standard errors of the mean and of the deviation.
@@ -83,7 +101,7 @@ BOOST_AUTO_TEST_CASE(initial_weights_of_linear) {
 
 BOOST_AUTO_TEST_CASE(initial_weights_of_embedding_and_gain) {
   Embedding<double> module(1000, 150);
-  module.reset_parameters(8);
+  module.reset_parameters(Seed(8));
   const auto list = values(module.weight);
   const Moments moments(list);
   BOOST_TEST(moments.largest <= 3);
@@ -98,7 +116,7 @@ BOOST_AUTO_TEST_CASE(initial_weights_of_embedding_and_gain) {
 }
 
 BOOST_AUTO_TEST_CASE(the_law_is_normal_inside) {
-  TruncatedNormal normal(3);
+  TruncatedNormal normal(Seed(3));
   int within_1 = 0, within_2 = 0, positive_ones = 0;
   for (int i = 0; i < 100000; ++i) {
     const double value = normal();
@@ -118,11 +136,24 @@ BOOST_AUTO_TEST_CASE(the_seed_decides) {
   const RotaryPositionalEmbedding rope(10000, 4, 16);
   BOOST_TEST(all_values(TransformerBlock<float>(8, 2, 12, rope)) == all_values(block<float>(0)));
   // The same numbers everywhere: mt19937_64 is fixed by the standard.
-  TruncatedNormal normal(1);
+  TruncatedNormal normal(Seed(1));
   const std::vector<double> known = {1.312851528985561, 1.2506039211781215, 1.2285219999610568,
                                      1.0957496171508982};
   for (const double value : known)
     BOOST_TEST(normal() == value, boost::test_tools::tolerance(1e-14));
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_is_no_size) {
+  BOOST_TEST(shape_of(SwiGLU<float>(512, 7).w1.weight) == (Shape{7, 512}));
+  BOOST_TEST(shape_of(SwiGLU<float>(24, Seed(7)).w1.weight) == (Shape{64, 24}));
+  BOOST_TEST(all_values(SwiGLU<float>(8, Seed(7))) == all_values(SwiGLU<float>(8, 64, Seed(7))));
+  BOOST_TEST(shape_of(FeedForward<float>(8, 7).w1.weight) == (Shape{7, 8}));
+  BOOST_TEST(all_values(FeedForward<float>(8, Seed(7))) ==
+             all_values(FeedForward<float>(8, 32, Activation::gelu, Seed(7))));
+  BOOST_TEST(all_values(Linear<float>(2, 3, Seed(7))) != all_values(Linear<float>(2, 3)));
+  BOOST_TEST(all_values(Embedding<float>(2, 3, Seed(7))) != all_values(Embedding<float>(2, 3)));
+  BOOST_TEST(all_values(RMSNorm<float>(3, 1e-5, Seed(7))) == all_values(RMSNorm<float>(3)));
+  static_assert(!std::is_convertible_v<int, Seed>);
 }
 
 BOOST_AUTO_TEST_CASE(no_two_parameters_are_alike) {
@@ -155,44 +186,39 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(calls_are_those_of_the_functions, T, AllTypes) {
   const auto x = random<T>({2, 5, 8}, 1);
   const auto& a = module.attn;
   const auto& f = std::get<SwiGLU<T>>(module.ffn);
-  const Tensor<T>&ln1 = module.ln1.weight, &ln2 = module.ln2.weight;
   const Tensor<T>&w_q = a.q_proj->weight, &w_k = a.k_proj->weight, &w_v = a.v_proj->weight;
   const Tensor<T>& w_o = a.output_proj.weight;
-  BOOST_TEST(same(module(x), transformer_block(x, ln1, w_q, w_k, w_v, w_o, ln2, f.w1.weight,
-                                               f.w2.weight, f.w3.weight, 2, 10000, 16)));
+  BOOST_TEST(same(module(x), room::transformer_block(x, weights(module), 2, 10000, 16)));
   const auto at = tensor<std::int64_t>({5}, {15, 1, 1, 0, 7});
   BOOST_TEST(same(a(x, at), multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o,
                                                                std::optional(at), 2, 10000, 16)));
   CausalMultiHeadSelfAttention<T> plain(8, 2);
-  plain.reset_parameters(3);
-  BOOST_TEST(
-      same(plain(x), multihead_self_attention(x, plain.q_proj->weight, plain.k_proj->weight,
-                                              plain.v_proj->weight, plain.output_proj.weight, 2)));
+  plain.reset_parameters(Seed(3));
+  BOOST_TEST(same(
+      plain(x), room::multihead_self_attention(x, plain.q_proj->weight, plain.k_proj->weight,
+                                               plain.v_proj->weight, plain.output_proj.weight, 2)));
   BOOST_TEST(same(f(x), ffn_swiglu(x, f.w1.weight, f.w2.weight, f.w3.weight)));
-  BOOST_TEST(same(f.w1(x), linear(x, f.w1.weight)));
-  BOOST_TEST(same(RMSNorm<T>(8, 0.5)(x), rmsnorm(x, filled<T>({8}, 1), 0.5)));
+  BOOST_TEST(same(f.w1(x), room::linear(x, f.w1.weight)));
+  BOOST_TEST(same(RMSNorm<T>(8, 0.5)(x), room::rmsnorm(x, filled<T>({8}, 1), 0.5)));
   const Embedding<T> words(4, 3);
   const auto ids = tensor<std::int64_t>({2}, {3, 0});
-  BOOST_TEST(same(words(ids), embedding(ids, words.weight)));
+  BOOST_TEST(same(words(ids), room::embedding(ids, words.weight)));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_other_editions_of_the_block, T, AllTypes) {
   const auto x = random<T>({2, 5, 8}, 1);
   const RotaryPositionalEmbedding rope(10000, 4, 16);
-  const TransformerBlock<T> post(8, 2, 12, rope, 1e-5, Edition::post_norm, 4);
-  const auto& f = std::get<SwiGLU<T>>(post.ffn);
-  BOOST_TEST(same(
-      post(x), transformer_block_post_norm(x, post.ln1.weight, post.attn.q_proj->weight,
-                                           post.attn.k_proj->weight, post.attn.v_proj->weight,
-                                           post.attn.output_proj.weight, post.ln2.weight,
-                                           f.w1.weight, f.w2.weight, f.w3.weight, 2, 10000, 16)));
-  const TransformerBlock<T> gelu(8, 2, 12, std::nullopt, 1e-5, Edition::gelu, 5);
+  const TransformerBlock<T> post(8, 2, 12, rope, 1e-5, Edition::post_norm, Seed(4));
+  BOOST_TEST(same(post(x), transformer_block_post_norm(x, weights(post), 2, 10000, 16)));
+  const TransformerBlock<T> gelu(8, 2, 12, std::nullopt, 1e-5, Edition::gelu, Seed(5));
+  const auto& a = gelu.attn;
   const auto& g = std::get<FeedForward<T>>(gelu.ffn);
-  BOOST_TEST(same(
-      gelu(x),
-      transformer_block_gelu(x, gelu.ln1.weight, gelu.attn.q_proj->weight, gelu.attn.k_proj->weight,
-                             gelu.attn.v_proj->weight, gelu.attn.output_proj.weight,
-                             gelu.ln2.weight, g.w1.weight, g.w2.weight, 2)));
+  const BlockWeights<T, GELUWeights> of_gelu{
+      gelu.ln1.weight,
+      {a.q_proj->weight, a.k_proj->weight, a.v_proj->weight, a.output_proj.weight},
+      gelu.ln2.weight,
+      {g.w1.weight, g.w2.weight}};
+  BOOST_TEST(same(gelu(x), transformer_block_gelu(x, of_gelu, 2)));
   BOOST_TEST(names(gelu).back() == "ffn.w2.weight");
   CHECK_REFUSED(TransformerBlock<T>(8, 2, 12, rope, 1e-5, Edition::gelu),
                 "the 2024 edition takes no rope");
@@ -201,7 +227,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_other_editions_of_the_block, T, AllTypes) {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(networks_without_a_gate, T, AllTypes) {
   const auto x = random<T>({3, 8}, 1);
-  const FeedForward<T> relu(8, Activation::relu), silu(8, 12, Activation::silu, 2), gelu(8);
+  const FeedForward<T> relu(8, Activation::relu), silu(8, 12, Activation::silu, Seed(2)), gelu(8);
   BOOST_TEST(same(relu(x), ffn_relu(x, relu.w1.weight, relu.w2.weight)));
   BOOST_TEST(same(silu(x), ffn_silu(x, silu.w1.weight, silu.w2.weight)));
   BOOST_TEST(same(gelu(x), ffn_gelu(x, gelu.w1.weight, gelu.w2.weight)));
@@ -214,7 +240,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fused_projections_are_the_separate_ones_stacked, T
   const RotaryPositionalEmbedding rope(10000, 4, 16);
   for (const bool turns : {false, true}) {
     const auto rotations = turns ? std::optional(rope) : std::nullopt;
-    const CausalMultiHeadSelfAttention<T> fused(8, 2, rotations, Projections::fused, 6);
+    const CausalMultiHeadSelfAttention<T> fused(8, 2, rotations, Projections::fused, Seed(6));
     CausalMultiHeadSelfAttention<T> separate(8, 2, rotations);
     const T* from = fused.qkv_proj->weight.data();
     for (auto* part : {&separate.q_proj, &separate.k_proj, &separate.v_proj}) {
@@ -230,6 +256,87 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fused_projections_are_the_separate_ones_stacked, T
   const CausalMultiHeadSelfAttention<double> wide(128, 2, std::nullopt, Projections::fused);
   const Moments moments(values(wide.qkv_proj->weight));
   BOOST_TEST(std::abs(moments.deviation * std::sqrt(128.0) / cut_deviation - 1) < 0.02);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_module_says_the_same_from_its_table, T, AllTypes) {
+  const RotaryPositionalEmbedding module(500000, 8, 100);
+  const auto x = random<T>({2, 3, 8}, 1);
+  const auto at = tensor<std::int64_t>({3}, {99, 0, 42});
+  BOOST_TEST(same(module(x, at), room::rope(x, at, 500000, 100)));
+  // Heads are a batch axis: each of a batch has its own positions, its heads share them.
+  const auto heads = random<T>({2, 4, 3, 8}, 2);
+  const auto of_each = tensor<std::int64_t>({2, 1, 3}, {99, 0, 42, 1, 1, 7});
+  BOOST_TEST(same(module(heads, of_each), room::rope(heads, of_each, 500000, 100)));
+}
+
+BOOST_AUTO_TEST_CASE(the_table_is_built_once_and_shared) {
+  const RotaryPositionalEmbedding module(10000, 8, 100);
+  const auto copy = module;
+  BOOST_TEST(copy.table() == module.table());
+  BOOST_TEST(shape_of(module.table()->cos) == (Shape{100, 4}));
+  BOOST_TEST(module.description() ==
+             "RotaryPositionalEmbedding(theta=10000, d_k=8, max_seq_len=100)");
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_the_module) {
+  CHECK_REFUSED(RotaryPositionalEmbedding(10000, 7, 10), "d_k must be even and positive");
+  CHECK_REFUSED(RotaryPositionalEmbedding(10000, 8, 0), "max_seq_len must be positive");
+  for (const double theta : {0.0, -1.0, NaN}) {
+    CHECK_REFUSED(RotaryPositionalEmbedding(theta, 8, 10), "rope: theta must be positive");
+  }
+  const RotaryPositionalEmbedding module(10000, 8, 10);
+  CHECK_REFUSED(module(filled<double>({1, 12}, 1), tensor<std::int64_t>({1}, {0})),
+                "x must be [..., seq, 8], is [1, 12]");
+  // Heads that were not split are no d_k.
+  CHECK_REFUSED(module(filled<double>({1, 16}, 1), tensor<std::int64_t>({1}, {0})),
+                "x must be [..., seq, 8], is [1, 16]");
+  CHECK_REFUSED(module(filled<double>({1, 8}, 1), tensor<std::int64_t>({1}, {10})),
+                "position 10 is not in [0, max_seq_len = 10)");
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_language_model_is_its_function, T, AllTypes) {
+  for (const std::int64_t num_layers : {0, 1, 3}) {
+    const auto m = model<T>(num_layers);
+    LMWeights<T> all{m.token_embeddings.weight, {}, m.ln_final.weight, m.lm_head.weight};
+    for (const auto& layer : m.layers) all.layers.push_back(weights(layer));
+    BOOST_TEST(same(m(ids), room::transformer_lm(ids, all, 2, 10000, 16)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_two_layers_begin_alike) {
+  const auto m = model<double>(3);
+  std::set<double> first;
+  for (const auto& layer : m.layers) {
+    first.insert(layer.attn.q_proj->weight.data()[0]);
+    first.insert(std::get<0>(layer.ffn).w1.weight.data()[0]);
+  }
+  BOOST_TEST(first.size() == 6);
+  BOOST_TEST(m.layers[0].attn.rope->table() == m.layers[2].attn.rope->table());
+  BOOST_TEST(!same(m(ids), model<double>(3, 2)(ids)));
+  BOOST_TEST(same(m(ids), model<double>(3, 1)(ids)));
+}
+
+BOOST_AUTO_TEST_CASE(names_of_a_language_model) {
+  const auto list = names(model<float>(2));
+  BOOST_REQUIRE(list.size() == 2 * 9 + 3);
+  BOOST_TEST(list.front() == "token_embeddings.weight");
+  BOOST_TEST(list[1] == "layers.0.ln1.weight");
+  BOOST_TEST(list[2] == "layers.0.attn.q_proj.weight");
+  BOOST_TEST(list[18] == "layers.1.ffn.w3.weight");
+  BOOST_TEST(list[19] == "ln_final.weight");
+  BOOST_TEST(list[20] == "lm_head.weight");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_brings_a_language_model_back) {
+  const File file;
+  const auto saved = model<float>(2, 5);
+  auto loaded = model<float>(2, 6);
+  save_parameters(saved, file.path);
+  load_parameters(loaded, file.path);
+  BOOST_TEST(same(loaded(ids), saved(ids)));
+  auto other = model<float>(1);
+  BOOST_CHECK_EXCEPTION(load_parameters(other, file.path), std::runtime_error,
+                        says("is unexpected"));
 }
 
 BOOST_AUTO_TEST_CASE(layers_share_one_table) {
@@ -300,6 +407,9 @@ BOOST_AUTO_TEST_CASE(errors_of_construction) {
       BOOST_CHECK_THROW(wrong(filled<float>({3, 8}, 1)), std::invalid_argument);
     }
   }
+  CHECK_REFUSED(model<double>(-1), "TransformerLM: num_layers must not be negative, is -1");
+  CHECK_REFUSED(TransformerLM<double>(5, 4, 8, 1, 3, 4),
+                "d_model = 8 is not divisible by num_heads = 3");
   const CausalMultiHeadSelfAttention<float> plain(8, 2);
   CHECK_REFUSED(plain(filled<float>({1, 8}, 1), tensor<std::int64_t>({1}, {0})),
                 "token_positions, but no rope");
@@ -385,6 +495,35 @@ BOOST_AUTO_TEST_CASE(saving_where_nothing_can_be_written) {
   BOOST_CHECK_EXCEPTION(
       save_parameters(Linear<float>(2, 3), (file.folder / "none" / "x.h5").string()),
       std::runtime_error, says("x.h5: cannot save parameters"));
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_leaves_the_old_file) {
+  const File file;
+  const auto files = [&] {
+    const std::filesystem::directory_iterator folder(file.folder), end;
+    return std::distance(folder, end);
+  };
+  save_parameters(Linear<float>(2, 3, Seed(1)), file.path);
+  BOOST_TEST(files() == 1);
+  // A disk that is full: no file may grow beyond 8 KiB.
+  rlimit before{};
+  BOOST_REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{8192, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  BOOST_CHECK_EXCEPTION(save_parameters(Linear<float>(200, 300), file.path), std::runtime_error,
+                        says("parameters.h5: cannot save parameters"));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  BOOST_TEST(files() == 1);
+  Linear<float> module(2, 3);
+  load_parameters(module, file.path);
+  BOOST_TEST(all_values(module) == all_values(Linear<float>(2, 3, Seed(1))));
+  // The new file is whole, but cannot take the place of a folder.
+  std::filesystem::create_directories(file.folder / "folder" / "full");
+  BOOST_CHECK_EXCEPTION(save_parameters(module, (file.folder / "folder").string()),
+                        std::runtime_error, says("folder: cannot save parameters"));
+  BOOST_TEST(files() == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

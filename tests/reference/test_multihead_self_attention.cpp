@@ -1,10 +1,10 @@
-// multihead_self_attention: heads by hand, causality, RoPE, one product for q, k and v.
+// multihead_self_attention: heads by hand, causality, prefixes, RoPE, three products and one.
 #include "multihead_self_attention.hpp"
 #include "reference_testing.hpp"
 
 using namespace prenorm;
-using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm::room;
+using namespace prenorm::testing;
 using Positions = std::optional<Tensor<std::int64_t>>;
 
 BOOST_AUTO_TEST_SUITE(multihead_self_attention)
@@ -24,7 +24,7 @@ struct Case {
         w_o(random<T>({shape.back(), shape.back()}, 5, scale)) {}
 
   Tensor<T> plain(std::int64_t heads) const {
-    return reference::multihead_self_attention(x, w_q, w_k, w_v, w_o, heads);
+    return room::multihead_self_attention(x, w_q, w_k, w_v, w_o, heads);
   }
   Tensor<T> with_rope(std::int64_t heads, const Positions& at = {}, double theta = 10000) const {
     return multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o, at, heads, theta, 5000);
@@ -42,24 +42,24 @@ Tensor<double> head_by_head(const Case<double>& c, std::int64_t heads, const Pos
   Tensor<double> joined = xt::zeros<double>({seq, d_model});
   for (std::size_t first = 0; first < d_model; first += d_k) {
     const auto part = [&](const Tensor<double>& w) {
-      return linear(c.x, slice(w, 0, first, first + d_k));
+      return room::linear(c.x, slice(w, 0, first, first + d_k));
     };
     Tensor<double> q = part(c.w_q), k = part(c.w_k);
     if (at) {
-      q = rope(q, *at, 10000, 5000);
-      k = rope(k, *at, 10000, 5000);
+      q = room::rope(q, *at, 10000, 5000);
+      k = room::rope(k, *at, 10000, 5000);
     }
     xt::view(joined, xt::all(), xt::range(first, first + d_k)) =
         scaled_dot_product_attention(q, k, part(c.w_v), std::optional(causal));
   }
-  return linear(joined, c.w_o);
+  return room::linear(joined, c.w_o);
 }
 
 BOOST_AUTO_TEST_CASE(two_heads_by_hand) {
   // Keys are 0, so each position averages v over the positions up to its own; w_o exchanges heads.
   const auto x = tensor<double>({3, 2}, {1, 10, 3, 20, 5, 60});
   const auto zero = filled<double>({2, 2}, 0), swap = tensor<double>({2, 2}, {0, 1, 1, 0});
-  const auto y = reference::multihead_self_attention(x, identity(2), zero, identity(2), swap, 2);
+  const auto y = room::multihead_self_attention(x, identity(2), zero, identity(2), swap, 2);
   BOOST_TEST(close(y, tensor<double>({3, 2}, {10, 1, 15, 2, 30, 3}), 1e-15));
 }
 
@@ -154,18 +154,90 @@ BOOST_AUTO_TEST_CASE(positions_may_bring_the_batch_axes) {
   }
 }
 
+/// Causal attention of q, k, v[seq, heads * d_k], as the room's function computes it.
+Tensor<float> all_heads(const Tensor<float>& q, const Tensor<float>& k, const Tensor<float>& v,
+                        std::int64_t heads) {
+#if defined(PRENORM_TEXT)
+  return attend_and_project(split_heads(q, heads), split_heads(k, heads), split_heads(v, heads),
+                            Tensor<float>(xt::eye<float>(size(q, -1))));
+#else
+  return causal_heads(q, k, v, heads);
+#endif
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_each_step, T, SixteenBits) {
   const Case<T> c({33, 16}, 0.3);
   const auto rounded = [](const Tensor<float>& a) { return converted<float>(converted<T>(a)); };
   const auto product = [&](const Tensor<T>& a, const Tensor<T>& w) {
-    return rounded(linear(converted<float>(a), converted<float>(w)));
+    return rounded(room::linear(converted<float>(a), converted<float>(w)));
   };
   const Tensor<std::int64_t> at = xt::arange<std::int64_t>(33);
-  const Rotations rotations({at.begin(), at.end()}, 8, 10000);
-  const auto q = rounded(rotate_heads(product(c.x, c.w_q), at, 8, rotations));
-  const auto k = rounded(rotate_heads(product(c.x, c.w_k), at, 8, rotations));
-  const auto heads = converted<T>(causal_heads(q, k, product(c.x, c.w_v), 2));
-  BOOST_TEST(same(c.with_rope(2), product(heads, c.w_o)));
+  const auto turned = [&](Tensor<float> a) {
+    for (const std::size_t first : {0u, 8u}) {
+      xt::view(a, xt::all(), xt::range(first, first + 8)) =
+          room::rope(slice(a, 1, first, first + 8), at, 10000, 5000);
+    }
+    return rounded(a);
+  };
+  const auto heads =
+      all_heads(turned(product(c.x, c.w_q)), turned(product(c.x, c.w_k)), product(c.x, c.w_v), 2);
+  BOOST_TEST(same(c.with_rope(2), product(converted<T>(heads), c.w_o)));
+}
+
+BOOST_AUTO_TEST_CASE(each_position_is_the_last_of_its_prefix) {
+  // The naive way to be causal: attention, without a mask, on each of the n prefixes.
+  const Case<double> c({9, 8});
+  const auto y = c.plain(2), turned = c.with_rope(2);
+  for (std::size_t n = 1; n <= 9; ++n) {
+    Case<double> prefix = c;
+    prefix.x = slice(c.x, 0, 0, n);
+    BOOST_TEST(close(slice(prefix.plain(2), 0, n - 1, n), slice(y, 0, n - 1, n), 1e-14));
+    BOOST_TEST(close(slice(prefix.with_rope(2), 0, n - 1, n), slice(turned, 0, n - 1, n), 1e-14));
+    Tensor<double> joined = xt::zeros<double>({n, std::size_t{8}});
+    for (const std::size_t first : {0u, 4u}) {
+      const auto part = [&](const Tensor<double>& w) {
+        return room::linear(prefix.x, slice(w, 0, first, first + 4));
+      };
+      xt::view(joined, xt::all(), xt::range(first, first + 4)) =
+          scaled_dot_product_attention(part(c.w_q), part(c.w_k), part(c.w_v));
+    }
+    BOOST_TEST(
+        close(slice(room::linear(joined, c.w_o), 0, n - 1, n), slice(y, 0, n - 1, n), 1e-14));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(queries_keys_and_values_have_a_product_each) {
+  // A change of one weight changes only what its product gives. Position 0 attends to itself alone,
+  // whatever its score.
+  const Case<double> c({3, 4});
+  const auto row = [](const Tensor<double>& y, std::size_t i) { return slice(y, 0, i, i + 1); };
+  const auto y = c.plain(2);
+  Case<double> other = c;
+  for (Tensor<double> Case<double>::*const weight : {&Case<double>::w_q, &Case<double>::w_k}) {
+    other = c;
+    other.*weight = c.*weight * 3.0;  // scores alone
+    BOOST_TEST(close(row(other.plain(2), 0), row(y, 0), 1e-14));
+    BOOST_TEST(!close(row(other.plain(2), 2), row(y, 2), 1e-3));
+  }
+  // Scores are bilinear in w_q and w_k, the result is linear in w_v.
+  other = c;
+  other.w_q = c.w_q * 4.0;
+  other.w_k = c.w_k * 0.25;
+  BOOST_TEST(close(other.plain(2), y, 1e-14));
+  other = c;
+  other.w_v = c.w_v * 3.0;
+  BOOST_TEST(close(other.plain(2), Tensor<double>(y * 3.0), 1e-14));
+  // The rows of a weight that belong to the second head leave the first one as it is.
+  other = c;
+  other.w_o = identity(4);
+  const auto heads = other.plain(2);
+  for (Tensor<double> Case<double>::*const weight :
+       {&Case<double>::w_q, &Case<double>::w_k, &Case<double>::w_v}) {
+    Case<double> changed = other;
+    xt::view(changed.*weight, xt::range(2, 4)) *= 3.0;
+    BOOST_TEST(close(slice(changed.plain(2), 1, 0, 2), slice(heads, 1, 0, 2), 1e-14));
+    BOOST_TEST(!close(slice(changed.plain(2), 1, 2, 4), slice(heads, 1, 2, 4), 1e-3));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(nan_reaches_every_later_position) {
@@ -179,7 +251,7 @@ BOOST_AUTO_TEST_CASE(empty_tensors_give_empty_results) {
   const auto w = filled<float>({4, 4}, 1);
   for (const Shape& shape : {Shape{0, 3, 4}, Shape{2, 0, 4}}) {
     const auto x = empty<float>(shape);
-    BOOST_TEST((shape_of(reference::multihead_self_attention(x, w, w, w, w, 2)) == shape));
+    BOOST_TEST((shape_of(room::multihead_self_attention(x, w, w, w, w, 2)) == shape));
     BOOST_TEST(
         (shape_of(multihead_self_attention_with_rope(x, w, w, w, w, {}, 2, 10000, 3)) == shape));
     BOOST_TEST((shape_of(multihead_self_attention_fused_qkv(x, filled<float>({12, 4}, 1), w, 2)) ==
@@ -200,15 +272,15 @@ BOOST_AUTO_TEST_CASE(errors) {
   CHECK_REFUSED(c.with_rope(3, tensor<std::int64_t>({2}, {0, 1})),
                 "rope: token_positions must be [..., 3], is [2]");
   const auto w = filled<double>({6, 6}, 1);
-  CHECK_REFUSED(reference::multihead_self_attention(filled<double>({6}, 1), w, w, w, w, 2),
+  CHECK_REFUSED(room::multihead_self_attention(filled<double>({6}, 1), w, w, w, w, 2),
                 "x must be [..., seq, d_model], is [6]");
   // Weights must be square: a q of another width than x is no q of these heads.
   const auto wide = filled<double>({12, 6}, 1), narrow = filled<double>({3, 6}, 1);
   for (const auto& wrong : {wide, narrow}) {
-    CHECK_REFUSED(reference::multihead_self_attention(c.x, wrong, w, w, w, 3), "must be [6, 6]");
-    CHECK_REFUSED(reference::multihead_self_attention(c.x, w, wrong, w, w, 3), "must be [6, 6]");
-    CHECK_REFUSED(reference::multihead_self_attention(c.x, w, w, wrong, w, 3), "must be [6, 6]");
-    CHECK_REFUSED(reference::multihead_self_attention(c.x, w, w, w, wrong, 3), "must be [6, 6]");
+    CHECK_REFUSED(room::multihead_self_attention(c.x, wrong, w, w, w, 3), "must be [6, 6]");
+    CHECK_REFUSED(room::multihead_self_attention(c.x, w, wrong, w, w, 3), "must be [6, 6]");
+    CHECK_REFUSED(room::multihead_self_attention(c.x, w, w, wrong, w, 3), "must be [6, 6]");
+    CHECK_REFUSED(room::multihead_self_attention(c.x, w, w, w, wrong, 3), "must be [6, 6]");
   }
   CHECK_REFUSED(multihead_self_attention_fused_qkv(c.x, filled<double>({12, 6}, 1), w, 3),
                 "w_qkv must be [18, 6], is [12, 6]");

@@ -1,4 +1,4 @@
-// rope: a quarter turn by hand, mpmath far out, norms, relative positions, the shared table.
+// rope: a quarter turn by hand, mpmath far out, norms, relative positions, the matrix of all pairs.
 #include "rope.hpp"
 #include "reference_testing.hpp"
 
@@ -6,20 +6,22 @@
 #include <numeric>
 
 using namespace prenorm;
-using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm::room;
+using namespace prenorm::testing;
 
 BOOST_AUTO_TEST_SUITE(rope)
 
 Tensor<std::int64_t> positions(const std::vector<std::int64_t>& list) {
-  return xt::adapt(list, Shape{list.size()});
+  auto tensor = empty<std::int64_t>({list.size()});
+  std::copy(list.begin(), list.end(), tensor.begin());
+  return tensor;
 }
 
 /// The function, at a list of positions.
 template <class T>
 Tensor<T> turned(const Tensor<T>& x, const std::vector<std::int64_t>& at, double theta,
                  std::int64_t max_seq_len) {
-  return reference::rope(x, positions(at), theta, max_seq_len);
+  return room::rope(x, positions(at), theta, max_seq_len);
 }
 
 double dot(const Tensor<double>& a, const Tensor<double>& b) {
@@ -104,20 +106,19 @@ BOOST_AUTO_TEST_CASE(positions_may_be_permuted_and_repeated) {
 BOOST_AUTO_TEST_CASE(batch_axes_broadcast) {
   const auto x = random<double>({2, 1, 3, 4}, 1);
   const auto at = tensor<std::int64_t>({5, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 2, 1, 0, 9, 9, 9});
-  const auto y = reference::rope(x, at, 10000, 10);
+  const auto y = room::rope(x, at, 10000, 10);
   BOOST_TEST((shape_of(y) == Shape{2, 5, 3, 4}));
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t j = 0; j < 5; ++j) {
-      const auto one = reference::rope(reshaped(slice(x, 0, i, i + 1), {3, 4}),
-                                       reshaped(slice(at, 0, j, j + 1), {3}), 10000, 10);
+      const auto one = room::rope(reshaped(slice(x, 0, i, i + 1), {3, 4}),
+                                  reshaped(slice(at, 0, j, j + 1), {3}), 10000, 10);
       const auto part = reshaped(slice(slice(y, 0, i, i + 1), 1, j, j + 1), {3, 4});
       BOOST_TEST(same(part, one));
     }
   }
   // The other way round: one batch axis of x, none of the positions; two of the positions.
-  BOOST_TEST(
-      (shape_of(reference::rope(random<double>({3, 4}, 1), at, 10000, 10)) == Shape{5, 3, 4}));
-  CHECK_REFUSED(reference::rope(random<double>({2, 3, 4}, 1), at, 10000, 10),
+  BOOST_TEST((shape_of(room::rope(random<double>({3, 4}, 1), at, 10000, 10)) == Shape{5, 3, 4}));
+  CHECK_REFUSED(room::rope(random<double>({2, 3, 4}, 1), at, 10000, 10),
                 "batch axes do not broadcast");
 }
 
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(errors) {
   CHECK_REFUSED(turned(x, {0, 2}, 10000, 2), "rope: position 2 is not in [0, max_seq_len = 2)");
   CHECK_REFUSED(turned(x, {-1, 0}, 10000, 2), "rope: position -1 is not in [0, max_seq_len = 2)");
   CHECK_REFUSED(turned(x, {0}, 10000, 2), "rope: token_positions must be [..., 2], is [1]");
-  CHECK_REFUSED(reference::rope(x, tensor<std::int64_t>({}, {0}), 10000, 2),
+  CHECK_REFUSED(room::rope(x, tensor<std::int64_t>({}, {0}), 10000, 2),
                 "rope: token_positions must be [..., 2], is []");
   CHECK_REFUSED(turned(filled<double>({4}, 1), {0}, 10000, 2),
                 "rope: x must be [..., seq, d_k], is [4]");
@@ -157,42 +158,29 @@ BOOST_AUTO_TEST_CASE(errors) {
                 "rope: theta must be positive, is -10000");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(the_module_says_the_same_from_its_table, T, AllTypes) {
-  const RotaryPositionalEmbedding module(500000, 8, 100);
-  const auto x = random<T>({2, 3, 8}, 1);
-  const auto at = positions({99, 0, 42});
-  BOOST_TEST(same(module(x, at), reference::rope(x, at, 500000, 100)));
-  // Two heads beside each other are each turned over their own d_k.
-  const auto two = random<T>({3, 16}, 2);
-  BOOST_TEST(same(slice(module.rotate_heads(two, at), 1, 8, 16),
-                  reference::rope(slice(two, 1, 8, 16), at, 500000, 100)));
-}
-
-BOOST_AUTO_TEST_CASE(the_table_is_built_once_and_shared) {
-  const RotaryPositionalEmbedding module(10000, 8, 100);
-  const auto copy = module;
-  BOOST_TEST(copy.table() == module.table());
-  BOOST_TEST(module.table()->positions() == 100u);
-  BOOST_TEST(module.description() ==
-             "RotaryPositionalEmbedding(theta=10000, d_k=8, max_seq_len=100)");
-}
-
-BOOST_AUTO_TEST_CASE(errors_of_the_module) {
-  CHECK_REFUSED(RotaryPositionalEmbedding(10000, 7, 10), "d_k must be even and positive");
-  CHECK_REFUSED(RotaryPositionalEmbedding(10000, 8, 0), "max_seq_len must be positive");
-  for (const double theta : {0.0, -1.0, NaN}) {
-    CHECK_REFUSED(RotaryPositionalEmbedding(theta, 8, 10), "rope: theta must be positive");
+BOOST_AUTO_TEST_CASE(it_is_the_block_diagonal_matrix) {
+  // R of the handout's equation 9, d x d: its k-th 2 x 2 block turns by position / theta^(2k/d).
+  constexpr std::size_t d = 10;
+  const std::vector<std::int64_t> at = {0, 1, 7, 4095};
+  const auto x = random<double>({at.size(), d}, 1);
+  const auto y = turned(x, at, 500, 4096);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    Tensor<double> matrix = xt::zeros<double>({d, d});
+    for (std::size_t k = 0; k < d / 2; ++k) {
+      const double angle =
+          static_cast<double>(at[i]) / std::pow(500, static_cast<double>(2 * k) / d);
+      matrix(2 * k, 2 * k) = matrix(2 * k + 1, 2 * k + 1) = std::cos(angle);
+      matrix(2 * k, 2 * k + 1) = -std::sin(angle);
+      matrix(2 * k + 1, 2 * k) = std::sin(angle);
+    }
+    for (std::size_t row = 0; row < d; ++row) {
+      double product = 0;
+      for (std::size_t column = 0; column < d; ++column) {
+        product += matrix(row, column) * x(i, column);
+      }
+      BOOST_TEST(std::abs(y(i, row) - product) < 1e-11);
+    }
   }
-  const RotaryPositionalEmbedding module(10000, 8, 10);
-  CHECK_REFUSED(module(filled<double>({1, 12}, 1), positions({0})),
-                "x must be [..., seq, 8], is [1, 12]");
-  // Heads that were not split are no d_k.
-  CHECK_REFUSED(module(filled<double>({1, 16}, 1), positions({0})),
-                "x must be [..., seq, 8], is [1, 16]");
-  CHECK_REFUSED(module.rotate_heads(filled<double>({1, 12}, 1), positions({0})),
-                "x must be [..., seq, heads * 8], is [1, 12]");
-  CHECK_REFUSED(module(filled<double>({1, 8}, 1), positions({10})),
-                "position 10 is not in [0, max_seq_len = 10)");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,8 +3,8 @@
 #include "reference_testing.hpp"
 
 using namespace prenorm;
-using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm::room;
+using namespace prenorm::testing;
 
 BOOST_AUTO_TEST_SUITE(transformer_block)
 
@@ -25,9 +25,26 @@ struct Case {
     w3 = random<T>({d_ff, d}, 22, scale);
   }
 
+  // The text takes its parameters as a struct, reference/fast/ one by one.
+#if defined(PRENORM_TEXT)
   Tensor<T> pre_norm(std::int64_t heads, double eps = 1e-5) const {
-    return reference::transformer_block(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, heads, 10000,
-                                        512, eps);
+    return room::transformer_block(x, weights<SwiGLUWeights>({w1, w2, w3}), heads, 10000, 512, eps);
+  }
+  Tensor<T> post_norm(std::int64_t heads, double eps = 1e-5) const {
+    return transformer_block_post_norm(x, weights<SwiGLUWeights>({w1, w2, w3}), heads, 10000, 512,
+                                       eps);
+  }
+  Tensor<T> with_gelu(std::int64_t heads, double eps = 1e-5) const {
+    return transformer_block_gelu(x, weights<GELUWeights>({w1, w2}), heads, eps);
+  }
+  template <template <class> class FFNWeights>
+  BlockWeights<T, FFNWeights> weights(const FFNWeights<T>& ffn) const {
+    return {ln1, {w_q, w_k, w_v, w_o}, ln2, ffn};
+  }
+#else
+  Tensor<T> pre_norm(std::int64_t heads, double eps = 1e-5) const {
+    return room::transformer_block(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, heads, 10000, 512,
+                                   eps);
   }
   Tensor<T> post_norm(std::int64_t heads, double eps = 1e-5) const {
     return transformer_block_post_norm(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, w3, heads, 10000,
@@ -36,6 +53,7 @@ struct Case {
   Tensor<T> with_gelu(std::int64_t heads, double eps = 1e-5) const {
     return transformer_block_gelu(x, ln1, w_q, w_k, w_v, w_o, ln2, w1, w2, heads, eps);
   }
+#endif
   Tensor<T> attention(const Tensor<T>& z, std::int64_t heads) const {
     return multihead_self_attention_with_rope(z, w_q, w_k, w_v, w_o, {}, heads, 10000, 512);
   }
@@ -48,39 +66,45 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(with_zero_outputs_the_block_is_the_identity, T, Al
   BOOST_TEST(same(c.pre_norm(2), c.x));
   BOOST_TEST(same(c.with_gelu(2), c.x));
   // The post-norm block normalizes the stream itself, twice.
-  BOOST_TEST(same(c.post_norm(2), rmsnorm(rmsnorm(c.x, c.ln1), c.ln2)));
+  BOOST_TEST(same(c.post_norm(2), room::rmsnorm(room::rmsnorm(c.x, c.ln1), c.ln2)));
 }
 
 BOOST_AUTO_TEST_CASE(one_number_by_hand) {
   // seq 1: attention is w_o w_v. x = 2 normalizes to 1, ln1 makes it 3; y = 2 + 3 * 5 * 0.2 = 5.
   // 5 normalizes to 1 too; w1 = 0 would close the gate, the GELU edition with w1 = 1 adds gelu(1).
   const auto of = [](double value) { return tensor<double>({1, 1}, {value}); };
-  const auto one = tensor<double>({1}, {1});
-  const auto y = transformer_block_gelu(of(2), tensor<double>({1}, {3}), of(1), of(1), of(5),
-                                        of(0.2), one, of(1), of(10), 1, 0.0);
+  Case<double> c({1, 1}, 1);
+  c.x = of(2);
+  c.ln1 = tensor<double>({1}, {3});
+  c.ln2 = tensor<double>({1}, {1});
+  c.w_q = c.w_k = c.w1 = of(1);
+  c.w_v = of(5);
+  c.w_o = of(0.2);
+  c.w2 = of(10);
+  const auto y = c.with_gelu(1, 0.0);
   BOOST_TEST(close(y, of(5 + 10 * 0.84134474606854295), 1e-14));
 }
 
 BOOST_AUTO_TEST_CASE(the_order_of_pre_norm) {
   const Case<double> c({5, 8}, 12);
-  const Tensor<double> y = c.x + c.attention(rmsnorm(c.x, c.ln1), 2);
-  const Tensor<double> expected = y + ffn_swiglu(rmsnorm(y, c.ln2), c.w1, c.w2, c.w3);
+  const Tensor<double> y = c.x + c.attention(room::rmsnorm(c.x, c.ln1), 2);
+  const Tensor<double> expected = y + ffn_swiglu(room::rmsnorm(y, c.ln2), c.w1, c.w2, c.w3);
   BOOST_TEST(close(c.pre_norm(2), expected, 1e-14));
 }
 
 BOOST_AUTO_TEST_CASE(the_order_of_post_norm) {
   const Case<double> c({5, 8}, 12);
-  const auto y = rmsnorm(Tensor<double>(c.x + c.attention(c.x, 2)), c.ln1);
-  const auto expected = rmsnorm(Tensor<double>(y + ffn_swiglu(y, c.w1, c.w2, c.w3)), c.ln2);
+  const auto y = room::rmsnorm(Tensor<double>(c.x + c.attention(c.x, 2)), c.ln1);
+  const auto expected = room::rmsnorm(Tensor<double>(y + ffn_swiglu(y, c.w1, c.w2, c.w3)), c.ln2);
   BOOST_TEST(close(c.post_norm(2), expected, 1e-14));
   BOOST_TEST(!close(c.post_norm(2), c.pre_norm(2), 1e-3));
 }
 
 BOOST_AUTO_TEST_CASE(the_gelu_edition_has_no_positions) {
   const Case<double> c({5, 8}, 12);
-  const Tensor<double> y =
-      c.x + multihead_self_attention(rmsnorm(c.x, c.ln1), c.w_q, c.w_k, c.w_v, c.w_o, 2);
-  const Tensor<double> expected = y + ffn_gelu(rmsnorm(y, c.ln2), c.w1, c.w2);
+  const Tensor<double> y = c.x + room::multihead_self_attention(room::rmsnorm(c.x, c.ln1), c.w_q,
+                                                                c.w_k, c.w_v, c.w_o, 2);
+  const Tensor<double> expected = y + ffn_gelu(room::rmsnorm(y, c.ln2), c.w1, c.w2);
   BOOST_TEST(close(c.with_gelu(2), expected, 1e-14));
   // Two equal inputs one after the other: without positions they get equal outputs.
   Case<double> twin({2, 8}, 12);
@@ -123,8 +147,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_each_step, T, SixteenBits)
   const auto sum = [](const Tensor<T>& a, const Tensor<T>& b) {
     return converted<T>(Tensor<float>(converted<float>(a) + converted<float>(b)));
   };
-  const auto y = sum(c.x, c.attention(rmsnorm(c.x, c.ln1), 4));
-  BOOST_TEST(same(c.pre_norm(4), sum(y, ffn_swiglu(rmsnorm(y, c.ln2), c.w1, c.w2, c.w3))));
+  const auto y = sum(c.x, c.attention(room::rmsnorm(c.x, c.ln1), 4));
+  BOOST_TEST(same(c.pre_norm(4), sum(y, ffn_swiglu(room::rmsnorm(y, c.ln2), c.w1, c.w2, c.w3))));
 }
 
 BOOST_AUTO_TEST_CASE(eps_goes_to_both_norms) {

@@ -1,0 +1,95 @@
+// CausalMultiHeadSelfAttention: the functions of multi-head attention with Linear modules of their
+// own, and with a shared RotaryPositionalEmbedding.
+#pragma once
+
+#include "../multihead_self_attention.hpp"
+#include "linear.hpp"
+#include "rope.hpp"
+
+#include <array>
+
+namespace prenorm::reference {
+
+/// How a module holds the weights of q, k and v: in three Linear modules, or stacked in one.
+enum class Projections { separate, fused };
+
+/// Causal multi-head self-attention with its own Linear modules, with or without RoPE,
+/// q, k and v by three products or by one. Modules that get copies of one RotaryPositionalEmbedding
+/// share its table.
+template <class T>
+class CausalMultiHeadSelfAttention {
+ public:
+  std::optional<Linear<T>> q_proj, k_proj, v_proj;  // if separate
+  std::optional<Linear<T>> qkv_proj;                // if fused: q_proj, k_proj, v_proj stacked
+  Linear<T> output_proj;
+  std::int64_t num_heads;
+  std::optional<RotaryPositionalEmbedding> rope;
+
+  CausalMultiHeadSelfAttention(std::int64_t d_model, std::int64_t heads,
+                               std::optional<RotaryPositionalEmbedding> rotations = std::nullopt,
+                               Projections projections = Projections::separate, Seed seed = Seed(0))
+      : output_proj(d_model, d_model), num_heads(heads), rope(std::move(rotations)) {
+    const std::size_t d_k = head_width(static_cast<std::size_t>(d_model), heads);
+    require(!rope || std::cmp_equal(rope->d_k(), d_k),
+            "CausalMultiHeadSelfAttention: the d_k of rope must be ", d_k, ", is ",
+            rope ? rope->d_k() : 0);
+    if (projections == Projections::fused) {
+      qkv_proj.emplace(d_model, 3 * d_model);
+    } else {
+      for (auto* part : {&q_proj, &k_proj, &v_proj}) part->emplace(d_model, d_model);
+    }
+    reset_parameters(seed);
+  }
+
+  void reset_parameters(Seed seed) {
+    reset_parts(*this, seed);
+    // Three stacked weights begin as three separate ones do: their deviation is that of a square.
+    if (qkv_proj) {
+      const double d_model = static_cast<double>(qkv_proj->weight.shape(1));
+      fill_truncated_normal(qkv_proj->weight, std::sqrt(1 / d_model),
+                            seed_of_part(seed, "qkv_proj"));
+    }
+  }
+
+  /// x[..., seq, d_model], token_positions[..., seq], by default 0, 1, ... -> y[..., seq, d_model]
+  Tensor<T> operator()(
+      const Tensor<T>& x,
+      const std::optional<Tensor<std::int64_t>>& token_positions = std::nullopt) const {
+    require(rope || !token_positions, "CausalMultiHeadSelfAttention: token_positions, but no rope");
+    const Tensor<T>& w_o = output_proj.weight;
+    if (!rope && qkv_proj) {
+      return multihead_self_attention_fused_qkv(x, qkv_proj->weight, w_o, num_heads);
+    }
+    if (!rope) {
+      return multihead_self_attention(x, q_proj->weight, k_proj->weight, v_proj->weight, w_o,
+                                      num_heads);
+    }
+    // As multihead_self_attention_with_rope, but with the angles of the shared table.
+    check_heads(x, num_heads, {&w_o});
+    const auto heads = [&](const Linear<T>& proj) { return split_heads(proj(x), num_heads); };
+    const auto [q, k, v] = qkv_proj ? fused_heads(x, qkv_proj->weight, num_heads)
+                                    : std::array{heads(*q_proj), heads(*k_proj), heads(*v_proj)};
+    const auto at = for_all_heads(token_positions ? *token_positions : default_positions(x));
+    return attend_and_project((*rope)(q, at), (*rope)(k, at), v, w_o);
+  }
+
+  template <class Self, class Visit>
+  static void visit_parts(Self& self, const Visit& visit) {
+    if (self.qkv_proj) {
+      visit("qkv_proj", *self.qkv_proj);
+    } else {
+      visit("q_proj", *self.q_proj);
+      visit("k_proj", *self.k_proj);
+      visit("v_proj", *self.v_proj);
+    }
+    visit("output_proj", self.output_proj);
+    if (self.rope) visit("rope", *self.rope);
+  }
+
+  std::string description() const {
+    return describe_parts(*this, "CausalMultiHeadSelfAttention",
+                          "num_heads=" + std::to_string(num_heads));
+  }
+};
+
+}  // namespace prenorm::reference
