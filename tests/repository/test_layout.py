@@ -161,10 +161,68 @@ def test_who_includes_whom():
         for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
             assert not include.startswith(("../", "reference/", "xtensor")), path
     for path in sources("reference", ".cpp", ".hpp"):
+        name = path.relative_to(ROOT / "reference").as_posix()
         for include in re.findall(r'#include ["<]([^">]+)', path.read_text()):
             assert not include.startswith("../harness"), path
             if include.startswith(("xtensor", "xsimd")):
-                assert path.name in ("tensor.hpp", "elementwise.hpp"), f"{path} includes {include}"
+                assert name in ("tensor.hpp", "fast/tensor.hpp", "fast/elementwise.hpp"), \
+                    f"{path} includes {include}"
+            # The text needs no other room, and what runs fast only its shapes and messages.
+            if "/" not in name:
+                assert not include.startswith(("fast/", "modules/", "../")), f"{path} includes {include}"
+            if name.startswith("fast/"):
+                assert not include.startswith("..") or include == "../checks.hpp", path
+
+
+TEXT = sorted((ROOT / "reference").glob("*.hpp"))
+
+
+@pytest.mark.parametrize("path", TEXT, ids=lambda p: p.stem)
+def test_the_text_has_no_machine_in_it(path):
+    """No threads, casts, pointers into memory or cases of the preprocessor: they are for fast/."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        code = line.split("//")[0]
+        assert not re.search(r"\bomp\b|reinterpret_cast|const_cast|^\s*#\s*if|data\(\)\s*[+\[]|\*\(\w+ [+]|"
+                             r"\b[TC]\s*\*\s*(const )?\w", code), f"{path.name}:{number}: {line.strip()}"
+
+
+def behind(path, found):
+    """The headers of the text that one includes, and that these do."""
+    for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
+        if name not in found:
+            found[name] = len((path.parent / name).read_text().splitlines())
+            behind(path.parent / name, found)
+    return found
+
+
+@pytest.mark.parametrize("component, headers, lines", [("softmax", 2, 250), ("attention", 4, 400)])
+def test_little_stands_behind_a_component(component, headers, lines):
+    found = behind(ROOT / "reference" / f"{component}.hpp", {})
+    assert 0 < len(found) <= headers and sum(found.values()) <= lines, found
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_xtensor_carries_the_formula(component):
+    """In the component's own file, or, where that only puts others together, in theirs."""
+    path = ROOT / "reference" / f"{component}.hpp"
+    own = "xt::" in path.read_text()
+    assert own or component in ("transformer_block", "transformer_lm")
+    others = [name for name in behind(path, {}) if name.removesuffix(".hpp") in COMPONENTS]
+    assert own or all("xt::" in (ROOT / "reference" / name).read_text()
+                      for name in others if name != "transformer_block.hpp")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "reference/modules").glob("*.hpp")), ids=lambda p: p.stem)
+def test_a_module_is_named_as_its_function(path):
+    text = path.read_text()
+    assert text.startswith("// ")
+    if path.stem not in ("module", "parameters"):
+        assert path.stem in COMPONENTS and f'#include "../{path.name}"' in text
+
+
+def test_every_component_is_in_both_rooms():
+    for component in COMPONENTS:
+        assert (ROOT / "reference/fast" / f"{component}.hpp").exists(), component
 
 
 def test_the_program_never_links_libhdf5(program, home):
