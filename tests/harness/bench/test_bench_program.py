@@ -192,7 +192,7 @@ def test_a_time_that_cannot_be_is_an_error(bench, shapes, tmp_path):
     out = tmp_path / "out.json"
     # A byte count that no machine moves in the time of a call.
     done = bench("--shapes", shapes(entry("first", bytes="1e18")), "--json", out, code=1)
-    assert "IMPOSSIBLE  first float32 by reference" in done.stdout
+    assert "IMPOSSIBLE  first float32 by fast" in done.stdout
     assert json.loads(out.read_text())["rows"][0]["seconds"] is None
 
 
@@ -372,10 +372,10 @@ def twice(tmp_path):
 
 @pytest.fixture
 def on_device(run, home, twice, tmp_path):
-    """bench with y = 2 x on the driver of fake_cuda_driver.cpp; the reference is on the host."""
+    """bench with y = 2 x on the driver of fake_cuda_driver.cpp; `fast` is on the host."""
     solutions = folder("PRENORM_TEST_SOLUTIONS")
     library = solutions / "libon_device.so"
-    own = make_home(tmp_path / "home", home, reference=solutions / "libmisbehaving.so",
+    own = make_home(tmp_path / "home", home, fast=solutions / "libmisbehaving.so",
                     device=library)
 
     # Moving a byte takes no time: the fake's caches are warm.
@@ -399,7 +399,7 @@ def on_device(run, home, twice, tmp_path):
 def test_a_solution_of_a_device_is_timed_there(on_device):
     _, report = on_device()
     assert [(row["shape"], row["contestant"], row["place"]) for row in report["rows"]] == [
-        ("here", "reference", "cpu"), ("there", "device", "device")]
+        ("here", "fast", "cpu"), ("there", "device", "device")]
     out, report = on_device("--solution", f"{on_device.library}/sleeps")
     row, = report["rows"]
     assert (row["shape"], row["place"], row["status"]) == ("there", "device", "OK")
@@ -408,10 +408,10 @@ def test_a_solution_of_a_device_is_timed_there(on_device):
     assert report["ceilings"]["device"]["copy_bytes_per_second"] > 0
     assert "ceilings (device): copy " in out
     # Side by side each keeps its own place, and they are rivals.
-    _, report = on_device("--solution", "reference", "--solution", "device", "--set", "cpu")
+    _, report = on_device("--solution", "fast", "--solution", "device", "--set", "cpu")
     assert [(row["shape"], row["contestant"], row["place"], list(row["ratios"]))
-            for row in report["rows"]] == [("here", "reference", "cpu", ["device"]),
-                                           ("here", "device", "device", ["reference"])]
+            for row in report["rows"]] == [("here", "fast", "cpu", ["device"]),
+                                           ("here", "device", "device", ["fast"])]
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from centred import GOOD, make_file, results_of
+from conftest import make_home
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def verified(verify):
 def test_verify_shows_a_row_a_problem_and_a_column_a_solution(verify, good):
     out = verify(good)
     head, rule, row = out.splitlines()[:3]
-    assert head.split() == ["problem", "reference", "cuda-emulated", "plain"]
+    assert head.split() == ["problem", "reference", "fast", "cuda-emulated"]
     assert set(rule) == {"-", " "}
     assert re.fullmatch(r"centred +PASSED 4/4 +PASSED 4/4 +PASSED 4/4", row)
     # The columns stand under their titles.
@@ -299,6 +300,16 @@ def test_fresh_values_by_seed(verify, good):
     # A mistake is still one with fresh values, and the repeat line keeps the seed.
     out = verify(good, "--seed", "3", "--solution", "mistakes/no_bias", code=1)
     assert "--solution mistakes/no_bias --seed 3" in out
+
+
+def test_the_reference_is_no_judge_of_itself(verify, good, libraries, own_home, tmp_path):
+    verify(good, "--seed", "3", "--solution", "reference")
+    # Where `fast` has no answer, only the reference cannot be judged.
+    shipped = {name: libraries[name] for name in ("reference", "plain")}
+    home = make_home(tmp_path / "home", own_home, fast=libraries["hostile"], **shipped)
+    verify(good, "--seed", "3", "--solution", "plain", PRENORM_HOME=home)
+    assert "BAD_FIXTURE 1/4" in verify(good, "--seed", "3", "--solution", "reference",
+                                        PRENORM_HOME=home, code=2)
 
 
 # terminal ----------------------------------------------------------------------------------------
