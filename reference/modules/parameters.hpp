@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 
 namespace prenorm::reference {
@@ -120,6 +121,25 @@ void load_parameter(const H5::H5File& file, const std::string& where, const std:
         found);
   check(dataset.getDataType() == disk_type<T>(), found);
   dataset.read(parameter.data(), disk_type<T>());
+}
+
+/// The shapes of the parameters in a file, by name: the sizes of a module that fits.
+///
+/// Errors   std::runtime_error, naming the file, if it cannot be read
+inline std::map<std::string, Shape> shapes_of_parameters(const std::string& path) {
+  std::map<std::string, Shape> shapes;
+  with_file(path, "load parameters", [&] {
+    const H5::H5File file(path, H5F_ACC_RDONLY);
+    for (hsize_t i = 0; i < file.getNumObjs(); ++i) {
+      if (file.getObjTypeByIdx(i) != H5G_DATASET) continue;
+      const std::string name = file.getObjnameByIdx(i);
+      const H5::DataSpace space = file.openDataSet(name).getSpace();
+      std::vector<hsize_t> shape(static_cast<std::size_t>(space.getSimpleExtentNdims()));
+      if (!shape.empty()) space.getSimpleExtentDims(shape.data());
+      shapes[name] = {shape.begin(), shape.end()};
+    }
+  });
+  return shapes;
 }
 
 /// Loads what save_parameters saves, or PyTorch's state dict in the same form. After an error the

@@ -1,5 +1,5 @@
 # labels: fixtures slow
-"""docs/extending.md, "Add a problem": the five touches that it lists are enough, and a missing one is named."""
+"""docs/extending.md, "Add a problem": the six touches that it lists are enough, and a missing one is named."""
 
 import os
 import re
@@ -13,9 +13,7 @@ import pytest
 from places import ROOT
 
 
-# The touches for a problem `lora`, by the words of the page: files to write, or text to append.
-TOUCHES = {
-    "reference/X.hpp": """\
+TEXT = """\
 // Linear layer with a low-rank update.
 #pragma once
 
@@ -36,15 +34,20 @@ Tensor<T> lora(const Tensor<T>& x, const Tensor<T>& weight, const Tensor<T>& a, 
 }
 
 }  // namespace prenorm::reference
-""",
+"""
+
+# The touches for a problem `lora`, by the words of the page: files to write, or text to append.
+TOUCHES = {
+    "reference/X.hpp": TEXT,
+    "reference/fast/X.hpp": TEXT.replace("prenorm::reference", "prenorm::fast"),  # it only calls others
     "reference/exports/X.cpp": """\
-#include "../lora.hpp"
+#include "lora.hpp"
 
 #include "export.hpp"
 
 using namespace prenorm;
 
-PRENORM_EXPORT(lora, reference::lora)
+PRENORM_EXPORT(lora, room::lora)
 """,
     "fixtures/oracle.py": '''
 
@@ -69,15 +72,16 @@ def lora():
 #include "lora.hpp"
 #include "reference_testing.hpp"
 
-using namespace prenorm::reference;
-using namespace prenorm::reference::testing;
+using namespace prenorm;
+using namespace prenorm::room;
+using namespace prenorm::testing;
 
 BOOST_AUTO_TEST_SUITE(lora)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(by_hand, T, AllTypes) {
   const auto x = tensor<T>({1, 2}, {1, 2}), weight = tensor<T>({1, 2}, {3, 4});
   const auto a = tensor<T>({1, 2}, {1, -1}), b = tensor<T>({1, 1}, {8});
-  BOOST_TEST(same(prenorm::reference::lora(x, weight, a, b, 0.5), tensor<double>({1, 1}, {7})));
+  BOOST_TEST(same(room::lora(x, weight, a, b, 0.5), tensor<double>({1, 1}, {7})));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -129,13 +133,13 @@ def build(tree, tmp_path):
     return folder / "lib" / "prenorm"
 
 
-def test_the_page_lists_five_touches():
+def test_the_page_lists_six_touches():
     section = (ROOT / "docs/extending.md").read_text().split("## Add a problem")[1].split("\n## ")[0]
     listed = re.findall(r"^\d\. `([^`]+)`", section, re.M)
     assert listed == list(TOUCHES)
 
 
-def test_five_touches_add_a_problem(program, home, tmp_path):
+def test_six_touches_add_a_problem(program, home, tmp_path):
     tree = copied(tmp_path / "tree")
     before = contents(tree)
     for name in TOUCHES:
@@ -171,22 +175,24 @@ def test_five_touches_add_a_problem(program, home, tmp_path):
                   "lora", "--no-hidden", "--sandbox", "none", env=environment)
     assert "lora" in printed
 
-    # Its own tests, which tests/CMakeLists.txt would find.
-    run(os.environ.get("CXX", "c++"), "-std=c++20", "-O0", "-fopenmp", "-DBOOST_TEST_DYN_LINK",
-        f"-I{tree}/reference", f"-I{tree}/harness/include", tree / "tests/support/main.cpp",
-        tree / "tests/reference/test_lora.cpp", "-o", tmp_path / "test_lora", "-lboost_unit_test_framework",
-        "-lopenblas")
-    run(tmp_path / "test_lora")
+    # Its own tests, which tests/CMakeLists.txt would find, in both rooms.
+    for room, folder in (("reference", "reference"), ("fast", "reference/fast")):
+        run(os.environ.get("CXX", "c++"), "-std=c++20", "-O0", "-fopenmp", "-DBOOST_TEST_DYN_LINK",
+            f"-DPRENORM_ROOM={room}", f"-I{tree}/{folder}", f"-I{tree}/tests/reference",
+            f"-I{tree}/harness/include", tree / "tests/support/main.cpp", tree / "tests/reference/test_lora.cpp",
+            "-o", tmp_path / f"test_{room}", "-lboost_unit_test_framework", "-lopenblas")
+        run(tmp_path / f"test_{room}")
 
 
 @pytest.mark.parametrize("missing, words", [
     ("fixtures/cases/X.py", r"fixtures/cases/lora\.py is missing"),
     ("reference/X.hpp", r"reference/lora\.hpp is missing"),
+    ("reference/fast/X.hpp", r"reference/fast/lora\.hpp is missing"),
     ("reference/exports/X.cpp", r"reference/exports/lora\.cpp is missing"),
 ])
 def test_a_missing_touch_is_named(program, tmp_path, missing, words):
     tree = tmp_path / "tree"
-    for folder in ("fixtures/cases", "reference/exports"):
+    for folder in ("fixtures/cases", "reference/exports", "reference/fast"):
         (tree / folder).mkdir(parents=True)
     for path in (ROOT / "fixtures").glob("*.py"):
         shutil.copy(path, tree / "fixtures")
