@@ -138,7 +138,7 @@ inline Wide only_before(std::size_t first, Wide y) {
   return y;
 }
 
-/// Throws not_implemented where the element type hides the mistake: computed all the same, as
+/// Throws not_implemented where the element type hides the mistake: computed nevertheless, as
 /// PRENORM_HIDDEN_MISTAKES asks for in the environment (which no worker has), it passes every case.
 inline void require_shown(bool shown) {
   static const bool hidden_too = std::getenv("PRENORM_HIDDEN_MISTAKES") != nullptr;
