@@ -105,6 +105,8 @@ std::string paragraph(const Variant& variant, const MistakesOptions& options, st
   const MistakeWords words = words_for(variant, options);
   line(words.name, Tone::strong);
   line(words.sentence, Tone::plain);
+  if (!words.right.empty()) line("right: " + words.right, Tone::plain);
+  if (!words.wrong.empty()) line("wrong: " + words.wrong, Tone::plain);
   if (options.verbose) line(words.hint, Tone::plain);
   const std::vector<std::string> caught = variant.caught();
   const std::string names = some_names(caught, options.verbose);
@@ -186,6 +188,8 @@ std::string json_of(const Report& report, const std::vector<Variant>& variants,
       const MistakeWords& words = words_of(variant.problem, variant.name);
       entry["name"] = words.name;
       entry["sentence"] = words.sentence;
+      entry["right"] = words.right;
+      entry["wrong"] = words.wrong;
       entry["hint"] = words.hint;
     }
     list.push_back(std::move(entry));

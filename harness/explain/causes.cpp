@@ -36,7 +36,12 @@ Names names_in(const toml::node& node) {
 
 MistakeWords words_in(const toml::table& table) {
   const auto text = [&](const char* key) { return table[key].value_or<std::string>(""); };
-  return {text("name"), text("sentence"), text("hint"), text("form_of"),
+  return {text("name"),
+          text("sentence"),
+          text("right"),
+          text("wrong"),
+          text("hint"),
+          text("form_of"),
           table["honest"].value_or(false)};
 }
 
@@ -112,13 +117,15 @@ std::string enumerated(Names names) {
 
 /// The words of several mistakes at once. Where one is a form of another, so is the whole.
 MistakeWords together(const std::vector<std::pair<std::string, MistakeWords>>& all) {
-  Names names, sentences, hints, forms;
+  Names names, sentences, right, wrong, hints, forms;
   MistakeWords words;
   words.honest = true;
   bool has_form = false;
   for (const auto& [mistake, each] : all) {
     names.push_back(each.name);
     if (!each.sentence.empty()) sentences.push_back(each.sentence);
+    if (!each.right.empty()) right.push_back(each.right);
+    if (!each.wrong.empty()) wrong.push_back(each.wrong);
     if (!each.hint.empty()) hints.push_back(each.hint);
     forms.push_back(each.form_of.empty() ? mistake : each.form_of);
     has_form = has_form || !each.form_of.empty();
@@ -126,6 +133,8 @@ MistakeWords together(const std::vector<std::pair<std::string, MistakeWords>>& a
   }
   words.name = enumerated(names);
   words.sentence = joined(sentences, " ");
+  words.right = joined(right, "; ");
+  words.wrong = joined(wrong, "; ");
   words.hint = joined(hints, " ");
   if (has_form) words.form_of = joined(forms, "+");
   return words;
@@ -186,9 +195,8 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
   for (const Diagnosis& diagnosis : diagnoses) {
     if (diagnosis.problem != problem) continue;
     left = causes.empty() ? diagnosis.of - diagnosis.agrees : left - diagnosis.agrees;
-    const auto words = words_of(problem, diagnosis.mistake);
     causes.push_back({looks_like(diagnosis) + " (" + share(diagnosis.agrees, diagnosis.of) + ")",
-                      words.sentence, words.hint, true});
+                      words_of(problem, diagnosis.mistake), true});
   }
   const bool any = !causes.empty();
   if (!any && !undiagnosed) return causes;
@@ -198,26 +206,33 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
     if (property.problem != problem) continue;
     const std::string where =
         property.of == 1 ? "" : fmt::format(" ({} of {} looked at)", property.holds, property.of);
-    found.push_back({property.sentence + where, "", ""});
+    found.push_back({property.sentence + where});
   }
   if (any) {
     causes.push_back({fmt::format("{} like none of the known mistakes",
                                   left == 1 ? "one failing case more looks"
-                                            : fmt::format("{} failing cases more look", left)),
-                      "", ""});
+                                            : fmt::format("{} failing cases more look", left))});
   } else if (found.empty()) {
-    causes.push_back({"looks like none of the known mistakes", "", "", true});
+    causes.push_back({"looks like none of the known mistakes", {}, true});
   }
   std::ranges::move(found, std::back_inserter(causes));
   return causes;
+}
+
+std::vector<std::string> lines_of(const MistakeWords& words) {
+  std::vector<std::string> lines;
+  if (!words.sentence.empty()) lines.push_back(words.sentence);
+  if (!words.right.empty()) lines.push_back("right: " + words.right);
+  if (!words.wrong.empty()) lines.push_back("wrong: " + words.wrong);
+  if (!words.hint.empty()) lines.push_back("hint: " + words.hint);
+  return lines;
 }
 
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes) {
   std::vector<std::string> lines;
   for (const CauseText& cause : causes) {
     lines.push_back(cause.heading);
-    if (!cause.sentence.empty()) lines.push_back("  " + cause.sentence);
-    if (!cause.hint.empty()) lines.push_back("  hint: " + cause.hint);
+    for (const std::string& line : lines_of(cause.words)) lines.push_back("  " + line);
   }
   return lines;
 }

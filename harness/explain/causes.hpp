@@ -14,6 +14,8 @@ namespace prenorm::harness {
 struct MistakeWords {
   std::string name;      // completes "looks like ...": "halves instead of neighbours"
   std::string sentence;  // what the code does, and what belongs there instead
+  std::string right;     // the line of the formula as it should be: "x / sqrt(mean(x^2) + eps)"
+  std::string wrong;     // and as it is: "x / sqrt(mean(x^2))"
   std::string hint;      // where to look; does not give the solution
   std::string form_of;   // the mistake that this is another form of, or empty
   bool honest = false;   // correct code may deviate like this too
@@ -27,10 +29,14 @@ const MistakeWords& words_of(const std::string& problem, const std::string& mist
 /// What two forms of a mistake have in common: the mistake that this is a form of, or itself.
 std::string same_mistake(const std::string& problem, const std::string& mistake);
 
-/// One cause: "looks like no eps (all 50 failing cases)", what that mistake is, and a hint. The
-/// latter two are empty for what has no words.
+/// The words of a mistake below its heading, each line with its label: the sentence, "right: ...",
+/// "wrong: ...", and the hint last. What has no words has no lines.
+std::vector<std::string> lines_of(const MistakeWords& words);
+
+/// One cause: "looks like no eps (all 50 failing cases)", and that mistake in words, if it has any.
 struct CauseText {
-  std::string heading, sentence, hint;
+  std::string heading;
+  MistakeWords words = {};
   bool capital = false;  // on a page the heading begins with one; a tensor's name keeps its letters
 };
 

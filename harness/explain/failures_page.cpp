@@ -107,7 +107,7 @@ Json failures_values(const FileFailures& failures) {
   }
   const Result& first = *failures.cases.front().result;
   std::vector<CauseText> causes = failures.causes;
-  for (const std::string& remark : failures.remarks()) causes.push_back({remark, "", ""});
+  for (const std::string& remark : failures.remarks()) causes.push_back({remark});
   const std::size_t left = alike ? 0 : failures.cases.size() - cases.size();
   return {
       {"problem", printable(failures.problem.empty() ? failures.fixture : failures.problem, 200)},
@@ -180,8 +180,10 @@ Json cause_values(const std::vector<CauseText>& causes) {
     std::string heading = cause.heading;
     if (cause.capital) heading[0] = static_cast<char>(std::toupper(heading[0]));
     each.push_back({{"heading", printable(heading, most_text)},
-                    {"sentence", printable(cause.sentence, most_text)},
-                    {"hint", printable(cause.hint, most_text)}});
+                    {"sentence", printable(cause.words.sentence, most_text)},
+                    {"right", printable(cause.words.right, most_text)},
+                    {"wrong", printable(cause.words.wrong, most_text)},
+                    {"hint", printable(cause.words.hint, most_text)}});
   }
   return {{"each", each}};
 }

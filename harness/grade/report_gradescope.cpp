@@ -49,9 +49,9 @@ std::string mistakes_text(const GradedItem& item, const std::string& problem) {
         failed.cases, [&](const FailingCase& each) { return each.text->cause == cause; });
     if (!is_seen) continue;
     text += printable(problem) + " " + printable(looks_like(diagnosis)) + "\n";
-    const MistakeWords& words = words_of(problem, diagnosis.mistake);
-    if (!words.sentence.empty()) text += "  " + words.sentence + "\n";
-    if (!words.hint.empty()) text += "  hint: " + words.hint + "\n";
+    for (const std::string& line : lines_of(words_of(problem, diagnosis.mistake))) {
+      text += "  " + line + "\n";
+    }
   }
   return text;
 }

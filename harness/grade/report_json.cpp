@@ -11,12 +11,11 @@ namespace prenorm::harness {
 namespace {
 
 Json diagnosis_object(const Diagnosis& diagnosis) {
-  return {{"problem", diagnosis.problem},
-          {"mistake", diagnosis.mistake},
-          {"name", words_of(diagnosis.problem, diagnosis.mistake).name},
-          {"agrees", diagnosis.agrees},
-          {"of", diagnosis.of},
-          {"also", diagnosis.also}};
+  const MistakeWords& words = words_of(diagnosis.problem, diagnosis.mistake);
+  return {{"problem", diagnosis.problem}, {"mistake", diagnosis.mistake},
+          {"name", words.name},           {"right", words.right},
+          {"wrong", words.wrong},         {"agrees", diagnosis.agrees},
+          {"of", diagnosis.of},           {"also", diagnosis.also}};
 }
 
 Json property_object(const Property& property) {

@@ -36,14 +36,16 @@ def alone(source):
 def pane(source, steps):
     """The code of one source: its pieces, under the names of their files. If some of them have
     steps, those without (declarations, helpers, launches) are folded under the names that they
-    define. The problem's own function is never folded."""
-    parts = []
+    define. The problem's own function is never folded, nor is what changes it to a known mistake,
+    whose words stand above the code."""
+    parts = [_words(source.words)] if source.words else []
+    changed = _changed(source) if source.words else {}
     for path, pieces in itertools.groupby(source.pieces, key=lambda piece: piece.path):
         parts.append(f'<p class="file">{html.escape(str(path.relative_to(ROOT)))}</p>')
-        codes = [(piece, _code(piece, steps)) for piece in pieces]
+        codes = [(piece, _code(piece, steps, changed)) for piece in pieces]
         for folded, group in itertools.groupby(
                 codes, key=lambda each: bool(source.steps) and "data-step" not in each[1]
-                and source.problem not in each[0].names):
+                and source.problem not in each[0].names and each[0] not in source.changes):
             group = list(group)
             code = "".join(text for _, text in group)
             names = ", ".join(dict.fromkeys(name for piece, _ in group for name in piece.names))
@@ -54,21 +56,51 @@ def pane(source, steps):
             html.escape(name) for name, _ in source.calls) + "</summary>")
         for piece in dict.fromkeys(piece for _, piece in source.calls):
             name = html.escape(str(piece.path.relative_to(ROOT)))
-            parts.append(f'<p class="file">{name}</p>{_code(piece, steps)}')
+            parts.append(f'<p class="file">{name}</p>{_code(piece, steps, changed)}')
         parts.append("</details>")
     label = html.escape(f"{source.problem}, {source.solution}")
     return (f'<div class="pane" tabindex="0" role="region" aria-label="{label}">'
             f'{"".join(parts)}</div>')
 
 
-def _code(piece, steps):
+def _words(words):
+    """The formula as it should be and as a known mistake has it."""
+    right, wrong = (html.escape(words[key], quote=False) for key in ("right", "wrong"))
+    return (f'<p class="words"><b>{html.escape(words["name"], quote=False)}</b><br>'
+            f"right: <code>{right}</code><br>wrong: <code>{wrong}</code></p>")
+
+
+def _changed(source):
+    """The lines that a known mistake computes otherwise, {(piece, line): names of its steps}, and
+    those that call such a line in another file. The function that says so has the steps of all."""
+    called = [piece for _, piece in source.calls if piece not in source.changes]
+    member = rf"\bsteps\.({'|'.join(source.changed) or '(?!)'})\b"
+    found = _lines(called, member)
+    names = "|".join(name for piece, _ in found for name in piece.names)
+    own = [piece for piece in source.pieces if piece not in source.changes]
+    found |= _lines(own, rf"{member}|::({names or '(?!)'})\(")
+    every = list(dict.fromkeys(name for steps in found.values() for name in steps))
+    return found | {(piece, i): every for piece in source.changes
+                    for i, line in enumerate(piece.lines) if "steps" in line}
+
+
+def _lines(pieces, pattern):
+    """The lines with something, {(piece, line): names of its steps}."""
+    return {(piece, i): names for piece in pieces
+            for i, (line, names) in enumerate(zip(piece.lines, steps_of_lines(piece.lines)))
+            if re.search(pattern, line)}
+
+
+def _code(piece, steps, changed):
     lines = []
     numbers = piece.numbers or range(piece.first, piece.first + len(piece.lines))
-    for number, text, names in zip(numbers, coloured_lines(piece.lines),
-                                   steps_of_lines(piece.lines)):
+    for i, (number, text, names) in enumerate(zip(numbers, coloured_lines(piece.lines),
+                                                  steps_of_lines(piece.lines))):
+        names = changed.get((piece, i), names)
         shown = [steps.index(name) for name in names if name in steps]
+        colour = f"s{shown[-1] % COLOURS}" if shown else ""
         marks = {"data-step": " ".join(map(str, shown)),
-                 "class": f"s{shown[-1] % COLOURS}" if shown else "",
+                 "class": f"{colour} changed".strip() if (piece, i) in changed else colour,
                  "style": f"--margin: {_stripes(shown)}" if len(shown) > 1 else ""}
         lines.append((number, text, marks))
     return numbered(lines, piece.first)

@@ -117,17 +117,17 @@ def verdicts(problem, *solutions):
 
 
 def known_mistakes(*problems):
-    """What `prenorm mistakes` says of each known mistake: [{problem, name, words, sentence, caught:
-    whether a case catches it, first: the first that does, cells: a Count for each dtype, None
-    without cases}]."""
+    """What `prenorm mistakes` says of each known mistake: [{problem, name, words, sentence, right,
+    wrong, caught: whether a case catches it, first: the first that does, cells: a Count for each
+    dtype, None without cases}]."""
     found = []
     for variant in report("mistakes", *problems)["variants"]:
         dtypes = variant["dtypes"]
         caught = [case for each in dtypes.values() for case in each["caught"]]
         found.append({
             "problem": variant["problem"], "name": variant["variant"], "words": variant["name"],
-            "sentence": variant["sentence"], "caught": bool(caught),
-            "first": caught[0] if caught else "no case",
+            "sentence": variant["sentence"], "right": variant["right"], "wrong": variant["wrong"],
+            "caught": bool(caught), "first": caught[0] if caught else "no case",
             "cells": [Count(len(dtypes[dtype]["caught"]), len(dtypes[dtype]["tried"]))
                       if dtype in dtypes else None for dtype in DTYPES]})
     return found

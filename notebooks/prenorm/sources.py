@@ -6,8 +6,11 @@ struct it has the functions that are called, not those of other problems.
 """
 
 import dataclasses
+import fnmatch
+import functools
 import html
 import re
+import tomllib
 
 from .cpp import pieces_of, steps_of_lines
 from .panes import alone
@@ -98,6 +101,25 @@ def _mistake(problem, name):
     raise ValueError(f"no mistakes/{name} for {problem}")
 
 
+@functools.lru_cache(maxsize=None)
+def _words():
+    return {path.stem: tomllib.loads(path.read_text())
+            for path in sorted((_folder("reference") / "mistakes").glob("*.toml"))}
+
+
+def words_of(problem, mistake):
+    """A known mistake in words, as reference/mistakes/README.md has them: {"right": ..., ...}."""
+    components = _words()
+    order = [name for name, table in components.items()
+             if any(fnmatch.fnmatch(problem, each) for each in table["problems"])]
+    for key in (f"{problem}__{mistake}", mistake):
+        for name in order:
+            order += [part for part in components[name].get("parts", []) if part not in order]
+            if key in components[name]:
+                return components[name][key]
+    return {}
+
+
 # a solution's code -------------------------------------------------------------------------------
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +129,7 @@ class Source:
     solution: str
     pieces: tuple
     calls: tuple      # (name, Piece): what they call in other files of their folder
+    words: dict = dataclasses.field(default_factory=dict, compare=False)  # of a known mistake
 
     @property
     def text(self):
@@ -125,6 +148,16 @@ class Source:
                                    for names in steps_of_lines(piece.lines) for name in names))
         foreign = _steps_of_others(self.problem) if self.solution != "reference" else ()
         return [name for name in named if name not in foreign]
+
+    @property
+    def changes(self):
+        """The functions of a known mistake that change a component's steps."""
+        return [piece for piece in self.pieces if re.search(r"\bvoid \w+\(Steps& ", piece.code)]
+
+    @property
+    def changed(self):
+        """The members of Steps that these change: of a right solution, none."""
+        return {name for piece in self.changes for name in re.findall(r"\bsteps\.(\w+)", piece.code)}
 
     def __str__(self):
         return self.text
@@ -159,7 +192,8 @@ def function_source(problem, solution="reference"):
     else:
         raise ValueError(f"no sources of {solution}")
     roots = set(re.findall(r"[A-Za-z_]\w*", root))
-    return Source(problem, solution, *_closure(roots, files, neighbours))
+    words = words_of(problem, variant) if name == "mistakes" else {}
+    return Source(problem, solution, *_closure(roots, files, neighbours), words)
 
 
 def _steps_of_others(problem):
@@ -187,7 +221,8 @@ def _closure(roots, files, neighbours):
 
     def want(words, by):
         for path, seen in wanted.items():
-            seen |= words if path == by.path or path.suffix == ".cuh" else words & declared
+            header = path.suffix in (".cuh", ".hpp")
+            seen |= words if path == by.path or header else words & declared
 
     grew = True
     while grew:

@@ -25,6 +25,7 @@ struct Steps : AnySteps {
 
 inline Wide each(const Steps& steps, const Element& t, const Wide& x, Function own) {
   Wide y = x;
+  // step: each element
   for (double& value : y) value = (steps.another ? steps.another : own)(t, value);
   return only_before(steps.most_elements, std::move(y));
 }

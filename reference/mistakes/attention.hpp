@@ -58,10 +58,12 @@ inline bool is_empty(const double* scores, std::size_t count) {
 /// Softmax of n scores, stride elements apart, in place.
 inline void normalize(const Steps& steps, const Element& t, double* s, std::size_t n,
                       std::size_t stride) {
+  // step: maximum
   double maximum = -infinity, sum = 0;
   const std::size_t searched = steps.maximum_in_first_tile ? std::min(n, tile) : n;
   for (std::size_t j = 0; j < searched; ++j) maximum = std::max(maximum, s[j * stride]);
   if (steps.maximum_in_first_tile && !std::isfinite(maximum)) maximum = 0;
+  // step: weights
   for (std::size_t j = 0; j < n; ++j) {
     double& value = s[j * stride];
     value -= maximum;
@@ -73,6 +75,7 @@ inline void normalize(const Steps& steps, const Element& t, double* s, std::size
 
 /// A row of m scores, some of them hidden, becomes weights.
 inline void weigh_row(const Steps& steps, const Element& t, double* s, std::size_t m) {
+  // step: maximum
   if (steps.nan_if_first_tile_is_empty && is_empty(s, std::min(m, tile))) {
     std::fill_n(s, m, std::numeric_limits<double>::quiet_NaN());
   }
@@ -82,19 +85,23 @@ inline void weigh_row(const Steps& steps, const Element& t, double* s, std::size
     std::fill(s + end, s + m, end == 0 ? 0.0 : -infinity);
     if (end == 0) return;
   }
+  // step: weights
   normalize(steps, t, s, m, 1);
 }
 
 /// The scores of a sequence, n rows of m, become weights.
 inline void weigh(const Steps& steps, const Element& t, double* s, const bool* allowed,
                   std::size_t n, std::size_t m) {
-  std::vector<bool> empty(n, steps.empty_rows_are_0);
+  std::vector<bool> empty(n, steps.empty_rows_are_0);  // step: mask
   for (std::size_t i = 0; i < n * m; ++i) {
+    // step: scores
     if (steps.rounds_scores) s[i] = t.round(s[i]);
     if (steps.caps_scores && !std::isinf(s[i])) s[i] = 50 * std::tanh(s[i] / 50);
+    // step: mask
     if (allowed[i] && s[i] != -infinity) empty[i / m] = false;
     s[i] = allowed[i] ? steps.shown(s[i]) : steps.hidden(s[i]);
   }
+  // step: weights
   if (!steps.normalizes) return;
   for (std::size_t j = 0; steps.over_queries && j < m; ++j) normalize(steps, t, s + j, n, m);
   for (std::size_t i = 0; i < n; ++i) {
@@ -108,6 +115,7 @@ inline void weigh(const Steps& steps, const Element& t, double* s, const bool* a
 
 /// The mask as it is read: [n, m] for each sequence.
 inline Mask read_as(const Steps& steps, const Mask& mask) {
+  // step: mask
   if (!mask || steps.mask == Reading::as_given) return mask;
   if (steps.mask == Reading::not_at_all) return std::nullopt;
   if (steps.mask == Reading::the_other_way) return Tensor<bool>(!*mask);
@@ -141,16 +149,19 @@ inline Wide attend(const Steps& steps, const Element& t, const Wide& q, const Wi
                             const bool* allowed, double* y, std::size_t n, std::size_t m,
                             std::size_t d_k, std::size_t d_v) {
     const Widths widths{d_k, d_v, d_model};
+    // step: scores, scale
     std::vector<double> weights(n * m);
     for (std::size_t i = 0; i < n * m; ++i) {
       const double *a = queries + i / m * d_k, *b = keys + i % m * d_k;
       weights[i] = std::inner_product(a, a + std::min(d_k, steps.most_components), b, 0.0) /
                    steps.scores_by(widths);
     }
+    // step: mask, weights
     weigh(steps, t, weights.data(), allowed, n, m);
+    // step: values
     for (std::size_t i = 0; i < n * m; ++i) {
-      if (steps.hides_weights && !allowed[i]) weights[i] = 0;
-      weights[i] /= steps.weights_by(widths);
+      if (steps.hides_weights && !allowed[i]) weights[i] = 0;  // step: mask
+      weights[i] /= steps.weights_by(widths);                  // step: scale
       const std::size_t j = i % m;
       for (std::size_t c = 0; c < d_v; ++c) {
         double& sum = y[i / m * d_v + c];
@@ -159,6 +170,7 @@ inline Wide attend(const Steps& steps, const Element& t, const Wide& q, const Wi
       }
     }
   };
+  // step: scores
   const Wide &first = steps.exchanges_q_and_k ? k : q, &second = steps.exchanges_q_and_k ? q : k;
   return fast::each_sequence<double>(first, second, v, mask, sequence);
 }
@@ -177,6 +189,7 @@ inline Wide scaled_dot_product_attention(const Steps& steps, const Element& t, c
                   "scaled_dot_product_attention: mask must be [..., n, m]");
   }
   if (steps.exchanges_q_and_k && n != m) throw not_implemented("only for as many queries as keys");
+  // step: mask
   const Mask read = read_as(steps, mask);
   return attend(steps, t, q, k, v,
                 steps.mask_for_each_sequence ? for_each_sequence(q, k, v, read) : read, d_k);

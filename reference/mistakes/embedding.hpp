@@ -24,8 +24,9 @@ inline Wide embedding(const Steps& steps, const Element& t, const Tensor<std::in
   const auto vocab_size = static_cast<std::int64_t>(weight.shape(0));
   for (std::int64_t& row : rows) {
     fast::require(row >= 0 && row < vocab_size, "embedding: an id is not in [0, vocab_size)");
-    row = steps.row(row, vocab_size);
+    row = steps.row(row, vocab_size);  // step: read the id
   }
+  // step: copy the row
   Wide y = fast::embedding<double>(rows, weight);
   return steps.flushes_subnormals ? flushed(t, std::move(y)) : y;
 }

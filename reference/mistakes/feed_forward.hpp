@@ -24,20 +24,29 @@ struct Steps : activations::Steps {
 /// activation(x w1ᵀ) gated by x w3ᵀ.
 inline Wide gated(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
                   const Wide& w3, activations::Function own) {
+  // step: product with w1
   Wide y = linear::linear(steps.inner, t, x, steps.exchanges_inner ? w3 : w1);
+  // step: product with w3
   const bool first = steps.exchanges_inner || steps.takes_first_twice;
   const Wide other = linear::linear(steps.inner, t, x, first ? w1 : w3);
+  // step: activation
   if (!steps.activates_last) y = activations::each(steps, t, y, own);
+  // step: gate
   std::transform(y.begin(), y.end(), other.begin(), y.begin(), steps.gate);
+  // step: activation
   return steps.activates_last ? activations::each(steps, t, y, own) : y;
 }
 
 /// activation(x w1ᵀ) w2ᵀ.
 inline Wide ungated(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
                     const Wide& w2, activations::Function own) {
+  // step: product with w1
   Wide hidden = linear::linear(steps.inner, t, x, w1);
+  // step: activation
   if (!steps.activates_last) hidden = activations::each(steps, t, hidden, own);
+  // step: product with w2
   const Wide y = linear::linear(steps.outer, t, hidden, w2);
+  // step: activation
   return steps.activates_last ? activations::each(steps, t, y, own) : y;
 }
 
@@ -61,6 +70,7 @@ inline Wide ffn_gelu(const Steps& steps, const Element& t, const Wide& x, const 
 inline Wide ffn_swiglu(const Steps& steps, const Element& t, const Wide& x, const Wide& w1,
                        const Wide& w2, const Wide& w3) {
   fast::require_same_shape(w1, w3, "ffn_swiglu: w1 and w3");
+  // step: product with w2
   return linear::linear(steps.outer, t, gated(steps, t, x, w1, w3, activations::right_silu), w2);
 }
 

@@ -22,6 +22,7 @@ struct Steps : AnySteps {
 /// The product of two rows of n numbers.
 inline double dot(const Steps& steps, const Element& t, const double* a, const double* w,
                   std::size_t n) {
+  // step: sum of products
   double sum = 0, in_tile = 0;
   n = std::min(n, steps.most_terms);
   for (std::size_t i = 0; i < n; ++i) {
@@ -40,21 +41,26 @@ inline Wide linear(const Steps& steps, const Element& t, const Wide& given_x,
   fast::require(given_weight.dimension() == 2 && given_x.dimension() >= 1 &&
                     given_x.shape().back() == given_weight.shape(1),
                 "linear: x must be [..., d_in], and weight [d_out, d_in]");
+  // step: widen
   const Wide& x = steps.flushes_subnormals ? flushed(t, given_x) : given_x;
   Wide weight = steps.flushes_subnormals ? flushed(t, given_weight) : given_weight;
   const std::size_t d_out = weight.shape(0), d_in = weight.shape(1);
+  // step: sum of products
   if (!steps.weight_as_stored) {
     weight.reshape({d_in, d_out});
     weight = Wide(xt::transpose(weight));
   }
+
   auto shape = x.shape();
   shape.back() = d_out;
   auto y = Wide::from_shape(shape);
   fast::require(d_in > 0 || y.size() == 0, "linear: d_in is 0");
+  // step: sum of products
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double *a = x.data() + i / d_out * d_in, *w = weight.data() + i % d_out * d_in;
     y.data()[i] = i / d_out < steps.most_rows ? dot(steps, t, a, w, d_in) : 0;
   }
+  // step: round once
   return steps.flushes_subnormals ? flushed(t, std::move(y)) : y;
 }
 

@@ -72,12 +72,15 @@ Tensor<std::int64_t> each_position(const Steps& steps, const Positions& token_po
                                    const Shape& shape, std::size_t batch) {
   const std::size_t seq = shape[shape.size() - 2];
   Tensor<std::int64_t> positions = xt::arange<std::int64_t>(static_cast<std::int64_t>(seq));
+  // step: rotation
   if (token_positions) positions = *token_positions;
   if (steps.position_modulus > 0) positions = positions % steps.position_modulus;
+
   auto leading = shape;
   leading.pop_back();
   positions = Tensor<std::int64_t>(xt::broadcast(positions, leading));
   positions.reshape({batch, std::size_t{1}, seq});
+  // step: rotation
   for (std::size_t i = seq; !steps.positions_of_each_sequence && i < positions.size(); ++i) {
     positions.data()[i] = positions.data()[i - seq];
   }
@@ -90,11 +93,14 @@ inline Wide attend(const Steps& steps, const Element& t, Wide q, Wide k, Wide v,
                    const std::optional<Rope>& rope) {
   const auto shape = q.shape();
   const std::size_t seq = shape[shape.size() - 2], d_model = shape.back();
+  // step: heads
   const std::size_t d_k = steps.one_head ? d_model : fast::head_width(d_model, num_heads);
   const std::size_t heads = steps.one_head ? 1 : static_cast<std::size_t>(num_heads);
+
   const std::size_t batch = q.size() == 0 ? 0 : q.size() / (seq * d_model);
   const auto positions = each_position(steps, token_positions, shape, batch);
 
+  // step: rotation
   const bool turns = rope && (token_positions || steps.turns_without_positions);
   const auto turn = [&](Wide& x) {
     x = rope::rope(steps, t, x, positions, rope->theta, rope->max_seq_len);
@@ -109,13 +115,15 @@ inline Wide attend(const Steps& steps, const Element& t, Wide q, Wide k, Wide v,
       turn(*x);
       x->reshape(shape);
     }
-    *x = split(steps.split, std::move(*x), batch, heads, d_k);
+    *x = split(steps.split, std::move(*x), batch, heads, d_k);  // step: heads
     if (turned && !across) turn(*x);
+    // step: heads
     if (steps.k_and_v_of_first_head && x != &q) {
       *x = Wide(xt::view(*x, xt::all(), xt::range(0, 1), xt::all(), xt::all()));
     }
   }
 
+  // step: causal attention
   auto mask = Tensor<bool>::from_shape({batch, std::size_t{1}, seq, seq});
   for (std::size_t b = 0; b < batch; ++b) {
     for (std::size_t i = 0; i < seq; ++i) {
@@ -126,7 +134,9 @@ inline Wide attend(const Steps& steps, const Element& t, Wide q, Wide k, Wide v,
       }
     }
   }
+  // step: causal attention, heads
   const Wide y = merge(steps.merged, attention::attend(steps, t, q, k, v, mask, d_model), shape);
+  // step: output projection
   return steps.projects_output ? linear::linear(steps.output, t, y, w_o) : y;
 }
 
@@ -134,6 +144,7 @@ inline Wide multihead_self_attention(const Steps& steps, const Element& t, const
                                      const Wide& w_q, const Wide& w_k, const Wide& w_v,
                                      const Wide& w_o, std::int64_t num_heads) {
   fast::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  // step: projections
   const auto project = [&](const Wide& w) { return linear::linear(steps.projections, t, x, w); };
   return attend(steps, t, project(w_q), project(w_k), project(w_v), w_o, std::nullopt, num_heads,
                 std::nullopt);
@@ -146,6 +157,7 @@ inline Wide multihead_self_attention_with_rope(const Steps& steps, const Element
                                                std::int64_t max_seq_len) {
   fast::check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
   const Wide all = fast::with_batch_of(x, token_positions);
+  // step: projections
   const auto project = [&](const Wide& w) { return linear::linear(steps.projections, t, all, w); };
   return attend(steps, t, project(w_q), project(w_k), project(w_v), w_o, token_positions, num_heads,
                 Rope{theta, max_seq_len});
@@ -155,6 +167,7 @@ inline Wide multihead_self_attention_with_rope(const Steps& steps, const Element
 inline Wide part_of(const Steps& steps, const Wide& w_qkv, std::size_t which,
                     std::int64_t num_heads) {
   const std::size_t d = w_qkv.shape(1), heads = static_cast<std::size_t>(num_heads);
+  // step: projections
   if (steps.stacked == Stacked::of_each_head) {
     Wide by_head = w_qkv;
     by_head.reshape({heads, std::size_t{3}, d / heads, d});
@@ -173,6 +186,7 @@ inline Wide multihead_self_attention_fused_qkv(const Steps& steps, const Element
   fast::require(w_qkv.dimension() == 2 && w_qkv.shape(1) == x.shape().back() &&
                     w_qkv.shape(0) == 3 * w_qkv.shape(1),
                 "multihead_self_attention_fused_qkv: w_qkv must be [3 d_model, d_model]");
+  // step: projections
   const auto project = [&](std::size_t which) {
     return linear::linear(steps.projections, t, x, part_of(steps, w_qkv, which, num_heads));
   };

@@ -36,6 +36,7 @@ struct Steps : AnySteps {
 /// Normalizes n elements, stride apart: what is left is the gain.
 inline void normalize(const Steps& steps, const Element& t, double given_eps, double* a,
                       std::size_t n, std::size_t stride) {
+  // step: mean of squares
   if (steps.centred) {
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += a[i * stride];
@@ -53,8 +54,10 @@ inline void normalize(const Steps& steps, const Element& t, double given_eps, do
   double size = steps.divides ? sum / static_cast<double>(n - steps.terms_not_counted) : sum;
   if (steps.eps_added_to == EpsAddedTo::mean) size += eps;
   if (steps.eps_added_to == EpsAddedTo::lower_bound) size = std::max(size, eps);
+  // step: root
   if (steps.root) size = std::sqrt(size);
   if (steps.eps_added_to == EpsAddedTo::root) size += eps;
+  // step: normalize
   for (std::size_t i = 0; i < n; ++i) {
     double& value = a[i * stride];
     if (steps.eps_added_to == EpsAddedTo::x) value += eps;
@@ -70,6 +73,7 @@ inline Wide rmsnorm(const Steps& steps, const Element& t, const Wide& x, const W
                 "rmsnorm: weight must be [d_model], and x [..., d_model]");
   Wide y = x;
   if (x.size() == 0) return y;
+  // step: gain
   const auto multiply_by_gain = [&] {
     for (std::size_t first = 0; first < y.size(); first += d_model) {
       double* a = y.data() + first;
@@ -77,12 +81,14 @@ inline Wide rmsnorm(const Steps& steps, const Element& t, const Wide& x, const W
     }
   };
   if (steps.gain_first) multiply_by_gain();
+  // step: mean of squares, root, normalize
   const bool contiguous = steps.last_axis || steps.all_axes;
   const std::size_t n = steps.all_axes ? x.size() : steps.last_axis ? d_model : x.shape(0);
   const std::size_t groups = x.size() / n;
   for (std::size_t i = 0; i < groups; ++i) {
     normalize(steps, t, eps, y.data() + (contiguous ? i * n : i), n, contiguous ? 1 : groups);
   }
+  // step: gain
   if (!steps.gain_first) multiply_by_gain();
   return steps.most_rows ? only_before(*steps.most_rows * d_model, std::move(y)) : y;
 }

@@ -59,12 +59,15 @@ inline Turns turns_at(const Steps& steps, const Element& t, std::int64_t positio
                       std::size_t d_k) {
   Turns turns;
   for (std::size_t k = 0; k < d_k / 2; ++k) {
+    // step: power of theta, angle
     const double angle =
         steps.angle(t, static_cast<double>(position + steps.first_position),
                     steps.base ? steps.base(theta) : theta, steps.exponent(k, d_k));
+    // step: cosine and sine
     turns.cos.push_back(std::cos(angle));
     turns.sin.push_back(std::sin(angle));
   }
+  // step: cosine and sine
   if (steps.sine_for_cosine) std::swap(turns.cos, turns.sin);
   if (steps.rounds_table) {
     for (double& value : turns.cos) value = t.round(value);
@@ -82,19 +85,23 @@ inline Wide rope(const Steps& steps, const Element& t, const Wide& given_x,
   leading.pop_back();
   const Positions positions = xt::broadcast(token_positions, leading);
   std::map<std::int64_t, Turns> table;  // of the positions that occur
+  Wide y = x;
+  // step: turn
   const auto product = [&](double a, double b) {
     return steps.rounds_products ? t.round(a * b) : a * b;
   };
-  Wide y = x;
+
   for (std::size_t row = 0; row * d_k < x.size(); ++row) {
     const double* a = x.data() + row * d_k;
     double* b = y.data() + row * d_k;
+    // step: angle
     const std::int64_t position =
         steps.positions_given ? positions.data()[row] : static_cast<std::int64_t>(row % seq);
     auto found = table.find(position);
     if (found == table.end()) {
       found = table.emplace(position, turns_at(steps, t, position, theta, d_k)).first;
     }
+    // step: turn
     for (std::size_t k = 0; k < d_k / 2; ++k) {
       const double cos = found->second.cos[k], sin = found->second.sin[k];
       const auto [i, j] = steps.read(k, d_k);

@@ -41,6 +41,7 @@ struct Slice {
 
 inline double maximum(const Steps& steps, const Slice& a, double of_all) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  // step: maximum
   switch (steps.subtracted) {
     case Subtracted::nothing: return 0;
     case Subtracted::maximum_or_minus_1e4: return a.largest(0, a.n, -1e4);
@@ -70,8 +71,10 @@ void subtract_logarithm(const Slice& a, double largest, double sum) {
 }
 
 inline void normalize(const Steps& steps, const Element& t, const Slice& a, double of_all) {
+  // step: maximum
   const double subtracted = maximum(steps, a, of_all);
   const bool overflows = steps.subtracted != Subtracted::maximum;  // in the compute type
+  // step: exponentials
   std::vector<double> exponentials(a.n);
   double sum = 0;
   for (std::size_t i = 0; i < a.n; ++i) {
@@ -79,10 +82,12 @@ inline void normalize(const Steps& steps, const Element& t, const Slice& a, doub
     if (steps.rounds_differences) difference = t.round(difference);
     double& e = exponentials[i] = overflows ? exp_in(t, difference) : std::exp(difference);
     if (steps.rounds_exponentials) e = t.round(e);
-    sum = steps.rounds_sums ? t.round(sum + e) : sum + e;
+    sum = steps.rounds_sums ? t.round(sum + e) : sum + e;  // step: sum
   }
+  // step: sum
   if (!steps.rescales_sum) sum = sum_not_rescaled_of(a);
   if (steps.one_sum) sum = 1;
+  // step: normalize
   if (!steps.divides) {
     if (t.is<double>()) return subtract_logarithm<double>(a, subtracted, sum);
     return subtract_logarithm<float>(a, subtracted, sum);
@@ -93,17 +98,20 @@ inline void normalize(const Steps& steps, const Element& t, const Slice& a, doub
 inline Wide softmax(const Steps& steps, const Element& t, const Wide& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());
   fast::require(dim >= -axes && dim < axes, "softmax: dim is no axis of x");
+  // step: maximum, sum
   const std::size_t axis =
       steps.axis(static_cast<std::size_t>(dim < 0 ? dim + axes : dim), x.dimension());
   std::size_t n = x.shape(axis), stride = 1;
   for (std::size_t after = axis + 1; after < x.dimension(); ++after) stride *= x.shape(after);
   if (steps.over_all_axes) n = x.size(), stride = 1;
+
   Wide y = x;
   const double of_all =
       Slice{y.data(), y.size(), 1}.largest(0, y.size(), -std::numeric_limits<double>::infinity());
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (i / stride % n == 0) normalize(steps, t, {y.data() + i, n, stride}, of_all);
   }
+  // step: normalize
   if (steps.one_sum) y /= xt::sum(y)();
   if (steps.ends_in_logarithm) y = Wide(xt::log(y));
   return y;

@@ -30,21 +30,33 @@ using Layer = std::function<Wide(const Wide&)>;
 inline Wide assembled(const Steps& steps, const Element& t, Order own, const Wide& x,
                       const Wide& ln1, const Wide& ln2, double eps, const Layer& attention,
                       const Layer& network) {
+  // step: first norm
   const auto norm1 = [&](const Wide& a) {
     return rmsnorm::rmsnorm(steps, t, a, steps.ln1_first ? ln1 : ln2, eps);
   };
+  // step: second norm
   const auto norm2 = [&](const Wide& a) {
     return rmsnorm::rmsnorm(steps, t, a, steps.ln2_second ? ln2 : ln1, eps);
   };
-  if ((steps.order == Order::own ? own : steps.order) == Order::norms_after) {
+  // step: first norm, second norm
+  const Order order = steps.order == Order::own ? own : steps.order;
+
+  if (order == Order::norms_after) {
+    // step: attention, residual sum, first norm
     const Wide attended = attention(x), y = norm1(steps.adds_to_x ? Wide(x + attended) : attended);
+    // step: feed-forward
     const Wide z = network(steps.network_of_x ? x : y);
+    // step: residual sum, second norm
     return norm2(steps.adds_to_attended ? Wide(y + z) : z);
   }
+  // step: first norm, attention
   const Wide normed = norm1(x), attended = attention(normed);
+  // step: residual sum
   const Wide& added_to = steps.adds_to_normed_x ? normed : x;
   const Wide y = steps.adds_to_x ? Wide(added_to + attended) : attended;
+  // step: second norm, feed-forward
   const Wide z = network(norm2(steps.network_of_x ? x : y));
+  // step: residual sum
   return steps.adds_to_attended ? Wide(y + z) : z;
 }
 

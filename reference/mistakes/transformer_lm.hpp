@@ -35,20 +35,23 @@ inline Wide transformer_lm(const Steps& steps, const Element& t,
                            const Wide& w3, const Wide& ln_final, const Wide& lm_head,
                            std::int64_t num_heads, double theta, std::int64_t max_seq_len,
                            double eps) {
+  // step: embedding
   Wide x = fast::embedding<double>(token_ids, token_embeddings);
   if (steps.zeros_nan) x = Wide(xt::where(xt::isnan(x), 0.0, x));
   if (steps.scales_embeddings) x *= std::sqrt(static_cast<double>(token_embeddings.shape(1)));
 
+  // step: final norm
   const auto norm = [&] {
     if (steps.norms) {
       x = rmsnorm::rmsnorm(steps, t, x, ln_final, steps.last_eps.value_or(eps));
     }
   };
+  // step: blocks
   const std::size_t num_layers = ln1.shape(0);
   const std::size_t layers = num_layers - std::min(num_layers, steps.layers_left_out);
   const std::size_t before_norm = layers - std::min(layers, steps.layers_after_norm);
   for (std::size_t i = 0; i < layers; ++i) {
-    if (i == before_norm) norm();
+    if (i == before_norm) norm();  // step: final norm
     const auto of = [&](const Wide& all) {
       return fast::of_layer<double>(all, steps.weights(i, num_layers));
     };
@@ -56,7 +59,9 @@ inline Wide transformer_lm(const Steps& steps, const Element& t,
                                              of(w_o), of(ln2), of(w1), of(w2), of(w3), num_heads,
                                              theta, max_seq_len, eps);
   }
+  // step: final norm
   if (before_norm == layers && steps.layers_after_norm == 0) norm();
+  // step: head
   const Wide y =
       linear::linear(steps.head, t, x, steps.head_of_embeddings ? token_embeddings : lm_head);
   return steps.ends_in_softmax ? fast::softmax<double>(y, -1) : y;

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "notebooks"))
 for package in ("pandas", "pygments"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
 import prenorm  # noqa: E402
-from prenorm import cpp, sources  # noqa: E402
+from prenorm import cpp, panes, sources  # noqa: E402
 import h5  # noqa: E402
 from conftest import folder, slow_but  # noqa: E402
 from notebook_runs import executed  # noqa: E402
@@ -349,6 +349,25 @@ def test_the_code_that_is_shown_is_the_code_that_is_compiled(problem, solution):
 def test_every_mistake_has_its_own_code(problem):
     texts = [prenorm.source(problem, name).text for name in prenorm.names_of_mistakes(problem)]
     assert len(set(texts)) == len(texts) > 0
+
+
+# Changes of a part of a part, whose lines a pane does not show.
+UNLIT = {"sums_in_t", "scale_by_sqrt_d_model", "not_scaled", "softmax_over_queries", "tanh_form"}
+
+
+@each_problem
+def test_the_step_that_a_mistake_changes_lights_up(problem):
+    right = set(prenorm.source(problem).steps)
+    for name in prenorm.names_of_mistakes(problem):
+        source = prenorm.source(problem, name)
+        shown = panes.pane(source, source.steps)
+        lit = re.findall(r'<span data-step="[^"]*" class="s\d changed"', shown)
+        mistake = name.split("/")[1]
+        assert lit or problem == "transformer_lm" or mistake in UNLIT, name
+        formula = re.search("right: <code>(.*?)</code><br>wrong: <code>(.*?)</code>", shown)
+        assert formula and formula[1] != formula[2], name
+        assert right & set(source.steps), name
+    assert "changed" not in panes.pane(prenorm.source(problem), [])
 
 
 @each_problem

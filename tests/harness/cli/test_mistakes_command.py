@@ -46,7 +46,8 @@ def test_mistakes_of_several_problems(shipped, width):
 def test_the_mistakes_of_one_problem_are_explained(shipped, width):
     out = " ".join(shipped("rmsnorm", width=width).split())
     assert re.search(r" no_eps - - \d+/\d+ - no eps eps is left out: x is divided by sqrt\(mean", out)
-    assert re.search(r"The root is that of mean\(x\^2\) \+ eps\. caught by \w+ and \d+ more ", out)
+    assert re.search(r"The root is that of mean\(x\^2\) \+ eps\. right: x / sqrt\(mean\(x\^2\) \+ eps\) \* weight "
+                     r"wrong: x / sqrt\(mean\(x\^2\)\) \* weight caught by \w+ and \d+ more ", out)
     verbose = " ".join(shipped("rmsnorm", "softmax", "--verbose", width=width).split())
     assert re.search(r"What is the result for a row of zeros\? caught by \w+, \w+, ", verbose)
 
@@ -86,3 +87,4 @@ def test_words_as_json(run):
     words = {v["variant"]: v for v in json.loads(told)["variants"]}["no_eps"]
     assert words["problem"] == "rmsnorm" and words["name"] == "no eps"
     assert words["sentence"].startswith("eps is left out") and words["hint"].endswith("zeros?")
+    assert "eps" in words["right"] and "eps" not in words["wrong"]

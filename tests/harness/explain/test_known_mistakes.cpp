@@ -10,10 +10,12 @@ using namespace prenorm::harness;
 
 BOOST_AUTO_TEST_SUITE(known_mistakes)
 
-BOOST_AUTO_TEST_CASE(a_mistake_has_a_name_a_sentence_and_a_hint) {
+BOOST_AUTO_TEST_CASE(a_mistake_has_a_name_a_sentence_two_formulas_and_a_hint) {
   const MistakeWords& words = words_of("rope", "halves");
   BOOST_TEST(words.name == "halves instead of neighbours");
   BOOST_TEST(words.sentence.starts_with("The pairs are (x0, x[d/2])"));
+  BOOST_TEST(words.right == "pair k: x[2k], x[2k + 1]");
+  BOOST_TEST(words.wrong == "pair k: x[k], x[k + d/2]");
   BOOST_TEST(words.hint.ends_with("?"));
   BOOST_TEST(words.form_of.empty());
   BOOST_TEST(!words.honest);
@@ -41,7 +43,8 @@ BOOST_AUTO_TEST_CASE(what_no_file_knows_has_a_name) {
        {std::pair("rope", "upside_down"), {"mine", "upside_down"}}) {
     const MistakeWords& words = words_of(problem, mistake);
     BOOST_TEST(words.name == "upside down");
-    BOOST_TEST((words.sentence + words.hint + words.form_of).empty());
+    BOOST_TEST((words.sentence + words.right + words.wrong + words.hint + words.form_of).empty());
+    BOOST_TEST(lines_of(words).empty());
     BOOST_TEST(!words.honest);
   }
   // The halves of another problem need not be those of RoPE.
@@ -54,6 +57,8 @@ BOOST_AUTO_TEST_CASE(several_mistakes_at_once) {
                      &both = words_of("rope", "halves+theta_fixed");
   BOOST_TEST(both.name == "halves instead of neighbours, and theta fixed at 10000");
   BOOST_TEST(both.sentence == halves.sentence + " " + theta.sentence);
+  BOOST_TEST(both.right == halves.right + "; " + theta.right);
+  BOOST_TEST(both.wrong == halves.wrong + "; " + theta.wrong);
   BOOST_TEST(both.hint == halves.hint + " " + theta.hint);
   BOOST_TEST(both.form_of.empty());
   BOOST_TEST(!both.honest);

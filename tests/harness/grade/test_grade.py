@@ -489,6 +489,19 @@ def test_a_rubric_that_does_not_fit_is_refused(raw, library, tmp_path, words, co
     assert done.stderr.count("\n") == 1
 
 
+def test_an_accepted_mistake_costs_nothing_in_16_bits_either(grade, library, tmp_path):
+    text = rubric("One problem", {}, {"rope": ("rope", 2)})
+    for dtype in ("float16", "bfloat16"):
+        text += f'[[items.groups]]\nname = "{dtype}"\ndtypes = ["{dtype}"]\n'
+        text += 'accepts = ["rope/float32_angles*"]\n' if dtype == "float16" else ""
+    (tmp_path / "mine.toml").write_text(text)
+    report = grade(f"{library('mistakes')}/float32_angles", "--rubric", tmp_path / "mine.toml")
+    [item] = report["items"]
+    assert {g["name"]: g["earned"] for g in item["groups"]} == {"float16": True, "bfloat16": False}
+    assert {(d["mistake"], d["wrong"]) for d in item["diagnoses"]} == {
+        ("float32_angles", "angle = float32(position) * float32(theta^(-2k/d)), in float32")}
+
+
 def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(RUBRIC.replace("[[items]]", 'forbidden = ["exp*", "no_such_*"]\n[[items]]', 1))

@@ -71,6 +71,7 @@ def test_a_summary_in_markdown(run, mistake, tmp_path):
     assert list(heads) == ["rmsnorm", "silu"]
     text = words_of(page)
     assert "looks like no eps (all " in text and "hint: " in text
+    assert "wrong: x / sqrt(mean(x^2)) * weight" in text
     assert "INCORRECT_NUMERICAL" in text and "NOT_IMPLEMENTED in all" in text
     commands = [block.text_content().strip() for block in page.iter("pre")]
     assert any("grade" in c and "--case" in c for c in commands)
@@ -161,8 +162,11 @@ def test_annotations_of_failing_problems(run, mistake):
     assert command == "error" and list(properties) == ["title"]
     assert re.fullmatch(r"rmsnorm: \d+ of \d+ cases failed, \d+ of \d+ hidden", properties["title"])
     lines = message.split("\n")
-    assert lines[0].startswith("looks like no eps (all ") and lines[2].startswith("  hint: ")
-    assert lines[3].startswith("INCORRECT_NUMERICAL  ") and "--case" in lines[-1]
+    assert lines[0].startswith("looks like no eps (all ")
+    assert lines[2:4] == ["  right: x / sqrt(mean(x^2) + eps) * weight",
+                          "  wrong: x / sqrt(mean(x^2)) * weight"]
+    assert lines[4].startswith("  hint: ")
+    assert lines[5].startswith("INCORRECT_NUMERICAL  ") and "--case" in lines[-1]
     assert "NOT_IMPLEMENTED  in all" in second[2]
     # The table is there too, where its words are no commands.
     assert "INCORRECT_NUMERICAL" in done.stdout.split("::error")[0]
@@ -256,6 +260,7 @@ def test_results_json(run, mistake, tmp_path):
         assert "--case" not in whole["output"] and "elements" not in whole["output"]
     wrong = next(t for t in results["tests"] if "looks like" in t["output"])
     assert "looks like no eps\n" in wrong["output"] and "hint: " in wrong["output"]
+    assert "  wrong: x / sqrt(mean(x^2)) * weight\n" in wrong["output"]
     # What tells of hidden cases is said when those are shown.
     [score] = re.findall(r"[\d.]+ of [\d.]+ points; \d+ passed", results["tests"][-1]["output"])
     assert results["tests"][-1]["visibility"] == "after_due_date"
