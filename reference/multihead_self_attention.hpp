@@ -51,19 +51,17 @@ inline std::size_t head_width(std::size_t d_model, std::int64_t num_heads) {
   return d_model / static_cast<std::size_t>(num_heads);
 }
 
-/// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides, and every weight
-/// is [d_model, d_model].
+/// Throws unless x is [..., seq, d_model] with a d_model that num_heads divides, and weights of
+/// these shapes are [d_model, d_model].
 template <class T>
-void check_heads(const Tensor<T>& x, std::int64_t num_heads,
-                 std::initializer_list<const Tensor<T>*> weights) {
+void check_heads(const Tensor<T>& x, std::int64_t num_heads, std::initializer_list<Shape> weights) {
   const char* const what = "multihead_self_attention: ";
   require(x.dimension() >= 2, what, "x must be [..., seq, d_model], is ", x.shape());
   const std::size_t d_model = size(x, -1);
   head_width(d_model, num_heads);
-  for (const Tensor<T>* weight : weights) {
-    const Shape square{d_model, d_model};
-    require(shape_of(*weight) == square, what, "every weight must be ", square, ", one is ",
-            weight->shape());
+  const Shape square{d_model, d_model};
+  for (const Shape& weight : weights) {
+    require(weight == square, what, "every weight must be ", square, ", one is ", weight);
   }
 }
 
@@ -81,7 +79,7 @@ template <class T>
 Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k,
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
                                    std::int64_t num_heads) {
-  check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  check_heads(x, num_heads, {shape_of(w_q), shape_of(w_k), shape_of(w_v), shape_of(w_o)});
   // step: projections, heads
   const Tensor<T> q = split_heads(linear(x, w_q), num_heads);
   const Tensor<T> k = split_heads(linear(x, w_k), num_heads);
@@ -113,7 +111,7 @@ Tensor<T> multihead_self_attention_with_rope(
     const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k, const Tensor<T>& w_v,
     const Tensor<T>& w_o, const std::optional<Tensor<std::int64_t>>& token_positions,
     std::int64_t num_heads, double theta, std::int64_t max_seq_len) {
-  check_heads(x, num_heads, {&w_q, &w_k, &w_v, &w_o});
+  check_heads(x, num_heads, {shape_of(w_q), shape_of(w_k), shape_of(w_v), shape_of(w_o)});
   const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
   check_rope(size(x, -2), head_width(size(x, -1), num_heads), theta, at, max_seq_len);
   // step: projections, heads
@@ -156,7 +154,7 @@ std::array<Tensor<T>, 3> fused_heads(const Tensor<T>& x, const Tensor<T>& w_qkv,
 template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {
-  check_heads(x, num_heads, {&w_o});
+  check_heads(x, num_heads, {shape_of(w_o)});
   const auto [q, k, v] = fused_heads(x, w_qkv, num_heads);
   return attend_and_project(q, k, v, w_o);
 }

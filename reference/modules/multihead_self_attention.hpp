@@ -65,7 +65,7 @@ class CausalMultiHeadSelfAttention {
                                       num_heads);
     }
     // As multihead_self_attention_with_rope, but with the angles of the shared table.
-    check_heads(x, num_heads, {&w_o});
+    check_heads(x, num_heads, {shape_of(w_o)});
     const auto heads = [&](const Linear<T>& proj) { return split_heads(proj(x), num_heads); };
     const auto [q, k, v] = qkv_proj ? fused_heads(x, qkv_proj->weight, num_heads)
                                     : std::array{heads(*q_proj), heads(*k_proj), heads(*v_proj)};

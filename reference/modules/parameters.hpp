@@ -85,6 +85,7 @@ inline void replace_file(const std::string& path, const std::vector<char>& bytes
 template <class Module>
 void save_parameters(const Module& module, const std::string& path) {
   with_file(path, "save parameters", [&] {
+    // In memory: the library does not survive that a disk is full when it closes a file.
     H5::FileAccPropList in_memory;
     in_memory.setCore(std::size_t{1} << 20, false);
     const H5::H5File file(path, H5F_ACC_TRUNC, H5::FileCreatPropList::DEFAULT, in_memory);

@@ -183,7 +183,7 @@ def test_the_text_has_no_machine_in_it(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         code = line.split("//")[0]
         assert not re.search(r"\bomp\b|reinterpret_cast|const_cast|^\s*#\s*if|data\(\)\s*[+\[]|\*\(\w+ [+]|"
-                             r"\b[TC]\s*\*\s*(const )?\w", code), f"{path.name}:{number}: {line.strip()}"
+                             r"\b[TC]\s*\*\s*(const )?\w|>\s*\*", code), f"{path.name}:{number}: {line.strip()}"
 
 
 def behind(path, found):
