@@ -265,7 +265,7 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
     try {
       actual = outputs_of(problem, signature, by.textbook, narrow, scalars,
                           as_float32(types, is_float64));
-      exact = exact_outputs(problem, signature, narrow, scalars, by.truth);
+      exact = exact_outputs(problem, signature, narrow, scalars, by.redraws);
       for (std::size_t i = 0; i < in_proportion.size(); ++i) {
         const double error = largest_error(actual[i], exact[i]);
         in_proportion[i] = std::max(in_proportion[i], error * double_by_float);
@@ -312,7 +312,7 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       auto random = generator(seed, problem + "/" + info.name + "/" + std::to_string(number));
       const auto inputs = redraw(stored, signature, perturb, random);
       const auto scalars = perturb ? nudged(info.scalars, random) : info.scalars;
-      measure(inputs, scalars, exact_outputs(problem, signature, inputs, info.scalars, by.truth));
+      measure(inputs, scalars, exact_outputs(problem, signature, inputs, info.scalars, by.redraws));
     }
   } catch (const std::runtime_error& error) {
     const std::string where =

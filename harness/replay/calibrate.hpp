@@ -15,13 +15,14 @@ struct CaseError : std::runtime_error {
 /// The solutions from whose errors and outputs tolerances are derived.
 struct Yardsticks {
   Solution& textbook;                 // the textbook loop
-  Solution& truth;                    // called in float64
+  Solution& truth;                    // called in float64: expected values
+  Solution& redraws;                  // the same, for the redraws of a tolerance
   Solution* textbook_tf32 = nullptr;  // the textbook loop with tf32 products, if there is one
   bool tf32_tolerances = true;        // derive them, if textbook_tf32 is there
 };
 
 /// E is the largest error of the textbook loop (`textbook`, in the case's type) against float64,
-/// over the stored inputs (truth: the stored outputs) and `redraws` fresh ones (truth: `truth`
+/// over the stored inputs (truth: the stored outputs) and `redraws` fresh ones (truth: `by.redraws`
 /// called in float64 on the same values, widened). In a redraw the textbook loop sees the float
 /// scalars changed by a relative 2^-50 at most, so that E covers how a formula's constants round.
 /// Then atol = 2 E, but at least 4 units in the last place of T at the output's root mean square,

@@ -59,7 +59,7 @@ class Data {
       by_another_ = loaded_;
       by_another_->expected =
           exact_outputs(file_.fixture->problem(), file_.fixture->signature(), loaded_->inputs,
-                        loaded_->info.scalars, pool_.get(by_.judge_of_truth));
+                        loaded_->info.scalars, pool_.get(by_.fast));
     }
     return *by_another_;
   }
@@ -150,8 +150,11 @@ Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names) {
   const std::string& tf32 = names.textbook_tf32;
   const bool none = tf32.empty() || (tf32 == YardstickNames{}.textbook_tf32 &&
                                      std::ranges::find(shipped, tf32) == shipped.end());
-  return {pool.get(names.textbook), pool.get(names.truth), none ? nullptr : &pool.get(tf32),
-          names.tf32_tolerances};
+  Solution& truth = pool.get(names.truth);
+  const bool own = names.truth != YardstickNames{}.truth ||
+                   std::ranges::find(shipped, names.fast) == shipped.end();
+  return {pool.get(names.textbook), truth, own ? truth : pool.get(names.fast),
+          none ? nullptr : &pool.get(tf32), names.tf32_tolerances};
 }
 
 std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& options) {

@@ -59,7 +59,9 @@ class SolutionPool {
 /// The names of the solutions from which tolerances are derived.
 struct YardstickNames {
   std::string textbook = "plain", truth = "reference";
-  std::string judge_of_truth = "fast";  // its answers to fresh cases are compared with these
+  // In float64 as good as the truth and faster: for the redraws of a tolerance, and to judge the
+  // truth itself. Beside another truth it is not used.
+  std::string fast = "fast";
   std::string textbook_tf32 = "plain-tf32";
   bool tf32_tolerances = true;
 };
