@@ -149,7 +149,8 @@ BOOST_AUTO_TEST_CASE(a_case_that_must_be_refused_has_no_tolerance) {
   info.error = "must be refused";
   Solution nobody("nobody", "nowhere.so", "", {});
   BOOST_TEST(
-      prenorm::harness::calibrate("made_up", signature, {info, {}, {}}, {nobody, nobody}).empty());
+      prenorm::harness::calibrate("made_up", signature, {info, {}, {}}, {nobody, nobody, nobody})
+          .empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
   const LoadedCase loaded{info, {row(DType::float32, {1, 2})}, {row(DType::float64, {1, 2})}};
   Solution nobody("nobody", "nowhere.so", "", {});
   const auto call = [&] {
-    prenorm::harness::calibrate("made_up", signature, loaded, {nobody, nobody});
+    prenorm::harness::calibrate("made_up", signature, loaded, {nobody, nobody, nobody});
   };
   check_has(message_of<std::runtime_error>(call), {"case some_case", "nobody"});
 }
