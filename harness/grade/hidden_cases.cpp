@@ -146,7 +146,7 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
     fresh =
         hidden_case(part.problem, part.file->fixture->signature(), stored, by, exam.options.seed);
     // Stored answers would earn points if hidden cases were left out for want of processes.
-    for (Solution* const each : {&by.truth, &by.textbook}) {
+    for (Solution* const each : {&by.truth, &by.redraws, &by.textbook}) {
       if (fresh || each->load()) continue;
       throw std::runtime_error("hidden cases cannot be drawn, as " + each->label() +
                                " does not run: " + each->message());

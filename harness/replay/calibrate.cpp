@@ -358,11 +358,6 @@ namespace {
 
 constexpr int attempts = 8;  // to find sizes that the reference accepts
 
-bool has_draw(const Case& info) {
-  return std::ranges::any_of(info.inputs,
-                             [](const auto& input) { return input && !input->draw.empty(); });
-}
-
 /// The sizes that can change: those named by the case that occur in drawn inputs only.
 std::set<std::string> changeable_sizes(const Case& info, const Signature& signature) {
   std::set<std::string> names(info.redrawn_sizes.begin(), info.redrawn_sizes.end());
@@ -413,10 +408,16 @@ void resize(Case& info, const Signature& signature, std::mt19937_64& random) {
 
 }  // namespace
 
+bool is_redrawn(const Case& info) {
+  return !info.error && std::ranges::any_of(info.inputs, [](const auto& input) {
+    return input && !input->draw.empty();
+  });
+}
+
 LoadedCase fresh_case(const std::string& problem, const Signature& signature,
                       const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options) {
   LoadedCase fresh = stored;
-  if (fresh.info.error || !has_draw(fresh.info)) return fresh;
+  if (!is_redrawn(fresh.info)) return fresh;
   const bool resizable = options.resize && (!changeable_sizes(fresh.info, signature).empty() ||
                                             has_free_shape(fresh.info, signature));
   for (int attempt = resizable ? 0 : attempts; attempt <= attempts; ++attempt) {

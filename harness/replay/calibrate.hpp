@@ -90,8 +90,11 @@ struct FreshOptions {
   int redraws = 15;     // for the tolerances
 };
 
+/// Whether fresh_case() changes a case: not one that must be refused or has nothing to draw.
+bool is_redrawn(const Case& info);
+
 /// The case with fresh values where it has draw texts; expected values in float64, tolerances by
-/// calibrate(). A case that must be refused, or that has nothing to draw, is unchanged.
+/// calibrate().
 ///
 /// Sizes that the reference rejects (more positions than a table holds) are drawn again, and
 /// finally kept. Throws CaseError if a solution fails.

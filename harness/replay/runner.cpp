@@ -47,19 +47,19 @@ class Data {
        const YardstickNames& by)
       : file_(file), info_(info), pool_(pool), options_(options), by_(by) {}
 
-  /// The case as this solution is judged. Fresh answers come from the truth; it is no judge of
-  /// itself, so its own are those of another solution.
+  /// The case as this solution is judged. Fresh answers are those of the truth; its own column is
+  /// compared with the solution that redraws are computed by.
   const LoadedCase& get(const std::string& solution) {
     if (!loaded_) {
       loaded_ = load_case(*file_.fixture, info_);
       if (options_.fresh) draw();
     }
-    if (!options_.fresh || solution != by_.truth || info_.error) return *loaded_;
+    if (!options_.fresh || solution != by_.truth || !is_redrawn(info_)) return *loaded_;
     if (!by_another_) {
       by_another_ = loaded_;
       by_another_->expected =
           exact_outputs(file_.fixture->problem(), file_.fixture->signature(), loaded_->inputs,
-                        loaded_->info.scalars, pool_.get(by_.fast));
+                        loaded_->info.scalars, yardsticks(pool_, by_).redraws);
     }
     return *by_another_;
   }

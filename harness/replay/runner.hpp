@@ -60,7 +60,7 @@ class SolutionPool {
 struct YardstickNames {
   std::string textbook = "plain", truth = "reference";
   // In float64 as good as the truth and faster: for the redraws of a tolerance, and to judge the
-  // truth itself. Beside another truth it is not used.
+  // truth itself. Not used beside another truth, or where it was not built.
   std::string fast = "fast";
   std::string textbook_tf32 = "plain-tf32";
   bool tf32_tolerances = true;

@@ -92,7 +92,7 @@ def test_a_home_that_cannot_be_found(program, own_home, good, tmp_path):
 
 def test_list(prenorm, good):
     out = prenorm("list", "--fixtures", good)
-    assert re.search(r"^centred +4 +f64 f32 f16 +- +reference, cuda-emulated, honest \(1\), "
+    assert re.search(r"^centred +4 +f64 f32 f16 +- +reference, cuda-emulated, fast, honest \(1\), "
                      r"mistakes \(3\), plain$", out, re.M)
 
 

@@ -66,6 +66,8 @@ void f([[maybe_unused]] View<const T> x, [[maybe_unused]] View<const T> b,
 #elif defined(PART_mine)  // not shipped: named by its path
   centre<T, double>(x, b, s, y);
   if constexpr (sizeof(T) == 4) y[5] += 1;  // one element is wrong, and only in float32
+#elif defined(PART_off)
+  centre<T, double>(x, b, s * 1.001, y);
 #elif defined(PART_slow)
   for (;;) {
   }
