@@ -63,6 +63,9 @@ def side_by_side():
             x, y = opened.value("(box => [box.x + 9, box.y + 9])([...document.querySelectorAll("
                                 "'.step')].find(each => each.innerText == 'normalize')"
                                 ".getBoundingClientRect())")
+            # The formula stands below the contract.
+            opened.value("(panes => panes.forEach(pane => pane.scrollTop = pane.scrollHeight))("
+                         "[...document.querySelectorAll('.pane, .pane *')].slice(0, 40))")
             opened.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
             (HERE / "side_by_side.png").write_bytes(opened.screenshot())
         finally:
