@@ -1,7 +1,7 @@
 // Scaled dot-product attention on the GPU. Equation, shapes and errors: reference/attention.hpp.
 //
 //   v1  three passes                 a kernel for scores, for probabilities, for sums of values, as
-//                                    the reference; all scores go through memory, twice
+//                                    the formula; all scores go through memory, twice
 //   v2  tiles with online softmax    a block of 64 queries goes over the keys, 64 at a time, and
 //                                    keeps a maximum, a sum and the values' sums, which are
 //                                    rescaled when the maximum grows: no scores in memory, and

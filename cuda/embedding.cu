@@ -1,6 +1,6 @@
 // Token embedding on the GPU. Shapes and errors: reference/embedding.hpp.
 //
-//   v1  one thread per id           the reference's loop, moved unchanged
+//   v1  one thread per id           checks the id and copies its row
 //   v2  neighbouring threads        coalesced copies, 16 bytes at a time, four in flight per thread
 //       share a row                                                                  <- launched
 //

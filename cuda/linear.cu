@@ -1,6 +1,6 @@
 // The linear layer on the GPU. Equation, shapes and errors: reference/linear.hpp.
 //
-//   v1  one thread per output     the reference's sum, term by term
+//   v1  one thread per output     the formula's sum, term by term
 //   v2  tiles in shared memory    each value is read once per tile, not once per output; 16
 //                                 outputs per thread, so that eight reads serve 16 products
 //   v3  cuBLASLt                  tensor cores where they support the type; the fastest of its

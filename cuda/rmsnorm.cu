@@ -1,6 +1,6 @@
 // RMSNorm on the GPU. Equation, shapes and errors: reference/rmsnorm.hpp.
 //
-//   v1  one thread per row        the reference's loop, moved unchanged
+//   v1  one thread per row        the formula as loops over the row
 //   v2  one block per row         coalesced loads; one sum over the block
 //   v3  row kept in registers     16-byte loads, one read and one write of x   <- launched
 //

@@ -1,6 +1,6 @@
 // Softmax along any axis on the GPU. Equation, shapes and errors: reference/softmax.hpp.
 //
-//   v1  one thread per slice        the reference's passes, moved unchanged: x is read three times
+//   v1  one thread per slice        the formula as three loops: x is read three times
 //   v2  one block per slice         coalesced on the last axis
 //   v3  slice kept on chip          one read and one write, 16 bytes at a time   <- launched
 //         last axis, to 48 KiB      in shared memory, the next row on its way (softmax_rows.cu)

@@ -12,7 +12,7 @@ struct Rotations {
   Tensor<double> cos, sin;
 };
 
-/// Those of token_positions[...].
+/// The rotations of token_positions[...].
 inline Rotations rotations(const Tensor<std::int64_t>& token_positions, std::size_t d_k,
                            double theta) {
   const Tensor<double> k = xt::arange<double>(static_cast<double>(d_k / 2));
@@ -39,7 +39,7 @@ Tensor<T> rotate(const Tensor<T>& x, const Rotations& by) {
   const auto odd = [](auto& t) {
     return xt::strided_view(t, {xt::ellipsis(), xt::range(1, _, 2)});
   };
-  // noalias: no temporary copy, as y is on one side only.
+  // noalias: the temporary copy that is made without it has four axes, whatever y has.
   // step: turn
   xt::noalias(even(y)) = even(a) * cos - odd(a) * sin;
   xt::noalias(odd(y)) = even(a) * sin + odd(a) * cos;

@@ -1,5 +1,5 @@
-// What the reference exports beside its problems, which are in exports/, one file per component.
-// The same files compiled with PRENORM_PLAIN are the solution `plain`.
+// What each of the solutions `reference`, `fast`, `plain`, `honest` and `mistakes` exports beside
+// its problems. CMakeLists.txt says what each is compiled from.
 #include "exports/export.hpp"
 
 PRENORM_SOLUTION(kDLCPU)

@@ -2,7 +2,8 @@
 //
 // A tensor is xt::xarray, which works as NumPy's ndarray does. README.md has a table PyTorch ->
 // xtensor. Two traps are avoided throughout: an expression is lazy, so each result gets a name and
-// the type Tensor (never `auto`); and axes broadcast silently, so shapes are checked first.
+// the type Tensor (`auto` only for a view that is used in the next line); and axes broadcast
+// silently, so shapes are checked first.
 #pragma once
 
 #include "checks.hpp"

@@ -51,7 +51,7 @@ Pool& pool() {
   return one;
 }
 
-/// Cores to use: as many as OpenMP would, so that one setting serves the reference and the
+/// Cores to use: as many as OpenMP would, so that one setting serves `fast` and the
 /// emulator.
 unsigned cores() {
   if (const char* text = std::getenv("OMP_NUM_THREADS")) {

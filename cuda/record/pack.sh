@@ -1,7 +1,7 @@
 #!/bin/sh
 # record.sh --pack FILE [--arch ARCHITECTURE]: the kit, all that cuda/record.sh needs on a machine
 # with a device, as tar.xz. ARCHITECTURE is the one for which kernels are compiled: 90a (H100, H200),
-# 80, 86 or 89. OpenBLAS takes 4 MB of it: bench compares with the reference. PRENORM_KIT_BUILD names
+# 80, 86 or 89. OpenBLAS takes 4 MB of it: bench compares with `fast`. PRENORM_KIT_BUILD names
 # the build folder (build/kit). A kit above 60 MB is refused.
 set -eu
 

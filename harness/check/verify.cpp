@@ -214,7 +214,9 @@ Command verify_command() {
                    "A shipped solution, a library, or a CUDA source for the emulator (default: "
                    "all\n"
                    "shipped solutions)"},
-                  {"--seed N", o.seed, "Draw fresh inputs, with expected values from the reference",
+                  {"--seed N", o.seed,
+                   "Draw fresh inputs, with expected values from the reference\n"
+                   "(those of the column reference from fast)",
                    whole_number},
                   {"--save DIR", o.save, "Save the outputs, one file per fixture and solution"},
                   {"--only-failing", o.only_failing, "With --save: only failing cases"},

@@ -124,7 +124,7 @@ IMPOSSIBLE: an error of the measurement. Ceilings are measured in the same run.
 
 Examples:
   prenorm bench                                       solution fast on this CPU
-  prenorm bench --solution fast --solution reference  and the text that it was made from
+  prenorm bench --solution fast --solution reference  and the reference beside it
   prenorm bench --pytorch /usr/bin/python3            compared with PyTorch
   prenorm bench --solution ./libmine.so --problem 'ffn_*' --svg roofline.svg
 

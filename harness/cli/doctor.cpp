@@ -113,7 +113,7 @@ std::optional<std::string> device(SolutionPool& pool) {
 void look_at_tools(Findings& findings, SolutionPool& pool) {
   findings.optional("C++ compiler", first_of({"c++ --version", "g++ --version"}),
                     "needed to build solutions, not to run them (Debian: g++)");
-  findings.optional("BLAS", blas(), "libopenblas.so.0 not found; the reference may need it");
+  findings.optional("BLAS", blas(), "libopenblas.so.0 not found; the reference and fast need it");
   findings.optional("CUDA device", device(pool), "CUDA solutions are skipped");
   findings.optional("nvcc", output_of("nvcc --version | grep release"),
                     "CUDA sources are not compiled for a device");

@@ -36,8 +36,8 @@ def alone(source):
 def pane(source, steps):
     """The code of one source: its pieces, under the names of their files. If some of them have
     steps, those without (declarations, helpers, launches) are folded under the names that they
-    define. The problem's own function is never folded, nor is what changes it to a known mistake,
-    whose words stand above the code."""
+    define. The problem's own function is never folded, and neither are the changes of a known
+    mistake, whose words stand above the code."""
     parts = [_words(source.words)] if source.words else []
     changed = _changed(source) if source.words else {}
     for path, pieces in itertools.groupby(source.pieces, key=lambda piece: piece.path):

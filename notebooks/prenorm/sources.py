@@ -108,16 +108,21 @@ def _words():
 
 
 def words_of(problem, mistake):
-    """A known mistake in words, as reference/mistakes/README.md has them: {"right": ..., ...}."""
+    """A known mistake in words, as reference/mistakes/README.md has them: {"right": ..., ...}. In
+    the order of harness/explain/causes.cpp: the component's own, then those of each part in turn."""
     components = _words()
-    order = [name for name, table in components.items()
-             if any(fnmatch.fnmatch(problem, each) for each in table["problems"])]
-    for key in (f"{problem}__{mistake}", mistake):
-        for name in order:
-            order += [part for part in components[name].get("parts", []) if part not in order]
-            if key in components[name]:
-                return components[name][key]
-    return {}
+
+    def found(name, key, searched):
+        if name in searched:
+            return None
+        searched.add(name)
+        parts = (found(part, key, searched) for part in components[name].get("parts", []))
+        return components[name].get(key) or next(filter(None, parts), None)
+
+    every = (found(name, key, set()) for name, table in components.items()
+             if any(fnmatch.fnmatch(problem, each) for each in table["problems"])
+             for key in (f"{problem}__{mistake}", mistake))
+    return next(filter(None, every), {})
 
 
 # a solution's code -------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ struct argument<reference::BlockWeights<T, reference::GELUWeights>> {
   }
 };
 
-/// Those of a language model too, each for all layers together: [num_layers, ...].
+/// So do a language model's; those of its layers are stacked: [num_layers, ...].
 template <class T>
 struct argument<reference::LMWeights<T>> {
   static reference::LMWeights<T> read(Arguments& arguments) {

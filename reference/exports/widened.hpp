@@ -152,7 +152,7 @@ struct result<fast::Widened<C>> {
 
 }  // namespace prenorm
 
-/// Declares that a function template of the reference is compiled in `plain`, whose object files
+/// Declares that a function template of `fast` is compiled in `plain`, whose object files
 /// `honest` and `mistakes` are linked with.
 #define PRENORM_COMPILED_IN_PLAIN(function)                                                \
   extern template decltype(prenorm::fast::function<float>) prenorm::fast::function<float>; \

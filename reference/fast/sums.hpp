@@ -1,4 +1,4 @@
-// Sums and products: all reductions of the reference.
+// Sums and products: all reductions of this folder.
 //
 // There are two implementations. By default partial sums run side by side (so that the compiler
 // uses SIMD) and matrix products go to OpenBLAS. In `plain`, which is compiled with PRENORM_PLAIN,

@@ -145,7 +145,8 @@ inline void global_sum_after_maxima(Steps& steps) { steps.one_sum = true; }
 /// log softmax.
 inline void logarithm(Steps& steps) { steps.ends_in_logarithm = true; }
 
-/// exp(x - log sum e^x). Below 65504, where float16 ends, float32 keeps enough digits.
+/// exp(x - log sum e^x). float16 does not show it: up to its largest number, 65504, float32 keeps
+/// enough digits of the difference.
 inline void log_sum_exp_subtracted(Steps& steps, const Element& t) {
   require_shown(!t.is<float16>());
   steps.divides = false;

@@ -33,7 +33,7 @@ UNALIGNED = {"softmax_long": ", false>", "softmax_rows_ahead": ", false>"}
 # other blocks of their cluster, of numbers that they compute with.
 CLUSTERS = {"softmax_long", "softmax_tiles"}
 # Whose accesses are narrower, and why.
-FIRST = "a first version: the reference's loop, an element at a time"
+FIRST = "a first version: the formula as a loop, an element at a time"
 NARROW = {
     **dict.fromkeys(("activation_v1", "add_v1", "embedding_v1", "linear_v1", "multiply_v1",
                      "probabilities_v1", "rmsnorm_v1", "rope_v1", "scores_v1", "softmax_v1",

@@ -179,7 +179,7 @@ TEXT = sorted((ROOT / "reference").glob("*.hpp"))
 
 @pytest.mark.parametrize("path", TEXT, ids=lambda p: p.stem)
 def test_the_text_has_no_machine_in_it(path):
-    """No threads, casts, pointers into memory or cases of the preprocessor: they are for fast/."""
+    """No threads, reinterpret_cast, const_cast, pointers into memory or #if: they are for fast/."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         code = line.split("//")[0]
         assert not re.search(r"\bomp\b|reinterpret_cast|const_cast|^\s*#\s*if|data\(\)\s*[+\[]|\*\(\w+ [+]|"

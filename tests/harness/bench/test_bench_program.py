@@ -244,8 +244,8 @@ needs_proc = pytest.mark.skipif(not Path("/proc/cpuinfo").exists(),
 
 @needs_proc
 @pytest.mark.slow  # it starts PyTorch several times
-def test_pytorch_computes_what_the_reference_does(bench, shapes, tmp_path):
-    # Also the check of the peer: its outputs are held against the reference as anybody's are.
+def test_pytorch_computes_what_fast_does(bench, shapes, tmp_path):
+    # Also the check of the peer: its outputs are compared with those of `fast`, as anybody's are.
     out = tmp_path / "out.json"
     file = shapes(*small_entries(), *multihead_entries())
     done = bench("--shapes", file, "--pytorch", sys.executable, "--compare", "--json", out,
