@@ -18,8 +18,8 @@ Tensor<C> attend(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
   const Tensor<C> largest = xt::amax(visible, {-1}, xt::keep_dims);       // step: maximum
   // Of a query that attends to no key, the largest is the lowest number, where xt::amax begins. So
   // every weight is exp(-infinity) = 0, and the result is 0.
-  const Tensor<C> e = xt::exp(visible - largest);
-  const Tensor<C> sum = xt::sum(e, {-1}, xt::keep_dims);
+  const Tensor<C> e = xt::exp(visible - largest);                            // step: weights
+  const Tensor<C> sum = xt::sum(e, {-1}, xt::keep_dims);                     // step: weights
   const Tensor<C> weights = e / xt::where(xt::equal(sum, C(0)), C(1), sum);  // step: weights
   return xt::linalg::dot(weights, v);                                        // step: values
 }
