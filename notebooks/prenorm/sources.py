@@ -109,7 +109,7 @@ def _words():
 
 def words_of(problem, mistake):
     """A known mistake in words, as reference/mistakes/README.md has them: {"right": ..., ...}. In
-    the order of harness/explain/causes.cpp: the component's own, then those of each part in turn."""
+    the order of harness/explain/causes.cpp: the component's own, then those of each part."""
     components = _words()
 
     def found(name, key, searched):
@@ -190,10 +190,16 @@ def function_source(problem, solution="reference"):
     elif name == "mistakes":
         path, change = _mistake(problem, variant)
         files, neighbours = [path], sorted(path.parent.glob("*.hpp"))
-        # The change of a part's steps is the mistake itself.
-        files += [path.with_name(f"{part}.hpp") for part in re.findall(r"(\w+)::", change)
-                  if part != path.stem]
+        # The change of a part's steps is the mistake itself; the functions that it changes follow.
+        parts = [path.with_name(f"{part}.hpp") for part in re.findall(r"(\w+)::", change)
+                 if part != path.stem]
+        files += parts
         root = f"{problem} {change}"
+        pieces = [piece for part in parts for piece in pieces_of(part)]
+        members = {name for piece in pieces if set(piece.names) & set(re.findall(r"\w+", change))
+                   for name in re.findall(r"\bsteps\.(\w+)", piece.code)}
+        root += "".join(f" {piece.names[0]}" for piece in pieces if "const Steps& " in piece.code
+                        and members & set(re.findall(r"\bsteps\.(\w+)", piece.code)))
     else:
         raise ValueError(f"no sources of {solution}")
     roots = set(re.findall(r"[A-Za-z_]\w*", root))
