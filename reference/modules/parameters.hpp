@@ -96,8 +96,11 @@ void save_parameters(const Module& module, const std::string& path) {
       file.createDataSet(name, type, space).write(parameter.data(), type);
     });
     file.flush(H5F_SCOPE_GLOBAL);
-    std::vector<char> bytes(static_cast<std::size_t>(H5Fget_file_image(file.getId(), nullptr, 0)));
-    H5Fget_file_image(file.getId(), bytes.data(), bytes.size());
+    const auto size = H5Fget_file_image(file.getId(), nullptr, 0);
+    std::vector<char> bytes(static_cast<std::size_t>(size < 0 ? 0 : size));
+    if (size < 0 || H5Fget_file_image(file.getId(), bytes.data(), bytes.size()) != size) {
+      throw std::runtime_error(path + ": cannot save parameters: the file has no image");
+    }
     replace_file(path, bytes);
   });
 }
