@@ -65,6 +65,16 @@ void check_heads(const Tensor<T>& x, std::int64_t num_heads, std::initializer_li
   }
 }
 
+/// The heads of q, k and v, [..., heads, seq, d_k], by three products.
+template <class T>
+std::array<Tensor<T>, 3> separate_heads(const Tensor<T>& x, const Tensor<T>& w_q,
+                                        const Tensor<T>& w_k, const Tensor<T>& w_v,
+                                        std::int64_t num_heads) {
+  // step: projections, heads
+  return {split_heads(linear(x, w_q), num_heads), split_heads(linear(x, w_k), num_heads),
+          split_heads(linear(x, w_v), num_heads)};
+}
+
 /// Causal multi-head self-attention:  y = concat(head_0, head_1, ...) w_oᵀ,
 /// head = attention(q_h, k_h, v_h) over the positions up to a query's own; q = x w_qᵀ, and so on.
 ///
@@ -80,10 +90,7 @@ Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, con
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
                                    std::int64_t num_heads) {
   check_heads(x, num_heads, {shape_of(w_q), shape_of(w_k), shape_of(w_v), shape_of(w_o)});
-  // step: projections, heads
-  const Tensor<T> q = split_heads(linear(x, w_q), num_heads);
-  const Tensor<T> k = split_heads(linear(x, w_k), num_heads);
-  const Tensor<T> v = split_heads(linear(x, w_v), num_heads);
+  const auto [q, k, v] = separate_heads(x, w_q, w_k, w_v, num_heads);
   return attend_and_project(q, k, v, w_o);
 }
 
@@ -93,9 +100,16 @@ Tensor<std::int64_t> default_positions(const Tensor<T>& x) {
   return xt::arange<std::int64_t>(static_cast<std::int64_t>(size(x, -2)));
 }
 
-/// token_positions[..., seq] -> [..., 1, seq]: the same for every head of a batch index.
-inline Tensor<std::int64_t> for_all_heads(const Tensor<std::int64_t>& token_positions) {
-  return xt::expand_dims(token_positions, token_positions.dimension() - 1);
+/// As attend_and_project, but q and k are turned first, by turn(heads, token_positions). These are
+/// [..., 1, seq] there: the same for every head of a batch index.
+template <class T, class Turn>
+Tensor<T> turn_and_attend(const std::array<Tensor<T>, 3>& heads, const Tensor<T>& w_o,
+                          const Tensor<std::int64_t>& token_positions, const Turn& turn) {
+  const auto& [q, k, v] = heads;
+  const Tensor<std::int64_t> at = xt::expand_dims(token_positions, token_positions.dimension() - 1);
+  // step: rotation
+  const Tensor<T> turned_q = turn(q, at), turned_k = turn(k, at);
+  return attend_and_project(turned_q, turned_k, v, w_o);
 }
 
 /// Causal multi-head self-attention with RoPE on every head's q and k, over d_k.
@@ -114,14 +128,10 @@ Tensor<T> multihead_self_attention_with_rope(
   check_heads(x, num_heads, {shape_of(w_q), shape_of(w_k), shape_of(w_v), shape_of(w_o)});
   const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
   check_rope(size(x, -2), head_width(size(x, -1), num_heads), theta, at, max_seq_len);
-  // step: projections, heads
-  const Tensor<T> q = split_heads(linear(x, w_q), num_heads);
-  const Tensor<T> k = split_heads(linear(x, w_k), num_heads);
-  const Tensor<T> v = split_heads(linear(x, w_v), num_heads);
-  // step: rotation
-  const Tensor<T> turned_q = rope(q, for_all_heads(at), theta, max_seq_len);
-  const Tensor<T> turned_k = rope(k, for_all_heads(at), theta, max_seq_len);
-  return attend_and_project(turned_q, turned_k, v, w_o);
+  const auto heads = separate_heads(x, w_q, w_k, w_v, num_heads);
+  return turn_and_attend(heads, w_o, at, [&](const Tensor<T>& q_or_k, const auto& positions) {
+    return rope(q_or_k, positions, theta, max_seq_len);
+  });
 }
 
 /// The heads of q, k and v, [..., heads, seq, d_k], by one product with the stacked weights.

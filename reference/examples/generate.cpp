@@ -34,7 +34,7 @@ int main(int argc, char** argv) try {
   while (shapes.contains("layers." + std::to_string(layers) + ".ln1.weight")) ++layers;
   const std::int64_t d_model = size_of("lm_head.weight", 1, 64);
   const std::int64_t d_ff = size_of("layers.0.ffn.w1.weight", 0, 192);
-  TransformerLM<float> model(256, context, d_model, layers, heads, d_ff, theta);
+  TransformerLM<float> model(256, context, d_model, layers, heads, d_ff, Seed(0), theta);
   if (!path.empty()) load_parameters(model, path);
 
   std::cout << text;

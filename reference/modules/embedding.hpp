@@ -18,9 +18,7 @@ class Embedding {
     reset_parameters(seed);
   }
 
-  void reset_parameters(Seed seed) {
-    fill_truncated_normal(weight, 1, seed_of_part(seed, "weight"));
-  }
+  void reset_parameters(Seed seed) { fill_truncated_normal(weight, 1, seed.of("weight")); }
 
   /// token_ids[...] -> y[..., d_model]
   Tensor<T> operator()(const Tensor<std::int64_t>& token_ids) const {

@@ -17,15 +17,12 @@ class FeedForward {
   Linear<T> w1, w2;
   Activation activation;
 
-  explicit FeedForward(std::int64_t d_model, Activation function = Activation::gelu,
-                       Seed seed = Seed(0))
-      : FeedForward(d_model, 4 * d_model, function, seed) {}
-  FeedForward(std::int64_t d_model, Seed seed) : FeedForward(d_model, Activation::gelu, seed) {}
-  FeedForward(std::int64_t d_model, std::int64_t d_ff, Activation function = Activation::gelu,
-              Seed seed = Seed(0))
-      : w1(d_model, d_ff), w2(d_ff, d_model), activation(function) {
-    reset_parameters(seed);
-  }
+  explicit FeedForward(std::int64_t d_model, Seed seed = Seed(0),
+                       Activation function = Activation::gelu)
+      : FeedForward(d_model, 4 * d_model, seed, function) {}
+  FeedForward(std::int64_t d_model, std::int64_t d_ff, Seed seed = Seed(0),
+              Activation function = Activation::gelu)
+      : w1(d_model, d_ff, seed.of("w1")), w2(d_ff, d_model, seed.of("w2")), activation(function) {}
 
   void reset_parameters(Seed seed) { reset_parts(*this, seed); }
 
@@ -61,9 +58,9 @@ class SwiGLU {
   explicit SwiGLU(std::int64_t d_model, Seed seed = Seed(0))
       : SwiGLU(d_model, swiglu_d_ff(d_model), seed) {}
   SwiGLU(std::int64_t d_model, std::int64_t d_ff, Seed seed = Seed(0))
-      : w1(d_model, d_ff), w2(d_ff, d_model), w3(d_model, d_ff) {
-    reset_parameters(seed);
-  }
+      : w1(d_model, d_ff, seed.of("w1")),
+        w2(d_ff, d_model, seed.of("w2")),
+        w3(d_model, d_ff, seed.of("w3")) {}
 
   void reset_parameters(Seed seed) { reset_parts(*this, seed); }
 

@@ -18,9 +18,11 @@ class Linear {
     reset_parameters(seed);
   }
 
+  explicit Linear(Tensor<T> initial) : weight(std::move(initial)) {}
+
   void reset_parameters(Seed seed) {
     const auto sizes = static_cast<double>(weight.shape(0) + weight.shape(1));
-    fill_truncated_normal(weight, std::sqrt(2 / sizes), seed_of_part(seed, "weight"));
+    fill_truncated_normal(weight, std::sqrt(2 / sizes), seed.of("weight"));
   }
 
   /// x[..., d_in] -> y[..., d_out]

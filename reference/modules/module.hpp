@@ -33,28 +33,28 @@ void for_each_parameter(Module& module, const Visit& visit, const std::string& p
 }
 
 /// Where initial values begin. A type of its own, so that no size is taken for it: SwiGLU(512, 7)
-/// has d_ff = 7, SwiGLU(512, Seed(7)) the seed.
+/// has d_ff = 7, SwiGLU(512, Seed(7)) the seed. In every constructor it follows the sizes (and the
+/// rope); options with a default come after it.
 struct Seed {
   std::uint64_t value;
   explicit constexpr Seed(std::uint64_t number) : value(number) {}
+
+  /// The seed of a part, different for each name (FNV-1a), so that no two parameters are equal.
+  Seed of(std::string_view part) const {
+    Seed seed = *this;
+    for (const char letter : part) {
+      seed.value = (seed.value ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+    }
+    return seed;
+  }
 };
 
-/// The seed of a part, different for each name (FNV-1a), so that no two parameters are equal.
-inline Seed seed_of_part(Seed seed, std::string_view name) {
-  for (const char letter : name) {
-    seed.value = (seed.value ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
-  }
-  return seed;
-}
-
-/// Gives every parameter of the modules inside a module its initial value.
+/// Gives every parameter of the modules inside a module its initial value, the one that it has from
+/// its constructor.
 template <class Module>
 void reset_parts(Module& module, Seed seed) {
-  Module::visit_parts(module, [&](const std::string& name, auto& part) {
-    if constexpr (requires { part.reset_parameters(seed); }) {
-      part.reset_parameters(seed_of_part(seed, name));
-    }
-  });
+  Module::visit_parts(
+      module, [&](const std::string& name, auto& part) { part.reset_parameters(seed.of(name)); });
 }
 
 /// Draws from N(0, 1) truncated at +-3: a value outside is drawn again, not clamped. The numbers

@@ -6,8 +6,6 @@
 #include "linear.hpp"
 #include "rope.hpp"
 
-#include <array>
-
 namespace prenorm::reference {
 
 /// How a module holds the weights of q, k and v: in three Linear modules, or stacked in one.
@@ -25,30 +23,31 @@ class CausalMultiHeadSelfAttention {
   std::int64_t num_heads;
   std::optional<RotaryPositionalEmbedding> rope;
 
+  CausalMultiHeadSelfAttention(std::int64_t d_model, std::int64_t heads, Seed seed = Seed(0))
+      : CausalMultiHeadSelfAttention(d_model, heads, std::nullopt, seed) {}
   CausalMultiHeadSelfAttention(std::int64_t d_model, std::int64_t heads,
-                               std::optional<RotaryPositionalEmbedding> rotations = std::nullopt,
-                               Projections projections = Projections::separate, Seed seed = Seed(0))
-      : output_proj(d_model, d_model), num_heads(heads), rope(std::move(rotations)) {
+                               std::optional<RotaryPositionalEmbedding> rotations,
+                               Seed seed = Seed(0), Projections projections = Projections::separate)
+      : output_proj(d_model, d_model, seed.of("output_proj")),
+        num_heads(heads),
+        rope(std::move(rotations)) {
     const std::size_t d_k = head_width(static_cast<std::size_t>(d_model), heads);
     require(!rope || std::cmp_equal(rope->d_k(), d_k),
             "CausalMultiHeadSelfAttention: the d_k of rope must be ", d_k, ", is ",
             rope ? rope->d_k() : 0);
     if (projections == Projections::fused) {
-      qkv_proj.emplace(d_model, 3 * d_model);
+      qkv_proj.emplace(stacked(static_cast<std::size_t>(d_model), seed.of("qkv_proj")));
     } else {
-      for (auto* part : {&q_proj, &k_proj, &v_proj}) part->emplace(d_model, d_model);
+      q_proj.emplace(d_model, d_model, seed.of("q_proj"));
+      k_proj.emplace(d_model, d_model, seed.of("k_proj"));
+      v_proj.emplace(d_model, d_model, seed.of("v_proj"));
     }
-    reset_parameters(seed);
   }
 
   void reset_parameters(Seed seed) {
-    reset_parts(*this, seed);
-    // Three stacked weights begin as three separate ones do: their deviation is that of a square.
-    if (qkv_proj) {
-      const double d_model = static_cast<double>(qkv_proj->weight.shape(1));
-      fill_truncated_normal(qkv_proj->weight, std::sqrt(1 / d_model),
-                            seed_of_part(seed, "qkv_proj"));
-    }
+    if (!qkv_proj) return reset_parts(*this, seed);
+    output_proj.reset_parameters(seed.of("output_proj"));
+    qkv_proj->weight = stacked(qkv_proj->weight.shape(1), seed.of("qkv_proj"));
   }
 
   /// x[..., seq, d_model], token_positions[..., seq], by default 0, 1, ... -> y[..., seq, d_model]
@@ -66,11 +65,11 @@ class CausalMultiHeadSelfAttention {
     }
     // As multihead_self_attention_with_rope, but with the angles of the shared table.
     check_heads(x, num_heads, {shape_of(w_o)});
-    const auto heads = [&](const Linear<T>& proj) { return split_heads(proj(x), num_heads); };
-    const auto [q, k, v] = qkv_proj ? fused_heads(x, qkv_proj->weight, num_heads)
-                                    : std::array{heads(*q_proj), heads(*k_proj), heads(*v_proj)};
-    const auto at = for_all_heads(token_positions ? *token_positions : default_positions(x));
-    return attend_and_project((*rope)(q, at), (*rope)(k, at), v, w_o);
+    const auto heads =
+        qkv_proj ? fused_heads(x, qkv_proj->weight, num_heads)
+                 : separate_heads(x, q_proj->weight, k_proj->weight, v_proj->weight, num_heads);
+    const auto at = token_positions ? *token_positions : default_positions(x);
+    return turn_and_attend(heads, w_o, at, *rope);
   }
 
   template <class Self, class Visit>
@@ -89,6 +88,14 @@ class CausalMultiHeadSelfAttention {
   std::string description() const {
     return describe_parts(*this, "CausalMultiHeadSelfAttention",
                           "num_heads=" + std::to_string(num_heads));
+  }
+
+ private:
+  /// Three stacked weights begin as three separate ones do: their deviation is that of a square.
+  static Tensor<T> stacked(std::size_t d_model, Seed seed) {
+    auto weight = empty<T>({3 * d_model, d_model});
+    fill_truncated_normal(weight, std::sqrt(1 / static_cast<double>(d_model)), seed);
+    return weight;
   }
 };
 

@@ -13,7 +13,7 @@ class RMSNorm {
   Tensor<T> weight;
   double eps;
 
-  explicit RMSNorm(std::int64_t d_model, double epsilon = 1e-5, Seed seed = Seed(0))
+  explicit RMSNorm(std::int64_t d_model, Seed seed = Seed(0), double epsilon = 1e-5)
       : weight(empty<T>({positive(d_model, "RMSNorm: d_model")})), eps(epsilon) {
     reset_parameters(seed);
   }

@@ -23,6 +23,9 @@ class RotaryPositionalEmbedding {
         rotations(positions, static_cast<std::size_t>(d_k), theta));
   }
 
+  /// Nothing is random here: all modules have it.
+  void reset_parameters(Seed /*seed*/) {}
+
   /// x[..., seq, d_k], token_positions[..., seq] -> y of the shape of x. Heads are a batch axis:
   /// x[..., heads, seq, d_k] takes token_positions[..., 1, seq].
   template <class T>

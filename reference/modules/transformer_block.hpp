@@ -26,16 +26,15 @@ class TransformerBlock {
   Edition edition;
 
   TransformerBlock(std::int64_t d_model, std::int64_t num_heads, std::int64_t d_ff,
-                   std::optional<RotaryPositionalEmbedding> rope, double eps = 1e-5,
-                   Edition which = Edition::pre_norm, Seed seed = Seed(0))
-      : ln1(d_model, eps),
-        attn(d_model, num_heads, std::move(rope)),
-        ln2(d_model, eps),
-        ffn(network(d_model, d_ff, which)),
+                   std::optional<RotaryPositionalEmbedding> rope, Seed seed = Seed(0),
+                   double eps = 1e-5, Edition which = Edition::pre_norm)
+      : ln1(d_model, seed.of("ln1"), eps),
+        attn(d_model, num_heads, std::move(rope), seed.of("attn")),
+        ln2(d_model, seed.of("ln2"), eps),
+        ffn(network(d_model, d_ff, seed.of("ffn"), which)),
         edition(which) {
     require(attn.rope.has_value() == (edition != Edition::gelu), "TransformerBlock: ",
             edition == Edition::gelu ? "the 2024 edition takes no rope" : "rope is missing");
-    reset_parameters(seed);
   }
 
   void reset_parameters(Seed seed) { reset_parts(*this, seed); }
@@ -70,9 +69,9 @@ class TransformerBlock {
 
  private:
   static std::variant<SwiGLU<T>, FeedForward<T>> network(std::int64_t d_model, std::int64_t d_ff,
-                                                         Edition which) {
-    if (which == Edition::gelu) return FeedForward<T>(d_model, d_ff);
-    return SwiGLU<T>(d_model, d_ff);
+                                                         Seed seed, Edition which) {
+    if (which == Edition::gelu) return FeedForward<T>(d_model, d_ff, seed);
+    return SwiGLU<T>(d_model, d_ff, seed);
   }
 };
 

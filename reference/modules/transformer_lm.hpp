@@ -19,19 +19,19 @@ class TransformerLM {
 
   TransformerLM(std::int64_t vocab_size, std::int64_t context_length, std::int64_t d_model,
                 std::int64_t num_layers, std::int64_t num_heads, std::int64_t d_ff,
-                double rope_theta = 10000, double eps = 1e-5, Seed seed = Seed(0))
-      : token_embeddings(vocab_size, d_model),
-        ln_final(d_model, eps),
-        lm_head(d_model, vocab_size) {
+                Seed seed = Seed(0), double rope_theta = 10000, double eps = 1e-5)
+      : token_embeddings(vocab_size, d_model, seed.of("token_embeddings")),
+        ln_final(d_model, seed.of("ln_final"), eps),
+        lm_head(d_model, vocab_size, seed.of("lm_head")) {
     require(num_layers >= 0, "TransformerLM: num_layers must not be negative, is ", num_layers);
     const auto d_k = head_width(static_cast<std::size_t>(d_model), num_heads);
     const RotaryPositionalEmbedding rope(rope_theta, static_cast<std::int64_t>(d_k),
                                          context_length);
     layers.reserve(static_cast<std::size_t>(num_layers));
     for (std::int64_t i = 0; i < num_layers; ++i) {
-      layers.emplace_back(d_model, num_heads, d_ff, rope, eps);
+      const Seed own = seed.of("layers." + std::to_string(i));
+      layers.emplace_back(d_model, num_heads, d_ff, rope, own, eps);
     }
-    reset_parameters(seed);
   }
 
   void reset_parameters(Seed seed) { reset_parts(*this, seed); }

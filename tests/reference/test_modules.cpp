@@ -34,7 +34,7 @@ struct File {
 template <class T>
 TransformerBlock<T> block(std::uint64_t seed) {
   const RotaryPositionalEmbedding rope(10000, 4, 16);
-  return TransformerBlock<T>(8, 2, 12, rope, 1e-5, Edition::pre_norm, Seed(seed));
+  return TransformerBlock<T>(8, 2, 12, rope, Seed(seed));
 }
 
 template <class T>
@@ -49,7 +49,7 @@ BlockWeights<T> weights(const TransformerBlock<T>& m) {
 
 template <class T>
 TransformerLM<T> model(std::int64_t num_layers, std::uint64_t seed = 1) {
-  return TransformerLM<T>(11, 16, 8, num_layers, 2, 12, 10000, 1e-5, Seed(seed));
+  return TransformerLM<T>(11, 16, 8, num_layers, 2, 12, Seed(seed));
 }
 
 const auto ids = tensor<std::int64_t>({2, 3}, {10, 0, 4, 4, 4, 7});
@@ -132,7 +132,17 @@ BOOST_AUTO_TEST_CASE(the_law_is_normal_inside) {
 BOOST_AUTO_TEST_CASE(the_seed_decides) {
   BOOST_TEST(all_values(block<float>(1)) == all_values(block<float>(1)));
   BOOST_TEST(all_values(block<float>(1)) != all_values(block<float>(2)));
-  // Set on construction already, as by seed 0.
+  // Set on construction already, as by seed 0, and as reset_parameters sets them.
+  const auto resets = [](auto module, const auto& wanted) {
+    module.reset_parameters(Seed(9));
+    return all_values(module) == all_values(wanted);
+  };
+  BOOST_TEST(resets(block<float>(1), block<float>(9)));
+  BOOST_TEST(resets(model<float>(2, 1), model<float>(2, 9)));
+  const auto fused = [](std::uint64_t seed) {
+    return CausalMultiHeadSelfAttention<float>(8, 2, std::nullopt, Seed(seed), Projections::fused);
+  };
+  BOOST_TEST(resets(fused(1), fused(9)));
   const RotaryPositionalEmbedding rope(10000, 4, 16);
   BOOST_TEST(all_values(TransformerBlock<float>(8, 2, 12, rope)) == all_values(block<float>(0)));
   // The same numbers everywhere: mt19937_64 is fixed by the standard.
@@ -149,10 +159,10 @@ BOOST_AUTO_TEST_CASE(a_seed_is_no_size) {
   BOOST_TEST(all_values(SwiGLU<float>(8, Seed(7))) == all_values(SwiGLU<float>(8, 64, Seed(7))));
   BOOST_TEST(shape_of(FeedForward<float>(8, 7).w1.weight) == (Shape{7, 8}));
   BOOST_TEST(all_values(FeedForward<float>(8, Seed(7))) ==
-             all_values(FeedForward<float>(8, 32, Activation::gelu, Seed(7))));
+             all_values(FeedForward<float>(8, 32, Seed(7))));
   BOOST_TEST(all_values(Linear<float>(2, 3, Seed(7))) != all_values(Linear<float>(2, 3)));
   BOOST_TEST(all_values(Embedding<float>(2, 3, Seed(7))) != all_values(Embedding<float>(2, 3)));
-  BOOST_TEST(all_values(RMSNorm<float>(3, 1e-5, Seed(7))) == all_values(RMSNorm<float>(3)));
+  BOOST_TEST(all_values(RMSNorm<float>(3, Seed(7))) == all_values(RMSNorm<float>(3)));
   static_assert(!std::is_convertible_v<int, Seed>);
 }
 
@@ -192,14 +202,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(calls_are_those_of_the_functions, T, AllTypes) {
   const auto at = tensor<std::int64_t>({5}, {15, 1, 1, 0, 7});
   BOOST_TEST(same(a(x, at), multihead_self_attention_with_rope(x, w_q, w_k, w_v, w_o,
                                                                std::optional(at), 2, 10000, 16)));
-  CausalMultiHeadSelfAttention<T> plain(8, 2);
-  plain.reset_parameters(Seed(3));
+  const CausalMultiHeadSelfAttention<T> plain(8, 2, Seed(3));
   BOOST_TEST(same(
       plain(x), room::multihead_self_attention(x, plain.q_proj->weight, plain.k_proj->weight,
                                                plain.v_proj->weight, plain.output_proj.weight, 2)));
   BOOST_TEST(same(f(x), ffn_swiglu(x, f.w1.weight, f.w2.weight, f.w3.weight)));
   BOOST_TEST(same(f.w1(x), room::linear(x, f.w1.weight)));
-  BOOST_TEST(same(RMSNorm<T>(8, 0.5)(x), room::rmsnorm(x, filled<T>({8}, 1), 0.5)));
+  BOOST_TEST(same(RMSNorm<T>(8, Seed(0), 0.5)(x), room::rmsnorm(x, filled<T>({8}, 1), 0.5)));
   const Embedding<T> words(4, 3);
   const auto ids = tensor<std::int64_t>({2}, {3, 0});
   BOOST_TEST(same(words(ids), room::embedding(ids, words.weight)));
@@ -208,9 +217,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(calls_are_those_of_the_functions, T, AllTypes) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_other_editions_of_the_block, T, AllTypes) {
   const auto x = random<T>({2, 5, 8}, 1);
   const RotaryPositionalEmbedding rope(10000, 4, 16);
-  const TransformerBlock<T> post(8, 2, 12, rope, 1e-5, Edition::post_norm, Seed(4));
+  const TransformerBlock<T> post(8, 2, 12, rope, Seed(4), 1e-5, Edition::post_norm);
   BOOST_TEST(same(post(x), transformer_block_post_norm(x, weights(post), 2, 10000, 16)));
-  const TransformerBlock<T> gelu(8, 2, 12, std::nullopt, 1e-5, Edition::gelu, Seed(5));
+  const TransformerBlock<T> gelu(8, 2, 12, std::nullopt, Seed(5), 1e-5, Edition::gelu);
   const auto& a = gelu.attn;
   const auto& g = std::get<FeedForward<T>>(gelu.ffn);
   const BlockWeights<T, GELUWeights> of_gelu{
@@ -220,14 +229,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_other_editions_of_the_block, T, AllTypes) {
       {g.w1.weight, g.w2.weight}};
   BOOST_TEST(same(gelu(x), transformer_block_gelu(x, of_gelu, 2)));
   BOOST_TEST(names(gelu).back() == "ffn.w2.weight");
-  CHECK_REFUSED(TransformerBlock<T>(8, 2, 12, rope, 1e-5, Edition::gelu),
+  CHECK_REFUSED(TransformerBlock<T>(8, 2, 12, rope, Seed(0), 1e-5, Edition::gelu),
                 "the 2024 edition takes no rope");
   CHECK_REFUSED(TransformerBlock<T>(8, 2, 12, std::nullopt), "TransformerBlock: rope is missing");
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(networks_without_a_gate, T, AllTypes) {
   const auto x = random<T>({3, 8}, 1);
-  const FeedForward<T> relu(8, Activation::relu), silu(8, 12, Activation::silu, Seed(2)), gelu(8);
+  const FeedForward<T> relu(8, Seed(0), Activation::relu), silu(8, 12, Seed(2), Activation::silu),
+      gelu(8);
   BOOST_TEST(same(relu(x), ffn_relu(x, relu.w1.weight, relu.w2.weight)));
   BOOST_TEST(same(silu(x), ffn_silu(x, silu.w1.weight, silu.w2.weight)));
   BOOST_TEST(same(gelu(x), ffn_gelu(x, gelu.w1.weight, gelu.w2.weight)));
@@ -240,7 +250,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fused_projections_are_the_separate_ones_stacked, T
   const RotaryPositionalEmbedding rope(10000, 4, 16);
   for (const bool turns : {false, true}) {
     const auto rotations = turns ? std::optional(rope) : std::nullopt;
-    const CausalMultiHeadSelfAttention<T> fused(8, 2, rotations, Projections::fused, Seed(6));
+    const CausalMultiHeadSelfAttention<T> fused(8, 2, rotations, Seed(6), Projections::fused);
     CausalMultiHeadSelfAttention<T> separate(8, 2, rotations);
     const T* from = fused.qkv_proj->weight.data();
     for (auto* part : {&separate.q_proj, &separate.k_proj, &separate.v_proj}) {
@@ -253,7 +263,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fused_projections_are_the_separate_ones_stacked, T
     if (turns) BOOST_TEST(close(fused(x, at), separate(x, at), 16 * epsilon<T>()));
   }
   // The deviation is that of a square weight.
-  const CausalMultiHeadSelfAttention<double> wide(128, 2, std::nullopt, Projections::fused);
+  const CausalMultiHeadSelfAttention<double> wide(128, 2, std::nullopt, Seed(0),
+                                                  Projections::fused);
   const Moments moments(values(wide.qkv_proj->weight));
   BOOST_TEST(std::abs(moments.deviation * std::sqrt(128.0) / cut_deviation - 1) < 0.02);
 }
@@ -401,7 +412,7 @@ BOOST_AUTO_TEST_CASE(errors_of_construction) {
     const RotaryPositionalEmbedding turning(10000, 4, 16);
     using Rotations = std::optional<RotaryPositionalEmbedding>;
     for (const Rotations& rotations : {Rotations(), Rotations(turning)}) {
-      CausalMultiHeadSelfAttention<float> wrong(8, 2, rotations, projections);
+      CausalMultiHeadSelfAttention<float> wrong(8, 2, rotations, Seed(0), projections);
       auto& weight = wrong.qkv_proj ? wrong.qkv_proj->weight : wrong.k_proj->weight;
       weight = filled<float>({wrong.qkv_proj ? std::size_t{16} : std::size_t{4}, 8}, 1);
       BOOST_CHECK_THROW(wrong(filled<float>({3, 8}, 1)), std::invalid_argument);
