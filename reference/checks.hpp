@@ -14,22 +14,22 @@ namespace prenorm::reference {
 
 using Shape = std::vector<std::size_t>;
 
-/// "[2, 3]".
-template <class S>
-requires requires(const S& shape) { shape.begin(); }
-std::string to_text(const S& shape) {
-  std::string text = "[";
-  for (const auto extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + "]";
-}
-inline std::string to_text(std::string_view text) { return std::string(text); }
-inline std::string to_text(const char* text) { return text; }
-inline std::string to_text(const std::string& text) { return text; }
 template <std::integral I>
 requires(sizeof(I) > 1)  // no bool, no letters
     std::string to_text(I number) {
   return std::to_string(number);
 }
+/// "[2, 3]", and "[[2, 3], [4]]" of several.
+template <class S>
+requires requires(const S& shape) { shape.begin(); }
+std::string to_text(const S& shape) {
+  std::string text = "[";
+  for (const auto& part : shape) text += (text.size() > 1 ? ", " : "") + to_text(part);
+  return text + "]";
+}
+inline std::string to_text(std::string_view text) { return std::string(text); }
+inline std::string to_text(const char* text) { return text; }
+inline std::string to_text(const std::string& text) { return text; }
 /// "10000" or "1e-05": a number to six digits.
 inline std::string to_text(double value) {
   std::array<char, 32> text;

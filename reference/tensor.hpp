@@ -115,7 +115,7 @@ inline Shape broadcast(const std::string& problem, std::initializer_list<Shape> 
     for (std::size_t i = 0; i < other.size(); ++i) {
       std::size_t& extent = shape[shape.size() - other.size() + i];
       require(extent == other[i] || extent == 1 || other[i] == 1, problem,
-              ": batch axes do not broadcast: ", other, " and ", shape);
+              ": batch axes do not broadcast: ", batches);
       if (extent == 1) extent = other[i];
     }
   }
