@@ -128,7 +128,7 @@ Tensor<T> multihead_self_attention_with_rope(
   check_heads(x, num_heads, {shape_of(w_q), shape_of(w_k), shape_of(w_v), shape_of(w_o)});
   const Tensor<std::int64_t> at = token_positions ? *token_positions : default_positions(x);
   check_rope(size(x, -2), head_width(size(x, -1), num_heads), theta, at, max_seq_len);
-  const auto heads = separate_heads(x, w_q, w_k, w_v, num_heads);
+  const std::array<Tensor<T>, 3> heads = separate_heads(x, w_q, w_k, w_v, num_heads);
   return turn_and_attend(heads, w_o, at, [&](const Tensor<T>& q_or_k, const auto& positions) {
     return rope(q_or_k, positions, theta, max_seq_len);
   });

@@ -1,5 +1,5 @@
 // Turns the function templates of a room, reference/ or reference/fast/, into the functions of a
-// library. PRENORM_ROOM, the room's namespace, and the include path say which.
+// library. PRENORM_TEXT, defined for the former, and the include path say which.
 //
 // Each file of this folder compiles the templates of one component, and declares as compiled
 // elsewhere what it takes from other components: a change of one component then recompiles that one
@@ -21,16 +21,24 @@
 #define PRENORM_COMPILED_ELSEWHERE(function) PRENORM_INSTANCES(extern template, function)
 #endif
 
-namespace prenorm {
-namespace PRENORM_ROOM {}
-namespace room = PRENORM_ROOM;
-}  // namespace prenorm
-
-// What PRENORM_EXPORT(problem, function) makes of a component's function.
+// What PRENORM_EXPORT(problem, function) makes of a component's function: in `honest` the variants
+// of the one that `plain` exports, else prenorm_PROBLEM, called as its room needs it.
+#undef PRENORM_EXPORT
 #if defined(PRENORM_HONEST_VARIANTS)
 #include "../honest/variants_of_every_problem.hpp"
+#define PRENORM_EXPORT(problem, function) PRENORM_EXPORT_VARIANTS(problem, function)
 #elif defined(PRENORM_TEXT)
 #include "text.hpp"
+#define PRENORM_EXPORT(problem, function) PRENORM_EXPORT_TEXT(problem, function)
 #else
 #include "fast.hpp"
+#define PRENORM_EXPORT(problem, function) PRENORM_EXPORT_FAST(problem, function)
 #endif
+
+namespace prenorm {
+#if defined(PRENORM_TEXT)
+namespace room = reference;
+#else
+namespace room = fast;
+#endif
+}  // namespace prenorm

@@ -71,15 +71,10 @@ void result<fast::Tensor<T>>::write(const fast::Tensor<T>& value, const prenorm_
   prefix struct prenorm::argument<std::optional<prenorm::fast::Tensor<bool>>>;
 PRENORM_ALL_TENSORS(extern template)
 
-#if !defined(PRENORM_HONEST_VARIANTS)
-
-#define PRENORM_COMPILED_HERE(function) PRENORM_INSTANCES(template, function)
-
-/// As in prenorm.hpp, and tells the textbook loop whether products take part in tf32. (16-bit types
-/// compute in float32 too, so the products themselves cannot tell.)
-#undef PRENORM_EXPORT
-#define PRENORM_EXPORT(problem, function)                                  \
-  PRENORM_COMPILED_HERE(function)                                          \
+/// As PRENORM_EXPORT of prenorm.hpp, and tells the textbook loop whether products take part in
+/// tf32. (16-bit types compute in float32 too, so the products themselves cannot tell.)
+#define PRENORM_EXPORT_FAST(problem, function)                             \
+  PRENORM_INSTANCES(template, function)                                    \
   extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) { \
     const fast::MemoryForResult memory = memory_of_output(*call);          \
     return detail::run<double, float, float16, bfloat16>(                  \
@@ -89,5 +84,3 @@ PRENORM_ALL_TENSORS(extern template)
           return &function<T>;                                             \
         });                                                                \
   }
-
-#endif

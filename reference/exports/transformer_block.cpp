@@ -2,6 +2,28 @@
 
 #include "export.hpp"
 
+#if defined(PRENORM_TEXT)
+namespace prenorm {
+
+/// A block's parameters stand side by side in a signature.
+template <class T>
+struct argument<reference::BlockWeights<T>> {
+  static reference::BlockWeights<T> read(Arguments& arguments) {
+    const auto next = [&] { return copied(arguments.input<T>()); };
+    return {next(), {next(), next(), next(), next()}, next(), {next(), next(), next()}};
+  }
+};
+template <class T>
+struct argument<reference::BlockWeights<T, reference::GELUWeights>> {
+  static reference::BlockWeights<T, reference::GELUWeights> read(Arguments& arguments) {
+    const auto next = [&] { return copied(arguments.input<T>()); };
+    return {next(), {next(), next(), next(), next()}, next(), {next(), next()}};
+  }
+};
+
+}  // namespace prenorm
+#endif
+
 using namespace prenorm;
 
 PRENORM_COMPILED_ELSEWHERE(room::rmsnorm)

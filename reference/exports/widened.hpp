@@ -5,6 +5,7 @@
 // that a variant is written once. A parameter of type Element, if there is one, is T itself.
 #pragma once
 
+#include "../fast/batch.hpp"
 #include "fast.hpp"
 
 #include <numeric>

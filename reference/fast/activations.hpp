@@ -3,19 +3,16 @@
 //   relu   y = max(0, x)
 //   silu   y = x sigmoid(x)
 //   gelu   y = x Phi(x)
+//
+// Contracts: reference/activations.hpp
 #pragma once
 
-#include "tensor.hpp"
+#include "elementwise.hpp"
+#include "rows.hpp"
 
 namespace prenorm::fast {
 
 /// ReLU:  y = max(0, x); NaN stays NaN.
-///
-/// Source   Vaswani et al. 2017, arXiv:1706.03762, eq. 2
-/// Shapes   x[...] -> y[...]
-/// Types    any T, exact
-/// Twins    cuda/activations.cu  fixtures/relu.h5  tests/reference/test_activations.cpp
-///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> relu(const Tensor<T>& x) {
   // Written so that NaN, for which every comparison is false, is kept.
@@ -27,13 +24,6 @@ Tensor<T> relu(const Tensor<T>& x) {
 }
 
 /// SiLU, also called Swish:  y = x sigmoid(x) = x / (1 + exp(-x))
-///
-/// Source   Hendrycks & Gimpel 2016, arXiv:1606.08415; Elfwing et al. 2017, arXiv:1702.03118;
-///          CS336 2025, eq. 5
-/// Shapes   x[...] -> y[...]
-/// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Twins    cuda/activations.cu  fixtures/silu.h5  tests/reference/test_activations.cpp
-///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> silu(const Tensor<T>& x) {
   // exp(-x) is in the denominator: where it overflows, the quotient is 0, which y nearly is.
@@ -54,12 +44,6 @@ auto normal_cdf(const A& a) {
 }
 
 /// GELU, the exact form:  y = x Phi(x) = x (1 + erf(x / sqrt(2))) / 2
-///
-/// Source   Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2; CS336 2024, eq. 2
-/// Shapes   x[...] -> y[...]
-/// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Twins    cuda/activations.cu  fixtures/gelu.h5  tests/reference/test_activations.cpp
-///          notebooks/activations.ipynb
 template <class T>
 Tensor<T> gelu(const Tensor<T>& x) {
   // step: each element, x Phi(x)

@@ -1,6 +1,9 @@
 // Scaled dot-product attention.
+// Contracts: reference/attention.hpp
 #pragma once
 
+#include "batch.hpp"
+#include "elementwise.hpp"
 #include "sequences.hpp"
 
 namespace prenorm::fast {
@@ -38,14 +41,6 @@ void attend(const Sequence<C>& s) {
 ///
 /// A query attends to the keys where mask is true, to all without a mask; a query that attends to
 /// none, or whose scores are all -infinity, gives zeros.
-///
-/// Source   Vaswani et al. 2017, arXiv:1706.03762, eq. 1; CS336 2025, eq. 11 and "Masking"
-/// Shapes   q[..., n, d_k], k[..., m, d_k], v[..., m, d_v], mask[..., n, m] -> y[..., n, d_v]
-/// Types    any T; scores, probabilities and sums in float32 for 16-bit types, rounded at the end
-/// Errors   std::invalid_argument if the shapes do not fit, or d_k or m is 0 and y is not empty
-/// Twins    cuda/attention.cu  fixtures/scaled_dot_product_attention.h5
-///          tests/reference/test_attention.cpp
-///          notebooks/attention.ipynb
 template <class T>
 Tensor<T> scaled_dot_product_attention(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
                                        const std::optional<Tensor<bool>>& mask = std::nullopt) {

@@ -1,19 +1,12 @@
 // Token embedding.
+// Contracts: reference/embedding.hpp
 #pragma once
 
-#include "tensor.hpp"
+#include "rows.hpp"
 
 namespace prenorm::fast {
 
 /// Embedding:  y[..., :] = weight[token_ids[...], :]
-///
-/// Source   CS336 2025, section 3.4.3
-/// Shapes   token_ids[...]: int64, weight[vocab_size, d_model] -> y[..., d_model]
-/// Types    any T; rows are copied bit for bit
-/// Errors   std::invalid_argument if weight does not have two axes, or an id is outside
-///          [0, vocab_size)
-/// Twins    cuda/embedding.cu  fixtures/embedding.h5  tests/reference/test_embedding.cpp
-///          notebooks/embedding.ipynb
 template <class T>
 Tensor<T> embedding(const Tensor<std::int64_t>& token_ids, const Tensor<T>& weight) {
   require(weight.dimension() == 2, "embedding: weight must be [vocab_size, d_model], is ",

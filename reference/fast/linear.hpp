@@ -1,4 +1,5 @@
 // Linear layer without bias.
+// Contracts: reference/linear.hpp
 #pragma once
 
 #include "sums.hpp"
@@ -6,13 +7,6 @@
 namespace prenorm::fast {
 
 /// Linear:  y = x Wᵀ
-///
-/// Source   CS336 2025, section 3.4.2: row vectors, no bias, after PaLM (arXiv:2204.02311)
-/// Shapes   x[..., d_in], weight[d_out, d_in] -> y[..., d_out]
-/// Types    any T; sums in float32 for 16-bit types, rounded once, at the end
-/// Errors   std::invalid_argument if weight is not [d_out, d_in] for the d_in of x, or d_in is 0
-/// Twins    cuda/linear.cu  fixtures/linear.h5  tests/reference/test_linear.cpp
-///          notebooks/linear.ipynb
 template <class T>
 Tensor<T> linear(const Tensor<T>& x, const Tensor<T>& weight) {
   require(weight.dimension() == 2, "linear: weight must be [d_out, d_in], is ", weight.shape());

@@ -6,6 +6,8 @@
 //   multihead_self_attention             head_h = attention(q_h, k_h, v_h)
 //   multihead_self_attention_with_rope   head_h = attention(rope(q_h), rope(k_h), v_h)
 //   multihead_self_attention_fused_qkv   as the first, by one product: [q k v] = x w_qkvᵀ
+//
+// Contracts: reference/multihead_self_attention.hpp
 #pragma once
 
 #include "heads.hpp"
@@ -16,14 +18,6 @@ namespace prenorm::fast {
 
 /// Causal multi-head self-attention:  y = concat(head_0, head_1, ...) w_oᵀ,
 /// head = attention(q_h, k_h, v_h) over the positions up to a query's own; q = x w_qᵀ, and so on.
-///
-/// Source   Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2; CS336 2025, eq. 12 to 14
-/// Shapes   x[..., seq, d_model], w_q, w_k, w_v, w_o[d_model, d_model] -> y[..., seq, d_model]
-/// Types    any T; in 16-bit types q, k, v, the heads and y are rounded, scores and sums are not
-/// Errors   std::invalid_argument if num_heads does not divide d_model, or a shape does not fit
-/// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention.h5
-///          tests/reference/test_multihead_self_attention.cpp
-///          notebooks/multihead_self_attention.ipynb
 template <class T>
 Tensor<T> multihead_self_attention(const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k,
                                    const Tensor<T>& w_v, const Tensor<T>& w_o,
@@ -44,13 +38,6 @@ Tensor<std::int64_t> default_positions(const Tensor<T>& x) {
 }
 
 /// Causal multi-head self-attention with RoPE on every head's q and k, over d_k.
-///
-/// Source   as multihead_self_attention; CS336 2025, section 3.5.5, "Applying RoPE"
-/// Shapes   as there, and token_positions[..., seq]: int64, by default 0, 1, ...
-/// Types    as there; rotated q and k are rounded too
-/// Errors   as there, and those of rope
-/// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention_with_rope.h5
-///          notebooks/multihead_self_attention.ipynb
 template <class T>
 Tensor<T> multihead_self_attention_with_rope(
     const Tensor<T>& x, const Tensor<T>& w_q, const Tensor<T>& w_k, const Tensor<T>& w_v,
@@ -90,14 +77,6 @@ std::array<Tensor<T>, 3> fused_projections(const Tensor<T>& x, const Tensor<T>& 
 }
 
 /// Causal multi-head self-attention, q, k and v by one product:  [q k v] = x w_qkvᵀ
-///
-/// Source   as multihead_self_attention; CS336 2025, section 3.5.5, the footnote
-/// Shapes   x[..., seq, d_model], w_qkv[3 d_model, d_model]: w_q, w_k, w_v stacked,
-///          w_o[d_model, d_model] -> y[..., seq, d_model]
-/// Types    as multihead_self_attention
-/// Errors   as there, and std::invalid_argument if w_qkv does not have 3 d_model rows
-/// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention_fused_qkv.h5
-///          notebooks/multihead_self_attention.ipynb
 template <class T>
 Tensor<T> multihead_self_attention_fused_qkv(const Tensor<T>& x, const Tensor<T>& w_qkv,
                                              const Tensor<T>& w_o, std::int64_t num_heads) {

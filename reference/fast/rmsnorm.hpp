@@ -1,4 +1,5 @@
 // Root mean square layer normalization.
+// Contracts: reference/rmsnorm.hpp
 #pragma once
 
 #include "sums.hpp"
@@ -6,16 +7,6 @@
 namespace prenorm::fast {
 
 /// RMSNorm:  y = x / sqrt(mean(x^2) + eps) * weight, the mean over the last axis.
-///
-/// Source   Zhang & Sennrich 2019, arXiv:1910.07467, eq. 4; the eps of CS336 2025, eq. 4
-/// Shapes   x[..., d_model], weight[d_model] -> y[..., d_model]
-/// Types    any T; 16-bit types are widened to float32 and rounded once, at the end. float64 stays
-///          float64; the handout's code, which calls x.to(torch.float32), would narrow it
-/// Errors   std::invalid_argument if x has no axis, or weight is not [d_model]
-/// Values   the sum of squares overflows, and y is 0, from |x| = 1.8e19 / sqrt(d_model) on (if all
-///          elements are alike; 1.3e154 / sqrt(d_model) in float64), as in the handout's formula
-/// Twins    cuda/rmsnorm.cu  fixtures/rmsnorm.h5  tests/reference/test_rmsnorm.cpp
-///          notebooks/rmsnorm.ipynb
 template <class T>
 Tensor<T> rmsnorm(const Tensor<T>& x, const Tensor<T>& weight, double eps = 1e-5) {
   require(x.dimension() >= 1, "rmsnorm: x must have an axis d_model");

@@ -1,9 +1,12 @@
 // Rotary position embedding.
 //
 //   rope   at position i, pair k of the d_k / 2 pairs is turned by the angle i / theta^(2k/d_k)
+//
+// Contracts: reference/rope.hpp
 #pragma once
 
-#include "tensor.hpp"
+#include "batch.hpp"
+#include "rows.hpp"
 
 #include <cmath>
 #include <memory>
@@ -119,13 +122,6 @@ Tensor<T> rotate_heads(const Tensor<T>& x, const Tensor<std::int64_t>& token_pos
 }
 
 /// RoPE:  (y_2k, y_2k+1) is (x_2k, x_2k+1) turned counter-clockwise by position / theta^(2k/d_k).
-///
-/// Source   Su et al. 2021, arXiv:2104.09864, eq. 15; CS336 2025, eq. 8, with k from 0
-/// Shapes   x[..., seq, d_k], token_positions[..., seq]: int64 -> y[..., seq, d_k]
-/// Types    any T; angles, sines and cosines in float64; 16-bit types rotate in float32
-/// Errors   std::invalid_argument if theta is not positive, d_k is odd, or a position is not in
-///          [0, max_seq_len)
-/// Twins    cuda/rope.cu  fixtures/rope.h5  tests/reference/test_rope.cpp  notebooks/rope.ipynb
 template <class T>
 Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, double theta,
                std::int64_t max_seq_len) {

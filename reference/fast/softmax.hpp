@@ -1,19 +1,13 @@
 // Softmax along any axis.
+// Contracts: reference/softmax.hpp
 #pragma once
 
+#include "elementwise.hpp"
 #include "sums.hpp"
 
 namespace prenorm::fast {
 
 /// Softmax:  y_i = exp(x_i) / sum_j exp(x_j)  along the axis dim, the maximum subtracted first.
-///
-/// Source   CS336 2025, eq. 10; Goodfellow et al. 2016, Deep Learning, section 4.1 (the maximum)
-/// Shapes   x[...]; dim, counted from the end where negative -> y[...]
-/// Types    any T; 16-bit types are widened to float32 and rounded once, at the end
-/// Errors   std::invalid_argument if dim is not an axis of x
-/// Values   a slice that is all -infinity, or holds NaN or +infinity, gives NaN
-/// Twins    cuda/softmax.cu  fixtures/softmax.h5  tests/reference/test_softmax.cpp
-///          notebooks/softmax.ipynb
 template <class T>
 Tensor<T> softmax(const Tensor<T>& x, std::int64_t dim) {
   const auto axes = static_cast<std::int64_t>(x.dimension());

@@ -6,7 +6,7 @@
 // tolerances are derived. Accumulators have the compute type, never a 16-bit one.
 #pragma once
 
-#include "tensor.hpp"
+#include "rows.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,6 +3,8 @@
 //   transformer_block             pre-norm, with RoPE and SwiGLU
 //   transformer_block_post_norm   the same in post-norm order, for contrast
 //   transformer_block_gelu        the 2024 edition: pre-norm, without RoPE, with GELU
+//
+// Contracts: reference/transformer_block.hpp
 #pragma once
 
 #include "feed_forward.hpp"
@@ -39,13 +41,8 @@ Tensor<T> post_norm(const Tensor<T>& x, const Norm1& norm1, const Attention& att
 ///   y   = x + multihead_self_attention_with_rope(rmsnorm(x, ln1))
 ///   out = y + ffn_swiglu(rmsnorm(y, ln2))
 ///
-/// Source   Xiong et al. 2020, arXiv:2002.04745, figure 1(b); CS336 2025, section 3.5
 /// Shapes   x[..., seq, d_model], ln1, ln2[d_model], w_q, w_k, w_v, w_o[d_model, d_model],
 ///          w1, w3[d_ff, d_model], w2[d_model, d_ff] -> y[..., seq, d_model]
-/// Types    any T; 16-bit types are rounded after each norm, product, rotation and residual sum
-/// Errors   those of its parts
-/// Twins    cuda/transformer_block.cu  fixtures/transformer_block.h5
-///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                             const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,
@@ -65,11 +62,6 @@ Tensor<T> transformer_block(const Tensor<T>& x, const Tensor<T>& ln1, const Tens
 /// Post-norm Transformer block, for contrast:
 ///   y   = rmsnorm(x + multihead_self_attention_with_rope(x), ln1)
 ///   out = rmsnorm(y + ffn_swiglu(y), ln2)
-///
-/// Source   Vaswani et al. 2017, arXiv:1706.03762, section 3.1, with RMSNorm for LayerNorm
-/// Shapes, types, errors   as transformer_block
-/// Twins    cuda/transformer_block.cu  fixtures/transformer_block_post_norm.h5
-///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
                                       const Tensor<T>& w_q, const Tensor<T>& w_k,
@@ -91,12 +83,6 @@ Tensor<T> transformer_block_post_norm(const Tensor<T>& x, const Tensor<T>& ln1,
 /// Pre-norm Transformer block of the 2024 edition, without RoPE and with GELU:
 ///   y   = x + multihead_self_attention(rmsnorm(x, ln1))
 ///   out = y + ffn_gelu(rmsnorm(y, ln2))
-///
-/// Source   CS336 2024, section 3.4
-/// Shapes   as transformer_block, without w3
-/// Types, errors   as transformer_block
-/// Twins    cuda/transformer_block.cu  fixtures/transformer_block_gelu.h5
-///          tests/reference/test_transformer_block.cpp  notebooks/transformer_block.ipynb
 template <class T>
 Tensor<T> transformer_block_gelu(const Tensor<T>& x, const Tensor<T>& ln1, const Tensor<T>& w_q,
                                  const Tensor<T>& w_k, const Tensor<T>& w_v, const Tensor<T>& w_o,

@@ -1,4 +1,5 @@
 // The Transformer language model: token embedding, pre-norm blocks, a final norm, the head.
+// Contracts: reference/transformer_lm.hpp
 #pragma once
 
 #include "embedding.hpp"
@@ -17,16 +18,9 @@ Tensor<T> of_layer(const Tensor<T>& stacked, std::size_t layer) {
 ///   x = embedding(token_ids);  for each layer x = transformer_block(x);
 ///   y = linear(rmsnorm(x, ln_final), lm_head),  logits without a softmax
 ///
-/// Source   CS336 2025, section 3.1 and figure 1; the norm after the last block is its "final norm"
 /// Shapes   token_ids[..., seq]: int64, token_embeddings[vocab_size, d_model], the parameters of a
 ///          transformer_block stacked [num_layers, ...], ln_final[d_model],
 ///          lm_head[vocab_size, d_model] -> y[..., seq, vocab_size]
-/// Types    any T; in 16-bit types each part rounds as it does alone
-/// Errors   those of its parts, and std::invalid_argument if token_ids has no axis seq, or the
-///          stacked parameters differ in num_layers
-/// Twins    cuda/transformer_lm.cu  fixtures/transformer_lm.h5
-///          tests/reference/test_transformer_lm.cpp
-///          notebooks/transformer_lm.ipynb
 template <class T>
 Tensor<T> transformer_lm(const Tensor<std::int64_t>& token_ids, const Tensor<T>& token_embeddings,
                          const Tensor<T>& ln1, const Tensor<T>& w_q, const Tensor<T>& w_k,

@@ -26,14 +26,11 @@ inline int with_order(fast::textbook::SumOrder order, prenorm_function function,
 
 }  // namespace prenorm::honest
 
-#define PRENORM_COMPILED_HERE(function) PRENORM_COMPILED_ELSEWHERE(function)
-
 #define HONEST_ORDER(problem, order)                                                     \
   extern "C" PRENORM_API int prenorm_##problem##__##order(const prenorm_call* call) {    \
     return honest::with_order(fast::textbook::SumOrder::order, prenorm_##problem, call); \
   }
-#undef PRENORM_EXPORT
-#define PRENORM_EXPORT(problem, function)                                                    \
+#define PRENORM_EXPORT_VARIANTS(problem, function)                                           \
   PRENORM_COMPILED_ELSEWHERE(function)                                                       \
   extern "C" int prenorm_##problem(const prenorm_call* call);                                \
   HONEST_ORDER(problem, ascending)                                                           \

@@ -2,7 +2,8 @@
 // which element differs. A comparison is a predicate, so that BOOST_TEST names the test's own line.
 //
 // The tests of components are compiled twice: with the headers of reference/, and with those of
-// reference/fast/. The include path and PRENORM_ROOM, the namespace, say which; room:: is it.
+// reference/fast/. The include path and PRENORM_TEXT, defined for the former, say which; room:: is
+// it.
 #pragma once
 
 #include "tensor.hpp"
@@ -18,8 +19,12 @@
 #include <vector>
 
 namespace prenorm {
-namespace room = PRENORM_ROOM;
-}
+#if defined(PRENORM_TEXT)
+namespace room = reference;
+#else
+namespace room = fast;
+#endif
+}  // namespace prenorm
 
 namespace prenorm::testing {
 

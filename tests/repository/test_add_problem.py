@@ -176,9 +176,9 @@ def test_six_touches_add_a_problem(program, home, tmp_path):
     assert "lora" in printed
 
     # Its own tests, which tests/CMakeLists.txt would find, in both rooms.
-    for room, folder in (("reference", "reference"), ("fast", "reference/fast")):
+    for room, folder in (("TEXT", "reference"), ("FAST", "reference/fast")):
         run(os.environ.get("CXX", "c++"), "-std=c++20", "-O0", "-fopenmp", "-DBOOST_TEST_DYN_LINK",
-            f"-DPRENORM_ROOM={room}", f"-I{tree}/{folder}", f"-I{tree}/tests/reference",
+            f"-DPRENORM_{room}", f"-I{tree}/{folder}", f"-I{tree}/tests/reference",
             f"-I{tree}/harness/include", tree / "tests/support/main.cpp", tree / "tests/reference/test_lora.cpp",
             "-o", tmp_path / f"test_{room}", "-lboost_unit_test_framework", "-lopenblas")
         run(tmp_path / f"test_{room}")

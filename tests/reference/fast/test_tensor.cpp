@@ -1,5 +1,6 @@
-// What tensors and sums of reference/fast/ rest on: batches, rows in parts, widening and rounding,
-// long sums.
+// What tensors and sums of reference/fast/ rest on: batches, rows in parts, long sums.
+#include "batch.hpp"
+#include "elementwise.hpp"
 #include "reference_testing.hpp"
 #include "sums.hpp"
 
@@ -42,20 +43,6 @@ BOOST_AUTO_TEST_CASE(an_axis_of_size_0_makes_an_empty_batch) {
   batch.join(filled<float>({1, 2}, 0), 1);
   batch.join(empty<float>({0, 2}), 1);
   BOOST_TEST(batch.size() == 0u);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(widening_and_narrowing_keep_what_fits, T, AllTypes) {
-  const auto x = tensor<T>({2, 2}, {1.5, -0.0, infinity, NaN});
-  BOOST_TEST(same(widen(x), x));
-  BOOST_TEST(same(narrow<T>(widen(x)), x));
-  static_assert(std::is_same_v<compute_t<T>, double> == std::is_same_v<T, double>);
-}
-
-BOOST_AUTO_TEST_CASE(narrowing_rounds_to_nearest_even) {
-  const auto x = tensor<float>({4}, {2049, 2051, 65519, 65520});
-  BOOST_TEST(same(narrow<float16>(x), tensor<double>({4}, {2048, 2052, 65504, infinity})));
-  const auto z = tensor<float>({3}, {257, 259, 258});
-  BOOST_TEST(same(narrow<bfloat16>(z), tensor<double>({3}, {256, 260, 258})));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_of_the_callers_memory) {
