@@ -197,9 +197,7 @@ def middle(chromium, expression):
 
 
 def click(chromium, expression):
-    place = middle(chromium, expression)
-    for kind in ("mousePressed", "mouseReleased"):
-        chromium.ask("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
+    chromium.click(**middle(chromium, expression))
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -100,6 +100,13 @@ class Browser:
         return self.ask("Runtime.evaluate", expression=expression,
                         returnByValue=True)["result"].get("value")
 
+    def click(self, x, y):
+        """Clicks once the page is drawn: what is pressed before that, the browser drops."""
+        self.ask("Runtime.evaluate", awaitPromise=True, expression=(
+            "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"))
+        for kind in ("mousePressed", "mouseReleased"):
+            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def screenshot(self):
         """The whole page, as PNG."""
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True)

@@ -241,13 +241,14 @@ def test_a_row_opens_the_student_s_page(chromium, pages):
         const box = row.cells[2].getBoundingClientRect();
         return [box.left + box.width / 2, box.top + box.height / 2];
     })()""")
-    for kind in ("mousePressed", "mouseReleased"):
-        chromium.ask("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left",
-                     clickCount=1)
-    until = time.monotonic() + 20
-    while chromium.value("document.title") != "The second":
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    for _ in range(3):  # a busy browser may lose a click
+        chromium.click(*place)
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            if chromium.value("document.title") == "The second":
+                return
+            time.sleep(0.05)
+    pytest.fail(chromium.value("document.title"))
 
 
 def test_without_scripts_rows_are_in_the_roster_s_order(chromium, pages):
