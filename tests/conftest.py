@@ -9,6 +9,7 @@ import h5py
 import pytest
 
 import browser
+import shares
 
 pytest_plugins = ["centred"]
 
@@ -101,11 +102,24 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: of the slow tier (tests/cmake/tests.cmake)")
 
 
-def pytest_collection_modifyitems(items):
-    """A parametrized test without parameters is no test, where pytest would call it skipped."""
+def pytest_collection_modifyitems(config, items):
+    """A parametrized test without parameters is no test, where pytest would call it skipped. Of the slow
+    ones of a module with SLOW_SHARES = n every n-th runs (shares.py)."""
     items[:] = [item for item in items
                 if not any("empty parameter set" in mark.kwargs.get("reason", "")
                            for mark in item.iter_markers("skip"))]
+    several = {}
+    for item in items:
+        if hasattr(item, "callspec") and item.get_closest_marker("slow"):
+            several.setdefault((item.module, item.originalname), []).append(item)
+    left_out = {item for (module, _), slow in several.items()
+                for item in set(slow) - set(shares.share(slow, getattr(module, "SLOW_SHARES", 1)))}
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
+
+
+def pytest_report_header():
+    return f"PRENORM_SHARE={shares.number() if shares.number() is not None else 'all'}"
 
 
 # A skipped test is a line `<test>: <reason>` in the file named by PRENORM_SKIPS, and a failure where

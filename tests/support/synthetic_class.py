@@ -231,7 +231,7 @@ def source_kinds():
              {"exit": 1, "status": "LOAD_ERROR"}),
         Kind("damaged", "Python without its package",
              files(adapters_py="import no_such_package_of_mine\n"), "none",
-             {"exit": 1, "status": "LOAD_ERROR"}),
+             {"exit": 1, "status": "NOT_IMPLEMENTED"}),
         Kind("damaged", "Python that never loads", files(adapters_py="while True:\n    pass\n"), "none",
              {"exit": 1}, True),
     ]
