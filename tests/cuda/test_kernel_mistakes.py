@@ -16,6 +16,8 @@ import pytest
 from conftest import folder, slow_but
 from places import ROOT, compiler
 
+SLOW_SHARES = 3  # shares.py
+
 KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu")
 
 ROWS, LONG, COLUMNS = KERNELS[1:]

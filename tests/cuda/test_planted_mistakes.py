@@ -22,6 +22,8 @@ import pytest
 from conftest import folder, slow_but, small_cases
 from places import ROOT, compiler
 
+SLOW_SHARES = 3  # shares.py
+
 
 @dataclass(frozen=True)
 class Mistake:
