@@ -25,11 +25,8 @@ constexpr std::string_view own_name = "prenorm";
 constexpr std::chrono::milliseconds time_to_empty{500};
 
 bool write_file(const fs::path& file, std::string_view text) {
-  const int target = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  if (target < 0) return false;
-  const bool done = ::write(target, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  ::close(target);
-  return done;
+  const OpenFile target(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  return ::write(target.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 std::vector<std::string> words_of(const fs::path& file) {
@@ -151,9 +148,8 @@ std::unique_ptr<ControlGroup> ControlGroup::make(const Limits& limits) {
                                              "-" + std::to_string(++number));
   std::error_code error;
   if (!fs::create_directory(folder, error)) return nullptr;
-  const int entrance = ::open((folder / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
-  std::unique_ptr<ControlGroup> group(new ControlGroup(folder, entrance));
-  bool limited = entrance >= 0;
+  std::unique_ptr<ControlGroup> group(new ControlGroup(folder));
+  bool limited = group->entrance_.is_open();
   if (limits.memory > 0) {
     limited = limited && write_file(folder / "memory.max", std::to_string(limits.memory));
     // Where there is swap, it would be as good as memory.
@@ -164,11 +160,11 @@ std::unique_ptr<ControlGroup> ControlGroup::make(const Limits& limits) {
   return limited ? std::move(group) : nullptr;
 }
 
-ControlGroup::ControlGroup(fs::path folder, int entrance)
-    : folder_(std::move(folder)), entrance_(entrance) {}
+ControlGroup::ControlGroup(const fs::path& folder)
+    : folder_(folder), entrance_(::open((folder / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC)) {}
 
 ControlGroup::~ControlGroup() {
-  if (entrance_ >= 0) ::close(entrance_);
+  entrance_.close();
   const auto end = std::chrono::steady_clock::now() + time_to_empty;
   do {
     kill();

@@ -2,6 +2,7 @@
 // what no reading of /proc shows: buffers of sockets, names of files, page tables, files in memory.
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/paths.hpp"
 
 #include <cstddef>
@@ -32,16 +33,16 @@ class ControlGroup {
   ControlGroup(ControlGroup&&) = delete;  // nor copied
 
   /// A descriptor: a process that writes "0" there joins the group.
-  int entrance() const { return entrance_; }
+  int entrance() const { return entrance_.get(); }
   /// Whether the kernel has ended what is in it, for it took more memory than it may.
   bool ran_out_of_memory() const;
   void kill() const;
 
  private:
-  ControlGroup(fs::path folder, int entrance);
+  explicit ControlGroup(const fs::path& folder);
 
   fs::path folder_;
-  int entrance_;
+  OpenFile entrance_;
 };
 
 }  // namespace prenorm::harness

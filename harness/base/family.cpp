@@ -106,6 +106,16 @@ std::string path_of(pid_t process, const char* file) {
   return "/proc/" + std::to_string(process) + "/" + file;
 }
 
+/// Calls `visit(FOLDER, NAME)` for each descriptor of a process: an open folder of /proc, and the
+/// link's name in it. False: they cannot be read.
+bool visit_descriptors(pid_t process, auto visit) {
+  DIR* const listing = ::opendir(path_of(process, "fd").c_str());
+  if (listing == nullptr) return false;
+  while (const dirent* entry = ::readdir(listing)) visit(::dirfd(listing), entry->d_name);
+  ::closedir(listing);
+  return true;
+}
+
 /// "Pss:  1234 kB" in a file of /proc, in bytes; or a plain number.
 std::map<std::string, std::size_t> numbers_in(const std::string& path) {
   std::map<std::string, std::size_t> numbers;
@@ -267,14 +277,6 @@ Family Family::of(pid_t ancestor) {
         {one->second.alive, one->second.pages * page_bytes, one->second.has_ended});
   }
   return family;
-}
-
-bool visit_descriptors(pid_t process, const std::function<void(int, const char*)>& visit) {
-  DIR* const listing = ::opendir(("/proc/" + std::to_string(process) + "/fd").c_str());
-  if (listing == nullptr) return false;
-  while (const dirent* entry = ::readdir(listing)) visit(::dirfd(listing), entry->d_name);
-  ::closedir(listing);
-  return true;
 }
 
 std::size_t MemoryMeter::bytes_of_socket() {

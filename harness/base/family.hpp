@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <future>
 #include <map>
 #include <optional>
@@ -33,10 +32,6 @@ struct Family {
   static Family of(pid_t ancestor);
   static constexpr std::chrono::milliseconds most_age{15};
 };
-
-/// Calls `visit(FOLDER, NAME)` for each descriptor of a process: an open folder of /proc, and the
-/// link's name in it. False: they cannot be read.
-bool visit_descriptors(pid_t process, const std::function<void(int, const char*)>& visit);
 
 /// How much memory a family takes: what several processes share counts once; and what the
 /// kernel holds for them: page tables, mappings, and what sockets, pipes and files of /proc may

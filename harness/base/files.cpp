@@ -1,5 +1,6 @@
 #include "base/files.hpp"
 
+#include "base/open_file.hpp"
 #include "base/terminal.hpp"
 
 #include <algorithm>
@@ -27,16 +28,10 @@ constexpr uLong first_of_1980 = 1u << 21 | 1u << 16;  // as MS-DOS writes it: mo
 /// Made on Unix: the upper half of an entry's attributes is its file mode.
 constexpr uLong made_by_unix = 3u << 8 | 20;
 
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw std::runtime_error(path.string() + ": cannot be read");
-  return bytes;
-}
-
 void add(zipFile archive, const ZipEntry& entry) {
-  const std::string copied = entry.bytes ? "" : read(entry.from);
-  const std::string& bytes = entry.bytes ? *entry.bytes : copied;
+  const auto copied = entry.bytes ? std::nullopt : read_whole(entry.from);
+  if (!entry.bytes && !copied) throw std::runtime_error(entry.from.string() + ": cannot be read");
+  const std::string& bytes = entry.bytes ? *entry.bytes : *copied;
   // No entry here comes near this limit, so 32-bit sizes suffice below.
   if (bytes.size() > std::numeric_limits<unsigned>::max() / 2) {
     throw std::runtime_error(entry.name + ": too large for the archive");
@@ -99,11 +94,9 @@ void make_private(const std::string& path) {
   std::error_code ignored;
   // Only regular files are changed: opening a pipe would look like its end to the reader.
   if (path == "-" || fs::is_other(path, ignored)) return;
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  const bool done = file >= 0 && ::fchmod(file, 0600) == 0;
-  const int reason = errno;
-  if (file >= 0) ::close(file);
-  if (!done) throw UsageError("cannot write " + path + ": " + std::strerror(reason));
+  const OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (file.is_open() && ::fchmod(file.get(), 0600) == 0) return;
+  throw UsageError("cannot write " + path + ": " + std::strerror(errno));
 }
 
 void write_private(const std::string& path, const std::string& text) {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
-#include <cstdio>
+#include <fmt/format.h>
+#include <utf8proc.h>
 
 namespace prenorm::harness {
 namespace {
@@ -28,40 +28,27 @@ bool is_harmless(std::uint32_t code) {
       harmful, [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
-std::string escape(const char* format, unsigned value) {
-  std::array<char, 16> text;
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
 std::string piece(std::string_view text, const Character& character) {
-  if (character.bytes == 0) return escape("\\x%02x", static_cast<unsigned char>(text[0]));
+  if (character.bytes == 0) return fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
   if (is_harmless(character.code)) return std::string(text.substr(0, character.bytes));
   switch (character.code) {
     case '\n': return "\\n";
     case '\t': return "\\t";
     case '\r': return "\\r";
-    default: return escape(character.code < 0x100 ? "\\x%02x" : "\\u%04x", character.code);
+    default: break;
   }
+  return character.code < 0x100 ? fmt::format("\\x{:02x}", character.code)
+                                : fmt::format("\\u{:04x}", character.code);
 }
 
 }  // namespace
 
 Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
-  std::uint32_t code = lead & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = (code << 6) | (byte(i) & 0x3fu);
-  }
-  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  if (code < least[bytes] || code > 0x10ffff || surrogate) return {};
-  return {code, bytes};
+  utf8proc_int32_t code = 0;
+  const auto bytes = ::utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                        static_cast<utf8proc_ssize_t>(text.size()), &code);
+  if (bytes <= 0) return {};
+  return {static_cast<std::uint32_t>(code), static_cast<std::size_t>(bytes)};
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
@@ -83,9 +70,8 @@ std::string printable(std::string_view text, std::size_t limit) {
 }
 
 std::string printable_lines(const std::string& text, std::size_t limit) {
-  std::istringstream in(text);
   std::string lines;
-  for (std::string line; std::getline(in, line);) {
+  for (const std::string& line : lines_of(text)) {
     if (!lines.empty()) lines += '\n';
     lines += printable(line, limit);
   }

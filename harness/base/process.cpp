@@ -162,11 +162,7 @@ Process::Deadline deadline_in(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-std::string seconds_text(double seconds) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%g s", seconds);
-  return text.data();
-}
+std::string seconds_text(double seconds) { return fmt::format("{:g} s", seconds); }
 
 Process::Process(const Command& command) : limits_(command.limits), wrapper_(command.wrapper) {
   std::vector<std::string> words{command.program.string()};

@@ -1,15 +1,11 @@
 #include "base/terminal.hpp"
 
-#include "base/paths.hpp"
 #include "base/text.hpp"
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <string_view>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace prenorm::harness {

@@ -1,13 +1,12 @@
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <memory>
+#include <ranges>
 #include <sstream>
 #include <utf8proc.h>
 #include <utility>
@@ -82,6 +81,17 @@ std::string lowered(std::string text) {
   return text;
 }
 
+std::string trimmed(std::string_view text, std::string_view white) {
+  const std::size_t begin = text.find_first_not_of(white);
+  if (begin == text.npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(white) - begin + 1));
+}
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && !is_digit(text[0]) &&
+         std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
+}
+
 std::string to_nfc(const std::string& text) {
   utf8proc_uint8_t* made = nullptr;
   const utf8proc_ssize_t size =
@@ -105,9 +115,7 @@ std::string shell_word(std::string_view word) {
     std::string quoted = "$'";
     for (const char c : word) {
       if (controls(c)) {
-        std::array<char, 8> code;
-        std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned>(c));
-        quoted += code.data();
+        quoted += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
       } else {
         if (c == '\'' || c == '\\') quoted += '\\';
         quoted += c;
@@ -119,12 +127,7 @@ std::string shell_word(std::string_view word) {
 }
 
 std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += shell_word(word);
-  }
-  return line;
+  return fmt::format("{}", fmt::join(std::views::transform(words, shell_word), " "));
 }
 
 std::string posix_word(std::string_view word) {
@@ -141,12 +144,7 @@ std::string posix_word(std::string_view word) {
 }
 
 std::string posix_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += posix_word(word);
-  }
-  return line;
+  return fmt::format("{}", fmt::join(std::views::transform(words, posix_word), " "));
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
@@ -183,12 +181,7 @@ std::string counted(std::size_t count, std::string_view noun) {
 }
 
 std::string joined(std::span<const std::string> items, std::string_view between) {
-  std::string text;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i > 0) text += between;
-    text += items[i];
-  }
-  return text;
+  return fmt::format("{}", fmt::join(items, between));
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -61,6 +61,17 @@ std::string shell_word(std::string_view word);
 /// With small letters for capitals, of ASCII.
 std::string lowered(std::string text);
 
+/// Without such characters at its ends.
+std::string trimmed(std::string_view text, std::string_view white = " ");
+
+/// A letter of ASCII, or _.
+inline bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+/// Letters and digits, and no digit first.
+bool is_identifier(std::string_view text);
+
 /// With one character for a letter and its accents (Unicode's NFC), as most keyboards write them.
 /// Names of files from a Mac often have two (NFD). Invalid UTF-8 is returned unchanged.
 std::string to_nfc(const std::string& text);

@@ -20,17 +20,18 @@ namespace {
 
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
+/// The entries of an open folder; none, and errno, where it cannot be read.
+std::unique_ptr<DIR, int (*)(DIR*)> stream_of(int folder) {
+  OpenFile own(::openat(folder, ".", folder_flags));  // the stream closes it
+  DIR* const stream = own.is_open() ? ::fdopendir(own.get()) : nullptr;
+  if (stream != nullptr) own.release();
+  return {stream, ::closedir};
+}
+
 /// The names of at most `most` entries and of one more.
 std::vector<std::string> names_in(int folder, std::size_t most) {
-  // A descriptor of its own, as the stream closes it.
-  const int number = ::openat(folder, ".", folder_flags);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(number < 0 ? nullptr : ::fdopendir(number),
-                                                   ::closedir);
-  if (!stream) {
-    const int reason = errno;
-    if (number >= 0) ::close(number);
-    throw std::system_error(reason, std::generic_category());
-  }
+  const auto stream = stream_of(folder);
+  if (!stream) throw std::system_error(errno, std::generic_category());
   std::vector<std::string> names;
   while (names.size() <= most) {
     const dirent* entry = ::readdir(stream.get());
@@ -81,11 +82,10 @@ class Removal {
 
   /// Opens a folder and gives its owner the rights to read and change it, where possible.
   static OpenFile open_folder(int parent, const std::string& name) {
-    constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    OpenFile folder(::openat(parent, name.c_str(), flags));
+    OpenFile folder(::openat(parent, name.c_str(), folder_flags));
     if (!folder.is_open() && errno == EACCES &&
         ::fchmodat(parent, name.c_str(), S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0) {
-      folder = OpenFile(::openat(parent, name.c_str(), flags));
+      folder = OpenFile(::openat(parent, name.c_str(), folder_flags));
     }
     struct stat info {};
     if (folder.is_open() && ::fstat(folder.get(), &info) == 0 &&
@@ -98,14 +98,8 @@ class Removal {
   /// Removes what is in a folder, and of its subfolders those that are empty; moves the others to
   /// the top. What is in the top's own subfolders is removed there.
   void empty(int folder) {
-    const int number = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(number < 0 ? nullptr : ::fdopendir(number),
-                                                     ::closedir);
-    if (!stream) {
-      keep_reason(".", std::strerror(errno));
-      if (number >= 0) ::close(number);
-      return;
-    }
+    const auto stream = stream_of(folder);
+    if (!stream) return keep_reason(".", std::strerror(errno));
     while (const dirent* entry = ::readdir(stream.get())) {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;

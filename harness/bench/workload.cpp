@@ -30,12 +30,6 @@ const Json& object_at(const Json& object, const char* key) {
   return *at;
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
 /// "[rows, d_model] ~ normal(0, 1)".
 ShapeEntry::Input parse_input(const std::string& name, const std::string& text) {
   const std::size_t tilde = text.find('~');
@@ -185,9 +179,6 @@ void count(Workload& workload, std::map<std::string, double> names) {
 Json to_json(const Scalar& scalar) {
   return std::visit([](auto value) { return Json(value); }, scalar);
 }
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// sum = product (+- product)*;  product = factor (*/ factor)*;  factor = number | name | (sum)
 class ExpressionParser {

@@ -98,9 +98,6 @@ int complain(const std::string& what) {
   return 2;
 }
 
-/// Commands that only the checkout's launcher has.
-bool is_launchers(const std::string& word) { return word == "test"; }
-
 /// CLI11's message for an unknown command suggests no similar name; this one does. `before` is the
 /// command line so far: "prenorm", "prenorm fixtures".
 std::optional<std::string> unknown_command(const Command& command, std::span<char*> words,
@@ -112,7 +109,7 @@ std::optional<std::string> unknown_command(const Command& command, std::span<cha
     return unknown_command(*known, words.subspan(1), before + " " + word);
   }
   if (command.commands.empty()) return std::nullopt;
-  if (is_launchers(word)) return "'test' is a command of ./prenorm in the checkout";
+  if (word == "test") return "'test' is a command of ./prenorm in the checkout";
   std::vector<std::string> names;
   for (const Command& each : command.commands) names.push_back(each.name);
   return "no command '" + word + "'" + did_you_mean(word, names) + "; " + before +
@@ -196,29 +193,16 @@ int run_command_line(std::vector<Command> commands, int argc, char** argv) {
   return run(program, std::span(argv, static_cast<std::size_t>(argc)));
 }
 
-Check is_member(std::vector<std::string> words) {
-  return [member = CLI::IsMember(std::move(words))](const std::string& text) {
-    std::string copy = text;
-    return member(copy);
-  };
-}
+Check is_member(std::vector<std::string> words) { return CLI::IsMember(std::move(words)); }
 
-Check in_range(std::int64_t least, std::int64_t most) {
-  return [range = CLI::Range(least, most)](const std::string& text) {
-    std::string copy = text;
-    return range(copy);
-  };
-}
+Check in_range(std::int64_t least, std::int64_t most) { return CLI::Range(least, most); }
 
 std::string whole_number(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
   return digits ? "" : "'" + text + "' must be a non-negative integer";
 }
 
-std::string non_negative(const std::string& text) {
-  std::string copy = text;
-  return CLI::NonNegativeNumber(copy);
-}
+std::string non_negative(const std::string& text) { return CLI::NonNegativeNumber(text); }
 
 std::string positive(const std::string& text) {
   double number = 0;

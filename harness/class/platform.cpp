@@ -76,11 +76,7 @@ const std::vector<Platform>& platforms() {
   return all;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
+std::string without_blanks(std::string_view text) { return trimmed(text, " \t"); }
 
 /// Reads a row's cells by the names of the head.
 class Cells {

@@ -131,12 +131,7 @@ std::string cpp_export(const StartProblem& problem) {
 // --- Python -----------------------------------------------------------------------------------
 
 std::string python_name(const std::string& name) {
-  const bool fits =
-      !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_';
-      });
-  if (!fits)
+  if (!is_identifier(name))
     throw std::invalid_argument(fmt::format("'{}' is not a valid name in Python", printable(name)));
   return name;
 }

@@ -32,12 +32,6 @@ std::vector<Entry> in_order(const toml::table& table) {
   return entries;
 }
 
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == text.npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
-}
-
 }  // namespace
 
 /// One problem's function, read and resolved by the signature.

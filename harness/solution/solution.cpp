@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <prenorm/prenorm.h>
 #include <random>
@@ -78,9 +77,8 @@ Outcome judge(const ProcessEnded& end) {
 }
 
 bool is_name(const std::string& text) {
-  return !text.empty() && text.size() <= 200 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !text.empty() && text.size() <= 200 &&
+         std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c); });
 }
 
 /// The first of the functions that a name stands for which is not there: rope__halves+theta_fixed
@@ -331,46 +329,30 @@ struct Solution::Worker {
     return outcome;
   }
 
-  std::optional<double> copy_bandwidth(const Options& options);
-  std::string take_counts(const Options& options);
-};
-
-/// The library's counts; empty if the worker does not answer with a text.
-std::string Solution::Worker::take_counts(const Options& options) {
-  if (options.in_process) return library->take_counts().text;
-  try {
-    const auto [kind, payload] =
-        connection->ask(protocol::encode(protocol::Kind::take_counts), -1,
-                        deadline_of(options.limits.seconds, options.limits));
-    if (kind == protocol::Kind::counts) return protocol::decode<protocol::Counts>(payload).text;
-  } catch (const Faulted&) {
-  } catch (const std::exception&) {
-  }
-  connection.reset();  // the next call gets a new one
-  return "";
-}
-
-/// The bandwidth of a large copy; nothing if the worker does not answer with a number.
-std::optional<double> Solution::Worker::copy_bandwidth(const Options& options) {
-  double measured = 0;
-  try {
-    if (options.in_process) {
-      measured = library->copy_bandwidth().bytes_per_second;
-    } else {
-      const auto [kind, payload] =
-          connection->ask(protocol::encode(protocol::Kind::measure_copy), -1,
-                          deadline_of(options.limits.seconds, options.limits));
-      if (kind != protocol::Kind::copy_bandwidth) throw protocol::Malformed("out of turn");
-      measured = protocol::decode<protocol::CopyBandwidth>(payload).bytes_per_second;
+  /// The worker's answer to a request without a payload; a default one where it answers otherwise.
+  template <class Answer>
+  Answer ask(protocol::Kind request, const Options& options) {
+    try {
+      const auto [kind, payload] = connection->ask(
+          protocol::encode(request), -1, deadline_of(options.limits.seconds, options.limits));
+      if (kind == Answer::kind) return protocol::decode<Answer>(payload);
+    } catch (const Faulted&) {
+    } catch (const std::exception&) {
     }
-  } catch (const Faulted&) {
-    connection.reset();
-  } catch (const std::exception&) {
     connection.reset();  // the next call gets a new one
+    return {};
   }
-  if (std::isfinite(measured) && measured > 0) return measured;
-  return std::nullopt;
-}
+
+  protocol::Counts take_counts(const Options& options) {
+    if (options.in_process) return library->take_counts();
+    return ask<protocol::Counts>(protocol::Kind::take_counts, options);
+  }
+
+  protocol::CopyBandwidth copy_bandwidth(const Options& options) {
+    if (options.in_process) return library->copy_bandwidth();
+    return ask<protocol::CopyBandwidth>(protocol::Kind::measure_copy, options);
+  }
+};
 
 Solution::Solution(std::string label, fs::path library, std::string variant, const Options& options)
     : label_(std::move(label)),
@@ -401,12 +383,14 @@ const std::optional<DeviceFacts>& Solution::device_facts() const { return worker
 
 std::optional<double> Solution::copy_bandwidth() {
   if (!load() || (!worker_->running() && !worker_->start(library_, options_))) return std::nullopt;
-  return worker_->copy_bandwidth(options_);
+  const double measured = worker_->copy_bandwidth(options_).bytes_per_second;
+  if (std::isfinite(measured) && measured > 0) return measured;
+  return std::nullopt;
 }
 
 std::string Solution::take_counts() {
   if (!load() || !worker_->running()) return "";
-  return worker_->take_counts(options_);
+  return worker_->take_counts(options_).text;
 }
 
 const std::set<std::string>& Solution::functions() {
