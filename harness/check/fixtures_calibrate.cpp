@@ -8,6 +8,7 @@
 #include "replay/runner.hpp"
 #include "report/table.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
 
@@ -45,13 +46,9 @@ void calibrate_piece(Piece& piece, const CalibrateOptions& options, SolutionPool
 
 std::string stored_tolerance(const Piece& piece, const NewTolerance& found) {
   const auto& outputs = piece.file->fixture->signature().outputs;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].name == found.tensor) {
-      const OutputInfo& output = piece.info->outputs[i];
-      return describe_tolerances(output.tolerance, output.tolerance_tf32);
-    }
-  }
-  return {};
+  const auto at = std::ranges::find(outputs, found.tensor, &TensorSpec::name) - outputs.begin();
+  const OutputInfo& output = piece.info->outputs.at(static_cast<std::size_t>(at));
+  return describe_tolerances(output.tolerance, output.tolerance_tf32);
 }
 
 void print_tolerances(const std::vector<Piece>& pieces, bool colour) {

@@ -43,11 +43,6 @@ Cell dtype_cell(const Variant& variant, const std::string& dtype, bool expect_pa
 
 const std::vector<std::string> dtypes{"float64", "float32", "float16", "bfloat16"};
 
-/// What is said of a variant: a known mistake has words, one that must pass has none.
-MistakeWords words_for(const Variant& variant, const MistakesOptions& options) {
-  return options.expect_pass ? MistakeWords{} : words_of(variant.problem, variant.name);
-}
-
 /// "far_below and 9 more", or all of them.
 std::string some_names(const std::vector<std::string>& names, bool all) {
   if (all || names.size() <= 1) return joined(names);
@@ -102,7 +97,9 @@ std::string paragraph(const Variant& variant, const MistakesOptions& options, st
       text += std::string(indent, ' ') + toned(each, tone, colour) + "\n";
     }
   };
-  const MistakeWords words = words_for(variant, options);
+  // A known mistake has words, a variant that must pass has none.
+  const MistakeWords words =
+      options.expect_pass ? MistakeWords{} : words_of(variant.problem, variant.name);
   line(words.name, Tone::strong);
   line(words.sentence, Tone::plain);
   if (!words.right.empty()) line("right: " + words.right, Tone::plain);

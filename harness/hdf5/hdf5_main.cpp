@@ -11,29 +11,21 @@
 // order.
 #include "hdf5/file.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <string_view>
 #include <unistd.h>
 
 namespace prenorm::harness::hdf5 {
 
-namespace {
-
-/// Keeps the text of the innermost error that libhdf5 recorded.
-herr_t keep_first(unsigned, const H5E_error2_t* error, void* text) {
-  auto& kept = *static_cast<std::string*>(text);
-  if (kept.empty() && error->desc != nullptr) kept = error->desc;
-  return 0;
-}
-
-}  // namespace
-
 std::string last_error() {
+  const auto keep_first = [](unsigned, const H5E_error2_t* error, void* text) {  // the innermost
+    auto& kept = *static_cast<std::string*>(text);
+    if (kept.empty() && error->desc != nullptr) kept = error->desc;
+    return herr_t{0};
+  };
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
   return text.empty() ? "" : " (HDF5: " + text + ")";
@@ -138,7 +130,7 @@ int write(const std::string& path) {
     bytes.resize(sizes.at(arrived++));
     read_exactly(bytes.data(), bytes.size());
   };
-  return answer([&] {
+  const bool done = answer([&] {
     try {
       write_file(path, root, next);
     } catch (const std::exception&) {
@@ -148,19 +140,17 @@ int write(const std::string& path) {
       throw;
     }
     return std::vector<std::byte>();
-  })
-             ? 0
-             : 1;
+  });
+  return done ? 0 : 1;
 }
 
 int tolerances(const std::string& path) {
   const Node root = receive_catalogue();
-  return answer([&] {
+  const bool done = answer([&] {
     set_attributes(path, root);
     return std::vector<std::byte>();
-  })
-             ? 0
-             : 1;
+  });
+  return done ? 0 : 1;
 }
 
 int print_version() {

@@ -4,10 +4,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 namespace prenorm::harness::hdf5 {
 namespace {

@@ -2,7 +2,6 @@
 #include "hdf5/file.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace prenorm::harness::hdf5 {
 namespace {

@@ -14,6 +14,14 @@ namespace {
 
 bool is_emulated(const std::string& solution) { return solution.ends_with("-emulated"); }
 
+/// True for a solution that exports nothing but variants: a collection, not a solution.
+bool is_collection(Solution& solution) {
+  if (!solution.load() || solution.functions().empty()) return false;
+  return std::ranges::all_of(solution.functions(), [](const std::string& function) {
+    return function.find("__") != std::string::npos;
+  });
+}
+
 /// Indices of the files, largest first, so that no large one is started last.
 std::vector<std::size_t> largest_first(const std::vector<SelectedFixture>& files) {
   std::vector<std::size_t> order(files.size());
@@ -57,9 +65,7 @@ std::vector<Result> in_order(std::vector<Result> results,
 std::string file_word(const std::string& solution) {
   std::string word =
       fs::path(solution).extension() == ".so" ? fs::path(solution).stem().string() : solution;
-  for (char& c : word) {
-    if (c == '/') c = '-';
-  }
+  std::ranges::replace(word, '/', '-');
   while (word.starts_with('.') || word.starts_with('-')) word.erase(0, 1);
   return word;
 }

@@ -3,10 +3,11 @@
 
 #include "base/digest.hpp"
 #include "base/text.hpp"
+#include "fixture/catalogue.hpp"
+#include "fixture/describe.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <functional>
 #include <map>
 #include <set>
@@ -117,12 +118,6 @@ bool is_usable(const Tolerance& tolerance) {
          std::isfinite(tolerance.rtol);
 }
 
-/// "1, 31 and 32".
-std::string listed(const std::vector<std::string>& items) {
-  if (items.size() < 2) return joined(items);
-  return joined(std::span(items).first(items.size() - 1)) + " and " + items.back();
-}
-
 bool is_prime(std::int64_t n) {
   if (n < 2) return false;
   for (std::int64_t divisor = 2; divisor * divisor <= n; ++divisor) {
@@ -148,7 +143,7 @@ void hint_types(const Fixture& fixture, std::vector<Finding>& findings) {
         fixture.cases(), [dtype](const Case& info) { return info.dtype() == dtype; });
     if (!has) missing.emplace_back(name(dtype));
   }
-  if (!missing.empty()) findings.push_back({false, "no case in " + listed(missing)});
+  if (!missing.empty()) findings.push_back({false, "no case in " + list_text(missing)});
 }
 
 void hint_batches(const Fixture& fixture, std::vector<Finding>& findings) {
@@ -165,7 +160,7 @@ void hint_batches(const Fixture& fixture, std::vector<Finding>& findings) {
     if (!ranks.contains(rank)) missing.push_back(rank == 0 ? "no" : rank == 1 ? "one" : "three");
   }
   if (!missing.empty())
-    findings.push_back({false, "no case with " + listed(missing) + " batch axes"});
+    findings.push_back({false, "no case with " + list_text(missing) + " batch axes"});
   if (!empty) findings.push_back({false, "no case with an empty batch"});
 }
 
@@ -180,7 +175,7 @@ void hint_sizes(const Fixture& fixture, std::vector<Finding>& findings) {
   const bool prime = std::ranges::any_of(
       sizes, [](std::int64_t n) { return is_prime(n) && n != 2 && n != 31 && n != 257; });
   if (!prime) missing.emplace_back("another prime");
-  if (!missing.empty()) findings.push_back({false, "no axis of size " + listed(missing)});
+  if (!missing.empty()) findings.push_back({false, "no axis of size " + list_text(missing)});
 }
 
 std::string digest_of(const std::optional<Tensor>& input) {
@@ -189,10 +184,6 @@ std::string digest_of(const std::optional<Tensor>& input) {
   digest.add(to_text(input->shape));
   digest.add_bytes({reinterpret_cast<const char*>(input->data.data()), input->data.size()});
   return digest.hex();
-}
-
-std::string text_of(const Scalar& scalar) {
-  return std::visit([](auto value) { return fmt::format("{}", value); }, scalar);
 }
 
 /// A solution that ignores an argument, or takes it from an earlier call, shows for certain only
@@ -212,7 +203,7 @@ void hint_alone(const Fixture& fixture, std::vector<Finding>& findings) {
     } catch (const BadFixture&) {  // a defect that is found where the case is loaded
       continue;
     }
-    for (const Scalar& scalar : info.scalars) arguments.push_back(text_of(scalar));
+    for (const Scalar& scalar : info.scalars) arguments.push_back(to_text(scalar));
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       std::string rest(name(info.dtype()));
       for (std::size_t j = 0; j < arguments.size(); ++j) rest += j == i ? " -" : " " + arguments[j];

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace prenorm::harness {
 namespace {
@@ -58,9 +58,7 @@ void compare_outputs(const Signature& signature, const std::vector<Tensor>& expe
 }
 
 std::string digits(const Tensor& tensor, std::int64_t i) {
-  char text[40];
-  std::snprintf(text, sizeof text, tensor.dtype == DType::float64 ? "%.17g" : "%.9g", tensor.at(i));
-  return text;
+  return fmt::format("{:.{}g}", tensor.at(i), tensor.dtype == DType::float64 ? 17 : 9);
 }
 
 /// The first element whose bits differ; -1 for none. All NaNs count as equal: the sign that a

@@ -52,7 +52,10 @@ class Data {
   const LoadedCase& get(const std::string& solution) {
     if (!loaded_) {
       loaded_ = load_case(*file_.fixture, info_);
-      if (options_.fresh) draw();
+      if (options_.fresh) {
+        loaded_ = fresh_case(file_.fixture->problem(), file_.fixture->signature(), *loaded_,
+                             yardsticks(pool_, by_), *options_.fresh);
+      }
     }
     if (!options_.fresh || solution != by_.truth || !is_redrawn(info_)) return *loaded_;
     if (!by_another_) {
@@ -65,11 +68,6 @@ class Data {
   }
 
  private:
-  void draw() {
-    loaded_ = fresh_case(file_.fixture->problem(), file_.fixture->signature(), *loaded_,
-                         yardsticks(pool_, by_), *options_.fresh);
-  }
-
   const SelectedFixture& file_;
   const Case& info_;
   SolutionPool& pool_;
@@ -198,13 +196,6 @@ std::vector<std::string> variants_of(const std::string& problem, Solution& solut
     if (function.starts_with(prefix)) variants.push_back(function.substr(prefix.size()));
   }
   return variants;
-}
-
-bool is_collection(Solution& solution) {
-  if (!solution.load() || solution.functions().empty()) return false;
-  return std::ranges::all_of(solution.functions(), [](const std::string& function) {
-    return function.find("__") != std::string::npos;
-  });
 }
 
 std::vector<std::string> Variant::caught() const {

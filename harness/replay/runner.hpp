@@ -90,9 +90,6 @@ std::vector<Result> replay_file(const SelectedFixture& file, const std::vector<C
 /// The variants of a problem that a solution exports: "no_eps" of "<problem>__no_eps".
 std::vector<std::string> variants_of(const std::string& problem, Solution& solution);
 
-/// True for a solution that exports nothing but variants: a collection, not a solution.
-bool is_collection(Solution& solution);
-
 /// Loads every column once. Solutions that run on a device end up in the first pool.
 std::vector<Entrant> load_columns(const std::vector<Column>& columns,
                                   std::vector<SolutionPool>& pools, unsigned jobs);

@@ -1,5 +1,7 @@
 #include "solution/call.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
@@ -26,26 +28,15 @@ std::uint64_t random_pages(std::mt19937_64& random, std::uint64_t count) {
   return random() % count * page;
 }
 
-/// A fast generator. Its numbers need only differ from what a program would write.
-class Noise {
- public:
-  explicit Noise(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t operator()() {  // splitmix64
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+/// By a fast generator, splitmix64: the bytes need only differ from what a program would write.
+void fill_with_noise(std::byte* to, std::size_t bytes, std::uint64_t seed) {
+  for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
+    seed += 0x9e3779b97f4a7c15u;
+    std::uint64_t z = seed;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-void fill_with_noise(std::byte* to, std::size_t bytes, std::uint64_t seed) {
-  Noise noise(seed);
-  for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
-    const std::uint64_t word = noise();
-    std::memcpy(to + i, &word, std::min(bytes - i, sizeof word));
+    z ^= z >> 31;
+    std::memcpy(to + i, &z, std::min(bytes - i, sizeof z));
   }
 }
 
@@ -58,13 +49,11 @@ Canary canary_of(std::byte* pages, const Region& region) {
   return {{pages, region.data_offset}, {pages + end, region.length - end}};
 }
 
-std::string distance(std::uint64_t bytes, const char* from) {
-  return std::to_string(bytes) + (bytes == 1 ? " byte " : " bytes ") + from;
-}
-
 /// Distances count from 1: the byte right after the last one is 1 byte past the end.
-std::string before_start(std::uint64_t bytes) { return distance(bytes, "before the start"); }
-std::string past_end(std::uint64_t bytes) { return distance(bytes, "past the end"); }
+std::string before_start(std::uint64_t bytes) {
+  return counted(bytes, "byte") + " before the start";
+}
+std::string past_end(std::uint64_t bytes) { return counted(bytes, "byte") + " past the end"; }
 
 /// Anonymous shared memory of a fixed size: if one side could shrink it, accesses by the other
 /// would raise SIGBUS.
@@ -163,18 +152,15 @@ std::string Arena::damage(std::size_t i) const {
 }
 
 Poison::Poison(DType dtype, std::mt19937_64& random) : dtype_(dtype) {
-  const auto signaling = [&](int bits, int mantissa_bits) {
-    const std::uint64_t exponent = ((std::uint64_t{1} << (bits - 1 - mantissa_bits)) - 1)
-                                   << mantissa_bits;
-    const std::uint64_t digits = (std::uint64_t{1} << (mantissa_bits - 1)) - 1;  // the quiet bit: 0
-    const std::uint64_t sign = (random() & 1) << (bits - 1);
-    return sign | exponent | (random() % digits + 1);
-  };
   if (!is_floating(dtype)) return;
   const int bits = 8 * static_cast<int>(size_of(dtype));
   int mantissa_bits = 0;
   for (double spacing = epsilon(dtype); spacing < 1; spacing *= 2) ++mantissa_bits;
-  pattern_ = signaling(bits, mantissa_bits);
+  const std::uint64_t exponent = ((std::uint64_t{1} << (bits - 1 - mantissa_bits)) - 1)
+                                 << mantissa_bits;
+  const std::uint64_t digits = (std::uint64_t{1} << (mantissa_bits - 1)) - 1;  // the quiet bit: 0
+  const std::uint64_t sign = (random() & 1) << (bits - 1);
+  pattern_ = sign | exponent | (random() % digits + 1);
   for (int filled = bits; filled < 64; filled *= 2) pattern_ |= pattern_ << filled;
 }
 

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+#include <fmt/format.h>
 #include <prenorm/prenorm.h>
-#include <sstream>
 #include <sys/wait.h>
 
 namespace prenorm::harness {
@@ -25,23 +24,10 @@ std::size_t bytes_of(const TensorType& type) {
   return static_cast<std::size_t>(element_count(type.shape)) * size_of(type.dtype);
 }
 
-std::string value_text(DType dtype, const std::byte* data, std::int64_t i) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", load(dtype, data, i));
-  return text;
-}
-
-std::string hexadecimal(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 /// Each escaped and truncated.
 std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(printable(line, 200));
+  std::vector<std::string> lines = lines_of(text);
+  for (std::string& line : lines) line = printable(line, 200);
   if (lines.size() > most) {
     lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
     lines.front() = "...";
@@ -117,10 +103,10 @@ std::optional<GuardedCall::Change> GuardedCall::changed_input() const {
         return Change{number, names_[region] + " was changed while it was looked at"};
       }
       const auto i = static_cast<std::int64_t>(at / size_of(input->dtype));
-      const std::string where = names_[region] + " was changed at ";
-      return Change{number, where + to_text(index_of(i, input->shape)) + ": " +
-                                value_text(input->dtype, before, i) + " became " +
-                                value_text(input->dtype, after, i)};
+      return Change{number,
+                    fmt::format("{} was changed at {}: {:.9g} became {:.9g}", names_[region],
+                                to_text(index_of(i, input->shape)), load(input->dtype, before, i),
+                                load(input->dtype, after, i))};
     }
     ++region;
   }
@@ -239,7 +225,7 @@ Outcome GuardedCall::judge(const protocol::Fault& fault) const {
         "touched memory " + place.where + " of " + names_[place.region] + " (" + signal + ")";
   } else {
     outcome.status = Status::runtime_error;
-    outcome.message = "killed by " + signal + " at address " + hexadecimal(fault.address);
+    outcome.message = fmt::format("killed by {} at address {:#x}", signal, fault.address);
   }
   return outcome;
 }

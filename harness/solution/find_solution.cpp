@@ -24,8 +24,7 @@ fs::path shipped_file(const std::string& name) {
 }
 
 std::string shipped_names() {
-  std::string text;
-  for (const std::string& name : shipped_solutions()) text += (text.empty() ? "" : ", ") + name;
+  const std::string text = joined(shipped_solutions());
   return text.empty() ? "none (in " + shipped_folder().string() + ")" : text;
 }
 

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -42,60 +41,6 @@ struct StreamAttribute {
   alignas(8) unsigned char bytes[64];
 };
 
-/// The driver's functions, under its own names without `cu`.
-struct Driver {
-  Result (*GetErrorName)(Result, const char**);
-  Result (*GetErrorString)(Result, const char**);
-  Result (*Init)(unsigned flags);
-  Result (*DriverGetVersion)(int*);
-  Result (*DeviceGetCount)(int*);
-  Result (*DeviceGet)(DeviceNumber*, int ordinal);
-  Result (*DeviceGetName)(char*, int length, DeviceNumber);
-  Result (*DeviceGetAttribute)(int*, int attribute, DeviceNumber);
-  Result (*DeviceTotalMem)(std::size_t*, DeviceNumber);
-  Result (*DevicePrimaryCtxRetain)(Context*, DeviceNumber);
-  Result (*CtxSetCurrent)(Context);
-  Result (*CtxSynchronize)();
-  Result (*MemAlloc)(Pointer*, std::size_t bytes);
-  Result (*MemFree)(Pointer);
-  Result (*MemcpyHtoDAsync)(Pointer to, const void* from, std::size_t bytes, Stream);
-  Result (*MemcpyDtoHAsync)(void* to, Pointer from, std::size_t bytes, Stream);
-  Result (*MemcpyDtoDAsync)(Pointer to, Pointer from, std::size_t bytes, Stream);
-  Result (*MemsetD8Async)(Pointer, unsigned char value, std::size_t bytes, Stream);
-  Result (*StreamCreate)(Stream*, unsigned flags);
-  Result (*StreamSynchronize)(Stream);
-  Result (*EventCreate)(Event*, unsigned flags);
-  Result (*EventRecord)(Event, Stream);
-  Result (*EventSynchronize)(Event);
-  Result (*EventElapsedTime)(float* milliseconds, Event start, Event end);
-  Result (*ModuleLoadData)(Module*, const void* image);
-  Result (*ModuleGetFunction)(Function*, Module, const char* name);
-  Result (*LaunchKernel)(Function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
-                         unsigned threads_x, unsigned threads_y, unsigned threads_z,
-                         unsigned shared_bytes, Stream, void** parameters, void** extra);
-  // Of CUDA 11; null where the driver is older.
-  Result (*CtxSetLimit)(int limit, std::size_t value);
-  Result (*CtxResetPersistingL2Cache)();
-  Result (*StreamSetAttribute)(Stream, int attribute, const StreamAttribute*);
-
-  /// "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)".
-  std::string text(Result result) const;
-};
-
-/// Null where there is none.
-template <class Function>
-void find_newer(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-}
-
-template <class Function>
-void find(void* library, const char* name, Function*& function) {
-  find_newer(library, name, function);
-  if (function == nullptr) {
-    throw NoDevice("the CUDA driver is too old: it has no function " + std::string(name));
-  }
-}
-
 void* open_library() {
   const char* given = std::getenv("PRENORM_CUDA_DRIVER");
   const bool chosen = given != nullptr && *given != '\0';
@@ -107,56 +52,88 @@ void* open_library() {
   throw NoDevice(absent ? "no CUDA device" : "the CUDA driver cannot be loaded: " + reason);
 }
 
-Driver load() {
-  void* library = open_library();
-  Driver driver{};
-  find(library, "cuGetErrorName", driver.GetErrorName);
-  find(library, "cuGetErrorString", driver.GetErrorString);
-  find(library, "cuInit", driver.Init);
-  find(library, "cuDriverGetVersion", driver.DriverGetVersion);
-  find(library, "cuDeviceGetCount", driver.DeviceGetCount);
-  find(library, "cuDeviceGet", driver.DeviceGet);
-  find(library, "cuDeviceGetName", driver.DeviceGetName);
-  find(library, "cuDeviceGetAttribute", driver.DeviceGetAttribute);
-  find(library, "cuDeviceTotalMem_v2", driver.DeviceTotalMem);
-  find(library, "cuDevicePrimaryCtxRetain", driver.DevicePrimaryCtxRetain);
-  find(library, "cuCtxSetCurrent", driver.CtxSetCurrent);
-  find(library, "cuCtxSynchronize", driver.CtxSynchronize);
-  find(library, "cuMemAlloc_v2", driver.MemAlloc);
-  find(library, "cuMemFree_v2", driver.MemFree);
-  find(library, "cuMemcpyHtoDAsync_v2", driver.MemcpyHtoDAsync);
-  find(library, "cuMemcpyDtoHAsync_v2", driver.MemcpyDtoHAsync);
-  find(library, "cuMemcpyDtoDAsync_v2", driver.MemcpyDtoDAsync);
-  find(library, "cuMemsetD8Async", driver.MemsetD8Async);
-  find(library, "cuStreamCreate", driver.StreamCreate);
-  find(library, "cuStreamSynchronize", driver.StreamSynchronize);
-  find(library, "cuEventCreate", driver.EventCreate);
-  find(library, "cuEventRecord", driver.EventRecord);
-  find(library, "cuEventSynchronize", driver.EventSynchronize);
-  find(library, "cuEventElapsedTime", driver.EventElapsedTime);
-  find(library, "cuModuleLoadData", driver.ModuleLoadData);
-  find(library, "cuModuleGetFunction", driver.ModuleGetFunction);
-  find(library, "cuLaunchKernel", driver.LaunchKernel);
-  find_newer(library, "cuCtxSetLimit", driver.CtxSetLimit);
-  find_newer(library, "cuCtxResetPersistingL2Cache", driver.CtxResetPersistingL2Cache);
-  find_newer(library, "cuStreamSetAttribute", driver.StreamSetAttribute);
-  return driver;
+/// Where a function of the library lies, as what it is declared as; null where there is none.
+struct Symbol {
+  void* address;
+
+  template <class Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+};
+
+Symbol newer(const char* name) {
+  static void* const library = open_library();
+  return {::dlsym(library, name)};
 }
 
-std::string Driver::text(Result result) const {
-  const char *name = nullptr, *meaning = nullptr;
-  if (GetErrorName(result, &name) != success || name == nullptr) {
-    return "CUDA error " + std::to_string(result);
-  }
-  if (GetErrorString(result, &meaning) != success || meaning == nullptr) return name;
-  return std::string(meaning) + " (" + name + ")";
+Symbol required(const char* name) {
+  const Symbol symbol = newer(name);
+  if (symbol.address != nullptr) return symbol;
+  throw NoDevice("the CUDA driver is too old: it has no function " + std::string(name));
 }
+
+/// The driver's functions, under its own names without `cu`.
+struct Driver {
+  Result (*GetErrorName)(Result, const char**) = required("cuGetErrorName");
+  Result (*GetErrorString)(Result, const char**) = required("cuGetErrorString");
+  Result (*Init)(unsigned flags) = required("cuInit");
+  Result (*DriverGetVersion)(int*) = required("cuDriverGetVersion");
+  Result (*DeviceGetCount)(int*) = required("cuDeviceGetCount");
+  Result (*DeviceGet)(DeviceNumber*, int ordinal) = required("cuDeviceGet");
+  Result (*DeviceGetName)(char*, int length, DeviceNumber) = required("cuDeviceGetName");
+  Result (*DeviceGetAttribute)(int*, int attribute,
+                               DeviceNumber) = required("cuDeviceGetAttribute");
+  Result (*DeviceTotalMem)(std::size_t*, DeviceNumber) = required("cuDeviceTotalMem_v2");
+  Result (*DevicePrimaryCtxRetain)(Context*, DeviceNumber) = required("cuDevicePrimaryCtxRetain");
+  Result (*CtxSetCurrent)(Context) = required("cuCtxSetCurrent");
+  Result (*CtxSynchronize)() = required("cuCtxSynchronize");
+  Result (*MemAlloc)(Pointer*, std::size_t bytes) = required("cuMemAlloc_v2");
+  Result (*MemFree)(Pointer) = required("cuMemFree_v2");
+  Result (*MemcpyHtoDAsync)(Pointer to, const void* from, std::size_t bytes,
+                            Stream) = required("cuMemcpyHtoDAsync_v2");
+  Result (*MemcpyDtoHAsync)(void* to, Pointer from, std::size_t bytes,
+                            Stream) = required("cuMemcpyDtoHAsync_v2");
+  Result (*MemcpyDtoDAsync)(Pointer to, Pointer from, std::size_t bytes,
+                            Stream) = required("cuMemcpyDtoDAsync_v2");
+  Result (*MemsetD8Async)(Pointer, unsigned char value, std::size_t bytes,
+                          Stream) = required("cuMemsetD8Async");
+  Result (*StreamCreate)(Stream*, unsigned flags) = required("cuStreamCreate");
+  Result (*StreamSynchronize)(Stream) = required("cuStreamSynchronize");
+  Result (*EventCreate)(Event*, unsigned flags) = required("cuEventCreate");
+  Result (*EventRecord)(Event, Stream) = required("cuEventRecord");
+  Result (*EventSynchronize)(Event) = required("cuEventSynchronize");
+  Result (*EventElapsedTime)(float* milliseconds, Event start,
+                             Event end) = required("cuEventElapsedTime");
+  Result (*ModuleLoadData)(Module*, const void* image) = required("cuModuleLoadData");
+  Result (*ModuleGetFunction)(Function*, Module,
+                              const char* name) = required("cuModuleGetFunction");
+  Result (*LaunchKernel)(Function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                         unsigned threads_x, unsigned threads_y, unsigned threads_z,
+                         unsigned shared_bytes, Stream, void** parameters,
+                         void** extra) = required("cuLaunchKernel");
+  // Of CUDA 11; null where the driver is older.
+  Result (*CtxSetLimit)(int limit, std::size_t value) = newer("cuCtxSetLimit");
+  Result (*CtxResetPersistingL2Cache)() = newer("cuCtxResetPersistingL2Cache");
+  Result (*StreamSetAttribute)(Stream, int attribute,
+                               const StreamAttribute*) = newer("cuStreamSetAttribute");
+
+  /// "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)".
+  std::string text(Result result) const {
+    const char *name = nullptr, *meaning = nullptr;
+    if (GetErrorName(result, &name) != success || name == nullptr) {
+      return "CUDA error " + std::to_string(result);
+    }
+    if (GetErrorString(result, &meaning) != success || meaning == nullptr) return name;
+    return std::string(meaning) + " (" + name + ")";
+  }
+};
 
 /// Loads libcuda.so.1, or the library that $PRENORM_CUDA_DRIVER names. Once; never unloaded.
 ///
 /// Throws NoDevice: "no CUDA device" if there is no such library, else what is wrong with it.
 const Driver& driver() {
-  static const Driver loaded = load();
+  static const Driver loaded{};
   return loaded;
 }
 
@@ -248,38 +225,34 @@ class Cache {
   /// much of other memory, which is clean, is read. The context must be current.
   ///
   /// Throws OutOfDeviceMemory or DeviceFailed.
-  void flush(Stream stream);
+  void flush(Stream stream) {
+    reset_persisting_lines(stream);
+    if (!clean_) allocate(stream);
+    // While the device does this, the host is already at the call: launches cost no time.
+    check(driver().MemsetD8Async(written_->get(), 0, written_->size(), stream));
+    if (read_all_ == nullptr) return;
+    // What was written would itself be written to memory when the call's data takes its place.
+    Pointer from = clean_->get();
+    std::size_t bytes = clean_->size();
+    void* parameters[] = {&from, &bytes};
+    constexpr unsigned blocks = 1024, threads = 256;
+    check(driver().LaunchKernel(read_all_, blocks, 1, 1, threads, 1, 1, 0, stream, parameters,
+                                nullptr));
+  }
 
  private:
-  void allocate(Stream stream);
+  void allocate(Stream stream) {
+    const std::size_t bytes = 4 * std::max<std::size_t>(bytes_, 1 << 20);
+    written_.emplace(bytes);
+    clean_.emplace(bytes);
+    check(driver().MemsetD8Async(clean_->get(), 0, bytes, stream));
+    read_all_ = find_read_all();
+  }
 
   std::size_t bytes_;
   std::optional<Allocation> written_, clean_;
   Function read_all_ = nullptr;  // null: the driver cannot translate it
 };
-
-void Cache::allocate(Stream stream) {
-  const std::size_t bytes = 4 * std::max<std::size_t>(bytes_, 1 << 20);
-  written_.emplace(bytes);
-  clean_.emplace(bytes);
-  check(driver().MemsetD8Async(clean_->get(), 0, bytes, stream));
-  read_all_ = find_read_all();
-}
-
-void Cache::flush(Stream stream) {
-  reset_persisting_lines(stream);
-  if (!clean_) allocate(stream);
-  // While the device does this, the host is already at the call: launches cost no time.
-  check(driver().MemsetD8Async(written_->get(), 0, written_->size(), stream));
-  if (read_all_ == nullptr) return;
-  // What was written would itself be written to memory when the call's data takes its place.
-  Pointer from = clean_->get();
-  std::size_t bytes = clean_->size();
-  void* parameters[] = {&from, &bytes};
-  constexpr unsigned blocks = 1024, threads = 256;
-  check(driver().LaunchKernel(read_all_, blocks, 1, 1, threads, 1, 1, 0, stream, parameters,
-                              nullptr));
-}
 
 }  // namespace cuda
 

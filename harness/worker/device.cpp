@@ -151,11 +151,9 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::unique_ptr<Device> open_cpu() { return std::make_unique<Cpu>(); }
-
 std::unique_ptr<Device> open_device(std::int32_t type) {
   switch (type) {
-    case kDLCPU: return open_cpu();
+    case kDLCPU: return std::make_unique<Cpu>();
     case kDLCUDA: return open_cuda();
     case kDLROCM:
     case kDLROCMHost: throw NoDevice("no ROCm device");

@@ -111,8 +111,7 @@ std::unique_ptr<Device> open_device(std::int32_t type);
 /// The median. `values` is not empty.
 double median(std::vector<double> values);
 
-/// The two kinds of devices.
-std::unique_ptr<Device> open_cpu();
+/// The first visible CUDA device. Throws NoDevice.
 std::unique_ptr<Device> open_cuda();
 
 }  // namespace prenorm::harness

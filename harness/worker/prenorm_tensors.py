@@ -7,6 +7,7 @@ afterwards, so that a changed input is seen. prenorm_worker.py loads this file.
 
 import gc
 import importlib
+import math
 import sys
 
 from prenorm_layout import Unusable
@@ -39,7 +40,7 @@ class TorchTensors:
         dtype = self.dtypes[tensor.dtype]
         if tensor.region.bytes == 0:
             return self.torch.empty(tensor.shape, dtype=dtype, device="cpu")
-        count = product(tensor.shape)
+        count = math.prod(tensor.shape)
         flat = self.torch.frombuffer(memory, dtype=dtype, count=count, offset=tensor.region.offset)
         return flat.reshape(tensor.shape)
 
@@ -165,13 +166,6 @@ def compare(shape, dtype, wanted_shape, wanted_dtype):
         raise Unfit(OTHER_SHAPE, "returned %s, wanted %s" % (list(shape), wanted_shape))
     if dtype != wanted_dtype:
         raise Unfit(OTHER_DTYPE, "returned %s, wanted %s" % (dtype, wanted_dtype))
-
-
-def product(numbers):
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
 
 
 def import_tensors():

@@ -26,6 +26,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 import mmap
 import os
 import struct
@@ -170,7 +171,7 @@ class Arguments:
 
     def folded(self, shape):
         """The shape with all batch axes folded into one."""
-        return [tensor_kinds.product(self.batch)] + shape[len(self.batch) :] if self.fold else shape
+        return [math.prod(self.batch)] + shape[len(self.batch) :] if self.fold else shape
 
     def value(self, rule):
         if "constant" in rule:
