@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
-#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <set>
 #include <string>
-#include <unistd.h>
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::testing;

@@ -10,7 +10,6 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <thread>
