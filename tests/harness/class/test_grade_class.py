@@ -9,12 +9,10 @@ The course is one of two problems; a submission is graded in a tenth of a second
 
 import json
 import os
-import random
 import re
 import shutil
 import signal
 import subprocess
-import time
 
 import h5py
 import pytest
@@ -338,27 +336,16 @@ def test_hostile_names(fresh):
 # Exit codes
 
 
-def test_exit_codes(course, tmp_path):
+def test_exit_codes(course):
     assert course.grade(submissions=["subs/ann", "subs/ben"])[0] == 0
     assert course.grade(submissions=["subs/ann", "subs/cy"])[0] == 1
-    for words, message in [
-            (["--json", "x.json"], "reports are of one submission"),
-            (["--case", "hundred_float32"], "a gradebook holds whole gradings"),
-            (["--gradebook", "."], "is a folder"),
-            (["--gradebook", "nowhere/g.sqlite"], "nowhere/g.sqlite"),
-            (["--gradebook", "rubric.toml"], "rubric.toml")]:
-        command = course.command(*words)
-        if words[0] == "--gradebook":
-            at = command.index(b"--gradebook")
-            del command[at:at + 2]
-        done = subprocess.run(command, cwd=course.folder, capture_output=True, text=True)
-        assert done.returncode == 2 and message in done.stderr, (words, done.stderr)
     command = course.command()
-    done = subprocess.run(command[:command.index(b"--")], cwd=course.folder, capture_output=True,
-                          text=True)
-    assert done.returncode == 2 and "no submission" in done.stderr
+    nowhere = [b"nowhere/g.sqlite" if word == b"g.sqlite" else word for word in command]
+    for words, message in [(nowhere, "nowhere/g.sqlite"),
+                           (command[:command.index(b"--")], "no submission")]:
+        done = subprocess.run(words, cwd=course.folder, capture_output=True, text=True)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
     assert course.graded_again() == set()
-    assert (course.folder / "rubric.toml").read_text() == RUBRIC
 
 
 @pytest.mark.parametrize("part, message", [
@@ -411,6 +398,8 @@ def test_nothing_ran_is_three(fresh):
     (["--work", "subs"], "has files that no grader of a class made"),
     (["--timeout", "soon"], "--timeout"),
     (["--problem", "silu"], "a gradebook holds whole gradings"),
+    (["--case", "hundred_float32"], "a gradebook holds whole gradings"),
+    (["--json", "x.json"], "reports are of one submission"),
     (["--batch", "2"], "--batch is for --executor slurm"),
     (["--slurm-option=--nice"], "--slurm-option is for --executor slurm"),
     (["subs/zoe"], "no such file or folder"),
@@ -631,18 +620,6 @@ def test_ended_from_outside(number, gated, graded_once):
     code, printed = gated.grade()
     assert code == 1 and "2 graded, 2 unchanged, 0 not graded" in printed
     same(gated, graded_once)
-
-
-@pytest.mark.slow
-def test_killed_at_any_moment(fresh, graded_once):
-    draw = random.Random(4)
-    for _ in range(6):
-        process = fresh.start(jobs=1)
-        time.sleep(draw.uniform(0, 0.4))
-        kill(process)
-    code, printed = fresh.grade()
-    assert code == 1 and "0 not graded" in printed
-    same(fresh, graded_once)
 
 
 @pytest.mark.slow

@@ -446,6 +446,11 @@ def test_a_folder_for_the_work_that_cannot_be_made(students):
 # What else may happen to a job
 
 
+def test_an_unknown_job_is_told_from_silence(cluster):
+    asked = cluster.run("squeue", "-h", "-j", "99999", check=False)
+    assert asked.returncode == 1 and "Invalid job id" in asked.stderr
+
+
 def test_another_executor_ends_the_job(students):
     job = students.job_without_grader()
     here = students.start(executor="local")

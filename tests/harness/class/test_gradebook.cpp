@@ -168,20 +168,6 @@ BOOST_FIXTURE_TEST_CASE(what_is_put_comes_back, AliceFile) {
   BOOST_CHECK_THROW(book.grading("bob"), UsageError);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_grading_takes_the_place_of_the_one_before, WithAlice) {
-  book.set_points("alice", {"turned", 1.75, "appeal"});
-  Grading second = ordinary();
-  second.items[0].cases.pop_back();
-  book.put(entry(), second);
-  BOOST_TEST(grading_record(book.grading("alice")) == grading_record(second));
-  BOOST_TEST(book.statuses().at("alice").at(Status::passed) == 1);
-  BOOST_REQUIRE_EQUAL(book.set_points("alice").size(), 1u);
-  BOOST_TEST(book.set_points("alice")[0].why == "appeal");
-  book.remove("alice");
-  BOOST_TEST(book.entries().empty());
-  BOOST_TEST(book.statuses().empty());
-}
-
 BOOST_FIXTURE_TEST_CASE(errors_of_the_first_failing_cases_are_kept, Folder) {
   Grading grading = ordinary();
   grading.items[0].cases.resize(1);
@@ -208,22 +194,6 @@ BOOST_FIXTURE_TEST_CASE(a_change_of_points_scores_anew, WithAlice) {
   changed.items[0].points = 20;
   BOOST_TEST(book.set_course(changed) == 0u);
   BOOST_TEST(book.grading("alice").items[0].points == 10);
-}
-
-BOOST_FIXTURE_TEST_CASE(points_set_by_hand_count, WithAlice) {
-  book.set_points("alice", {"turned", 1.755, "=appeal"});
-  const Grading shown = with_set_points(book.grading("alice"), book.set_points("alice"));
-  BOOST_TEST(shown.items[0].earned == 1.755);
-  BOOST_TEST(contains(shown.notes.back(), "set by hand in place of 1: =appeal"));
-  BOOST_TEST(book.grading("alice").items[0].earned == 1);
-  const OverviewRow alice = row();
-  BOOST_TEST(alice.points[0].set_by_hand);
-  BOOST_TEST(alice.points[0].graded == 1);
-  BOOST_TEST(alice.total == 3.755);
-  BOOST_TEST(alice.flags.back() == "set by hand");
-  BOOST_TEST(book.unset_points("alice", "turned"));
-  BOOST_TEST(!book.unset_points("alice", "turned"));
-  BOOST_TEST(row().total == 3);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_class_at_a_glance, WithAlice) {

@@ -49,7 +49,8 @@ def test_no_command_shows_help(run):
 
 
 COMMANDS = ["verify", "list", "show", "mistakes", "diff", "doctor", "gradescope", "watch", "hint",
-            "profile", "emulate", "fixtures", "fixtures make", "fixtures check", "fixtures calibrate"]
+            "profile", "emulate", "grade", "fixtures", "fixtures make", "fixtures check",
+            "fixtures calibrate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from grading import SANDBOXES, best_sandbox, grade, need, results
+from grading import SANDBOXES, grade, need, results
 
 LOOKS = '''
 def run_softmax(in_features, dim):
@@ -50,18 +50,3 @@ def test_a_submission_sees_no_neighbour(environment, sandbox, tmp_path):
     for message in told:
         assert str(needed) in message or sandbox == "process", message
         assert not [path for path in private if str(path) in message], message
-
-
-def test_a_missing_module_tells_of_the_interpreter(tmp_path):
-    (tmp_path / "ann").mkdir()
-    (tmp_path / "ann/adapters.py").write_text(
-        "import no_such_package\n"
-        "def run_softmax(in_features, dim):\n    return no_such_package.softmax(in_features)\n")
-    code, report, printed = grade(
-        tmp_path / "ann", "--problem", "softmax", "--no-hidden", "--sandbox", best_sandbox(),
-        tmp=tmp_path)
-    assert code == 1
-    for note in ("no_such_package is not installed: stand-in (adapters.py:1)",
-                 "Python is /usr/bin/python3; `--python PATH` names another, as that of a virtual "
-                 "environment"):
-        assert note in report["notes"] and note in printed

@@ -101,6 +101,8 @@ def test_only_what_needs_it_is_lost(name, sandbox, course, tmp_path):
         "lacking_progress is not installed: stand-in (basics/tokenizer.py:3)",
         "lacking_heap is not installed: stand-in (basics/train.py:2)",
         "yaml_of_old is not installed: stand-in (basics/tokenizer.py:5)"]
+    assert (f"Python is {course[3]}; `--python PATH` names another, as that of a virtual environment"
+            in report["notes"])
     for note in (why, *report["notes"]):
         assert note in printed
     assert "2 of 5 points" in printed

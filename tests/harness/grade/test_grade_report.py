@@ -47,28 +47,18 @@ def test_the_page_escapes_all_that_comes_from_outside():
     assert len(page.encode()) < 100000 and "w" * 4001 not in page
 
 
-def test_hidden_cases_show_a_status_and_nothing_else():
-    page, junit = render(secrets(), "html"), render(secrets(), "junit")
-    for secret in SECRETS:
-        assert secret not in page and secret not in junit
-    assert "Hidden cases: 1 of 3 passed" in page and 'name="hidden_3"' in junit
-    # The same cases, visible, do show all that: the test above can fail.
-    page, junit = render(secrets(False), "html"), render(secrets(False), "junit")
-    for shown in ("SECRETname", "SECRETmessage", "SECRETrepeat"):
-        assert shown in page and shown in junit
-    for shown in ("SECRETshapes", "SECREToutput", "SECRETtensor", "SECRETdtype", "31337.2", "44444"):
-        assert shown in page
-
-
-@pytest.mark.parametrize("form", ["markdown", "annotations", "gradescope", "table"])
+@pytest.mark.parametrize("form", ["html", "junit", "markdown", "annotations", "gradescope", "table"])
 def test_no_report_for_students_tells_a_secret(form):
     report = render(secrets(), form)
     for secret in SECRETS:
         assert secret not in report
-    # The same cases, visible, do show all that.
+    # The same cases, visible, do show all that: the test can fail.
     report = render(secrets(False), form)
     for shown in ("SECRETname", "SECRETmessage", "SECRETrepeat"):
         assert shown in report
+    if form == "html":
+        for shown in ("SECRETshapes", "SECREToutput", "SECRETtensor", "SECRETdtype", "31337.2", "44444"):
+            assert shown in report
 
 
 def test_only_so_many_cases_are_pictured():
@@ -121,22 +111,11 @@ def test_junit_is_well_formed_whatever_comes_from_outside():
     assert is_plain(text) and "\u202e" not in text and len(text.encode()) < 20000
 
 
-def test_a_summary_in_markdown():
-    text = render(ordinary(), "markdown")
-    for part in ("### `alice`: 1.5 of 6 points\n",
-                 "| `rope` | 0.5 / 2 | 2/8 |\n| &emsp;`errors` | 0.5 / 0.5 | 2/2 |",
-                 "- looks like halves instead of neighbours",
-                 "```\nprenorm grade alice --rubric cs336-2025 --problem rope "
-                 "--case three_batch_axes\n```",
-                 "**NOT_IMPLEMENTED** in all: `not implemented`"):
-        assert part in text, part
-
-
 def test_an_item_whose_name_begins_with_blanks_is_no_group():
     made = ordinary()
     made["items"][1]["name"] = "  rope"
     text = render(made, "markdown")
-    assert "| `  rope` | 0.5 / 2 | 2/8 |\n| &emsp;`errors` |" in text, text
+    assert "| `  rope` | 0.5 / 2 | 2/8 |\n| &emsp;`errors` | 0.5 / 0.5 | 2/2 |" in text, text
 
 
 def test_annotations():
