@@ -13,6 +13,18 @@ namespace prenorm::cuda {
 
 using Kernels = std::vector<std::string>;
 
+/// Numbers in [-scale, scale], always the same for a seed.
+template <class T>
+std::vector<T> uniform(std::int64_t count, std::uint64_t seed, double scale) {
+  std::vector<T> values;
+  std::uint64_t state = seed;
+  for (std::int64_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    values.emplace_back((static_cast<double>(state >> 33) / 0x40000000 - 1) * scale);
+  }
+  return values;
+}
+
 #if defined(__CUDACC__)
 constexpr bool on_a_device = true;
 

@@ -8,7 +8,6 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
-#include <string>
 #include <tuple>
 
 using namespace prenorm;
@@ -16,18 +15,12 @@ using namespace prenorm::cuda;
 
 namespace {
 
-/// What is launched for one sequence, whose result must be right.
+/// What is launched for the call, whose result must be right.
 template <class T>
-Kernels kernels_for(Attention<T> a) {
-  Elements<T> y(static_cast<std::size_t>(a.n * a.d_v));
-  a.y = y.data();
-  const Kernels kernels = launches([&] { attention_launched(a, Stream{}); });
-  BOOST_TEST(largest_error(a) < 1.5e-2);
+Kernels kernels_for(Call<T>& call) {
+  const Kernels kernels = launches([&] { call.run(attention_launched<T>); });
+  BOOST_TEST(call.error() < 1.5e-2);
   return kernels;
-}
-template <class T>
-Kernels kernels_for(const Sequences<T>& p) {
-  return kernels_for(p.call(0, 1, nullptr));
 }
 
 using Types = std::tuple<float16, bfloat16>;
@@ -40,9 +33,9 @@ BOOST_AUTO_TEST_SUITE(attention_launched)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(v4_where_it_takes_the_call, T, Types) {
   for (const std::int64_t d : {64, 128}) {
-    Sequences<T> p(1, 70, 150, d, d);
+    Call<T> p({1, 70, 150, d, d});
     BOOST_TEST(kernels_for(p) == Kernels{"attention v4"}, boost::test_tools::per_element());
-    p.causal = true;  // without a mask: none is built or read
+    p.a.causal = true;  // without a mask: none is built or read
     BOOST_TEST(kernels_for(p) == Kernels{"attention v4"}, boost::test_tools::per_element());
     p.set_mask([](auto, auto i, auto j) { return (i + j) % 3 != 0; });
     BOOST_TEST(kernels_for(p) == (Kernels{"pack_mask_tiles", "attention v4"}),
@@ -52,14 +45,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(v4_where_it_takes_the_call, T, Types) {
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(v3_for_other_shapes, T, Types) {
   for (const auto& [d_k, d_v] : {std::pair{32, 32}, {64, 128}, {128, 64}, {96, 96}, {256, 256}}) {
-    Sequences<T> p(1, 20, 70, d_k, d_v);
-    p.causal = true;
+    Call<T> p({1, 20, 70, d_k, d_v});
+    p.a.causal = true;
     BOOST_TEST(kernels_for(p) == Kernels{"attention v3"}, boost::test_tools::per_element());
   }
-  const Sequences<T> p(1, 21, 70, 64, 64);
-  Attention<T> unaligned = p.call(0, 1, nullptr);
-  unaligned.q += 1;
-  unaligned.n -= 1;
+  Call<T> unaligned({1, 20, 70, 64, 64, 1, 0, 1});  // its offset
   BOOST_TEST(kernels_for(unaligned) == Kernels{"attention v3"}, boost::test_tools::per_element());
 }
 
@@ -92,7 +82,7 @@ BOOST_AUTO_TEST_CASE(v3_has_a_name_of_its_own) {
 }
 
 BOOST_AUTO_TEST_CASE(v2_for_other_types) {
-  const Sequences<float> p(1, 20, 70, 64, 64);
+  Call<float> p({1, 20, 70, 64, 64});
   BOOST_TEST(kernels_for(p) == Kernels{"attention v2"}, boost::test_tools::per_element());
 }
 

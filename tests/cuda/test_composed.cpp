@@ -46,18 +46,6 @@ std::int64_t size_of(const Shape& shape) {
   return size;
 }
 
-/// Numbers in [-scale, scale], always the same for a seed.
-template <class T>
-std::vector<T> numbers(std::int64_t count, unsigned seed, double scale) {
-  std::vector<T> values;
-  std::uint64_t state = seed;
-  for (std::int64_t i = 0; i < count; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    values.emplace_back((static_cast<double>(state >> 33) / 0x40000000 - 1) * scale);
-  }
-  return values;
-}
-
 /// The arguments of a call, one after the other, and the call.
 template <class T>
 class Call {
@@ -73,7 +61,7 @@ class Call {
   }
   void weight(unsigned seed, Shape shape) {
     const std::int64_t size = size_of(shape);
-    input(numbers<T>(size, seed, 0.6), std::move(shape));
+    input(uniform<T>(size, seed, 0.6), std::move(shape));
   }
   void absent() { inputs_.push_back(nullptr); }
   void integer(std::int64_t value) { scalars_.push_back({PRENORM_INT, {.i = value}}); }
@@ -252,7 +240,7 @@ void for_each_problem(const auto& check) {
 template <class T>
 void check_bits(const Problem& problem) {
   const std::int64_t part = seq * d_model;
-  const std::vector<T> x = numbers<T>(sequences * part, 10, 2);
+  const std::vector<T> x = uniform<T>(sequences * part, 10, 2);
   const std::vector<char> together = solve(problem, x, {sequences});
   BOOST_TEST((solve(problem, x, {sequences}) == together));
   for (std::size_t at = 0; at < together.size(); at += sizeof(T)) {  // NaN would be NaN, alone too
@@ -284,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_sequence_has_the_same_bits_alone_and_in_a_batch) {
 #if !defined(__CUDACC__)  // only the emulator tells what is launched
 BOOST_AUTO_TEST_CASE(the_kernels_are_those_of_the_ladder) {
   for_each_problem([](const Problem& problem) {
-    const std::vector<float> x = numbers<float>(seq * d_model, 10, 2);
+    const std::vector<float> x = uniform<float>(seq * d_model, 10, 2);
     BOOST_TEST(launches([&] { solve(problem, x, {}); }) == problem.kernels,
                boost::test_tools::per_element());
   });
@@ -293,7 +281,7 @@ BOOST_AUTO_TEST_CASE(the_kernels_are_those_of_the_ladder) {
 BOOST_AUTO_TEST_CASE(positions_that_are_given_are_looked_at_first) {
   for_each_problem([](const Problem& problem) {
     if (problem.kind != Kind::with_rope) return;
-    const std::vector<float> x = numbers<float>(seq * d_model, 10, 2);
+    const std::vector<float> x = uniform<float>(seq * d_model, 10, 2);
     std::vector<std::int64_t> positions(static_cast<std::size_t>(seq));
     for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
     std::vector<char> given;
@@ -357,7 +345,7 @@ BOOST_AUTO_TEST_CASE(ids_and_positions_are_looked_at_first) {
 /// What the host can know to be wrong is thrown before anything is launched.
 BOOST_AUTO_TEST_CASE(nothing_is_launched_where_the_host_finds_an_error) {
   for_each_problem([](const Problem& problem) {
-    const std::vector<float> x = numbers<float>(2 * d_model, 10, 2);
+    const std::vector<float> x = uniform<float>(2 * d_model, 10, 2);
     const auto refuses = [&](const Options& options, const std::string& message) {
       const auto says = [&](const std::runtime_error& error) {
         BOOST_TEST_INFO(error.what());

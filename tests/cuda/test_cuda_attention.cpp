@@ -9,13 +9,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <memory>
-#include <random>
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 using namespace prenorm;
 using namespace prenorm::cuda;
@@ -26,33 +22,15 @@ template <class T>
 using Attend = void (*)(const Attention<T>&, Stream);
 
 template <class T>
-std::vector<T> run(Attend<T> attend, const Sequences<T>& p, std::int64_t first,
-                   std::int64_t count) {
-  std::vector<T> y(static_cast<std::size_t>(count * p.n * p.d_v));
-  call_kernel(attend, p.call(first, count, y.data()));
-  return y;
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
-/// The largest error, over all queries.
-template <class T>
-double error(const Sequences<T>& p, std::vector<T> y) {
-  return largest_error(p.call(0, p.batch, y.data()));
-}
-
-template <class T>
 double tolerance() {
   return std::is_same_v<T, double> ? 1e-14 : std::is_same_v<T, float> ? 1e-5 : 1e-2;
 }
 
 template <class T>
-void check(const std::string& what, const Sequences<T>& p) {
+void check(const std::string& what, Call<T>& call) {
   for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
-    BOOST_TEST_CONTEXT(what) BOOST_TEST(error(p, run(attend, p, 0, p.batch)) < tolerance<T>());
+    call.run(attend);
+    BOOST_TEST_CONTEXT(what << ", " << call.s) BOOST_TEST(call.error() < tolerance<T>());
   }
 }
 
@@ -71,12 +49,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
                                        {70, 130, 32, 32},
                                        {3, 200, 130, 40},
                                        {on_a_device ? 300 : 5, on_a_device ? 1024 : 70, 64, 64}}) {
-    Sequences<T> p(2, n, m, d_k, d_v);
+    Call<T> p({2, n, m, d_k, d_v});
     check("full", p);
     p.set_mask([](auto...) { return random_bits() % 3 != 0; });
     check("random mask", p);
-    p.mask.reset();
-    p.causal = true;
+    p.a.mask = nullptr;
+    p.a.causal = true;
     check("causal", p);
   }
 }
@@ -84,14 +62,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_that_no_tile_divides, T, Types) {
 /// Whole tiles that are empty, full and mixed, in an order that leaves out the first and the last;
 /// and queries that attend to nothing.
 BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_each_kind, T, Types) {
-  Sequences<T> p(2, 200, 330, 16, 8);
+  Call<T> p({2, 200, 330, 16, 8});
   p.set_mask([](std::int64_t b, std::int64_t query, std::int64_t key) {
     if (query % 50 == 7) return false;
     const std::int64_t kind = (query / 64 + key / 64 + b) % 4;
     return kind == 1 || (kind == 2 && (query * 7 + key * 3) % 5 == 0);
   });
   check("tiles", p);
-  Sequences<T> blocks(1, 192, 192, 16, 16);
+  Call<T> blocks({1, 192, 192, 16, 16});
   blocks.set_mask([](auto, std::int64_t query, std::int64_t key) {
     return query / 64 == key / 64;  // no mixed tile at all
   });
@@ -100,58 +78,54 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_each_kind, T, Types) {
 
 /// A mask of which not all fits the memory is packed, and its queries attend, some at a time.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_mask_in_parts, T, Types) {
-  Sequences<T> p(2, 300, 200, 16, 8);
+  Call<T> p({2, 300, 200, 16, 8});
   p.set_mask([](auto...) { return random_bits() % 2 == 0; });
   for (const bool causal : {false, true}) {
-    p.causal = causal;
-    const std::vector<T> at_once = run(attention_launched<T>, p, 0, 2);
+    p.a.causal = causal;
+    const Elements<T> at_once = p.run(attention_launched<T>);
     const std::int64_t usual = std::exchange(most_packed_bytes, 1);
     BOOST_TEST(packed_queries(2, 300, 200) == most_query_tile);
     check("in parts", p);
-    BOOST_TEST(same_bits(at_once, run(attention_launched<T>, p, 0, 2)));
+    BOOST_TEST(same_bits(at_once, p.run(attention_launched<T>)));
     most_packed_bytes = usual;
   }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_causal_call_equals_a_causal_mask, T, Types) {
-  Sequences<T> p(1, 150, 150, 16, 16);
-  p.causal = true;
+  Call<T> p({1, 150, 150, 16, 16});
+  p.a.causal = true;
   check("causal", p);
-  const std::vector<T> causal = run(attention_launched<T>, p, 0, 1);
-  p.causal = false;
+  const Elements<T> causal = p.run(attention_launched<T>);
+  p.a.causal = false;
   p.set_mask([](auto, std::int64_t query, std::int64_t key) { return key <= query; });
-  BOOST_TEST(same_bits(causal, run(attention_launched<T>, p, 0, 1)));
+  BOOST_TEST(same_bits(causal, p.run(attention_launched<T>)));
 }
 
 /// One key takes nearly all; what the others add, each less than float16's smallest number, counts.
 BOOST_AUTO_TEST_CASE_TEMPLATE(many_small_probabilities, T, Types) {
-  Sequences<T> p(1, 2, 8192, 4, 1);
-  std::fill(p.q.begin(), p.q.end(), T(1.0f));
-  std::fill(p.k.begin(), p.k.end(), T(-8.75f));  // a score of -17.5
-  std::fill(p.v.begin(), p.v.end(), T(1.0f));
-  std::fill_n(p.k.begin() + 400 * p.d_k, p.d_k, T(0.0f));
-  p.v[400] = T(0.0f);
+  Call<T> p({1, 2, 8192, 4, 1});
+  for (std::int64_t c = 0; c < 4; ++c) {
+    for (std::int64_t i = 0; i < 2; ++i) p.q_at(i, c) = T(1.0f);
+    for (std::int64_t j = 0; j < 8192; ++j) p.k_at(j, c) = T(j == 400 ? 0.0f : -8.75f);
+  }
+  for (std::int64_t j = 0; j < 8192; ++j) p.v_at(j, 0) = T(j == 400 ? 0.0f : 1.0f);
   const double sum = 8191 * std::exp(-17.5);
   for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
-    for (const T y : run(attend, p, 0, 1)) {
-      BOOST_TEST(std::abs(static_cast<double>(y) - sum / (1 + sum)) < 0.02 * sum);
+    p.run(attend);
+    for (const std::int64_t i : {0, 1}) {
+      BOOST_TEST(std::abs(static_cast<double>(p.y_at(i)) - sum / (1 + sum)) < 0.02 * sum);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
-  Sequences<T> p(3, 70, 90, 20, 33);
+  Call<T> p({3, 70, 90, 20, 33});
   for (const bool masked : {false, true}) {
     if (masked) p.set_mask([](auto...) { return random_bits() % 2 == 0; });
     for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
-      const std::vector<T> together = run(attend, p, 0, 3);
-      BOOST_TEST(same_bits(together, run(attend, p, 0, 3)));
-      std::vector<T> alone;
-      for (std::int64_t b = 0; b < 3; ++b) {
-        const std::vector<T> one = run(attend, p, b, 1);
-        alone.insert(alone.end(), one.begin(), one.end());
-      }
-      BOOST_TEST(same_bits(together, alone));
+      const Elements<T> together = p.run(attend);
+      BOOST_TEST(same_bits(together, p.run(attend)));
+      BOOST_TEST(same_bits(together, p.run_one_by_one(attend)));
     }
   }
 }
@@ -160,7 +134,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
 /// What the packed mask says, entry by entry, also where it is packed some queries at a time.
 BOOST_AUTO_TEST_CASE(a_packed_mask_is_the_mask) {
   const std::int64_t masks = 2, n = 150, m = 170;
-  Sequences<float> p(masks, n, m, 1, 1);
+  Call<float> p({masks, n, m, 1, 1});
   p.set_mask([](std::int64_t b, std::int64_t query, std::int64_t key) {
     return query < 64 ? b == 0 : key < 64 ? b == 1 : (query + key) % 3 == 0;
   });
@@ -195,12 +169,12 @@ BOOST_AUTO_TEST_CASE(a_packed_mask_is_the_mask) {
 /// than 64 MiB, or what 128 queries take.
 BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
   const auto bytes = [](Attend<bfloat16> attend, std::int64_t n, bool masked) {
-    Sequences<bfloat16> p(1, n, n, 8, 8);
+    Call<bfloat16> p({1, n, n, 8, 8});
     if (masked) {
       p.set_mask([](auto, std::int64_t query, std::int64_t key) { return query / 64 == key / 64; });
     }
     const std::size_t before = Workspace::bytes_given();
-    run(attend, p, 0, 1);
+    p.run(attend);
     return static_cast<std::int64_t>(Workspace::bytes_given() - before);
   };
   BOOST_TEST(bytes(attention_v1<bfloat16>, 512, false) == 512 * 512 * 4);
@@ -232,8 +206,8 @@ BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
 /// v4's shapes too, as no emulator runs it (tests/cuda/test_attention_launched.cpp).
 BOOST_AUTO_TEST_CASE_TEMPLATE(v3_is_launched_for_16_bits_and_v2_for_the_others, T, Types) {
   for (const auto& [d_k, d_v] : {std::pair{64, 64}, {128, 128}, {32, 32}, {64, 8}}) {
-    const Sequences<T> p(1, 20, 30, d_k, d_v);
-    const Kernels launched = launches([&] { run(attention_launched<T>, p, 0, 1); });
+    Call<T> p({1, 20, 30, d_k, d_v});
+    const Kernels launched = launches([&] { p.run(attention_launched<T>); });
     BOOST_TEST(launched == Kernels{sizeof(T) == 2 ? "attention v3" : "attention v2"},
                boost::test_tools::per_element());
   }
@@ -243,12 +217,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(v3_is_launched_for_16_bits_and_v2_for_the_others, 
 BOOST_AUTO_TEST_CASE(nothing_to_sum_over_is_an_error_unless_nothing_is_wanted) {
   for (const Attend<float> attend :
        {attention_v1<float>, attention_v2<float>, attention_launched<float>}) {
-    const Sequences<float> no_keys(1, 3, 0, 4, 4), no_width(1, 3, 3, 0, 4),
-        no_queries(1, 0, 3, 4, 4);
-    BOOST_CHECK_THROW(run(attend, no_keys, 0, 1), std::invalid_argument);
-    BOOST_CHECK_THROW(run(attend, no_width, 0, 1), std::invalid_argument);
-    run(attend, no_queries, 0, 1);
-    run(attend, no_keys, 0, 0);
+    Call<float> no_keys({1, 3, 0, 4, 4}), no_width({1, 3, 3, 0, 4}), no_queries({1, 0, 3, 4, 4}),
+        nothing({0, 3, 0, 4, 4});
+    BOOST_CHECK_THROW(no_keys.run(attend), std::invalid_argument);
+    BOOST_CHECK_THROW(no_width.run(attend), std::invalid_argument);
+    no_queries.run(attend);
+    nothing.run(attend);
   }
 }
 

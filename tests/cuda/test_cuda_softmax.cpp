@@ -37,13 +37,11 @@ struct Input {
   std::int64_t outer, n, inner;
   std::vector<T> x;
 
-  Input(std::int64_t o, std::int64_t length, std::int64_t i) : outer(o), n(length), inner(i) {
-    std::uint64_t state = static_cast<std::uint64_t>(outer * 31 + n * 7 + inner);
-    for (std::int64_t at = 0; at < outer * n * inner; ++at) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      x.emplace_back((static_cast<double>(state >> 33) / 0x40000000 - 1) * 6);
-    }
-  }
+  Input(std::int64_t o, std::int64_t length, std::int64_t i)
+      : outer(o),
+        n(length),
+        inner(i),
+        x(uniform<T>(o * n * i, static_cast<std::uint64_t>(o * 31 + n * 7 + i), 6)) {}
   T& at(std::int64_t o, std::int64_t row, std::int64_t i) {
     return x[static_cast<std::size_t>((o * n + row) * inner + i)];
   }
