@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/json.hpp"
+#include "base/open_file.hpp"
 #include "base/process.hpp"
 #include "bench/workload.hpp"
 #include "solution/solution.hpp"
@@ -68,8 +69,6 @@ class SolutionContestant final : public Contestant {
 class MemoryFile {
  public:
   MemoryFile();  // throws std::runtime_error
-  ~MemoryFile();
-  MemoryFile(MemoryFile&&) = delete;  // nor copied
 
   std::string path() const;
   /// Both throw std::runtime_error; the file holds just these bytes, or must.
@@ -77,7 +76,7 @@ class MemoryFile {
   void read(std::vector<std::byte>& data) const;
 
  private:
-  int descriptor_;
+  OpenFile file_;
 };
 
 /// A program that answers requests over descriptor 3, each a length (4 bytes, little-endian) and
@@ -299,9 +298,6 @@ struct BenchReport {
 
   const Ceilings& ceilings(const Row& row) const { return row.on_device ? device : cpu; }
 };
-
-/// Another contestant's row at the same workload; nullptr where there is none with a time.
-const Row* find_rival(const BenchReport& report, const Row& row, const std::string& rival);
 
 /// Bytes a second where copying is the row's roof, operations a second where the product is.
 double rate(const Row& row, const Ceilings& ceilings);

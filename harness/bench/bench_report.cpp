@@ -19,6 +19,15 @@ Json to_object(const Ceilings& ceilings) {
           {"product_flops_per_second", ceilings.products}};
 }
 
+/// Another contestant's row at the same workload; nullptr where there is none with a time.
+const Row* find_rival(const BenchReport& report, const Row& row, const std::string& rival) {
+  const auto at = std::ranges::find_if(report.rows, [&](const Row& other) {
+    return other.contestant == rival && other.contestant != row.contestant &&
+           other.workload->key() == row.workload->key() && other.has_time();
+  });
+  return at == report.rows.end() ? nullptr : &*at;
+}
+
 Json to_object(const Row& row, const BenchReport& report) {
   const Workload& workload = *row.workload;
   Json object{{"shape", workload.entry.name}};
@@ -186,14 +195,6 @@ std::string absences(const BenchReport& report, bool colour) {
 }
 
 }  // namespace
-
-const Row* find_rival(const BenchReport& report, const Row& row, const std::string& rival) {
-  const auto at = std::ranges::find_if(report.rows, [&](const Row& other) {
-    return other.contestant == rival && other.contestant != row.contestant &&
-           other.workload->key() == row.workload->key() && other.has_time();
-  });
-  return at == report.rows.end() ? nullptr : &*at;
-}
 
 double rate(const Row& row, const Ceilings& ceilings) {
   const Workload& workload = *row.workload;

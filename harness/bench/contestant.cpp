@@ -4,10 +4,9 @@
 #include "replay/replay.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace prenorm::harness::bench {
@@ -19,14 +18,8 @@ constexpr std::uint32_t longest = 16u << 20;  // bytes of an answer
 /// The program's path: execve() searches no PATH.
 fs::path find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return fs::absolute(name);
-  const char* path = std::getenv("PATH");
-  std::string rest = path == nullptr ? "/usr/bin:/bin" : path;
-  while (!rest.empty()) {
-    const std::size_t colon = rest.find(':');
-    const fs::path candidate = fs::path(rest.substr(0, colon)) / name;
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
-  }
+  const CommandOutput found = command_output("command -v " + posix_word(name) + " 2>/dev/null");
+  if (found.exit_code == 0) return lines_of(found.text).at(0);
   throw std::runtime_error("no program " + name + " on PATH");
 }
 
@@ -36,39 +29,27 @@ fs::path find_program(const std::string& name) {
 
 }  // namespace
 
-MemoryFile::MemoryFile() : descriptor_(::memfd_create("prenorm-bench", MFD_CLOEXEC)) {
-  if (descriptor_ < 0) fail("cannot be made");
+MemoryFile::MemoryFile() : file_(::memfd_create("prenorm-bench", MFD_CLOEXEC)) {
+  if (!file_.is_open()) fail("cannot be made");
 }
 
-MemoryFile::~MemoryFile() { ::close(descriptor_); }
-
 std::string MemoryFile::path() const {
-  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor_);
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.get());
 }
 
 void MemoryFile::write(const std::vector<std::byte>& data) {
-  if (::ftruncate(descriptor_, 0) != 0) fail("cannot be emptied");
-  for (std::size_t done = 0; done < data.size();) {
-    const ssize_t count =
-        ::pwrite(descriptor_, data.data() + done, data.size() - done, static_cast<off_t>(done));
-    if (count < 0 && errno != EINTR) fail("cannot be written");
-    if (count > 0) done += static_cast<std::size_t>(count);
-  }
+  std::ofstream file(path(), std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(data.data()), std::ssize(data));
+  if (!file.flush()) fail("cannot be written");
 }
 
 void MemoryFile::read(std::vector<std::byte>& data) const {
-  struct stat state {};
-  if (::fstat(descriptor_, &state) != 0) fail("cannot be read");
-  if (static_cast<std::size_t>(state.st_size) != data.size()) {
-    throw std::runtime_error("the peer's output has " + std::to_string(state.st_size) +
-                             " bytes, wanted " + std::to_string(data.size()));
+  if (const auto size = fs::file_size(path()); size != data.size()) {
+    throw std::runtime_error("the peer's output has " + std::to_string(size) + " bytes, wanted " +
+                             std::to_string(data.size()));
   }
-  for (std::size_t done = 0; done < data.size();) {
-    const ssize_t count =
-        ::pread(descriptor_, data.data() + done, data.size() - done, static_cast<off_t>(done));
-    if (count <= 0 && errno != EINTR) fail("cannot be read");
-    if (count > 0) done += static_cast<std::size_t>(count);
-  }
+  std::ifstream file(path(), std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(data.data()), std::ssize(data))) fail("cannot be read");
 }
 
 Outcome SolutionContestant::call(const Workload& workload, const Inputs& inputs) {

@@ -296,13 +296,6 @@ Json adapters_for(std::vector<StartProblem>& problems, const Rubric& rubric) {
   return json;
 }
 
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw UsageError(path.string() + ": cannot be read");
-  return text;
-}
-
 /// Writes every template of the language; the names written, sorted.
 std::vector<std::string> write_files(const fs::path& folder, const std::string& language,
                                      const Words& words) {
@@ -311,7 +304,9 @@ std::vector<std::string> write_files(const fs::path& folder, const std::string& 
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(templates, error)) {
     if (entry.path().extension() != ".in") continue;
-    files[entry.path().stem()] = filled(read(entry.path()), words);
+    const auto pattern = read_whole(entry.path());
+    if (!pattern) throw UsageError(entry.path().string() + ": cannot be read");
+    files[entry.path().stem()] = filled(*pattern, words);
   }
   if (files.empty()) throw UsageError(templates.string() + ": no templates there");
   files[".gitignore"] = is_python(language) ? "__pycache__/\n.venv/\n" : "build/\n";

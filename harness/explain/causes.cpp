@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -97,18 +98,6 @@ const MistakeWords* find_words(const Components& components, const std::string& 
   return nullptr;
 }
 
-Names split(const std::string& text, char between) {
-  Names parts{""};
-  for (const char c : text) {
-    if (c == between) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 /// "a", "a, and b", "a, b, and c".
 std::string enumerated(Names names) {
   if (names.size() > 1) names.back().insert(0, "and ");
@@ -143,7 +132,8 @@ MistakeWords together(const std::vector<std::pair<std::string, MistakeWords>>& a
 MistakeWords make_words(const Components& components, const std::string& problem,
                         const std::string& mistakes) {
   std::vector<std::pair<std::string, MistakeWords>> all;
-  for (const std::string& mistake : split(mistakes, '+')) {
+  std::istringstream names(mistakes);
+  for (std::string mistake; std::getline(names, mistake, '+');) {
     const MistakeWords* known = find_words(components, problem, mistake);
     MistakeWords words = known != nullptr ? *known : MistakeWords{};
     if (words.name.empty()) {

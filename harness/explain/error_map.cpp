@@ -14,36 +14,36 @@ namespace prenorm::harness {
 namespace {
 
 constexpr std::int64_t most_cells = 64;  // along each side
-constexpr int least_power = -8, largest_power = 20;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+// Errors over their bound are counted by powers of two: up to 2^-8, ..., up to 1 (the last that
+// passes), ..., up to 2^20, beyond. Each has a colour; not-finite ones a pattern of their own.
+constexpr int first_power = -8, last_power = 20;
+constexpr int colours = last_power - first_power + 2;
+constexpr int within = -first_power + 1;  // how many of them are within the bound
+constexpr int no_number = colours;
 
-/// By compare()'s rule: at most 1 where the element passes.
-double ratio(double actual, double expected, DType dtype, const Tolerance& tolerance) {
-  if (std::isfinite(actual) && std::isfinite(expected)) {
-    const double difference = std::fabs(actual - expected);
-    const double bound = tolerance.atol + tolerance.rtol * std::fabs(expected);
-    if (difference <= bound) return bound > 0 ? difference / bound : 0;
-    return bound > 0 ? difference / bound : infinity;
-  }
-  if (std::isnan(expected)) return std::isnan(actual) ? 0 : infinity;
-  const bool overflows = std::fabs(expected) >= overflow_threshold(dtype);
-  return overflows && actual == std::copysign(infinity, expected) ? 0 : infinity;
+/// At most 1 where the element passes.
+double ratio(double actual, double expected, const ElementReport& judged,
+             const Tolerance& tolerance) {
+  if (!std::isfinite(actual) || !std::isfinite(expected)) return judged.ulps;  // 0, or infinite
+  const double bound = tolerance.atol + tolerance.rtol * std::fabs(expected);
+  if (bound > 0) return std::fabs(actual - expected) / bound;
+  return judged.passes ? 0 : std::numeric_limits<double>::infinity();
 }
 
-std::size_t bin(double ratio) {
-  for (int power = least_power; power <= largest_power; ++power) {
-    if (ratio <= std::ldexp(1.0, power)) return static_cast<std::size_t>(power - least_power);
+int bin(double ratio) {
+  for (int power = first_power; power <= last_power; ++power) {
+    if (ratio <= std::ldexp(1.0, power)) return power - first_power;
   }
-  return static_cast<std::size_t>(largest_power - least_power + 1);
+  return colours - 1;
 }
 
 /// 0, up to 1/2, 1, 2, ...
 std::size_t ulps_bin(double ulps) {
   if (ulps == 0) return 0;
-  for (int power = -1; power <= largest_power; ++power) {
+  for (int power = -1; power <= last_power; ++power) {
     if (ulps <= std::ldexp(1.0, power)) return static_cast<std::size_t>(power + 2);
   }
-  return static_cast<std::size_t>(largest_power + 3);
+  return static_cast<std::size_t>(last_power + 3);
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ ErrorMap error_map(const TensorSpec& spec, const Tensor& actual, const Tensor& e
   ErrorMap map;
   map.tensor = spec.name;
   map.shape = actual.shape;
-  map.histogram.resize(static_cast<std::size_t>(largest_power - least_power + 2));
-  map.ulps.resize(static_cast<std::size_t>(largest_power + 4));
+  map.histogram.resize(colours);
+  map.ulps.resize(static_cast<std::size_t>(last_power + 4));
   if (actual.size() == 0) return map;
   const std::int64_t width = actual.shape.empty() ? 1 : actual.shape.back();
   const std::int64_t height = actual.size() / width;
@@ -69,14 +69,15 @@ ErrorMap error_map(const TensorSpec& spec, const Tensor& actual, const Tensor& e
     along.ratios.resize(static_cast<std::size_t>(std::min(extent, most_cells)));
   }
   for (std::int64_t i = 0; i < actual.size(); ++i) {
-    const double value = ratio(actual.at(i), expected.at(i), actual.dtype, tolerance);
+    const double y = actual.at(i), e = expected.at(i);
+    const ElementReport judged = compare_element(actual.dtype, y, e, tolerance);
+    const double value = ratio(y, e, judged, tolerance);
     const std::int64_t row = (i / width) * map.rows / height;
     const std::int64_t column = (i % width) * map.columns / width;
     double& cell = map.cells[static_cast<std::size_t>(row * map.columns + column)];
     cell = std::max(cell, value);
-    ++map.histogram[bin(value)];
-    const double ulps = compare_element(actual.dtype, actual.at(i), expected.at(i), tolerance).ulps;
-    ++map.ulps[ulps_bin(ulps)];
+    ++map.histogram[static_cast<std::size_t>(bin(value))];
+    ++map.ulps[ulps_bin(judged.ulps)];
     std::int64_t rest = i;
     for (std::size_t axis = actual.shape.size(); axis-- > 0;) {
       ErrorMap::Axis& along = map.axes[axis];
@@ -110,19 +111,7 @@ std::vector<ErrorMap> error_maps(const Signature& signature, const LoadedCase& l
 
 namespace {
 
-// Errors over their bound by powers of two, as ErrorMap counts them: up to 2^-8, ..., up to 1 (the
-// last that passes), ..., up to 2^20, beyond. Not-finite ones have a pattern of their own.
-constexpr int first_power = -8;
-constexpr int colours = 30;
-constexpr int within = -first_power + 1;  // how many of them are within the bound
-constexpr int no_number = colours;
-
-int colour_of(double ratio) {
-  if (!std::isfinite(ratio)) return no_number;
-  if (ratio <= std::ldexp(1.0, first_power)) return 0;
-  const int power = static_cast<int>(std::min(std::ceil(std::log2(ratio)), 1e3));
-  return std::min(power - first_power, colours - 1);
-}
+int colour_of(double ratio) { return std::isfinite(ratio) ? bin(ratio) : no_number; }
 
 /// Counts on a logarithmic scale, with room for a single element above the line.
 struct CountScale {
@@ -146,6 +135,14 @@ std::string across(double x, double y, double width) {
 std::string picture(const Svg& svg, double width, double height, const std::string& kind,
                     const std::string& label) {
   return svg.picture(width, height, {{"class", kind}, {"role", "img"}, {"aria-label", label}});
+}
+
+/// A bar of a chart; `meaning` shows where a pointer rests on it.
+void add_bar(Svg& svg, const Svg::Attribute& kind, double x, double base, double width, double tall,
+             const std::string& meaning) {
+  svg.open("rect", {kind, {"x", x}, {"y", base - tall}, {"width", width}, {"height", tall}});
+  svg.add("title", {}, meaning);
+  svg.close();
 }
 
 /// The class of the colour in failures.css.
@@ -292,11 +289,8 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
                               css_class_of(k == colours - 1 && some_not_finite ? no_number : k)};
     svg.add("rect", {kind, {"x", x}, {"y", base}, {"width", bar}, {"height", key}});
     if (count < 1) continue;
-    const double tall = level(static_cast<double>(count));
-    svg.open("rect",
-             {kind, {"x", x + 1}, {"y", base - tall}, {"width", bar - 2}, {"height", tall}});
-    svg.add("title", {}, count_text(count) + ": " + range_text(k, exact));
-    svg.close();
+    add_bar(svg, kind, x + 1, base, bar - 2, level(static_cast<double>(count)),
+            count_text(count) + ": " + range_text(k, exact));
   }
   svg.add("path", {axis, {"d", across(left, base, width)}});
   const double bound = left + bar * within;
@@ -321,14 +315,11 @@ std::string histogram(const ErrorMap& map, const OutputReport* report) {
 std::string error_along(const ErrorMap::Axis& axis, const std::string& tensor) {
   if (axis.ratios.size() < 4) return {};  // the map shows as much
   constexpr double left = 52, top = 22, height = 96, width = 330;
-  constexpr int least = -8, most = 20;  // powers of two that the scale has
   const double base = top + height;
   const auto level = [&](double ratio) {
-    const double power = !std::isfinite(ratio) ? most
-                         : ratio > 0           ? std::log2(ratio)
-                                               : static_cast<double>(least);
-    const double clamped = std::clamp(power, static_cast<double>(least), static_cast<double>(most));
-    return height * (clamped - least) / (most - least);
+    constexpr double least = first_power, most = last_power;
+    const double power = std::isfinite(ratio) ? std::log2(ratio) : most;  // -infinity of 0
+    return height * (std::clamp(power, least, most) - least) / (most - least);
   };
   Svg svg;
   for (const int power : {-8, 0, 8, 16}) {
@@ -340,17 +331,10 @@ std::string error_along(const ErrorMap::Axis& axis, const std::string& tensor) {
   }
   const double bar = width / static_cast<double>(axis.ratios.size());
   for (std::size_t i = 0; i < axis.ratios.size(); ++i) {
-    const double tall = std::max(1.0, level(axis.ratios[i]));
-    const bool passes = axis.ratios[i] <= 1;
-    svg.open("rect", {{"class", passes ? "k6" : "k18"},
-                      {"x", left + bar * static_cast<double>(i)},
-                      {"y", base - tall},
-                      {"width", std::max(bar - 1, .6)},
-                      {"height", tall}});
     const auto first = static_cast<std::int64_t>(i) * axis.extent / std::ssize(axis.ratios);
-    svg.add("title", {},
+    add_bar(svg, {"class", axis.ratios[i] <= 1 ? "k6" : "k18"}, left + bar * static_cast<double>(i),
+            base, std::max(bar - 1, .6), std::max(1.0, level(axis.ratios[i])),
             fmt::format("index {}: {} times the bound", first, short_number(axis.ratios[i])));
-    svg.close();
   }
   svg.label(left, base + 14, "0");
   svg.label(left + width, base + 14, std::to_string(axis.extent - 1), {{"text-anchor", "end"}});
@@ -376,19 +360,13 @@ std::string ulp_histogram(const ErrorMap& map) {
   }
   for (std::size_t i = 0; i < map.ulps.size(); ++i) {
     if (map.ulps[i] < 1) continue;
-    const double tall = level(static_cast<double>(map.ulps[i]));
-    svg.open("rect", {{"class", "k8"},
-                      {"x", left + bar * static_cast<double>(i) + 1},
-                      {"y", base - tall},
-                      {"width", bar - 2},
-                      {"height", tall}});
     const int power = static_cast<int>(i) - 2;
     const std::string range = i == 0 ? "exact"
                               : i + 1 == map.ulps.size()
                                   ? "beyond, or not finite"
                                   : "up to " + short_number(std::ldexp(1.0, power)) + " ulp";
-    svg.add("title", {}, count_text(map.ulps[i]) + ": " + range);
-    svg.close();
+    add_bar(svg, {"class", "k8"}, left + bar * static_cast<double>(i) + 1, base, bar - 2,
+            level(static_cast<double>(map.ulps[i])), count_text(map.ulps[i]) + ": " + range);
   }
   svg.add("path", {{"class", "axis"}, {"d", across(left, base, width)}});
   svg.label(left + bar / 2, base + 14, "0", {{"text-anchor", "middle"}});

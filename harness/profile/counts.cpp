@@ -43,13 +43,13 @@ std::array<std::uint64_t, 3> triple(const Json& value) {
   return value.get<std::array<std::uint64_t, 3>>();
 }
 
-/// "/x/mine.cu:88"
-Line parse_line(const std::string& text) {
-  Line line;
+/// "/x/mine.cu:88"; nothing without a colon.
+std::optional<Line> parse_line(std::string_view text) {
   const std::size_t colon = text.rfind(':');
-  if (colon == text.npos) throw BadCounts("not a line of a source: " + printable(text, 100));
-  line.file = printable(text.substr(0, colon).substr(text.substr(0, colon).rfind('/') + 1), 100);
-  std::from_chars(text.data() + colon + 1, text.data() + text.size(), line.number);
+  if (colon == text.npos) return std::nullopt;
+  const std::string_view path = text.substr(0, colon), number = text.substr(colon + 1);
+  Line line{std::string(path.substr(path.rfind('/') + 1))};
+  std::from_chars(number.data(), number.data() + number.size(), line.number);
   return line;
 }
 
@@ -67,8 +67,11 @@ Access parse_access(const Json& object) {
   for (std::size_t lane = 0; lane < access.worst.size(); ++lane) {
     if (!worst.at(lane).is_null()) access.worst[lane] = worst.at(lane).get<std::uint64_t>();
   }
-  for (const Json& line : object.value("source", Json::array())) {
-    access.lines.push_back(parse_line(line.get<std::string>()));
+  for (const Json& source : object.value("source", Json::array())) {
+    const auto text = source.get<std::string>();
+    const auto line = parse_line(text);
+    if (!line) throw BadCounts("not a line of a source: " + printable(text, 100));
+    access.lines.push_back({printable(line->file, 100), line->number});
   }
   return access;
 }
@@ -108,18 +111,10 @@ using Sources = std::map<std::uint64_t, PlacedIn>;
 
 /// "/x/cuda/rmsnorm.cu:88 (discriminator 2)"; nothing for "??:0".
 std::optional<Line> parse_addr2line(std::string_view text) {
-  text = text.substr(0, text.find(" ("));
-  const std::size_t colon = text.rfind(':');
   // Headers of the system are never the place that somebody looks for.
-  if (colon == text.npos || text.starts_with("??") || text.starts_with("/usr/"))
-    return std::nullopt;
-  Line line;
-  line.file = text.substr(0, colon);
-  line.file = line.file.substr(line.file.rfind('/') + 1);
-  const std::string_view number = text.substr(colon + 1);
-  std::from_chars(number.data(), number.data() + number.size(), line.number);
-  if (line.number == 0) return std::nullopt;
-  return line;
+  if (text.starts_with("??") || text.starts_with("/usr/")) return std::nullopt;
+  const auto line = parse_line(text.substr(0, text.find(" (")));
+  return line && line->number != 0 ? line : std::nullopt;
 }
 
 /// The sources of some of the places: a command line has room for so many.

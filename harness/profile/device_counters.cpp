@@ -142,14 +142,15 @@ std::string reason_of(const std::string& table, const CommandOutput& printed) {
   return last.empty() ? fmt::format("exit code {}", printed.exit_code) : printable(last, 300);
 }
 
-}  // namespace
-
+/// The counters that are read, as ncu calls them.
 std::vector<std::string> counter_names() {
   std::vector<std::string> names;
   for (const Counter& counter : counters) names.emplace_back(counter.name);
   return names;
 }
 
+/// Reads what ncu writes with --csv --page raw --print-units base --print-kernel-base mangled.
+/// Throws std::invalid_argument for what is no such text.
 std::vector<DeviceLaunch> parse_launches(const std::string& text) {
   const std::vector<CsvRow> rows = rows_of(text);
   std::vector<DeviceLaunch> launches;
@@ -169,6 +170,9 @@ std::vector<DeviceLaunch> parse_launches(const std::string& text) {
   return launches;
 }
 
+/// Gives kernels what the device counted of them: launches of the same function with the same grid
+/// and block; or with another grid, where the device had one only, and here is one only. (A kernel
+/// may be launched with as many blocks as fit the device.)
 void add_counters(std::vector<KernelCounts>& kernels, const std::vector<DeviceLaunch>& launches) {
   for (KernelCounts& kernel : kernels) {
     std::vector<const DeviceLaunch*> of_function, of_size;
@@ -192,6 +196,8 @@ void add_counters(std::vector<KernelCounts>& kernels, const std::vector<DeviceLa
     kernel.device_counters = sum_of(of_size, kernel.launches);
   }
 }
+
+}  // namespace
 
 CounterSource::CounterSource(const ProfileOptions& options) : options_(options) {
   if (options.counters == "none") return;

@@ -131,13 +131,8 @@ Json row_json(const ProfileRow& row, const DeviceLimits& device) {
 std::string to_json(const ProfileReport& report) {
   Json root = report_head("profile");
   root["seed"] = report.seed;
-  root["device"] = {{"id", report.device.id},
-                    {"name", report.device.name},
-                    {"bytes_per_second", report.device.bytes_per_second},
-                    {"float64_flops", report.device.float64},
-                    {"float32_flops", report.device.float32},
-                    {"tensor_flops", report.device.tensor},
-                    {"source", report.device.source}};
+  root["device"] = report.device;
+  for (const char* not_shown : {"architecture", "multiprocessor"}) root["device"].erase(not_shown);
   root["counters_of"] = report.counters_of.empty() ? Json() : Json(report.counters_of);
   root["rows"] = Json::array();
   for (const ProfileRow& row : report.rows) root["rows"].push_back(row_json(row, report.device));

@@ -20,8 +20,7 @@ std::string title_of(const CostlyAccess& costly) {
          requests_text(*costly.access);
 }
 
-}  // namespace
-
+/// A table, for the page.
 Json table_json(const Table& table) {
   Json rows = Json::array();
   for (const auto& row : table.rows) {
@@ -33,6 +32,7 @@ Json table_json(const Table& table) {
   return {{"head", table.head}, {"rows", rows}};
 }
 
+/// The pictures of a version's lines that cost most, for the page.
 Json version_json(const std::string& version, const std::vector<KernelCounts>& kernels,
                   const LineFilter& wanted) {
   Json figures = Json::array();
@@ -48,6 +48,7 @@ Json version_json(const std::string& version, const std::vector<KernelCounts>& k
   return {{"solution", printable(version, 200)}, {"figures", listed(figures)}};
 }
 
+/// Throws UsageError for no accesses: `wanted` is what was looked for.
 void require_line(const std::vector<CostlyAccess>& accesses, const LineFilter& wanted) {
   if (!accesses.empty()) return;
   std::string text = "no request";
@@ -56,6 +57,7 @@ void require_line(const std::vector<CostlyAccess>& accesses, const LineFilter& w
   throw UsageError(text + " was counted; the table of lines has them (profile: --lines)");
 }
 
+/// As a file: the one that costs most. Throws UsageError for none.
 std::string costliest_picture(const std::vector<CostlyAccess>& accesses, const LineFilter& wanted) {
   require_line(accesses, wanted);
   const auto most = std::ranges::max_element(
@@ -63,6 +65,7 @@ std::string costliest_picture(const std::vector<CostlyAccess>& accesses, const L
   return request_file(*most->access, title_of(*most));
 }
 
+/// The page, of its title, notes and groups (templates/profile.mustache).
 std::string profile_page(Json content) {
   content["facts"] = environment_text();
   std::string notes = content["notes"];
@@ -71,8 +74,6 @@ std::string profile_page(Json content) {
   return render_page("profile", content);
 }
 
-namespace {
-
 std::vector<CostlyAccess> costliest_of(const ProfileReport& report, const LineFilter& wanted) {
   std::vector<CostlyAccess> all;
   for (const ProfileRow& row : report.rows) {
@@ -80,34 +81,6 @@ std::vector<CostlyAccess> costliest_of(const ProfileReport& report, const LineFi
   }
   return all;
 }
-
-}  // namespace
-
-std::string profile_html(const ProfileReport& report, const LineFilter& wanted) {
-  if (!wanted.line.empty()) require_line(costliest_of(report, wanted), wanted);
-  Json groups = Json::array();
-  for (const auto& group : groups_of(report)) {
-    const auto version = [&](const ProfileRow* row) {
-      return version_json(row->solution, row->kernels, wanted);
-    };
-    groups.push_back({{"heading", printable(group_heading(*group.front()), 300)},
-                      {"minimum", group_minimum(*group.front())},
-                      {"tables", array_of(tables_of(group, report), table_json)},
-                      {"versions", array_of(group, version)}});
-  }
-  return profile_page({{"page_title", "prenorm profile"},
-                       {"notes", notes_on(report)},
-                       {"device", {{"name", report.device.name}, {"source", report.device.source}}},
-                       {"groups", groups}});
-}
-
-std::string profile_svg(const ProfileReport& report, const LineFilter& wanted) {
-  return costliest_picture(costliest_of(report, wanted), wanted);
-}
-
-// ---- A program that `emulate` has run
-
-namespace {
 
 std::string kibibytes(std::uint64_t bytes) {
   return fmt::format("{:.3g} KiB", static_cast<double>(bytes) / 1024);
@@ -137,6 +110,30 @@ Table kernels_table(const std::vector<KernelCounts>& kernels) {
 }
 
 }  // namespace
+
+std::string profile_html(const ProfileReport& report, const LineFilter& wanted) {
+  if (!wanted.line.empty()) require_line(costliest_of(report, wanted), wanted);
+  Json groups = Json::array();
+  for (const auto& group : groups_of(report)) {
+    const auto version = [&](const ProfileRow* row) {
+      return version_json(row->solution, row->kernels, wanted);
+    };
+    groups.push_back({{"heading", printable(group_heading(*group.front()), 300)},
+                      {"minimum", group_minimum(*group.front())},
+                      {"tables", array_of(tables_of(group, report), table_json)},
+                      {"versions", array_of(group, version)}});
+  }
+  return profile_page({{"page_title", "prenorm profile"},
+                       {"notes", notes_on(report)},
+                       {"device", {{"name", report.device.name}, {"source", report.device.source}}},
+                       {"groups", groups}});
+}
+
+std::string profile_svg(const ProfileReport& report, const LineFilter& wanted) {
+  return costliest_picture(costliest_of(report, wanted), wanted);
+}
+
+// ---- A program that `emulate` has run
 
 std::vector<KernelCounts> program_kernels(const std::string& counts, const fs::path& program) {
   if (counts.empty()) return {};

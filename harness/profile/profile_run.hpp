@@ -84,18 +84,6 @@ struct DeviceLaunch {
   DeviceCounters counters;
 };
 
-/// The counters that are read, as ncu calls them.
-std::vector<std::string> counter_names();
-
-/// Reads what ncu writes with --csv --page raw --print-units base --print-kernel-base mangled.
-/// Throws std::invalid_argument for what is no such text.
-std::vector<DeviceLaunch> parse_launches(const std::string& text);
-
-/// Gives kernels what the device counted of them: launches of the same function with the same grid
-/// and block; or with another grid, where the device had one only, and here is one only. (A kernel
-/// may be launched with as many blocks as fit the device.)
-void add_counters(std::vector<KernelCounts>& kernels, const std::vector<DeviceLaunch>& launches);
-
 /// Where a device's own counters come from: ncu, around a call of the device's solution, or a file
 /// that ncu has written.
 class CounterSource {

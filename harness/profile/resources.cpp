@@ -54,22 +54,9 @@ std::string quoted_after(std::string_view line, std::string_view word) {
 }
 
 DeviceLimits parse_device(const Json& object) {
-  DeviceLimits device;
-  device.id = object.at("id").get<std::string>();
-  device.name = object.at("name").get<std::string>();
-  device.bytes_per_second = object.at("bytes_per_second").get<double>();
-  device.float64 = object.at("float64_flops").get<double>();
-  device.float32 = object.at("float32_flops").get<double>();
-  device.tensor = object.at("tensor_flops").get<double>();
-  device.architecture = object.at("architecture").get<std::string>();
-  const Json& has = object.at("multiprocessor");
-  device.multiprocessor = {.registers = has.at("registers").get<std::uint64_t>(),
-                           .threads = has.at("threads").get<std::uint64_t>(),
-                           .blocks = has.at("blocks").get<std::uint64_t>(),
-                           .shared_bytes = has.at("shared_bytes").get<std::uint64_t>()};
-  device.source = object.at("source").get<std::string>();
-  const bool all_positive =
-      device.bytes_per_second > 0 && device.float64 > 0 && device.float32 > 0 && device.tensor > 0;
+  auto device = object.get<DeviceLimits>();
+  const bool all_positive = device.bytes_per_second > 0 && device.float64_flops > 0 &&
+                            device.float32_flops > 0 && device.tensor_flops > 0;
   if (!all_positive) throw UsageError(device.id + ": rates must be positive");
   return device;
 }
@@ -177,10 +164,10 @@ std::vector<DeviceLimits> read_devices(const fs::path& path) try {
 
 Bound bound_of(double bytes, double flops, double tensor_flops, DType dtype,
                const DeviceLimits& device) {
-  const double rate = dtype == DType::float64 ? device.float64 : device.float32;
+  const double rate = dtype == DType::float64 ? device.float64_flops : device.float32_flops;
   const double moving = bytes / device.bytes_per_second;
   // Both kinds of units may work at the same time.
-  const double computing = std::max(flops / rate, tensor_flops / device.tensor);
+  const double computing = std::max(flops / rate, tensor_flops / device.tensor_flops);
   return {std::max(moving, computing), moving >= computing};
 }
 

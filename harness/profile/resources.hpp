@@ -16,18 +16,21 @@ namespace prenorm::harness::profile {
 struct Multiprocessor {
   std::uint64_t registers = 0, threads = 0, blocks = 0, shared_bytes = 0;
 };
+PRENORM_JSON(Multiprocessor, registers, threads, blocks, shared_bytes)
 
 /// As devices.json has it.
 struct DeviceLimits {
   std::string id;    // "h100": what --device takes
   std::string name;  // "NVIDIA H100 SXM 80 GB"
   double bytes_per_second = 0;
-  double float64 = 0, float32 = 0;  // operations per second without tensor cores
-  double tensor = 0;                // of products of 16-bit types, dense, sums in float32
-  std::string architecture;         // "sm_90"
+  double float64_flops = 0, float32_flops = 0;  // per second, without tensor cores
+  double tensor_flops = 0;   // of products of 16-bit types, dense, sums in float32
+  std::string architecture;  // "sm_90"
   Multiprocessor multiprocessor;
   std::string source;
 };
+PRENORM_JSON(DeviceLimits, id, name, bytes_per_second, float64_flops, float32_flops, tensor_flops,
+             architecture, multiprocessor, source)
 
 /// Reads the file. Throws UsageError.
 std::vector<DeviceLimits> read_devices(const fs::path& path);
