@@ -365,12 +365,8 @@ std::size_t most_tasks() {
 }
 
 std::string_view name(SandboxKind kind) {
-  switch (kind) {
-    case SandboxKind::none: return "none";
-    case SandboxKind::process: return "process";
-    case SandboxKind::bubblewrap: return "bubblewrap";
-  }
-  return "?";
+  constexpr std::array<std::string_view, 3> names{"none", "process", "bubblewrap"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 std::optional<std::string> unavailable(SandboxKind kind) {

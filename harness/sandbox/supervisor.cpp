@@ -101,14 +101,46 @@ class Requests {
   };
 
   /// Throws std::system_error.
-  Requests(int listener, const Scratch& scratch, const Limits& limits);
+  Requests(int listener, const Scratch& scratch, const Limits& limits)
+      : listener_(listener), scratch_(scratch), limits_(limits) {
+    const int failed = ::seccomp_notify_alloc(&asked_, &reply_);
+    if (failed != 0) throw std::system_error(-failed, std::generic_category(), "no notifications");
+  }
 
   /// Takes one request, which is there, and answers it, now or later.
-  void take();
+  void take() {
+    *asked_ = {};
+    if (::seccomp_notify_receive(listener_, asked_) != 0) return;  // the caller has ended
+    const seccomp_data& call = asked_->data;
+    if (call.nr == SYS_connect || call.nr == SYS_bind) {
+      use_name();
+    } else if (call.nr == SYS_mmap) {
+      decide(limits_.shared.admits(call.args[1], call.args[3]), ENOMEM, limits_.shared);
+    } else if (call.nr == SYS_socket || call.nr == SYS_socketpair) {
+      decide(limits_.sockets.admits(), ENOBUFS, limits_.sockets);
+    } else if (limits_.tasks.admits()) {  // all others make a process or a thread
+      answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+    } else {
+      refusals_.push_back({asked_->id, Clock::now() + before_refusal});
+    }
+  }
+
   /// Answers those whose time has come.
-  void look_again();
+  void look_again() {
+    std::erase_if(refusals_, [this](const Refusal& each) {
+      if (Clock::now() < each.when) return false;
+      answer(each.id, EAGAIN);
+      return true;
+    });
+  }
+
   /// Until there are some; -1 where none waits.
-  int milliseconds_left() const;
+  int milliseconds_left() const {
+    if (refusals_.empty()) return -1;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(refusals_.front().when - Clock::now());
+    return static_cast<int>(std::max<long long>(0, left.count()));
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -123,16 +155,91 @@ class Requests {
     Clock::time_point when;
   };
 
-  void share();
-  void make_socket();
+  /// Lets the call go on, or fail.
   template <class Limit>
-  void decide(bool may, int refusal, Limit& limit);
-  void use_name();
-  int read_name(Name& name) const;
-  harness::OpenFile socket_of_caller() const;
-  int connect_to(const std::string& path, int socket) const;
-  int bind_to(const Name& name, int socket) const;
-  bool answer(std::uint64_t id, int error, std::uint32_t flags = 0);
+  void decide(bool may, int refusal, Limit& limit) {
+    const bool is_heard =
+        may ? answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE) : answer(asked_->id, refusal);
+    if (may && !is_heard) limit.take_back();
+  }
+
+  /// Where the other end has no room, the answer is EAGAIN, and the caller (preload.cpp) tries
+  /// again.
+  void use_name() {
+    Name name;
+    int result = read_name(name);
+    if (result == 0) {
+      const OpenFile socket = socket_of_caller();
+      const bool connects = asked_->data.nr == SYS_connect;
+      result = !socket.is_open() ? EBADF
+               : connects        ? connect_to(name.path, socket.get())
+                                 : bind_to(name, socket.get());
+    }
+    answer(asked_->id, result);
+  }
+
+  /// Copies the address, so that nobody can change it afterwards. 0 and its path, or why not.
+  int read_name(Name& name) const {
+    const std::uint64_t bytes = asked_->data.args[2];
+    sockaddr_un address{};
+    if (bytes <= offsetof(sockaddr_un, sun_path) || bytes > sizeof address) return EINVAL;
+    iovec here{&address, bytes};
+    iovec there{reinterpret_cast<void*>(asked_->data.args[1]), bytes};
+    const auto caller = static_cast<pid_t>(asked_->pid);
+    if (::process_vm_readv(caller, &here, 1, &there, 1, 0) != static_cast<ssize_t>(bytes)) {
+      return EFAULT;
+    }
+    if (address.sun_family != AF_UNIX) return EACCES;
+    const std::size_t most = bytes - offsetof(sockaddr_un, sun_path);
+    std::string& path = name.path;
+    name.is_abstract = address.sun_path[0] == '\0';
+    path = name.is_abstract ? scratch_.path + stand_in({&address.sun_path[1], most - 1})
+                            : std::string(address.sun_path, ::strnlen(address.sun_path, most));
+    if (!path.starts_with('/')) path = working_folder(caller) + "/" + path;
+    if (path.size() >= sizeof address.sun_path) return EINVAL;
+    return path.starts_with(scratch_.path) ? 0 : EACCES;
+  }
+
+  /// A duplicate of the descriptor that is to be connected.
+  OpenFile socket_of_caller() const {
+    const OpenFile process(::syscall(SYS_pidfd_open, static_cast<pid_t>(asked_->pid), thread_too));
+    // The number may be another thread's by now.
+    if (!process.is_open() || ::seccomp_notify_id_valid(listener_, asked_->id) != 0) {
+      return OpenFile();
+    }
+    return OpenFile(
+        ::syscall(SYS_pidfd_getfd, process.get(), static_cast<int>(asked_->data.args[0]), 0));
+  }
+
+  /// Landlock does not ask about sockets with a path: these must lie in the scratch folder. 0, or
+  /// why not.
+  int connect_to(const std::string& path, int socket) const {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    const char* inside = path.c_str() + scratch_.path.size();
+    const OpenFile file(::syscall(SYS_openat2, scratch_.folder, inside, &how, sizeof how));
+    if (!file.is_open()) return errno;
+    return connect_at_once(socket, "/proc/self/fd/" + std::to_string(file.get()));
+  }
+
+  /// Landlock lets this process make sockets only where the child may write.
+  int bind_to(const Name& name, int socket) const {
+    const int result = bind_once(socket, name.path);
+    // An abstract name is free again when its socket is closed, but its file is still there.
+    if (result != EADDRINUSE || !name.is_abstract || is_bound(name.path)) return result;
+    ::unlinkat(scratch_.folder, name.path.c_str() + scratch_.path.size(), 0);
+    return bind_once(socket, name.path);
+  }
+
+  /// Whether the caller was still there.
+  bool answer(std::uint64_t id, int error, std::uint32_t flags = 0) {
+    *reply_ = {};
+    reply_->id = id;
+    reply_->error = -error;
+    reply_->flags = flags;
+    return ::seccomp_notify_respond(listener_, reply_) == 0;
+  }
 
   int listener_;
   Scratch scratch_;
@@ -141,135 +248,6 @@ class Requests {
   seccomp_notif_resp* reply_ = nullptr;
   std::vector<Refusal> refusals_;  // the first one first
 };
-
-Requests::Requests(int listener, const Scratch& scratch, const Limits& limits)
-    : listener_(listener), scratch_(scratch), limits_(limits) {
-  const int failed = ::seccomp_notify_alloc(&asked_, &reply_);
-  if (failed != 0) throw std::system_error(-failed, std::generic_category(), "no notifications");
-}
-
-void Requests::take() {
-  *asked_ = {};
-  if (::seccomp_notify_receive(listener_, asked_) != 0) return;  // the caller has ended
-  if (asked_->data.nr == SYS_connect || asked_->data.nr == SYS_bind) {
-    use_name();
-  } else if (asked_->data.nr == SYS_mmap) {
-    share();
-  } else if (asked_->data.nr == SYS_socket || asked_->data.nr == SYS_socketpair) {
-    make_socket();
-  } else if (limits_.tasks.admits()) {  // all others make a process or a thread
-    answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
-  } else {
-    refusals_.push_back({asked_->id, Clock::now() + before_refusal});
-  }
-}
-
-void Requests::look_again() {
-  std::erase_if(refusals_, [this](const Refusal& each) {
-    if (Clock::now() < each.when) return false;
-    answer(each.id, EAGAIN);
-    return true;
-  });
-}
-
-int Requests::milliseconds_left() const {
-  if (refusals_.empty()) return -1;
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(refusals_.front().when - Clock::now());
-  return static_cast<int>(std::max<long long>(0, left.count()));
-}
-
-void Requests::share() {
-  const bool may = limits_.shared.admits(asked_->data.args[1], asked_->data.args[3]);
-  decide(may, ENOMEM, limits_.shared);
-}
-
-void Requests::make_socket() { decide(limits_.sockets.admits(), ENOBUFS, limits_.sockets); }
-
-/// Lets the call go on, or fail.
-template <class Limit>
-void Requests::decide(bool may, int refusal, Limit& limit) {
-  const bool is_heard =
-      may ? answer(asked_->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE) : answer(asked_->id, refusal);
-  if (may && !is_heard) limit.take_back();
-}
-
-/// Where the other end has no room, the answer is EAGAIN, and the caller (preload.cpp) tries again.
-void Requests::use_name() {
-  Name name;
-  int result = read_name(name);
-  if (result == 0) {
-    const OpenFile socket = socket_of_caller();
-    const bool connects = asked_->data.nr == SYS_connect;
-    result = !socket.is_open() ? EBADF
-             : connects        ? connect_to(name.path, socket.get())
-                               : bind_to(name, socket.get());
-  }
-  answer(asked_->id, result);
-}
-
-/// Copies the address, so that nobody can change it afterwards. 0 and its path, or why not.
-int Requests::read_name(Name& name) const {
-  const std::uint64_t bytes = asked_->data.args[2];
-  sockaddr_un address{};
-  if (bytes <= offsetof(sockaddr_un, sun_path) || bytes > sizeof address) return EINVAL;
-  iovec here{&address, bytes};
-  iovec there{reinterpret_cast<void*>(asked_->data.args[1]), bytes};
-  const auto caller = static_cast<pid_t>(asked_->pid);
-  if (::process_vm_readv(caller, &here, 1, &there, 1, 0) != static_cast<ssize_t>(bytes)) {
-    return EFAULT;
-  }
-  if (address.sun_family != AF_UNIX) return EACCES;
-  const std::size_t most = bytes - offsetof(sockaddr_un, sun_path);
-  std::string& path = name.path;
-  name.is_abstract = address.sun_path[0] == '\0';
-  path = name.is_abstract ? scratch_.path + stand_in({&address.sun_path[1], most - 1})
-                          : std::string(address.sun_path, ::strnlen(address.sun_path, most));
-  if (!path.starts_with('/')) path = working_folder(caller) + "/" + path;
-  if (path.size() >= sizeof address.sun_path) return EINVAL;
-  return path.starts_with(scratch_.path) ? 0 : EACCES;
-}
-
-/// A duplicate of the descriptor that is to be connected.
-OpenFile Requests::socket_of_caller() const {
-  const OpenFile process(::syscall(SYS_pidfd_open, static_cast<pid_t>(asked_->pid), thread_too));
-  // The number may be another thread's by now.
-  if (!process.is_open() || ::seccomp_notify_id_valid(listener_, asked_->id) != 0) {
-    return OpenFile();
-  }
-  return OpenFile(
-      ::syscall(SYS_pidfd_getfd, process.get(), static_cast<int>(asked_->data.args[0]), 0));
-}
-
-/// Landlock does not ask about sockets with a path: these must lie in the scratch folder. 0, or why
-/// not.
-int Requests::connect_to(const std::string& path, int socket) const {
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const char* inside = path.c_str() + scratch_.path.size();
-  const OpenFile file(::syscall(SYS_openat2, scratch_.folder, inside, &how, sizeof how));
-  if (!file.is_open()) return errno;
-  return connect_at_once(socket, "/proc/self/fd/" + std::to_string(file.get()));
-}
-
-/// Landlock lets this process make sockets only where the child may write.
-int Requests::bind_to(const Name& name, int socket) const {
-  const int result = bind_once(socket, name.path);
-  // An abstract name is free again when its socket is closed, but its file is still there.
-  if (result != EADDRINUSE || !name.is_abstract || is_bound(name.path)) return result;
-  ::unlinkat(scratch_.folder, name.path.c_str() + scratch_.path.size(), 0);
-  return bind_once(socket, name.path);
-}
-
-/// Whether the caller was still there.
-bool Requests::answer(std::uint64_t id, int error, std::uint32_t flags) {
-  *reply_ = {};
-  reply_->id = id;
-  reply_->error = -error;
-  reply_->flags = flags;
-  return ::seccomp_notify_respond(listener_, reply_) == 0;
-}
 
 /// As a shell says how a process ended.
 [[noreturn]] void end_as(int status) {
