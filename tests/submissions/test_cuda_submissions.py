@@ -64,21 +64,22 @@ def write(start, tmp_path):
     return run
 
 
-def verify(source, *words, report):
-    done = subprocess.run([program(), "verify", "--solution", source, "--json", report, *words],
-                          capture_output=True, text=True, timeout=600)
-    found = json.loads(report.read_text())["results"] if report.exists() else None
-    return done.returncode, found, done.stdout + done.stderr
+@pytest.fixture
+def verify(tmp_path):
+    """Verifies a source: the exit code, the results, and what it printed."""
+    def run(source, *words):
+        report = tmp_path / "report.json"
+        done = subprocess.run([program(), "verify", "--solution", source, "--json", report, *words],
+                              capture_output=True, text=True, timeout=600)
+        found = json.loads(report.read_text())["results"] if report.exists() else None
+        return done.returncode, found, done.stdout + done.stderr
+    return run
 
 
-def told(found):
-    return {result["message"] for result in found if result["status"] != "PASSED"}
-
-
-def test_verify_compiles_and_runs_in_one_step(write, tmp_path):
+def test_verify_compiles_and_runs_in_one_step(write, verify):
     source = write("softmax")
     code, found, said = verify(source, "--problem", "softmax", "--case", "width_*_float32", "--case",
-                               "height_*_float32", report=tmp_path / "report.json")
+                               "height_*_float32")
     assert code == 0, said
     assert len(found) >= 9 and {result["status"] for result in found} == {"PASSED"}
 
@@ -111,11 +112,10 @@ MISTAKES = {
 
 # Each is compiled for the emulator: the quick tier has one of each kind.
 @pytest.mark.parametrize("name", slow_but({"no barrier", "a step past the end"}, MISTAKES))
-def test_a_kernel_s_mistake_is_told_with_its_line(write, tmp_path, name):
+def test_a_kernel_s_mistake_is_told_with_its_line(write, verify, name):
     problem, old, new, status, says, line = MISTAKES[name]
     source = write(problem, kernels=replaced(KERNELS, old, new))
-    _, found, said = verify(source, "--problem", problem, "--case", "base_float32",
-                            report=tmp_path / "report.json")
+    _, found, said = verify(source, "--problem", problem, "--case", "base_float32")
     [result] = found
     assert result["status"] == status and says in result["message"], said
     if line:
@@ -125,20 +125,16 @@ def test_a_kernel_s_mistake_is_told_with_its_line(write, tmp_path, name):
                         result["message"])
 
 
-# Races on global memory, between threads of one block and of two. `None`: what several threads write
-# is the same, or one of them has counted the others.
+# Races on global memory, between threads of one block and of two: what stands for the right statement, and
+# what is said. `None`: what several threads write is the same, or one of them has counted the others.
+RIGHT = "y[i] = x[i] < T(0) ? T(0) : x[i]"
 GLOBAL = {
-    "neighbours": ("y[i] = x[i] < T(0) ? T(0) : x[i]", "y[i / 2] += x[i]",
-                   "bytes of y that thread (0, 0, 0) wrote"),
-    "blocks": ("y[i] = x[i] < T(0) ? T(0) : x[i]", "y[threadIdx.x % n] += x[i]",
-               "bytes of y that block (0, 0, 0), thread"),
-    "a variable": ("y[i] = x[i] < T(0) ? T(0) : x[i]",
-                   "{ y[i] = x[i] < T(0) ? T(0) : x[i]; arrived += 1; }",
+    "neighbours": ("y[i / 2] += x[i]", "bytes of y that thread (0, 0, 0) wrote"),
+    "blocks": ("y[threadIdx.x % n] += x[i]", "bytes of y that block (0, 0, 0), thread"),
+    "a variable": ("{ y[i] = x[i] < T(0) ? T(0) : x[i]; arrived += 1; }",
                    "bytes of a __device__ variable that thread (0, 0, 0) wrote"),
-    "the same value": ("y[i] = x[i] < T(0) ? T(0) : x[i]",
-                       "{ y[i] = x[i] < T(0) ? T(0) : x[i]; y[0] = x[0] < T(0) ? T(0) : x[0]; }", None),
-    "the last block": ("y[i] = x[i] < T(0) ? T(0) : x[i]",
-                       "y[i] = -T(1);\n  __shared__ bool last;\n  __syncthreads();\n"
+    "the same value": ("{ y[i] = x[i] < T(0) ? T(0) : x[i]; y[0] = x[0] < T(0) ? T(0) : x[0]; }", None),
+    "the last block": ("y[i] = -T(1);\n  __shared__ bool last;\n  __syncthreads();\n"
                        "  if (threadIdx.x == 0) {\n    __threadfence();\n"
                        "    last = atomicAdd(&arrived, 1u) == gridDim.x - 1;\n"
                        "    if (last) arrived = 0;\n  }\n"
@@ -149,14 +145,13 @@ GLOBAL = {
 
 
 @pytest.mark.parametrize("name", slow_but(set(), GLOBAL))
-def test_races_on_global_memory_are_told(write, tmp_path, name):
-    old, new, says = GLOBAL[name]
+def test_races_on_global_memory_are_told(write, verify, name):
+    new, says = GLOBAL[name]
     kernels = KERNELS.replace("template <class T>\n__global__ void relu_kernel",
                               "__device__ unsigned arrived;\n\ntemplate <class T>\n"
                               "__global__ void relu_kernel")
-    source = write("relu", kernels=replaced(kernels, old, new))
-    _, found, said = verify(source, "--problem", "relu", "--case", "elements_8209_float32",
-                            report=tmp_path / "report.json")
+    source = write("relu", kernels=replaced(kernels, RIGHT, new))
+    _, found, said = verify(source, "--problem", "relu", "--case", "elements_8209_float32")
     [result] = found
     if says is None:
         assert result["status"] == "PASSED", said
@@ -167,10 +162,9 @@ def test_races_on_global_memory_are_told(write, tmp_path, name):
 
 
 @pytest.mark.slow
-def test_verify_leaves_out_what_is_too_large(write, tmp_path):
+def test_verify_leaves_out_what_is_too_large(write, verify):
     source = write("relu")
-    _, found, said = verify(source, "--problem", "relu", "--dtype", "float32",
-                            report=tmp_path / "report.json")
+    _, found, said = verify(source, "--problem", "relu", "--dtype", "float32")
     skipped = [each for each in found if each["status"] == "SKIPPED"]
     assert len(skipped) == 1 and skipped[0]["message"] == "large for the emulator"
     assert "1 case SKIPPED: large for the emulator" in said
@@ -190,26 +184,25 @@ def test_profile_takes_a_source(write, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_far_out_of_bounds_is_told_by_the_signal_and_the_line(write, tmp_path):
+def test_what_is_far_out_of_bounds_is_told_by_the_signal_and_the_line(write, verify):
     source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) y[i << 36] ="))
-    _, [result], said = verify(source, "--problem", "relu", "--case", "base_float32",
-                               report=tmp_path / "report.json")
+    _, [result], said = verify(source, "--problem", "relu", "--case", "base_float32")
     # SIGBUS for an address that no process can have, on some ways to it.
     assert result["status"] == "RUNTIME_ERROR" and re.search("SIG(SEGV|BUS)", result["message"])
     assert f"accesses no memory" in said and line_of(source, "y[i << 36]") in said, said
 
 
-def test_what_does_not_compile_is_said_at_once(write, tmp_path):
+def test_what_does_not_compile_is_said_at_once(write, verify):
     source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) z[i] ="))
-    code, _, said = verify(source, report=tmp_path / "report.json")
+    code, _, said = verify(source)
     assert code == 2 and f"{line_of(source, 'z[i] =')}:" in said and "not compile" in said, said
 
 
-def test_an_unsupported_word_is_said_in_one_message(write, tmp_path):
+def test_an_unsupported_word_is_said_in_one_message(write, verify):
     source = write("relu", kernels=replaced(KERNELS, "  if (i < n) y[i] =",
                                             '  asm("trap;");\n  if (i < n) y[i] ='))
     start = time.monotonic()
-    code, _, said = verify(source, report=tmp_path / "report.json")
+    code, _, said = verify(source)
     assert time.monotonic() - start < 10
     assert code == 2 and len(said.splitlines()) == 2, said
     assert f"{line_of(source, 'asm(')}: " in said and "asm" in said

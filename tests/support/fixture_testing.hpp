@@ -5,6 +5,7 @@
 #include "checks.hpp"
 #include "fixture/catalogue.hpp"
 #include "fixture/fixture.hpp"
+#include "other_home.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -113,20 +114,17 @@ inline void check_content(const fs::path& path) {
 /// Makes $PRENORM_HOME a folder whose prenorm-hdf5 is this shell script, for as long as it lives.
 class FalseReader {
  public:
-  explicit FalseReader(const std::string& script) : before_(std::getenv("PRENORM_HOME")) {
-    fs::create_directories(home_ / "libexec/prenorm");
+  explicit FalseReader(const std::string& script) {
+    fs::create_directories(home_.folder / "libexec/prenorm");
     std::ofstream(program()) << "#!/bin/sh\n" << script << "\n";
     fs::permissions(program(), fs::perms::owner_all);
     std::ofstream(file()) << "any";
-    ::setenv("PRENORM_HOME", home_.path().c_str(), 1);
   }
-  ~FalseReader() { ::setenv("PRENORM_HOME", before_.c_str(), 1); }
-  fs::path file() const { return home_ / "any.h5"; }
-  fs::path program() const { return home_ / "libexec/prenorm/prenorm-hdf5"; }
+  fs::path file() const { return home_.folder / "any.h5"; }
+  fs::path program() const { return home_.folder / "libexec/prenorm/prenorm-hdf5"; }
 
  private:
-  std::string before_;
-  Scratch home_;
+  OtherHome home_;
 };
 
 inline std::string refusal_by(const std::string& script, double seconds = 20) {

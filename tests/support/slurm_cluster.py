@@ -65,8 +65,8 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmctldTimeout=10
-SlurmdTimeout={lost_after}
-MinJobAge={remembered}
+SlurmdTimeout=5
+MinJobAge=300
 InactiveLimit=0
 KillWait=2
 OverTimeLimit=0
@@ -123,17 +123,14 @@ class Cluster:
     """Slurm with `nodes` nodes n1, n2, ... of `cpus` CPUs each, however many there are here.
 
     `folder` is made if it is missing and keeps the logs afterwards. A node that does not answer is
-    lost after `lost_after` seconds; a job that has ended is forgotten after `remembered` seconds.
-    `more` is added to slurm.conf. RuntimeError, with the logs, where it does not start within
-    `patience` seconds.
+    lost after 5 seconds; a job that has ended is forgotten after 300. `more` is added to slurm.conf.
+    RuntimeError, with the logs, where it does not start within `patience` seconds.
     """
 
-    def __init__(self, folder, nodes=2, cpus=4, lost_after=5, remembered=300, more="",
-                 patience=30):
+    def __init__(self, folder, nodes=2, cpus=4, more="", patience=30):
         self.folder = Path(folder).resolve()
         self.nodes = [f"n{index + 1}" for index in range(nodes)]
         self._cpus, self._more, self._patience = cpus, more, patience
-        self._settings = {"lost_after": lost_after, "remembered": remembered}
         self._machines, self._link, self._folder = {}, None, self.folder
 
     def __enter__(self):
@@ -185,16 +182,11 @@ class Cluster:
         self._wait(lambda: (self._folder / "munge.socket").exists(), "munged has no socket")
         machine.start("slurmctld", "-D", SLURM_CONF=self._folder / "slurm.conf")
 
-    def stop_controller(self, crash=False):
-        """No slurmctld and no munged any more; tasks go on meanwhile.
-
-        `crash`: by SIGKILL. What was submitted in the last seconds may then be forgotten or begun
-        twice, and nodes may come back drained (`resume` ends that).
-        """
-        if not crash:
-            self.run("scontrol", "shutdown", "slurmctld")
-            pid = self._folder / "slurmctld.pid"
-            self._wait(lambda: not pid.exists(), "slurmctld does not end")
+    def stop_controller(self):
+        """No slurmctld and no munged any more; tasks go on meanwhile."""
+        self.run("scontrol", "shutdown", "slurmctld")
+        pid = self._folder / "slurmctld.pid"
+        self._wait(lambda: not pid.exists(), "slurmctld does not end")
         self._machines.pop("controller").end()
         (self._folder / "munge.socket").unlink(missing_ok=True)
 
@@ -290,7 +282,7 @@ class Cluster:
         key.write_bytes(secrets.token_bytes(128))
         ports = free_ports(1 + len(self.nodes))
         host = socket.gethostname().split(".")[0]
-        lines = [SLURM_CONF.format(host=host, port=ports[0], folder=self._folder, **self._settings)]
+        lines = [SLURM_CONF.format(host=host, port=ports[0], folder=self._folder)]
         for name, port in zip(self.nodes, ports[1:]):
             lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
                          f"CPUs={self._cpus} RealMemory=8000 State=UNKNOWN\n")

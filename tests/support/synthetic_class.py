@@ -372,14 +372,14 @@ def student_names(count, draw):
     return names
 
 
-def make_class(folder, count=500, seed=1, fast=False, kinds=None):
+def make_class(folder, count=500, seed=1, fast=False):
     """Writes the class into a folder that is new or empty; returns {student: facts}."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
     draw = random.Random(f"{seed}/{count}")
     expected = {}
-    everyone = chosen(kinds or all_kinds(fast), count, draw)
+    everyone = chosen(all_kinds(fast), count, draw)
     for name, kind in zip(student_names(count, draw), everyone, strict=True):
         student = folder / name
         student.mkdir()

@@ -411,17 +411,11 @@ class TransformerBlock(nn.Module):
         # slip block.post_norm: return self.ln2(y + self.ffn(h2))
 
 
-class PostNormBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, rope):
-        super().__init__()
-        self.ln1 = RMSNorm(d_model)
-        self.ln2 = RMSNorm(d_model)
-        self.attn = MultiHeadSelfAttention(d_model, num_heads, rope)
-        # slip block_post_norm.no_rope: self.attn = MultiHeadSelfAttention(d_model, num_heads)
-        self.ffn = SwiGLU(d_model, d_ff)
-
+class PostNormBlock(TransformerBlock):
     def forward(self, x):
         y = self.ln1(x + self.attn(x))
+        # slip block_post_norm.no_rope: self.attn.rope = None
+        # slip block_post_norm.no_rope: y = self.ln1(x + self.attn(x))
         # slip block_post_norm.no_first_residual: y = self.ln1(self.attn(x))
         # slip block_post_norm.pre_norm: y = x + self.attn(self.ln1(x))
         return self.ln2(y + self.ffn(y))
