@@ -99,6 +99,13 @@ Tensor<T> slice(const Tensor<T>& x, std::size_t axis, std::size_t first, std::si
   return xt::strided_view(x, slices);
 }
 
+/// The same elements in the same order, in another shape.
+template <class T>
+Tensor<T> reshaped(Tensor<T> x, const Shape& shape) {
+  x.reshape(shape);
+  return x;
+}
+
 /// Whether shapes agree and |actual - expected| <= tolerance max(1, |expected|) at every element;
 /// NaN agrees with NaN, an infinity with the same infinity.
 template <class T, class U>

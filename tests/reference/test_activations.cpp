@@ -1,4 +1,4 @@
-// relu, silu, gelu: values from mpmath, the tails, zeros, rounding.
+// relu, silu, gelu: values from mpmath, the tails, and what is not finite.
 #include "activations.hpp"
 #include "reference_testing.hpp"
 
@@ -30,6 +30,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(relu_is_exact, T, AllTypes) {
   BOOST_TEST(same(relu(tensor<T>({2}, {NaN, infinity})), tensor<T>({2}, {NaN, infinity})));
 }
 
+BOOST_AUTO_TEST_CASE(relu_keeps_subnormals) {
+  const auto y = relu(tensor<float>({2}, {1e-45, -1e-45}));
+  BOOST_TEST(same(y, tensor<float>({2}, {1e-45, 0})));
+  auto smallest = empty<float16>({1});
+  smallest.data()[0].bits = 1;
+  BOOST_TEST(relu(smallest).data()[0].bits == 1);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(silu_of_small_numbers, T, AllTypes) {
   const auto y = silu(tensor<T>({4}, {-1, 0, 1, 20}));
   BOOST_TEST(
@@ -41,6 +49,12 @@ BOOST_AUTO_TEST_CASE(silu_far_out) {
       silu(tensor<double>({3}, {-700, -100, -88})),
       {-6.9017735806318396e-302, -3.720075976020836e-42, -5.3280496679530436e-37}, 4));
   BOOST_TEST(same(silu(tensor<double>({2}, {-1000, 1000})), tensor<double>({2}, {0, 1000})));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(silu_is_finite_for_finite_numbers, T, AllTypes) {
+  const auto y = silu(tensor<T>({6}, {-60000, -1000, -100, 100, 1000, 60000}));
+  for (const double value : values(y)) BOOST_TEST(std::isfinite(value));
+  BOOST_TEST(close(y, tensor<T>({6}, {0, 0, 0, 100, 1000, 60000}), epsilon<T>()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(gelu_of_small_numbers, T, AllTypes) {
@@ -67,6 +81,19 @@ BOOST_AUTO_TEST_CASE(gelu_far_below_zero_is_accurate) {
                        200));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(gelu_is_the_exact_form, T, SixteenBits) {
+  // The tanh form gives -7.0e-5 at -4, twice the sigmoid form's sign of error; both are far away.
+  BOOST_TEST(relatively_close(gelu(tensor<T>({2}, {-4, -5})),
+                              {-0.00012668496733247969, -1.4332578856489196e-6},
+                              std::is_same_v<T, float16> ? 20 : 1));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(not_finite_as_the_formula_says, T, AllTypes) {
+  const auto x = tensor<T>({3}, {-infinity, infinity, NaN});
+  BOOST_TEST(same(silu(x), tensor<double>({3}, {NaN, infinity, NaN})));
+  BOOST_TEST(same(gelu(x), tensor<double>({3}, {NaN, infinity, NaN})));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(zeros_keep_their_sign, T, AllTypes) {
   for (const auto& y : {silu(tensor<T>({2}, {-0.0, 0.0})), gelu(tensor<T>({2}, {-0.0, 0.0}))}) {
     BOOST_TEST(same(y, filled<T>({2}, 0)));
@@ -82,6 +109,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_once, T, SixteenBits) {
   BOOST_TEST(same(silu(x), converted<T>(silu(wide))));
   BOOST_TEST(same(gelu(x), converted<T>(gelu(wide))));
   BOOST_TEST(same(relu(x), converted<T>(relu(wide))));
+}
+
+BOOST_AUTO_TEST_CASE(identities) {
+  const auto x = random<double>({1000}, 1, 6);
+  const Tensor<double> minus_x = -x;
+  BOOST_TEST(close(Tensor<double>(silu(x) - silu(minus_x)), x, 1e-14));
+  BOOST_TEST(close(Tensor<double>(gelu(x) - gelu(minus_x)), x, 1e-14));
+  BOOST_TEST(same(Tensor<double>(relu(x) - relu(minus_x)), x));
+}
+
+BOOST_AUTO_TEST_CASE(shapes_without_axes_or_elements) {
+  BOOST_TEST(same(relu(tensor<float>({}, {-1})), tensor<float>({}, {0})));
+  for (const auto& y : {relu(empty<float>({2, 0, 3})), silu(empty<float>({2, 0, 3})),
+                        gelu(empty<float>({2, 0, 3}))}) {
+    BOOST_TEST((shape_of(y) == Shape{2, 0, 3}));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

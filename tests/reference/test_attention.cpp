@@ -1,4 +1,4 @@
-// scaled_dot_product_attention: weights by hand and under masks, what is not finite, errors.
+// scaled_dot_product_attention: weights by hand, masks, shifts, broadcasting, what is not finite.
 #include "attention.hpp"
 #include "reference_testing.hpp"
 
@@ -20,6 +20,28 @@ Tensor<T> attend(const Tensor<T>& q, const Tensor<T>& k, const Tensor<T>& v,
   return room::scaled_dot_product_attention(q, k, v, allowed);
 }
 
+/// One sequence, the formula in float64 term by term.
+Tensor<double> by_formula(const Tensor<double>& q, const Tensor<double>& k, const Tensor<double>& v,
+                          const Mask& allowed = {}) {
+  const std::size_t n = q.shape(0), m = k.shape(0), d_k = q.shape(1), d_v = v.shape(1);
+  Tensor<double> y = xt::zeros<double>({n, d_v});
+  for (std::size_t i = 0; i < n; ++i) {
+    std::vector<double> weights(m);
+    double sum = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+      double score = 0;
+      for (std::size_t l = 0; l < d_k; ++l) score += q(i, l) * k(j, l);
+      const bool attends = !allowed || (*allowed)(i, j);
+      weights[j] = attends ? std::exp(score / std::sqrt(static_cast<double>(d_k))) : 0.0;
+      sum += weights[j];
+    }
+    for (std::size_t j = 0; j < m && sum > 0; ++j) {
+      for (std::size_t l = 0; l < d_v; ++l) y(i, l) += weights[j] / sum * v(j, l);
+    }
+  }
+  return y;
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(weights_by_hand, T, AllTypes) {
   // d_k = 4, so scores are products over 2: (1, 2, 3), whose softmax is known.
   const auto q = tensor<T>({1, 4}, {1, 1, 0, 0});
@@ -28,6 +50,44 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(weights_by_hand, T, AllTypes) {
   BOOST_TEST(close(attend(q, k, v),
                    tensor<double>({1, 2}, {0.090030573170380458, 0.24472847105479765}),
                    epsilon<T>()));
+}
+
+BOOST_AUTO_TEST_CASE(agrees_with_the_formula) {
+  const auto q = random<double>({5, 7}, 1, 2), k = random<double>({11, 7}, 2, 2),
+             v = random<double>({11, 3}, 3);
+  BOOST_TEST(close(attend(q, k, v), by_formula(q, k, v), 1e-14));
+  Tensor<bool> allowed = random<double>({5, 11}, 4) > 0.0;
+  BOOST_TEST(close(attend(q, k, v, Mask(allowed)), by_formula(q, k, v, allowed), 1e-14));
+}
+
+BOOST_AUTO_TEST_CASE(more_queries_than_one_block) {
+  const auto q = random<double>({300, 5}, 1, 2), k = random<double>({65, 5}, 2, 2),
+             v = random<double>({65, 3}, 3);
+  Tensor<bool> allowed = random<double>({300, 65}, 4) > 0.0;
+  BOOST_TEST(close(attend(q, k, v, Mask(allowed)), by_formula(q, k, v, allowed), 1e-13));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(weights_sum_to_one, T, AllTypes) {
+  const auto y = attend(random<T>({9, 8}, 1, 4), random<T>({33, 8}, 2, 4), filled<T>({33, 2}, 1));
+  BOOST_TEST(close(y, filled<double>({9, 2}, 1), 4 * epsilon<T>()));
+}
+
+BOOST_AUTO_TEST_CASE(a_constant_on_all_scores_changes_nothing) {
+  // An extra column: 1 in every key, 2000 in every query, adds 2000 to each product.
+  auto q = random<double>({3, 4}, 1), k = random<double>({5, 4}, 2);
+  const auto v = random<double>({5, 2}, 3);
+  for (std::size_t i = 0; i < 3; ++i) q(i, 0) = 0;
+  for (std::size_t j = 0; j < 5; ++j) k(j, 0) = 1;
+  const auto y = attend(q, k, v);
+  for (std::size_t i = 0; i < 3; ++i) q(i, 0) = 2000;
+  BOOST_TEST(close(attend(q, k, v), y, 1e-11));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(true_means_attends, T, AllTypes) {
+  const auto q = filled<T>({2, 2}, 1), k = filled<T>({3, 2}, 1);
+  const auto v = tensor<T>({3, 1}, {1, 2, 4});
+  const auto y = attend(q, k, v, Mask(mask({2, 3}, {1, 0, 1, 0, 1, 0})));
+  BOOST_TEST(close(y, tensor<double>({2, 1}, {2.5, 2}), epsilon<T>()));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(weights_under_a_mask, T, AllTypes) {
@@ -54,6 +114,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(weights_under_a_mask, T, AllTypes) {
   check(mask({1, 3}, {1, 1, 0}));  // the handout's [[True, True, False]]
   check(mask({3, 4}, {0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0}));
   check(random<double>({7, 33}, 3) > 0.0);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(without_a_key_zeros, T, AllTypes) {
+  const auto q = filled<T>({2, 2}, 1), k = filled<T>({2, 2}, 1), v = filled<T>({2, 3}, 7);
+  const auto y = attend(q, k, v, Mask(mask({2, 2}, {0, 0, 1, 0})));
+  BOOST_TEST(same(y, tensor<double>({2, 3}, {0, 0, 0, 7, 7, 7})));
+  // All scores -infinity by value count as no key too.
+  const auto minus =
+      attend(tensor<T>({1, 1}, {-infinity}), filled<T>({2, 1}, 1), filled<T>({2, 3}, 7));
+  BOOST_TEST(same(minus, filled<double>({1, 3}, 0)));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(nan_scores_and_values, T, AllTypes) {
@@ -83,11 +153,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_among_no_keys, T, AllTypes) {
   BOOST_TEST(same(attend(q, k, filled<T>({3, 1}, 1)), filled<double>({1, 1}, NaN)));
 }
 
-BOOST_AUTO_TEST_CASE(a_mask_alone_may_bring_the_batch) {
+BOOST_AUTO_TEST_CASE(one_huge_score_takes_all) {
+  const auto y = attend(filled<float>({1, 1}, 100), tensor<float>({3, 1}, {10, -10, 0}),
+                        tensor<float>({3, 1}, {3, 5, 7}));
+  BOOST_TEST(same(y, filled<float>({1, 1}, 3)));
+}
+
+BOOST_AUTO_TEST_CASE(batch_axes_broadcast) {
+  const auto q = random<double>({2, 1, 3, 4}, 1), k = random<double>({5, 6, 4}, 2),
+             v = random<double>({6, 2}, 3);
+  const Tensor<bool> allowed = random<double>({2, 5, 3, 6}, 4) > -0.5;
+  const auto y = attend(q, k, v, Mask(allowed));
+  BOOST_TEST((shape_of(y) == Shape{2, 5, 3, 2}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 5; ++j) {
+      const auto one = by_formula(
+          reshaped(slice(q, 0, i, i + 1), {3, 4}), reshaped(slice(k, 0, j, j + 1), {6, 4}), v,
+          reshaped(slice(slice(allowed, 0, i, i + 1), 1, j, j + 1), {3, 6}));
+      BOOST_TEST(close(reshaped(slice(slice(y, 0, i, i + 1), 1, j, j + 1), {3, 2}), one, 1e-14));
+    }
+  }
+  // A mask alone may bring the batch.
   const Tensor<bool> masks = xt::ones<bool>({7, 3, 6});
-  const auto q = random<double>({3, 4}, 1), k = random<double>({6, 4}, 2);
-  const auto y = attend(q, k, random<double>({6, 2}, 3), Mask(masks));
-  BOOST_TEST((shape_of(y) == Shape{7, 3, 2}));
+  const auto widened = attend(random<double>({3, 4}, 1), random<double>({6, 4}, 2), v, Mask(masks));
+  BOOST_TEST((shape_of(widened) == Shape{7, 3, 2}));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_once, T, SixteenBits) {
@@ -101,6 +190,8 @@ BOOST_AUTO_TEST_CASE(empty_tensors_give_empty_results) {
   const auto shape = [](const Shape& q, const Shape& k, const Shape& v) {
     return shape_of(attend(empty<float>(q), filled<float>(k, 1), filled<float>(v, 1)));
   };
+  BOOST_TEST((shape({0, 2, 4}, {3, 4}, {3, 5}) == Shape{0, 2, 5}));
+  BOOST_TEST((shape({0, 4}, {3, 4}, {3, 5}) == Shape{0, 5}));
   BOOST_TEST((shape({2, 4}, {3, 4}, {3, 0}) == Shape{2, 0}));
   BOOST_TEST((shape({0, 4}, {0, 4}, {0, 5}) == Shape{0, 5}));
 }

@@ -18,6 +18,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rows_are_looked_up, T, AllTypes) {
       same(room::embedding(ids, weight), tensor<T>({2, 2, 2}, {20, 21, 0, 1, 0, 1, 10, 11})));
 }
 
+BOOST_AUTO_TEST_CASE(one_id_without_axes_gives_one_row) {
+  const auto y =
+      room::embedding(tensor<std::int64_t>({}, {1}), tensor<float>({2, 2}, {1, 2, 3, 4}));
+  BOOST_TEST(same(y, tensor<float>({2}, {3, 4})));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(bits_are_kept, T, SixteenBits) {
   // A NaN with a payload, -0 and the smallest subnormal.
   auto weight = empty<T>({1, 3});
@@ -36,6 +42,8 @@ BOOST_AUTO_TEST_CASE(the_sign_of_zero_is_kept) {
 }
 
 BOOST_AUTO_TEST_CASE(empty_tensors_give_empty_results) {
+  const auto no_ids = room::embedding(empty<std::int64_t>({0, 3}), filled<float>({4, 2}, 1));
+  BOOST_TEST((shape_of(no_ids) == Shape{0, 3, 2}));
   const auto no_width = room::embedding(tensor<std::int64_t>({1}, {3}), empty<float>({4, 0}));
   BOOST_TEST((shape_of(no_width) == Shape{1, 0}));
   const auto no_words = room::embedding(empty<std::int64_t>({0}), empty<float>({0, 2}));

@@ -1,4 +1,4 @@
-// Feed-forward networks: networks by hand, roundings, errors, d_ff.
+// Feed-forward networks: a network by hand, each the composition that it says, roundings, d_ff.
 #include "feed_forward.hpp"
 #include "reference_testing.hpp"
 
@@ -7,6 +7,8 @@ using namespace prenorm::room;
 using namespace prenorm::testing;
 
 BOOST_AUTO_TEST_SUITE(feed_forward)
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(relu_network_by_hand, T, AllTypes) {
   // x w1ᵀ = (3, -1, 4); relu (3, 0, 4); w2 sums and differs.
@@ -31,6 +33,34 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(swiglu_by_hand, T, AllTypes) {
   BOOST_TEST(close(y, tensor<double>({1, 1}, {expected}), 3 * epsilon<T>()));
 }
 
+BOOST_AUTO_TEST_CASE(swiglu_term_by_term) {
+  const auto x = random<double>({2, 3}, 1), w1 = random<double>({5, 3}, 2);
+  const auto w2 = random<double>({3, 5}, 3), w3 = random<double>({5, 3}, 4);
+  Tensor<double> expected = xt::zeros<double>({2, 3});
+  for (std::size_t row = 0; row < 2; ++row) {
+    for (std::size_t f = 0; f < 5; ++f) {
+      double gate = 0, value = 0;
+      for (std::size_t i = 0; i < 3; ++i) {
+        gate += x(row, i) * w1(f, i);
+        value += x(row, i) * w3(f, i);
+      }
+      for (std::size_t i = 0; i < 3; ++i) {
+        expected(row, i) += gate * sigmoid(gate) * value * w2(i, f);
+      }
+    }
+  }
+  BOOST_TEST(close(ffn_swiglu(x, w1, w2, w3), expected, 1e-14));
+}
+
+BOOST_AUTO_TEST_CASE(each_network_has_its_own_activation) {
+  const auto x = random<double>({4, 3}, 1, 3), w1 = random<double>({5, 3}, 2);
+  const auto w2 = random<double>({3, 5}, 3);
+  const auto inner = room::linear(x, w1);
+  BOOST_TEST(same(ffn_relu(x, w1, w2), room::linear(relu(inner), w2)));
+  BOOST_TEST(same(ffn_silu(x, w1, w2), room::linear(silu(inner), w2)));
+  BOOST_TEST(same(ffn_gelu(x, w1, w2), room::linear(gelu(inner), w2)));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_each_step, T, SixteenBits) {
   const auto x = random<T>({4, 33}, 1), w1 = random<T>({65, 33}, 2), w2 = random<T>({33, 65}, 3);
   const auto w3 = random<T>({65, 33}, 4);
@@ -42,6 +72,22 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_each_step, T, SixteenBits)
   const Tensor<float> product = gate * rounded_linear(wide, w3);
   const auto gated = converted<float>(converted<T>(product));
   BOOST_TEST(same(ffn_swiglu(x, w1, w2, w3), rounded_linear(gated, w2)));
+}
+
+BOOST_AUTO_TEST_CASE(batch_axes) {
+  const auto x = random<double>({2, 3, 4}, 1), w1 = random<double>({7, 4}, 2);
+  const auto w2 = random<double>({4, 7}, 3), w3 = random<double>({7, 4}, 4);
+  const auto y = ffn_swiglu(x, w1, w2, w3);
+  BOOST_TEST((shape_of(y) == Shape{2, 3, 4}));
+  BOOST_TEST(close(ffn_swiglu(slice(x, 0, 1, 2), w1, w2, w3), slice(y, 0, 1, 2), 1e-15));
+  BOOST_TEST((shape_of(glu(x, w1, w3)) == Shape{2, 3, 7}));
+  BOOST_TEST((shape_of(ffn_gelu(empty<double>({0, 4}), w1, w2)) == Shape{0, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(nan_stays_in_its_row) {
+  const auto ones = filled<double>({2, 2}, 1);
+  const auto y = ffn_swiglu(tensor<double>({2, 2}, {NaN, 1, 0, 0}), ones, ones, ones);
+  BOOST_TEST(same(y, tensor<double>({2, 2}, {NaN, NaN, 0, 0})));
 }
 
 BOOST_AUTO_TEST_CASE(errors) {

@@ -350,6 +350,14 @@ BOOST_AUTO_TEST_CASE(a_file_brings_a_language_model_back) {
                         says("is unexpected"));
 }
 
+BOOST_AUTO_TEST_CASE(layers_share_one_table) {
+  const RotaryPositionalEmbedding rope(10000, 4, 16);
+  const TransformerBlock<float> first(8, 2, 12, rope), second(8, 2, 12, rope);
+  const auto copy = second;
+  BOOST_TEST(first.attn.rope->table() == rope.table());
+  BOOST_TEST(copy.attn.rope->table() == rope.table());
+}
+
 BOOST_AUTO_TEST_CASE(descriptions) {
   const auto text = [](const auto& module) {
     std::ostringstream out;

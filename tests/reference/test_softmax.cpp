@@ -1,4 +1,4 @@
-// softmax: three numbers from mpmath, shifts, what is not finite, rounding, errors.
+// softmax: three numbers from mpmath, shifts, every axis, what is not finite.
 #include "softmax.hpp"
 #include "reference_testing.hpp"
 
@@ -15,6 +15,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(three_numbers, T, AllTypes) {
       epsilon<T>()));
 }
 
+BOOST_AUTO_TEST_CASE(each_axis_sums_to_one) {
+  const auto x = random<double>({3, 5, 700}, 1, 10);
+  for (std::int64_t dim = -3; dim < 3; ++dim) {
+    const auto y = room::softmax(x, dim);
+    const auto axis = static_cast<std::size_t>((dim + 3) % 3);
+    const Tensor<double> sums = xt::sum(y, {axis});
+    BOOST_TEST(close(sums, filled<double>(shape_of(sums), 1), 1e-14));
+    BOOST_TEST(same(y, room::softmax(x, static_cast<std::int64_t>(axis))));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_axis_is_the_last_axis_of_the_transpose) {
+  const auto x = random<double>({4, 5, 3}, 1, 3);
+  const Tensor<double> turned = xt::transpose(x, {2, 0, 1});
+  const Tensor<double> back = xt::transpose(room::softmax(turned, -1), {1, 2, 0});
+  BOOST_TEST(close(room::softmax(x, 1), back, 1e-15));
+  const Tensor<double> y =
+      xt::transpose(room::softmax(Tensor<double>(xt::transpose(x, {1, 2, 0})), -1), {2, 0, 1});
+  BOOST_TEST(close(room::softmax(x, 0), y, 1e-15));
+}
+
 BOOST_AUTO_TEST_CASE(a_constant_changes_nothing) {
   // Quarters, so that adding 1000 is exact.
   const Tensor<double> x = xt::round(random<double>({4, 33}, 1, 40)) / 4.0;
@@ -23,6 +44,11 @@ BOOST_AUTO_TEST_CASE(a_constant_changes_nothing) {
     BOOST_TEST(same(room::softmax(Tensor<double>(x + 1000.0), dim), y));
     BOOST_TEST(same(room::softmax(Tensor<double>(x - 1000.0), dim), y));
   }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(large_numbers_do_not_overflow, T, AllTypes) {
+  const auto x = tensor<T>({2, 2}, {1000, 1000, -60000, 60000});
+  BOOST_TEST(same(room::softmax(x, 1), tensor<double>({2, 2}, {0.5, 0.5, 0, 1})));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(slices_that_are_not_finite, T, AllTypes) {
@@ -47,6 +73,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sixteen_bit_types_round_once, T, SixteenBits) {
   for (const std::int64_t dim : {0, 1}) {
     BOOST_TEST(same(room::softmax(x, dim), converted<T>(room::softmax(converted<float>(x), dim))));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_of_one_is_one) {
+  BOOST_TEST(same(room::softmax(random<float>({3, 1, 2}, 1, 50), 1), filled<float>({3, 1, 2}, 1)));
 }
 
 BOOST_AUTO_TEST_CASE(empty_tensors_give_empty_results) {

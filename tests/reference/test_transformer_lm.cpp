@@ -1,4 +1,4 @@
-// The language model: its parts in order, errors.
+// The language model: its parts in order, its layers, errors.
 #include "transformer_lm.hpp"
 #include "reference_testing.hpp"
 
@@ -69,6 +69,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_is_its_parts_in_order, T, AllTypes) {
     for (std::size_t i = 0; i < num_layers; ++i) x = m.block(x, i);
     BOOST_TEST(same(m(ids), room::linear(room::rmsnorm(x, m.ln_final), m.lm_head)));
     BOOST_TEST(shape_of(m(ids)) == (Shape{2, 3, vocab_size}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_token_does_not_see_later_ones) {
+  const Model<double> m(2);
+  const auto y = m(ids);
+  const auto other = m(tensor<std::int64_t>({2, 3}, {10, 0, 9, 4, 4, 1}));
+  for (std::size_t row = 0; row < 6; ++row) {
+    for (std::size_t i = 0; i < vocab_size; ++i) {
+      const bool equal = y.data()[row * vocab_size + i] == other.data()[row * vocab_size + i];
+      BOOST_TEST(equal == (row % 3 != 2));
+    }
   }
 }
 
