@@ -11,10 +11,10 @@ namespace prenorm::cuda {
 
 constexpr unsigned all = 0xffffffffu;  // lanes
 
-/// Launches blocks of threads with a grid along x and 64 bytes of dynamic shared memory.
+/// Launches blocks of threads with a grid along x.
 template <class... Parameters, class... Arguments>
 void run(std::int64_t blocks, dim3 threads, void (*kernel)(Parameters...), Arguments... arguments) {
-  launch({"planted", blocks, threads, {}, 64}, kernel, arguments...);
+  launch({"planted", blocks, threads, {}}, kernel, arguments...);
 }
 
 /// The message of the KernelError that a launch throws.

@@ -10,6 +10,7 @@
 using namespace prenorm::cuda;
 using prenorm::bfloat16;
 using prenorm::float16;
+using prenorm::emulator::KernelError;
 
 namespace {
 
@@ -223,7 +224,7 @@ BOOST_AUTO_TEST_CASE(copies_are_there_after_the_wait) {
 BOOST_AUTO_TEST_CASE(groups_of_copies) {
   alignas(16) const float x[4] = {1, 1, 1, 1};
   std::vector<int> there(5);
-  run(1, 1, copy_in_groups, x, there.data());
+  launch({"planted", 1, 1, {}, 64}, copy_in_groups, x, there.data());
   BOOST_TEST(there == (std::vector<int>{0, 1, 1, 3, 4}), boost::test_tools::per_element());
 }
 
@@ -241,16 +242,24 @@ BOOST_AUTO_TEST_CASE(operations_of_whole_warps) {
 
 BOOST_AUTO_TEST_CASE(copies_and_rows_that_no_device_takes) {
   alignas(16) const float x[8] = {};
-  BOOST_TEST(error_of(1, 32, misaligned_row) ==
+  const auto error = [](auto... arguments) {
+    try {
+      launch({"planted", 1, 32, {}, 64}, arguments...);
+    } catch (const KernelError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  BOOST_TEST(error(misaligned_row) ==
              in_thread(3, "the row of an ldmatrix is not aligned to 16 bytes"));
-  BOOST_TEST(error_of(1, 32, misaligned_copy, x, true) ==
+  BOOST_TEST(error(misaligned_copy, x, true) ==
              in_thread(0, "where a cp.async writes is not aligned to 16 bytes"));
-  BOOST_TEST(error_of(1, 32, misaligned_copy, x, false) ==
+  BOOST_TEST(error(misaligned_copy, x, false) ==
              in_thread(0, "what a cp.async reads is not aligned to 16 bytes"));
-  BOOST_TEST(error_of(1, 32, copy_of_more_than_16_bytes, x) ==
+  BOOST_TEST(error(copy_of_more_than_16_bytes, x) ==
              in_thread(0, "a cp.async reads 20 bytes, of 16"));
   BOOST_TEST(
-      error_of(1, 32, never_waits, x) ==
+      error(never_waits, x) ==
       in_thread(2, "returns with 3 copies by cp.async under way, for which it has not waited"));
 }
 

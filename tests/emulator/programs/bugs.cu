@@ -67,6 +67,24 @@ int main() {
   on_host(x, 64);
 }
 
+#elif defined(BUG_histogram_without_atomics)
+// race: no barrier orders these accesses
+__global__ void histogram(const int* x, int* counts) {
+  __shared__ int own[16];
+  if (threadIdx.x < 16) own[threadIdx.x] = 0;
+  __syncthreads();
+  own[x[threadIdx.x]]++;  // BUG
+  __syncthreads();
+  if (threadIdx.x < 16) atomicAdd(&counts[threadIdx.x], own[threadIdx.x]);
+}
+int main() {
+  std::vector<int> x(64);
+  for (int i = 0; i < 64; ++i) x[i] = i * 7 % 16;
+  int* counts = on_device(std::vector<int>(16));
+  histogram<<<1, 64>>>(on_device(x), counts);
+  on_host(counts, 16);
+}
+
 #elif defined(BUG_kernel_from_a_kernel)
 // init: which no kernel may here
 __global__ void child(int* x) { *x = 1; }
@@ -180,6 +198,39 @@ int main() {
   on_host(y, 32);
 }
 
+#elif defined(BUG_return_before_a_barrier)
+// init: thread (60, 0, 0) has returned
+__global__ void reverse(float* x, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x >= n) return;
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();  // BUG
+  x[threadIdx.x] = s[n - 1 - threadIdx.x];
+}
+int main() {
+  float* x = on_device(numbers(64));
+  reverse<<<1, 64>>>(x, 60);
+  on_host(x, 64);
+}
+
+#elif defined(BUG_scan_in_place)
+// race: no barrier orders these accesses
+__global__ void scan(float* x) {
+  __shared__ float s[128];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  for (int d = 1; d < 128; d *= 2) {
+    if (threadIdx.x >= d) s[threadIdx.x] += s[threadIdx.x - d];  // BUG
+    __syncthreads();
+  }
+  x[threadIdx.x] = s[threadIdx.x];
+}
+int main() {
+  float* x = on_device(numbers(128));
+  scan<<<1, 128>>>(x);
+  on_host(x, 128);
+}
+
 #elif defined(BUG_shuffle_in_a_branch)
 // init: __shfl_down_sync reads lane 20, which has returned
 __global__ void sum(float* x) {
@@ -219,6 +270,22 @@ int main() {
   int *x = on_device(std::vector<int>(64, 1)), *sum = on_device(std::vector<int>(1));
   count<<<2, 32>>>(x, sum);
   on_host(sum, 1);
+}
+
+#elif defined(BUG_swapped_coordinates)
+// memory: heap-buffer-overflow, a write of 4 bytes
+__global__ void transpose(const float* in, float* out, int w, int h) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= w || y >= h) return;
+  const float value = in[y * w + x];
+  out[x * w + y] = value;  // BUG
+}
+int main() {
+  const int w = 24, h = 16;
+  float* out = on_device(numbers(w * h));
+  transpose<<<dim3(3, 2), dim3(8, 8)>>>(on_device(numbers(w * h)), out, w, h);
+  on_host(out, w * h);
 }
 
 #elif defined(BUG_trap)
@@ -292,6 +359,23 @@ int main() {
   double *x = on_device(std::vector<double>(50)), *y = on_device(std::vector<double>(1));
   sum<<<1, 64, 64 * sizeof(double)>>>(x, 50, y);
   on_host(y, 1);
+}
+
+#elif defined(BUG_unwritten_halo)
+// init: reads 4 bytes that no thread has written
+__global__ void blur(const float* in, float* out, int n) {
+  __shared__ float tile[64 + 2];
+  const int i = blockIdx.x * 64 + threadIdx.x, t = threadIdx.x + 1;
+  tile[t] = i < n ? in[i] : 0.f;
+  if (threadIdx.x == 0 && i > 0) tile[0] = in[i - 1];
+  if (threadIdx.x == 63) tile[65] = i + 1 < n ? in[i + 1] : 0.f;
+  __syncthreads();
+  if (i < n) out[i] = (tile[t - 1] + tile[t] + tile[t + 1]) / 3;  // BUG
+}
+int main() {
+  float* out = on_device(numbers(100));
+  blur<<<2, 64>>>(on_device(numbers(100)), out, 100);
+  on_host(out, 100);
 }
 
 #elif defined(BUG_unwritten_shared)

@@ -1,4 +1,5 @@
-// Intrinsics: votes of warps and blocks, matches, reductions of integers, bits, arithmetic.
+// Intrinsics: votes of warps and blocks, matches, reductions of integers, bits, arithmetic, last
+// block by a fence and a counter.
 #include <cassert>
 #include "check.h"
 
@@ -33,9 +34,26 @@ __global__ void arithmetic(const float* x, float* out) {
   out[i] = sine;
   out[32 + i] = cosine;
   out[64 + i] = __logf(2 + x[i]) - logf(3 + x[i]) + __fdividef(max(x[i], 0.0f), 3);
-  out[96 + i] = powf(2 + x[i], x[i]) * __expf(x[i]);
-  __sincosf(__ldcg(&x[i]), &sine, &cosine);
+  out[96 + i] = powf(2 + x[i], x[i]);
+  __sincosf(x[i], &sine, &cosine);
   __stcs(&out[128 + i], sine + 2 * cosine);
+}
+
+__device__ unsigned done;
+
+__global__ void last_block(const float* in, float* partial, float* out) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = in[blockIdx.x];
+    __threadfence();
+    last = atomicInc(&done, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (last && threadIdx.x == 0) {
+    float sum = 0;
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += __ldcg(&partial[b]);
+    *out = sum;
+  }
 }
 
 int main() {
@@ -63,10 +81,16 @@ int main() {
     values[i] = std::sin(M_PI * a);
     values[32 + i] = std::cos(M_PI * a);
     values[64 + i] = std::log(2 + a) - std::log(3 + a) + std::fmax(a, 0.0) / 3;
-    values[96 + i] = std::pow(2 + a, a) * std::exp(a);
+    values[96 + i] = std::pow(2 + a, a);
     values[128 + i] = std::sin(a) + 2 * std::cos(a);
   }
   float* d_values = on_device(std::vector<float>(160));
   arithmetic<<<1, 32>>>(on_device(angles), d_values);
   expect("arithmetic", on_host(d_values, 160), values);
+  const auto in = numbers(10);
+  double sum = 0;
+  for (const float each : in) sum += each;
+  float* d_sum = on_device(std::vector<float>(1));
+  last_block<<<10, 32>>>(on_device(in), on_device(in), d_sum);
+  expect("last_block", on_host(d_sum, 1), std::vector<double>{sum});
 }

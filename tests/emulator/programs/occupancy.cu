@@ -1,9 +1,18 @@
-// What a program asks of the device before it launches: properties, attributes, occupancy.
+// What a program asks of the device before it launches: properties, attributes, occupancy, leave
+// for more than 48 KiB of dynamic shared memory.
 #include "check.h"
 
 __global__ void saxpy(float a, const float* x, float* y, int n) {
   const int stride = gridDim.x * blockDim.x;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) y[i] = a * x[i] + y[i];
+}
+
+// Reverses a row that lies whole in shared memory.
+__global__ void reverse(float* x, int n) {
+  extern __shared__ float row[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) row[i] = x[i];
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = row[n - 1 - i];
 }
 
 int main() {
@@ -42,4 +51,21 @@ int main() {
   float *d_x = on_device(x), *d_y = on_device(y);
   saxpy<<<min(least_grid, (n + block - 1) / block), block>>>(2.0f, d_x, d_y, n);
   expect("saxpy", on_host(d_y, n), right);
+
+  // 15000 floats are more than 48 KiB: refused until the kernel has leave.
+  const int wide = 15000;
+  const size_t bytes = wide * sizeof(float);
+  auto row = numbers(wide, 3);
+  float* d_row = on_device(row);
+  reverse<<<1, 256, bytes>>>(d_row, wide);
+  if (cudaGetLastError() != cudaErrorInvalidValue) return 11;
+  CUDA_CHECK(
+      cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+  reverse<<<1, 256, bytes>>>(d_row, wide);
+  const std::vector<float> reversed(row.rbegin(), row.rend());
+  expect("reverse", on_host(d_row, wide), reversed, 0);
+  if (cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 30) !=
+      cudaErrorInvalidValue)
+    return 12;
+  cudaGetLastError();
 }

@@ -1,4 +1,5 @@
-// Words of warps: integer reductions, matches, parts of warps, lane masks, clocks and naps.
+// Words of warps: integer reductions, matches, parts of warps, lane masks, shuffles with widths,
+// clocks and naps.
 #include "check.h"
 
 constexpr unsigned full = 0xffffffffu;
@@ -32,6 +33,18 @@ __global__ void matches(const int* x, unsigned* out) {
   out[32 + lane] = __popc(peers) + 100 * (every == full) + 1000 * same + 10000 * none;
 }
 
+__global__ void shuffles(const int* x, int* out) {
+  const int lane = threadIdx.x, v = x[lane];
+  out[lane] = __shfl_sync(full, v, 2, 8);
+  out[32 + lane] = __shfl_up_sync(full, v, 1, 16);
+  out[64 + lane] = __shfl_down_sync(full, v, 3, 4);
+  out[96 + lane] = __shfl_xor_sync(full, v, 5, 8);
+  const double d = __shfl_xor_sync(full, v + 0.25, 1);
+  out[128 + lane] = int(d * 4);
+  const unsigned long long big = __shfl_sync(full, 1ull << 40 | unsigned(v), 31 - lane);
+  out[160 + lane] = int(big >> 40) * 1000 + int(big & 0xffff);
+}
+
 __global__ void times(long long* out) {
   const long long begin = clock64();
   const clock_t coarse = clock();
@@ -43,7 +56,7 @@ __global__ void times(long long* out) {
 }
 
 int main() {
-  std::vector<int> x(32), reduced(7 * 32);
+  std::vector<int> x(32), reduced(7 * 32), shuffled(6 * 32);
   for (int i = 0; i < 32; ++i) x[i] = (i * 11) % 32 + 3;
   int low = 0, high = 0, bits = 0;
   for (int i = 0; i < 32; ++i) {
@@ -62,6 +75,12 @@ int main() {
       }
     matched[i] = x[first];
     matched[32 + i] = peers + 1100;
+    shuffled[i] = x[i / 8 * 8 + 2];
+    shuffled[32 + i] = i % 16 == 0 ? x[i] : x[i - 1];
+    shuffled[64 + i] = i % 4 == 0 ? x[i + 3] : x[i];
+    shuffled[96 + i] = x[i ^ 5];
+    shuffled[128 + i] = 4 * x[i ^ 1] + 1;
+    shuffled[160 + i] = 1000 + x[31 - i];
   }
   const int* d_x = on_device(x);
   int* out = on_device(reduced);
@@ -72,6 +91,8 @@ int main() {
   waits<<<1, 32>>>();
   matches<<<1, 32>>>(d_x, d_matched);
   expect("matches", on_host(d_matched, 64), matched, 0);
+  shuffles<<<1, 32>>>(d_x, out);
+  expect("shuffles", on_host(out, 6 * 32), shuffled, 0);
   times<<<1, 1>>>(d_times);
   expect("times", on_host(d_times, 2), std::vector<long long>{1, 1});
 }
