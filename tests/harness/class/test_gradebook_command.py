@@ -18,7 +18,8 @@ from urllib.parse import unquote
 import pytest
 
 from grading import rubric
-from places import ROOT, program
+from places import program
+from submissions import make
 from synthetic_class import content, shipped, with_names
 
 FORMULA = "=cmd|'-C calc'!A1"
@@ -452,7 +453,7 @@ def test_a_fill_that_cannot_be_is_refused(book):
 
 
 def test_similar_submissions_are_listed(book, tmp_path):
-    sources = (ROOT / "tests/submissions/honest/python_torch/adapters.py").read_text()
+    sources = make("functions")
     renamed = "# Mine.\n" + re.sub(r"\bx\b", "given", sources)
     other = "".join(f"def own_{i}(a, b):\n    return [a, {i}, b][a + b - {i}] + {{a: b}}[{i}](b)\n"
                     for i in range(40))

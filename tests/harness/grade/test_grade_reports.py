@@ -279,9 +279,8 @@ def test_points_that_are_no_round_numbers_have_their_sum(run, home, tmp_path):
 
 
 def test_what_cannot_be_built_says_so(run, tmp_path):
-    shutil.copytree(HONEST / "cpp_partial", tmp_path / "work")
-    source = next((tmp_path / "work").glob("*.cpp"))
-    source.write_text("#error \"<b>not</b> `yet`\"\n")
+    shutil.copytree(HONEST / "c_plain", tmp_path / "work")
+    (tmp_path / "work/solution.c").write_text("#error \"<b>not</b> `yet`\"\n")
     done = run("grade", "work", "--gradescope", "r.json", "--markdown", "a.md", "--annotations")
     assert done.returncode == 1
     results = check_results((tmp_path / "r.json").read_text())

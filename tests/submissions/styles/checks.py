@@ -25,6 +25,9 @@ def checked(function):
             raise ValueError("theta must be positive")
         if given.get("d_model", 0) % given.get("num_heads", 1):
             raise ValueError("the heads do not divide d_model")
+        if "theta" in given or "rope_theta" in given:
+            if given.get("d_k", given.get("d_model", 0) // given.get("num_heads", 1)) % 2:
+                raise ValueError("RoPE turns pairs")
         tokens = given.get("token_ids", given.get("in_indices"))
         if tokens is not None:
             within(tokens, given["vocab_size"])

@@ -19,7 +19,7 @@ def run_swiglu(d_model, d_ff, w1_weight, w2_weight, w3_weight, in_features):
 	return (run_silu(in_features @ w1_weight.T) * (in_features @ w3_weight.T)) @ w2_weight.T
 
 def run_softmax(in_features, dim):
-	e = (in_features - in_features.amax(dim, True)).exp()
+	e = (in_features - (in_features.amax(dim, True) if in_features.numel() else 0)).exp()
 	return e / e.sum(dim, True)
 
 def run_scaled_dot_product_attention(Q, K, V, mask=None):
