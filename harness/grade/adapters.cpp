@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "base/toml_file.hpp"
+#include "fixture/describe.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,10 +11,6 @@
 
 namespace prenorm::harness {
 namespace {
-
-std::string text_of(const Scalar& scalar) {
-  return std::visit([](auto value) { return fmt::format("{}", value); }, scalar);
-}
 
 struct Entry {
   std::string name;
@@ -306,7 +303,7 @@ std::string Adapters::cannot_ask(const std::string& problem, const Case& info) c
     const Scalar& given = info.scalars.at(only.scalar);
     if (given == only.value) continue;
     return fmt::format("{} has no argument for {}, which is {} here and not {}", function.name,
-                       only.name, text_of(given), text_of(only.value));
+                       only.name, to_text(given), to_text(only.value));
   }
   for (const Blocks& blocks : function.blocks) {
     const std::optional<InputInfo>& input = info.inputs.at(blocks.input);

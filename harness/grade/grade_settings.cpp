@@ -53,31 +53,16 @@ std::string member_of(const GradeSetting& setting) {
   return member;
 }
 
-template <class T>
-Json recorded(const T& value) {
-  return value;
-}
-Json recorded(const std::optional<std::uint64_t>& value) { return value ? Json(*value) : Json(); }
-
 void record_setting(Json& record, const GradeSetting& setting, const GradeSettings& settings) {
   record[member_of(setting)] =
-      std::visit([&](auto place) { return recorded(settings.*place); }, setting.place);
-}
-
-template <class T>
-void take_value(const Json& value, T& place) {
-  value.get_to(place);
-}
-void take_value(const Json& value, std::optional<std::uint64_t>& place) {
-  place.reset();
-  if (!value.is_null()) place = value.get<std::uint64_t>();
+      std::visit([&](auto place) { return member_json(settings.*place); }, setting.place);
 }
 
 /// False: an earlier program has not recorded it.
 bool take_setting(GradeSettings& settings, const GradeSetting& setting, const Json& record) {
   const auto found = record.find(member_of(setting));
   if (found == record.end()) return false;
-  std::visit([&](auto place) { take_value(*found, settings.*place); }, setting.place);
+  std::visit([&](auto place) { take_member(*found, settings.*place); }, setting.place);
   return true;
 }
 

@@ -132,23 +132,15 @@ std::string not_deterministic(const GradedItem& item, const RubricItem& asked) {
   return text;
 }
 
-/// Cases that count for nothing, by the reason.
-struct LeftOut {
-  std::int64_t not_drawn = 0, cannot_be_asked = 0, too_large = 0;
-};
-
 /// An item, of the marks of its problems.
-GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks, bool ran,
-                    LeftOut& left_out) {
+GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks>& marks,
+                    bool ran) {
   GradedItem item;
   item.name = asked.name;
   item.problems = asked.problems;
   item.points = asked.points;
   for (const RubricGroup& group : asked.groups) {
-    GradedGroup& graded = item.groups.emplace_back();
-    graded.name = group.name;
-    graded.hidden = group.hidden;
-    graded.share = group.share;
+    item.groups.push_back({group.name, group.hidden, group.share});
   }
   for (std::size_t i = 0; i < exam.parts.size(); ++i) {
     const std::string& problem = exam.parts[i].problem;
@@ -157,9 +149,6 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
     std::ranges::move(marks[i].reasons.diagnoses, std::back_inserter(item.diagnoses));
     std::ranges::move(marks[i].reasons.properties, std::back_inserter(item.properties));
     if (marks[i].reasons.undiagnosed) item.undiagnosed.push_back(problem);
-    left_out.not_drawn += marks[i].not_drawn;
-    left_out.cannot_be_asked += marks[i].cannot_be_asked;
-    left_out.too_large += marks[i].too_large;
   }
   if (exam.partial) {  // groups of which nothing is asked are no loss
     std::erase_if(item.groups, [&](const GradedGroup& group) {
@@ -192,33 +181,33 @@ void take_for_forbidden_calls(GradedItem& item, Grading& grading) {
   grading.notes.push_back(item.name + ": earns nothing, for it makes forbidden calls");
 }
 
+/// Notes how many cases count for nothing for that reason, if any does.
+void note_left_out(Grading& grading, const std::vector<Marks>& marks, std::int64_t Marks::*count,
+                   std::string_view noun, const std::string& why) {
+  std::int64_t all = 0;
+  for (const Marks& each : marks) all += each.*count;
+  if (all == 0) return;
+  grading.notes.push_back(counted(static_cast<std::size_t>(all), noun) + " left out: " + why);
+}
+
 /// Makes items of the marks, with points.
 void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool ran,
             std::chrono::steady_clock::time_point start) {
-  LeftOut left_out;
   for (const RubricItem& asked : exam.rubric.items) {
-    GradedItem item = assemble(asked, exam, marks, ran, left_out);
+    GradedItem item = assemble(asked, exam, marks, ran);
     if (const std::string why = not_deterministic(item, asked); !why.empty()) {
       grading.notes.push_back(why);
     }
     if (!exam.rubric.forbidden_calls_earn) take_for_forbidden_calls(item, grading);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));
   }
-  if (left_out.cannot_be_asked > 0) {
-    grading.notes.push_back(
-        counted(static_cast<std::size_t>(left_out.cannot_be_asked), "case") +
-        " left out: the functions that the rubric names have no argument for something in them");
-  }
-  if (left_out.too_large > 0) {
-    grading.notes.push_back(counted(static_cast<std::size_t>(left_out.too_large), "case") +
-                            " left out: too large for the emulator");
-  }
+  note_left_out(grading, marks, &Marks::cannot_be_asked, "case",
+                "the functions that the rubric names have no argument for something in them");
+  note_left_out(grading, marks, &Marks::too_large, "case", "too large for the emulator");
   if (!exam.options.hidden) grading.notes.emplace_back("hidden cases were not run");
   if (exam.partial) grading.notes.emplace_back("only some cases were run: this is not a grade");
-  if (left_out.not_drawn > 0) {
-    grading.notes.push_back(counted(static_cast<std::size_t>(left_out.not_drawn), "hidden case") +
-                            " left out: the truth has no answer to what was drawn");
-  }
+  note_left_out(grading, marks, &Marks::not_drawn, "hidden case",
+                "the truth has no answer to what was drawn");
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   grading.seconds = seconds.count();
 }

@@ -155,16 +155,14 @@ class Run {
   }
 
   Result not_implemented(const std::string& problem, const Solution& solution) const {
-    Result result;
-    result.status = Status::not_implemented;
-    result.message = "no function prenorm_" + problem +
-                     (solution.variant().empty() ? "" : "__" + solution.variant());
+    std::string why = "no function prenorm_" + problem +
+                      (solution.variant().empty() ? "" : "__" + solution.variant());
     if (submission_.kind == SubmissionKind::python) {
       const std::string function = submission_.adapters.function(problem);
-      result.message = function.empty() ? "the rubric names no Python function for this problem"
-                                        : "no function " + function + " in adapters.py";
+      why = function.empty() ? "the rubric names no Python function for this problem"
+                             : "no function " + function + " in adapters.py";
     }
-    return result;
+    return ended(Status::not_implemented, why);
   }
 
   /// Why a problem cannot be asked in this worker: there is no function, or the submission cannot
@@ -172,10 +170,7 @@ class Run {
   std::optional<Result> cannot_run(const std::string& problem, Solution& solution) const {
     if (!solved_.contains(problem)) return not_implemented(problem, solution);
     if (solution.load()) return std::nullopt;
-    Result result;
-    result.status = solution.status();
-    result.message = submission_.told(solution.message());
-    return result;
+    return ended(solution.status(), submission_.told(solution.message()));
   }
 
   bool cannot_be_asked(const std::string& problem, const Case& info) const {
@@ -244,10 +239,12 @@ class Run {
     const ExamCase& exam_case = part.cases[number];
     Marker& marker = *markers_[i];
     if (!marker.can_be_asked(number)) return;
-    if (cannot_be_asked(part.problem, marker.info(number))) return marker.leave_out(number);
+    if (cannot_be_asked(part.problem, marker.info(number))) {
+      return marker.leave_out(number, &Marks::cannot_be_asked);
+    }
     // A project may have CUDA sources, and compute without them.
     if (launches_[i] != 0 && marker.info(number).elements() > most_elements_emulated) {
-      return marker.leave_out_large(number);
+      return marker.leave_out(number, &Marks::too_large);
     }
     if (losses_[i].too_many_for(exam_case)) return marker.add(number, losses_[i].not_run());
     if (budget_.spent()) {

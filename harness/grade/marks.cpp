@@ -4,11 +4,19 @@
 #include "base/text.hpp"
 #include "fixture/verdict.hpp"
 #include "fixture/describe.hpp"
+#include "replay/replay.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
 
 namespace prenorm::harness {
+
+Result ended(Status status, std::string message) {
+  Result result;
+  result.status = status;
+  result.message = std::move(message);
+  return result;
+}
 
 GradedCase graded(const ExamCase& exam_case, const Case& info, Result result, const Exam& exam,
                   const std::string& submission) {
@@ -90,14 +98,9 @@ bool Marker::can_be_asked(std::size_t number) const {
   return !part_.cases[number].hidden || fresh_[number].has_value();
 }
 
-void Marker::leave_out_large(std::size_t number) {
+void Marker::leave_out(std::size_t number, std::int64_t Marks::*count) {
   left_out_[number] = 1;
-  ++marks_.too_large;
-}
-
-void Marker::leave_out(std::size_t number) {
-  left_out_[number] = 1;
-  ++marks_.cannot_be_asked;
+  ++(marks_.*count);
 }
 
 const Case& Marker::info(std::size_t number) const {
@@ -119,10 +122,10 @@ void Marker::tell(std::size_t number, std::string hint, std::string snippet) {
   marks_.cases[number].told.snippet = std::move(snippet);
 }
 
-void Marker::add(std::size_t number, Result result, const Case* info) {
+void Marker::add(std::size_t number, Result result) {
   const ExamCase& exam_case = part_.cases[number];
-  marks_.cases[number] = graded(exam_case, info == nullptr ? *exam_case.stored : *info,
-                                std::move(result), exam_, submission_);
+  marks_.cases[number] =
+      graded(exam_case, *exam_case.stored, std::move(result), exam_, submission_);
 }
 
 Marks Marker::finish(Solution* mistakes, Solution* truth) {
@@ -148,11 +151,8 @@ std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, S
   std::vector<Marks> all(exam.parts.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const ExamCase& exam_case : exam.parts[i].cases) {
-      Result result;
-      result.status = status;
-      result.message = message;
       all[i].cases.push_back(
-          graded(exam_case, *exam_case.stored, std::move(result), exam, submission));
+          graded(exam_case, *exam_case.stored, ended(status, message), exam, submission));
     }
   }
   return all;
@@ -171,49 +171,29 @@ const OutputsFile::Entry* find(const OutputsFile& file, const std::string& case_
   return entry == file.entries.end() ? nullptr : &*entry;
 }
 
-Result ends(Status status, std::string message) {
-  Result result;
-  result.status = status;
-  result.message = std::move(message);
-  return result;
-}
-
 /// What is wrong with what was handed in before its numbers count; PASSED and the tensors where
 /// nothing is.
 Result take(const Case& info, const Signature& signature, const OutputsFile* handed_in,
             std::vector<Tensor>& outputs) {
-  if (handed_in == nullptr) return ends(Status::not_implemented, "no outputs for this problem");
-  if (info.error) return ends(Status::not_implemented, "a case that must be refused needs code");
+  if (handed_in == nullptr) return ended(Status::not_implemented, "no outputs for this problem");
+  if (info.error) return ended(Status::not_implemented, "a case that must be refused needs code");
   for (std::size_t i = 0; i < info.outputs.size(); ++i) {
     const std::string& tensor = signature.outputs[i].name;
     const OutputsFile::Entry* entry = find(*handed_in, info.name, tensor);
-    if (entry == nullptr) return ends(Status::not_implemented, "no output " + tensor);
+    if (entry == nullptr) return ended(Status::not_implemented, "no output " + tensor);
     const OutputInfo& wanted = info.outputs[i];
     const Tensor& value = entry->value;
     if (value.shape != wanted.shape) {
-      return ends(Status::incorrect_shape,
-                  tensor + " is " + to_text(value.shape) + ", wanted " + to_text(wanted.shape));
+      return ended(Status::incorrect_shape,
+                   tensor + " is " + to_text(value.shape) + ", wanted " + to_text(wanted.shape));
     }
     if (value.dtype != wanted.dtype) {
-      return ends(Status::incorrect_dtype, tensor + " is " + std::string(name(value.dtype)) +
-                                               ", wanted " + std::string(name(wanted.dtype)));
+      return ended(Status::incorrect_dtype, tensor + " is " + std::string(name(value.dtype)) +
+                                                ", wanted " + std::string(name(wanted.dtype)));
     }
     outputs.push_back(value);
   }
-  return ends(Status::passed, "");
-}
-
-void judge(const Signature& signature, const LoadedCase& loaded, const std::vector<Tensor>& outputs,
-           Result& result) {
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const OutputInfo& info = loaded.info.outputs[i];
-    result.outputs.push_back(compare(signature.outputs[i].name, outputs[i], loaded.expected[i],
-                                     info.tolerance.value_or(Tolerance{})));
-    if (result.outputs.back().mismatches > 0 && result.status == Status::passed) {
-      result.status = Status::incorrect_numerical;
-      result.message = explain(result.outputs.back(), info.dtype);
-    }
-  }
+  return ended(Status::passed, "");
 }
 
 Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
@@ -225,7 +205,7 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
   for (std::size_t number = 0; number < part.cases.size(); ++number) {
     const ExamCase& exam_case = part.cases[number];
     if (exam_case.hidden) {
-      marker.leave_out(number);
+      marker.leave_out(number, &Marks::cannot_be_asked);
       continue;
     }
     std::vector<Tensor> outputs;
@@ -236,7 +216,11 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
     }
     marker.accept(number, mistakes);
     const LoadedCase loaded = marker.load(number);
-    judge(signature, loaded, outputs, result);
+    std::vector<Tolerance> allowed;
+    for (const OutputInfo& output : loaded.info.outputs) {
+      allowed.push_back(output.tolerance.value_or(Tolerance{}));
+    }
+    compare_outputs(signature, loaded.expected, allowed, outputs, result);
     marker.add(number, loaded, std::move(result), std::move(outputs));
   }
   Marks marks = marker.finish(&mistakes, &pool.get("reference"));

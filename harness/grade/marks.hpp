@@ -2,7 +2,6 @@
 #pragma once
 
 #include "grade/exam.hpp"
-#include "replay/calibrate.hpp"
 
 namespace prenorm::harness {
 
@@ -14,6 +13,9 @@ struct Marks {
   std::int64_t cannot_be_asked = 0;  // by the functions that the rubric names
   std::int64_t too_large = 0;        // for the emulator
 };
+
+/// A result of which only these are known.
+Result ended(Status status, std::string message);
 
 /// The case as a report shows it; `result` holds status, message, dtype, seconds and outputs.
 GradedCase graded(const ExamCase& exam_case, const Case& info, Result result, const Exam& exam,
@@ -31,10 +33,8 @@ class Marker {
   /// asked.
   void drawn(std::size_t number, std::optional<LoadedCase> fresh);
   bool can_be_asked(std::size_t number) const;
-  /// The case is neither run nor counted: the submission's function has no argument for it.
-  void leave_out(std::size_t number);
-  /// Likewise, as the case is too large for the emulator.
-  void leave_out_large(std::size_t number);
+  /// The case is neither run nor counted, for a reason that has a count of its own.
+  void leave_out(std::size_t number, std::int64_t Marks::*count);
   /// The case as it is asked: drawn, or stored.
   const Case& info(std::size_t number) const;
   /// Computes by how much the mistakes that the case accepts widen its tolerances.
@@ -45,10 +45,10 @@ class Marker {
   /// The result of a case, with the outputs that were compared (none where there are none).
   void add(std::size_t number, const LoadedCase& loaded, Result result,
            std::vector<Tensor> outputs);
+  /// The same without data.
+  void add(std::size_t number, Result result);
   /// What is known of a visible case besides: a hint on its axes, lines that show the failure.
   void tell(std::size_t number, std::string hint, std::string snippet);
-  /// The same without data: `info` is the case's as it was asked, or nullptr.
-  void add(std::size_t number, Result result, const Case* info = nullptr);
 
   /// Whether numbers were compared, and some were wrong.
   bool has_wrong_numbers() const { return !evidence_.wrong.empty(); }

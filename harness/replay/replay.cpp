@@ -43,20 +43,6 @@ void judge_refusal(const std::string& wanted, const Outcome& outcome, Result& re
   }
 }
 
-/// Compares what a call gave. Without a mismatch `result` stays PASSED.
-void compare_outputs(const Signature& signature, const std::vector<Tensor>& expected,
-                     const std::vector<Tolerance>& allowed, const std::vector<Tensor>& outputs,
-                     Result& result) {
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Tensor& output = outputs[i];
-    result.outputs.push_back(compare(signature.outputs[i].name, output, expected[i], allowed[i]));
-    if (result.outputs.back().mismatches > 0 && result.status == Status::passed) {
-      result.status = Status::incorrect_numerical;
-      result.message = explain(result.outputs.back(), output.dtype);
-    }
-  }
-}
-
 std::string digits(const Tensor& tensor, std::int64_t i) {
   return fmt::format("{:.{}g}", tensor.at(i), tensor.dtype == DType::float64 ? 17 : 9);
 }
@@ -180,6 +166,19 @@ std::optional<bool> batch_invariance(const Call& call, const LoadedCase& loaded,
 }
 
 }  // namespace
+
+void compare_outputs(const Signature& signature, const std::vector<Tensor>& expected,
+                     const std::vector<Tolerance>& allowed, const std::vector<Tensor>& outputs,
+                     Result& result) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& output = outputs[i];
+    result.outputs.push_back(compare(signature.outputs[i].name, output, expected[i], allowed[i]));
+    if (result.outputs.back().mismatches > 0 && result.status == Status::passed) {
+      result.status = Status::incorrect_numerical;
+      result.message = explain(result.outputs.back(), output.dtype);
+    }
+  }
+}
 
 Call call_of(const std::string& function, const Signature& signature, const Inputs& inputs,
              const std::vector<Scalar>& scalars, std::vector<TensorType> outputs) {

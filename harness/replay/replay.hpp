@@ -13,6 +13,11 @@ Call call_of(const std::string& function, const Signature& signature, const Inpu
 Call call_of(const std::string& function, const Signature& signature, const Inputs& inputs,
              const Case& info);
 
+/// Compares what a call gave. Without a mismatch `result` stays PASSED.
+void compare_outputs(const Signature& signature, const std::vector<Tensor>& expected,
+                     const std::vector<Tolerance>& allowed, const std::vector<Tensor>& outputs,
+                     Result& result);
+
 struct ReplayOptions {
   bool twice = true;  // the same call again
   bool alone = true;  // is the first row of the batch the same alone? a property, not a failure
