@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "base/times.hpp"
 #include "class/class_overview.hpp"
-#include "grade/grading_record.hpp"
 #include "grade/report_parts.hpp"
 #include "report/csv.hpp"
 

@@ -12,21 +12,6 @@ namespace {
 
 constexpr std::size_t bins = 10;
 
-using Counts = std::map<Status, std::int64_t>;
-
-std::int64_t count_of(const Counts& counts, Status status) {
-  const auto found = counts.find(status);
-  return found == counts.end() ? 0 : found->second;
-}
-
-std::int64_t failed(const Counts& counts) {
-  std::int64_t all = 0;
-  for (const auto& [status, count] : counts) {
-    all += status == Status::passed || status == Status::skipped ? 0 : count;
-  }
-  return all;
-}
-
 /// The limits that most submissions were graded with.
 std::string usual_limits(const std::map<std::string, Entry>& entries) {
   std::map<std::string, std::size_t> counts;
@@ -106,10 +91,10 @@ class OverviewMaker {
       const auto item = std::ranges::find(grading.items, made_.items[i].name, &GradedItem::name);
       if (item != grading.items.end()) row.points[i].earned = row.points[i].graded = item->earned;
     }
-    const Counts& counts = statuses_[row.submission];
-    row.passed = count_of(counts, Status::passed);
-    row.failed = failed(counts);
-    row.skipped = count_of(counts, Status::skipped);
+    for (const auto& [status, count] : statuses_[row.submission]) {
+      const bool passed = status == Status::passed, skipped = status == Status::skipped;
+      (passed ? row.passed : skipped ? row.skipped : row.failed) += count;
+    }
     std::set<std::pair<std::string, std::string>> made;  // forms of one mistake count once
     const auto add = [&](const std::string& problem, const std::string& mistake) {
       made.emplace(problem, same_mistake(problem, mistake));
@@ -185,7 +170,7 @@ class OverviewMaker {
   const Gradebook& book_;
   Course course_;
   std::map<std::string, Entry> entries_;
-  std::map<std::string, Counts> statuses_;
+  std::map<std::string, std::map<Status, std::int64_t>> statuses_;
   std::map<std::string, std::vector<SetPoints>> set_points_;
   std::string limits_;
   std::map<std::pair<std::string, std::string>, std::int64_t> mistakes_;

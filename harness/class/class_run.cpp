@@ -207,10 +207,6 @@ class ClassRun {
     return todo;
   }
 
-  Entry entry_of(const ClassSubmission& submission, const std::string& limits) const {
-    return {submission, exam_, limits};
-  }
-
   /// Takes what an interrupted run has left: results, and jobs of Slurm that still run.
   void take_up_or_clear() {
     if (const std::optional<Plan> plan = read_plan(work_)) {
@@ -232,14 +228,12 @@ class ClassRun {
 
   /// Continues an earlier plan with those of its submissions that are still wanted.
   void go_on(const Plan& plan) {
-    std::map<std::string, std::string> wanted;
-    for (const ClassSubmission& submission : ungraded()) {
-      wanted[submission.name] = submission.files;
-    }
+    const std::vector<ClassSubmission> wanted = ungraded();
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < plan.submissions.size(); ++i) {
-      const auto found = wanted.find(plan.submissions[i].name);
-      const bool same = found != wanted.end() && found->second == plan.submissions[i].files;
+      const ClassSubmission& planned = plan.submissions[i];
+      const auto found = std::ranges::find(wanted, planned.name, &ClassSubmission::name);
+      const bool same = found != wanted.end() && found->files == planned.files;
       // A result that was taken is no longer here, even if the submission is wanted again.
       if (same && !has_result(work_, i)) numbers.push_back(i);
     }
@@ -268,7 +262,7 @@ class ClassRun {
     for (std::size_t i = 0; i < grading.items.size() && i < items.size(); ++i) {
       take_points(grading.items[i], items[i]);
     }
-    book_.put(entry_of(submission, limits_of(plan.settings)), grading);
+    book_.put({submission, exam_, limits_of(plan.settings)}, grading);
     ungradeable_.erase(submission.name);
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
@@ -282,8 +276,7 @@ class ClassRun {
   }
 
   void fail(const ClassSubmission& submission, const std::string& why) {
-    Entry entry = entry_of(submission, limits_of(planned_settings()));
-    entry.failure = printable(why);
+    const Entry entry{submission, exam_, limits_of(planned_settings()), printable(why)};
     book_.put_failure(entry);
     state_.failures[submission.name] = entry.failure;
     events_.done(state_, submission.name + " is NOT graded: " + entry.failure);

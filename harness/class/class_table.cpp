@@ -35,11 +35,10 @@ std::string right(const std::string& text, std::size_t width) {
 
 /// Right-aligns every column but the first and the last.
 void align(Table& table) {
-  for (std::size_t column = 1; column < table.head.size() - 1; ++column) {
-    std::size_t width = display_width(table.head[column]);
-    for (const auto& row : table.rows) width = std::max(width, display_width(row[column].text));
-    table.head[column] = right(table.head[column], width);
-    for (auto& row : table.rows) row[column].text = right(row[column].text, width);
+  const std::vector<std::size_t> widths = widths_of(table);
+  for (std::size_t column = 1; column < widths.size() - 1; ++column) {
+    table.head[column] = right(table.head[column], widths[column]);
+    for (auto& row : table.rows) row[column].text = right(row[column].text, widths[column]);
   }
 }
 
@@ -81,11 +80,7 @@ Table table_of(const Overview& overview, bool numbered) {
 
 std::size_t width_of(const Table& table) {
   std::size_t total = 0;
-  for (std::size_t i = 0; i < table.head.size(); ++i) {
-    std::size_t width = display_width(table.head[i]);
-    for (const auto& row : table.rows) width = std::max(width, display_width(row[i].text));
-    total += width + 2;
-  }
+  for (const std::size_t width : widths_of(table)) total += width + 2;
   return total - 2;
 }
 
@@ -180,10 +175,6 @@ std::string histogram_part(const Overview& overview, bool colour, std::size_t ba
   return render(table, colour);
 }
 
-std::size_t graded_count(const Overview& overview) {
-  return static_cast<std::size_t>(std::ranges::count(overview.rows, true, &OverviewRow::graded));
-}
-
 }  // namespace
 
 std::string class_table(const Overview& overview, bool colour, std::size_t width) {
@@ -205,7 +196,7 @@ std::string class_table(const Overview& overview, bool colour, std::size_t width
 }
 
 std::string class_summary(const Overview& overview, bool colour, std::size_t width) {
-  const std::size_t graded = graded_count(overview);
+  const auto graded = std::ranges::count_if(overview.rows, &OverviewRow::graded);
   std::string text = fmt::format("{}, {} graded", counted(overview.rows.size(), "student"), graded);
   if (graded == 0) return text + "\n";
   text +=

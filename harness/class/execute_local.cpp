@@ -1,7 +1,6 @@
 // The plan's submissions, each graded by a process of its own: how these are started, and what they
 // do.
 #include "base/control_group.hpp"
-#include "base/files.hpp"
 #include "base/paths.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
@@ -12,7 +11,6 @@
 #include "grade/grader.hpp"
 #include "grade/grading_record.hpp"
 #include "sandbox/sandbox.hpp"
-#include "solution/solution.hpp"
 
 #include <charconv>
 #include <cstdlib>

@@ -14,7 +14,6 @@
 #include "class/execute.hpp"
 #include "class/plan.hpp"
 #include "class/slurm.hpp"
-#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <chrono>

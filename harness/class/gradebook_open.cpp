@@ -118,40 +118,34 @@ void make_or_check(SQLite::Database& database, const fs::path& file, bool may_ma
 GradebookLock::GradebookLock(const fs::path& book)
     : path_(fs::weakly_canonical(book).string() + ".lock") {
   for (;;) {
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file_ < 0) throw UsageError("cannot write " + path_ + ": " + std::strerror(errno));
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    file_ = OpenFile(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!file_.is_open()) throw UsageError("cannot write " + path_ + ": " + std::strerror(errno));
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) {
-        const int reason = errno;
-        ::close(file_);
-        throw UsageError("cannot lock " + path_ + ": " + std::strerror(reason));
+        throw UsageError("cannot lock " + path_ + ": " + std::strerror(errno));
       }
       std::string holder(200, '\0');
-      const ssize_t got = ::pread(file_, holder.data(), holder.size(), 0);
+      const ssize_t got = ::pread(file_.get(), holder.data(), holder.size(), 0);
       holder.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
-      ::close(file_);
       throw UsageError(book.string() + ": another grader is at work on it" +
                        (holder.empty() ? "" : " (" + printable(holder) + ")"));
     }
     // Its holder may have removed the file after it was opened here and before it was locked.
     struct stat ours {
     }, there{};
-    if (::fstat(file_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+    if (::fstat(file_.get(), &ours) == 0 && ::stat(path_.c_str(), &there) == 0 &&
         ours.st_ino == there.st_ino) {
       break;
     }
-    ::close(file_);
   }
   std::string host(200, '\0');
   ::gethostname(host.data(), host.size() - 1);
   const std::string holder = fmt::format("process {} on {}", ::getpid(), host.c_str());
-  if (::ftruncate(file_, 0) != 0 || ::pwrite(file_, holder.data(), holder.size(), 0) < 0) return;
+  if (::ftruncate(file_.get(), 0) != 0) return;
+  if (::pwrite(file_.get(), holder.data(), holder.size(), 0) < 0) return;
 }
 
-GradebookLock::~GradebookLock() {
-  ::unlink(path_.c_str());
-  ::close(file_);
-}
+GradebookLock::~GradebookLock() { ::unlink(path_.c_str()); }
 
 Gradebook::Gradebook(const fs::path& file, Access access) : state_(std::make_unique<State>()) {
   State& state = *state_;

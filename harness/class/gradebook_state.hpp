@@ -1,6 +1,7 @@
 // What the sources of the gradebook share.
 #pragma once
 
+#include "base/open_file.hpp"
 #include "class/gradebook.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -17,7 +18,7 @@ class GradebookLock {
 
  private:
   std::string path_;
-  int file_ = -1;
+  OpenFile file_;
 };
 
 /// Of a value that may be NULL.

@@ -3,7 +3,6 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/tree.hpp"
-#include "grade/snapshot.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -17,6 +16,9 @@ constexpr const char* marker = "prenorm-work";
 /// Plans of another version are not continued.
 constexpr int plan_version = 1;
 
+fs::path result_file(const fs::path& folder, std::size_t number) {
+  return folder / "results" / std::to_string(number);
+}
 fs::path taken_file(const fs::path& result) { return result.string() + ".taken"; }
 fs::path failed_file(const fs::path& folder, std::size_t number) {
   return result_file(folder, number).string() + ".failed";
@@ -127,10 +129,6 @@ void require_plan(const fs::path& folder, const Plan& plan, std::size_t number) 
     return;
   }
   throw std::runtime_error(folder.string() + ": the plan that this was begun by is gone");
-}
-
-fs::path result_file(const fs::path& folder, std::size_t number) {
-  return folder / "results" / std::to_string(number);
 }
 
 void write_result(const fs::path& folder, std::size_t number, const PlannedResult& result) {

@@ -48,7 +48,6 @@ struct PlannedResult {
   std::string grading;      // grading_record()
 };
 
-fs::path result_file(const fs::path& folder, std::size_t number);
 /// The file appears at once, complete and on the disk. Throws std::runtime_error.
 void write_result(const fs::path& folder, std::size_t number, const PlannedResult& result);
 /// Whether it is there, or was taken.

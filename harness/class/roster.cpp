@@ -1,5 +1,6 @@
 #include "class/roster.hpp"
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/times.hpp"
 #include "grade/report_parts.hpp"
@@ -10,8 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <ranges>
 #include <stdexcept>
@@ -193,16 +192,15 @@ std::map<std::string, std::string> by_nfc_name(const std::set<std::string>& subm
 }  // namespace
 
 Roster read_roster(const fs::path& file, const std::set<std::string>& submissions) try {
-  const bool is_folder = fs::is_directory(file);
-  std::ifstream stream(file, std::ios::binary);
-  if (is_folder || !stream) {
+  const std::optional<std::string> text = read_whole(file);
+  if (!text) {
+    const int reason = errno;
     throw UsageError("cannot read " + file.string() + ": " +
-                     (is_folder ? "is a folder" : std::strerror(errno)));
+                     (fs::is_directory(file) ? "is a folder" : std::strerror(reason)));
   }
   const std::map<std::string, std::string> names = by_nfc_name(submissions);
   const auto keys = std::views::keys(names);
-  Roster roster = roster_of(to_nfc(std::string(std::istreambuf_iterator<char>(stream), {})),
-                            {keys.begin(), keys.end()});
+  Roster roster = roster_of(to_nfc(*text), {keys.begin(), keys.end()});
   for (Student& student : roster.students) {
     const auto name = names.find(student.submission);
     if (name != names.end()) student.submission = name->second;

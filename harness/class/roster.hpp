@@ -27,7 +27,7 @@ struct Roster {
 /// Throws UsageError, which names the file and the line: no such column, a row with more or fewer
 /// cells than the head, an empty submission, a duplicate student, wrong quotes, invalid UTF-8, an
 /// invalid time; and if there are submissions and none of them is a student's.
-Roster read_roster(const fs::path& file, const std::set<std::string>& submissions = {});
+Roster read_roster(const fs::path& file, const std::set<std::string>& submissions);
 
 // ---- The tables of learning platforms, recognized by their heads
 

@@ -3,7 +3,6 @@
 #include "base/paths.hpp"
 #include "base/text.hpp"
 #include "base/temporary_folder.hpp"
-#include "grade/snapshot.hpp"
 #include "base/json.hpp"
 #include "sandbox/confine.hpp"
 #include "sandbox/writable_copy.hpp"

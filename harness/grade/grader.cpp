@@ -2,7 +2,6 @@
 
 #include "base/digest.hpp"
 #include "base/paths.hpp"
-#include "base/json.hpp"
 #include "base/text.hpp"
 #include "grade/budget.hpp"
 #include "replay/runner.hpp"
@@ -69,10 +68,6 @@ std::string find_program(const fs::path& name) {
     return candidate.string();
   }
   throw UsageError("--python " + name.string() + ": no such program");
-}
-
-Rubric rubric_of(const GradeSettings& settings) {
-  return as_usage([&] { return read_rubric(settings.rubric); });
 }
 
 Adapters adapters_of(const Exam& exam) {
@@ -147,7 +142,7 @@ Exam exam_of(const GradeSettings& settings, unsigned jobs, Grader::Progress prog
   how.jobs = jobs;
   how.budget = settings.budget;
   how.progress = std::move(progress);
-  return make_exam(rubric_of(settings), how);
+  return make_exam(as_usage([&] { return read_rubric(settings.rubric); }), how);
 }
 
 /// Whoever handed it in knows no path of ours.

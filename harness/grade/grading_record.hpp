@@ -8,10 +8,6 @@
 namespace prenorm::harness {
 
 PRENORM_JSON(GradedGroup, name, hidden, share, passed, total, hidden_passed, hidden_total, earned)
-void to_json(Json& record, const Diagnosis& diagnosis);
-void from_json(const Json& record, Diagnosis& diagnosis);
-void to_json(Json& record, const Property& property);
-void from_json(const Json& record, Property& property);
 PRENORM_JSON(KernelProfile, kernel, launches, requests, sectors, ideal_sectors, shared_requests,
              wavefronts, ideal_wavefronts, worst)
 PRENORM_JSON(CallProfile, problem, case_name, least_bytes, kernels)

@@ -5,16 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <sstream>
 
 namespace prenorm::harness {
-namespace {
-
-std::string share_text(std::int64_t part, std::int64_t whole) {
-  return fmt::format("{}/{}", part, whole);
-}
-
-}  // namespace
 
 std::string points_text(double points) {
   // Adding zero makes +0 of -0.
@@ -29,13 +21,6 @@ std::string of_points(double points) {
   return points_text(points) + (points == 1 ? " point" : " points");
 }
 
-std::string per_cent(std::int64_t part, std::int64_t whole) {
-  const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
-  if (part <= 0) return "0 %";
-  if (part >= whole) return "100 %";
-  return fmt::format("{:.0f} %", std::clamp(share, 1.0, 99.0));
-}
-
 Tone tone_of(double earned, double points) {
   return earned >= points ? Tone::good : earned > 0 ? Tone::plain : Tone::bad;
 }
@@ -48,9 +33,9 @@ double worth(const GradedItem& item, const GradedGroup& group) {
 }
 
 std::string group_counts(const GradedGroup& group) {
-  std::string text = share_text(group.passed, group.total);
+  std::string text = fmt::format("{}/{}", group.passed, group.total);
   if (group.hidden_total > 0) {
-    text += ", hidden " + share_text(group.hidden_passed, group.hidden_total);
+    text += fmt::format(", hidden {}/{}", group.hidden_passed, group.hidden_total);
   }
   return text;
 }
@@ -60,9 +45,10 @@ std::vector<PointsRow> points_rows(const Grading& grading) {
   for (const GradedItem& item : grading.items) {
     const auto passed = std::ranges::count(
         item.cases, Status::passed, [](const GradedCase& graded) { return graded.result.status; });
-    rows.push_back(
-        {printable(item.name), points_text(item.earned) + " / " + points_text(item.points),
-         share_text(passed, std::ssize(item.cases)), false, tone_of(item.earned, item.points)});
+    rows.push_back({printable(item.name),
+                    points_text(item.earned) + " / " + points_text(item.points),
+                    fmt::format("{}/{}", passed, item.cases.size()), false,
+                    tone_of(item.earned, item.points)});
     if (item.earned >= item.points || passed == 0) continue;
     for (const GradedGroup& group : item.groups) {
       const std::string part = points_text(worth(item, group));
@@ -102,15 +88,13 @@ std::vector<FailedProblem> failed_problems(const Grading& grading) {
   return all;
 }
 
-std::vector<std::string> message_lines(const Grading& grading, std::size_t most) {
-  std::istringstream in(grading.message);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) {
-    if (lines.size() == most) {
-      lines.emplace_back("...");
-      break;
-    }
-    lines.push_back(printable(line));
+std::vector<std::string> message_lines(const Grading& grading) {
+  constexpr std::size_t most = 60;
+  std::vector<std::string> lines = lines_of(grading.message);
+  for (std::string& line : lines) line = printable(line);
+  if (lines.size() > most) {
+    lines.resize(most);
+    lines.emplace_back("...");
   }
   return lines;
 }

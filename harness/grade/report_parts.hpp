@@ -17,9 +17,6 @@ std::string points_text(double points);
 /// "1 point", "2.5 points".
 std::string of_points(double points);
 
-/// Whole per cents of `whole`, which is not 0: "33 %"; 0 and 100 only where it is none and all.
-std::string per_cent(std::int64_t part, std::int64_t whole);
-
 /// Good where all points are earned, bad where none is.
 Tone tone_of(double earned, double points);
 
@@ -53,8 +50,8 @@ struct FailedProblem {
 std::vector<FailedProblem> failed_problems(const Grading& grading);
 
 /// What is wrong with the whole submission, each line fit for a report; "..." for those after the
-/// first `most`.
-std::vector<std::string> message_lines(const Grading& grading, std::size_t most = 60);
+/// first 60.
+std::vector<std::string> message_lines(const Grading& grading);
 
 /// "19.73 of 21 points", or "not gradeable".
 std::string score_text(const Grading& grading);

@@ -6,7 +6,6 @@
 #include "report/page.hpp"
 
 #include <fmt/format.h>
-#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -173,8 +172,7 @@ std::string grade_table(const Grading& grading, bool colour, std::size_t width, 
   text += "\n";
   if (grading.status != Status::passed) {
     text += toned(name(grading.status), Tone::bad, colour) + "  ";
-    std::istringstream lines(grading.message);
-    for (std::string line; std::getline(lines, line);) text += printable(line) + "\n    ";
+    for (const std::string& line : lines_of(grading.message)) text += printable(line) + "\n    ";
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }

@@ -3,7 +3,6 @@
 #include "base/paths.hpp"
 #include "base/text.hpp"
 #include "base/toml_file.hpp"
-#include "solution/solution.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -29,6 +29,12 @@ constexpr double seconds_to_start = 10;
 /// Of torch, by a machine that has much else to do.
 constexpr double seconds_to_import = 60;
 
+bool is_cuda(const fs::path& path) { return path.extension() == ".cu"; }
+bool is_library(const fs::path& path) { return path.extension() == ".so"; }
+bool is_outputs(const fs::path& path) {
+  return path.extension() == ".h5" || path.extension() == ".hdf5";
+}
+
 /// "lib.so/variant" names one version of each problem in a library.
 std::pair<fs::path, std::string> split_variant(const fs::path& path) {
   std::error_code ignored;
@@ -57,6 +63,68 @@ bool has_loose_space(std::string_view text) {
 fs::path without_slash(fs::path path) {
   while (path.has_relative_path() && path.filename().empty()) path = path.parent_path();
   return path;
+}
+
+/// Whether a regular file's first MiB has the word. It may be another file by now, or a pipe that
+/// never answers.
+bool mentions_prenorm(const TreeEntry& entry) {
+  const OpenFile file(
+      ::openat(entry.folder, entry.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info {};
+  if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  std::string text(1u << 20, '\0');
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+  return text.find("prenorm") != text.npos;
+}
+
+/// Whether a file below the folder is wanted. Not in environments, where others' files lie, nor in
+/// what cannot be read.
+bool any_file(const fs::path& folder, const std::function<bool(const TreeEntry&)>& wanted) {
+  TreeWalk walk(folder, snapshot_limits);
+  while (const TreeEntry* entry = walk.next()) {
+    const bool skipped = entry->is_folder() && !entry->path.empty() && is_no_work(*entry);
+    if (skipped) continue;
+    if (wanted(*entry)) return true;
+    try {
+      if (entry->is_folder()) walk.enter();
+    } catch (const std::system_error&) {
+      if (entry->path.empty()) throw;
+    }
+  }
+  return false;
+}
+
+bool has_adapters(const fs::path& folder) {
+  return any_file(folder,
+                  [](const TreeEntry& entry) { return entry.path.filename() == "adapters.py"; });
+}
+
+/// As a CMake project does that makes a solution.
+bool looks_for_prenorm(const fs::path& folder) {
+  return any_file(folder, [](const TreeEntry& entry) {
+    return entry.path.filename() == "CMakeLists.txt" && entry.error == 0 &&
+           S_ISREG(entry.info.st_mode) && mentions_prenorm(entry);
+  });
+}
+
+/// Whether a CMake project has CUDA sources, anywhere in it.
+bool has_cuda_sources(const fs::path& folder) {
+  return any_file(folder, [](const TreeEntry& entry) { return is_cuda(entry.path); });
+}
+
+/// The files of a folder itself with that property, sorted.
+std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::path&)) {
+  std::vector<fs::path> files;
+  TreeWalk walk(folder, snapshot_limits);
+  while (const TreeEntry* entry = walk.next()) {
+    if (entry->path.empty()) {
+      walk.enter();
+    } else if (entry->error == 0 && S_ISREG(entry->info.st_mode) && wanted(entry->path)) {
+      files.push_back(folder / entry->path);
+    }
+  }
+  return files;
 }
 
 }  // namespace
@@ -314,76 +382,6 @@ void Submission::hidden_cases_begin() const {
 const OutputsFile* Submission::outputs(const std::string& problem) const {
   const auto found = outputs_.find(problem);
   return found == outputs_.end() ? nullptr : &found->second;
-}
-
-namespace {
-
-/// Whether a regular file's first MiB has the word. It may be another file by now, or a pipe that
-/// never answers.
-bool mentions_prenorm(const TreeEntry& entry) {
-  const OpenFile file(
-      ::openat(entry.folder, entry.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat info {};
-  if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  std::string text(1u << 20, '\0');
-  const ssize_t got = ::read(file.get(), text.data(), text.size());
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
-  return text.find("prenorm") != text.npos;
-}
-
-/// Whether a file below the folder is wanted. Not in environments, where others' files lie, nor in
-/// what cannot be read.
-bool any_file(const fs::path& folder, const std::function<bool(const TreeEntry&)>& wanted) {
-  TreeWalk walk(folder, snapshot_limits);
-  while (const TreeEntry* entry = walk.next()) {
-    const bool skipped = entry->is_folder() && !entry->path.empty() && is_no_work(*entry);
-    if (skipped) continue;
-    if (wanted(*entry)) return true;
-    try {
-      if (entry->is_folder()) walk.enter();
-    } catch (const std::system_error&) {
-      if (entry->path.empty()) throw;
-    }
-  }
-  return false;
-}
-
-bool has_adapters(const fs::path& folder) {
-  return any_file(folder,
-                  [](const TreeEntry& entry) { return entry.path.filename() == "adapters.py"; });
-}
-
-/// As a CMake project does that makes a solution.
-bool looks_for_prenorm(const fs::path& folder) {
-  return any_file(folder, [](const TreeEntry& entry) {
-    return entry.path.filename() == "CMakeLists.txt" && entry.error == 0 &&
-           S_ISREG(entry.info.st_mode) && mentions_prenorm(entry);
-  });
-}
-
-}  // namespace
-
-bool is_cuda(const fs::path& path) { return path.extension() == ".cu"; }
-bool has_cuda_sources(const fs::path& folder) {
-  return any_file(folder, [](const TreeEntry& entry) { return is_cuda(entry.path); });
-}
-
-bool is_library(const fs::path& path) { return path.extension() == ".so"; }
-bool is_outputs(const fs::path& path) {
-  return path.extension() == ".h5" || path.extension() == ".hdf5";
-}
-
-std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::path&)) {
-  std::vector<fs::path> files;
-  TreeWalk walk(folder, snapshot_limits);
-  while (const TreeEntry* entry = walk.next()) {
-    if (entry->path.empty()) {
-      walk.enter();
-    } else if (entry->error == 0 && S_ISREG(entry->info.st_mode) && wanted(entry->path)) {
-      files.push_back(folder / entry->path);
-    }
-  }
-  return files;
 }
 
 std::string_view name(SubmissionKind kind) {

@@ -25,19 +25,8 @@ std::string_view name(SubmissionKind kind);
 /// outputs, CUDA sources. Throws std::invalid_argument where it is nothing that can be submitted.
 SubmissionKind submission_kind(const fs::path& path);
 
-/// By a file's name.
-bool is_cuda(const fs::path& path);
-bool is_library(const fs::path& path);
-bool is_outputs(const fs::path& path);
-
-/// Whether a CMake project has CUDA sources, anywhere in it.
-bool has_cuda_sources(const fs::path& folder);
-
 /// Whether this build of prenorm has the emulator for submissions.
 bool has_emulator();
-
-/// The files of a folder itself with that property, sorted.
-std::vector<fs::path> files_of(const fs::path& folder, bool (*wanted)(const fs::path&));
 
 /// What a submission at that path is called: its file's or folder's name, on one line.
 std::string submission_name(const fs::path& path);

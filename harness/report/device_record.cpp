@@ -2,12 +2,11 @@
 #include "base/files.hpp"
 #include "base/paths.hpp"
 #include "base/text.hpp"
+#include "base/times.hpp"
 #include "report/report.hpp"
-#include "solution/solution.hpp"
 
 #include <algorithm>
 #include <ctime>
-#include <fmt/format.h>
 #include <fstream>
 #include <tuple>
 
@@ -38,34 +37,15 @@ namespace {
 /// "NVIDIA H200 NVL" becomes "nvidia-h200-nvl": the name of a folder or file.
 std::string slug(const std::string& name) {
   std::string word;
-  for (const char c : name) {
+  for (const char c : lowered(name)) {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
       word += c;
-    } else if (c >= 'A' && c <= 'Z') {
-      word += static_cast<char>(c - 'A' + 'a');
     } else if (!word.empty() && word.back() != '-') {
       word += '-';
     }
   }
   while (word.ends_with('-')) word.pop_back();
   return word.empty() ? "unnamed" : word;
-}
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
-/// The largest of the outputs' errors; nothing where none was compared.
-std::optional<double> largest(const Result& result,
-                              std::optional<double> OutputReport::*const error) {
-  std::optional<double> most;
-  for (const OutputReport& output : result.outputs) {
-    if (output.*error) most = std::max(most.value_or(0), *(output.*error));
-  }
-  return most;
 }
 
 /// Throws std::exception.
@@ -118,7 +98,7 @@ Record make_record(const std::string& solution, const DeviceFacts& device,
   record.device = device;
   record.sources = sources;
   record.program = "prenorm " + std::string(program_version());
-  record.date = today();
+  record.date = time_text(std::time(nullptr)).substr(0, 10);
   for (const Result& result : results) {
     if (result.solution != solution || !result.case_name) continue;
     RecordedCase& recorded = record.problems[result.problem][*result.case_name];
@@ -126,8 +106,8 @@ Record make_record(const std::string& solution, const DeviceFacts& device,
     if (result.status != Status::passed) recorded.message = result.message;
     recorded.dtype = result.dtype;
     recorded.seconds = result.seconds;
-    recorded.max_abs_error = largest(result, &OutputReport::max_abs_error);
-    recorded.max_ulp_error = largest(result, &OutputReport::max_ulp_error);
+    recorded.max_abs_error = largest_of_outputs(result, &OutputReport::max_abs_error);
+    recorded.max_ulp_error = largest_of_outputs(result, &OutputReport::max_ulp_error);
   }
   return record;
 }

@@ -108,17 +108,17 @@ Json cell_values(const std::vector<Cell>& row) {
 
 Json listed(Json items) { return items.empty() ? Json() : Json{{"each", std::move(items)}}; }
 
-std::string markdown_text(std::string_view text, std::size_t limit) {
+std::string markdown_text(std::string_view text) {
   std::string escaped;
-  for (const char c : printable(text, limit)) {
+  for (const char c : printable(text)) {
     if (special.find(c) != std::string_view::npos) escaped += '\\';
     escaped += c;
   }
   return escaped;
 }
 
-std::string markdown_code(std::string_view text, bool in_table, std::size_t limit) {
-  std::string line = printable(text, limit);
+std::string markdown_code(std::string_view text, bool in_table) {
+  std::string line = printable(text);
   if (line.find_first_not_of(' ') == std::string::npos) return "(empty)";
   const std::string marks = fence(line, 1);
   if (in_table) {  // cells are told apart before code is looked for

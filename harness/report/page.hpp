@@ -41,13 +41,12 @@ Json cell_values(const std::vector<Cell>& row);
 Json listed(Json items);
 
 /// Text that stays text: each character that Markdown or HTML may give a meaning has a backslash
-/// before it. One line, cut after `limit` bytes.
-std::string markdown_text(std::string_view text, std::size_t limit = 500);
+/// before it. One line, cut after 500 bytes.
+std::string markdown_text(std::string_view text);
 
 /// The text in code's letters, within a line; nothing in it has a meaning, whatever it holds: no
-/// link, no mention, no HTML. One line, cut after `limit` bytes. Pipes are escaped where
-/// `in_table`.
-std::string markdown_code(std::string_view text, bool in_table = false, std::size_t limit = 500);
+/// link, no mention, no HTML. One line, cut after 500 bytes. Pipes are escaped where `in_table`.
+std::string markdown_code(std::string_view text, bool in_table = false);
 
 /// Lines as a block of code, whatever they hold but control characters.
 std::string markdown_block(std::span<const std::string> lines);

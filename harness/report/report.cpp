@@ -156,17 +156,16 @@ std::string shared_cause(const Result& result) {
   return {};
 }
 
-std::optional<double> largest_ulp_error(const Result& result) {
-  std::optional<double> largest;
-  for (const OutputReport& output : result.outputs) {
-    if (output.max_ulp_error) {
-      largest = std::max(largest.value_or(0), *output.max_ulp_error);
-    }
-  }
-  return largest;
-}
-
 }  // namespace
+
+std::optional<double> largest_of_outputs(const Result& result,
+                                         std::optional<double> OutputReport::*error) {
+  std::optional<double> most;
+  for (const OutputReport& output : result.outputs) {
+    if (output.*error) most = std::max(most.value_or(0), *(output.*error));
+  }
+  return most;
+}
 
 bool is_failure(const Result& result) {
   return result.status != Status::passed && result.status != Status::skipped &&
@@ -269,7 +268,7 @@ std::string every_case(const Report& report, bool colour) {
                                                       : Tone::quiet;
     const std::string label =
         result.case_name ? result.problem + " / " + *result.case_name : result.fixture;
-    const std::optional<double> ulps = largest_ulp_error(result);
+    const std::optional<double> ulps = largest_of_outputs(result, &OutputReport::max_ulp_error);
     std::string note = is_failure(result) ? "" : printable(result.message);
     if (result.batch_invariant == false) note += "a row alone gives other bits";
     table.rows.push_back({{std::string(name(result.status)), tone},

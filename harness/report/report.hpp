@@ -90,6 +90,10 @@ struct Report {
   std::map<std::string, NotHere> variants;  // of those, by NAME/VARIANT: no columns, but a note
 };
 
+/// The largest of the outputs' errors of one kind; nothing where none was compared.
+std::optional<double> largest_of_outputs(const Result& result,
+                                         std::optional<double> OutputReport::*error);
+
 /// Neither passed nor left out.
 bool is_failure(const Result& result);
 

@@ -5,11 +5,6 @@
 #include <algorithm>
 
 namespace prenorm::harness {
-namespace {
-
-constexpr std::size_t gap = 2;  // blanks between columns
-
-}  // namespace
 
 std::string toned(std::string_view text, Tone tone, bool colour) {
   if (!colour || tone == Tone::plain || text.empty()) return std::string(text);
@@ -24,8 +19,6 @@ std::string toned(std::string_view text, Tone tone, bool colour) {
   return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
 }
 
-namespace {
-
 std::vector<std::size_t> widths_of(const Table& table) {
   std::vector<std::size_t> widths;
   for (const std::string& title : table.head) widths.push_back(display_width(title));
@@ -36,6 +29,10 @@ std::vector<std::size_t> widths_of(const Table& table) {
   }
   return widths;
 }
+
+namespace {
+
+constexpr std::size_t gap = 2;  // blanks between columns
 
 /// The first column and those from `begin` to `end`.
 std::string render_part(const Table& table, const std::vector<std::size_t>& widths,

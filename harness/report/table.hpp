@@ -22,6 +22,9 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
+/// The widest text of each column.
+std::vector<std::size_t> widths_of(const Table& table);
+
 /// The table: one line per row, and a rule below the head; no blanks at the ends of lines.
 ///
 /// Columns that do not fit into `width` go into further tables below, each with the first column;

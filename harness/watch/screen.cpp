@@ -60,7 +60,6 @@ bool smaller(const WatchedCase* a, const WatchedCase* b) { return size_of(*a) < 
 
 Attempt attempt_of(const Json& report) {
   Attempt attempt;
-  report.at("submission").get_to(attempt.submission);
   report.at("kind").get_to(attempt.kind);
   report.at("rubric").get_to(attempt.rubric);
   report.at("message").get_to(attempt.message);
@@ -143,12 +142,10 @@ const WatchedCase* History::first_failure() const {
     problem = one.problem;
   }
   if (!news.empty()) problem = news.front()->problem;
-  const WatchedCase* first = nullptr;
   for (const WatchedCase* one : failing(now_.size())) {
-    const bool counts = one->problem == problem && !waits({one->problem, one->name});
-    if (counts && first == nullptr) first = one;
+    if (one->problem == problem && !waits({one->problem, one->name})) return one;
   }
-  return first;
+  return nullptr;
 }
 
 const WatchedCause* History::cause(const std::string& problem) const {

@@ -33,7 +33,7 @@ struct WatchedCause {
 
 /// A report of `prenorm grade --json`.
 struct Attempt {
-  std::string submission, kind, rubric;
+  std::string kind, rubric;
   Status status = Status::passed;  // of the whole: a build that failed
   std::string message;
   std::vector<WatchedCase> cases;

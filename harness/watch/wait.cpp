@@ -28,19 +28,20 @@ constexpr int patience = 3000;  // milliseconds for a run that is given up to en
 constexpr std::uint32_t events =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_ONLYDIR;
 
+/// Whether a change of such a file or folder matters, by its name.
+bool is_source_name(const std::string& name) {
+  if (name.empty() || name.front() == '.' || name.front() == '#') return false;
+  if (name.ends_with('~') || name.ends_with(".swp") || name.ends_with(".swx")) return false;
+  if (name == "4913") return false;  // Vim tries with it whether it can write here
+  return name != "__pycache__" && name != "build" && !name.starts_with("cmake-build");
+}
+
 }  // namespace
 
 Waited wait_for(std::span<pollfd> these, int milliseconds) {
   const int ready = ::poll(these.data(), these.size(), milliseconds);
   if (ready < 0 && errno != EINTR) fail("cannot wait for changes");
   return ready > 0 ? Waited::ready : ready == 0 ? Waited::in_vain : Waited::interrupted;
-}
-
-bool is_source_name(const std::string& name) {
-  if (name.empty() || name.front() == '.' || name.front() == '#') return false;
-  if (name.ends_with('~') || name.ends_with(".swp") || name.ends_with(".swx")) return false;
-  if (name == "4913") return false;  // Vim tries with it whether it can write here
-  return name != "__pycache__" && name != "build" && !name.starts_with("cmake-build");
 }
 
 FileChanges::FileChanges(const fs::path& path) : queue_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {

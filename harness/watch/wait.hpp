@@ -40,9 +40,6 @@ class FileChanges {
   std::map<int, fs::path> folders_;  // by inotify's number
 };
 
-/// Whether a change of such a file or folder matters, by its name.
-bool is_source_name(const std::string& name);
-
 /// One `prenorm grade` in a process of its own, which can be given up when a file is saved again.
 class GradingRun {
  public:

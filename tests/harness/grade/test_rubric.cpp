@@ -139,10 +139,6 @@ BOOST_AUTO_TEST_CASE(points_have_at_most_two_digits_behind_the_point) {
                                           {1000000, "1000000"}}) {
     BOOST_TEST(harness::points_text(points) == text);
   }
-  BOOST_TEST(harness::per_cent(0, 300) == "0 %");
-  BOOST_TEST(harness::per_cent(1, 300) == "1 %");
-  BOOST_TEST(harness::per_cent(299, 300) == "99 %");
-  BOOST_TEST(harness::per_cent(300, 300) == "100 %");
   BOOST_TEST(harness::of_points(1) == "1 point");
   BOOST_TEST(harness::of_points(.5) == "0.5 points");
 }
