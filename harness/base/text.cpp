@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <memory>
-#include <ranges>
 #include <sstream>
 #include <utf8proc.h>
 #include <utility>
@@ -126,8 +125,9 @@ std::string shell_word(std::string_view word) {
   return posix_word(word);
 }
 
-std::string shell_line(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(std::views::transform(words, shell_word), " "));
+std::string shell_line(std::vector<std::string> words) {
+  for (std::string& word : words) word = shell_word(word);
+  return joined(words, " ");
 }
 
 std::string posix_word(std::string_view word) {
@@ -143,8 +143,9 @@ std::string posix_word(std::string_view word) {
   return quoted;
 }
 
-std::string posix_line(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(std::views::transform(words, posix_word), " "));
+std::string posix_line(std::vector<std::string> words) {
+  for (std::string& word : words) word = posix_word(word);
+  return joined(words, " ");
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {

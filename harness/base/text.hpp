@@ -77,11 +77,11 @@ bool is_identifier(std::string_view text);
 std::string to_nfc(const std::string& text);
 
 /// Words in one line, each quoted if necessary.
-std::string shell_line(const std::vector<std::string>& words);
+std::string shell_line(std::vector<std::string> words);
 
 /// The same for /bin/sh rather than for people: every byte is literal.
 std::string posix_word(std::string_view word);
-std::string posix_line(const std::vector<std::string>& words);
+std::string posix_line(std::vector<std::string> words);
 
 /// " (did you mean 'x'?)" with the candidate most similar to the word; empty if none is similar.
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);

@@ -27,7 +27,7 @@ for source in $sources; do
   set -- "$@" "$harness/$source.cpp"
 done
 clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-  -I"$harness" -I"$harness/include" "$@" -o "$folder/$name"
+  -I"$harness" -I"$harness/include" "$@" -o "$folder/$name" -lfmt -lutf8proc
 
 exec "$folder/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
   -max_len=16384 -print_final_stats=1 -verbosity=0 -artifact_prefix="$folder/" \
