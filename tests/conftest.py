@@ -118,8 +118,9 @@ def pytest_collection_modifyitems(config, items):
     config.hook.pytest_deselected(items=list(left_out))
 
 
-def pytest_report_header():
-    return f"PRENORM_SHARE={shares.number() if shares.number() is not None else 'all'}"
+def pytest_terminal_summary(terminalreporter, exitstatus):
+    if exitstatus == pytest.ExitCode.TESTS_FAILED and shares.number() is not None:
+        terminalreporter.write_line(f"share of the slow tier: PRENORM_SHARE={shares.number()}")
 
 
 # A skipped test is a line `<test>: <reason>` in the file named by PRENORM_SKIPS, and a failure where

@@ -1,13 +1,15 @@
 """What is too much for one run of the slow tier: a share of it each day, all of it within some days.
 
-PRENORM_SHARE=all runs everything, PRENORM_SHARE=3 the share of a day whose number ends so: what failed
-once is repeated by the number that its message names.
+PRENORM_SHARE=all runs everything, PRENORM_SHARE=746 the share of the day with that number: what failed
+once is repeated by the number that is printed below it.
 """
 
 import datetime
 import os
+from functools import cache
 
 
+@cache  # also beyond midnight
 def number():
     """Which share; None: all of it."""
     given = os.environ.get("PRENORM_SHARE") or str(datetime.date.today().toordinal() % 840)
