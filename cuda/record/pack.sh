@@ -1,18 +1,20 @@
 #!/bin/sh
-# record.sh --pack FILE [--arch ARCHITECTURE]: the kit, all that cuda/record.sh needs on a machine
-# with a device, as tar.xz. ARCHITECTURE is the one for which kernels are compiled: 90a (H100, H200),
-# 80, 86 or 89. OpenBLAS takes 4 MB of it: bench compares with `fast`. PRENORM_KIT_BUILD names
-# the build folder (build/kit). A kit above 60 MB is refused.
+# record.sh --pack FILE [--arch ARCHITECTURE] [--without-fixtures]: the kit, all that cuda/record.sh
+# needs on a machine with a device, as tar.xz. ARCHITECTURE is the one for which kernels are compiled:
+# 90a (H100, H200), 80, 86 or 89. OpenBLAS takes 4 MB of it: bench compares with `fast`. Fixtures take
+# 20 MB, which a machine that has the checkout too need not be sent. PRENORM_KIT_BUILD names the build
+# folder (build/kit). A kit above 60 MB is refused.
 set -eu
 
 most_bytes=60000000
 root=$(cd "$(dirname "$0")/../.." && pwd)
-file='' architecture=90a
+file='' architecture=90a fixtures=with
 while [ $# -gt 0 ]; do
   case $1 in
     --arch) architecture=${2:?--arch wants an architecture}; shift ;;
-    --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
-    --*) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+    --without-fixtures) fixtures='' ;;
+    --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
+    --*) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
     *) file=$1 ;;
   esac
   shift
@@ -34,6 +36,7 @@ make_kit() {
   echo "record.sh: the kit cannot be built" >&2
   exit 2
 }
+[ -n "$fixtures" ] || rm -r "$kit/share/prenorm/fixtures"
 tar -C "$kit" -c --owner=0 --group=0 --sort=name . | xz -T0 -6 >"$folder/kit.tar.xz"
 bytes=$(wc -c <"$folder/kit.tar.xz")
 echo "$file: $((bytes / 1000000)).$((bytes / 100000 % 10)) MB, $(du -sm "$kit" | cut -f 1) MiB unpacked"
