@@ -1,9 +1,9 @@
 // Version 4 of attention (attention.cu), for Hopper alone. Equation, shapes and errors:
 // reference/attention.hpp.
 //
-// Not run on a device yet: checked only by compilation and by a model of Hopper's instructions on
-// the CPU (tests/cuda/hopper). So v3 is launched, until cuda/records/kernels.csv has a record that
-// says that these sources passed.
+// The emulator does not run it: it is checked by compilation, by a model of Hopper's instructions
+// on the CPU (tests/cuda/hopper) and on devices. v3 is launched in its place until
+// cuda/records/kernels.csv has a record that says that these sources passed.
 //
 // What v4 changes from v3:
 //
@@ -16,6 +16,8 @@
 //                 scores were started before; and the consumers take turns, so that one multiplies
 //                 while the other computes exponentials
 //   work order    long rows first, and as many heads side by side as fit the cache
+//   it stays      as many blocks as fit the device take one item of 128 queries after the other:
+//                 the next item's first tiles are loaded while the last one's result is stored
 //
 // It takes float16 and bfloat16 with d_k = d_v = 64 or 128, on devices of compute capability 9.0,
 // where every matrix of the batch is a range of columns of one tensor [parts, rows, columns]
@@ -26,7 +28,8 @@
 //
 //   q_full             Q is loaded: the producer's arrival and the tile's bytes
 //   k_full, v_full     the same for each place of K's and V's rings
-//   k_empty, v_empty   each warp of the consumers is done with the place: 8 arrivals
+//   q_empty, k_empty,  each warp of the consumers is done with the place: 8 arrivals
+//   v_empty
 //
 // Use u = 0, 1, ... of a place: its consumers wait for phase u of `full`, and its producer, before
 // it fills the place, for phase u - 1 of `empty`. The parity of a phase is u % 2.
@@ -36,7 +39,9 @@
 #include "launch.cuh"
 #include "mma.cuh"
 #include "reduce.cuh"
+#include "workspace.cuh"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -50,6 +55,8 @@ using namespace v4;
 /// A consumer's thread: wgmma's layout of 64 rows (wgmma.cuh).
 struct Lane {
   int consumer, warp, lane;
+  __device__ explicit Lane(int thread)
+      : consumer(static_cast<int>(threadIdx.y) - 1), warp(thread / 32), lane(thread % 32) {}
   __device__ int row(int r) const { return warp * warp_queries + lane / 4 + 8 * r; }  // r = 0, 1
   __device__ int column(int group) const { return 8 * group + 2 * (lane % 4); }  // and the next
 };
@@ -117,8 +124,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& 
   // step: mask
   const int first_key = told.number * tile,
             first_query = block.first_query + at.consumer * consumer_queries;
-  const TileKind left = told_kind(told.kinds, at.consumer, 0),
-                 right = told_kind(told.kinds, at.consumer, 1);
+  const TileKind left = told_kind(told.kinds_or_item, at.consumer, 0),
+                 right = told_kind(told.kinds_or_item, at.consumer, 1);
   if (left == TileKind::full && right == TileKind::full && first_key + tile <= block.end_key &&
       (!call.a.causal || first_key + tile <= first_query + 1)) {
     return;
@@ -143,13 +150,16 @@ __device__ __forceinline__ void mask_scores(float (&scores)[64], const Call<T>& 
 }
 
 /// Online softmax of a thread's two rows: scores become 2^((scores - largest) * scale), `largest`
-/// being the row's largest so far, less the headroom, `lead`. (Not 2^(scores * scale - largest *
-/// scale) by one multiply-add: for large scores the rounding of that product would overflow.)
-/// Earlier sums of values must be multiplied by `shrink`; `sum`, of this thread's columns, already
-/// is.
+/// being the row's largest so far, less the headroom, `lead`. Earlier sums of values must be
+/// multiplied by `shrink`; `sum`, of this thread's columns, already is.
+///
+/// 2^(scores * scale - largest * scale) is one instruction less for each score. The second product
+/// is rounded, alike for all of a row, and so is the `shrink` between two of them; but beyond 2^12
+/// that could make powers infinite, or all of them 0. Then the difference comes first.
 __device__ __forceinline__ void soften(float (&scores)[64], float scale, float lead,
                                        float (&largest)[2], float (&sum)[2], float (&shrink)[2]) {
   const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
+  constexpr float most_product = 4096;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     // step: maximum
@@ -161,18 +171,28 @@ __device__ __forceinline__ void soften(float (&scores)[64], float scale, float l
     // Rounded up: for large scores the nearest may be so low that a power is infinite.
     now = maximum(largest[r], __fsub_ru(warp_reduce(now, maximum, 4), lead));
     const float shift = now == -INFINITY ? 0.0f : now;
-    shrink[r] = exp2_fast((largest[r] - shift) * scale);  // step: scale
+    const float product = __fmul_rn(shift, scale);  // step: scale
+    const bool small = __all_sync(0xffffffffu, fabsf(product) < most_product) != 0;
+    shrink[r] =
+        exp2_fast(small ? __fmul_rn(largest[r], scale) - product : (largest[r] - shift) * scale);
     largest[r] = now;
     sum[r] *= shrink[r];
     // step: weights
+    if (small) {
 #pragma unroll
-    for (int i = 0; i < 64; i += 4) {
+      for (int i = 2 * r; i < 64; i += 4) {
+        scores[i] = exp2_fast(fmaf(scores[i], scale, -product));
+        scores[i + 1] = exp2_fast(fmaf(scores[i + 1], scale, -product));
+      }
+    } else {
 #pragma unroll
-      for (int k = i + 2 * r; k < i + 2 * r + 2; ++k) {
-        scores[k] = exp2_fast((scores[k] - shift) * scale);  // step: scale
-        sum[r] += scores[k];
+      for (int i = 2 * r; i < 64; i += 4) {
+        scores[i] = exp2_fast((scores[i] - shift) * scale);
+        scores[i + 1] = exp2_fast((scores[i + 1] - shift) * scale);
       }
     }
+#pragma unroll
+    for (int i = 2 * r; i < 64; i += 4) sum[r] += scores[i], sum[r] += scores[i + 1];
   }
 }
 
@@ -190,21 +210,33 @@ __device__ __forceinline__ void shrink_all(float (&y)[n], const float (&shrink)[
   for (int i = 0; i < n; ++i) y[i] *= shrink[i / 2 % 2];  // step: maximum
 }
 
-/// The work of a consumer.
+/// Where a consumer is in the rings: Q's parity, and the places of the tile whose values come next
+/// and of the one whose scores do.
+struct Turns {
+  unsigned q_parity = 0;
+  Place values, keys;
+};
+
+/// A consumer's work on an item; returns the next item.
 template <class T, int d>
-__device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, const Call<T>& call,
-                                        const Block& block) {
+__device__ __forceinline__ unsigned consume(Shared<T, d>& shared, const Maps& maps,
+                                            const Call<T>& call, unsigned item, Turns& turns) {
   const Attention<T>& a = call.a;
-  const Lane at{static_cast<int>(threadIdx.y) - 1, static_cast<int>(threadIdx.x) / 32,
-                static_cast<int>(threadIdx.x) % 32};
+  const Lane at(thread_anew());
+  const Block block = block_of(call, item);
   const std::int64_t mask = a.batch.part(a.of_mask, block.batch);
   const auto release = [&](std::uint64_t& empty) {
     __syncwarp();
     if (at.lane == 0) arrive(empty);
   };
-  const auto next_tile = [&](Place of_keys) {
-    wait(shared.k_full[of_keys.index], of_keys.parity);
-    return shared.told[of_keys.index];
+  // Read by the lane that releases it, for racecheck does not know that __syncwarp orders the
+  // others'.
+  const auto next_tile = [&] {
+    wait(shared.k_full[turns.keys.index], turns.keys.parity);
+    Told told{};
+    if (at.lane == 0) told = shared.told[turns.keys.index];
+    return Told{__shfl_sync(0xffffffffu, told.number, 0),
+                __shfl_sync(0xffffffffu, told.kinds_or_item, 0)};
   };
   // At barrier 1 + c consumer c waits for its turn to start products, which the other one passes
   // on. Both take the same number of turns, as they get the same tiles.
@@ -217,58 +249,61 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
 #pragma unroll
   for (int i = 0; i < d / 2; ++i) y[i] = 0;
   unsigned p[32];
-  if (at.consumer == 1) pass_turn();
-  wait(shared.q_full, 0);
-  Place place, ahead;  // of the tile whose values come next, and of the one whose scores do
-  Told told = next_tile(ahead);
+  Told told = next_tile();
   if (told.number != no_more) {
+    wait(shared.q_full, turns.q_parity);
+    turns.q_parity ^= 1;
     take_turn();
-    start_scores(scores, shared, at.consumer, ahead.index);  // step: scores
+    start_scores(scores, shared, at.consumer, turns.keys.index);  // step: scores
     pass_turn();
     wgmma_wait<0>();
     hold(scores);
-    release(shared.k_empty[ahead.index]);
+    release(shared.k_empty[turns.keys.index]);
     mask_scores(scores, call, block, mask, told, at);             // step: mask
     soften(scores, call.scale, call.lead, largest, sum, shrink);  // step: maximum, weights
     pack_all<T>(p, scores);                                       // step: weights
-    ahead = ahead.next();
-    told = next_tile(ahead);
+    turns.keys = turns.keys.next();
+    told = next_tile();
 #pragma unroll 1
     while (told.number != no_more) {
       take_turn();
-      start_scores(scores, shared, at.consumer, ahead.index);  // step: scores
-      shrink_all(y, shrink);                                   // step: maximum
-      wait(shared.v_full[place.index], place.parity);
-      start_values<T, d>(y, p, shared, place.index);  // step: values
+      start_scores(scores, shared, at.consumer, turns.keys.index);  // step: scores
+      shrink_all(y, shrink);                                        // step: maximum
+      wait(shared.v_full[turns.values.index], turns.values.parity);
+      start_values<T, d>(y, p, shared, turns.values.index);  // step: values
       pass_turn();
       wgmma_wait<1>();  // the scores are there, the values are still being summed
       hold(scores);
-      release(shared.k_empty[ahead.index]);
+      release(shared.k_empty[turns.keys.index]);
       mask_scores(scores, call, block, mask, told, at);             // step: mask
       soften(scores, call.scale, call.lead, largest, sum, shrink);  // step: maximum, weights
-      ahead = ahead.next();
+      turns.keys = turns.keys.next();
       // Before the wait for the values: ptxas moves that wait up over arithmetic, but not over a
       // branch, and would else put it before the softmax (tests/cuda/test_cuda_resources.py).
-      told = next_tile(ahead);
+      told = next_tile();
       wgmma_wait<0>();
       hold(y);
       hold(p);  // read until here: the next ones may be computed before, but into other registers
-      release(shared.v_empty[place.index]);
+      release(shared.v_empty[turns.values.index]);
       pack_all<T>(p, scores);  // step: weights
-      place = place.next();
+      turns.values = turns.values.next();
     }
+    release(shared.q_empty);
     shrink_all(y, shrink);  // step: maximum
-    wait(shared.v_full[place.index], place.parity);
-    start_values<T, d>(y, p, shared, place.index);  // step: values
+    wait(shared.v_full[turns.values.index], turns.values.parity);
+    start_values<T, d>(y, p, shared, turns.values.index);  // step: values
     wgmma_wait<0>();
     hold(y);
+    release(shared.v_empty[turns.values.index]);
+    turns.values = turns.values.next();
   }
-  if (at.consumer == 0) {
-    take_turn();  // the last one passed on: no barrier is left half full
-  }
+  release(shared.k_empty[turns.keys.index]);
+  turns.keys = turns.keys.next();
 
   // A warp's 16 queries are written by way of shared memory, where pairs of elements become rows,
-  // and TMA, which leaves out rows beyond n.
+  // and TMA, which leaves out rows beyond n. It must have read those of the last item.
+  if (at.lane == 0) ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>());
+  __syncwarp();
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     // step: weights
@@ -296,9 +331,25 @@ __device__ __forceinline__ void consume(Shared<T, d>& shared, const Maps& maps, 
                                         &maps.y, to, shared.y[panel][row]);
     }
     ::cuda::ptx::cp_async_bulk_commit_group();
-    // Shared memory must last until it is read.
-    ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>());
   }
+  return told.kinds_or_item;
+}
+
+/// All the work of a consumer.
+template <class T, int d>
+__device__ __forceinline__ void consume_all(Shared<T, d>& shared, const Maps& maps,
+                                            const Call<T>& call) {
+  const Lane at(static_cast<int>(threadIdx.x));
+  if (at.consumer == 1) barrier_arrive(1, consumers * warpgroup);  // the other's first turn
+  Turns turns;
+  for (unsigned item = blockIdx.x; item < call.items;) {
+    item = consume(shared, maps, call, item, turns);
+  }
+  if (at.consumer == 0) {
+    barrier_wait(1, consumers * warpgroup);  // the last one passed on: none is left half full
+  }
+  // Shared memory must last until TMA has read it.
+  if (at.lane == 0) ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>());
 }
 
 // ---- the kernel and its launch ------------------------------------------------------------------
@@ -310,10 +361,10 @@ __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
   auto* memory = dynamic_shared<unsigned char>();
   memory += -shared_address(memory) % alignof(Shared<T, d>);  // up to a multiple of 1024
   Shared<T, d>& shared = *reinterpret_cast<Shared<T, d>*>(memory);
-  const Block block = block_of(call);
   if (threadIdx.x == 0 && threadIdx.y == 0) {
     constexpr unsigned consumer_warps = consumers * warpgroup / 32;
     ::cuda::ptx::mbarrier_init(&shared.q_full, 1);
+    ::cuda::ptx::mbarrier_init(&shared.q_empty, consumer_warps);
     for (int i = 0; i < places; ++i) {
       ::cuda::ptx::mbarrier_init(&shared.k_full[i], 1);
       ::cuda::ptx::mbarrier_init(&shared.v_full[i], 1);
@@ -326,10 +377,12 @@ __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
   __syncthreads();
   if (threadIdx.y == 0) {
     fewer_registers<producer_registers>();
-    if (threadIdx.x < 32) produce(shared, maps, call, block);
+    if (threadIdx.x >= 32) return;
+    Producer<T, d> producer(shared, maps, call);
+    for (unsigned item = blockIdx.x; item < call.items;) item = producer.produce(item);
   } else {
     more_registers<consumer_registers>();
-    consume(shared, maps, call, block);
+    consume_all(shared, maps, call);
   }
 }
 
@@ -399,14 +452,20 @@ bool launch_attend_v4(const Attention<T>& a, Stream stream) {
   // step: scale
   const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(d)));
 
+  static Workspace workspace("attention v4: its counter");
+  auto* const asked = workspace.get_zeroed<unsigned>(1, stream);
+  const auto unsign = [](std::int64_t x) { return static_cast<unsigned>(x); };
   for_query_ranges(
       a.mask, a.masks, a.n, a.m, stream,
       [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
+        const std::int64_t query_tiles = ceil_div(count, tile), items = a.batch.size * query_tiles;
+        if (items > most_items) throw std::runtime_error("attention v4: more than 2^30 items");
         launch(
-            {"attention v4", a.batch.size * ceil_div(count, tile), dim3(warpgroup, 1 + consumers),
-             stream, sizeof(Shared<T, d>) + alignof(Shared<T, d>)},
+            {"attention v4", std::min<std::int64_t>(items, multiprocessors()),
+             dim3(warpgroup, 1 + consumers), stream, sizeof(Shared<T, d>) + alignof(Shared<T, d>)},
             attend_v4<T, d>, maps,
-            Call<T>{a, *q, *k, *v, *y, first, count, mask, together, scale, headroom<T> / scale});
+            Call<T>{a, *q, *k, *v, *y, first, mask, unsign(items), unsign(query_tiles),
+                    unsign(together), asked, scale, headroom<T> / scale});
       });
   return true;
 }

@@ -13,24 +13,26 @@ namespace prenorm::cuda::v4 {
 
 constexpr int tile = 128;  // queries of a block; keys at a time
 constexpr int consumer_queries = 64;
-constexpr int consumers = 2;      // warpgroups
-constexpr int warpgroup = 128;    // threads
-constexpr int places = 2;         // of each ring
-constexpr int warp_queries = 16;  // of a consumer's warp, by wgmma's layout
+constexpr int consumers = 2;                  // warpgroups
+constexpr int warpgroup = 128;                // threads
+constexpr int places = 2;                     // of each ring
+constexpr int warp_queries = 16;              // of a consumer's warp, by wgmma's layout
+constexpr std::int64_t most_items = 1 << 30;  // and as many may be asked for in vain
 static_assert(tile == consumers * consumer_queries && tile == most_query_tile &&
               tile == 2 * mask_tile);
 
 // Registers per thread: at the launch 65536 / 384, rounded down to a multiple of 8, is 168. The
-// consumers take what the producer gives back: 40 + 2 * 232 = 3 * 168.
-constexpr int producer_registers = 40;
-constexpr int consumer_registers = 232;
+// consumers take what the producer gives back: 56 + 2 * 224 = 3 * 168.
+constexpr int producer_registers = 56;
+constexpr int consumer_registers = 224;
 static_assert(producer_registers + consumers * consumer_registers == (1 + consumers) * 168);
 
 /// What the producer sends with a tile of keys: its number, and the kinds of its four tiles of the
-/// mask, two bits each (told_kind). Number -1: there are no more tiles.
+/// mask, two bits each (told_kind). Number -1: there are no more tiles, and the other is the next
+/// item of work.
 struct Told {
   int number;
-  unsigned kinds;
+  unsigned kinds_or_item;
 };
 constexpr int no_more = -1;
 
@@ -44,7 +46,7 @@ struct alignas(1024) Shared {
   static constexpr int panels = d / panel_columns;
   using Tile = T[panels][tile][panel_columns];
   Tile q, y, k[places], v[places];
-  std::uint64_t q_full, k_full[places], k_empty[places], v_full[places], v_empty[places];
+  std::uint64_t q_full, q_empty, k_full[places], k_empty[places], v_full[places], v_empty[places];
   Told told[places];  // with K
 };
 
@@ -61,19 +63,31 @@ struct Maps {
   CUtensorMap q, k, v, y;
 };
 
-/// All that a launch needs to know.
+/// All that a launch needs to know. An item of work is `tile` queries of a batch index.
 template <class T>
 struct Call {
   Attention<T> a;
   TensorRows q, k, v, y;
-  std::int64_t first, count;  // queries of this launch
-  MaskTiles mask;             // of these
-  std::int64_t together;      // batch indices whose blocks run side by side
-  float scale;                // log2(e) / sqrt(d_k)
-  float lead;                 // the headroom of probabilities (mma.cuh), as a score
+  std::int64_t first;           // query of this launch
+  MaskTiles mask;               // of these
+  unsigned items, query_tiles;  // in all; of a batch index
+  unsigned together;            // batch indices whose items are worked on side by side
+  unsigned* asked;              // how often next_item was called in this launch
+  float scale;                  // log2(e) / sqrt(d_k)
+  float lead;                   // the headroom of probabilities (mma.cuh), as a score
 };
 
-/// Which queries and keys a block has. In 32 bits, as TMA counts: n and m, rounded up to tiles,
+/// Another item for this block; call.items or more: there is none. A block begins with the item of
+/// its own number, and asks until there is none, so all of them together ask as often as there are
+/// items.
+template <class T>
+__device__ unsigned next_item(const Call<T>& call) {
+  const unsigned asked = atomicAdd(call.asked, 1u);
+  if (asked == call.items - 1) *call.asked = 0;  // the last time: for the next launch
+  return gridDim.x + asked;
+}
+
+/// Which queries and keys an item has. In 32 bits, as TMA counts: n and m, rounded up to tiles,
 /// fit.
 struct Block {
   std::int64_t batch;
@@ -83,18 +97,16 @@ struct Block {
 };
 
 template <class T>
-__device__ Block block_of(const Call<T>& call) {
-  const std::int64_t query_tiles = ceil_div(call.count, tile);
-  const std::int64_t first = blockIdx.x / (call.together * query_tiles) * call.together;
-  const std::int64_t heads = min(call.together, call.a.batch.size - first);
-  const std::int64_t i = blockIdx.x - first * query_tiles;  // of these heads' blocks
+__device__ Block block_of(const Call<T>& call, unsigned item) {
+  const unsigned first = item / (call.together * call.query_tiles) * call.together;
+  const unsigned heads = min(call.together, static_cast<unsigned>(call.a.batch.size) - first);
+  const unsigned i = item - first * call.query_tiles;  // of these heads' items
   // The last queries come first: under a causal mask they have the most work.
-  const std::int64_t query_tile = query_tiles - 1 - i / heads;
-  const std::int64_t first_query = call.first + query_tile * tile;
-  const std::int64_t end_query = min(first_query + tile, call.a.n);
+  const auto query_tile = static_cast<int>(call.query_tiles - 1 - i / heads);
+  const int first_query = static_cast<int>(call.first) + query_tile * tile;
+  const std::int64_t end_query = min(std::int64_t{first_query} + tile, call.a.n);
   const std::int64_t end_key = call.a.causal ? min(call.a.m, end_query) : call.a.m;
-  return {first + i % heads, static_cast<int>(query_tile), static_cast<int>(first_query),
-          static_cast<int>(end_key)};
+  return {first + i % heads, query_tile, first_query, static_cast<int>(end_key)};
 }
 
 // ---- the producer -------------------------------------------------------------------------------
@@ -113,64 +125,94 @@ __device__ void load_tile(T (&to)[panels][tile][panel_columns], const CUtensorMa
   }
 }
 
-/// The work of the producer's warp. Its lanes check 32 tiles of the mask at a time; the first lane
-/// has the tiles copied that are not empty, in ascending order. A tile's values are loaded after
-/// the keys of the next tile, which is the order in which the consumers use them and free their
-/// places.
+/// The producer's warp, which goes on to the next item while the consumers are at the last one. Its
+/// lanes check 32 tiles of the mask at a time; the first lane has the tiles copied that are not
+/// empty, in ascending order. A tile's values are loaded after the keys of the next tile, which is
+/// the order in which the consumers use them and free their places.
 template <class T, int d>
-__device__ __forceinline__ void produce(Shared<T, d>& shared, const Maps& maps, const Call<T>& call,
-                                        const Block& block) {
-  const Attention<T>& a = call.a;
-  const int lane = static_cast<int>(threadIdx.x);
-  const auto q = call.q.corner(a.batch.part(a.of_q, block.batch)),
-             k = call.k.corner(a.batch.part(a.of_k, block.batch)),
-             v = call.v.corner(a.batch.part(a.of_v, block.batch));
-  const std::int64_t mask = a.batch.part(a.of_mask, block.batch);
-  Place place, before;
-  int number_before = no_more;  // of the tile whose values are still to come
-  const auto tell = [&](Told told) {
-    wait(shared.k_empty[place.index], place.parity ^ 1);
-    shared.told[place.index] = told;
-  };
-  const auto load_values = [&] {
-    if (number_before == no_more) return;
-    wait(shared.v_empty[before.index], before.parity ^ 1);
-    load_tile(shared.v[before.index], maps.v, v, number_before * tile, shared.v_full[before.index]);
-  };
+class Producer {
+ public:
+  __device__ Producer(Shared<T, d>& shared, const Maps& maps, const Call<T>& call)
+      : shared_(shared), maps_(maps), call_(call), lane_(static_cast<int>(threadIdx.x)) {}
 
-  if (lane == 0) load_tile(shared.q, maps.q, q, block.first_query, shared.q_full);
-  const int tiles = (block.end_key + tile - 1) / tile;
-  for (int first = 0; first < tiles; first += 32) {
+  /// Returns the next item.
+  __device__ __forceinline__ unsigned produce(unsigned item) {
+    const Attention<T>& a = call_.a;
+    const Block block = block_of(call_, item);
+    const auto q = call_.q.corner(a.batch.part(a.of_q, block.batch)),
+               k = call_.k.corner(a.batch.part(a.of_k, block.batch)),
+               v = call_.v.corner(a.batch.part(a.of_v, block.batch));
+    const std::int64_t mask = a.batch.part(a.of_mask, block.batch);
+    int number_before = no_more;  // of the tile whose values are still to come
+    const int tiles = (block.end_key + tile - 1) / tile;
+    for (int first = 0; first < tiles; first += 32) {
+      const unsigned kinds = kinds_of(block, mask, first + lane_);
+      unsigned wanted = __ballot_sync(0xffffffffu, kinds != 0);
+      for (; wanted != 0; wanted &= wanted - 1) {
+        const int which = __ffs(static_cast<int>(wanted)) - 1;
+        const Told told{first + which, __shfl_sync(0xffffffffu, kinds, which)};
+        if (lane_ == 0) {
+          tell(told);
+          load_tile(shared_.k[keys_.index], maps_.k, k, told.number * tile,
+                    shared_.k_full[keys_.index]);
+          if (number_before == no_more) {
+            wait(shared_.q_empty, q_parity_ ^ 1);
+            load_tile(shared_.q, maps_.q, q, block.first_query, shared_.q_full);
+          }
+          load_values(v, number_before);
+        }
+        if (number_before == no_more) q_parity_ ^= 1;
+        number_before = told.number;
+        keys_ = keys_.next();
+      }
+    }
+    unsigned next = 0;
+    if (lane_ == 0) {
+      next = next_item(call_);
+      tell({no_more, next});
+      arrive(shared_.k_full[keys_.index]);
+      load_values(v, number_before);
+    }
+    keys_ = keys_.next();
+    return __shfl_sync(0xffffffffu, next, 0);
+  }
+
+ private:
+  /// Of the four tiles of the mask at a tile of keys, which may be beyond the last.
+  __device__ unsigned kinds_of(const Block& block, std::int64_t mask, int number) const {
     unsigned kinds = 0;
 #pragma unroll
     for (int consumer = 0; consumer < consumers; ++consumer) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int key_tile = 2 * (first + lane) + half;
+        const int key_tile = 2 * number + half;
         if (key_tile * mask_tile >= block.end_key) continue;
-        const TileKind kind = call.mask.kind(mask, 2 * block.query_tile + consumer, key_tile);
+        const TileKind kind = call_.mask.kind(mask, 2 * block.query_tile + consumer, key_tile);
         kinds |= static_cast<unsigned>(kind) << (4 * consumer + 2 * half);
       }
     }
-    unsigned wanted = __ballot_sync(0xffffffffu, kinds != 0);
-    for (; wanted != 0; wanted &= wanted - 1) {
-      const int which = __ffs(static_cast<int>(wanted)) - 1;
-      const Told told{first + which, __shfl_sync(0xffffffffu, kinds, which)};
-      if (lane == 0) {
-        tell(told);
-        load_tile(shared.k[place.index], maps.k, k, told.number * tile, shared.k_full[place.index]);
-        load_values();
-      }
-      number_before = told.number;
-      before = place;
-      place = place.next();
-    }
+    return kinds;
   }
-  if (lane == 0) {
-    tell({no_more, 0});
-    arrive(shared.k_full[place.index]);
-    load_values();
+
+  __device__ void tell(Told told) {
+    wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);
+    shared_.told[keys_.index] = told;
   }
-}
+
+  /// Of this tile, if it is one.
+  __device__ void load_values(TensorRows::Corner v, int number) {
+    if (number == no_more) return;
+    wait(shared_.v_empty[values_.index], values_.parity ^ 1);
+    load_tile(shared_.v[values_.index], maps_.v, v, number * tile, shared_.v_full[values_.index]);
+    values_ = values_.next();
+  }
+
+  Shared<T, d>& shared_;
+  const Maps& maps_;
+  const Call<T>& call_;
+  int lane_;
+  Place keys_, values_;    // the next ones of the rings; the values' on the first lane
+  unsigned q_parity_ = 0;  // of Q's next phase
+};
 
 }  // namespace prenorm::cuda::v4

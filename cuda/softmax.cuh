@@ -1,6 +1,7 @@
 // What the kernels of softmax v3 share; softmax.cu says which is launched when.
 #pragma once
 
+#include "approximate.cuh"
 #include "cluster.cuh"
 #include "reduce.cuh"
 #include "types.cuh"
@@ -65,12 +66,15 @@ __device__ C lowest() {
   }
 }
 
-/// e^x for x <= 0, as exact as a result of type T shows: in 16-bit types by one instruction of the
-/// device and a few around it, where (x log2 e) is rounded once.
+constexpr float log2_e = 1.44269504f;
+
+/// e^x for x <= 0, as exact as a result of type T shows: in 16-bit types by two instructions of the
+/// device. (Not 2^(a log2 e - largest log2 e) by a multiply-add: where the largest element is
+/// large, the rounding of its product is larger than 1, and all powers may become 0 or infinite.)
 template <class T>
 __device__ compute_t<T> exponential(compute_t<T> x) {
   if constexpr (sizeof(T) == 2) {
-    return exp2f(x * 1.44269504f);
+    return exp2_fast(x * log2_e);
   } else {
     return exp(x);
   }
@@ -80,8 +84,9 @@ __device__ compute_t<T> exponential(compute_t<T> x) {
 template <class T, int N>
 __device__ compute_t<T> largest_of(const Vector<T, N>& a, compute_t<T> largest) {
   // step: maximum
+  const auto wide = widen(a);
 #pragma unroll
-  for (int k = 0; k < N; ++k) largest = Maximum()(largest, widen(a.element[k]));
+  for (int k = 0; k < N; ++k) largest = Maximum()(largest, wide.element[k]);
   return largest;
 }
 
@@ -95,19 +100,72 @@ __device__ void add_exponential(T& a, compute_t<T> largest, compute_t<T>& sum) {
   if constexpr (sizeof(T) > 2) a = term;
 }
 
+/// The same of all elements.
+template <class T, int N>
+__device__ void add_exponentials(Vector<T, N>& a, compute_t<T> largest, compute_t<T>& sum) {
+  // step: exponentials, sum
+  auto terms = widen(a);
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    terms.element[k] = exponential<T>(terms.element[k] - largest);
+    sum += terms.element[k];
+  }
+  if constexpr (sizeof(T) > 2) a = terms;
+}
+
+/// 1 / the sum of a slice's terms, as `scale` of normalized(): for 16-bit types its logarithm to
+/// base 2, which costs nothing in an exponent.
+template <class T>
+__device__ compute_t<T> inverse(compute_t<T> sum) {
+  if constexpr (sizeof(T) == 2) {
+    return -log2f(sum);
+  } else {
+    return 1 / sum;
+  }
+}
+
+/// The result for the widened element `a` where add_exponential has not been.
+template <class T>
+__device__ T normalized_anew(compute_t<T> a, compute_t<T> largest, compute_t<T> scale) {
+  // step: exponentials, normalize
+  if constexpr (sizeof(T) == 2) {
+    return narrow<T>(exp2_fast((a - largest) * log2_e + scale));
+  } else {
+    return exp(a - largest) * scale;
+  }
+}
+
 /// The result for what add_exponential left.
 template <class T>
 __device__ T normalized(T a, compute_t<T> largest, compute_t<T> scale) {
-  // step: exponentials, normalize
-  if constexpr (sizeof(T) > 2) return a * scale;
-  return narrow<T>(exponential<T>(widen(a) - largest) * scale);
+  if constexpr (sizeof(T) == 2) {
+    return normalized_anew<T>(widen(a), largest, scale);
+  } else {
+    return a * scale;  // step: normalize
+  }
 }
 
-/// The result where add_exponential has not been.
-template <class T>
-__device__ T normalized_anew(T a, compute_t<T> largest, compute_t<T> scale) {
-  // step: exponentials, normalize
-  return narrow<T>(exponential<T>(widen(a) - largest) * scale);
+/// The same of all elements.
+template <class T, int N>
+__device__ Vector<T, N> normalized_anew(const Vector<T, N>& a, compute_t<T> largest,
+                                        compute_t<T> scale) {
+  const auto wide = widen(a);
+  Vector<T, N> y;
+#pragma unroll
+  for (int k = 0; k < N; ++k) y.element[k] = normalized_anew<T>(wide.element[k], largest, scale);
+  return y;
+}
+template <class T, int N>
+__device__ Vector<T, N> normalized(const Vector<T, N>& a, compute_t<T> largest,
+                                   compute_t<T> scale) {
+  if constexpr (sizeof(T) == 2) {
+    return normalized_anew(a, largest, scale);
+  } else {
+    Vector<T, N> y;
+#pragma unroll
+    for (int k = 0; k < N; ++k) y.element[k] = normalized(a.element[k], largest, scale);
+    return y;
+  }
 }
 
 /// A vector of -infinity, which changes neither maximum nor sum.
@@ -125,13 +183,12 @@ struct PartialSum {
   C largest, sum;
 };
 
-/// 1 / the slice's sum, as a factor of e^(x - *own_largest). `own_largest` and `own_sum`, in
-/// dynamic shared memory, are of the block's part of the slice; the other blocks of its cluster
-/// have theirs at the same places, and all have passed a barrier of the cluster. For one block no
-/// cluster is needed.
-template <class C>
+/// The scale of a slice of elements T. `own_largest` and `own_sum`, in dynamic shared memory, are
+/// of the block's part of the slice; the other blocks of its cluster have theirs at the same
+/// places, and all have passed a barrier of the cluster. For one block no cluster is needed.
+template <class T, class C = compute_t<T>>
 __device__ C scale_over_cluster(C* own_largest, C* own_sum, unsigned blocks) {
-  if (blocks == 1) return 1 / *own_sum;
+  if (blocks == 1) return inverse<T>(*own_sum);
   // step: maximum
   C largest = lowest<C>(), sum = 0;
   for (unsigned rank = 0; rank < blocks; ++rank) {
@@ -141,11 +198,16 @@ __device__ C scale_over_cluster(C* own_largest, C* own_sum, unsigned blocks) {
   for (unsigned rank = 0; rank < blocks; ++rank) {
     sum += *cluster_peer(own_sum, rank) * exp(*cluster_peer(own_largest, rank) - largest);
   }
-  return exp(*own_largest - largest) / sum;
+  const C below = *own_largest - largest;  // the terms are e^(x - *own_largest)
+  if constexpr (sizeof(T) == 2) {
+    return below * log2_e - log2f(sum);
+  } else {
+    return exp(below) / sum;
+  }
 }
-template <class C>
+template <class T, class C = compute_t<T>>
 __device__ C scale_over_cluster(PartialSum<C>* own, unsigned blocks) {
-  return scale_over_cluster(&own->largest, &own->sum, blocks);
+  return scale_over_cluster<T>(&own->largest, &own->sum, blocks);
 }
 
 }  // namespace prenorm::cuda

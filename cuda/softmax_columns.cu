@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
   }
   blocks == 1 ? __syncthreads() : cluster_barrier();
   for (unsigned c = thread; c < columns; c += threads) {
-    reductions[c] = scale_over_cluster(own_largest + c, own_sum + c, blocks);
+    reductions[c] = scale_over_cluster<T>(own_largest + c, own_sum + c, blocks);
   }
   __syncthreads();
 
@@ -268,7 +268,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
         if (r + v * rows_apart >= part.streamed) continue;
 #pragma unroll
         for (int k = 0; k < N; ++k) {
-          b[v].element[k] = normalized_anew(b[v].element[k], largest[k], sum[k]);
+          b[v].element[k] = normalized_anew<T>(widen(b[v].element[k]), largest[k], sum[k]);
         }
         store_vector(y + i + v * apart, b[v]);
       }

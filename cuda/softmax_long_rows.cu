@@ -88,10 +88,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
     sum *= exp(largest - larger);  // step: sum
     largest = larger;
 #pragma unroll
-    for (int v = 0; v < in_flight; ++v) {
-#pragma unroll
-      for (int k = 0; k < N; ++k) add_exponential(a[v].element[k], largest, sum);
-    }
+    for (int v = 0; v < in_flight; ++v) add_exponentials(a[v], largest, sum);
   }
 
   // step: maximum
@@ -123,33 +120,26 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
 #pragma unroll
   for (int v = 0; v < kept_in_registers; ++v) {
     widen_anew(a[v]);
-#pragma unroll
-    for (int k = 0; k < N; ++k) add_exponential(a[v].element[k], largest, sum);
+    add_exponentials(a[v], largest, sum);
   }
   for (int at = first; at < in_shared.end; at += apart) {
     auto b = load_vector<N>(shared + at);
-#pragma unroll
-    for (int k = 0; k < N; ++k) add_exponential(b.element[k], largest, sum);
+    add_exponentials(b, largest, sum);
     if constexpr (sizeof(T) > 2) store_shared(shared + at, b);
   }
   sum = block_reduce(sum, Sum());
   if (threadIdx.x == 0) *own = {largest, sum};
   blocks == 1 ? __syncthreads() : cluster_barrier();
-  const C scale = scale_over_cluster(own, blocks);
+  const C scale = scale_over_cluster<T>(own, blocks);
 
   // step: normalize
 #pragma unroll
   for (int v = 0; v < kept_in_registers; ++v) {
     widen_anew(a[v]);
-#pragma unroll
-    for (int k = 0; k < N; ++k) a[v].element[k] = normalized(a[v].element[k], largest, scale);
-    in_registers.store(y + kept, first + v * apart, a[v]);
+    in_registers.store(y + kept, first + v * apart, normalized(a[v], largest, scale));
   }
   for (int at = first; at < in_shared.end; at += apart) {
-    auto b = load_vector<N>(shared + at);
-#pragma unroll
-    for (int k = 0; k < N; ++k) b.element[k] = normalized(b.element[k], largest, scale);
-    in_shared.store(y + tail, at, b);
+    in_shared.store(y + tail, at, normalized(load_vector<N>(shared + at), largest, scale));
   }
   for (std::int64_t turn = ceil_div(streamed, step) * step - step; turn >= 0; turn -= step) {
     const Span<aligned> span = span_at(begin + turn, static_cast<int>(min(streamed - turn, step)));
@@ -162,11 +152,7 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
     }
 #pragma unroll
     for (int v = 0; v < in_flight; ++v) {
-#pragma unroll
-      for (int k = 0; k < N; ++k) {
-        b[v].element[k] = normalized_anew(b[v].element[k], largest, scale);
-      }
-      span.store(y + begin + turn, first + v * apart, b[v]);
+      span.store(y + begin + turn, first + v * apart, normalized_anew(b[v], largest, scale));
     }
   }
   // Others may still read this block's part of the sum.

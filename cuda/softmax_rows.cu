@@ -37,12 +37,9 @@ __global__ void __launch_bounds__(short_threads, short_blocks)
   // step: maximum
   const C largest = warp_reduce(largest_of(a, lowest<C>()), Maximum(), lanes);
   C sum = 0;
-#pragma unroll
-  for (int k = 0; k < N; ++k) add_exponential(a.element[k], largest, sum);  // step: exponentials
-  const C scale = 1 / warp_reduce(sum, Sum(), lanes);                       // step: sum
-#pragma unroll
-  for (int k = 0; k < N; ++k) a.element[k] = normalized(a.element[k], largest, scale);
-  if (there) store_vector(y + row * n + i, a);
+  add_exponentials(a, largest, sum);                           // step: exponentials
+  const C scale = inverse<T>(warp_reduce(sum, Sum(), lanes));  // step: sum
+  if (there) store_vector(y + row * n + i, normalized(a, largest, scale));
 }
 
 // ---- rows ---------------------------------------------------------------------------------------
@@ -96,18 +93,14 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
 #pragma unroll 4
     for (int at = first; at < span.end; at += apart) {
       auto a = load_vector<N>(present + at);
-#pragma unroll
-      for (int k = 0; k < N; ++k) add_exponential(a.element[k], largest, sum);
+      add_exponentials(a, largest, sum);
       if constexpr (sizeof(T) > 2) store_shared(present + at, a);
     }
-    const C scale = 1 / row_reduce(sum, Sum());  // step: sum
+    const C scale = inverse<T>(row_reduce(sum, Sum()));  // step: sum
     T* const to = y + row * n - span.first;
 #pragma unroll 4
     for (int at = first; at < span.end; at += apart) {
-      auto a = load_vector<N>(present + at);
-#pragma unroll
-      for (int k = 0; k < N; ++k) a.element[k] = normalized(a.element[k], largest, scale);
-      span.store(to, at, a);
+      span.store(to, at, normalized(load_vector<N>(present + at), largest, scale));
     }
     T* const done = present;
     present = next;

@@ -88,6 +88,26 @@ __device__ inline Vector<T, N> load_vector(const T* from) {
 #endif
 }
 
+/// All elements, widened. (One by one the compiler cuts each word of two bfloat16 in halves first.)
+template <class T, int N>
+__device__ inline Vector<compute_t<T>, N> widen(const Vector<T, N>& vector) {
+  Vector<compute_t<T>, N> wide;
+#if defined(__CUDACC__)
+  if constexpr (std::is_same_v<T, bfloat16> && N % 2 == 0) {
+    const auto words = same_bits<Vector<unsigned, N / 2>>(vector);
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) {
+      wide.element[2 * i] = __uint_as_float(words.element[i] << 16);
+      wide.element[2 * i + 1] = __uint_as_float(words.element[i] & 0xffff0000u);
+    }
+    return wide;
+  }
+#endif
+#pragma unroll
+  for (int i = 0; i < N; ++i) wide.element[i] = widen(vector.element[i]);
+  return wide;
+}
+
 /// Has the compiler widen the elements again when they are used next. Else it may keep them
 /// widened, in twice the registers.
 template <class T, int N>

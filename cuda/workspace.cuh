@@ -35,6 +35,13 @@ class Workspace {
     return static_cast<T*>(bytes(static_cast<std::size_t>(count) * sizeof(T), stream));
   }
 
+  /// The same, of zeros when it is new. Kernels must leave zeros behind.
+  template <class T>
+  T* get_zeroed(std::int64_t count, Stream stream) {
+    zeroed_ = true;
+    return get<T>(count, stream);
+  }
+
 #if !defined(__CUDACC__)
   /// For tests: the bytes that all Workspaces have returned so far.
   static std::size_t bytes_given() { return bytes_given_; }
@@ -67,6 +74,7 @@ class Workspace {
     void* old = std::exchange(memory, Memory{}).data;
     check(cudaFree(old), what_);
     check(cudaMalloc(&memory.data, wanted), what_);
+    if (zeroed_) check(cudaMemsetAsync(memory.data, 0, wanted, native(stream)), what_);
     memory.size = wanted;
   }
 
@@ -79,7 +87,7 @@ class Workspace {
     if (wanted == 0) return nullptr;
     memory_.reset(::operator new(wanted, alignment));
     bytes_given_ += wanted;
-    std::memset(memory_.get(), 0xff, wanted);
+    std::memset(memory_.get(), zeroed_ ? 0 : 0xff, wanted);
     return memory_.get();
   }
 
@@ -92,6 +100,7 @@ class Workspace {
 #endif
 
   const char* what_;
+  bool zeroed_ = false;
 };
 
 }  // namespace prenorm::cuda

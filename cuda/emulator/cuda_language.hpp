@@ -177,5 +177,7 @@ inline float __fsub_ru(float a, float b) {
   const float rounded = static_cast<float>(exact);
   return static_cast<double>(rounded) < exact ? std::nextafter(rounded, INFINITY) : rounded;
 }
+/// a b, rounded to the nearest and never joined with an addition.
+inline float __fmul_rn(float a, float b) { return a * b; }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }

@@ -68,24 +68,28 @@ with_hopper = pytest.mark.skipif(not OBJECTS, reason="this build has no model of
 # (file, old text, new text) of mistakes that show only where a place of the rings is used again.
 RINGS = {
     "parity_stays": ("cuh", "Place{0, parity ^ 1}", "Place{0, parity}"),
-    "keys_are_not_released": ("cu", "      release(shared.k_empty[ahead.index]);\n"
+    "keys_are_not_released": ("cu", "      release(shared.k_empty[turns.keys.index]);\n"
                                     "      mask_scores", "      mask_scores"),
-    "values_are_not_released": ("cu", "      release(shared.v_empty[place.index]);\n", ""),
-    "keys_are_not_waited_for": ("cuh", "    wait(shared.k_empty[place.index], place.parity ^ 1);\n", ""),
+    "values_are_not_released": ("cu", "      release(shared.v_empty[turns.values.index]);\n", ""),
+    "keys_are_not_waited_for": ("cuh", "    wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);\n", ""),
     "values_are_not_waited_for": (
-        "cuh", "    wait(shared.v_empty[before.index], before.parity ^ 1);\n", ""),
+        "cuh", "    wait(shared_.v_empty[values_.index], values_.parity ^ 1);\n", ""),
+    "the_end_is_not_released": ("cu", "  release(shared.k_empty[turns.keys.index]);\n"
+                                      "  turns.keys", "  turns.keys"),
+    "queries_are_not_released": ("cu", "    release(shared.q_empty);\n", ""),
+    "queries_are_not_waited_for": ("cuh", "            wait(shared_.q_empty, q_parity_ ^ 1);\n", ""),
 }
 # And those that show wherever there is more than one tile, or a mask.
 OTHERS = {
     "causal_by_one_more": ("cu", "min(block.end_key, query + 1)", "min(block.end_key, query + 2)"),
     "causal_tiles_too_few": ("cuh", "call.a.causal ? min(call.a.m, end_query)",
-                             "call.a.causal ? min(call.a.m, first_query)"),
+                             "call.a.causal ? min(call.a.m, end_query - tile)"),
     "second_panel_is_the_first": ("cu", "shared.k[place][c / panel_columns])",
                                   "shared.k[place][0])"),
     "half_of_the_mask_twice": ("cu", "first_key + half * mask_tile)", "first_key)"),
     "mask_of_the_other_consumer": ("cuh", "2 * block.query_tile + consumer, key_tile",
                                    "2 * block.query_tile + 1 - consumer, key_tile"),
-    "sums_are_not_rescaled": ("cu", "      shrink_all(y, shrink);                                   "
+    "sums_are_not_rescaled": ("cu", "      shrink_all(y, shrink);                                        "
                                     "// step: maximum\n", ""),
 }
 
