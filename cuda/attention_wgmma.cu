@@ -28,8 +28,7 @@
 //
 //   q_full             Q is loaded: the producer's arrival and the tile's bytes
 //   k_full, v_full     the same for each place of K's and V's rings
-//   q_empty, k_empty,  each warp of the consumers is done with the place: 8 arrivals
-//   v_empty
+//   k_empty, v_empty   each warp of the consumers is done with the place: 8 arrivals
 //
 // Use u = 0, 1, ... of a place: its consumers wait for phase u of `full`, and its producer, before
 // it fills the place, for phase u - 1 of `empty`. The parity of a phase is u % 2.
@@ -288,7 +287,6 @@ __device__ __forceinline__ unsigned consume(Shared<T, d>& shared, const Maps& ma
       pack_all<T>(p, scores);  // step: weights
       turns.values = turns.values.next();
     }
-    release(shared.q_empty);
     shrink_all(y, shrink);  // step: maximum
     wait(shared.v_full[turns.values.index], turns.values.parity);
     start_values<T, d>(y, p, shared, turns.values.index);  // step: values
@@ -364,7 +362,6 @@ __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
   if (threadIdx.x == 0 && threadIdx.y == 0) {
     constexpr unsigned consumer_warps = consumers * warpgroup / 32;
     ::cuda::ptx::mbarrier_init(&shared.q_full, 1);
-    ::cuda::ptx::mbarrier_init(&shared.q_empty, consumer_warps);
     for (int i = 0; i < places; ++i) {
       ::cuda::ptx::mbarrier_init(&shared.k_full[i], 1);
       ::cuda::ptx::mbarrier_init(&shared.v_full[i], 1);

@@ -46,7 +46,7 @@ struct alignas(1024) Shared {
   static constexpr int panels = d / panel_columns;
   using Tile = T[panels][tile][panel_columns];
   Tile q, y, k[places], v[places];
-  std::uint64_t q_full, q_empty, k_full[places], k_empty[places], v_full[places], v_empty[places];
+  std::uint64_t q_full, k_full[places], k_empty[places], v_full[places], v_empty[places];
   Told told[places];  // with K
 };
 
@@ -155,13 +155,15 @@ class Producer {
           tell(told);
           load_tile(shared_.k[keys_.index], maps_.k, k, told.number * tile,
                     shared_.k_full[keys_.index]);
+          // The first keys have the place of the last item's last ones, as the word that there were
+          // no more has the other. Where those were released, their scores are there, and Q is
+          // free.
+          static_assert(places == 2);
           if (number_before == no_more) {
-            wait(shared_.q_empty, q_parity_ ^ 1);
             load_tile(shared_.q, maps_.q, q, block.first_query, shared_.q_full);
           }
           load_values(v, number_before);
         }
-        if (number_before == no_more) q_parity_ ^= 1;
         number_before = told.number;
         keys_ = keys_.next();
       }
@@ -211,8 +213,7 @@ class Producer {
   const Maps& maps_;
   const Call<T>& call_;
   int lane_;
-  Place keys_, values_;    // the next ones of the rings; the values' on the first lane
-  unsigned q_parity_ = 0;  // of Q's next phase
+  Place keys_, values_;  // the next ones of the rings; the values' on the first lane
 };
 
 }  // namespace prenorm::cuda::v4

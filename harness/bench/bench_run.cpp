@@ -90,7 +90,12 @@ class Bench {
 
   void measure_copies() {
     progress_.show("copying, for the ceiling");
-    report_.cpu.measure_cpu_copies(options_.threads);
+    const bool any_on_cpu =
+        !peers_.empty() || std::ranges::any_of(selected_, [this](const auto& workload) {
+          return std::ranges::any_of(field_.at(*workload),
+                                     [](const Contestant* each) { return !each->on_device(); });
+        });
+    if (any_on_cpu) report_.cpu.measure_cpu_copies(options_.threads);
     if (const auto bandwidth = field_.device_copy()) {
       report_.device.copy = std::max(report_.device.copy, *bandwidth);
     }

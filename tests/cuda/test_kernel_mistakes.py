@@ -51,8 +51,8 @@ MISTAKES = {
                               "ceil_div(streamed, step) * step - step", "streamed / step * step - step"),
     "streamed_is_not_backwards": ("two_passes_without_clusters", LONG, "turn >= 0; turn -= step",
                                   "turn > 0; turn -= step"),
-    "each_block_for_itself": ("clusters_of_each_size", LONG, "scale_over_cluster(own, blocks)",
-                              "scale_over_cluster(own, 1u)"),
+    "each_block_for_itself": ("clusters_of_each_size", LONG, "scale_over_cluster<T>(own, blocks)",
+                              "scale_over_cluster<T>(own, 1u)"),
     "blocks_do_not_wait": ("clusters_of_each_size", LONG,
                            "blocks == 1 ? __syncthreads() : cluster_barrier();", "__syncthreads();"),
     # columns that are read twice
@@ -76,8 +76,6 @@ RINGS = {
         "cuh", "    wait(shared_.v_empty[values_.index], values_.parity ^ 1);\n", ""),
     "the_end_is_not_released": ("cu", "  release(shared.k_empty[turns.keys.index]);\n"
                                       "  turns.keys", "  turns.keys"),
-    "queries_are_not_released": ("cu", "    release(shared.q_empty);\n", ""),
-    "queries_are_not_waited_for": ("cuh", "            wait(shared_.q_empty, q_parity_ ^ 1);\n", ""),
 }
 # And those that show wherever there is more than one tile, or a mask.
 OTHERS = {
