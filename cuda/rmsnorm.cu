@@ -67,46 +67,67 @@ void norm_v2(const Norm<T>& n, Stream stream) {
 
 // ---- v3: row kept in registers ------------------------------------------------------------------
 
-/// A block is threads (x, y): x share a row, y rows lie side by side. A thread keeps `vectors`
-/// vectors of N elements of its row, and as many of the gain, whose loads do not wait for the sum.
+/// The most threads of a block, and the fewest blocks that fit a multiprocessor. With 64 registers
+/// each, 1024 threads hold 8 vectors of 16 bytes, 128 KiB of rows: some are loaded while others are
+/// reduced and stored. With 48, 1280 threads hold 4, 80 KiB of short rows.
+constexpr int v3_threads(int vectors) { return vectors > 4 ? 512 : 128; }
+constexpr int v3_blocks(int vectors) { return vectors > 4 ? 2 : 10; }
+
+/// A block is threads (x, y): x share a row, y rows lie side by side; y is 1, or x is a warp. A
+/// thread keeps `vectors` vectors of N elements of its row, all of which it asks for at once. The
+/// gain, which is in the L1 cache from the second row on, takes no registers before the sum.
 template <class T, int N, int vectors>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(v3_threads(vectors), v3_blocks(vectors))
     rmsnorm_v3(const T* __restrict__ x, const T* __restrict__ weight, T* __restrict__ y,
                std::int64_t rows, int d_model, compute_t<T> eps) {
   using C = compute_t<T>;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  const bool there = row < rows;  // out-of-range rows are loaded as zeros
-  // Elements beyond the row's end are zeros too, which do not change the sum.
-  Vector<T, N> a[vectors] = {}, gain[vectors] = {};
+  if (row >= rows) return;  // a whole warp
+  // Each warp has its own part of the row, so that a thread's vectors are at fixed distances.
+  constexpr int apart = 32 * N;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int first = warp * vectors * apart + lane * N, left = d_model - first;
+  x += row * d_model + first;
+  y += row * d_model + first;
+  weight += first;
+  // Zeros beyond the row's end, which do not change the sum.
+  const auto load = [&](const T* from, int v) {
+    return load_vector_where<N>(v * apart < left, from + v * apart);
+  };
+  Vector<T, N> a[vectors];
 #pragma unroll
-  for (int v = 0; v < vectors; ++v) {
-    const int i = (v * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;
-    if (i >= d_model || !there) continue;
-    a[v] = load_vector<N>(x + row * d_model + i);
-    gain[v] = load_vector<N>(weight + i);
-  }
+  for (int v = 0; v < vectors; ++v) a[v] = load(x, v);
   // step: mean of squares
   C sum = 0;
 #pragma unroll
   for (int v = 0; v < vectors; ++v) {
+    const auto wide = widen(a[v]);
 #pragma unroll
-    for (int k = 0; k < N; ++k) sum += widen(a[v].element[k]) * widen(a[v].element[k]);
+    for (int k = 0; k < N; ++k) sum += wide.element[k] * wide.element[k];
+    widen_anew(a[v]);
   }
   // One warp per row or one block per row, as try_norm_v3 chose.
   sum = blockDim.y > 1 ? warp_reduce(sum, Sum()) : block_reduce(sum, Sum());
   // step: root
   const C scale = 1 / sqrt(sum / static_cast<C>(d_model) + eps);
   // step: normalize, gain
+  constexpr int together = 2;  // loads of the gain, for which the sum has left registers
 #pragma unroll
-  for (int v = 0; v < vectors; ++v) {
-    const int i = (v * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;
-    if (i >= d_model || !there) continue;
-    Vector<T, N> out;
+  for (int begin = 0; begin < vectors; begin += together) {
+    Vector<T, N> gain[together];
 #pragma unroll
-    for (int k = 0; k < N; ++k) {
-      out.element[k] = narrow<T>(widen(a[v].element[k]) * scale * widen(gain[v].element[k]));
+    for (int v = 0; v < together; ++v) gain[v] = load(weight, begin + v);
+#pragma unroll
+    for (int v = 0; v < together; ++v) {
+      const auto wide = widen(a[begin + v]), by = widen(gain[v]);
+      Vector<T, N> out;
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        out.element[k] = narrow<T>(wide.element[k] * scale * by.element[k]);
+      }
+      const int at = (begin + v) * apart;
+      if (at < left) store_vector(y + at, out);
     }
-    store_vector(y + row * d_model + i, out);
   }
 }
 
@@ -114,7 +135,7 @@ __global__ void __launch_bounds__(512)
 template <int N, int vectors, class T>
 bool try_norm_v3(const Norm<T>& n, Stream stream) {
   const std::int64_t threads = ceil_div(ceil_div(n.d_model, N * vectors), 32) * 32;
-  if (threads > 512) return false;
+  if (threads > v3_threads(vectors)) return false;
   // Short rows: a warp each, four to a block.
   const dim3 block(static_cast<unsigned>(threads), threads == 32 ? 4 : 1);
   launch({"rmsnorm v3", ceil_div(n.rows, block.y), block, stream}, rmsnorm_v3<T, N, vectors>, n.x,
@@ -135,11 +156,10 @@ template <class T>
 void norm_launched(const Norm<T>& n, Stream stream) {
   if (n.rows == 0 || n.d_model == 0) return;
   constexpr int wide = vector_width<T>;
-  // Vectors that fit the registers: rows of 16K elements, 8K in float64.
-  constexpr int most = sizeof(T) == 2 ? 4 : 8;
-  const bool done = n.d_model % wide == 0
-                        ? try_norm_v3<wide, 1>(n, stream) || try_norm_v3<wide, most>(n, stream)
-                        : try_norm_v3<1, 8>(n, stream);
+  // A warp's rows of up to 2 KiB, and rows of up to 64 KiB.
+  const bool done = n.d_model % wide != 0        ? try_norm_v3<1, 8>(n, stream)
+                    : n.d_model <= 32 * 4 * wide ? try_norm_v3<wide, 4>(n, stream)
+                                                 : try_norm_v3<wide, 8>(n, stream);
   if (!done) norm_v2(n, stream);
 }
 

@@ -88,6 +88,19 @@ __device__ inline Vector<T, N> load_vector(const T* from) {
 #endif
 }
 
+/// The same where it is `there`, else zeros. Of an assignment in a branch the compiler may make one
+/// for each element, in a register of its own.
+template <int N, class T>
+__device__ inline Vector<T, N> load_vector_where(bool there, const T* from) {
+#if defined(__CUDACC__)
+  Word<sizeof(T) * N> word{};
+  if (there) word = *reinterpret_cast<const Word<sizeof(T) * N>*>(from);
+  return same_bits<Vector<T, N>>(word);
+#else
+  return there ? load_vector<N>(from) : Vector<T, N>{};
+#endif
+}
+
 /// All elements, widened. (One by one the compiler cuts each word of two bfloat16 in halves first.)
 template <class T, int N>
 __device__ inline Vector<compute_t<T>, N> widen(const Vector<T, N>& vector) {

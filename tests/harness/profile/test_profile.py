@@ -82,7 +82,7 @@ def test_what_nvcc_gave_a_kernel(profile, home):
         assert 0 < kernel["resources"]["registers"] <= ceilings[version]["registers"]
         assert kernel["resources"]["static_shared_bytes"] <= ceilings[version]["shared_bytes"]
         assert kernel["resources"]["architecture"] == "sm_90" and kernel["resources"]["occupancy"] == 1
-    assert "rmsnorm v3                256" in profile(*words).stdout  # threads; in the second table
+    assert "rmsnorm v3                128" in profile(*words).stdout  # threads; in the second table
     assert "occupancy" not in profile(*words, "--device", "a100").stdout
 
 

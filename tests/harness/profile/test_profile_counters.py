@@ -134,7 +134,7 @@ def test_other_launches_are_not_taken_for_these(rows, written):
     path = written()
     text = path.read_text()
     # Another block; and other functions.
-    path.write_text(re.sub(r'"\((\d+), 1, 1\)","\((\d+)', r'"(\1, 2, 1)","(\2', text))
+    path.write_text(re.sub(r'"\((\d+), \d+, 1\)","\((\d+)', r'"(\1, 3, 1)","(\2', text))
     assert {row["kernels"][0]["device_counters"] for row in
             rows("rmsnorm", *SHAPE, "--counters", path)} == {None}
     path.write_text(text.replace("rmsnorm_v", "another_v"))
