@@ -227,23 +227,25 @@ def problems_of(source):
 
 def gains(device, problems):
     """"v2 3.1 times as fast as v1, what is launched 1.4 times as fast as v2 (cpu_rmsnorm, float32)",
-    of the first problem that was measured in more than one version."""
-    for problem in problems:
-        by_shape = {}
-        for row in device.times():
-            if row["problem"] == problem and row["contestant"] in LADDER:
-                by_shape.setdefault((row["shape"], row["dtype"]), {})[row["contestant"]] = row
-        for (shape, dtype), rows in by_shape.items():
-            if "cuda/v3" in rows:
-                rows.pop("cuda", None)
-            steps = [rows[name] for name in LADDER if name in rows]
-            if "cuda-naive" not in rows or len(steps) < 2:
-                continue
-            told = [f"{LADDER[now['contestant']]} "
-                    f"{before['seconds']['median'] / now['seconds']['median']:.3g} times as fast as "
-                    f"{LADDER[before['contestant']]}" for before, now in zip(steps, steps[1:])]
-            return f"{', '.join(told)} ({shape}, {dtype})"
-    return ""
+    of the measurement with the most versions, the first of them."""
+    by_shape = {}
+    for row in device.times():
+        if row["problem"] in problems and row["contestant"] in LADDER:
+            key = problems.index(row["problem"]), row["shape"], row["dtype"]
+            by_shape.setdefault(key, {})[row["contestant"]] = row
+    best, told = [], ""
+    for (_, shape, dtype), rows in sorted(by_shape.items(), key=lambda item: item[0][0]):
+        if "cuda/v3" in rows:
+            rows.pop("cuda", None)
+        steps = [rows[name] for name in LADDER if name in rows]
+        if "cuda-naive" not in rows or len(steps) <= max(len(best), 1):
+            continue
+        best = steps
+        told = ", ".join(f"{LADDER[now['contestant']]} "
+                         f"{before['seconds']['median'] / now['seconds']['median']:.3g} times as fast as "
+                         f"{LADDER[before['contestant']]}" for before, now in zip(steps, steps[1:]))
+        told += f" ({shape}, {dtype})"
+    return told
 
 
 def write_ladder(path, devices):
