@@ -3,6 +3,7 @@
 
 #include "device.cuh"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -50,6 +51,20 @@ inline int multiprocessors() {
 #endif
 }
 
+/// The bytes of shared memory that a block can have where `blocks` of them share a multiprocessor
+/// of the device in use. The emulator has as many for each.
+inline std::size_t shared_beside(int blocks) {
+#if defined(__CUDACC__)
+  const int all = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  const int most = all / blocks - device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  return static_cast<std::size_t>(
+      std::min(most, device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)));
+#else
+  static_cast<void>(blocks);
+  return emulator::most_shared_bytes;
+#endif
+}
+
 /// Whether a kernel can run in clusters of blocks: on a device that has them, from compute
 /// capability 9.0 on, by code that was compiled for one. Such a device also runs PTX of an earlier
 /// architecture, in which cluster.cuh stops the kernel.
@@ -83,6 +98,45 @@ inline void allow_shared(const Launch& how, const void* code) {
   most = how.shared_bytes;
 }
 #endif
+
+/// How many clusters of such a launch run at the same time on the device in use; of blocks, where
+/// they form none. The driver is asked once.
+template <class... Parameters>
+std::int64_t clusters_at_a_time(const Launch& how, void (*kernel)(Parameters...)) {
+#if defined(__CUDACC__)
+  static std::mutex mutex;
+  static std::map<std::tuple<int, const void*, std::size_t, unsigned, unsigned>, int> known;
+  const auto code = reinterpret_cast<const void*>(kernel);
+  const unsigned threads = how.threads.x * how.threads.y * how.threads.z;
+  allow_shared(how, code);
+  int device = 0;
+  check(cudaGetDevice(&device), how.kernel);
+  const std::lock_guard lock(mutex);
+  int& count = known[{device, code, how.shared_bytes, threads, how.cluster}];
+  if (count > 0) return count;
+  if (how.cluster == 1) {
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, code, static_cast<int>(threads),
+                                                        how.shared_bytes),
+          how.kernel);
+    count *= multiprocessors();
+  } else {
+    cudaLaunchAttribute cluster{};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {how.cluster, 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = how.cluster;
+    config.blockDim = how.threads;
+    config.dynamicSmemBytes = how.shared_bytes;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    check(cudaOccupancyMaxActiveClusters(&count, code, &config), how.kernel);
+  }
+  return count = std::max(count, 1);
+#else
+  static_cast<void>(kernel);
+  return std::max(2 * multiprocessors() / static_cast<int>(how.cluster), 1);
+#endif
+}
 
 /// Runs kernel(arguments...) on the stream. A grid without blocks is not an error: nothing is done.
 ///

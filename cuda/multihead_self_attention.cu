@@ -23,7 +23,7 @@
 //
 //   multihead_self_attention              three products, attention, product
 //   multihead_self_attention_with_rope    check_range (where positions are given), three
-//                                         products, rope_v2, attention, product
+//                                         products, rope_v3, attention, product
 //   multihead_self_attention_fused_qkv    product, attention, product
 //
 // q, k and v are ranges of columns of one [rows, 3 d_model] matrix, which the products write with

@@ -4,7 +4,9 @@
 //   v2  one block per few positions   a table of their cosines and sines in shared memory, for all
 //                                     heads and sequences that have these positions; x moves 16
 //                                     bytes at a time, four in flight per thread
-//                                                                                   <- launched
+//   v3  angles in turns, as integers  no float64, no table of rotations: a thread makes those of
+//                                     its vectors, of up to four heads, while these are on their
+//                                     way                                           <- launched
 //
 // Counts of rope, float32: 4 heads of 64, 128 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -13,16 +15,19 @@
 //
 // Measured on NVIDIA H200: what is launched 1.35 times as fast as v1 (cpu_rope, float32).
 //
-// Angles are float64 whatever T is; the table has the compute type. It is in shared memory, made by
-// the block that uses it: a table of all positions, made by a separate kernel, would be as much
-// work, but would take a second launch, and would be written to memory and read back by every head.
-// Where no two rows share a position the block's table saves no sines and cosines; its rows still
-// share the frequencies.
+// v1 and v2: angles are float64 whatever T is; the table has the compute type. It is in shared
+// memory, made by the block that uses it: a table of all positions, made by a separate kernel,
+// would be as much work, but would take a second launch, and would be written to memory and read
+// back by every head. Where no two rows share a position the block's table saves no sines and
+// cosines; its rows still share the frequencies. The stack that the compiler reports for these
+// kernels is CUDA's own, for the sine of a very large angle; nothing is spilled.
 //
-// The stack that the compiler reports for these kernels is CUDA's own, for the sine of a very large
-// angle; nothing is spilled.
+// v3: whole turns do not matter, so an angle is a 64-bit number that counts 2^-64 turns. The angle
+// of position 1, times a position, wraps around as the angle itself does, and is wrong by half a
+// unit per position: 2^-33 turns at position 2^32. Where T is double, positions may be larger,
+// theta is below 1 or d_k above 256, v2 is launched instead.
 //
-// Positions are in device memory, so a kernel finds those out of range: a small one, before the
+// Positions are in device memory, so a kernel finds those out of range: a small one, beside the
 // others, for which alone the host waits (device_error.cuh). Their rows become NaN, as a launch in
 // a graph cannot report errors.
 #include "export.cuh"
@@ -31,6 +36,8 @@
 #include "types.cuh"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace prenorm::cuda {
 namespace {
@@ -212,10 +219,165 @@ RopeTiles rope_tiles(const RopeHeads<T>& h) {
 }
 
 template <int N, class T>
-void rope_heads_v2(const RopeHeads<T>& heads, Stream stream) {
+void rope_tiles_v2(const RopeHeads<T>& heads, Stream stream) {
   const RopeTiles tiles = rope_tiles(heads);
   launch({"rope v2", tiles.across * tiles.along * tiles.parts * tiles.outer, v2_threads, stream},
          rope_v2<T, N>, heads, tiles);
+}
+
+template <class T>
+void rope_heads_v2(const RopeHeads<T>& heads, Stream stream) {
+  constexpr int wide = vector_width<T>;
+  if (heads.d_k % wide == 0) {
+    rope_tiles_v2<wide>(heads, stream);
+  } else {  // a pair at a time
+    rope_tiles_v2<2>(heads, stream);
+  }
+}
+
+// ---- v3: angles in turns, as integers -----------------------------------------------------------
+
+constexpr int v3_threads = 256, v3_pairs = 128;
+constexpr int v3_vectors = 4;  // of a thread: in flight, or in turn where heads are few
+
+/// By which angle each pair turns from a position to the next, in 2^-64 turns.
+struct Turns {
+  std::uint64_t of_pair[v3_pairs];
+};
+
+/// On the host, in its widest type, which has 64 bits or more where it is wider than a double.
+Turns turns_of(double theta, std::int64_t d_k) {
+  Turns turns{};
+  for (int pair = 0; pair < d_k / 2; ++pair) {
+    // step: power of theta
+    const long double divisor =
+        std::pow(static_cast<long double>(theta),
+                 2 * static_cast<long double>(pair) / static_cast<long double>(d_k));
+    turns.of_pair[pair] = static_cast<std::uint64_t>(
+        std::round(std::ldexp(1 / (2 * std::numbers::pi_v<long double> * divisor), 64)));
+  }
+  return turns;
+}
+
+/// The same, computed anew only for another theta or d_k than in the last call.
+const Turns& known_turns(double theta, std::int64_t d_k) {
+  static double of_theta = 0;
+  static std::int64_t of_d_k = 0;
+  static Turns turns;
+  if (theta != of_theta || d_k != of_d_k) turns = turns_of(theta, d_k);
+  of_theta = theta;
+  of_d_k = d_k;
+  return turns;
+}
+
+/// The rotation by an angle in 2^-64 turns, to 2^-23; NaN where that is not good.
+__device__ inline Rotation<float> rotation_by(std::uint64_t angle, bool good) {
+  // The nearest quarter of a turn, and what is beyond it, in quarters: -1/2 ... 1/2.
+  const unsigned high = static_cast<unsigned>(angle >> 32) + (1u << 29), quarter = high >> 30;
+  const int rest = static_cast<int>(high & 0x3fffffffu) - (1 << 29);
+  const float x = fmaf(static_cast<float>(rest), good ? 0x1p-30f : NAN,
+                       static_cast<float>(static_cast<unsigned>(angle)) * 0x1p-62f);
+  // step: cosine and sine
+  // Minimax polynomials of pi/2 x; pi/2 is the sum of two floats.
+  const float u = x * x;
+  float sine = fmaf(u, fmaf(u, -0.00460019883571f, 0.0796796715947f), -0.645963477503f);
+  sine = fmaf(x, 1.57079637050629f, x * fmaf(u, sine, -4.371139e-8f));
+  float cosine = fmaf(u, fmaf(u, 0.000904021710144f, -0.0208602885285f), 0.253669244033f);
+  cosine = fmaf(u, fmaf(u, cosine, -1.23370054335f), 1.0f);
+  const float c = quarter % 2 == 0 ? cosine : sine, s = quarter % 2 == 0 ? sine : cosine;
+  return {(quarter + 1) % 4 < 2 ? c : -c, quarter < 2 ? s : -s};
+}
+
+/// How the work is cut into blocks: threads (x, y), y positions side by side, x vectors of a row.
+struct RopeGrid {
+  unsigned parts, outer;                       // blocks: heads, axes further out, then positions
+  unsigned positions, step;                    // all, and those that all blocks take at a time
+  std::int64_t all_heads, x_stride, y_stride;  // the innermost axis that shares these positions
+};
+
+/// A thread turns a vector of N elements, N / 2 pairs, of `heads` heads, at some positions.
+template <class T, int N, int heads>
+__global__ void __launch_bounds__(v3_threads, 5)
+    rope_v3(RopeHeads<T> h, RopeGrid grid, Turns turns) {
+  // The first pairs of all vectors, then the second ones: lanes side by side have neighbours.
+  __shared__ std::uint64_t turns_of_pair[v3_pairs];
+  const unsigned width = blockDim.x, column = threadIdx.x;
+  for (unsigned k = threadIdx.y; k < N / 2; k += blockDim.y) {
+    turns_of_pair[k * width + column] = turns.of_pair[column * (N / 2) + k];
+  }
+  __syncthreads();
+
+  unsigned block = blockIdx.x;
+  const auto next = [&](unsigned count) {
+    if (count == 1) return 0u;  // as is usual; a division is some twenty instructions
+    const unsigned index = block % count;
+    block /= count;
+    return index;
+  };
+  const std::int64_t head = static_cast<std::int64_t>(next(grid.parts)) * heads;
+  const std::int64_t outer = next(grid.outer) * grid.all_heads;
+  const T* x = h.x + h.shared.part(h.of_x, outer) + head * grid.x_stride + column * N;
+  T* y = h.y + h.shared.part(h.of_y, outer) + head * grid.y_stride + column * N;
+  const unsigned seq = static_cast<unsigned>(h.seq);
+  for (unsigned i = block * blockDim.y + threadIdx.y; i < grid.positions; i += grid.step) {
+    const unsigned own = h.own.count == 0 ? 0 : i / seq, token = i - own * seq;
+    const T* from = x + h.own.part(h.of_x, own) + token * h.x_stride;
+    T* to = y + h.own.part(h.of_y, own) + token * h.y_stride;
+    const std::int64_t position = h.token_positions != nullptr ? h.token_positions[i] : i;
+    Vector<T, N> a[heads];
+#pragma unroll
+    for (int v = 0; v < heads; ++v) a[v] = load_vector<N>(from + v * grid.x_stride);
+
+    Rotation<float> r[N / 2];  // while those are on their way
+    // step: check
+    const bool good = position >= 0 && position < h.max_seq_len;
+#pragma unroll
+    for (unsigned k = 0; k < N / 2; ++k) {
+      // step: angle
+      r[k] = rotation_by(turns_of_pair[k * width + column] * static_cast<unsigned>(position), good);
+    }
+#pragma unroll
+    for (int v = 0; v < heads; ++v) {
+#pragma unroll
+      // step: turn
+      for (int k = 0; k < N; k += 2) rotate(a[v].element[k], a[v].element[k + 1], r[k / 2]);
+      store_vector(to + v * grid.y_stride, a[v]);
+    }
+    if (heads == v3_vectors) return;  // so the loop needs no registers
+  }
+}
+
+template <int N, int heads, class T>
+void rope_heads_v3(const RopeHeads<T>& h, const RopeTiles& tiles, Stream stream) {
+  const std::int64_t width = h.d_k / N, rows = v3_threads / width;
+  const std::int64_t parts = tiles.all_heads / heads;
+  const std::int64_t along = ceil_div(h.positions(), rows * (v3_vectors / heads));
+  launch({"rope v3", parts * tiles.outer * along,
+          dim3(static_cast<unsigned>(width), static_cast<unsigned>(rows)), stream},
+         rope_v3<T, N, heads>, h,
+         RopeGrid{static_cast<unsigned>(parts), static_cast<unsigned>(tiles.outer),
+                  static_cast<unsigned>(h.positions()), static_cast<unsigned>(along * rows),
+                  tiles.all_heads, tiles.x_stride, tiles.y_stride},
+         known_turns(h.theta, h.d_k));
+}
+
+/// False where v3 cannot.
+template <int N, class T>
+bool try_rope_v3(const RopeHeads<T>& h, Stream stream) {
+  constexpr std::int64_t most = 1 << 30;  // positions are counted by an unsigned
+  if (h.d_k == 0 || h.d_k > 2 * v3_pairs || h.theta < 1 || h.max_seq_len > 1ll << 32 ||
+      h.positions() > most) {
+    return false;
+  }
+  const RopeTiles tiles = rope_tiles(h);
+  if (tiles.all_heads % 4 == 0) {
+    rope_heads_v3<N, 4>(h, tiles, stream);
+  } else if (tiles.all_heads % 2 == 0) {
+    rope_heads_v3<N, 2>(h, tiles, stream);
+  } else {
+    rope_heads_v3<N, 1>(h, tiles, stream);
+  }
+  return true;
 }
 
 }  // namespace
@@ -228,12 +390,12 @@ void rope_heads_v1(const RopeHeads<T>& h, Stream stream) {
 
 template <class T>
 void rope_heads_launched(const RopeHeads<T>& heads, Stream stream) {
-  constexpr int wide = vector_width<T>;
-  if (heads.d_k % wide == 0) {
-    rope_heads_v2<wide>(heads, stream);
-  } else {  // a pair at a time
-    rope_heads_v2<2>(heads, stream);
+  bool done = false;
+  if constexpr (!std::is_same_v<T, double>) {
+    constexpr int wide = vector_width<T>;
+    done = heads.d_k % wide == 0 ? try_rope_v3<wide>(heads, stream) : try_rope_v3<2>(heads, stream);
   }
+  if (!done) rope_heads_v2(heads, stream);
 }
 
 #define PRENORM_ROPES(T)                                       \
@@ -312,6 +474,11 @@ void launch_rope_v1(View<const T> x, View<const std::int64_t> token_positions, d
   rope_by<rope_heads_v1<T>>(x, token_positions, theta, max_seq_len, stream, y);
 }
 template <class T>
+void launch_rope_v2(View<const T> x, View<const std::int64_t> token_positions, double theta,
+                    std::int64_t max_seq_len, Stream stream, View<T> y) {
+  rope_by<rope_heads_v2<T>>(x, token_positions, theta, max_seq_len, stream, y);
+}
+template <class T>
 void launch_rope(View<const T> x, View<const std::int64_t> token_positions, double theta,
                  std::int64_t max_seq_len, Stream stream, View<T> y) {
   rope_by<rope_heads_launched<T>>(x, token_positions, theta, max_seq_len, stream, y);
@@ -320,5 +487,6 @@ void launch_rope(View<const T> x, View<const std::int64_t> token_positions, doub
 }  // namespace
 
 PRENORM_CUDA_EXPORT(rope, launch_rope_v1, launch_rope)
+PRENORM_CUDA_VARIANT(rope, v2, launch_rope_v2)
 
 }  // namespace prenorm::cuda

@@ -90,17 +90,8 @@ __device__ compute_t<T> largest_of(const Vector<T, N>& a, compute_t<T> largest) 
   return largest;
 }
 
-/// Adds e^(a - largest) to `sum`, and keeps these terms in `a` where T is the compute type. A
-/// 16-bit type would round them: normalized() computes them again.
-template <class T>
-__device__ void add_exponential(T& a, compute_t<T> largest, compute_t<T>& sum) {
-  // step: exponentials, sum
-  const compute_t<T> term = exponential<T>(widen(a) - largest);
-  sum += term;
-  if constexpr (sizeof(T) > 2) a = term;
-}
-
-/// The same of all elements.
+/// Adds e^(a - largest) of all elements to `sum`, and keeps these terms in `a` where T is the
+/// compute type. A 16-bit type would round them: normalized() computes them again.
 template <class T, int N>
 __device__ void add_exponentials(Vector<T, N>& a, compute_t<T> largest, compute_t<T>& sum) {
   // step: exponentials, sum
@@ -124,7 +115,7 @@ __device__ compute_t<T> inverse(compute_t<T> sum) {
   }
 }
 
-/// The result for the widened element `a` where add_exponential has not been.
+/// The result for the widened element `a` where add_exponentials has not been.
 template <class T>
 __device__ T normalized_anew(compute_t<T> a, compute_t<T> largest, compute_t<T> scale) {
   // step: exponentials, normalize
@@ -132,16 +123,6 @@ __device__ T normalized_anew(compute_t<T> a, compute_t<T> largest, compute_t<T> 
     return narrow<T>(exp2_fast((a - largest) * log2_e + scale));
   } else {
     return exp(a - largest) * scale;
-  }
-}
-
-/// The result for what add_exponential left.
-template <class T>
-__device__ T normalized(T a, compute_t<T> largest, compute_t<T> scale) {
-  if constexpr (sizeof(T) == 2) {
-    return normalized_anew<T>(widen(a), largest, scale);
-  } else {
-    return a * scale;  // step: normalize
   }
 }
 
@@ -155,6 +136,8 @@ __device__ Vector<T, N> normalized_anew(const Vector<T, N>& a, compute_t<T> larg
   for (int k = 0; k < N; ++k) y.element[k] = normalized_anew<T>(wide.element[k], largest, scale);
   return y;
 }
+
+/// The results for what add_exponentials left.
 template <class T, int N>
 __device__ Vector<T, N> normalized(const Vector<T, N>& a, compute_t<T> largest,
                                    compute_t<T> scale) {
@@ -163,7 +146,7 @@ __device__ Vector<T, N> normalized(const Vector<T, N>& a, compute_t<T> largest,
   } else {
     Vector<T, N> y;
 #pragma unroll
-    for (int k = 0; k < N; ++k) y.element[k] = normalized(a.element[k], largest, scale);
+    for (int k = 0; k < N; ++k) y.element[k] = a.element[k] * scale;  // step: normalize
     return y;
   }
 }
@@ -183,31 +166,28 @@ struct PartialSum {
   C largest, sum;
 };
 
-/// The scale of a slice of elements T. `own_largest` and `own_sum`, in dynamic shared memory, are
-/// of the block's part of the slice; the other blocks of its cluster have theirs at the same
-/// places, and all have passed a barrier of the cluster. For one block no cluster is needed.
+/// The scale of a row of elements T. `own`, in dynamic shared memory, is of the block's part of the
+/// row; the other blocks of its cluster have theirs at the same place, and all have passed a
+/// barrier of the cluster. For one block no cluster is needed.
 template <class T, class C = compute_t<T>>
-__device__ C scale_over_cluster(C* own_largest, C* own_sum, unsigned blocks) {
-  if (blocks == 1) return inverse<T>(*own_sum);
+__device__ C scale_over_cluster(PartialSum<C>* own, unsigned blocks) {
+  if (blocks == 1) return inverse<T>(own->sum);
   // step: maximum
   C largest = lowest<C>(), sum = 0;
   for (unsigned rank = 0; rank < blocks; ++rank) {
-    largest = Maximum()(largest, *cluster_peer(own_largest, rank));
+    largest = Maximum()(largest, cluster_peer(own, rank)->largest);
   }
   // step: sum
   for (unsigned rank = 0; rank < blocks; ++rank) {
-    sum += *cluster_peer(own_sum, rank) * exp(*cluster_peer(own_largest, rank) - largest);
+    const PartialSum<C> part = *cluster_peer(own, rank);
+    sum += part.sum * exp(part.largest - largest);
   }
-  const C below = *own_largest - largest;  // the terms are e^(x - *own_largest)
+  const C below = own->largest - largest;  // the terms are e^(x - own->largest)
   if constexpr (sizeof(T) == 2) {
     return below * log2_e - log2f(sum);
   } else {
     return exp(below) / sum;
   }
-}
-template <class T, class C = compute_t<T>>
-__device__ C scale_over_cluster(PartialSum<C>* own, unsigned blocks) {
-  return scale_over_cluster<T>(&own->largest, &own->sum, blocks);
 }
 
 }  // namespace prenorm::cuda

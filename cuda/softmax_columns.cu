@@ -1,12 +1,16 @@
 // Softmax along another axis than the last one: a part of the ladder of softmax.cu. Nothing is
 // transposed.
 //
-// A tile is some neighbouring columns: 128 bytes of each row where that fits on chip. A block keeps
-// up to 32 KiB of it in registers and, where columns are aligned, 96 KiB in shared memory: 1024
-// rows of 128 bytes (832 in 16-bit types, whose more columns leave fewer registers). Longer tiles
-// are shared by a cluster of up to 8 blocks, then made narrower: 64 bytes for up to 16K rows, and
-// for up to 32K 32 bytes, the least that memory moves; with 112 KiB in shared memory in 16-bit
-// types above 28K. A cluster's blocks exchange maxima and sums through each other's shared memory.
+// A tile is some neighbouring columns, 128 bytes of each row or 64, kept in shared memory by a
+// block or, where there are more rows, by a cluster of up to 8 of them. Two blocks share a
+// multiprocessor; longer tiles leave room for one, and become 32 bytes wide, the least that memory
+// moves. On a device with 227 KiB for a block about 55000 rows fit.
+//
+// The grid is what runs at the same time, and a cluster takes tile after tile. A thread keeps
+// vectors of its own, so that it needs no barrier to fetch the next tile's: some where there is
+// room for more than a tile, the others each into the place of one that has just been stored. Each
+// warp has a maximum of its own, which its exponentials are of. So warps and blocks meet once for
+// each tile, to exchange pairs of a maximum and a sum.
 //
 // What does not fit, in longer columns or on devices without clusters, is read in two passes: one
 // for maximum and sum, one for the result, which goes backwards, as what was read last may still be
@@ -21,12 +25,25 @@
 namespace prenorm::cuda {
 namespace {
 
-/// Rows of a tile that a thread keeps in registers, where it has N columns: with 8 of them their
-/// maxima and sums take 24 registers, and four rows would not fit beside them.
-template <int N>
-constexpr int most_kept = N == 1   ? 16
-                          : N == 8 ? 2
-                                   : kept_in_registers;
+/// N neighbouring columns, reduced over the rows of a warp.
+template <int N, class Combine, class C>
+__device__ void over_rows(C (&value)[N], Combine combine) {
+  for (unsigned distance = blockDim.x; distance < 32; distance *= 2) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      value[k] =
+          combine(value[k], __shfl_xor_sync(0xffffffffu, value[k], static_cast<int>(distance)));
+    }
+  }
+}
+
+/// Of parts of a slice, one in each of `lanes` neighbouring lanes: a power of two. By whole warps.
+template <class C>
+__device__ PartialSum<C> combined(PartialSum<C> part, unsigned lanes) {
+  const int count = static_cast<int>(lanes);
+  const C largest = warp_reduce(part.largest, Maximum(), count);
+  return {largest, warp_reduce(part.sum * exp(part.largest - largest), Sum(), count)};
+}
 
 /// Where what belongs to column k of a thread's N is among that of all columns of a block: the
 /// first ones of all threads, then the second ones, and so on. So the lanes of a warp access
@@ -35,77 +52,36 @@ __device__ inline unsigned slot(int k) {
   return static_cast<unsigned>(k) * blockDim.x + threadIdx.x;
 }
 
-/// N neighbouring columns, reduced over threads y of a block (x, y) that holds them: x is a power
-/// of two, at most 32, and the block is of whole warps. `shared` has room for
-/// results_shared.
-template <int N, class Combine, class C>
-__device__ void column_reduce(C (&value)[N], Combine combine, C* shared) {
-  // Over the rows of each warp.
-  for (unsigned distance = blockDim.x; distance < 32; distance *= 2) {
-#pragma unroll
-    for (int k = 0; k < N; ++k) {
-      value[k] =
-          combine(value[k], __shfl_xor_sync(0xffffffffu, value[k], static_cast<int>(distance)));
-    }
-  }
-  // Over the warps: a thread for each column.
-  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x, columns = blockDim.x * N;
-  const unsigned threads = blockDim.x * blockDim.y, warps = threads / 32;
-  C* const of_warps = shared + columns;  // [warps, columns]
-  __syncthreads();                       // an earlier reduction may still be read
-  if (thread % 32 < blockDim.x) {
-#pragma unroll
-    for (int k = 0; k < N; ++k) of_warps[thread / 32 * columns + slot(k)] = value[k];
-  }
-  __syncthreads();
-  for (unsigned column = thread; column < columns; column += threads) {
-    C all = of_warps[column];
-    for (unsigned warp = 1; warp < warps; ++warp) {
-      all = combine(all, of_warps[warp * columns + column]);
-    }
-    shared[column] = all;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int k = 0; k < N; ++k) value[k] = shared[slot(k)];
-}
-
-/// The bytes of shared memory for results: of column_reduce, one for each column and a part of it
-/// for each warp; and each column's maximum and sum.
+/// What a block exchanges, in shared memory behind the vectors.
 template <class C>
-constexpr std::size_t results_shared(std::size_t columns) {
-  return columns * sizeof(C) * (2 + 1 + softmax_threads / 32);
-}
+struct Exchange {
+  PartialSum<C>* of_warps;   // [warps, columns], rows one more apart: else banks would conflict
+  PartialSum<C>* of_blocks;  // [2, columns]: another block may still read the tile's before
+  PartialSum<C>* of_all;     // [columns], with the scale in place of the sum
+
+  __host__ __device__ static std::size_t bytes(std::size_t warps, std::size_t columns) {
+    return sizeof(PartialSum<C>) * (warps * (columns + 1) + 3 * columns);
+  }
+  __device__ Exchange(void* at, unsigned warps, unsigned columns)
+      : of_warps(static_cast<PartialSum<C>*>(at)),
+        of_blocks(of_warps + warps * (columns + 1)),
+        of_all(of_blocks + 2 * columns) {}
+};
 
 /// How columns [columns], of n rows that are `inner` apart, are cut into tiles. A tile's rows are
-/// shared by `blocks` blocks, `part` for each; a thread has up to `in_shared` in shared memory.
+/// shared by `blocks` blocks, `part` for each. A thread keeps `held` vectors of it, and has places
+/// for `ahead` more of the next one.
 struct ColumnTiles {
   std::int64_t columns, n, inner, part;
   unsigned blocks;
-  int in_shared;
-};
-
-/// What a block has of a tile, in rows, in this order: `streamed`, which are read twice, then those
-/// in registers, then those in shared memory.
-struct TilePart {
-  std::int64_t begin, streamed;
-  int in_registers, in_shared;
-
-  __device__ TilePart(const ColumnTiles& tiles, unsigned rank, int vectors)
-      : begin(tiles.part * rank) {
-    const std::int64_t none = 0, y = blockDim.y;
-    const std::int64_t own = min(max(tiles.n - begin, none), tiles.part);
-    in_shared = static_cast<int>(min(max(own - vectors * y, none), tiles.in_shared * y));
-    in_registers = static_cast<int>(min(own - in_shared, vectors * y));
-    streamed = own - in_shared - in_registers;
-  }
+  int held, ahead;
 };
 
 /// Loads vectors of rows `row`, `row` + blockDim.y, ...; `from` is the first, the next one is
 /// `apart` elements further. -infinity from row `end` on.
-template <int count, int N, class T, class Row>
-__device__ void load_rows(Vector<T, N> (&a)[count], const T* from, std::int64_t apart, Row row,
-                          Row end) {
+template <int count, int N, class T>
+__device__ void load_rows(Vector<T, N> (&a)[count], const T* from, std::int64_t apart,
+                          std::int64_t row, std::int64_t end) {
 #pragma unroll
   for (int v = 0; v < count; ++v) {
     a[v] = nothing<T, N>();
@@ -114,246 +90,278 @@ __device__ void load_rows(Vector<T, N> (&a)[count], const T* from, std::int64_t 
 }
 
 /// A block is threads (x, y): x hold neighbouring columns, N each; y share them, thread y the rows
-/// y, y + blockDim.y, ... of each part.
-template <class T, int N, int vectors>
-__global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
+/// y, y + blockDim.y, ... of the block's part: first the rows that are `streamed`, which are read
+/// twice, then those that are kept. x is a power of two, at most 32, and the block is of whole
+/// warps.
+template <class T, int N, bool streams>
+__global__ void __launch_bounds__(softmax_threads, streams ? 1 : softmax_blocks<T>)
     softmax_tiles(const T* __restrict__ x, T* __restrict__ y, ColumnTiles tiles) {
   using C = compute_t<T>;
-  constexpr int in_flight = 2;
-  constexpr bool streams = vectors == 1;
-  const unsigned blocks = tiles.blocks, thread = threadIdx.y * blockDim.x + threadIdx.x;
+  constexpr int in_flight = sizeof(T) == 8 ? 1 : N == 1 ? 8 : 4;  // of those not copied to shared
+  const unsigned blocks = tiles.blocks, rank = blockIdx.x % blocks;
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const unsigned threads = blockDim.x * blockDim.y, warps = threads / 32;
+  const unsigned columns = blockDim.x * N;
   const std::int64_t apart = blockDim.y * tiles.inner;
-  // Columns are counted through all of [outer, inner]; N divides inner.
-  const std::int64_t column =
-      (static_cast<std::int64_t>(blockIdx.x / blocks) * blockDim.x + threadIdx.x) * N;
-  TilePart part(tiles, blockIdx.x % blocks, vectors);
-  if (column >= tiles.columns) part.in_registers = part.in_shared = 0, part.streamed = 0;
   const int row = static_cast<int>(threadIdx.y), rows_apart = static_cast<int>(blockDim.y);
-  const std::int64_t begin = column / tiles.inner * tiles.n * tiles.inner + column % tiles.inner +
-                             (part.begin + row) * tiles.inner;
-  const std::int64_t kept = begin + part.streamed * tiles.inner;
-  const std::int64_t tail = kept + part.in_registers * tiles.inner;
-  // Shared memory: this thread's vectors, each column's maximum and sum, the reductions.
-  T* const shared = dynamic_shared<T>() + thread * N;
-  const int shared_apart = softmax_threads * N;
-  const unsigned columns = blockDim.x * N, threads = blockDim.x * blockDim.y;
-  C* const own_largest = reinterpret_cast<C*>(dynamic_shared<T>() + tiles.in_shared * shared_apart);
-  C* const own_sum = own_largest + columns;
-  C* const reductions = own_sum + columns;
 
-  if constexpr (N > 1) {
-    for (int v = 0, r = row; r < part.in_shared; ++v, r += rows_apart) {
-      copy_async(shared + v * shared_apart, x + tail + v * apart, 16);
+  const std::int64_t none = 0, own = min(max(tiles.n - tiles.part * rank, none), tiles.part);
+  const auto kept = static_cast<int>(min(own, std::int64_t{tiles.held} * rows_apart));
+  const int vectors = (kept - row + rows_apart - 1) / rows_apart;  // that this thread keeps
+  const std::int64_t streamed = streams ? own - kept : 0;
+  // Where the thread's kept vectors of a tile begin, or -1 where it has none. Columns are counted
+  // through all of [outer, inner]; N divides inner.
+  const auto begin_of = [&](std::int64_t tile) {
+    const std::int64_t column = (tile * blockDim.x + threadIdx.x) * N;
+    return column >= tiles.columns
+               ? -1
+               : column / tiles.inner * tiles.n * tiles.inner + column % tiles.inner +
+                     (tiles.part * rank + streamed + row) * tiles.inner;
+  };
+
+  // Its places in shared memory are one such step apart, and the last is followed by the first.
+  T* const shared = dynamic_shared<T>() + thread * N;
+  const int shared_apart = static_cast<int>(threads) * N;
+  const int places_end = (tiles.held + tiles.ahead) * shared_apart;
+  const Exchange<C> exchange(dynamic_shared<T>() + places_end, warps, columns);
+  const auto wrapped = [&](int place) { return place < places_end ? place : place - places_end; };
+  const auto fetch = [&](const T* from, int count, int place) {
+    for (int v = 0; v < count; ++v, from += apart, place = wrapped(place + shared_apart)) {
+      copy_async(shared + place, from, 16);
     }
+  };
+
+  const std::int64_t step = gridDim.x / blocks;
+  std::int64_t tile = blockIdx.x / blocks, here = begin_of(tile), next = 0;
+  int first = 0;  // the place of the tile's first vector
+  if constexpr (N > 1) {
+    fetch(x + here, here < 0 ? 0 : vectors, 0);
     commit_copies();
   }
-  C largest[N], sum[N];
+  for (unsigned turn = 0; tile * columns < tiles.columns; ++turn, tile += step, here = next) {
+    next = begin_of(tile + step);
+    const int count = here < 0 ? 0 : vectors;
+    if constexpr (N > 1) {
+      fetch(x + next, next < 0 ? 0 : min(vectors, tiles.ahead),
+            wrapped(first + tiles.held * shared_apart));
+      commit_copies();
+    } else {
+      for (int v = 0; v < count; v += in_flight) {
+        Vector<T, N> a[in_flight];
+        load_rows(a, x + here + v * apart, apart, row + v * rows_apart, kept);
 #pragma unroll
-  for (int k = 0; k < N; ++k) largest[k] = lowest<C>(), sum[k] = 0;
-  // Each column's sum is of exp(x - largest), with the largest so far.
-  if constexpr (streams) {
-    for (std::int64_t r = row, i = begin; r < part.streamed;
-         r += in_flight * rows_apart, i += in_flight * apart) {
-      Vector<T, N> a[in_flight];
-      load_rows(a, x + i, apart, r, part.streamed);
-#pragma unroll
-      for (int k = 0; k < N; ++k) {
-        // step: maximum
-        C larger = largest[k];
-#pragma unroll
-        for (int v = 0; v < in_flight; ++v) larger = Maximum()(larger, widen(a[v].element[k]));
-        sum[k] *= exponential<T>(largest[k] - larger);  // step: sum
-        largest[k] = larger;
-#pragma unroll
-        for (int v = 0; v < in_flight; ++v) add_exponential(a[v].element[k], larger, sum[k]);
+        for (int i = 0; i < in_flight; ++i) {
+          if (v + i < count) store_shared(shared + (v + i) * shared_apart, a[i]);
+        }
       }
     }
-  }
 
-  // step: maximum
-  Vector<T, N> a[vectors];
-  load_rows(a, x + kept, apart, row, part.in_registers);
-  C larger[N];
+    C largest[N], sum[N];
 #pragma unroll
-  for (int k = 0; k < N; ++k) larger[k] = largest[k];
-#pragma unroll
-  for (int v = 0; v < vectors; ++v) {
-#pragma unroll
-    for (int k = 0; k < N; ++k) larger[k] = Maximum()(larger[k], widen(a[v].element[k]));
-  }
-  if constexpr (N > 1) {
-    wait_for_copies<0>();
-    // Of the thread's own vectors, so no barrier is needed.
-#pragma unroll 1
-    for (int v = 0, r = row; r < part.in_shared; ++v, r += rows_apart) {
-      const auto b = load_vector<N>(shared + v * shared_apart);
-#pragma unroll
-      for (int k = 0; k < N; ++k) larger[k] = Maximum()(larger[k], widen(b.element[k]));
-    }
-  }
-  column_reduce<N>(larger, Maximum(), reductions);
-
-  // The results are read from shared memory when they are used: there are too many for registers.
-  if (threadIdx.y == 0) {
-#pragma unroll
-    for (int k = 0; k < N; ++k) own_largest[slot(k)] = larger[k];
-  }
-  __syncthreads();
-
-  // step: sum
-#pragma unroll
-  for (int v = 0; v < vectors; ++v) widen_anew(a[v]);
-#pragma unroll
-  for (int k = 0; k < N; ++k) {
-    const C now = own_largest[slot(k)];
-    if constexpr (streams) sum[k] *= exponential<T>(largest[k] - now);
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) add_exponential(a[v].element[k], now, sum[k]);
-  }
-  if constexpr (N > 1) {
-#pragma unroll 1
-    for (int v = 0, r = row; r < part.in_shared; ++v, r += rows_apart) {
-      auto b = load_vector<N>(shared + v * shared_apart);
-#pragma unroll
-      for (int k = 0; k < N; ++k) add_exponential(b.element[k], own_largest[slot(k)], sum[k]);
-      if constexpr (sizeof(T) > 2) store_shared(shared + v * shared_apart, b);
-    }
-  }
-  column_reduce<N>(sum, Sum(), reductions);
-  if (threadIdx.y == 0) {
-#pragma unroll
-    for (int k = 0; k < N; ++k) own_sum[slot(k)] = sum[k];
-  }
-  blocks == 1 ? __syncthreads() : cluster_barrier();
-  for (unsigned c = thread; c < columns; c += threads) {
-    reductions[c] = scale_over_cluster<T>(own_largest + c, own_sum + c, blocks);
-  }
-  __syncthreads();
-
-  // step: normalize
-#pragma unroll
-  for (int v = 0; v < vectors; ++v) widen_anew(a[v]);
-#pragma unroll
-  for (int k = 0; k < N; ++k) {
-    const C now = own_largest[slot(k)], scale = reductions[slot(k)];
-#pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      a[v].element[k] = normalized(a[v].element[k], now, scale);
-    }
-  }
-#pragma unroll
-  for (int v = 0; v < vectors; ++v) {
-    if (row + v * rows_apart < part.in_registers) store_vector(y + kept + v * apart, a[v]);
-  }
-#pragma unroll
-  for (int k = 0; k < N; ++k) largest[k] = own_largest[slot(k)], sum[k] = reductions[slot(k)];
-  if constexpr (N > 1) {
-#pragma unroll 1
-    for (int v = 0, r = row; r < part.in_shared; ++v, r += rows_apart) {
-      auto b = load_vector<N>(shared + v * shared_apart);
-#pragma unroll
-      for (int k = 0; k < N; ++k) b.element[k] = normalized(b.element[k], largest[k], sum[k]);
-      store_vector(y + tail + v * apart, b);
-    }
-  }
-  if constexpr (streams) {
-    const std::int64_t turns = ceil_div(part.streamed, in_flight * rows_apart);
-    for (std::int64_t turn = turns - 1; turn >= 0; --turn) {
-      const std::int64_t r = row + turn * in_flight * rows_apart;
-      const std::int64_t i = begin + turn * in_flight * apart;
-      Vector<T, N> b[in_flight];
-      load_rows(b, x + i, apart, r, part.streamed);
-#pragma unroll
-      for (int v = 0; v < in_flight; ++v) {
-        if (r + v * rows_apart >= part.streamed) continue;
+    for (int k = 0; k < N; ++k) largest[k] = lowest<C>(), sum[k] = 0;
+    // Each column's sum is of e^(x - largest), with the largest so far.
+    const std::int64_t begin = here - streamed * tiles.inner;
+    if constexpr (streams) {
+      for (std::int64_t r = row, i = begin; here >= 0 && r < streamed;
+           r += in_flight * rows_apart, i += in_flight * apart) {
+        Vector<T, N> a[in_flight];
+        load_rows(a, x + i, apart, r, streamed);
 #pragma unroll
         for (int k = 0; k < N; ++k) {
-          b[v].element[k] = normalized_anew<T>(widen(b[v].element[k]), largest[k], sum[k]);
+          // step: maximum
+          C larger = largest[k];
+#pragma unroll
+          for (int v = 0; v < in_flight; ++v) larger = Maximum()(larger, widen(a[v].element[k]));
+          sum[k] *= exponential<T>(largest[k] - larger);  // step: sum
+          largest[k] = larger;
+#pragma unroll
+          for (int v = 0; v < in_flight; ++v)
+            sum[k] += exponential<T>(widen(a[v].element[k]) - larger);
         }
-        store_vector(y + i + v * apart, b[v]);
+      }
+    }
+
+    // step: maximum
+    wait_for_copies<1>();
+    Vector<T, N> most = nothing<T, N>();
+#pragma unroll 4
+    for (int v = 0, place = first; v < count; ++v, place = wrapped(place + shared_apart)) {
+      most = larger_of(most, load_vector<N>(shared + place));
+    }
+    C now[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) now[k] = Maximum()(largest[k], widen(most.element[k]));
+    over_rows(now, Maximum());
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      if constexpr (streams) sum[k] *= exponential<T>(largest[k] - now[k]);
+      largest[k] = now[k];
+    }
+
+    // step: exponentials, sum
+#pragma unroll 2
+    for (int v = 0, place = first; v < count; ++v, place = wrapped(place + shared_apart)) {
+      auto terms = widen(load_vector<N>(shared + place));
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        terms.element[k] = exponential<T>(terms.element[k] - largest[k]);
+        sum[k] += terms.element[k];
+      }
+      if constexpr (sizeof(T) > 2) store_shared(shared + place, terms);
+    }
+    over_rows(sum, Sum());
+    if (thread % 32 < blockDim.x) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        exchange.of_warps[thread / 32 * (columns + 1) + slot(k)] = {largest[k], sum[k]};
+      }
+    }
+
+    // A lane for each warp of the block and column, then for each block of the cluster.
+    PartialSum<C>* const of_blocks = exchange.of_blocks + turn % 2 * columns;
+    __syncthreads();
+    for (unsigned i = thread; i / 32 * 32 < columns * warps; i += threads) {
+      const unsigned column = min(i / warps, columns - 1), warp = i % warps;
+      const auto all = combined(exchange.of_warps[warp * (columns + 1) + column], warps);
+      if (warp == 0 && i < columns * warps) of_blocks[column] = all;
+    }
+    blocks == 1 ? __syncthreads() : cluster_barrier();
+    for (unsigned i = thread; i / 32 * 32 < columns * blocks; i += threads) {
+      const unsigned column = min(i / blocks, columns - 1), block = i % blocks;
+      PartialSum<C>* const own_part = of_blocks + column;
+      const auto all = combined(*(blocks == 1 ? own_part : cluster_peer(own_part, block)), blocks);
+      if (block == 0 && i < columns * blocks) {
+        exchange.of_all[column] = {all.largest, inverse<T>(all.sum)};
+      }
+    }
+    __syncthreads();
+
+    // step: normalize
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const PartialSum<C> all = exchange.of_all[slot(k)];
+      // In shared memory are terms of the warp's maximum, or x.
+      sum[k] = sizeof(T) > 2 ? exponential<T>(largest[k] - all.largest) * all.sum : all.sum;
+      largest[k] = all.largest;
+    }
+    T* to = y + here;
+    const T* from = x + next + tiles.ahead * apart;
+    const int fetched = next < 0 ? 0 : vectors - tiles.ahead;
+#pragma unroll 2
+    for (int v = 0, place = first; v < count; ++v, place = wrapped(place + shared_apart)) {
+      const auto wide = widen(load_vector<N>(shared + place));
+      Vector<T, N> a;
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        if constexpr (sizeof(T) > 2) {
+          a.element[k] = wide.element[k] * sum[k];
+        } else {
+          a.element[k] = normalized_anew<T>(wide.element[k], largest[k], sum[k]);
+        }
+      }
+      store_vector(to, a);
+      if constexpr (N > 1) {
+        if (v < fetched) copy_async(shared + place, from, 16);
+      }
+      to += apart, from += apart;
+    }
+    if constexpr (N > 1) commit_copies();
+    first = wrapped(first + tiles.held * shared_apart);
+    if constexpr (streams) {
+      const std::int64_t turns = here < 0 ? 0 : ceil_div(streamed, in_flight * rows_apart);
+      for (std::int64_t back = turns - 1; back >= 0; --back) {
+        const std::int64_t r = row + back * in_flight * rows_apart;
+        const std::int64_t i = begin + back * in_flight * apart;
+        Vector<T, N> a[in_flight];
+        load_rows(a, x + i, apart, r, streamed);
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+          const PartialSum<C> all = exchange.of_all[slot(k)];
+#pragma unroll
+          for (int v = 0; v < in_flight; ++v) {
+            a[v].element[k] = normalized_anew<T>(widen(a[v].element[k]), all.largest, all.sum);
+          }
+        }
+#pragma unroll
+        for (int v = 0; v < in_flight; ++v) {
+          if (r + v * rows_apart < streamed) store_vector(y + i + v * apart, a[v]);
+        }
       }
     }
   }
-  // Others may still read this block's parts of the sums.
+  // Others may still read this block's parts of the last tile.
   if (blocks > 1) cluster_barrier();
 }
 
-/// Vectors of N elements that a thread can have in shared memory beside the results of x threads'
-/// columns, within the 99 KiB that every device has.
-template <class T, int N>
-constexpr int most_in_shared(unsigned x) {
-  if (N == 1) return 0;
-  const std::size_t left = (99 << 10) - results_shared<compute_t<T>>(std::size_t{x} * N);
-  return static_cast<int>(std::min(left, softmax_shared) / (softmax_threads * 16));
-}
-
-/// Threads along x, and blocks, that have a tile; vectors of it that a thread has in shared memory.
+/// Threads of a block; blocks that share a tile; vectors that a thread keeps and fetches ahead.
 struct Shape {
-  unsigned x, blocks;
-  int in_shared;
+  dim3 threads;
+  unsigned blocks;
+  int held, ahead;
+  bool streams;
 };
 
-/// The widest tile that fits on chip.
+/// The widest tile of at least 64 bytes that two blocks beside each other, or clusters of such, can
+/// keep; else of at least 32 that one can.
 template <class T, int N>
 Shape shape_for(const Slices& s) {
   const auto threads_of = [](std::size_t bytes) {
     return std::min(32u, static_cast<unsigned>(bytes / (N * sizeof(T))));
   };
-  // Not wider than all columns.
-  const std::int64_t width = ceil_div(s.count(), N), widest = threads_of(128);
-  const auto most = std::bit_ceil(static_cast<unsigned>(std::min(width, widest)));
+  const auto power_of_two = [](std::int64_t least, unsigned most) {
+    return std::min(std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(least, most))),
+                    most);
+  };
+  const unsigned rows = power_of_two(s.n, softmax_threads);
+  // Not wider than all columns, but wider than 128 bytes where there are few rows.
+  const unsigned width = power_of_two(ceil_div(s.count(), N), 32);
+  const unsigned widest =
+      rows <= 16 ? 32 : std::min(width, std::max(threads_of(128), softmax_threads / rows));
   const unsigned most_blocks = has_clusters() ? most_cluster : 1;
-  for (unsigned x = most; x >= std::min(most, threads_of(32)); x /= 2) {
-    const int in_shared = most_in_shared<T, N>(x);
-    const std::int64_t held = softmax_threads / x * (most_kept<N> + in_shared);
-    for (unsigned blocks = 1; blocks <= most_blocks; blocks *= 2) {
-      if (s.n <= held * blocks) return {x, blocks, in_shared};
+  Shape shape{};
+  for (const int beside : {2, 1}) {
+    for (unsigned x = widest; x >= std::min(widest, threads_of(beside == 2 ? 64 : 32)); x /= 2) {
+      const unsigned y = std::min(rows, softmax_threads / x);
+      const std::size_t left =
+          shared_beside(beside) - Exchange<compute_t<T>>::bytes(x * y / 32, std::size_t{x} * N);
+      const auto places = static_cast<int>(left / (sizeof(T) * N * x * y));
+      for (unsigned blocks = 1; blocks <= most_blocks; blocks *= 2) {
+        const std::int64_t held = ceil_div(ceil_div(s.n, blocks), y);
+        if (held > places) continue;
+        const int kept = static_cast<int>(held), ahead = N == 1 ? 0 : std::min(places - kept, kept);
+        return {dim3(x, y), blocks, kept, ahead, false};
+      }
+      if (beside == 1 && x == widest) shape = {dim3(x, y), most_blocks, places, 0, true};
     }
   }
-  if constexpr (sizeof(T) == 2 && N > 1) {  // devices with clusters have more than 99 KiB
-    constexpr int in_shared = 14;
-    const unsigned x = std::min(most, threads_of(32));
-    const std::int64_t held = softmax_threads / x * (most_kept<N> + in_shared);
-    if (most_blocks > 1 && s.n <= held * most_blocks) return {x, most_blocks, in_shared};
-  }
-  return {most, most_blocks, most_in_shared<T, N>(most)};
+  return shape;
 }
 
-template <class T, int N, int vectors>
-void launch_tiles(const T* x, T* y, const Slices& s, dim3 block, unsigned blocks, int in_shared,
-                  Stream stream) {
-  const ColumnTiles tiles{s.count(), s.n, s.inner, ceil_div(s.n, blocks), blocks, in_shared};
-  const std::size_t columns = std::size_t{block.x} * N;
-  launch({.kernel = blocks > 1 ? "softmax v3 cluster columns" : "softmax v3 columns",
-          .blocks = ceil_div(s.count(), static_cast<std::int64_t>(columns)) * blocks,
-          .threads = block,
-          .stream = stream,
-          .shared_bytes = sizeof(T) * N * softmax_threads * static_cast<unsigned>(in_shared) +
-                          results_shared<compute_t<T>>(columns),
-          .cluster = blocks},
-         softmax_tiles<T, N, vectors>, x, y, tiles);
+template <bool streams, int N, class T>
+void launch_tiles(const T* x, T* y, const Slices& s, const Shape& shape, Stream stream) {
+  const unsigned blocks = shape.blocks, threads = shape.threads.x * shape.threads.y;
+  const std::size_t columns = std::size_t{shape.threads.x} * N;
+  const ColumnTiles tiles{s.count(), s.n,        s.inner,    ceil_div(s.n, blocks),
+                          blocks,    shape.held, shape.ahead};
+  const auto kernel = softmax_tiles<T, N, streams>;
+  Launch how{
+      .kernel = blocks > 1 ? "softmax v3 cluster columns" : "softmax v3 columns",
+      .blocks = 0,
+      .threads = shape.threads,
+      .stream = stream,
+      .shared_bytes = sizeof(T) * N * threads * static_cast<unsigned>(shape.held + shape.ahead) +
+                      Exchange<compute_t<T>>::bytes(threads / 32, columns),
+      .cluster = blocks};
+  how.blocks = blocks * std::min(ceil_div(s.count(), static_cast<std::int64_t>(columns)),
+                                 clusters_at_a_time(how, kernel));
+  launch(how, kernel, x, y, tiles);
 }
 
 template <int N, class T>
 void columns_by(const T* x, T* y, const Slices& s, Stream stream) {
-  constexpr int kept = most_kept<N>;
-  constexpr unsigned threads = softmax_threads;
-  if (s.n <= 16) {  // a row for each thread along y
-    const auto rows = std::bit_ceil(static_cast<unsigned>(s.n));
-    return launch_tiles<T, N, 1>(x, y, s, dim3(std::min(threads / rows, 32u), rows), 1, 0, stream);
-  }
-  if (s.n <= 16 * kept && s.count() >= 32 * N) {  // few rows: wider tiles than 128 bytes
-    return launch_tiles<T, N, kept>(x, y, s, dim3(32, 16), 1, 0, stream);
-  }
-  const auto [side, blocks, more] = shape_for<T, N>(s);
-  const dim3 block(side, threads / side);
-  const std::int64_t in_registers = std::int64_t{kept} * block.y;
-  const int in_shared = s.n <= in_registers ? 0 : more;
-  if (s.n <= (in_registers + in_shared * std::int64_t{block.y}) * blocks) {
-    launch_tiles<T, N, kept>(x, y, s, block, blocks, in_shared, stream);
-  } else {
-    launch_tiles<T, N, 1>(x, y, s, block, blocks, in_shared, stream);
-  }
+  const Shape shape = shape_for<T, N>(s);
+  shape.streams ? launch_tiles<true, N>(x, y, s, shape, stream)
+                : launch_tiles<false, N>(x, y, s, shape, stream);
 }
 
 }  // namespace

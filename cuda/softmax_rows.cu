@@ -81,15 +81,16 @@ __global__ void __launch_bounds__(softmax_threads, softmax_blocks<T>)
     fetch(row + step, next);
     wait_for_copies<1>();
     const Span<aligned> span(row * n, n, N);
-    C largest = lowest<C>(), sum = 0;
+    auto most = nothing<T, N>();
 #pragma unroll 4
     for (int at = first; at < span.end; at += apart) {
       auto a = load_vector<N>(present + at);
       span.leave_others_out(a, at);
       if constexpr (!aligned) store_shared(present + at, a);
-      largest = largest_of(a, largest);
+      most = larger_of(most, a);
     }
-    largest = row_reduce(largest, Maximum());  // step: maximum
+    const C largest = row_reduce(largest_of(most, lowest<C>()), Maximum());  // step: maximum
+    C sum = 0;
 #pragma unroll 4
     for (int at = first; at < span.end; at += apart) {
       auto a = load_vector<N>(present + at);

@@ -20,9 +20,9 @@
 // The kernels of v2, in this order and no others. "attention" and its neighbours are those of
 // multihead_self_attention.cu:
 //
-//   transformer_block            rmsnorm, three products, rope_v2, attention, product + x,
+//   transformer_block            rmsnorm, three products, rope_v3, attention, product + x,
 //                                rmsnorm, product with w1, product with w3, gate_v3, product + y
-//   transformer_block_post_norm  three products, rope_v2, attention, product + x, rmsnorm,
+//   transformer_block_post_norm  three products, rope_v3, attention, product + x, rmsnorm,
 //                                product with w1, product with w3, gate_v3, product + y, rmsnorm
 //   transformer_block_gelu       rmsnorm, three products, attention, product + x,
 //                                rmsnorm, product with w1, activation_v2, product + y

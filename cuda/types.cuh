@@ -136,6 +136,33 @@ __device__ inline void widen_anew(Vector<T, N>& vector) {
 #endif
 }
 
+/// The larger of each two elements, 16-bit ones two at a time; NaN counts as none.
+template <class T, int N>
+__device__ inline Vector<T, N> larger_of(const Vector<T, N>& a, const Vector<T, N>& b) {
+#if defined(__CUDACC__)
+  if constexpr (sizeof(T) == 2 && N % 2 == 0) {
+    auto larger = same_bits<Vector<unsigned, N / 2>>(a);
+    const auto other = same_bits<Vector<unsigned, N / 2>>(b);
+#pragma unroll
+    for (int k = 0; k < N / 2; ++k) {
+      unsigned& pair = larger.element[k];
+      if constexpr (std::is_same_v<T, float16>) {
+        asm("max.f16x2 %0, %1, %2;" : "=r"(pair) : "r"(pair), "r"(other.element[k]));
+      } else {
+        asm("max.bf16x2 %0, %1, %2;" : "=r"(pair) : "r"(pair), "r"(other.element[k]));
+      }
+    }
+    return same_bits<Vector<T, N>>(larger);
+  }
+#endif
+  Vector<T, N> larger;
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    larger.element[k] = narrow<T>(fmax(widen(a.element[k]), widen(b.element[k])));
+  }
+  return larger;
+}
+
 /// Stores to shared memory.
 template <class T, int N>
 __device__ inline void store_shared(T* to, const Vector<T, N>& vector) {

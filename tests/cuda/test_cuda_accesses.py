@@ -21,6 +21,7 @@ KERNELS = {
     "gate_v3": ({"element"}, {"element"}),  # elements behind the last whole vector
     "rmsnorm_v3": (set(), set()),
     "rope_v2": ({8}, set()),  # positions, and the table's pairs of float
+    "rope_v3": ({8}, set()),  # positions
     "softmax_long": (set(), set()),
     "softmax_rows_ahead": (set(), set()),
     "softmax_short_rows": (set(), set()),

@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(columns_at_the_limits, T, Types) {
     BOOST_TEST(kernel_for<T>(2, n, N) == "columns");
     BOOST_TEST(kernel_for<T>(2, n, 5) == "columns");
   }
-  // 8 threads side by side have 64 rows in each of a thread's vectors.
-  for (const std::int64_t n : {255, 256, 257, 800}) {
+  // 8 threads side by side have 64 rows in each of a thread's vectors, of which 11 fit.
+  for (const std::int64_t n : {255, 256, 257, 640}) {
     BOOST_TEST(kernel_for<T>(2, n, 3 * N) == "columns");
     BOOST_TEST(kernel_for<T>(1, n, 9 * N) == "columns");
   }
@@ -199,6 +199,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(columns_at_the_limits, T, Types) {
   for (const std::int64_t n : {512, 513, 1100}) {
     BOOST_TEST((kernel_for<T>(1, n, 33).find("columns") != std::string::npos));
   }
+}
+
+/// More tiles than run at a time, so that a cluster takes several, the last one beyond the columns.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_cluster_takes_tile_after_tile, T, Types) {
+  const Device device(true);
+  constexpr std::int64_t N = vector_width<T>;
+  for (const std::int64_t n : {3, 17, 70, 300, 640}) {
+    BOOST_TEST(kernel_for<T>(2, n, 129 * N) == "columns");
+    BOOST_TEST(kernel_for<T>(3, n, 43) == "columns");
+  }
+  BOOST_TEST(kernel_for<T>(3, 1000, 17 * N) == "cluster columns");
+  BOOST_TEST(kernel_for<T>(1, 7000, 17 * N) == "cluster columns");
 }
 
 /// Tiles of 128 bytes, then of 64, then of 32; then some is read twice.

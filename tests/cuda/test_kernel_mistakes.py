@@ -55,11 +55,19 @@ MISTAKES = {
                               "scale_over_cluster<T>(own, 1u)"),
     "blocks_do_not_wait": ("clusters_of_each_size", LONG,
                            "blocks == 1 ? __syncthreads() : cluster_barrier();", "__syncthreads();"),
+    # columns
+    "columns_are_not_waited_for": ("a_cluster_takes_tile_after_tile", COLUMNS, "wait_for_copies<1>();", ""),
+    "places_are_not_taken_in_turn": ("a_cluster_takes_tile_after_tile", COLUMNS,
+                                     "first = wrapped(first + tiles.held * shared_apart);", ""),
+    "places_have_no_end": ("a_cluster_takes_tile_after_tile", COLUMNS,
+                           "return place < places_end ? place : place - places_end;", "return place;"),
+    "columns_of_each_block": ("a_cluster_takes_tile_after_tile", COLUMNS,
+                              "cluster_peer(own_part, block)", "own_part"),
     # columns that are read twice
     "column_sums_are_not_rescaled": ("long_columns", COLUMNS,
-                                     "sum[k] *= exponential<T>(largest[k] - larger);", ""),
+                                     "sum[k] *= term<T>(largest[k], larger);", ""),
     "sums_of_streamed_columns": ("long_columns", COLUMNS,
-                                 "sum[k] *= exponential<T>(largest[k] - now);", ";"),
+                                 "sum[k] *= term<T>(largest[k], now[k]);", ";"),
 }
 
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")

@@ -103,11 +103,20 @@ ROPE = mistakes_of(
     turned_the_other_way=[("a * r.cos - b * r.sin", "a * r.cos + b * r.sin", 1),
                           ("a * r.sin + b * r.cos", "b * r.cos - a * r.sin", 1)],
     position_plus_one=[("return static_cast<double>(position);",
-                        "return static_cast<double>(position + 1);", 1)],
-    exponent_k_over_d=[("2 * static_cast<double>(pair) /", "static_cast<double>(pair) /", 1)],
+                        "return static_cast<double>(position + 1);", 1),
+                       ("static_cast<unsigned>(position)",
+                        "static_cast<unsigned>(position + 1)", 1)],
+    exponent_k_over_d=[("2 * static_cast<double>(pair) /", "static_cast<double>(pair) /", 1),
+                       ("2 * static_cast<long double>(pair) /",
+                        "static_cast<long double>(pair) /", 1)],
     positions_ignored=[("return static_cast<double>(position);",
-                        "return static_cast<double>(i);", 1)],
-    float32_angles=[("sincos(angle,", "sincos(static_cast<float>(angle),", 1)],
+                        "return static_cast<double>(i);", 1),
+                       ("static_cast<unsigned>(position)", "i", 1)],
+    float32_angles=[("sincos(angle,", "sincos(static_cast<float>(angle),", 1),
+                    ("turns_of_pair[k * width + column] * static_cast<unsigned>(position)",
+                     """static_cast<std::uint64_t>(0x1p64f * std::fmod(
+                         0x1p-64f * static_cast<float>(turns_of_pair[k * width + column]) *
+                             static_cast<float>(position), 1.0f))""", 1)],
 )
 
 SOFTMAX_SOURCES = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu")
