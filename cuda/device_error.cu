@@ -29,13 +29,11 @@ bool is_captured(Stream stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-/// Memory that host and device both see, where the kernel writes; the stream where it runs; and an
-/// event of the caller's stream, after which it may.
+/// Memory that host and device both see, where the kernel writes, and an event that comes after it.
 struct Place {
   int device = 0;
   WrongIndex* first = nullptr;
-  cudaStream_t aside = nullptr;
-  cudaEvent_t begin = nullptr;
+  cudaEvent_t done = nullptr;
 };
 
 /// Places that no check uses. Those of static storage would be freed when CUDA may be gone; there
@@ -66,20 +64,9 @@ class Places {
     check(cudaHostAlloc(&memory, sizeof(WrongIndex), cudaHostAllocMapped | cudaHostAllocPortable),
           "allocating memory that host and device see");
     place.first = static_cast<WrongIndex*>(memory);
-    // Its few blocks come before those of a kernel that fills the device.
-    int least = 0, greatest = 0;
-    cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
-    if (status == cudaSuccess) {
-      status = cudaStreamCreateWithPriority(&place.aside, cudaStreamNonBlocking, greatest);
-    }
-    if (status == cudaSuccess) {
-      status = cudaEventCreateWithFlags(&place.begin, cudaEventDisableTiming);
-    }
-    if (status != cudaSuccess) {
-      if (place.aside != nullptr) cudaStreamDestroy(place.aside);
-      cudaFreeHost(memory);
-    }
-    check(status, "making a stream and an event");
+    const cudaError_t status = cudaEventCreateWithFlags(&place.done, cudaEventDisableTiming);
+    if (status != cudaSuccess) cudaFreeHost(memory);
+    check(status, "making an event");
     return place;
   }
 
@@ -111,31 +98,31 @@ std::int64_t read(const std::int64_t* value, Stream) { return *value; }
 #if defined(__CUDACC__)
 /// What the kernel tells the host. Once it is destroyed no kernel writes there.
 struct RangeCheck::Report {
-  Report() : place(places().take()) { *place.first = nothing_wrong; }
+  explicit Report(Stream on) : place(places().take()), stream(on) { *place.first = nothing_wrong; }
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
   ~Report() {
-    cudaStreamSynchronize(place.aside);
+    marked ? cudaEventSynchronize(place.done) : cudaStreamSynchronize(native(stream));
     places().give_back(place);
   }
 
   WrongIndex* first() { return place.first; }
-  /// A stream that begins with what `stream` has now behind it.
-  Stream beside(Stream stream) const {
-    check(cudaEventRecord(place.begin, native(stream)), "marking where the check of values begins");
-    check(cudaStreamWaitEvent(place.aside, place.begin, 0), "having the check of values wait");
-    return {place.aside};
+  /// wait() then waits for what the stream has now, and not for later work.
+  void mark() {
+    check(cudaEventRecord(place.done, native(stream)), "marking the check of values");
+    marked = true;
   }
-  void wait() const {
-    check(cudaStreamSynchronize(place.aside), "waiting for the check of values");
-  }
+  void wait() const { check(cudaEventSynchronize(place.done), "waiting for the check of values"); }
 
   Place place;
+  Stream stream;
+  bool marked = false;
 };
 #else
 struct RangeCheck::Report {
+  explicit Report(Stream) {}
   WrongIndex* first() { return &index; }
-  Stream beside(Stream stream) const { return stream; }
+  void mark() {}
   void wait() const {}
 
   WrongIndex index = nothing_wrong;
@@ -146,9 +133,11 @@ RangeCheck::RangeCheck(const Names& names, View<const std::int64_t> values, std:
                        Stream stream)
     : names_(names), values_(values.data()), limit_(limit), stream_(stream) {
   if (values.size() == 0 || is_captured(stream)) return;
-  report_ = std::make_unique<Report>();
-  launch({names.kernel, ceil_div(values.size(), 256), 256, report_->beside(stream)}, check_range,
-         values_, values.size(), limit, report_->first());
+  auto report = std::make_unique<Report>(stream);
+  launch({names.kernel, ceil_div(values.size(), 256), 256, stream}, check_range, values_,
+         values.size(), limit, report->first());
+  report->mark();
+  report_ = std::move(report);
 }
 
 RangeCheck::~RangeCheck() = default;

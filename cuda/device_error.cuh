@@ -2,9 +2,8 @@
 // is out of range.
 //
 // A call must return its error, so the host has to wait for a kernel; but only for a small one that
-// does nothing else, in a stream of its own: none of the call's other kernels waits for it. By then
-// the device has the rest of the call's work, and goes on while the host returns: nothing idles. If
-// the kernel that uses the values looked for wrong ones, the host would have to wait for all of it.
+// does nothing else and comes first. By then the device has the rest of the call's work, and goes
+// on while the host returns: nothing idles.
 #pragma once
 
 #include "launch.cuh"
@@ -14,8 +13,7 @@
 namespace prenorm::cuda {
 
 /// Checks that values are in [0, limit). The constructor, called before anything else is enqueued,
-/// launches the kernel, which begins when the stream's earlier work is done; throw_if_wrong, called
-/// last, waits for that kernel only.
+/// launches the kernel; throw_if_wrong, called last, waits for that kernel only.
 ///
 /// While the stream is captured into a graph nothing can wait: nothing is launched, and a wrong
 /// value shows only in the results.

@@ -27,7 +27,7 @@
 // unit per position: 2^-33 turns at position 2^32. Where T is double, positions may be larger,
 // theta is below 1 or d_k above 256, v2 is launched instead.
 //
-// Positions are in device memory, so a kernel finds those out of range: a small one, beside the
+// Positions are in device memory, so a kernel finds those out of range: a small one, before the
 // others, for which alone the host waits (device_error.cuh). Their rows become NaN, as a launch in
 // a graph cannot report errors.
 #include "export.cuh"

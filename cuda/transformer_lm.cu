@@ -15,8 +15,8 @@
 // The gain of each step has not been measured on a device yet.
 //
 // The kernels of v2, in this order: check_range, embedding, for each layer those of
-// transformer_block, rmsnorm, product. They are enqueued as one chain, the first one beside it.
-// Only then does the host wait, for that one alone, which may have found an id out of range.
+// transformer_block, rmsnorm, product. They are enqueued as one chain. Only then does the host
+// wait, for the first kernel alone, which may have found an id out of range.
 #include "export.cuh"
 #include "transformer_block.cuh"
 #include "versions.cuh"

@@ -113,11 +113,12 @@ __device__ inline Vector<compute_t<T>, N> widen(const Vector<T, N>& vector) {
       wide.element[2 * i] = __uint_as_float(words.element[i] << 16);
       wide.element[2 * i + 1] = __uint_as_float(words.element[i] & 0xffff0000u);
     }
-    return wide;
-  }
+  } else
 #endif
+  {
 #pragma unroll
-  for (int i = 0; i < N; ++i) wide.element[i] = widen(vector.element[i]);
+    for (int i = 0; i < N; ++i) wide.element[i] = widen(vector.element[i]);
+  }
   return wide;
 }
 
@@ -153,14 +154,16 @@ __device__ inline Vector<T, N> larger_of(const Vector<T, N>& a, const Vector<T, 
       }
     }
     return same_bits<Vector<T, N>>(larger);
-  }
+  } else
 #endif
-  Vector<T, N> larger;
+  {
+    Vector<T, N> larger;
 #pragma unroll
-  for (int k = 0; k < N; ++k) {
-    larger.element[k] = narrow<T>(fmax(widen(a.element[k]), widen(b.element[k])));
+    for (int k = 0; k < N; ++k) {
+      larger.element[k] = narrow<T>(fmax(widen(a.element[k]), widen(b.element[k])));
+    }
+    return larger;
   }
-  return larger;
 }
 
 /// Stores to shared memory.

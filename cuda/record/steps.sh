@@ -197,11 +197,11 @@ all_steps() {
 # them sequences of 16384 and positions to 131071, which no fixture has: bench compares its outputs.
 bench_bfloat16() {
   bench 240 bfloat16 --dtype bfloat16 --solution cuda --solution cuda/v4 --rivals \
-    --shape attention_llama3_4096_causal --shape rmsnorm_8192x4096 --shape softmax_8192x4096 \
-    --shape rope_llama3 --shape silu_llama3 --shape softmax_axis_0 --shape gelu_gpt2 \
-    --shape embedding_gpt2 --shape attention_llama3_4096_full --shape attention_llama3_8192_causal \
-    --shape linear_llama3_up --shape ffn_swiglu_llama3 --shape rmsnorm_4096x16384 \
-    --shape softmax_1024x131072 --shape block_llama3_4096 --shape '*_far' \
+    --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape rope_llama3 --shape softmax_axis_0 \
+    --shape embedding_gpt2 --shape attention_llama3_4096_causal --shape rmsnorm_4096x16384 \
+    --shape softmax_1024x131072 --shape rope_llama3_far --shape block_llama3_4096 \
+    --shape attention_llama3_4096_full --shape silu_llama3 --shape gelu_gpt2 \
+    --shape attention_llama3_8192_causal --shape linear_llama3_up --shape ffn_swiglu_llama3 \
     --shape 'attention_*_documents' --shape 'attention_*_mask' --shape block_gpt2 \
     --shape block_tinystories --shape lm_tinystories --shape '*_16384_*' --shape '*'
 }

@@ -1,5 +1,6 @@
-"""record.sh --unpack ARCHIVE [--root CHECKOUT]: makes cuda/records/<device>/ of what record.sh
-brought back, and writes its figures where they are told:
+"""record.sh --unpack ARCHIVE... [--root CHECKOUT]: makes cuda/records/<device>/ of what record.sh
+brought back, in one run or in several, of which the last word counts, and writes its figures where
+they are told:
 
 - cuda/records/kernels.csv: which of the kernels that are only launched after that passed here;
 - README.md, between its marks: on which devices the kernels have run;
@@ -77,26 +78,42 @@ def complete(path, results, target):
         if result["solution"] == record["solution"]:
             record["problems"].setdefault(result["problem"], {}).setdefault(
                 result["case"], recorded_case(result))
-    target.write_text(json.dumps(record, indent=1) + "\n")
+    target.write_text(text_of(record))
 
 
-def keep(record, records):
-    """Fills records/<device> from the unpacked archive; returns that folder."""
-    source = device_folder(record)
-    target = records / source.name
+def text_of(record):
+    """A device record as JSON, a line for each case."""
+    problems = ",\n".join(
+        f"  {json.dumps(problem)}: {{\n" + ",\n".join(
+            f"   {json.dumps(name)}: {json.dumps(case)}" for name, case in cases.items()) + "\n  }"
+        for problem, cases in record["problems"].items())
+    head = json.dumps({**record, "problems": {}}, indent=1)
+    return head.replace('"problems": {}', '"problems": {\n' + problems + "\n }") + "\n"
+
+
+def keep(runs, records):
+    """Fills records/<device> from the unpacked archives; returns that folder."""
+    sources = [device_folder(run) for run in runs]
+    if len({source.name for source in sources}) != 1:
+        sys.exit("record.sh: the archives are of different devices")
+    target = records / sources[0].name
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    by_step = {path.stem: json_lines(path) for path in sorted((record / "verify").glob("*.jsonl"))}
-    stored = [each for step, results in by_step.items() if step.startswith("fixtures_")
-              for each in results]
-    for path in source.glob("*.json"):
-        complete(path, stored, target / path.name)
-    for name in ("summary.txt", "counters.csv"):
-        if (record / name).exists():
-            shutil.copy(record / name, target)
-    rows = [row for path in sorted((record / "bench").glob("*.jsonl")) for row in json_lines(path)
-            if "contestant" in row]
-    write_lines(target / "bench.jsonl", rows)
+    by_step, rows = {}, {}
+    for run, source in zip(runs, sources):
+        by_step |= {path.stem: json_lines(path) for path in sorted((run / "verify").glob("*.jsonl"))}
+        stored = [each for step, results in by_step.items() if step.startswith("fixtures_")
+                  for each in results]
+        for path in source.glob("*.json"):
+            complete(path, stored, target / path.name)
+        if (run / "counters.csv").exists():
+            shutil.copy(run / "counters.csv", target)
+        with (target / "summary.txt").open("a") as summary:
+            summary.write((run / "summary.txt").read_text() + "\n" * (run != runs[-1]))
+        rows |= {(row["shape"], row["dtype"], row["contestant"]): row
+                 for path in sorted((run / "bench").glob("*.jsonl")) for row in json_lines(path)
+                 if "contestant" in row}
+    write_lines(target / "bench.jsonl", rows.values())
     write_lines(target / "failures.jsonl",
                 [each for results in by_step.values() for each in results
                  if each["status"] not in ("PASSED", "SKIPPED", "NOT_IMPLEMENTED")])
@@ -235,15 +252,15 @@ def gains(device, problems):
             by_shape.setdefault(key, {})[row["contestant"]] = row
     best, told = [], ""
     for (_, shape, dtype), rows in sorted(by_shape.items(), key=lambda item: item[0][0]):
-        if "cuda/v3" in rows:
+        if "cuda/v4" in rows:  # then "cuda" is one of these two
+            rows.setdefault("cuda/v3", rows.get("cuda"))
             rows.pop("cuda", None)
-        steps = [rows[name] for name in LADDER if name in rows]
+        steps = [(LADDER[name], rows[name]) for name in LADDER if rows.get(name)]
         if "cuda-naive" not in rows or len(steps) <= max(len(best), 1):
             continue
         best = steps
-        told = ", ".join(f"{LADDER[now['contestant']]} "
-                         f"{before['seconds']['median'] / now['seconds']['median']:.3g} times as fast as "
-                         f"{LADDER[before['contestant']]}" for before, now in zip(steps, steps[1:]))
+        told = ", ".join(f"{name} {before['seconds']['median'] / now['seconds']['median']:.3g} times as "
+                         f"fast as {earlier}" for (earlier, before), (name, now) in zip(steps, steps[1:]))
         told += f" ({shape}, {dtype})"
     return told
 
@@ -271,15 +288,18 @@ def write_ladder(path, devices):
 
 # -----------------------------------------------------------------------------------------------------
 
-def unpack(archive, root):
+def unpack(archives, root):
     records = root / "cuda/records"
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder, [member for member in tar if member.isfile() and
-                                    member.name.startswith("record/") and ".." not in member.name])
-        record = Path(folder) / "record"
-        target = keep(record, records)
-        write_kernels(record, target, Device(target))
+        runs = []
+        for number, archive in enumerate(archives):
+            with tarfile.open(archive) as tar:
+                tar.extractall(Path(folder) / str(number), [
+                    member for member in tar if member.isfile() and
+                    member.name.startswith("record/") and ".." not in member.name])
+            runs.append(Path(folder) / str(number) / "record")
+        target = keep(runs, records)
+        write_kernels(runs[-1], target, Device(target))
     devices = [Device(path) for path in sorted(records.iterdir()) if path.is_dir()]
     write_block(root / "README.md", told_at_first(devices))
     for page in ("docs/performance.md", "harness/bench/README.md"):
@@ -303,7 +323,7 @@ def unpack(archive, root):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="record.sh --unpack", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("archive", type=Path)
+    parser.add_argument("archives", metavar="ARCHIVE", nargs="+", type=Path)
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent.parent)
     arguments = parser.parse_args()
-    unpack(arguments.archive, arguments.root)
+    unpack(arguments.archives, arguments.root)

@@ -93,7 +93,7 @@ class Bench {
     const bool any_on_cpu =
         !peers_.empty() || std::ranges::any_of(selected_, [this](const auto& workload) {
           return std::ranges::any_of(field_.at(*workload),
-                                     [](const Contestant* each) { return !each->on_device(); });
+                                     [](Contestant* each) { return !each->on_device(); });
         });
     if (any_on_cpu) report_.cpu.measure_cpu_copies(options_.threads);
     if (const auto bandwidth = field_.device_copy()) {
