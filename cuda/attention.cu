@@ -287,6 +287,8 @@ __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
       __syncthreads();  // all have read the tiles before the next ones replace them
     }
 
+    // As Maximum, by which, being an instruction of its own, ptxas would run out of registers.
+    const auto larger = [](C one, C other) { return one > other || one != one ? one : other; };
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int query = 4 * y + i;  // of the tile
@@ -302,11 +304,11 @@ __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
       for (int j = 0; j < 4; ++j) {
         const int key = 4 * x + j;
         if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -INFINITY;
-        tile_largest = Maximum()(tile_largest, score[i][j]);
+        tile_largest = larger(tile_largest, score[i][j]);
       }
       // step: maximum
       // 16 neighbours of a warp have the same queries.
-      const C now = Maximum()(largest[i], warp_reduce(tile_largest, Maximum(), side));
+      const C now = larger(largest[i], warp_reduce(tile_largest, larger, side));
       const C shift = now == -INFINITY ? C(0) : now;
       // The sums so far were of exp(score - largest).
       const C correction = exp((largest[i] - shift) * scale);  // step: scale

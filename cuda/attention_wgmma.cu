@@ -1,27 +1,23 @@
 // Version 4 of attention (attention.cu), for Hopper alone. Equation, shapes and errors:
 // reference/attention.hpp.
 //
-// The emulator does not run it: it is checked by compilation, by a model of Hopper's instructions
-// on the CPU (tests/cuda/hopper) and on devices. v3 is launched in its place until
-// cuda/records/kernels.csv has a record that says that these sources passed.
+// Checked by a model of Hopper's instructions on the CPU (tests/cuda/hopper) and on devices; v3 is
+// launched in its place until cuda/records/kernels.csv says that these sources passed on one.
 //
 // What v4 changes from v3:
 //
 //   wgmma         128 queries a block: two consumers, warpgroups of 64 queries each, whose products
 //                 the tensor cores compute asynchronously, from shared memory
-//   TMA           a producer, one separate warp, has the copy engine load tiles of 128 keys and
-//                 values, two of each ahead; no thread computes an address, rows beyond the end are
-//                 zeros. Most of its registers go to the consumers
-//   overlap       while a tile's values are summed, the softmax of the next tile is computed, whose
-//                 scores were started before; and the consumers take turns, so that one multiplies
-//                 while the other computes exponentials
+//   TMA           a producer, one warp, has the copy engine load tiles of 128 keys and values, two
+//                 of each ahead. Most of its registers go to the consumers
+//   overlap       while a tile's values are summed, the next tile's softmax is computed; and the
+//                 consumers take turns: one multiplies while the other computes exponentials
 //   work order    long rows first, and as many heads side by side as fit the cache
-//   it stays      as many blocks as fit the device take one item of 128 queries after the other:
-//                 the next item's first tiles are loaded while the last one's result is stored
+//   it stays      a block takes item after item of 128 queries, and loads the next one's tiles
+//                 while the last one's result is stored. On an H200 that gained less than 1%
 //
-// It takes float16 and bfloat16 with d_k = d_v = 64 or 128, on devices of compute capability 9.0,
-// where every matrix of the batch is a range of columns of one tensor [parts, rows, columns]
-// (tensor_tiles.cuh) aligned to 16 bytes, as TMA requires.
+// It takes float16 and bfloat16 with d_k = d_v = 64 or 128, on compute capability 9.0, where each
+// matrix is a range of columns of one tensor (tensor_tiles.cuh) aligned to 16 bytes.
 //
 // A block's memory: Q, y and two of each of K and V, in panels of 64 columns with the swizzle of
 // 128 bytes. The barriers, which complete a phase each time that a tile is loaded or released:

@@ -12,8 +12,9 @@
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         2    6.6 (3.41)          8 (4)    4.05        1.5           -         0         0
 //   v2         2          15.8             16       1          1           2         8         0
+//   v3         2          12.9             16    1.01          1           2         8         0
 //
-// Measured on NVIDIA H200: what is launched 1.35 times as fast as v1 (cpu_rope, float32).
+// Measured on NVIDIA H200: v2 1.35 times as fast as v1 (cpu_rope, float32).
 //
 // v1 and v2: angles are float64 whatever T is; the table has the compute type. It is in shared
 // memory, made by the block that uses it: a table of all positions, made by a separate kernel,

@@ -110,9 +110,11 @@ def keep(runs, records):
             shutil.copy(run / "counters.csv", target)
         with (target / "summary.txt").open("a") as summary:
             summary.write((run / "summary.txt").read_text() + "\n" * (run != runs[-1]))
-        rows |= {(row["shape"], row["dtype"], row["contestant"]): row
-                 for path in sorted((run / "bench").glob("*.jsonl")) for row in json_lines(path)
-                 if "contestant" in row}
+        for path in sorted((run / "bench").glob("*.jsonl")):
+            for row in json_lines(path):
+                key = tuple(row.get(name) for name in ("shape", "dtype", "contestant"))
+                if "contestant" in row and (row["seconds"] or key not in rows):
+                    rows[key] = row
     write_lines(target / "bench.jsonl", rows.values())
     write_lines(target / "failures.jsonl",
                 [each for results in by_step.values() for each in results

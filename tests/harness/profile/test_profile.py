@@ -81,7 +81,9 @@ def test_what_nvcc_gave_a_kernel(profile, home):
     for kernel, version in zip(built, ("rmsnorm_v1", "rmsnorm_v2", "rmsnorm_v3")):
         assert 0 < kernel["resources"]["registers"] <= ceilings[version]["registers"]
         assert kernel["resources"]["static_shared_bytes"] <= ceilings[version]["shared_bytes"]
-        assert kernel["resources"]["architecture"] == "sm_90" and kernel["resources"]["occupancy"] == 1
+        assert kernel["resources"]["architecture"] == "sm_90"
+        # v3 has 64 registers a thread, for half as many threads as fit.
+        assert kernel["resources"]["occupancy"] == (0.5 if version == "rmsnorm_v3" else 1)
     assert "rmsnorm v3                128" in profile(*words).stdout  # threads; in the second table
     assert "occupancy" not in profile(*words, "--device", "a100").stdout
 
