@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(side* side, blocks_together<compute_t<T>>)
       __syncthreads();  // all have read the tiles before the next ones replace them
     }
 
-    // As Maximum, by which, being an instruction of its own, ptxas would run out of registers.
+    // Not Maximum: that is one instruction, with which ptxas runs out of registers here.
     const auto larger = [](C one, C other) { return one > other || one != one ? one : other; };
 #pragma unroll
     for (int i = 0; i < each; ++i) {

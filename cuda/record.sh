@@ -5,7 +5,7 @@
 #     record.sh --pack FILE [--arch 90a] [--without-fixtures]
 #                                             make the kit to carry to a machine with a device
 #     record.sh --rehearse [KIT]              run it here, with the emulated kernels as the device's
-#     record.sh --unpack ARCHIVE              put what came back into cuda/records
+#     record.sh --unpack ARCHIVE...           put what came back into cuda/records
 #
 # On a machine with a device it leaves two files in OUT (else ./record): record.tar.gz, which is
 # kept up to date all the time, and summary.txt, which is also printed last. In the archive: the
@@ -124,9 +124,11 @@ keep_device_awake() {
   driver=${PRENORM_CUDA_DRIVER:-libcuda.so.1}
   "${PRENORM_PEER_PYTHON:-python3}" -c "
 import ctypes, time
-driver, device, context = ctypes.CDLL('$driver'), ctypes.c_int(), ctypes.c_void_p()
+driver, device, mode, context = ctypes.CDLL('$driver'), *map(ctypes.c_int, (0, 0)), ctypes.c_void_p()
 driver.cuInit(0), driver.cuDeviceGet(ctypes.byref(device), 0)
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), time.sleep($seconds)" \
+driver.cuDeviceGetAttribute(ctypes.byref(mode), 20, device)
+if mode.value == 0:  # the device may be shared
+    driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), time.sleep($seconds)" \
     >"$work/logs/awake.log" 2>&1 &
   awake=$!
 }
@@ -160,7 +162,9 @@ export PRENORM_HOME="$prefix"
 [ -x "$prenorm" ] || die "there is no $prenorm"
 if [ -n "$fixtures" ]; then
   fixtures=$(cd "$fixtures" && pwd) || exit 2
-  [ -e "$prefix/share/prenorm/fixtures" ] || ln -s "$fixtures" "$prefix/share/prenorm/fixtures"
+  [ ! -L "$prefix/share/prenorm/fixtures" ] || rm "$prefix/share/prenorm/fixtures"
+  [ -e "$prefix/share/prenorm/fixtures" ] || ln -s "$fixtures" "$prefix/share/prenorm/fixtures" ||
+    die "$prefix cannot be written to"
 fi
 ls "$prefix/share/prenorm/fixtures/"*.h5 >/dev/null 2>&1 ||
   die "the kit has no fixtures: --fixtures wants a checkout's"
@@ -184,9 +188,9 @@ provide_driver
 provide_cublaslt
 keep_device_awake
 ! command -v nvidia-smi >/dev/null || timeout 20 nvidia-smi -q >"$work/logs/nvidia-smi.log" 2>&1
-timeout 60 "$prenorm" doctor --no-color >"$work/logs/doctor.log" 2>&1
+timeout -k 5 60 "$prenorm" doctor --no-color >"$work/logs/doctor.log" 2>&1
 note device "$(sed -n 's/^CUDA device *[a-z]* *//p' "$work/logs/doctor.log")"
-timeout 60 "$prenorm" verify --no-color --solution cuda-naive --problem relu \
+timeout -k 5 60 "$prenorm" verify --no-color --solution cuda-naive --problem relu \
   --case by_hand_float32 >"$work/logs/device.log" 2>&1
 [ $? != 124 ] || echo "nothing ran: no answer within 60 s" >>"$work/logs/device.log"
 if reason=$(grep '^nothing ran' "$work/logs/device.log"); then

@@ -25,8 +25,8 @@
 //
 // v3: whole turns do not matter, so an angle is a 64-bit number that counts 2^-64 turns. The angle
 // of position 1, times a position, wraps around as the angle itself does, and is wrong by half a
-// unit per position: 2^-33 turns at position 2^32. Where T is double, positions may be larger,
-// theta is below 1 or d_k above 256, v2 is launched instead.
+// unit per position: 2^-33 turns at position 2^32. Where T is double, positions may be larger or
+// are more than 2^30, theta is below 1 or d_k above 256, v2 is launched instead.
 //
 // Positions are in device memory, so a kernel finds those out of range: a small one, before the
 // others, for which alone the host waits (device_error.cuh). Their rows become NaN, as a launch in

@@ -48,7 +48,7 @@ struct RopeHeads {
 template <class T>
 void rope_heads_v1(const RopeHeads<T>& heads, Stream stream);
 
-/// The launched version: a block's table of rotations serves the innermost shared axis.
+/// The launched version: v3, or v2 where v3 cannot (rope.cu).
 template <class T>
 void rope_heads_launched(const RopeHeads<T>& heads, Stream stream);
 

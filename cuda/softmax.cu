@@ -6,7 +6,8 @@
 //         last axis, to 48 KiB      in shared memory, the next row on its way (softmax_rows.cu)
 //         last axis, longer         in registers and shared memory of a cluster of blocks, to 1 MiB
 //                                                                           (softmax_long_rows.cu)
-//         another axis              the same, in tiles of neighbouring columns (softmax_columns.cu)
+//         another axis              in shared memory of a block or a cluster, in tiles of
+//                                   neighbouring columns (softmax_columns.cu)
 //       what no cluster holds       maximum and sum in one pass, the result in a second
 //
 // Counts of softmax, float32: 128 rows of 1024 (docs/profile.md)
@@ -20,9 +21,9 @@
 //   v2         1        32 (4)         32 (4)      16          1           1      1024     45056
 //   v3         1            16             16       1          1        3.33        24      3072
 //
-// All kernels of v3 but the one for short rows have two blocks on a multiprocessor: while one
-// reduces, the other loads or stores. Measured on NVIDIA H200: v2 17.5 times as fast as v1, what is
-// launched 2.1 times as fast as v2 (cpu_softmax_last_axis, float32).
+// Kernels of v3 but the one for short rows have two blocks on a multiprocessor where both fit:
+// while one reduces, the other loads or stores. Measured on NVIDIA H200: v2 17.5 times as fast as
+// v1, what is launched 2.1 times as fast as v2 (cpu_softmax_last_axis, float32).
 //
 // Hard values. The search for the maximum begins at the lowest finite number. So a slice that is
 // all -infinity has exp(-infinity) = 0 everywhere and gives 0/0, and one with +infinity or NaN has

@@ -42,7 +42,7 @@ constexpr int short_blocks = 6;
 constexpr int short_blocks = 8;
 #endif
 
-// Two blocks of 512 threads have 64 registers per thread, and with less than 100 KiB of shared
+// Two blocks of 512 threads have 64 registers per thread, and with less than 113 KiB of shared
 // memory each both fit a multiprocessor of sm_90. In float64, whose exponential takes more
 // registers, it is one; so it is where devices have less shared memory.
 constexpr int softmax_threads = 512;
@@ -52,7 +52,7 @@ constexpr std::size_t softmax_shared = 96 << 10;  // of the slices; and a little
 constexpr int row_vectors = softmax_shared / 16 / 2;  // of a row, where the next one is fetched too
 constexpr unsigned most_cluster = 8;  // blocks; more are not on every device with clusters
 
-// What a thread keeps of a slice that one block or a cluster shares, in vectors of 16 bytes; a
+// What a thread keeps of a long row that one block or a cluster shares, in vectors of 16 bytes; a
 // block of 512 then keeps 128 KiB.
 constexpr int kept_in_registers = 4, kept_in_shared = 12;
 

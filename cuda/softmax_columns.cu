@@ -1,16 +1,16 @@
 // Softmax along another axis than the last one: a part of the ladder of softmax.cu. Nothing is
 // transposed.
 //
-// A tile is some neighbouring columns, 128 bytes of each row or 64, kept in shared memory by a
-// block or, where there are more rows, by a cluster of up to 8 of them. Two blocks share a
-// multiprocessor; longer tiles leave room for one, and become 32 bytes wide, the least that memory
-// moves. On a device with 227 KiB for a block about 55000 rows fit.
+// A tile is some neighbouring columns, 128 bytes of each row or 64 (of few rows more), kept in
+// shared memory by a block or, where there are more rows, by a cluster of up to 8 of them. Two
+// blocks share a multiprocessor, but not in float64; longer tiles leave room for one, and become 32
+// bytes wide, the least that memory moves. On a device with 227 KiB for a block 57344 rows fit.
 //
 // The grid is what runs at the same time, and a cluster takes tile after tile. A thread keeps
-// vectors of its own, so that it needs no barrier to fetch the next tile's: some where there is
-// room for more than a tile, the others each into the place of one that has just been stored. Each
-// warp has a maximum of its own, which its exponentials are of. So warps and blocks meet once for
-// each tile, to exchange pairs of a maximum and a sum.
+// vectors of its own, so that it needs no barrier to fetch the next tile's. What fits beside the
+// present tile is fetched at once; each other vector when the one before it in its place has been
+// stored. Each warp has a maximum of its own, which its exponentials are of. So warps and blocks
+// meet once for each tile, to exchange pairs of a maximum and a sum.
 //
 // What does not fit, in longer columns or on devices without clusters, is read in two passes: one
 // for maximum and sum, one for the result, which goes backwards, as what was read last may still be
@@ -319,11 +319,12 @@ Shape shape_for(const Slices& s) {
       rows <= 16 ? 32 : std::min(width, std::max(threads_of(128), softmax_threads / rows));
   const unsigned most_blocks = has_clusters() ? most_cluster : 1;
   Shape shape{};
-  for (const int beside : {2, 1}) {
+  for (int beside = softmax_blocks<T>; beside > 0; --beside) {
+    const std::size_t shared = shared_beside(beside);
     for (unsigned x = widest; x >= std::min(widest, threads_of(beside == 2 ? 64 : 32)); x /= 2) {
       const unsigned y = std::min(rows, softmax_threads / x);
       const std::size_t left =
-          shared_beside(beside) - Exchange<compute_t<T>>::bytes(x * y / 32, std::size_t{x} * N);
+          shared - Exchange<compute_t<T>>::bytes(x * y / 32, std::size_t{x} * N);
       const auto places = static_cast<int>(left / (sizeof(T) * N * x * y));
       for (unsigned blocks = 1; blocks <= most_blocks; blocks *= 2) {
         const std::int64_t held = ceil_div(ceil_div(s.n, blocks), y);

@@ -283,6 +283,7 @@ std::byte* Block::cluster_peer(std::byte* own, unsigned rank) const {
   if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(launch_->shared_bytes)) {
     fail(current_, "asks another block for what is not in dynamic shared memory");
   }
+  counter::on_peer(peer->shared(), launch_->shared_bytes);
   return peer->shared() + offset;
 }
 

@@ -97,6 +97,7 @@ class Collector {
     static_ = {address_of(static_arrays.begin),
                address_of(static_arrays.begin) + static_arrays.bytes};
     dynamic_ = {address_of(dynamic), address_of(dynamic) + bytes};
+    peers_.clear();
   }
   void on_thread(std::size_t thread) {
     warp_ = &warps_[thread / request_lanes];
@@ -105,6 +106,13 @@ class Collector {
   }
   void on_stack(const void* bottom, std::size_t bytes) {
     stack_ = {address_of(bottom), address_of(bottom) + bytes};
+  }
+
+  void on_peer(const std::byte* dynamic, std::size_t bytes) {
+    const Range peer{address_of(dynamic), address_of(dynamic) + bytes};
+    const bool known = std::ranges::any_of(
+        peers_, [&peer](const Range& range) { return range.begin == peer.begin; });
+    if (!known) peers_.push_back(peer);
   }
 
   void on_access(Kind kind, const void* where, std::size_t bytes, const void* code) {
@@ -122,6 +130,11 @@ class Collector {
       offset = at - static_.begin;
     } else if (image().holds(at)) {
       return;  // constants
+    }
+    for (const Range& peer : peers_) {
+      if (place.space == Space::shared || !peer.holds(at)) continue;
+      place.space = Space::shared;
+      offset = at - peer.begin;
     }
     // The widest access of a device is of 16 bytes.
     for (std::size_t done = 0; done < bytes; done += 16) {
@@ -263,6 +276,7 @@ class Collector {
   }
 
   Range stack_, arguments_, static_, dynamic_;
+  std::vector<Range> peers_;  // of other blocks of the cluster
   std::uint64_t block_ = 0;
   std::vector<PendingWarp> warps_;
   std::size_t warps_in_block_ = 0;
@@ -390,6 +404,9 @@ void on_thread(std::size_t thread) {
 }
 void on_stack(const void* bottom, std::size_t bytes) {
   if (collector != nullptr) collector->on_stack(bottom, bytes);
+}
+void on_peer(const std::byte* dynamic, std::size_t bytes) {
+  if (collector != nullptr) collector->on_peer(dynamic, bytes);
 }
 void on_warp_together(std::size_t warp) {
   if (collector != nullptr) collector->on_warp_together(warp);

@@ -32,6 +32,8 @@ void end_thread();
 /// From now on this thread of the block runs, or on this stack.
 void on_thread(std::size_t thread);
 void on_stack(const void* bottom, std::size_t bytes);
+/// The running thread may access another block's dynamic shared memory, which is no global memory.
+void on_peer(const std::byte* dynamic, std::size_t bytes);
 
 /// All lanes of the warp that have not returned have arrived at the same place, or all have
 /// returned.
@@ -56,6 +58,7 @@ inline void end_block() {}
 inline void end_thread() {}
 inline void on_thread(std::size_t) {}
 inline void on_stack(const void*, std::size_t) {}
+inline void on_peer(const std::byte*, std::size_t) {}
 inline void on_warp_together(std::size_t) {}
 inline void on_barrier() {}
 inline void on_warp_operation(const char*) {}

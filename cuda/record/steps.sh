@@ -7,15 +7,17 @@
 note() { printf '%-28s %s\n' "$1" "$2" | tee -a "$work/summary.txt"; }
 
 # Brings the archive and the summary in OUT up to date. A reader never sees half of one, nor does one
-# that is saved at the same time by a step's saver, whose tar outlives it.
+# that is saved at the same time by a step's saver, whose tar outlives it. (tar's exit code 1: a log grew
+# while it was read.)
 save() {
-  new=$(mktemp "$out/.new.XXXXXX") && tar -C "$work/.." -czf "$new" record &&
-    chmod 644 "$new" && mv "$new" "$out/record.tar.gz"
+  new=$(mktemp "$out/.new.XXXXXX") || return
+  tar -C "$work/.." -czf "$new" record
+  if [ $? -le 1 ] && chmod 644 "$new"; then mv "$new" "$out/record.tar.gz"; else rm -f "$new"; fi
   cp "$work/summary.txt" "$out/summary.txt"
 }
 
 # While a long step runs: whoever ends the record then takes at most the last seconds of it.
-keep_saving() { while sleep 15; do save; done; }
+keep_saving() { while sleep 15 && kill -0 $$ 2>/dev/null; do save; done; }
 
 # What a step's log, or the rows of a bench, say in one line.
 gist() {
@@ -147,7 +149,7 @@ counters() {
     --clock-control none --kernel-name 'regex:rmsnorm|softmax|activ|rope|embedding' \
     --log-file "$work/counters.csv" --metrics "$metrics" \
     "$prenorm" bench --in-process --no-color --samples 1 --dtype bfloat16 --solution cuda \
-    --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape softmax_axis_0 \
+    --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape softmax_8192x4096_axis_0 \
     --shape silu_llama3 --shape gelu_gpt2 --shape rope_llama3 --shape embedding_gpt2
 }
 
@@ -197,7 +199,8 @@ all_steps() {
 # them sequences of 16384 and positions to 131071, which no fixture has: bench compares its outputs.
 bench_bfloat16() {
   bench 240 bfloat16 --dtype bfloat16 --solution cuda --solution cuda/v4 --rivals \
-    --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape rope_llama3 --shape softmax_axis_0 \
+    --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape rope_llama3 \
+    --shape softmax_8192x4096_axis_0 \
     --shape embedding_gpt2 --shape attention_llama3_4096_causal --shape rmsnorm_4096x16384 \
     --shape softmax_1024x131072 --shape rope_llama3_far --shape block_llama3_4096 \
     --shape attention_llama3_4096_full --shape silu_llama3 --shape gelu_gpt2 \

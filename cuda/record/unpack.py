@@ -101,9 +101,10 @@ def keep(runs, records):
     target.mkdir(parents=True)
     by_step, rows = {}, {}
     for run, source in zip(runs, sources):
-        by_step |= {path.stem: json_lines(path) for path in sorted((run / "verify").glob("*.jsonl"))}
-        stored = [each for step, results in by_step.items() if step.startswith("fixtures_")
+        own = {path.stem: json_lines(path) for path in sorted((run / "verify").glob("*.jsonl"))}
+        stored = [each for step, results in own.items() if step.startswith("fixtures_")
                   for each in results]
+        by_step |= own
         for path in source.glob("*.json"):
             complete(path, stored, target / path.name)
         if (run / "counters.csv").exists():
@@ -143,7 +144,7 @@ def write_kernels(record, target, device):
     """A line of records/kernels.csv for each kernel that ran; of an earlier record that this one
     replaces none is left."""
     digests = record / "kernels.csv"  # of the sources that ran
-    summary = (target / "summary.txt").read_text()
+    summary = (record / "summary.txt").read_text()
     path = target.parent / "kernels.csv"
     lines = [line for line in path.read_text().splitlines() if not line.endswith(f",{target.name}")]
     for line in digests.read_text().splitlines() if digests.exists() else []:
@@ -254,10 +255,9 @@ def gains(device, problems):
             by_shape.setdefault(key, {})[row["contestant"]] = row
     best, told = [], ""
     for (_, shape, dtype), rows in sorted(by_shape.items(), key=lambda item: item[0][0]):
-        if "cuda/v4" in rows:  # then "cuda" is one of these two
-            rows.setdefault("cuda/v3", rows.get("cuda"))
+        if "cuda/v4" in rows:  # then "cuda" is that, or v3
             rows.pop("cuda", None)
-        steps = [(LADDER[name], rows[name]) for name in LADDER if rows.get(name)]
+        steps = [(LADDER[name], rows[name]) for name in LADDER if name in rows]
         if "cuda-naive" not in rows or len(steps) <= max(len(best), 1):
             continue
         best = steps

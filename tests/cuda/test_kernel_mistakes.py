@@ -65,9 +65,9 @@ MISTAKES = {
                               "cluster_peer(own_part, block)", "own_part"),
     # columns that are read twice
     "column_sums_are_not_rescaled": ("long_columns", COLUMNS,
-                                     "sum[k] *= term<T>(largest[k], larger);", ""),
+                                     "sum[k] *= exponential<T>(largest[k] - larger);", ""),
     "sums_of_streamed_columns": ("long_columns", COLUMNS,
-                                 "sum[k] *= term<T>(largest[k], now[k]);", ";"),
+                                 "sum[k] *= exponential<T>(largest[k] - now[k]);", ";"),
 }
 
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")

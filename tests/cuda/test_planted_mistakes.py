@@ -57,14 +57,13 @@ RMSNORM = mistakes_of(
     eps_outside_root=[(RMS, "(sqrt(sum / static_cast<C>(d_model)) + eps)", 3)],
     sum_for_mean=[(RMS, "sqrt(sum + eps)", 3)],
     no_root=[(RMS, "(sum / static_cast<C>(d_model) + eps)", 3)],
-    no_gain=[(" * widen(weight[i]))", ")", 2), (" * widen(gain[v].element[k]))", ")", 1)],
+    no_gain=[(" * widen(weight[i]))", ")", 2), (" * by.element[k])", ")", 1)],
     gain_one_plus_weight=[(" * widen(weight[i]))", " * (1 + widen(weight[i])))", 2),
-                          (" * widen(gain[v].element[k]))",
-                           " * (1 + widen(gain[v].element[k])))", 1)],
+                          (" * by.element[k])", " * (1 + by.element[k]))", 1)],
     not_widened=["float16",
                  ("widen(a[i]) * widen(a[i])", "widen(narrow<T>(widen(a[i]) * widen(a[i])))", 2),
-                 ("widen(a[v].element[k]) * widen(a[v].element[k])",
-                  "widen(narrow<T>(widen(a[v].element[k]) * widen(a[v].element[k])))", 1)],
+                 ("wide.element[k] * wide.element[k]",
+                  "widen(narrow<T>(wide.element[k] * wide.element[k]))", 1)],
 )
 
 ACTIVATIONS = [

@@ -18,7 +18,7 @@ SHAPE = ("--shape", "rmsnorm", "--dtype", "float32")
 AGREEMENT = 0.05
 RECORDS = sorted((ROOT / "cuda/records").glob("*/counters.csv"))
 # What cuda/record/steps.sh counts: the kernels of `cuda` that memory bounds, each in bfloat16.
-RECORDED = ("rmsnorm_8192x4096", "softmax_8192x4096", "softmax_axis_0", "silu_llama3", "gelu_gpt2",
+RECORDED = ("rmsnorm_8192x4096", "softmax_8192x4096", "softmax_8192x4096_axis_0", "silu_llama3", "gelu_gpt2",
             "rope_llama3", "embedding_gpt2")
 
 pytestmark = pytest.mark.skipif(bool(os.environ.get("PRENORM_SANITIZE")),
@@ -264,9 +264,10 @@ def test_only_call_says_nothing_but_what_fails(profile):
 
 # ---- records of devices -------------------------------------------------------------------------
 
-def differences(rows, caches):
+def differences(rows):
     """Where a device's counts and those here are further apart than agreed, a line each; and of how
-    many kernels they are."""
+    many kernels they are. The device's memory reads what a kernel reads, for ncu empties the caches
+    before; what is written, by these kernels once, may stay in one."""
     found, known = [], 0
     for row in rows:
         for kernel in row["kernels"]:
@@ -275,10 +276,10 @@ def differences(rows, caches):
                 continue
             known += 1
             wanted = as_counted(kernel)
-            dram = {"dram_bytes_read", "dram_bytes_written"}
-            counts = {name: (device[name], wanted[name]) for name in wanted if name not in dram}
-            if kernel["least_bytes"] > caches:
-                counts["dram bytes"] = (sum(device[name] for name in dram), kernel["least_bytes"])
+            counts = {name: (device[name], wanted[name]) for name in wanted
+                      if not name.startswith("dram")}
+            counts["dram bytes read"] = (device["dram_bytes_read"],
+                                         kernel["least_bytes"] - kernel["store"]["bytes"])
             found += [f"{row['shape']}, {kernel['kernel']}: {name} {there:.0f}, here {here}"
                       for name, (there, here) in counts.items()
                       if abs(there - here) > AGREEMENT * here]
@@ -286,22 +287,18 @@ def differences(rows, caches):
 
 
 def test_a_difference_is_found(rows, written):
-    assert differences(rows("rmsnorm", *SHAPE, "--counters", written(1.04)), 0) == ([], 3)
-    found, known = differences(rows("rmsnorm", *SHAPE, "--counters", written(1.06)), 0)
+    assert differences(rows("rmsnorm", *SHAPE, "--counters", written(1.04))) == ([], 3)
+    found, known = differences(rows("rmsnorm", *SHAPE, "--counters", written(1.06)))
     assert known == 3 and len(found) == 3 * 5 and "dram bytes" in " ".join(found)
-    found, known = differences(rows("rmsnorm", *SHAPE, "--counters", written(1.06)), 2**26)
-    assert known == 3 and "dram bytes" not in " ".join(found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDS or [None], ids=lambda path: path and path.parent.name)
 def test_devices_count_what_is_counted_here(rows, path):
-    """Loads and stores everywhere; the bytes of the device's memory where they fit no cache."""
     if path is None:
         pytest.skip("there is no record of a device's counters yet")
-    device = json.loads(next(path.parent.glob("*.json")).read_text())["device"]
     shapes = [word for shape in RECORDED for word in ("--shape", shape)]
     found, known = differences(rows("*", *shapes, "--dtype", "bfloat16", "--solution", "cuda-emulated",
-                                    "--counters", path), 2 * device["l2"])
+                                    "--counters", path))
     assert not found, "\n".join(found)
     assert known >= len(RECORDED)
