@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch.cuh"
+#include "types.cuh"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,12 @@ std::vector<T> uniform(std::int64_t count, std::uint64_t seed, double scale) {
     values.emplace_back((static_cast<double>(state >> 33) / 0x40000000 - 1) * scale);
   }
   return values;
+}
+
+/// Elements in that many vectors of 16 bytes.
+template <class T>
+std::int64_t in(std::int64_t vectors) {
+  return vectors * vector_width<T>;
 }
 
 #if defined(__CUDACC__)

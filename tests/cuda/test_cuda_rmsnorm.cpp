@@ -2,7 +2,6 @@
 // shapes.
 #include "cuda_testing.hpp"
 #include "rmsnorm.cuh"
-#include "types.cuh"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -53,12 +52,6 @@ std::string kernel_for(std::int64_t rows, std::int64_t n, T first = T(1.0)) {
   }
   BOOST_REQUIRE(launched.size() == 1u);
   return launched.front();
-}
-
-/// Elements in that many vectors of 16 bytes.
-template <class T>
-std::int64_t in(std::int64_t vectors) {
-  return vectors * vector_width<T>;
 }
 
 }  // namespace

@@ -116,12 +116,6 @@ std::string kernel_for(std::int64_t outer, std::int64_t n, std::int64_t inner) {
   return launched.front().substr(std::string("softmax v3 ").size());
 }
 
-/// Elements in that many vectors of 16 bytes.
-template <class T>
-std::int64_t in(std::int64_t vectors) {
-  return vectors * vector_width<T>;
-}
-
 constexpr std::int64_t block_holds = (kept_in_registers + kept_in_shared) * softmax_threads;
 
 }  // namespace
