@@ -107,6 +107,19 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def follow(self, x, y):
+        """Clicks what opens another page and waits for that: a busy browser may lose a click."""
+        self._loaded = False
+        for _ in range(3):
+            self.click(x, y)
+            try:
+                while not self._loaded:
+                    self._message(10)
+                return
+            except TimeoutError:
+                pass
+        raise TimeoutError("a click opens no page")
+
     def screenshot(self):
         """The whole page, as PNG."""
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True)
