@@ -380,7 +380,7 @@ void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
 CommandOutput command_output(const std::string& command) {
   CommandOutput output;
   std::FILE* pipe = ::popen(command.c_str(), "re");
-  if (pipe == nullptr) return {"", 127};
+  if (pipe == nullptr) return {"", -1};
   std::array<char, 1 << 14> some{};
   for (std::size_t got; (got = std::fread(some.data(), 1, some.size(), pipe)) > 0;) {
     output.text.append(some.data(), got);

@@ -162,7 +162,8 @@ pid_t start_process(const ProcessStart& what);
 /// What a command has written to its standard output, and how it ended.
 struct CommandOutput {
   std::string text;
-  int exit_code = 0;  // 127: there is no such program; 128 and the number: a signal
+  // -1: it could not be started; 127: there is no such program; 128 and the number: a signal.
+  int exit_code = 0;
 };
 
 /// Runs a command line of /bin/sh to its end, without a limit or a sandbox.

@@ -1,14 +1,11 @@
 #include "class/slurm.hpp"
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <sstream>
-#include <sys/wait.h>
 
 namespace prenorm::harness {
 namespace {
@@ -32,8 +29,7 @@ void add_cluster(std::vector<std::string>& command, const std::string& cluster) 
 
 /// The first line that begins with a job's number: clusters may put lines of their own before it.
 std::string job_number_in(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(text)) {
     if (!line.empty() && line.find_first_not_of("0123456789") == line.find_first_of(";")) {
       return line;
     }
@@ -104,34 +100,22 @@ void check_slurm_options(const std::vector<std::string>& options) {
   }
 }
 
-int Slurm::run(const std::vector<std::string>& command, std::string& output) {
-  output.clear();
-  const std::string line = posix_line(command) + " </dev/null 2>" + posix_word(log_.string());
-  std::FILE* pipe = ::popen(line.c_str(), "re");
-  if (pipe == nullptr) return -1;
-  std::array<char, 4096> part;
-  std::size_t got = 0;
-  while ((got = std::fread(part.data(), 1, part.size(), pipe)) > 0) output.append(part.data(), got);
-  const int status = ::pclose(pipe);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+CommandOutput Slurm::run(const std::vector<std::string>& command) const {
+  CommandOutput output =
+      command_output(posix_line(command) + " </dev/null 2>" + posix_word(log_.string()));
   constexpr int no_such_command = 127;  // says the shell
-  if (code == no_such_command) {
+  if (output.exit_code == no_such_command) {
     throw UsageError("there is no " + command.front() + " here (Debian's package slurm-client)");
   }
-  return code;
+  return output;
 }
 
-void Slurm::require() {
-  std::string output;
-  run({"sbatch", "--version"}, output);
-}
+void Slurm::require() { run({"sbatch", "--version"}); }
 
 std::string Slurm::message() const {
-  std::ifstream file(log_);
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string text = read_whole(log_).value_or("");
   text.erase(text.find_last_not_of("\n ") + 1);
-  for (std::size_t end = 0; (end = text.find('\n', end)) != text.npos;) text.replace(end, 1, "; ");
-  return printable(text, 600);
+  return printable(joined(lines_of(text), "; "), 600);
 }
 
 std::optional<std::string> Slurm::submit(const fs::path& script, const std::string& name,
@@ -143,9 +127,9 @@ std::optional<std::string> Slurm::submit(const fs::path& script, const std::stri
   command.insert(command.end(), {"--parsable", "--array=0-" + std::to_string(tasks - 1),
                                  "--job-name=" + name, "--output=" + pattern_of(logs) + "/%a.log",
                                  "--input=/dev/null", script.string()});
-  std::string output;
-  const int code = run(command, output);
-  if (const std::string number = job_number_in(output); code == 0 && !number.empty()) return number;
+  const CommandOutput output = run(command);
+  const std::string number = job_number_in(output.text);
+  if (output.exit_code == 0 && !number.empty()) return number;
   const std::string text = message();
   const auto has = [&](std::string_view words) { return text.find(words) != text.npos; };
   if (std::ranges::any_of(no_answers, has)) return std::nullopt;
@@ -153,11 +137,10 @@ std::optional<std::string> Slurm::submit(const fs::path& script, const std::stri
 }
 
 std::optional<std::string> Slurm::find(const std::string& name) {
-  std::string output;
-  if (run({"squeue", "-h", "-t", "all", "--me", "--name=" + name, "-o", "%F"}, output) != 0) {
-    return std::nullopt;
-  }
-  return job_number_in(output);
+  const CommandOutput output =
+      run({"squeue", "-h", "-t", "all", "--me", "--name=" + name, "-o", "%F"});
+  if (output.exit_code != 0) return std::nullopt;
+  return job_number_in(output.text);
 }
 
 std::optional<Slurm::Tasks> Slurm::tasks(const std::map<std::string, std::string>& jobs) {
@@ -171,13 +154,12 @@ std::optional<Slurm::Tasks> Slurm::tasks(const std::map<std::string, std::string
     std::vector<std::string> command{
         "squeue", "-h", "-r", "-t", "all", "-j", joined(numbers, ","), "-o", "%F|%K|%T|%N|%j|%r"};
     add_cluster(command, cluster);
-    std::string output;
+    const CommandOutput output = run(command);
     // Of a single job that it has forgotten Slurm says so; of several it leaves those out.
-    if (run(command, output) != 0 && message().find("Invalid job id") == std::string::npos) {
+    if (output.exit_code != 0 && message().find("Invalid job id") == std::string::npos) {
       return std::nullopt;
     }
-    std::istringstream lines(output);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(output.text)) {
       std::istringstream fields(line);
       std::string job, index, name;
       SlurmTask task;
@@ -201,8 +183,7 @@ bool Slurm::cancel(const std::string& job, const std::string& name) {
   std::vector<std::string> command{"scancel", "--name=" + name};
   if (!number.empty()) command.push_back(number);
   add_cluster(command, cluster);
-  std::string output;
-  return run(command, output) == 0;
+  return run(command).exit_code == 0;
 }
 
 }  // namespace prenorm::harness

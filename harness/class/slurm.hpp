@@ -1,7 +1,7 @@
 // What is asked of Slurm: its own commands, by the options that its manuals promise.
 #pragma once
 
-#include "base/paths.hpp"
+#include "base/process.hpp"
 
 #include <map>
 #include <optional>
@@ -55,7 +55,7 @@ class Slurm {
   std::string message() const;
 
  private:
-  int run(const std::vector<std::string>& command, std::string& output);
+  CommandOutput run(const std::vector<std::string>& command) const;
   fs::path log_;
 };
 
