@@ -116,12 +116,12 @@ def verdicts(problem, *solutions):
                             index=[row for row, _ in rows])
 
 
-def known_mistakes(*problems):
-    """What `prenorm mistakes` says of each known mistake: [{problem, name, words, sentence, right,
+def counted(variants):
+    """What the report of `prenorm mistakes` says of each: [{problem, name, words, sentence, right,
     wrong, caught: whether a case catches it, first: the first that does, cells: a Count for each
     dtype, None without cases}]."""
     found = []
-    for variant in report("mistakes", *problems)["variants"]:
+    for variant in variants:
         dtypes = variant["dtypes"]
         caught = [case for each in dtypes.values() for case in each["caught"]]
         found.append({
@@ -138,7 +138,7 @@ def mistakes(problem):
     return pandas.DataFrame([{
         "mistake": each["name"], **{d: str(c or "-") for d, c in zip(DTYPES, each["cells"])},
         "first case that catches it": each["first"],
-    } for each in known_mistakes(problem)]).set_index("mistake")
+    } for each in counted(report("mistakes", problem)["variants"])]).set_index("mistake")
 
 
 def names_of_mistakes(problem, dtype=None):

@@ -18,19 +18,24 @@ def digest(paths, *words):
     return found.hexdigest()
 
 
-def of_every_page(root, home, notebooks):
+def of_results(root, home):
     """What each notebook may use and each page shows: the program, its solutions, the fixtures, the
-    code, this builder, and the other pages' titles, which are links."""
+    code, this builder."""
     here = Path(__file__).resolve().parent
     paths = [*_files(home / "bin"), *_files(home / "libexec/prenorm"),
              *(home / "lib/prenorm").glob("*.so"), *(home / "lib/prenorm").glob("*.absent"),
              *(root / "fixtures").glob("*.h5"), *_files(root / "reference"), *_files(root / "cuda"),
              *here.parent.glob("*.py"), *(here.parent / "prenorm").glob("*"),
              *here.glob("*.py"), *here.glob("*.j2")]
+    versions = [(name, importlib.import_module(name).__version__) for name in LIBRARIES]
+    return digest((path for path in paths if path.is_file()), sys.version, versions)
+
+
+def of_every_page(results, notebooks):
+    """The same, and the other pages' titles, which are links."""
     titles = {name: re.findall(r'"(# .*?)(?:\\n)?"', path.read_text())[:1]
               for name, path in notebooks.items()}
-    versions = [(name, importlib.import_module(name).__version__) for name in LIBRARIES]
-    return digest((path for path in paths if path.is_file()), sys.version, versions, titles)
+    return digest([], results, titles)
 
 
 def of_the_rest(root, documents, katex, names):

@@ -36,21 +36,30 @@ LONG_CELL = 16  # lines; a longer one is folded
 
 # results -----------------------------------------------------------------------------------------
 
-class Facts:
-    """The state of every problem: from one run of `prenorm verify`, one of `prenorm mistakes`, and
-    what `prenorm show` says of device records."""
+def ask():
+    """What Facts are made from: one run of `prenorm verify`, one of `prenorm mistakes`, and what
+    `prenorm show` says of device records."""
+    verified = program.report("verify")
+    problems = prenorm.problems()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        devices = dict(zip(problems, pool.map(_on_devices, problems)))
+    used = ("problem", "case", "dtype", "solution", "status", "message")
+    return {"environment": verified["environment"], "problems": problems, "devices": devices,
+            "results": [{key: each[key] for key in used} for each in verified["results"]],
+            "mistakes": program.report("mistakes")["variants"]}
 
-    def __init__(self):
-        verified = program.report("verify")
-        self.environment = verified["environment"]
-        self.left_out = sum(each["message"].startswith("large") for each in verified["results"])
-        self._verdicts = program.Verdicts(verified["results"])
+
+class Facts:
+    """The state of every problem, from the harness's answers (`ask`)."""
+
+    def __init__(self, answers):
+        self.environment = answers["environment"]
+        self.left_out = sum(each["message"].startswith("large") for each in answers["results"])
+        self._verdicts = program.Verdicts(answers["results"])
         ran = {each["solution"] for each in self._verdicts.results}
         self.solutions = [*(name for name in COLUMNS if name in ran), *sorted(ran - set(COLUMNS))]
-        self._mistakes = program.known_mistakes()
-        self.problems = prenorm.problems()
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            self.devices = dict(zip(self.problems, pool.map(_on_devices, self.problems)))
+        self._mistakes = program.counted(answers["mistakes"])
+        self.problems, self.devices = answers["problems"], answers["devices"]
 
     def cells(self, problem):
         """A Count of passed cases for each solution."""
@@ -61,7 +70,7 @@ class Facts:
         return self._verdicts.rows(problem, self.solutions)
 
     def mistakes(self, problem):
-        """The known mistakes of a problem, as known_mistakes() has them."""
+        """The known mistakes of a problem, as program.counted() has them."""
         return [each for each in self._mistakes if each["problem"] == problem]
 
     def caught(self, problem):

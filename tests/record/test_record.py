@@ -1,7 +1,6 @@
 # labels: unit cuda
 # slow labels: unit cuda
 # slow timeout: 3000
-# processors: 2
 """cuda/record.sh without a device: the kit for one, and rehearsals of the record that it brings."""
 
 import json

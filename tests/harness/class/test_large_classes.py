@@ -17,6 +17,7 @@ import pytest
 
 from gradebooks import Course, adopt_orphans, children, difference, dump, none_left
 from places import program
+from shares import share
 from synthetic_class import RUBRIC, make_class, rubric_problems
 
 KILLS = 10
@@ -80,7 +81,7 @@ def kill_at_random(course, seconds_each, draw):
     return counts
 
 
-def test_killed_at_10_moments(tmp_path):
+def killed_at_10_moments(tmp_path):
     """Nothing is lost and nothing doubled: the gradebook is that of a run that nobody killed."""
     subs = tmp_path / "course/subs"
     expected = make_class(subs, 20, 3, fast=True)
@@ -166,7 +167,7 @@ def rubric_items(course):
     return course.ask("SELECT DISTINCT item FROM items")
 
 
-def test_60_of_every_sort(tmp_path):
+def of_60_sorts(tmp_path):
     """With what hangs, floods and forks, by shorter limits than the usual ones."""
     expected = make_class(tmp_path / "course/subs", 60, 2)
     course = WholeCourse(tmp_path / "course", "--timeout", 4, "--build-timeout", 60)
@@ -192,3 +193,8 @@ def test_60_of_every_sort(tmp_path):
     print(f"{len(asked & diagnosed)} of {len(asked)} mistakes told by name")
     assert len(asked & diagnosed) > len(asked) / 2
     assert most < 24 * GIB
+
+
+@pytest.mark.parametrize("check", share([killed_at_10_moments, of_60_sorts], 2))
+def test_a_large_class(check, tmp_path):
+    check(tmp_path)
