@@ -1,5 +1,6 @@
 // Launches: blocks are spread over the cores. And what emulator.hpp offers to the running thread.
 #include "block.hpp"
+#include "checker.hpp"
 #include "counter.hpp"
 #include "races.hpp"
 
@@ -218,6 +219,7 @@ void collective(const char* word, void* operand, Combine combine, Place here) {
 void begin_copy(const AsyncCopy& copy) {
   Block& block = running_block("cp.async");
   counter::on_copy(copy, __builtin_return_address(0));
+  if (copy.bytes > 0) checker::on_read(copy.from, copy.bytes, __builtin_return_address(0), false);
   block.begin_copy(copy);
 }
 void commit_copies() { running_block("cp.async.commit_group").commit_copies(); }

@@ -27,6 +27,10 @@ EXCEPTIONS = {
     ("moved", "rmsnorm v3"): "each block reads the gain, as much as its row, from a cache from the "
                              "second block on; a block of many rows would read it once, but takes "
                              "more registers, and so has fewer rows in flight",
+    ("moved", "softmax v3 cluster columns"): "rows that do not fit the 99 KiB of a block here are read "
+                                             "twice; all fit the 227 of devices with clusters",
+    ("wavefronts", "softmax v3 columns"): "a maximum and its scale are two stores, 8 bytes apart for "
+                                          "each column: once a tile",
     ("moved", "embedding v2"): "tokens that come twice have the same row of the weight, which is read "
                                "for each",
 }
