@@ -260,7 +260,10 @@ def build(chosen):
 def answers(folder, digest, ask):
     """The harness's answers: those of an earlier run, unless what they tell of has changed."""
     path = folder / ANSWERS
-    known = json.loads(path.read_text()) if path.exists() else {}
+    try:
+        known = json.loads(path.read_text())
+    except (OSError, ValueError):  # there are none yet, or a run was interrupted while it wrote them
+        known = {}
     if known.get("inputs") != digest:
         begun = time.monotonic()
         known = {"inputs": digest, **ask()}

@@ -85,8 +85,11 @@ class Browser:
     def open(self, address):
         self.complaints, self.requests, self._loaded = [], [], False
         self.ask("Page.navigate", url=address)
+        self._wait_for_page(60)
+
+    def _wait_for_page(self, seconds):
         while not self._loaded:
-            self._message(60)
+            self._message(seconds)
 
     def look(self, width=1280, height=900, dark=False, printed=False):
         """Sets the size of the window, the colour scheme and the medium."""
@@ -113,9 +116,7 @@ class Browser:
         for _ in range(3):
             self.click(x, y)
             try:
-                while not self._loaded:
-                    self._message(10)
-                return
+                return self._wait_for_page(10)
             except TimeoutError:
                 pass
         raise TimeoutError("a click opens no page")

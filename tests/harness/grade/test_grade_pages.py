@@ -8,7 +8,6 @@ Pages of hand-made gradings and classes (gradings.py, overviews.py) are left in 
 import os
 import re
 import subprocess
-import time
 import xml.etree.ElementTree
 
 import pytest
