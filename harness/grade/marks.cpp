@@ -87,7 +87,9 @@ LoadedCase Marker::load(std::size_t number) const {
       if (!*tolerance) continue;
       double& atol = (*tolerance)->atol;
       if (atol > 0) atol = std::max(atol, exam_case.tolerance);  // what is exact stays so
-      if (!accepted_[number].empty()) atol += accepted_[number][i];
+      if (accepted_[number].empty()) continue;
+      atol += accepted_[number][i];
+      (*tolerance)->rms = (*tolerance)->bias = std::nullopt;  // what is accepted is off everywhere
     }
   }
   return loaded;

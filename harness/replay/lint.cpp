@@ -22,7 +22,7 @@ Tensor filled(const Tensor& expected, DType dtype, const std::function<double(do
 }
 
 bool passes(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance) {
-  return compare("", actual, expected, tolerance).mismatches == 0;
+  return compare("", actual, expected, tolerance).passes();
 }
 
 bool all_of(const Tensor& expected, const std::function<bool(double)>& test) {
@@ -114,8 +114,9 @@ class OutputLint {
 };
 
 bool is_usable(const Tolerance& tolerance) {
-  return tolerance.atol >= 0 && tolerance.rtol >= 0 && std::isfinite(tolerance.atol) &&
-         std::isfinite(tolerance.rtol);
+  const auto usable = [](double bound) { return bound >= 0 && std::isfinite(bound); };
+  return usable(tolerance.atol) && usable(tolerance.rtol) && usable(tolerance.rms.value_or(0)) &&
+         usable(tolerance.bias.value_or(0));
 }
 
 bool is_prime(std::int64_t n) {

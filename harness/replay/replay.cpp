@@ -173,7 +173,7 @@ void compare_outputs(const Signature& signature, const std::vector<Tensor>& expe
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& output = outputs[i];
     result.outputs.push_back(compare(signature.outputs[i].name, output, expected[i], allowed[i]));
-    if (result.outputs.back().mismatches > 0 && result.status == Status::passed) {
+    if (!result.outputs.back().passes() && result.status == Status::passed) {
       result.status = Status::incorrect_numerical;
       result.message = explain(result.outputs.back(), output.dtype);
     }

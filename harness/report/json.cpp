@@ -8,7 +8,8 @@
 namespace prenorm::harness {
 
 PRENORM_JSON(OutputReport, name, max_abs_error, max_rel_error, max_ulp_error, relative_l2_error,
-             mismatches, elements, worst_index, worst_actual, worst_expected, atol, rtol)
+             mismatches, elements, worst_index, worst_actual, worst_expected, atol, rtol, rms, bias,
+             rms_allowed, bias_allowed)
 
 namespace {
 
