@@ -83,11 +83,20 @@ void write_group(hid_t id, const Node& node, const std::string& path, const Sour
   }
 }
 
-/// Sets what differs: an attribute that holds the value already stays as it is stored.
+/// Sets what differs: an attribute that holds the value already stays as it is stored. A tolerance
+/// that says no more of an output's elements together takes that away.
 void update(hid_t id, const Node& node, const std::string& path) {
   const std::vector<Attribute> old = read_attributes(id, path);
   for (const Attribute& attribute : node.attributes) {
     if (std::ranges::find(old, attribute) == old.end()) write_attribute(id, attribute, path);
+  }
+  const auto has = [](const std::vector<Attribute>& attributes, const char* name) {
+    return std::ranges::find(attributes, name, &Attribute::name) != attributes.end();
+  };
+  for (const char* name : {"rms", "bias"}) {
+    if (has(node.attributes, "atol") && has(old, name) && !has(node.attributes, name)) {
+      check(H5Adelete(id, name), path, "an attribute cannot be removed");
+    }
   }
   for (const Node& child : node.children) {
     const std::string member = (path == "/" ? "" : path) + "/" + child.name;

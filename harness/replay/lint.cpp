@@ -157,12 +157,63 @@ void hint_batches(const Fixture& fixture, std::vector<Finding>& findings) {
     empty = empty || element_count(info.binding.batch) == 0;
   }
   std::vector<std::string> missing;
-  for (const std::size_t rank : {0u, 1u, 3u}) {
-    if (!ranks.contains(rank)) missing.push_back(rank == 0 ? "no" : rank == 1 ? "one" : "three");
+  for (std::size_t rank = 0; rank <= 5; ++rank) {
+    if (!ranks.contains(rank)) missing.push_back(std::to_string(rank));
   }
   if (!missing.empty())
     findings.push_back({false, "no case with " + list_text(missing) + " batch axes"});
   if (!empty) findings.push_back({false, "no case with an empty batch"});
+}
+
+/// The inputs that bring the case its batch axes.
+std::set<std::string> with_batch(const Signature& signature, const Case& info) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+    const TensorSpec& spec = signature.inputs[i];
+    if (info.inputs[i] && info.inputs[i]->type.shape.size() > spec.dims.size()) {
+      names.insert(spec.name);
+    }
+  }
+  return names;
+}
+
+void hint_who_brings_the_batch(const Fixture& fixture, std::vector<Finding>& findings) {
+  std::set<std::set<std::string>> brought;
+  for (const Case& info : fixture.cases()) brought.insert(with_batch(fixture.signature(), info));
+  std::vector<std::string> missing;
+  for (const TensorSpec& input : fixture.signature().inputs) {
+    if (input.batched && !brought.contains({input.name})) missing.push_back(input.name);
+  }
+  if (!missing.empty())
+    findings.push_back({false, "never alone with batch axes: " + joined(missing)});
+}
+
+/// Code that is right up to some size shows only where each size is large by itself. One that a
+/// tensor has twice need not be huge.
+void hint_long_axes(const Fixture& fixture, std::vector<Finding>& findings) {
+  std::map<std::string, std::set<std::int64_t>> sizes;
+  for (const Case& info : fixture.cases()) {
+    for (const auto& [dim, size] : info.binding.sizes) {
+      if (!info.error) sizes[dim].insert(size);
+    }
+  }
+  const auto is_square = [&](const std::string& dim) {
+    return std::ranges::any_of(fixture.signature().inputs, [&](const TensorSpec& input) {
+      return std::ranges::count(input.dims, dim) > 1;
+    });
+  };
+  for (const auto& [dim, found] : sizes) {
+    const auto any = [&found](auto test) { return std::ranges::any_of(found, test); };
+    std::vector<std::string> never;
+    if (!any([](std::int64_t n) { return n == 1 || n == 2; })) never.emplace_back("1");
+    if (!any([](std::int64_t n) { return 258 <= n && n <= 1023 && n % 4 != 0; })) {
+      never.emplace_back("odd, or twice an odd number, from 258 to 1023");
+    }
+    if (!is_square(dim) && !any([](std::int64_t n) { return n > 4096; })) {
+      never.emplace_back("beyond 4096");
+    }
+    if (!never.empty()) findings.push_back({false, dim + " is never " + joined(never, "; ")});
+  }
 }
 
 void hint_sizes(const Fixture& fixture, std::vector<Finding>& findings) {
@@ -269,6 +320,8 @@ std::vector<Finding> lint_coverage(const Fixture& fixture) {
   std::vector<Finding> findings;
   hint_types(fixture, findings);
   hint_batches(fixture, findings);
+  hint_who_brings_the_batch(fixture, findings);
+  hint_long_axes(fixture, findings);
   hint_sizes(fixture, findings);
   hint_alone(fixture, findings);
   hint_texts(fixture, findings);
