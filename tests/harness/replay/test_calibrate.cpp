@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 using namespace prenorm::harness;
 using namespace prenorm::harness::testing;
@@ -165,6 +166,41 @@ BOOST_AUTO_TEST_CASE(a_solution_that_fails_is_named_with_the_case) {
     prenorm::harness::calibrate("made_up", signature, loaded, {nobody, nobody, nobody});
   };
   check_has(message_of<std::runtime_error>(call), {"case some_case", "nobody"});
+}
+
+BOOST_AUTO_TEST_CASE(together_is_derived_from_what_draws_have_in_common) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  std::vector<Tensor> actual, exact;
+  const auto draw = [&](std::int64_t count, double error) {
+    Tensor y(DType::bfloat16, {count}), e(DType::float64, {count});
+    for (std::int64_t i = 0; i < count; ++i) {
+      e.set(i, normal(random));
+      y.set(i, e.at(i) * (1 + error * normal(random)));
+    }
+    actual.push_back(y);
+    exact.push_back(e);
+  };
+  const auto derived = [&] {
+    Tolerance tolerance{0x1p-6, 0x1p-5};
+    derive_together(actual, exact, tolerance);
+    return tolerance;
+  };
+  for (int i = 0; i < 16; ++i) draw(4096, 0);
+  const Tolerance of_roundings = derived();
+  BOOST_REQUIRE(of_roundings.rms && of_roundings.bias);
+  BOOST_TEST(*of_roundings.bias > 0.05);
+  BOOST_TEST(*of_roundings.bias < 0.2);
+  const double rms = *compare("", actual[0], exact[0], {0x1p-6, 0x1p-5}).rms;
+  BOOST_TEST(*of_roundings.rms > 1.6 * rms);
+  BOOST_TEST(*of_roundings.rms < 2.5 * rms);
+  // Draws that have nothing in common allow no more than is said of single elements.
+  for (int i = 0; i < 8; ++i) draw(4096, i % 2 == 0 ? 0.02 : 0);
+  BOOST_TEST(!derived().rms);
+  actual.clear(), exact.clear();
+  for (int i = 0; i < 16; ++i) draw(100, 0);  // too few
+  BOOST_TEST(!derived().rms);
+  BOOST_TEST(!derived().bias);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
