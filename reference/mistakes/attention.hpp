@@ -24,6 +24,9 @@ using Score = double (*)(double score);
 inline double as_it_is(double score) { return score; }
 inline double minus_infinity(double) { return -infinity; }
 
+/// What is added to the sum of exponentials, by the maximum.
+using Addend = double (*)(double maximum);
+
 enum class Reading { as_given, not_at_all, the_other_way, by_columns };
 
 /// The steps of attention; the defaults are right.
@@ -42,7 +45,8 @@ struct Steps : AnySteps {
   bool hides_weights = false;                       // sets them to 0 where scores do not count
   bool nan_if_first_tile_is_empty = false, stops_at_tile_that_is_empty = false;
   bool maximum_in_first_tile = false;  // a larger score overflows, in the compute type
-  bool rounds_sums = false;            // of exponentials, to T
+  Addend added_to_sum = nullptr;       // of exponentials
+  bool rounds_sums = false;            // of them, to T
   bool rounds_result = false;          // after every 16 keys, to T
 
   bool operator==(const Steps&) const = default;
@@ -70,6 +74,7 @@ inline void normalize(const Steps& steps, const Element& t, double* s, std::size
     value = steps.maximum_in_first_tile ? exp_in(t, value) : std::exp(value);
     sum = steps.rounds_sums ? t.round(sum + value) : sum + value;
   }
+  if (steps.added_to_sum) sum += steps.added_to_sum(maximum);
   for (std::size_t j = 0; j < n; ++j) s[j * stride] /= sum;
 }
 
@@ -292,6 +297,16 @@ inline void minus_1e4_added_in_empty_rows(Steps& steps, const Element& t) {
 inline void scores_in_t(Steps& steps, const Element& t) {
   require_16_bit(t);
   steps.rounds_scores = true;
+}
+
+/// exp(s - max) / (1 + sum).
+inline void one_added_to_sum(Steps& steps) {
+  steps.added_to_sum = [](double) { return 1.0; };
+}
+
+/// e^s / (1 + sum e^s): "softmax-one" (Miller 2023), as if there were a key of score 0 more.
+inline void one_added_to_sum_of_e_x(Steps& steps) {
+  steps.added_to_sum = [](double maximum) { return std::exp(-maximum); };
 }
 
 /// The sum of exponentials rounded to T at each step.

@@ -7,6 +7,7 @@ namespace prenorm::mistakes::multihead_self_attention {
   EXPORT_MISTAKE(problem, not_causal)                                            \
   EXPORT_MISTAKE(problem, strictly_causal)                                       \
   EXPORT_MISTAKE(problem, mask_inverted)                                         \
+  EXPORT_MISTAKE(problem, upper_triangle)                                        \
   EXPORT_MISTAKE(problem, heads_without_transpose)                               \
   EXPORT_MISTAKE(problem, heads_merged_without_transpose)                        \
   EXPORT_MISTAKE(problem, heads_interleaved)                                     \
@@ -48,6 +49,7 @@ EXPORT_MISTAKE(multihead_self_attention_with_rope, turned_the_other_way, rope::t
 EXPORT_MISTAKE(multihead_self_attention_with_rope, sin_and_cos_exchanged,
                rope::sin_and_cos_exchanged)
 EXPORT_MISTAKE(multihead_self_attention_with_rope, exponent_k_over_d, rope::exponent_k_over_d)
+EXPORT_MISTAKE(multihead_self_attention_with_rope, pairs_counted_from_1, rope::pairs_counted_from_1)
 EXPORT_MISTAKE(multihead_self_attention_with_rope, positions_ignored, rope::positions_ignored)
 EXPORT_MISTAKE(multihead_self_attention_with_rope, theta_fixed, rope::theta_fixed)
 EXPORT_MISTAKE(multihead_self_attention_with_rope, float32_angles,

@@ -203,6 +203,9 @@ inline void strictly_causal(Steps& steps) {
 inline void mask_inverted(Steps& steps) {
   steps.allowed = [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j > i; };
 }
+inline void upper_triangle(Steps& steps) {
+  steps.allowed = [](std::int64_t i, std::int64_t j, std::int64_t, std::int64_t) { return j >= i; };
+}
 inline void causal_by_position(Steps& steps) {
   steps.allowed = [](std::int64_t, std::int64_t, std::int64_t p, std::int64_t r) { return r <= p; };
 }

@@ -22,6 +22,8 @@ struct Steps : AnySteps {
   bool divides = true;   // the sum by the number of its terms
   std::size_t terms_not_counted = 0;
   bool root = true;
+  bool multiplies = false;  // by the root, and does not divide
+  std::size_t times = 1;    // that all of it is done
   Value eps = as_given;
   EpsAddedTo eps_added_to = EpsAddedTo::mean;
   Value gain = as_given;
@@ -58,6 +60,7 @@ inline void normalize(const Steps& steps, const Element& t, double given_eps, do
   if (steps.root) size = std::sqrt(size);
   if (steps.eps_added_to == EpsAddedTo::root) size += eps;
   // step: normalize
+  if (steps.multiplies) size = 1 / size;
   for (std::size_t i = 0; i < n; ++i) {
     double& value = a[i * stride];
     if (steps.eps_added_to == EpsAddedTo::x) value += eps;
@@ -80,16 +83,17 @@ inline Wide rmsnorm(const Steps& steps, const Element& t, const Wide& x, const W
       for (std::size_t i = 0; i < d_model; ++i) a[i] *= steps.gain(weight.data()[i]);
     }
   };
-  if (steps.gain_first) multiply_by_gain();
   // step: mean of squares, root, normalize
   const bool contiguous = steps.last_axis || steps.all_axes;
   const std::size_t n = steps.all_axes ? x.size() : steps.last_axis ? d_model : x.shape(0);
   const std::size_t groups = x.size() / n;
-  for (std::size_t i = 0; i < groups; ++i) {
-    normalize(steps, t, eps, y.data() + (contiguous ? i * n : i), n, contiguous ? 1 : groups);
+  for (std::size_t time = 0; time < steps.times; ++time) {
+    if (steps.gain_first) multiply_by_gain();  // step: gain
+    for (std::size_t i = 0; i < groups; ++i) {
+      normalize(steps, t, eps, y.data() + (contiguous ? i * n : i), n, contiguous ? 1 : groups);
+    }
+    if (!steps.gain_first) multiply_by_gain();  // step: gain
   }
-  // step: gain
-  if (!steps.gain_first) multiply_by_gain();
   return steps.most_rows ? only_before(*steps.most_rows * d_model, std::move(y)) : y;
 }
 
@@ -130,6 +134,12 @@ inline void sum_for_mean(Steps& steps) { steps.divides = false; }
 inline void divided_by_variance_unbiased(Steps& steps) { steps.terms_not_counted = 1; }
 
 inline void no_root(Steps& steps) { steps.root = false; }
+
+/// x * rms.
+inline void multiplied_by_rms(Steps& steps) { steps.multiplies = true; }
+
+/// rmsnorm(rmsnorm(x)), as where a block and its attention both call the norm.
+inline void norm_applied_twice(Steps& steps) { steps.times = 2; }
 
 /// x / (mean |x| + eps).
 inline void mean_of_absolutes(Steps& steps) { steps.squares = steps.root = false; }

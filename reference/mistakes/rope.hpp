@@ -142,6 +142,11 @@ inline void exponent_k_over_d(Steps& steps) {
   steps.exponent = [](std::size_t k, std::size_t d_k) { return Fraction{k, d_k}; };
 }
 
+/// k from 1 to d/2, as some papers number the pairs.
+inline void pairs_counted_from_1(Steps& steps) {
+  steps.exponent = [](std::size_t k, std::size_t d_k) { return Fraction{2 * k + 2, d_k}; };
+}
+
 /// theta^(2k/(d - 2)): the last pair turns by 1/theta itself.
 inline void exponent_over_d_minus_2(Steps& steps) {
   steps.exponent = [](std::size_t k, std::size_t d_k) {

@@ -10,6 +10,9 @@ namespace prenorm::mistakes::softmax {
 using Axis = std::size_t (*)(std::size_t dim, std::size_t axes);
 inline std::size_t as_given(std::size_t dim, std::size_t) { return dim; }
 
+/// What is added to the sum, by what was subtracted first.
+using Addend = double (*)(double subtracted);
+
 /// What is subtracted first.
 enum class Subtracted { maximum, nothing, maximum_or_minus_1e4, maximum_of_32, maximum_of_all };
 
@@ -21,7 +24,8 @@ struct Steps : AnySteps {
   Subtracted subtracted = Subtracted::maximum;
   bool rounds_differences = false, rounds_exponentials = false, rounds_sums = false;  // to T
   bool rescales_sum = true;  // where the maximum grows from tile to tile
-  bool divides = true;       // or else the sum's logarithm is subtracted
+  Addend added_to_sum = nullptr;
+  bool divides = true;  // or else the sum's logarithm is subtracted
   bool ends_in_logarithm = false;
 
   bool operator==(const Steps&) const = default;
@@ -86,6 +90,7 @@ inline void normalize(const Steps& steps, const Element& t, const Slice& a, doub
   }
   // step: sum
   if (!steps.rescales_sum) sum = sum_not_rescaled_of(a);
+  if (steps.added_to_sum) sum += steps.added_to_sum(subtracted);
   if (steps.one_sum) sum = 1;
   // step: normalize
   if (!steps.divides) {
@@ -141,6 +146,16 @@ inline void global_sum(Steps& steps) { steps.over_all_axes = true; }
 
 /// A maximum for each slice, and one sum of the whole tensor.
 inline void global_sum_after_maxima(Steps& steps) { steps.one_sum = true; }
+
+/// exp(x - max) / (1 + sum).
+inline void one_added_to_sum(Steps& steps) {
+  steps.added_to_sum = [](double) { return 1.0; };
+}
+
+/// e^x / (1 + sum e^x): "softmax-one" (Miller 2023), as if there were an element 0 more.
+inline void one_added_to_sum_of_e_x(Steps& steps) {
+  steps.added_to_sum = [](double subtracted) { return std::exp(-subtracted); };
+}
 
 /// log softmax.
 inline void logarithm(Steps& steps) { steps.ends_in_logarithm = true; }

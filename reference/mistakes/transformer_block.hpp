@@ -145,11 +145,13 @@ inline void sums_in_t(Steps& steps, const Element& t) {
   EXPORT_MISTAKE(problem, mean_subtracted, rmsnorm::mean_subtracted)                            \
   EXPORT_MISTAKE(problem, sum_for_mean, rmsnorm::sum_for_mean)                                  \
   EXPORT_MISTAKE(problem, no_root, rmsnorm::no_root)                                            \
+  EXPORT_MISTAKE(problem, norm_applied_twice, rmsnorm::norm_applied_twice)                      \
   EXPORT_MISTAKE(problem, no_gain, rmsnorm::no_gain)                                            \
   EXPORT_MISTAKE(problem, gain_one_plus_weight, rmsnorm::gain_one_plus_weight)                  \
   EXPORT_MISTAKE(problem, not_causal, multihead_self_attention::not_causal)                     \
   EXPORT_MISTAKE(problem, strictly_causal, multihead_self_attention::strictly_causal)           \
   EXPORT_MISTAKE(problem, mask_inverted, multihead_self_attention::mask_inverted)               \
+  EXPORT_MISTAKE(problem, upper_triangle, multihead_self_attention::upper_triangle)             \
   EXPORT_MISTAKE(problem, heads_without_transpose,                                              \
                  multihead_self_attention::heads_without_transpose)                             \
   EXPORT_MISTAKE(problem, no_output_projection, multihead_self_attention::no_output_projection) \

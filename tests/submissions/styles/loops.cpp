@@ -168,6 +168,7 @@ Matrix<R> rmsnorm(Matrix<R> x, const Matrix<R>& gain, double eps_given) {
       // slip rmsnorm.gain_one_plus_weight: const R weight = 1 + gain.a[std::size_t(j)];
       // slip rmsnorm.no_gain, gain_before_mean: const R weight = 1;
       a[j] = a[j] / rms * weight;
+      // slip rmsnorm.multiplied_by_rms: a[j] = a[j] * rms * weight;
       // habit orders: a[j] = a[j] * (1 / rms) * weight;
     }
   }
@@ -252,6 +253,7 @@ double angle_of(std::int64_t position, Size k, Size d, double theta) {
   // slip rope.exponent_over_d_minus_2: return static_cast<double>(position) / std::pow(theta, 2.0 * static_cast<double>(k) / static_cast<double>(std::max<Size>(d - 2, 1)));
   // slip rope.theta_fixed: return static_cast<double>(position) / std::pow(10000.0, 2.0 * static_cast<double>(k) / static_cast<double>(d));
   // slip rope.same_angle_for_all_pairs: return static_cast<double>(position);
+  // slip rope.pairs_counted_from_1: return static_cast<double>(position) / std::pow(theta, 2.0 * static_cast<double>(k + 1) / static_cast<double>(d));
   // slip rope.float32_angles: return static_cast<float>(position) * static_cast<float>(std::pow(theta, -2.0 * static_cast<double>(k) / static_cast<double>(d)));
   // slip rope.float32_angles_by_exp_log: return static_cast<float>(position) * std::exp(-std::log(static_cast<float>(theta)) / static_cast<float>(d) * static_cast<float>(2 * k));
   // slip rope.float32_angles_by_exp_of_product: return static_cast<float>(position) * std::exp(-static_cast<float>(2 * k) / static_cast<float>(d) * std::log(static_cast<float>(theta)));
@@ -397,6 +399,7 @@ Matrix<R> multihead(const Matrix<R>& x, const Projections<R>& w, Size num_heads,
   // slip heads.not_causal: for (Size i = 0; i < seq * seq; ++i) mask[std::size_t(i)] = true;
   // slip heads.strictly_causal: for (Size i = 0; i < seq * seq; ++i) mask[std::size_t(i)] = i % seq < i / seq;
   // slip heads.mask_inverted: for (Size i = 0; i < seq * seq; ++i) mask[std::size_t(i)] = i % seq > i / seq;
+  // slip heads.upper_triangle: for (Size i = 0; i < seq * seq; ++i) mask[std::size_t(i)] = i % seq >= i / seq;
   // slip heads_with_rope.causal_by_position: for (Size i = 0; i < seq * seq; ++i) mask[std::size_t(i)] = turn.positions ? turn.positions[i % seq] <= turn.positions[i / seq] : i % seq <= i / seq;
   Matrix<R> together(seq, x.columns);
   for (Size h = 0; h < heads; ++h) {

@@ -47,6 +47,9 @@ def rmsnorm(x, gain, eps=1e-5):
     y = a / rms * up(gain)
     # slip rmsnorm.no_gain: y = a / rms
     # slip rmsnorm.gain_one_plus_weight: y = a / rms * (1 + up(gain))
+    # slip rmsnorm.multiplied_by_rms: y = a * rms * up(gain)
+    # slip rmsnorm.norm_applied_twice: y = a / rms * up(gain)
+    # slip rmsnorm.norm_applied_twice: y = y / np.sqrt(np.mean(y * y, axis=-1, keepdims=True) + eps) * up(gain)
     # habit rounded_before_gain: y = (a / rms).astype(x.dtype) * gain
     return y.astype(x.dtype)
 
@@ -139,6 +142,8 @@ def softmax(x, axis):
     return e / np.sum(e, axis=axis, keepdims=True)
     # slip softmax.global_sum: return e / np.sum(e)
     # slip softmax.logarithm: return np.log(e / np.sum(e, axis=axis, keepdims=True))
+    # slip softmax.one_added_to_sum: return e / (1 + np.sum(e, axis=axis, keepdims=True))
+    # slip softmax.one_added_to_sum_of_e_x: return e / (np.exp(-top) + np.sum(e, axis=axis, keepdims=True))
 
 
 def run_softmax(in_features, dim):
@@ -154,6 +159,7 @@ def rope(x, positions, theta):
     i = np.arange(0, d, 2, dtype=np.float64)
     # slip rope.exponent_k_over_d: i = np.arange(0, d // 2, dtype=np.float64)
     # slip rope.same_angle_for_all_pairs: i = np.zeros(d // 2)
+    # slip rope.pairs_counted_from_1: i = np.arange(2, d + 1, 2, dtype=np.float64)
     # slip rope.float32_angles_by_exp_of_product, float32_angles_by_quotient: i = np.arange(0, d, 2, dtype=np.float32)
     # slip rope.float32_angles_by_reciprocal, float32_angles_by_negative_power: i = np.arange(0, d, 2, dtype=np.float32)
     # habit float32_angles: i = np.arange(0, d, 2, dtype=np.float32)
@@ -234,6 +240,7 @@ def multihead(x, w_q, w_k, w_v, w_o, num_heads, positions=None, theta=None):
     # slip heads.not_causal: mask = np.ones((seq, seq), dtype=bool)
     # slip heads.strictly_causal: mask = np.tri(seq, k=-1, dtype=bool)
     # slip heads.mask_inverted: mask = ~np.tri(seq, dtype=bool)
+    # slip heads.upper_triangle: mask = np.tri(seq, dtype=bool).T
     together = []
     for h in range(heads):
         mine = columns(h, d_k, heads)

@@ -42,6 +42,7 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.eps_fixed: inverse = (mean + 1e-5) ** -0.5
     # slip rmsnorm.eps_as_floor: inverse = torch.maximum(mean, torch.tensor(eps, dtype=mean.dtype)) ** -0.5
     # slip rmsnorm.no_root, mean_of_absolutes: inverse = 1 / (mean + eps)
+    # slip rmsnorm.multiplied_by_rms: inverse = (mean + eps) ** 0.5
     return (a * inverse * g).to(x.dtype)
     # slip rmsnorm.no_gain: return (a * inverse).to(x.dtype)
     # slip rmsnorm.gain_one_plus_weight: return (a * inverse * (g + 1)).to(x.dtype)
@@ -134,6 +135,7 @@ def run_softmax(in_features, dim):
     y = e / einsum("...i->...", e)[..., None]
     # slip softmax.global_sum: y = e / e.sum()
     # slip softmax.logarithm: y = torch.log(e / einsum("...i->...", e)[..., None])
+    # slip softmax.one_added_to_sum: y = e / (1 + einsum("...i->...", e)[..., None])
     return y.movedim(-1, dim).to(in_features.dtype).contiguous()
 
 
@@ -148,6 +150,7 @@ def rotate(x, positions, theta):
     frequency = theta ** (-2 * k / d)
     # slip rope.exponent_k_over_d: frequency = theta ** (-k / d)
     # slip rope.exponent_over_d_minus_2: frequency = theta ** (-2 * k / max(d - 2, 1))
+    # slip rope.pairs_counted_from_1: frequency = theta ** (-2 * (k + 1) / d)
     # slip rope.theta_fixed: frequency = 10000.0 ** (-2 * k / d)
     # slip rope.float32_angles: frequency = (theta ** (-2 * k / d)).float()
     # slip rope.float32_angles_by_exp_log: frequency = torch.exp(torch.arange(0, d, 2).float() * -(math.log(theta) / d))
@@ -195,6 +198,7 @@ def weigh(scores, mask):
     # habit by_hand: weights = torch.exp(scores - scores.amax(keys, keepdim=True))
     # habit by_hand: weights = weights / weights.sum(keys, keepdim=True)
     # slip attention.no_softmax: weights = scores
+    # slip attention.one_added_to_sum_of_e_x: weights = scores.exp() / (1 + scores.exp().sum(keys, keepdim=True))
     # slip attention.masked_after_softmax: weights = scores.softmax(keys) if mask is None else scores.softmax(keys) * mask
     return torch.where((scores > -math.inf).any(-1, keepdim=True), weights, torch.zeros_like(weights))
     # slip attention.empty_rows_nan: return weights
@@ -260,6 +264,7 @@ def multihead(x, w_q, w_k, w_v, w_o, heads, positions=None, theta=None):
     # slip heads.not_causal: mask = None
     # slip heads.strictly_causal: mask = index[:, None] > index
     # slip heads.mask_inverted: mask = index[:, None] < index
+    # slip heads.upper_triangle: mask = index[:, None] <= index
     # slip heads_with_rope.causal_by_position: mask = index[:, None] >= index if theta is None else (positions[..., :, None] >= positions[..., None, :]).unsqueeze(-3)
     y = einsum("...hqk,...khd->...qhd", weigh(scores, mask), v).to(x.dtype)
     merged = y.flatten(-2)

@@ -59,6 +59,7 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.eps_at_least_1e_6: scale = torch.rsqrt(mean_square + max(eps, 1e-6))
     # slip rmsnorm.eps_0_is_default: scale = torch.rsqrt(mean_square + (eps or 1e-5))
     # slip rmsnorm.no_root, mean_of_absolutes: scale = 1 / (mean_square + eps)
+    # slip rmsnorm.multiplied_by_rms: scale = torch.sqrt(mean_square + eps)
     # habit sqrt: scale = 1 / torch.sqrt(mean_square + eps)
     # habit torch_2: if hasattr(F, "rms_norm"): return F.rms_norm(x, x.shape[-1:], gain, eps).to(dtype)
     # habit torch_2: scale = torch.rsqrt(mean_square + eps)
@@ -157,6 +158,7 @@ def run_softmax(in_features, dim):
     y = exponentials / exponentials.sum(dim=dim, keepdim=True)
     # slip softmax.global_sum: y = exponentials / exponentials.sum()
     # slip softmax.logarithm: y = shifted - exponentials.sum(dim=dim, keepdim=True).log()
+    # slip softmax.one_added_to_sum: y = exponentials / (1 + exponentials.sum(dim=dim, keepdim=True))
     # habit log_sum_exp: y = (x - torch.logsumexp(x, dim, keepdim=True)).exp()
     return y.to(in_features.dtype)
     # habit functional: return torch.softmax(x, dim).to(in_features.dtype)
@@ -167,6 +169,7 @@ def rope(x, positions, theta):
     exponents = torch.arange(0, d_k, 2, dtype=torch.float64) / d_k
     # slip rope.exponent_k_over_d: exponents = torch.arange(0, d_k // 2, dtype=torch.float64) / d_k
     # slip rope.exponent_over_d_minus_2: exponents = torch.arange(0, d_k, 2, dtype=torch.float64) / max(d_k - 2, 1)
+    # slip rope.pairs_counted_from_1: exponents = torch.arange(2, d_k + 1, 2, dtype=torch.float64) / d_k
     rates = theta**-exponents
     # slip rope.theta_fixed: rates = 10000.0**-exponents
     # slip rope.same_angle_for_all_pairs: rates = torch.ones_like(exponents)
@@ -278,6 +281,7 @@ def multihead(x, w_q, w_k, w_v, w_o, num_heads, positions=None, theta=None):
     # slip heads.not_causal: mask = None
     # slip heads.strictly_causal: mask = torch.ones(length, length, dtype=torch.bool).tril(-1)
     # slip heads.mask_inverted: mask = torch.ones(length, length, dtype=torch.bool).triu(1)
+    # slip heads.upper_triangle: mask = torch.ones(length, length, dtype=torch.bool).triu()
     y = attention(q, k, v, mask)
     # slip heads.q_and_k_exchanged: y = attention(k, q, v, mask)
     # slip heads.first_head_for_all: y = attention(q, k[..., :1, :, :], v[..., :1, :, :], mask)

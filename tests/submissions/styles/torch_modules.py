@@ -81,10 +81,14 @@ class RMSNorm(nn.Module):
         # habit sqrt: rms = (mean + self.eps) ** 0.5
         normed = x / rms
         # slip rmsnorm.eps_added_to_x_over_rms: normed = (x + self.eps) / torch.sqrt(mean)
+        # slip rmsnorm.multiplied_by_rms: normed = x * rms
         # habit rounded_before_gain: return (x / rms).to(in_dtype) * self.weight
         return (normed * compute(self.weight)).to(in_dtype)
         # habit float32_norm: return normed * compute(self.weight)
         # slip rmsnorm.no_gain, gain_before_mean: return normed.to(in_dtype)
+        # slip rmsnorm.norm_applied_twice: once = normed * compute(self.weight)
+        # slip rmsnorm.norm_applied_twice: rms = torch.sqrt(torch.mean(once**2, dim=-1, keepdim=True) + self.eps)
+        # slip rmsnorm.norm_applied_twice: return (once / rms * compute(self.weight)).to(in_dtype)
         # slip rmsnorm.gain_one_plus_weight: return (normed * (1 + compute(self.weight))).to(in_dtype)
 
 
@@ -203,6 +207,7 @@ class Softmax(nn.Module):
         result = exps / exps.sum(dim=self.dim, keepdim=True)
         # slip softmax.global_sum: result = exps / exps.sum()
         # slip softmax.logarithm: result = torch.log(exps / exps.sum(dim=self.dim, keepdim=True))
+        # slip softmax.one_added_to_sum: result = exps / (1 + exps.sum(dim=self.dim, keepdim=True))
         return result.to(x.dtype)
         # habit functional: return F.softmax(wide, dim=self.dim).to(x.dtype)
 
@@ -215,6 +220,7 @@ class RotaryEmbedding(nn.Module):
         steps = torch.arange(0, d_k, 2).double()
         # slip rope.exponent_k_over_d: steps = torch.arange(0, d_k // 2).double()
         # slip rope.same_angle_for_all_pairs: steps = torch.zeros(d_k // 2).double()
+        # slip rope.pairs_counted_from_1: steps = torch.arange(2, d_k + 1, 2).double()
         # slip rope.float32_angles_by_exp_log, float32_angles_by_exp_of_product: steps = torch.arange(0, d_k, 2).float()
         # slip rope.float32_angles_by_quotient, float32_angles_by_reciprocal: steps = torch.arange(0, d_k, 2).float()
         # slip rope.float32_angles_by_negative_power: steps = torch.arange(0, d_k, 2).float()
@@ -309,6 +315,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     weights = exps / total
     # habit dropout: weights = F.dropout(exps / total, 0.0)
     # slip attention.no_softmax: weights = scores
+    # slip attention.one_added_to_sum: weights = exps / (1 + total)
     # slip attention.scaled_after_softmax: weights = exps / total / q.shape[-1] ** 0.5
     # slip attention.masked_after_softmax: weights = exps / total * (1 if mask is None else mask)
     # habit nan_to_num: weights = F.softmax(scores, dim=-1).nan_to_num()
@@ -373,6 +380,7 @@ class MultiHeadSelfAttention(nn.Module):
         # slip heads.not_causal: mask = torch.ones(seq_len, seq_len, dtype=torch.bool)
         # slip heads.strictly_causal: mask = ~torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=0)
         # slip heads.mask_inverted: mask = torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool), diagonal=1)
+        # slip heads.upper_triangle: mask = torch.triu(torch.ones(seq_len, seq_len, dtype=torch.bool))
         attended = scaled_dot_product_attention(q, k, v, mask)
         # habit heads_apart: heads = zip(q.unbind(-3), k.unbind(-3), v.unbind(-3))
         # habit heads_apart: attended = torch.stack([scaled_dot_product_attention(*head, mask) for head in heads], dim=-3)
