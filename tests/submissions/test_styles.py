@@ -154,5 +154,6 @@ def test_all_of_it():
     check_named(of("alone"), results, 0.97)
     check_named(of("pair"), results, 0.8)
     check_honest(of("honest"), results)
-    assert len(tasks) < len(everything) or run.table(verdicts) == PAGE.read_text(), \
+    page = run.table(verdicts)
+    assert len(tasks) < len(everything) or page == PAGE.read_text(), \
         f"write it again: tests/submissions/styles/run.py --state {state} --table docs/diagnosis.md"

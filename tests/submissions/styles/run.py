@@ -516,9 +516,9 @@ def table(judged):
               for words, habits in (("two mistakes, both named", False),
                                     ("two mistakes, with both habits beside", True))]
     accused = [(task, verdict) for task, verdict in of["honest"] if verdict.wrong]
-    submissions = len({(task.style, task.habits) for task, _ in of["honest"]})
+    codes = len({(task.style, task.habits) for task, _ in of["honest"]})
     lines.append(["honest submissions told of a mistake",
-                  f"{len({(t.style, t.habits) for t, _ in accused})} of {submissions}, "
+                  f"{len({(t.style, t.habits) for t, _ in accused})} of {codes}, "
                   f"{len({t.seed for t, _ in of['honest']})} seeds"])
     page.append(rows(["submissions", "named right"], lines) + "\n")
 
