@@ -30,7 +30,9 @@
 // Hard values. A masked score is replaced by -infinity, whatever it was. Where the maximum of a
 // query is -infinity, 0 is used instead: its probabilities are exp(-infinity) = 0, their sum is 0,
 // and the result, divided by 1 instead of 0, is 0. NaN and +infinity make the maximum, and with it
-// the whole row, NaN.
+// the whole row, NaN. A value that is not finite and that a query does not attend to makes its
+// result NaN in v1, as 0 times it; from v2 on only if its tile is visited for a neighbour's sake.
+// This is not specified, and to give one answer each result would have to be looked at again.
 //
 // The order of every sum depends only on n, m, d_k and d_v: a sequence gives the same bits alone
 // and in a batch, and each time.

@@ -82,6 +82,7 @@ std::array<Tensor<T>, 3> separate_heads(const Tensor<T>& x, const Tensor<T>& w_q
 /// Shapes   x[..., seq, d_model], w_q, w_k, w_v, w_o[d_model, d_model] -> y[..., seq, d_model]
 /// Types    any T; in 16-bit types q, k, v, the heads and y are rounded, scores and sums are not
 /// Errors   std::invalid_argument if num_heads does not divide d_model, or a shape does not fit
+/// Values   as scaled_dot_product_attention; a query does not attend to later positions
 /// Twins    cuda/multihead_self_attention.cu  fixtures/multihead_self_attention.h5
 ///          tests/reference/test_multihead_self_attention.cpp
 ///          notebooks/multihead_self_attention.ipynb

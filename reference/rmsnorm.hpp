@@ -13,7 +13,8 @@ namespace prenorm::reference {
 ///          float64; the handout's code, which calls x.to(torch.float32), would narrow it
 /// Errors   std::invalid_argument if x has no axis, or weight is not [d_model]
 /// Values   squares overflow, and y is 0, from |x| = 1.8e19 on (1.3e154 in float64), as in the
-///          handout's formula
+///          handout's formula. With eps = 0 they underflow, and y is infinite, where |x| < 1e-23
+///          (1e-162), and 0 gives NaN
 /// Twins    cuda/rmsnorm.cu  fixtures/rmsnorm.h5  tests/reference/test_rmsnorm.cpp
 ///          notebooks/rmsnorm.ipynb
 template <class T>

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace prenorm::harness {
@@ -35,7 +36,20 @@ std::vector<Column> honest_contestants(const std::string& problem, SolutionPool&
   return columns;
 }
 
-/// Whether solutions that are right pass the cases.
+constexpr const char* open_results =
+    " (what is not finite and hidden from a query, by a mask or as a later position, may give NaN "
+    "or a number: no case may ask for it)";
+
+/// Whether a number is where NaN is expected, or NaN where a number is.
+bool differs_in_nan(const Result& result) {
+  return std::ranges::any_of(result.outputs, [](const OutputReport& output) {
+    return output.worst_actual && output.worst_expected &&
+           std::isnan(*output.worst_actual) != std::isnan(*output.worst_expected);
+  });
+}
+
+/// Whether solutions that are right pass the cases. Where the case asks for what is not specified,
+/// they differ.
 void check_honest(const SelectedFixture& file, SolutionPool& pool, std::vector<Finding>& findings) {
   RunOptions options;
   options.replay = {.twice = false, .alone = false};
@@ -54,7 +68,8 @@ void check_honest(const SelectedFixture& file, SolutionPool& pool, std::vector<F
     }
     const std::string who = result.solution.empty() ? "" : result.solution + ": ";
     findings.push_back({true, "case " + result.case_name.value_or("?") + ", " + who +
-                                  std::string(name(result.status)) + ", " + result.message});
+                                  std::string(name(result.status)) + ", " + result.message +
+                                  (differs_in_nan(result) ? open_results : "")});
   }
 }
 
@@ -173,7 +188,8 @@ Command fixtures_check_command() {
                   jobs_option(o.jobs)},
       .footer =
           R"(A defect is a broken rule of the format, a tolerance so wide that zeros, an answer in a
-narrower dtype or a known mistake passes, or one so tight that a correct solution fails.
+narrower dtype or a known mistake passes, one so tight that a correct solution fails, or a NaN or
+infinity that is hidden from a query.
 A hint is advice.
 
 Example:

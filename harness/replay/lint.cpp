@@ -292,11 +292,60 @@ void hint_texts(const Fixture& fixture, std::vector<Finding>& findings) {
   }
 }
 
+/// Where the last `axes` axes of a tensor begin, as an element, at an index of the broadcast batch.
+std::int64_t part_at(const Shape& at, const Shape& shape, std::size_t axes) {
+  const std::size_t own = shape.size() - axes;
+  std::int64_t part = 0;
+  for (std::size_t i = 0; i < own; ++i) {
+    part = part * shape[i] + (shape[i] == 1 ? 0 : at[at.size() - own + i]);
+  }
+  return part * element_count({shape.end() - static_cast<std::ptrdiff_t>(axes), shape.end()});
+}
+
+/// A row of `values`[..., m, d] that is not finite and that `mask`[..., n, m] hides from one of the
+/// n; nothing if there is none.
+std::optional<std::int64_t> hidden_row(const Shape& batch, const Tensor& mask,
+                                       const Tensor& values) {
+  const std::int64_t m = mask.shape.back(), n = mask.shape[mask.shape.size() - 2];
+  const std::int64_t width = values.shape.back();
+  for (std::int64_t b = 0; b < element_count(batch); ++b) {
+    const Shape at = index_of(b, batch);
+    const std::int64_t seen = part_at(at, mask.shape, 2), rows = part_at(at, values.shape, 2);
+    for (std::int64_t i = 0; i < m * width; ++i) {
+      if (std::isfinite(values.at(rows + i))) continue;
+      for (std::int64_t query = 0; query < n; ++query) {
+        if (mask.at(seen + query * m + i / width) == 0) return i / width;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// What comes out of a value that is hidden and not finite is left open: 0 times it, or nothing.
+void check_hidden(const Signature& signature, const LoadedCase& loaded,
+                  std::vector<Finding>& findings) {
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
+    const TensorSpec& mask = signature.inputs[i];
+    if (!loaded.inputs[i] || mask.dtype != DType::boolean || mask.dims.size() != 2) continue;
+    for (std::size_t j = 0; j < signature.inputs.size(); ++j) {
+      const TensorSpec& spec = signature.inputs[j];
+      if (!loaded.inputs[j] || spec.dtype || spec.dims.size() != 2) continue;
+      if (spec.dims[0] != mask.dims[1]) continue;
+      const auto row = hidden_row(loaded.info.binding.batch, *loaded.inputs[i], *loaded.inputs[j]);
+      if (!row) continue;
+      findings.push_back({true, "case " + loaded.info.name + ", input " + spec.name + ": row " +
+                                    std::to_string(*row) + " is not finite, and " + mask.name +
+                                    " hides it: what comes out is not specified"});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> lint_case(const Signature& signature, const LoadedCase& loaded) {
   std::vector<Finding> findings;
   const Case& info = loaded.info;
+  check_hidden(signature, loaded, findings);
   for (std::size_t i = 0; i < info.outputs.size() && !info.error; ++i) {
     const OutputInfo& output = info.outputs[i];
     const std::string where = "case " + info.name + ", output " + signature.outputs[i].name + ": ";

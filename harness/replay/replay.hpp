@@ -46,7 +46,9 @@ struct Finding {
 /// - the exact answer, rounded to the output's type, passes;
 /// - zeros do not pass, unless every expected value rounds to zero;
 /// - an answer rounded to a narrower type does not pass, unless that rounding changes nothing;
-/// - no expected value lies within its tolerance of the overflow threshold.
+/// - no expected value lies within its tolerance of the overflow threshold;
+/// - no row of a mask, a bool input [..., n, m], hides one that is not finite of an input
+///   [..., m, d].
 ///
 /// The same rules hold for a tf32 tolerance, except the one about narrower types.
 std::vector<Finding> lint_case(const Signature& signature, const LoadedCase& loaded);

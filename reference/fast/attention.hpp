@@ -8,6 +8,24 @@
 
 namespace prenorm::fast {
 
+/// Computes the results that are NaN again, without the values that their query does not attend to.
+/// For 0 times a value that is not finite is NaN, and which hidden values take part depends on the
+/// other queries of the block.
+template <class C>
+void leave_out_hidden_values(const Sequence<C>& s, Matrix<const C> weights) {
+  const std::size_t m = s.v.rows, d_v = s.v.columns;
+  for (std::size_t i = 0; i < s.y.rows; ++i) {
+    C* const y = s.y.row(i);
+    if (std::none_of(y, y + d_v, [](C value) { return std::isnan(value); })) continue;
+    std::vector<C> seen(m), values(m * d_v);
+    s.hide(i, seen.data());
+    for (std::size_t j = 0; j < m; ++j) {
+      if (seen[j] == 0) std::copy_n(s.v.row(j), d_v, &values[j * d_v]);
+    }
+    multiply<C>(weights.part(i, 1), {values.data(), m, d_v, d_v}, s.y.part(i, 1));
+  }
+}
+
 /// The formula, for one query or for many of the same sequence:  y = softmax(q kᵀ / sqrt(d_k)) v
 ///
 /// A row of q[n, d_k], of weights[n, m] and of y[n, d_v] belongs to one query; all share the keys
@@ -35,6 +53,7 @@ void attend(const Sequence<C>& s) {
     weight /= sum == 0 ? C(1) : sum;
   }
   multiply<C>(weights, s.v, s.y);  // step: values
+  leave_out_hidden_values<C>(s, weights);
 }
 
 /// Scaled dot-product attention:  y = softmax(q kᵀ / sqrt(d_k)) v

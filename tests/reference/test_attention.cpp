@@ -146,6 +146,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_scores_and_values, T, AllTypes) {
            tensor<double>({1, 2}, {NaN, 1})));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_hidden_value_counts_the_same_whatever_a_neighbour_sees, T,
+                              AllTypes) {
+  const auto one = filled<T>({2, 1}, 1);
+  for (const double hidden : {NaN, infinity}) {
+    const auto nan = [&](double neighbour_attends) {
+      const Mask allowed = mask({2, 2}, {1, 0, 1, neighbour_attends});
+      const Tensor<T> y = attend(one, one, tensor<T>({2, 1}, {1, hidden}), allowed);
+      return std::isnan(static_cast<double>(y(0, 0)));
+    };
+    BOOST_TEST(nan(0) == nan(1));
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(nan_among_no_keys, T, AllTypes) {
   // All other scores are -infinity: the NaN must not be taken for a query without keys.
   const auto q = tensor<T>({1, 1}, {1});

@@ -1,12 +1,15 @@
 """`prenorm fixtures`: calibrate, make, check."""
 
+import math
 import os
 import re
 import subprocess
 import sys
 
+import h5
 import h5py
 import numpy as np
+import oracle
 import pytest
 
 from centred import GOOD, centred, make_file
@@ -217,6 +220,31 @@ def test_check_finds_mistakes_that_nobody_catches(prenorm, tmp_path):
     out = prenorm("fixtures", "check", path, code=1)
     assert "defect  no case catches the mistake no_scale" in out
     assert "no_bias" not in out
+
+
+QKV = dict.fromkeys("qkv", [[1.0], [1.0]])
+WEIGHTS = dict.fromkeys(["w_q", "w_k", "w_v", "w_o"], [[1.0]])
+
+
+@pytest.mark.parametrize("inputs, y, message", [
+    (QKV | {"k": [[1], [math.inf]], "mask": [[1, 1], [1, 0]]}, [math.nan, 1],
+     "input k: row 1 is not finite, and mask hides it: what comes out is not specified"),
+    (QKV | {"v": [[math.nan], [1]], "mask": [[0, 1], [1, 1]]}, [1, math.nan],
+     "input v: row 0 is not finite, and mask hides it"),
+    (QKV | {"v": [[math.nan], [1]], "mask": [[1, 1], [1, 1]]}, [math.nan, math.nan], None),
+    (WEIGHTS | {"x": [[1], [math.nan]]}, [1, math.nan], "reference: .* no case may ask for it"),
+    (WEIGHTS | {"x": [[1], [math.nan]]}, [math.nan, math.nan], "fast: .* no case may ask for it"),
+    (WEIGHTS | {"x": [[math.nan], [1]]}, [math.nan, math.nan], None)])
+def test_check_refuses_what_is_hidden_and_not_finite(run, tmp_path, inputs, y, message):
+    problem = "multihead_self_attention" if "x" in inputs else "scaled_dot_product_attention"
+    with h5.create(tmp_path / "one.h5", problem, oracle.PROBLEMS[problem].signature) as file:
+        case = h5.add_case(file, "hidden", {"num_heads": 1} if "x" in inputs else {})
+        for name, values in inputs.items():
+            h5.add_input(case, name, values, "bool" if name == "mask" else "float32")
+        h5.add_output(case, "y", np.transpose([y]), "float32", 1e-6, 0)
+    out = run("fixtures", "check", tmp_path / "one.h5").stdout
+    said = re.search(f"  defect  case hidden, {message}", out)
+    assert said if message else "case hidden" not in out, out
 
 
 def test_check_finds_values_near_overflow(prenorm, tmp_path):
