@@ -212,7 +212,8 @@ class ProductsOnOneThread {
 template <class C>
 void gemm_in_tiles(cxxblas::Transpose transpose_b, Matrix<const C> a, Matrix<const C> b,
                    Matrix<C> c) {
-  if (omp_in_parallel()) return gemm(transpose_b, a, b, c);
+  // (omp_in_parallel() is false in a region of one thread.)
+  if (omp_get_level() > 0) return gemm(transpose_b, a, b, c);
   // By the shape alone, so that results do not depend on the number of threads.
   std::size_t height = 256, width = 1024;
   const auto too_few = [&] { return c.rows * c.columns < 8 * height * width; };

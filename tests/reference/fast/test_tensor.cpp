@@ -1,4 +1,5 @@
 // What tensors and sums of reference/fast/ rest on: batches, rows in parts, long sums.
+#include "attention.hpp"
 #include "batch.hpp"
 #include "elementwise.hpp"
 #include "reference_testing.hpp"
@@ -184,6 +185,18 @@ BOOST_AUTO_TEST_CASE(texts) {
   BOOST_TEST(to_text(10000.0) == "10000");
   CHECK_REFUSED(require(false, "what"), "what");
   BOOST_CHECK_NO_THROW(require(true, "what"));
+}
+
+BOOST_AUTO_TEST_CASE(the_number_of_threads_does_not_change_the_bits) {
+  const auto q = random<double>({130, 40}, 1), k = random<double>({700, 40}, 2);
+  const auto by = [&](int threads) {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    const Tensor<double> y = room::scaled_dot_product_attention(q, k, k);
+    omp_set_num_threads(before);
+    return y;
+  };
+  BOOST_TEST(same(by(1), by(2)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
