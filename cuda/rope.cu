@@ -427,8 +427,10 @@ void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, double t
 PositionCheck::PositionCheck(std::optional<View<const std::int64_t>> token_positions,
                              std::int64_t max_seq_len, Stream stream) {
   // step: check
-  constexpr RangeCheck::Names names{"rope check", "rope: position", "max_seq_len = "};
-  if (token_positions) check_.emplace(names, *token_positions, max_seq_len, stream);
+  constexpr std::int64_t end = 1ll << 53;  // from where on float64 skips whole numbers
+  const RangeCheck::Names names{"rope check", "rope: position",
+                                max_seq_len > end ? "2^53 = " : "max_seq_len = "};
+  if (token_positions) check_.emplace(names, *token_positions, std::min(max_seq_len, end), stream);
 }
 
 void PositionCheck::throw_if_wrong() const {

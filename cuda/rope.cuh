@@ -63,7 +63,8 @@ class PositionCheck {
   PositionCheck(std::optional<View<const std::int64_t>> token_positions, std::int64_t max_seq_len,
                 Stream stream);
 
-  /// std::invalid_argument that names the first position that is not in [0, max_seq_len).
+  /// std::invalid_argument that names the first position that is not in [0, max_seq_len), or from
+  /// 2^53 on.
   void throw_if_wrong() const;
 
  private:

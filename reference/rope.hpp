@@ -47,7 +47,7 @@ Tensor<T> rotate(const Tensor<T>& x, const Rotations& by) {
 }
 
 /// Throws unless theta is positive, d_k is even, and token_positions are [..., seq], all of them in
-/// [0, max_seq_len).
+/// [0, max_seq_len) and below 2^53.
 inline void check_rope(std::size_t seq, std::size_t d_k, double theta,
                        const Tensor<std::int64_t>& token_positions, std::int64_t max_seq_len) {
   require(theta > 0, "rope: theta must be positive, is ", theta);
@@ -57,6 +57,7 @@ inline void check_rope(std::size_t seq, std::size_t d_k, double theta,
   for (const std::int64_t position : token_positions) {
     require(position >= 0 && position < max_seq_len, "rope: position ", position,
             " is not in [0, max_seq_len = ", max_seq_len, ")");
+    require(position < 1ll << 53, "rope: position ", position, " is not below 2^53");
   }
 }
 
@@ -66,7 +67,7 @@ inline void check_rope(std::size_t seq, std::size_t d_k, double theta,
 /// Shapes   x[..., seq, d_k], token_positions[..., seq]: int64 -> y[..., seq, d_k]
 /// Types    any T; angles, sines and cosines in float64; 16-bit types rotate in float32
 /// Errors   std::invalid_argument if theta is not positive, d_k is odd, or a position is not in
-///          [0, max_seq_len)
+///          [0, max_seq_len) or not below 2^53, from where on float64 skips whole numbers
 /// Twins    cuda/rope.cu  fixtures/rope.h5  tests/reference/test_rope.cpp  notebooks/rope.ipynb
 template <class T>
 Tensor<T> rope(const Tensor<T>& x, const Tensor<std::int64_t>& token_positions, double theta,

@@ -80,7 +80,8 @@ inline void check_theta(double theta) {
   require(theta > 0, "rope: theta must be positive, is ", theta);
 }
 
-/// Throws unless theta is positive, d_k is even, and all positions are in [0, max_seq_len).
+/// Throws unless theta is positive, d_k is even, and all positions are in [0, max_seq_len) and
+/// below 2^53.
 inline void check_rope(std::size_t d_k, double theta, const Tensor<std::int64_t>& token_positions,
                        std::int64_t max_seq_len) {
   // step: check
@@ -89,6 +90,7 @@ inline void check_rope(std::size_t d_k, double theta, const Tensor<std::int64_t>
   for (const std::int64_t position : token_positions) {
     require(position >= 0 && position < max_seq_len, "rope: position ", position,
             " is not in [0, max_seq_len = ", max_seq_len, ")");
+    require(position < 1ll << 53, "rope: position ", position, " is not below 2^53");
   }
 }
 

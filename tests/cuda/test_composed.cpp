@@ -292,12 +292,18 @@ BOOST_AUTO_TEST_CASE(positions_that_are_given_are_looked_at_first) {
     BOOST_TEST(kernels == all({{"rope check"}, problem.kernels}), boost::test_tools::per_element());
     BOOST_TEST((given == solve(problem, x, {})), "0, 1, ... is what is taken where none are given");
 
-    positions[5] = 1024;
-    positions[9] = -1;
-    BOOST_CHECK_EXCEPTION(solve(problem, x, {}, {.positions = positions}), std::runtime_error,
-                          [](const std::runtime_error& error) {
-                            return std::string(error.what()).starts_with("rope: position 1024 is ");
-                          });
+    const auto refused = [&](std::int64_t wrong, std::int64_t max_seq_len, const char* end) {
+      positions[5] = wrong;
+      positions[9] = -1;
+      BOOST_CHECK_EXCEPTION(
+          solve(problem, x, {}, {.max_seq_len = max_seq_len, .positions = positions}),
+          std::runtime_error, [&](const std::runtime_error& error) {
+            return error.what() ==
+                   "rope: position " + std::to_string(wrong) + " is not in [0, " + end + ")";
+          });
+    };
+    refused(1024, 1024, "max_seq_len = 1024");
+    refused(1ll << 53, 1ll << 54, "2^53 = 9007199254740992");
   });
 }
 

@@ -149,6 +149,10 @@ BOOST_AUTO_TEST_CASE(errors) {
                 "rope: d_k must be even, is 3");
   CHECK_REFUSED(turned(x, {0, 2}, 10000, 2), "rope: position 2 is not in [0, max_seq_len = 2)");
   CHECK_REFUSED(turned(x, {-1, 0}, 10000, 2), "rope: position -1 is not in [0, max_seq_len = 2)");
+  const std::int64_t end = 1ll << 53;
+  BOOST_CHECK_NO_THROW(turned(x, {0, end - 1}, 10000, end + 2));
+  CHECK_REFUSED(turned(x, {0, end + 1}, 10000, end + 2),
+                "rope: position 9007199254740993 is not below 2^53");
   CHECK_REFUSED(turned(x, {0}, 10000, 2), "rope: token_positions must be [..., 2], is [1]");
   CHECK_REFUSED(room::rope(x, tensor<std::int64_t>({}, {0}), 10000, 2),
                 "rope: token_positions must be [..., 2], is []");
