@@ -57,10 +57,16 @@ std::size_t dataset_bytes(hid_t id, const std::string& path) {
   return too_many ? SIZE_MAX : bytes;
 }
 
-/// Throws where a dataset's chunks occupy more in the file than deflating could make of them: they
-/// would inflate to more than what they stand for. `bytes`: of its elements.
+/// Throws where a dataset occupies nothing in the file, and no fill value says what is meant; and
+/// where its chunks occupy more than deflating could make of them: they would inflate to more than
+/// what they stand for. `bytes`: of its elements, not 0.
 void check_stored_size(hid_t id, std::size_t bytes, const std::string& path) {
   const Handle list = own(H5Dget_create_plist(id), H5Pclose, path, "has no readable storage");
+  H5D_fill_value_t fill{};
+  check(H5Pfill_value_defined(list.get(), &fill), path, "has no readable fill value");
+  if (H5Dget_storage_size(id) == 0 && fill != H5D_FILL_VALUE_USER_DEFINED) {
+    throw Failure(path, "was never written, wanted values");
+  }
   if (H5Pget_layout(list.get()) != H5D_CHUNKED) return;
   // Chunks at the edges are stored as whole ones.
   constexpr std::size_t most_times = 16;

@@ -134,7 +134,7 @@ class Function:
             given = np.asarray(value)
             array = from_ml_dtypes(given)
             ml_bfloat16 = given.dtype if given.dtype != array.dtype else ml_bfloat16
-            array = _as_wanted(array, spec["dtype"])
+            array = _as_wanted(array, spec["dtype"], spec["name"])
             inputs.append(Buffer(_known(array, spec["name"]), array.shape, array))
         outputs = [Buffer(each["dtype"], tuple(each["shape"])) for each in json.loads(
             ask("outputs", self.signature.encode(), pointers(inputs),
@@ -182,10 +182,13 @@ def _known(array, name):
     return dtype
 
 
-def _as_wanted(array, dtype):
+def _as_wanted(array, dtype, name):
     """Python's own numbers and NumPy's other integers as the type that a signature wants."""
     if dtype == "int64" and (array.dtype.kind in "iu" or not array.size):
-        return array.astype(np.int64)
+        try:
+            return h5.exactly(array, "int64")
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
     if dtype == "T" and array.dtype.kind in "iu":
         return array.astype(np.float64)
     return array

@@ -119,6 +119,8 @@ def test_arguments_go_by_order_or_by_name_and_have_defaults():
     (lambda r: prenorm.catches("relu", "nan_to_zero", y=1), TypeError, "y is not one of its"),
     (lambda r: prenorm.side_by_side("relu", rights=["cuda"] * 7), ValueError, "wanted 6 at most"),
     (lambda r: r.softmax(np.ones(3), dim=7), prenorm.Error, "dim"),
+    (lambda r: r.embedding(np.uint64([2**63]), np.ones((3, 2))), ValueError,
+     "token_ids: 9223372036854775808 cannot be stored exactly as int64"),
     (lambda r: r.rope(np.ones((1, 3)), [0], max_seq_len=4), prenorm.Error, "d_k"),
     (lambda r: r.nothing, AttributeError, "no problem nothing: embedding,"),
     (lambda r: prenorm.load("mistakes/no_eps").softmax, AttributeError, "no function for softmax"),
