@@ -154,6 +154,11 @@ int milliseconds_until(Process::Deadline deadline) {
 
 }  // namespace
 
+void keep_freed_memory() {
+  ::setenv("MALLOC_MMAP_MAX_", "0", 1);
+  ::setenv("MALLOC_TRIM_THRESHOLD_", "1099511627776", 1);
+}
+
 Process::Deadline deadline_in(double seconds) {
   constexpr double for_ever = 1e9;  // well within the clock's 64 bits
   if (!(seconds < for_ever)) return Process::Deadline::max();

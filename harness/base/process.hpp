@@ -141,6 +141,10 @@ class Process {
 /// That many seconds from now, or the latest time point if that is centuries away.
 Process::Deadline deadline_in(double seconds);
 
+/// Processes started from now on keep the large blocks that they free, instead of asking the system
+/// for new pages at each call.
+void keep_freed_memory();
+
 /// "60 s", "0.5 s".
 std::string seconds_text(double seconds);
 

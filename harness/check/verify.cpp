@@ -4,6 +4,7 @@
 #include "base/paths.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/terminal.hpp"
@@ -175,6 +176,7 @@ int verify(VerifyOptions options) {
   if (options.save.empty() && options.only_failing) {
     throw UsageError("--only-failing needs --save DIR");
   }
+  keep_freed_memory();
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder built;
   std::vector<SolutionPool> pools = make_pools(options.jobs, options.solution());

@@ -1,6 +1,7 @@
 // prenorm bench: solutions and peers in turn at the shapes of real models.
 #include "base/text.hpp"
 #include "base/files.hpp"
+#include "base/process.hpp"
 #include "base/terminal.hpp"
 #include "bench/bench.hpp"
 #include "cli/commands.hpp"
@@ -38,9 +39,7 @@ int time_solutions(Options options) {
   const std::string threads = std::to_string(options.threads);
   ::setenv("OPENBLAS_NUM_THREADS", threads.c_str(), 1);
   ::setenv("OMP_NUM_THREADS", threads.c_str(), 1);
-  // Large blocks come from the heap and stay there: page faults are no part of anybody's time.
-  ::setenv("MALLOC_MMAP_MAX_", "0", 1);
-  ::setenv("MALLOC_TRIM_THRESHOLD_", "1099511627776", 1);
+  keep_freed_memory();  // page faults are no part of anybody's time
   // A thread that spins while it waits may keep the others from the processor that they need.
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
   // One that wakes up where the other runs stays there for milliseconds: a core each.
