@@ -207,6 +207,14 @@ std::string figures(const OutputReport& output) {
   add("relative", output.max_rel_error);
   add("in ulp", output.max_ulp_error);
   add("relative L2", output.relative_l2_error);
+  const auto add_together = [&](const char* what, const std::optional<double>& value,
+                                const std::optional<double>& allowed) {
+    if (value && allowed)
+      text +=
+          fmt::format("{} {} of at most {}, ", what, short_number(*value), short_number(*allowed));
+  };
+  add_together("rms", output.rms, output.rms_allowed);
+  add_together("bias", output.bias, output.bias_allowed);
   return text + fmt::format("{} of {} elements wrong, atol {}, rtol {}", output.mismatches,
                             output.elements, short_number(output.atol), short_number(output.rtol));
 }
