@@ -18,10 +18,11 @@ Tensor<C> attend(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
   const Tensor<C> largest = xt::amax(visible, {-1}, xt::keep_dims);       // step: maximum
   // Of a query that attends to no key, the largest is the lowest number, where xt::amax begins. So
   // every weight is exp(-infinity) = 0, and the result is 0.
-  const Tensor<C> e = xt::exp(visible - largest);                            // step: weights
-  const Tensor<C> sum = xt::sum(e, {-1}, xt::keep_dims);                     // step: weights
-  const Tensor<C> weights = e / xt::where(xt::equal(sum, C(0)), C(1), sum);  // step: weights
-  return xt::linalg::dot(weights, v);                                        // step: values
+  const Tensor<C> e = xt::exp(visible - largest);                      // step: weights
+  const Tensor<C> sum = xt::sum(e, {-1}, xt::keep_dims);               // step: weights
+  const Tensor<C> total = xt::where(xt::equal(sum, C(0)), C(1), sum);  // step: weights
+  const Tensor<C> weights = e / total;                                 // step: weights
+  return xt::linalg::dot(weights, v);                                  // step: values
 }
 
 /// Scaled dot-product attention:  y = softmax(q kᵀ / sqrt(d_k)) v
@@ -33,10 +34,11 @@ Tensor<C> attend(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
 /// Shapes   q[..., n, d_k], k[..., m, d_k], v[..., m, d_v], mask[..., n, m] -> y[..., n, d_v]
 /// Types    any T; scores, probabilities and sums in float32 for 16-bit types, rounded at the end
 /// Errors   std::invalid_argument if the shapes do not fit, or d_k or m is 0 and y is not empty
-/// Values   a product of q and k beyond 3.4e38 (1.8e308 in float64) is infinite before it is scaled,
-///          as in the formula: -infinity counts as masked, +infinity gives NaN. What is not finite in
-///          a key or value that a query does not attend to gives NaN or a number: which of them is
-///          not specified. Here it is NaN for a value, as 0 times it, and a number for a key
+/// Values   a product of q and k beyond 3.4e38 (1.8e308 in float64) is infinite before it is
+/// scaled,
+///          as in the formula: -infinity counts as masked, +infinity gives NaN. What is not finite
+///          in a key or value that a query does not attend to gives NaN or a number: which of them
+///          is not specified. Here it is NaN for a value, as 0 times it, and a number for a key
 /// Twins    cuda/attention.cu  fixtures/scaled_dot_product_attention.h5
 ///          tests/reference/test_attention.cpp
 ///          notebooks/attention.ipynb

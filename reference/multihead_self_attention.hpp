@@ -29,8 +29,9 @@ Tensor<T> merge_heads(const Tensor<T>& heads) {
 
 /// mask[seq, seq]: query i attends to the keys j <= i.
 inline Tensor<bool> causal_mask(std::size_t seq) {
-  const Tensor<std::size_t> index = xt::arange(seq);
-  return xt::view(index, xt::all(), xt::newaxis()) >= xt::view(index, xt::newaxis(), xt::all());
+  Tensor<bool> mask = xt::zeros<bool>({seq, seq});
+  for (std::size_t i = 0; i < seq; ++i) xt::view(mask, i, xt::range(0, i + 1)) = true;
+  return mask;
 }
 
 /// Attention of all heads, q, k, v[..., heads, seq, d_k], and their projection by w_o.

@@ -90,7 +90,8 @@ Result replay_case(const SelectedFixture& file, const Case& info, const Column& 
   };
   if (column.skipped) {
     left_out(Status::skipped, *column.skipped);
-  } else if ((column.brief || column.small) && info.elements() > most_elements_emulated) {
+  } else if ((column.brief && info.elements() > most_elements_unnamed) ||
+             (column.small && info.elements() > most_elements_emulated)) {
     left_out(Status::skipped, "large for the emulator");
   } else if (Solution& solution = pool.get(column.solution); !solution.load()) {
     left_out(solution.status(), solution.message());
