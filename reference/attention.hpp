@@ -35,10 +35,10 @@ Tensor<C> attend(const Tensor<C>& q, const Tensor<C>& k, const Tensor<C>& v,
 /// Types    any T; scores, probabilities and sums in float32 for 16-bit types, rounded at the end
 /// Errors   std::invalid_argument if the shapes do not fit, or d_k or m is 0 and y is not empty
 /// Values   a product of q and k beyond 3.4e38 (1.8e308 in float64) is infinite before it is
-/// scaled,
-///          as in the formula: -infinity counts as masked, +infinity gives NaN. What is not finite
-///          in a key or value that a query does not attend to gives NaN or a number: which of them
-///          is not specified. Here it is NaN for a value, as 0 times it, and a number for a key
+///          scaled, as in the formula: -infinity counts as masked, +infinity gives NaN. What is not
+///          finite in a key or value that a query does not attend to gives NaN or a number: which
+///          of them is not specified. Here it is NaN for a value, as 0 times it, and a number for a
+///          key
 /// Twins    cuda/attention.cu  fixtures/scaled_dot_product_attention.h5
 ///          tests/reference/test_attention.cpp
 ///          notebooks/attention.ipynb

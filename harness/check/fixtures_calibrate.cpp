@@ -151,8 +151,8 @@ if that is larger): atol = 2 E, but at least 4 units in the last
 place at the output's root mean square; rtol = 4 eps. A stored tolerance of 0 stays 0.
 A 16-bit output that is rounded only once, at the end, and is no product: E is the error
 before that rounding, atol = 2 E and half the smallest spacing, rtol = 0.75 eps.
-Of many elements in 16 bits also what they may be together: rms, 1.6 times the loop's, and bias,
-each with 8 standard deviations of the draws.
+Of many elements in 16 bits and 15 redraws or more, also limits on all errors together: rms, 1.6
+times the loop's root mean square, and bias, its mean, each with 8 standard deviations of the draws.
 For float32, atol_tf32 and rtol_tf32 are derived in the same way from a loop with tf32
 products.
 

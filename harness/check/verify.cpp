@@ -176,7 +176,7 @@ int verify(VerifyOptions options) {
   if (options.save.empty() && options.only_failing) {
     throw UsageError("--only-failing needs --save DIR");
   }
-  keep_freed_memory();
+  if (options.solutions.empty()) keep_freed_memory();  // others run as they do elsewhere
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder built;
   std::vector<SolutionPool> pools = make_pools(options.jobs, options.solution());

@@ -98,9 +98,8 @@ struct Property {
   std::int64_t holds = 0, of = 0;  // cases, of those that no mistake explains
 };
 
-/// The properties that most of the wrong cases have that `unexplained` numbers (places in
-/// Evidence::wrong), at most three. `truth` computes the problem: it is asked what it
-/// gives for other scalars.
+/// What most of the `unexplained` wrong cases (places in Evidence::wrong) have in common, at most
+/// three sentences. `truth` computes the problem: it is asked what it gives for other scalars.
 std::vector<Property> properties(const Evidence& evidence,
                                  const std::vector<std::size_t>& unexplained, Solution& truth);
 

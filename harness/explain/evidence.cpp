@@ -124,9 +124,10 @@ std::optional<double> agreement(const std::vector<Tensor>& outputs,
     Tolerance tolerance = tolerance_at(wide, truth, info);
     tolerance.atol += leeway.of(i);
     if (compare("", outputs[i], with_nan, tolerance).mismatches > 0) return std::nullopt;
-    if (compare("", mistaken[i], truth, given).mismatches == 0) continue;
+    const OutputReport own = compare("", mistaken[i], truth, given);
+    if (own.passes()) continue;
     const Distances far = measure(outputs[i], wide, truth, given, leeway.of(i));
-    misses = misses || far.differing > 0;
+    misses = misses || far.differing > 0 || own.mismatches == 0;
     is_nearer = is_nearer || far.misplaced || nearer * far.to_mistake < far.to_truth;
     distance += far.to_mistake / (tolerance.atol > 0 ? tolerance.atol : 1);
   }
@@ -138,7 +139,7 @@ bool is_within(const std::vector<Tensor>& outputs, const LoadedCase& loaded, con
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Tolerance tolerance = loaded.info.outputs[i].tolerance.value_or(Tolerance{});
     tolerance.atol += leeway.of(i);
-    if (compare("", outputs[i], loaded.expected[i], tolerance).mismatches > 0) return false;
+    if (!compare("", outputs[i], loaded.expected[i], tolerance).passes()) return false;
   }
   return true;
 }

@@ -207,19 +207,26 @@ std::string figures(const OutputReport& output) {
   add("relative", output.max_rel_error);
   add("in ulp", output.max_ulp_error);
   add("relative L2", output.relative_l2_error);
-  const auto add_together = [&](const char* what, const std::optional<double>& value,
-                                const std::optional<double>& allowed) {
-    if (value && allowed)
-      text +=
-          fmt::format("{} {} of at most {}, ", what, short_number(*value), short_number(*allowed));
-  };
-  add_together("rms", output.rms, output.rms_allowed);
-  add_together("bias", output.bias, output.bias_allowed);
+  if (const std::string together = together_text(output); !together.empty())
+    text += together + ", ";
   return text + fmt::format("{} of {} elements wrong, atol {}, rtol {}", output.mismatches,
                             output.elements, short_number(output.atol), short_number(output.rtol));
 }
 
 }  // namespace
+
+std::string together_text(const OutputReport& output) {
+  std::string text;
+  const auto add = [&](const char* what, const std::optional<double>& value,
+                       const std::optional<double>& allowed) {
+    if (!value || !allowed) return;
+    text += fmt::format("{}{} {} of at most {}", text.empty() ? "" : ", ", what,
+                        short_number(*value), short_number(*allowed));
+  };
+  add("rms", output.rms, output.rms_allowed);
+  add("bias", output.bias, output.bias_allowed);
+  return text;
+}
 
 std::string failing_case_text(const Result& result, const FailureText& about, bool colour,
                               std::size_t width, bool verbose) {

@@ -23,6 +23,9 @@ struct FailureText {
 /// The text of a case with this result. Numbers, hint, snippet, cause and errors are added later.
 FailureText failure_text(const Case& info, const Signature& signature, const Result& result);
 
+/// "rms 0.6 of at most 0.5, bias 0.01 of at most 0.2": those that have limits.
+std::string together_text(const OutputReport& output);
+
 /// Of so many failing cases of a problem, errors are kept and shown as pictures; the others have
 /// numbers.
 inline constexpr std::size_t most_pictured = 8;

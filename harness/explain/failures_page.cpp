@@ -62,7 +62,8 @@ Json output_values(const OutputReport& output, bool alone) {
   add(output.max_rel_error, " relative");
   add(output.max_ulp_error, " units in the last place");
   return {{"any", output.mismatches > 0},
-          {"shown", output.mismatches > 0 || alone},
+          {"shown", !output.passes() || alone},
+          {"together", together_text(output)},
           {"output", printable(output.name, 100)},
           {"mismatches", output.mismatches},
           {"elements", output.elements},

@@ -39,7 +39,10 @@ LoadedCase neighbour_of(const std::string& problem, const Signature& signature,
 bool is_well_within(const std::string& problem, const Signature& signature, const LoadedCase& drawn,
                     Solution& solution) {
   std::vector<Tensor> outputs;
-  replay(problem, signature, drawn, solution, {.twice = false, .alone = false}, &outputs);
+  const ReplayOptions once{.twice = false, .alone = false};
+  if (replay(problem, signature, drawn, solution, once, &outputs).status != Status::passed) {
+    return false;
+  }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const OutputInfo& output = drawn.info.outputs[i];
     const Tolerance tolerance = output.tolerance.value_or(Tolerance{});

@@ -86,10 +86,11 @@ LoadedCase Marker::load(std::size_t number) const {
     for (std::optional<Tolerance>* tolerance : {&output.tolerance, &output.tolerance_tf32}) {
       if (!*tolerance) continue;
       double& atol = (*tolerance)->atol;
+      const double stored = atol;
       if (atol > 0) atol = std::max(atol, exam_case.tolerance);  // what is exact stays so
-      if (accepted_[number].empty()) continue;
-      atol += accepted_[number][i];
-      (*tolerance)->rms = (*tolerance)->bias = std::nullopt;  // what is accepted is off everywhere
+      if (!accepted_[number].empty()) atol += accepted_[number][i];
+      // What is accepted may be off everywhere.
+      if (atol > stored) (*tolerance)->rms = (*tolerance)->bias = std::nullopt;
     }
   }
   return loaded;

@@ -76,8 +76,8 @@ DerivedTolerance derive_tolerance(double error, double rms, DType dtype, int dra
 /// atol = 2 E plus half the spacing of subnormals, rtol = 0.75 eps (rounding itself needs 0.5).
 DerivedTolerance derive_rounded_tolerance(double error, DType dtype, int draws);
 
-/// What an output's elements may be together, by the loop's answers to all draws and the exact
-/// ones, where there are enough of them and it tells something (Tolerance::rms, bias).
+/// Adds the limits on all elements' errors together (Tolerance::rms, bias), by the loop's answers
+/// to all draws and the exact ones, where there are enough of both and a limit tells something.
 void derive_together(const std::vector<Tensor>& actual, const std::vector<Tensor>& exact,
                      Tolerance& tolerance);
 

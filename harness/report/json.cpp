@@ -33,6 +33,9 @@ std::string text_of(const Json& value) {
 OutputReport output_of(Json object) {
   if (object.at("mismatches").is_null()) object["mismatches"] = 0;
   if (object.at("worst_index").is_null()) object["worst_index"] = Json::array();
+  // What was recorded before elements were judged together lacks these.
+  for (const char* name : {"rms", "bias", "rms_allowed", "bias_allowed"})
+    object.emplace(name, nullptr);
   return object.get<OutputReport>();
 }
 

@@ -17,6 +17,8 @@ import pytest
 from conftest import make_home
 from places import ROOT
 
+SLOW_SHARES = 2  # shares.py
+
 
 def record(*words, code=0, **variables):
     """Runs cuda/record.sh; returns what it printed."""

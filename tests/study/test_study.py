@@ -228,7 +228,7 @@ def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, 
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_no_code_is_cut_off(chromium, pages, width):
     chromium.look(width=width)
-    for path in share(pages, 2):
+    for path in share(pages, 4):
         show(chromium, path)
         assert chromium.value("[...document.querySelectorAll('.pane')].filter("
                               "e => e.scrollWidth > e.clientWidth).length") == 0, path.name
@@ -317,7 +317,7 @@ def test_formulae_are_typeset(chromium, pages):
 def views(chromium, pages):
     """Opens the pages one after the other, and names each view of two panes in turn."""
     chromium.look(width=1440)
-    for path in share(pages, 2):
+    for path in share(pages, 4):
         show(chromium, path)
         for i in range(chromium.value("document.querySelectorAll('.both').length")):
             yield f"document.querySelectorAll('.both')[{i}]"
@@ -338,7 +338,7 @@ def test_panes_switch_by_click_and_by_keyboard(chromium, pages):
         assert chromium.value(shown) == last
         seen += 1
     assert seen == sum(f'id="code-{problem}"' in path.read_text()
-                       for path in share(pages, 2) for problem in PROBLEMS)
+                       for path in share(pages, 4) for problem in PROBLEMS)
 
 
 def test_a_step_lights_up_on_both_sides(chromium, pages):

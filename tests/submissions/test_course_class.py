@@ -2,7 +2,8 @@
 # slow processors: 2
 # slow labels: grading
 # timeout: 1800
-"""A class of forty (tests/submissions/class): what each of them deserves is what it earns."""
+"""A class of forty (tests/submissions/class): what each of them deserves is what it earns. Half of them
+each day, or all (shares.py)."""
 
 import json
 import os
@@ -13,6 +14,7 @@ import sys
 import pytest
 
 from places import ROOT, SUBMISSIONS, program
+from shares import share
 from submissions import files, folder_of, table
 
 EXPECTED = table("class")
@@ -102,7 +104,7 @@ def unfair(student, expected, missing):
 
 @pytest.mark.parametrize("names", [
     pytest.param(QUICK, id="three"),
-    pytest.param(sorted(EXPECTED), id="forty", marks=pytest.mark.slow)])
+    pytest.param(share(sorted(EXPECTED), 2), id="forty", marks=pytest.mark.slow)])
 def test_everybody_gets_what_they_deserve(names, tmp_path):
     pytest.importorskip("torch")
     python, words = sys.executable, ["--no-hidden"]

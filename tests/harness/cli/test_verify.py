@@ -209,7 +209,7 @@ def test_json_has_the_promised_fields(verified, wrong):
             assert set(output) == {
                 "name", "max_abs_error", "max_rel_error", "max_ulp_error", "relative_l2_error",
                 "mismatches", "elements", "worst_index", "worst_actual", "worst_expected", "atol",
-                "rtol"}
+                "rtol", "rms", "bias", "rms_allowed", "bias_allowed"}
     off = results[2]
     assert off["status"] == "INCORRECT_NUMERICAL" and off["solution"] == "reference"
     output = off["outputs"][0]

@@ -10,7 +10,6 @@ table. Nothing is judged before all is graded, so that a table takes a second wh
 
 import argparse
 import hashlib
-import itertools
 import json
 import os
 import random

@@ -486,8 +486,8 @@ class TransformerLM(nn.Module):
 
 def load(module, weights):
     """The module with these weights, in their type."""
-    for parameter in weights.values():
-        module = module.to(parameter.dtype)
+    for weight in list(weights.values())[:1]:
+        module = module.to(weight.dtype)
     module.load_state_dict(dict(weights))
     # habit by_data: for name, weight in weights.items():
     # habit by_data:     module.get_parameter(name).data = weight
