@@ -279,7 +279,8 @@ Command mistakes_command() {
                   jobs_option(o.jobs)},
       .footer =
           R"(3/10: 3 of 10 cases catch the mistake. -: the mistake is not written for that dtype.
-Cases that must be refused are not tried. For one problem, or with --verbose, each mistake
+Cases that must be refused are not tried, and long ones only where no other case of a type
+catches the mistake. For one problem, or with --verbose, each mistake
 is explained.
 
 Examples:

@@ -102,19 +102,19 @@ std::optional<LoadedCase> with_batch_axes(const Signature& signature, const Load
 }  // namespace
 
 void add_case(Evidence& evidence, std::size_t number, const LoadedCase& loaded,
-              const Result& result, std::vector<Tensor> outputs, std::int64_t elements,
+              const Result& result, std::vector<Tensor> outputs, std::int64_t work,
               FailureText* text) {
   if (result.status == Status::passed && !loaded.info.error) evidence.passed.push_back(number);
   if (!has_wrong_numbers(loaded, result, outputs)) return;
   if (text != nullptr) text->numbers = numbers_of(*evidence.signature, loaded, outputs);
   // What was never written is nobody's mistake in the formula.
   if (result.unwritten) outputs.clear();
-  evidence.wrong.push_back({number, std::move(outputs), elements, text});
+  evidence.wrong.push_back({number, std::move(outputs), work, text});
 }
 
 Reasons reasons_of(Evidence& evidence, Solution* mistakes, Solution* truth, bool pictures) {
   // The small ones first: most mistakes are out of the question after a few.
-  std::ranges::stable_sort(evidence.wrong, {}, &Evidence::Wrong::elements);
+  std::ranges::stable_sort(evidence.wrong, {}, &Evidence::Wrong::work);
   Causes causes;
   causes.cause_of.assign(evidence.wrong.size(), Causes::none);
   if (mistakes != nullptr) causes = diagnose(evidence, *mistakes);
@@ -179,7 +179,7 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
   const Case& info = loaded.info;
   if (result.status == Status::skipped || result.status == Status::not_implemented) return;
   if (result.status == Status::passed) {
-    if (again_ && !info.error) passed_.emplace_back(info.elements(), info.name);
+    if (again_ && !info.error) passed_.emplace_back(info.work(), info.name);
     return;
   }
   FailureText& text = explanation_.failures[info.name];
@@ -191,7 +191,7 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
     return;
   }
   bytes_ += bytes_of(loaded);
-  add_case(evidence_, wrong_.size(), loaded, result, std::move(outputs), info.elements(), &text);
+  add_case(evidence_, wrong_.size(), loaded, result, std::move(outputs), info.work(), &text);
   wrong_.push_back(loaded);
 }
 

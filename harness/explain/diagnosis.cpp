@@ -18,7 +18,7 @@ constexpr std::size_t most_causes = 3;
 constexpr std::size_t probes = 2;
 /// Elements of a case that coincidence is unlikely to match.
 constexpr std::int64_t least_elements = 8;
-/// Limits on the work: a call costs its elements, and as much as so many for itself.
+/// Limits on the work: a call costs Case::work(), and as much as so many elements for itself.
 constexpr std::int64_t cost_of_call = 2000;
 constexpr std::int64_t most_work = 8'000'000;
 constexpr std::int64_t most_work_of_pairs = 16'000'000;
@@ -115,7 +115,7 @@ class Court {
   }
 
   bool can_afford(std::size_t i, std::int64_t& work, std::int64_t most = most_work) {
-    work += cost_of_call + exhibit(i).loaded.info.elements();
+    work += cost_of_call + exhibit(i).loaded.info.work();
     return work <= most;
   }
 
@@ -241,7 +241,7 @@ class Court {
       const auto [place, is_new] = passed_.try_emplace(number);
       if (is_new) place->second = evidence_.load(number);
       const LoadedCase& loaded = place->second;
-      work += cost_of_call + loaded.info.elements();
+      work += cost_of_call + loaded.info.work();
       if (!types.contains(loaded.info.dtype())) continue;
       ++tried;
       const std::vector<Tensor> outputs = mistaken(mistake, loaded);

@@ -16,7 +16,7 @@ struct Evidence {
   struct Wrong {
     std::size_t number;           // of the case
     std::vector<Tensor> outputs;  // in signature order; none where some element was never written
-    std::int64_t elements = 0;    // of the case
+    std::int64_t work = 0;        // of the case
     FailureText* text = nullptr;  // of a case that reports show
   };
   std::string problem;

@@ -346,7 +346,7 @@ std::vector<Property> properties(const Evidence& evidence,
     const Evidence::Wrong& wrong = evidence.wrong[unexplained[at]];
     if (wrong.outputs.empty()) continue;
     const Exhibit exhibit{evidence.load(wrong.number), &wrong.outputs};
-    if (exhibit.loaded.info.elements() > most_looked_at) continue;
+    if (exhibit.loaded.info.work() > most_looked_at) continue;
     ++looked_at;
     for (std::size_t i = 0; i < wrong.outputs.size(); ++i) {
       const Seen seen{exhibit, evidence.signature->outputs[i], wrong.outputs[i],

@@ -116,7 +116,7 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
   const ExamCase& exam_case = part_.cases[number];
   GradedCase& marked = marks_.cases[number];
   marked = graded(exam_case, loaded.info, result, exam_, submission_);
-  add_case(evidence_, number, loaded, result, std::move(outputs), exam_case.stored->elements(),
+  add_case(evidence_, number, loaded, result, std::move(outputs), exam_case.stored->work(),
            exam_case.hidden ? nullptr : &marked.told);  // what hidden cases look like is secret
 }
 

@@ -9,6 +9,9 @@
 namespace prenorm::harness {
 namespace {
 
+/// Cases of more work are tried with a variant only where no other catches it.
+constexpr std::int64_t most_work_of_all = 1 << 18;
+
 /// The command that repeats a file, one case of it, or one case with one solution.
 std::string repeat_line(const SelectedFixture& file, const std::optional<std::string>& case_name,
                         const std::string& solution, const RunOptions& options) {
@@ -169,7 +172,7 @@ std::vector<Result> replay_file(const SelectedFixture& file, const std::vector<C
   if (!options.fresh || !needs_tf32(columns, pool)) by.tf32_tolerances = false;
   std::vector<Result> results;
   for (const Case* info : file.cases) {
-    if (info->error && !options.error_cases) continue;
+    if (options.only && !options.only(*info)) continue;
     Data data(file, *info, pool, options, by);
     std::vector<Result> of_case;
     try {
@@ -225,22 +228,33 @@ std::vector<Variant> catches(const SelectedFixture& file, const std::string& col
   }
   if (columns.empty()) return variants;
   RunOptions options;
-  options.error_cases = false;
   options.replay = {.twice = false, .alone = false};
-  for (Result& result : replay_file(file, columns, pool, options)) {
-    const auto at = std::ranges::find(columns, result.solution, &Column::label);
-    if (at == columns.end()) {
-      unusable.push_back(std::move(result));
-      continue;
+  std::vector<Column> asked = columns;
+  for (const bool are_long : {false, true}) {
+    options.only = [are_long](const Case& info) {
+      return !info.error && (info.work() > most_work_of_all) == are_long;
+    };
+    for (Result& result : replay_file(file, asked, pool, options)) {
+      const auto at = std::ranges::find(columns, result.solution, &Column::label);
+      if (at == columns.end()) {
+        unusable.push_back(std::move(result));
+        continue;
+      }
+      Variant& variant = variants[static_cast<std::size_t>(at - columns.begin())];
+      const bool ran = result.status != Status::not_implemented && result.status != Status::skipped;
+      if (ran) {
+        Variant::Cases& cases = variant.dtypes[result.dtype];
+        cases.tried.push_back(*result.case_name);
+        if (result.status != Status::passed) cases.caught.push_back(*result.case_name);
+      }
+      variant.results.push_back(std::move(result));
     }
-    Variant& variant = variants[static_cast<std::size_t>(at - columns.begin())];
-    const bool ran = result.status != Status::not_implemented && result.status != Status::skipped;
-    if (ran) {
-      Variant::Cases& cases = variant.dtypes[result.dtype];
-      cases.tried.push_back(*result.case_name);
-      if (result.status != Status::passed) cases.caught.push_back(*result.case_name);
+    asked.clear();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const bool is_caught = std::ranges::none_of(
+          variants[i].dtypes, [](const auto& each) { return each.second.caught.empty(); });
+      if (!is_caught || variants[i].dtypes.empty()) asked.push_back(columns[i]);
     }
-    variant.results.push_back(std::move(result));
   }
   return variants;
 }

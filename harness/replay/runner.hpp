@@ -75,9 +75,9 @@ std::vector<SolutionPool> make_pools(unsigned jobs, const Solution::Options& opt
 
 struct RunOptions {
   ReplayOptions replay;
-  std::optional<FreshOptions> fresh;  // replay fresh cases instead of the stored values
-  bool error_cases = true;            // also the cases that must be refused
-  std::vector<std::string> repeat;    // options to add to the command that repeats a case
+  std::optional<FreshOptions> fresh;      // replay fresh cases instead of the stored values
+  std::function<bool(const Case&)> only;  // the cases to run; empty: all
+  std::vector<std::string> repeat;        // options to add to the command that repeats a case
   /// Called with the result of a case that was run, and with its outputs, if there are any.
   std::function<void(const LoadedCase&, const Result&, std::vector<Tensor>, Solution&)>
       keep_outputs;
@@ -131,8 +131,8 @@ struct Variant {
 };
 
 /// Replays the file's cases through every variant that the collection has for its problem. Cases
-/// that must be refused are skipped: a variant checks no arguments. `unusable` receives results
-/// of damaged cases.
+/// that must be refused are skipped: a variant checks no arguments. Long ones are for variants that
+/// no other case of some type catches. `unusable` receives results of damaged cases.
 std::vector<Variant> catches(const SelectedFixture& file, const std::string& collection,
                              SolutionPool& pool, std::vector<Result>& unusable);
 

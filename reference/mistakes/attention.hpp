@@ -122,7 +122,7 @@ inline void weigh(const Steps& steps, const Element& t, double* s, const bool* a
 inline Mask read_as(const Steps& steps, const Mask& mask) {
   // step: mask
   if (!mask || steps.mask == Reading::as_given) return mask;
-  if (steps.mask == Reading::not_at_all) return std::nullopt;
+  if (steps.mask == Reading::not_at_all) return Tensor<bool>(xt::ones<bool>(mask->shape()));
   if (steps.mask == Reading::the_other_way) return Tensor<bool>(!*mask);
   const std::size_t n = mask->shape().back();
   if (mask->shape(mask->dimension() - 2) != n) throw not_implemented("only for square masks");

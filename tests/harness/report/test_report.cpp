@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(json_has_the_fields_and_nulls) {
   BOOST_TEST(first.size() == 11u);
   check_members(first, R"({"status": "INCORRECT_NUMERICAL", "seconds": 0.001,
                            "batch_invariant": false})"_json);
-  BOOST_TEST(first["outputs"][0].size() == 12u);
+  BOOST_TEST(first["outputs"][0].size() == 16u);
   check_members(
       first["outputs"][0],
       R"({"max_abs_error": "Infinity", "max_rel_error": "NaN", "worst_expected": "-Infinity",
