@@ -247,8 +247,10 @@ void multiply(Matrix<const C> a, Matrix<const C> b, Matrix<C> c) {
 
 #if defined(PRENORM_PLAIN)
 using namespace textbook;
+inline constexpr bool is_textbook = true;
 #else
 using namespace simd;
+inline constexpr bool is_textbook = false;
 #endif
 
 /// The sum of a row.
