@@ -393,6 +393,8 @@ def turn(task):
 def grade_all(wanted, state, jobs=2, progress=None):
     """{task: what it was told}"""
     missing = sorted((task for task in wanted if key(task) not in state.results), key=turn)
+    for task in missing:
+        interpreter(task)  # made once, and not by two threads
     with ThreadPoolExecutor(jobs) as pool:
         for done, (task, result) in enumerate(zip(missing, pool.map(grade, missing)), 1):
             state.keep(task, result)
