@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
 
 import submissions  # noqa: E402
+import unlisted  # noqa: E402
 from grading import without_torch  # noqa: E402
 from places import ROOT  # noqa: E402
 
@@ -49,7 +50,7 @@ def home():
 class Task:
     """A submission to grade, and what it may be told."""
 
-    kind: str  # "alone", "pair" or "honest"
+    kind: str  # "alone", "pair", "unlisted" or "honest"
     style: str  # of submissions.STYLES, or a folder below tests/submissions
     slips: tuple = ()
     habits: tuple = ()
@@ -57,10 +58,18 @@ class Task:
     rubric: str = COURSE
     seed: int | None = None  # of hidden cases; none: the visible ones alone
     allowed: tuple = field(default=(), compare=False)  # mistakes that an honest one has all the same
+    mutant: unlisted.Mutant | None = None
+
+    @property
+    def text(self):
+        """A style's source with what is switched on."""
+        return self.mutant.text if self.mutant else submissions.make(self.style, (*self.slips, *self.habits))
 
     @property
     def name(self):
         parts = [self.kind, self.style, "+".join(self.slips), "+".join(self.habits), self.rubric]
+        if self.mutant:
+            parts[2:] = [self.mutant.component, self.mutant.after]
         return " ".join(str(part) for part in (*parts, self.seed) if part not in ("", None))
 
 
@@ -253,9 +262,30 @@ def honest():
             yield Task("honest", folder, (), (), (), rubric, seed, tuple(allowed))
 
 
-def tasks(kind):
+@cache
+def drawn(count=150, seed=1):
+    """Mistakes that are not on the list: {"mutants": [...], "raised": {component: number}}."""
+    command = [python(), "-W", "ignore", HERE / "unlisted.py", "--json", str(count), "--seed", str(seed)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    found = json.loads(done.stdout)
+    return found | {"mutants": [unlisted.Mutant.read(each) for each in found["mutants"]]}
+
+
+def planted(mutant):
+    """By the rubric that has its own problem, all that fails there."""
+    rubric = rubric_of(mutant.own)
+    problems = tuple(problem for problem in mutant.failing if rubric_of([problem]) == rubric)
+    return Task("unlisted", mutant.style, problems=problems, rubric=rubric, mutant=mutant)
+
+
+KINDS = ("alone", "pair", "unlisted", "honest")
+
+
+def tasks(kind, *count_and_seed):
     if kind == "honest":
         return list(honest())
+    if kind == "unlisted":
+        return [planted(mutant) for mutant in drawn(*count_and_seed)["mutants"]]
     return [task for style in submissions.STYLES for task in (alone if kind == "alone" else pairs)(style)]
 
 
@@ -305,15 +335,14 @@ def build(text, folder):
 def submission(task, folder):
     if task.style not in submissions.STYLES:
         return submissions.folder_of(task.style)
-    text = submissions.make(task.style, (*task.slips, *task.habits))
     if task.style == "cpp":
-        return build(text, folder)
-    (folder / "adapters.py").write_text(text)
+        return build(task.text, folder)
+    (folder / "adapters.py").write_text(task.text)
     return folder
 
 
 def grade(task):
-    """What a task's submission was told: {"items": {problem: ...}}."""
+    """What a task's submission was told: {"problems": {problem: ...}}."""
     with tempfile.TemporaryDirectory(prefix="styles-") as scratch:
         scratch = Path(scratch)
         (scratch / "made").mkdir()
@@ -336,14 +365,14 @@ def told(report):
     for result in report["results"]:
         if result["status"] not in ("PASSED", "NOT_IMPLEMENTED"):
             failed[result["problem"]][result["status"]] += 1
-    of = {problem: {"failed": dict(statuses), "diagnoses": [], "properties": []}
-          for problem, statuses in failed.items()}
-    nothing = {"failed": {}, "diagnoses": [], "properties": []}
+    of = defaultdict(lambda: {"failed": {}, "diagnoses": [], "properties": [], "clues": []})
+    for problem, statuses in failed.items():
+        of[problem]["failed"] = dict(statuses)
     for item in report["items"]:
-        for key in ("diagnoses", "properties"):
+        for key in ("diagnoses", "properties", "clues"):
             for one in item.get(key, []):
-                of.setdefault(one["problem"], dict(nothing, diagnoses=[], properties=[]))[key].append(one)
-    return {"status": report["status"], "message": report["message"], "problems": of}
+                of[one["problem"]][key].append(one)
+    return {"status": report["status"], "message": report["message"], "problems": dict(of)}
 
 
 @cache
@@ -360,7 +389,7 @@ def version():
 def key(task):
     """What a task's result depends on."""
     if task.style in submissions.STYLES:
-        text = submissions.make(task.style, (*task.slips, *task.habits))
+        text = task.text
     else:
         text = submissions.by_hand(task.style) or submissions.files(task.style)
     return hashlib.sha256(f"{version()} {task.name} {task.problems} {text}".encode()).hexdigest()[:16]
@@ -447,6 +476,10 @@ class Verdict:
 
 
 def judge(task, result):
+    if task.mutant:
+        right, wrong = unlisted.judge(task.mutant, result["problems"], words_folder())
+        failed = {problem: problem in right for problem, one in result["problems"].items() if one["failed"]}
+        return Verdict(bool(failed), bool(right) and not wrong, failed, wrong)
     wanted = {root(submissions.mistake(slip)) for slip in task.slips}
     by_problem, others = {}, set()
     allowed = {root(name) for name in (*task.allowed, *task.habits)} | wanted
@@ -457,6 +490,8 @@ def judge(task, result):
         for diagnosis in one["diagnoses"]:
             if not named([diagnosis]) & allowed:
                 others |= first_named([diagnosis])
+        if task.kind == "honest":
+            others |= {clue["law"] for clue in one.get("clues", [])}
     return Verdict(bool(by_problem), any(by_problem.values()), by_problem, others)
 
 
@@ -502,8 +537,22 @@ def cell(verdicts):
     return f"{right}/{tried}" if tried else ("-" if not verdicts else "unseen")
 
 
-def table(judged):
-    """The page: {task: verdict} of all kinds."""
+UNLISTED = """\
+## Mistakes that are not on the list
+
+`tests/submissions/styles/unlisted.py` plants them, in the three styles with PyTorch: an operator, an axis, a
+constant, an order or a layer is another. A seed draws them, in turn from each component; what has the
+numbers of a known mistake of these styles is drawn again. What only raises an exception, or gives another
+shape, is told by that and not counted among them.
+
+*Right*: what is told names a term of the formula that is in the changed statement, or, where the component
+is a part of what fails, names that part. *False*: it names another. *Silent*: it names none.
+"""
+
+
+def table(judged, raised=None):
+    """The page: {task: verdict} of all kinds; and how many mistakes raise exceptions, by component."""
+    raised = drawn()["raised"] if raised is None else raised
     of = defaultdict(list)
     for task, verdict in judged.items():
         of[task.kind].append((task, verdict))
@@ -550,6 +599,16 @@ def table(judged):
                       *(cell([v for t, v in mine if t.style == style]) for style in styles)])
     lines.sort(key=lambda line: list(PAIRS).index(line[0]))
     page.append(rows(["problem", "mistakes", *styles], lines) + "\n")
+
+    page.append(UNLISTED)
+    lines = []
+    for component in unlisted.LABELS:
+        mine = [verdict for task, verdict in of["unlisted"]
+                if task.mutant.component == component and verdict.seen]
+        right, wrong = sum(verdict.right for verdict in mine), sum(bool(verdict.wrong) for verdict in mine)
+        lines.append([component, len(mine), right, len(mine) - right - wrong, wrong, raised.get(component, 0)])
+    lines.append(["all", *(sum(column) for column in zip(*(line[1:] for line in lines)))])
+    page.append(rows(["component", "mistakes", "right", "silent", "false", "exceptions"], lines) + "\n")
     return "\n".join(page)
 
 
@@ -567,14 +626,17 @@ def not_named(judged, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", action="append", choices=["alone", "pair", "honest"])
+    parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--style", action="append", choices=list(submissions.STYLES))
     parser.add_argument("--slip", action="append", help="only these (PART.NAME)")
+    parser.add_argument("--unlisted", type=int, default=150, metavar="COUNT", help="how many of that kind")
+    parser.add_argument("--seed", type=int, default=1, help="that draws them")
     parser.add_argument("--state", type=Path, help="file of results: resumes, and adds to it")
     parser.add_argument("--table", type=Path, help="write the page")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    wanted = [task for kind in options.kind or ["alone", "pair", "honest"] for task in tasks(kind)
+    wanted = [task for kind in options.kind or KINDS
+              for task in tasks(kind, *((options.unlisted, options.seed) if kind == "unlisted" else ()))
               if (not options.style or task.style in options.style)
               and (not options.slip or set(options.slip) & set(task.slips))]
 
