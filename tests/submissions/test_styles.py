@@ -110,7 +110,7 @@ def test_the_commonest_slips_are_in_every_style():
         assert set(COMMON) <= set(submissions.names(style)), style
         assert len(submissions.names(style)) >= 100, style
     assert sum(len({task.slips for task in run.pairs(style)}) for style in submissions.STYLES) == 60
-    assert len(run.HONEST) + len(run.HONEST_FOLDERS) >= 30
+    assert len(run.HONEST) + len(run.HONEST_FOLDERS) >= 40
 
 
 @pytest.mark.parametrize("style", [pytest.param(style, marks=[pytest.mark.slow] * (style != "numpy"))
@@ -150,8 +150,9 @@ CLUE = {"eps": ["eps"], "gain": ["gain"], "a part": ["rmsnorm"], "another part":
 def test_what_is_told_of_an_unlisted_mistake_is_judged(problem, clues, mistake, expected):
     mutant = unlisted.Mutant("functions", "rmsnorm", "rmsnorm", "operator", ("eps", "root"), 0, "", "", "",
                              ("rmsnorm",), ("rmsnorm", "transformer_block"))
-    told = {"failed": {"INCORRECT_NUMERICAL": 1}, "properties": [],
-            "clues": [{"terms": CLUE[clue]} for clue in clues], "diagnoses": [{"mistake": mistake}] * bool(mistake)}
+    told = {"failed": {"INCORRECT_NUMERICAL": 2}, "properties": [],
+            "clues": [{"terms": CLUE[clue]} for clue in clues],
+            "diagnoses": [{"mistake": mistake, "agrees": 1, "of": 2}] * bool(mistake)}
     verdict = run.judge(run.Task("unlisted", "functions", mutant=mutant), {"problems": {problem: told}})
     assert ("false" if verdict.wrong else "right" if verdict.right else "silent") == expected
 

@@ -212,13 +212,13 @@ def pairs(style):
 # Habits of honest code, a submission each; what such code has in common with known mistakes.
 HONEST = [
     ("modules", ()), ("modules", BESIDE), ("modules", ("functional", "nan_to_num")), ("modules", ("sqrt",)),
-    ("modules", ("weights_in_t", "table_in_t")),
+    ("modules", ("weights_in_t", "table_in_t")), ("modules", ("heads_apart", "inferred_heads")),
     ("functions", ()), ("functions", BESIDE), ("functions", ("functional",)),
     ("functions", ("float64_inside",)), ("functions", ("sqrt", "by_hand", "fused")),
     ("functions", ("pairwise", "log_sum_exp", "nan_to_num")),
     ("functions", ("rounded_before_gain", "weights_in_t")), ("functions", ("torch_2",)),
     ("einsum", ()), ("einsum", BESIDE), ("einsum", ("float64_inside",)),
-    ("einsum", ("functional", "empty_rows_nan")),
+    ("einsum", ("functional", "empty_rows_nan")), ("einsum", ("frozen_sizes", "by_hand")),
     ("numpy", ()), ("numpy", BESIDE), ("numpy", ("float64_inside",)), ("numpy", ("pairwise",)),
     ("cpp", ()), ("cpp", BESIDE), ("cpp", ("float64_inside",)), ("cpp", ("pairwise",)),
 ]
@@ -477,9 +477,11 @@ class Verdict:
 
 def judge(task, result):
     if task.mutant:
-        right, wrong = unlisted.judge(task.mutant, result["problems"], words_folder())
-        failed = {problem: problem in right for problem, one in result["problems"].items() if one["failed"]}
-        return Verdict(bool(failed), bool(right) and not wrong, failed, wrong)
+        problems = result["problems"]
+        right, wrong = unlisted.judge(task.mutant, problems, words_folder())
+        failed = {problem: problem in right for problem, one in problems.items() if one["failed"]}
+        counts = set(failed) & set(task.mutant.own) and not unlisted.listed(task.mutant, problems)
+        return Verdict(bool(counts), bool(right) and not wrong, failed, wrong)
     wanted = {root(submissions.mistake(slip)) for slip in task.slips}
     by_problem, others = {}, set()
     allowed = {root(name) for name in (*task.allowed, *task.habits)} | wanted
@@ -500,9 +502,10 @@ def judge(task, result):
 INTRODUCTION = """\
 # What a wrong submission is told
 
-`prenorm grade` names the known mistake that a submission's wrong numbers look like. This page says how
-often it is right. `tests/submissions/styles/run.py` writes it; `tests/submissions/test_styles.py` holds
-the bounds.
+`prenorm grade` names the known mistake that a submission's wrong numbers look like, and if it looks like
+none, the term of the formula that breaks a law. This page says how often it is right, of mistakes that are
+on the list and, at the end, of such that are not. `tests/submissions/styles/run.py` writes it;
+`tests/submissions/test_styles.py` holds the bounds.
 
 {styles} complete submissions, each in a style that people write, are graded with one known mistake
 switched on: PyTorch modules, PyTorch functions, PyTorch with `einsum`, NumPy, and C++. Only visible
@@ -540,13 +543,14 @@ def cell(verdicts):
 UNLISTED = """\
 ## Mistakes that are not on the list
 
-`tests/submissions/styles/unlisted.py` plants them, in the three styles with PyTorch: an operator, an axis, a
-constant, an order or a layer is another. A seed draws them, in turn from each component; what has the
-numbers of a known mistake of these styles is drawn again. What only raises an exception, or gives another
-shape, is told by that and not counted among them.
+`tests/submissions/styles/unlisted.py` plants them in the three styles with PyTorch: an operator, an axis, a
+constant, an order or a layer is another. A seed draws them, in turn from each component. What has the
+numbers of a known mistake is not counted; nor is what raises an exception or gives another shape, which
+says enough (the last column).
 
-*Right*: what is told names a term of the formula that is in the changed statement, or, where the component
-is a part of what fails, names that part. *False*: it names another. *Silent*: it names none.
+*Term*: what is told of the component's own problem names a term of the formula that is in the changed
+statement. *Part*: nothing does, but what is told of a problem that uses the component names it.
+*Silent*: neither. *False*: what is told names another term or part.
 """
 
 
@@ -565,6 +569,8 @@ def table(judged, raised=None):
     lines += [[words, share(*count([v for t, v in of["pair"] if bool(t.habits) == habits]))]
               for words, habits in (("two mistakes, both named", False),
                                     ("two mistakes, with both habits beside", True))]
+    lines.append(["one mistake that is not on the list: its term or part",
+                  share(*count([verdict for _, verdict in of["unlisted"]]))])
     accused = [(task, verdict) for task, verdict in of["honest"] if verdict.wrong]
     codes = len({(task.style, task.habits) for task, _ in of["honest"]})
     lines.append(["honest submissions told of a mistake",
@@ -603,12 +609,14 @@ def table(judged, raised=None):
     page.append(UNLISTED)
     lines = []
     for component in unlisted.LABELS:
-        mine = [verdict for task, verdict in of["unlisted"]
+        mine = [(task.mutant, verdict) for task, verdict in of["unlisted"]
                 if task.mutant.component == component and verdict.seen]
-        right, wrong = sum(verdict.right for verdict in mine), sum(bool(verdict.wrong) for verdict in mine)
-        lines.append([component, len(mine), right, len(mine) - right - wrong, wrong, raised.get(component, 0)])
+        wrong, right = sum(bool(verdict.wrong) for _, verdict in mine), sum(verdict.right for _, verdict in mine)
+        term = sum(verdict.right and any(map(verdict.by_problem.get, mutant.own)) for mutant, verdict in mine)
+        lines.append([component, len(mine), term, right - term, len(mine) - right - wrong, wrong,
+                      raised.get(component, 0)])
     lines.append(["all", *(sum(column) for column in zip(*(line[1:] for line in lines)))])
-    page.append(rows(["component", "mistakes", "right", "silent", "false", "exceptions"], lines) + "\n")
+    page.append(rows(["component", "mistakes", "term", "part", "silent", "false", "exceptions"], lines) + "\n")
     return "\n".join(page)
 
 

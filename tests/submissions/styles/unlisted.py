@@ -43,7 +43,7 @@ PROBLEMS = {
 }
 ACTIVATION = {"return": "function"}
 PLAIN_FFN = {"return": "w1 activation w2"}
-BLOCK = {"ln1,ln2": "norm1 norm2", "y": "norm1 attention residual1", "return": "norm2 ffn residual2"}
+BLOCK = {"ln1,ln2": "norm1 norm2", "y": "norm1 attention residual1", "return": "between norm2 ffn residual2"}
 # {component: {function: {what a statement assigns: its terms}}}; where that is assigned several times, the
 # terms of each time. Other statements stay as they are.
 LABELS = {
@@ -118,10 +118,10 @@ LABELS = {
         "run_multihead_self_attention_fused_qkv": {"w_q,w_k,w_v": "projections"},
     },
     "block": {
-        "TransformerBlock.forward": {"h": "norm1", "y": "attention residual1", "h2": "norm2",
-                                     "return": "ffn residual2"},
-        "PostNormBlock.forward": {"y": "norm1 attention residual1", "return": "norm2 ffn residual2"},
-        "GELUBlock.forward": {"x": "norm1 attention residual1", "return": "norm2 ffn residual2"},
+        "TransformerBlock.forward": {"h": "norm1", "y": "attention residual1", "h2": "between norm2",
+                                     "return": "between ffn residual2"},
+        "PostNormBlock.forward": {"y": "norm1 attention residual1", "return": "between norm2 ffn residual2"},
+        "GELUBlock.forward": {"x": "norm1 attention residual1", "return": "between norm2 ffn residual2"},
         "attend": {"w": "attention", "return": "attention"},
         "run_transformer_block": BLOCK, "run_transformer_block_post_norm": BLOCK,
         "run_transformer_block_gelu": BLOCK,
@@ -406,8 +406,8 @@ def cases():
         x, positions = drawn(*batch, 6, 16), torch.tensor([0, 3, 4, 7, 9, 30])
         w1, w2, w3, qkvo = weight(24, 16), weight(16, 24), weight(24, 16), [weight(16, 16) for _ in range(4)]
         ids = torch.randint(11, (*batch, 6), generator=made)
-        found["linear"].append((16, 24, w1, x))
-        found["embedding"].append((11, 16, drawn(11, 16), ids))
+        found["linear"] += [(16, 24, w1, each) for each in (x, x.flatten()[:16])]
+        found["embedding"] += [(11, 16, drawn(11, 16), each) for each in (ids, ids.flatten()[0])]
         found["rmsnorm"].append((16, 1e-3, gain(), x * torch.tensor([[1.0], [2], [1], [0.03], [1], [0.3]])))
         for name in ("relu", "silu", "gelu"):
             found[name].append((3 * x,))
@@ -415,6 +415,7 @@ def cases():
         found["glu"].append((w1, w3, x))
         found["ffn_swiglu"].append((16, 24, w1, w2, w3, x))
         found["softmax"] += [(3 * x, dim) for dim in range(-1, len(batch) + 1)]
+        found["softmax"].append((x.flatten()[:9], 0))
         found["rope"].append((16, 10000.0, 64, x, positions))
         mask = torch.rand(*batch, 6, 9, generator=made) < 0.6
         mask[..., 0] = True
@@ -571,12 +572,20 @@ def statements(mutant, problem, one, folder):
     for clue in one.get("clues", []):
         yield bool(right & set(clue["terms"]))
     for diagnosis in one["diagnoses"]:
+        if diagnosis["agrees"] == diagnosis["of"]:
+            continue  # it has those numbers
         names = {part for name in (diagnosis["mistake"], *diagnosis.get("also", [])) for part in name.split("+")}
         of = {(component_of(folder, problem, name), name) for name in names}
-        yield any(component in terms or component == mutant.component
-                  and terms & terms_of_mistakes().get((component, name), terms) for component, name in of)
+        yield any(terms & (terms_of_mistakes().get((component, name), terms) if component == mutant.component
+                           else {*PARTS[component].split()}) for component, name in of)
     if own and mutant.component in (*FEW, "activations"):
         yield from (True for _ in one["properties"])
+
+
+def listed(mutant, problems):
+    """Whether it has the numbers of a known mistake after all, of one that no slip of these styles is."""
+    return any(one["agrees"] == one["of"] for name in mutant.own if name in problems
+               for one in problems[name]["diagnoses"])
 
 
 def judge(mutant, problems, folder):
