@@ -263,7 +263,7 @@ def honest():
 
 
 @cache
-def drawn(count=150, seed=1):
+def drawn(count=165, seed=1):
     """Mistakes that are not on the list: {"mutants": [...], "raised": {component: number}}."""
     command = [python(), "-W", "ignore", HERE / "unlisted.py", "--json", str(count), "--seed", str(seed)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
@@ -637,7 +637,7 @@ def main():
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--style", action="append", choices=list(submissions.STYLES))
     parser.add_argument("--slip", action="append", help="only these (PART.NAME)")
-    parser.add_argument("--unlisted", type=int, default=150, metavar="COUNT", help="how many of that kind")
+    parser.add_argument("--unlisted", type=int, default=165, metavar="COUNT", help="how many of that kind")
     parser.add_argument("--seed", type=int, default=1, help="that draws them")
     parser.add_argument("--state", type=Path, help="file of results: resumes, and adds to it")
     parser.add_argument("--table", type=Path, help="write the page")
