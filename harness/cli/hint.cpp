@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "watch/screen.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 
@@ -16,6 +17,7 @@ constexpr std::size_t most_text = 2000;  // of a line: a report may hold a submi
 
 struct HintOptions {
   std::string report;
+  std::string problem;
   std::size_t shown = 1;
   std::vector<std::string> fixtures;
 };
@@ -42,9 +44,13 @@ int hint(const HintOptions& options) {
     say(fmt::format("{}: no case ran, so there is no hint yet", name(attempt.status)));
     return 0;
   }
-  const WatchedCase* failing = history.first_failure();
+  const WatchedCase* failing = history.first_failure(options.problem);
   if (failing == nullptr) {
-    say("no case failed");
+    const auto counts = history.counts();
+    const bool asked = options.problem.empty() ||
+                       std::ranges::count(counts, options.problem, &History::ProblemCount::problem);
+    if (!asked) throw UsageError(options.report + " has no problem " + options.problem);
+    say("no case failed" + (options.problem.empty() ? "" : " of " + options.problem));
     return 0;
   }
   say(failing->problem + ", " + failing->name);
@@ -61,9 +67,11 @@ Command hint_command() {
   HintOptions& o = *options;
   return {
       .name = "hint",
-      .description = "Give hints on the first failure of a report",
+      .description = "Give hints on a failure of a report",
       .options =
           {{"REPORT TEXT", o.report, "A file that `prenorm grade --json` wrote", Trait::required},
+           {"--problem NAME", o.problem,
+            "Of this problem (default: the one that loses the most points)"},
            {"--number N", o.shown, "How many hints, the vaguest first (default: 1)", whole_number},
            {"--fixtures PATH", o.fixtures, "Fixture files or folders (default: the shipped ones)"}},
       .footer =
@@ -73,9 +81,9 @@ formula; never the solution.
 Example:
   prenorm grade ./mine --no-hidden --json report.json
   prenorm hint report.json
-  prenorm hint report.json --number 2
+  prenorm hint report.json --problem PROBLEM --number 2
 
-Exit code: 0, or 2 for a file that is no report)",
+Exit code: 0, or 2 for a file that is no report, or has no such problem)",
       .run = [options] { return hint(*options); }};
 }
 

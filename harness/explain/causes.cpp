@@ -194,8 +194,9 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
   std::vector<CauseText> found;
   for (const Property& property : properties) {
     if (property.problem != problem) continue;
-    const std::string where =
-        property.of == 1 ? "" : fmt::format(" ({} of {} looked at)", property.holds, property.of);
+    const std::string where = property.holds == property.of
+                                  ? ""
+                                  : fmt::format(" (in {} of {})", property.holds, property.of);
     found.push_back({property.sentence + where});
   }
   if (any) {
@@ -249,12 +250,13 @@ std::string dtype_line(const std::map<std::string, Failed>& by_dtype) {
   const std::string counted =
       counts.failed == all ? fmt::format("all {} failing cases are", all)
                            : fmt::format("{} of the {} failing cases are", counts.failed, all);
+  const bool is_rounding = 2 * counts.close > counts.failed;
   const std::string_view question =
-      dtype == "float64"    ? "is something computed in float32?"
-      : dtype == "float32"  ? "is something computed or stored in a narrower type?"
-      : dtype == "float16"  ? "does something overflow at 65504, or is it rounded too early?"
-      : dtype == "bfloat16" ? "is something rounded before the end?"
-                            : "what is different there?";
+      dtype == "float16"   ? "does something overflow at 65504, or is it rounded too early?"
+      : !is_rounding       ? "what is different there?"
+      : dtype == "float64" ? "is something computed in float32?"
+      : dtype == "float32" ? "is something computed or stored in a narrower type?"
+                           : "is something rounded before the end?";
   return fmt::format("{} {}: {}", counted, dtype, question);
 }
 

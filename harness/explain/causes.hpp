@@ -51,9 +51,10 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
 /// The same as lines of text.
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes);
 
-/// Failing cases among those asked.
+/// Failing cases among those asked; `close`: those whose numbers are off by no more than rounding
+/// in a narrower type makes.
 struct Failed {
-  std::int64_t failed = 0, asked = 0;
+  std::int64_t failed = 0, asked = 0, close = 0;
 };
 
 /// "13 of the 15 failing cases are float64: is something computed in float32?"; empty where the

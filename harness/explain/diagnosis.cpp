@@ -26,6 +26,16 @@ constexpr std::size_t most_passed = 24;  // cases that have passed and that a mi
 
 using Indices = std::set<std::size_t>;  // of exhibits
 
+/// Outputs of nothing but NaN are nobody's.
+bool has_numbers(const std::vector<Tensor>& outputs) {
+  return std::ranges::any_of(outputs, [](const Tensor& y) {
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      if (!std::isnan(y.at(i))) return true;
+    }
+    return false;
+  });
+}
+
 struct Suspect {
   std::string mistake;
   Indices agrees;
@@ -61,7 +71,7 @@ class Court {
     findings.cause_of.assign(evidence_.wrong.size(), Causes::none);
     Indices open;
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      if (!evidence_.wrong[order_[i]].outputs.empty()) open.insert(i);
+      if (has_numbers(evidence_.wrong[order_[i]].outputs)) open.insert(i);
     }
     std::vector<Suspect> singles = hold_singles(open);
     while (!open.empty() && findings.diagnoses.size() < most_causes) {
@@ -250,6 +260,19 @@ class Court {
     return false;
   }
 
+  /// Whether a mistake explains fewer cases than there are of the same types in which it shows and
+  /// the outputs are not its own.
+  bool misses_most(const Suspect& suspect, const Indices& explains, const Indices& open) {
+    std::set<DType> types;
+    for (const std::size_t i : explains) types.insert(exhibit(i).loaded.info.dtype());
+    const auto missed = std::ranges::count_if(suspect.tried, [&](std::size_t i) {
+      const LoadedCase& loaded = exhibit(i).loaded;
+      return open.contains(i) && !explains.contains(i) && types.contains(loaded.info.dtype()) &&
+             is_large(i) && fails_clearly(mistaken(suspect.mistake, loaded), loaded);
+    });
+    return static_cast<std::size_t>(missed) > explains.size();
+  }
+
   /// Of a deviation that honest code has in forms of its own, adds the cases that are off by no
   /// more than our forms.
   void absorb(const std::string& mistake, const Indices& open, Indices& explained) {
@@ -282,7 +305,7 @@ class Court {
       if (here.empty() || !convinces(here, open)) return std::nullopt;
       // Of hundreds of pairs, one may happen to fit a case that is left.
       if (is_pair(suspect) && here.size() < 2 && evidence_.wrong.size() > 1) continue;
-      if (contradicted(suspect.mistake, here)) continue;
+      if (contradicted(suspect.mistake, here) || misses_most(suspect, here, open)) continue;
       absorb(suspect.mistake, open, here);
       Diagnosis diagnosis{evidence_.problem, suspect.mistake, 0, 0, {}};
       diagnosis.agrees = std::ssize(here);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <tuple>
 
 namespace prenorm::harness {
 namespace {
@@ -23,6 +22,15 @@ std::string shared_by(const FailingCase& each) {
   }
   return each.result->outputs.empty() ? each.result->message
                                       : std::string(name(each.result->status));
+}
+
+/// Rounding in bfloat16, the narrowest type, is off by less.
+constexpr double largest_rounding = 0.02;
+
+bool is_close(const Result& result) {
+  return !result.outputs.empty() && std::ranges::all_of(result.outputs, [](const auto& output) {
+    return output.relative_l2_error.value_or(1) < largest_rounding;
+  });
 }
 
 std::size_t refusals(const std::vector<FailingCase>& cases) {
@@ -47,6 +55,11 @@ FailureText failure_text(const Case& info, const Signature& signature, const Res
   text.sizes = describe_sizes(info, signature);
   text.description = info.description;
   text.elements = info.elements();
+  std::int64_t largest = 0;  // a position near 131071 is nothing to begin with
+  for (const Scalar& scalar : info.scalars) {
+    if (const auto* whole = std::get_if<std::int64_t>(&scalar)) largest = std::max(largest, *whole);
+  }
+  text.elements += largest;
   text.refusal = info.error && result.status == Status::incorrect_numerical;
   const bool empty =
       !info.outputs.empty() && std::ranges::all_of(info.outputs, [](const OutputInfo& output) {
@@ -62,6 +75,7 @@ void Failures::add(const Result& result, const FailureText* text, bool failed) {
   ++of_dtype.asked;
   if (!failed) return;
   ++of_dtype.failed;
+  of_dtype.close += is_close(result) ? 1 : 0;
   cases.push_back({&result, text});
 }
 
@@ -101,6 +115,10 @@ std::string Failures::counts() const {
 
 std::vector<std::string> Failures::remarks() const {
   std::vector<std::string> lines;
+  for (const FailingCase& each : cases) {
+    if (each.text == nullptr || each.text->alone.empty()) continue;
+    lines.push_back(each.result->case_name.value_or("") + " " + each.text->alone);
+  }
   if (const std::size_t count = refusals(cases); count > 0) {
     lines.push_back(count == 1 ? "answers a call that it must refuse"
                                : fmt::format("answers {} calls that it must refuse", count));
@@ -117,14 +135,16 @@ std::vector<std::string> Failures::lines() const {
   return lines;
 }
 
+std::tuple<bool, bool, std::int64_t> simplicity(const FailingCase& failing) {
+  const FailureText* text = failing.text;
+  const bool late = text != nullptr && (text->refusal || text->late);
+  const bool by_hand = failing.result->case_name.value_or("").find("by_hand") != std::string::npos;
+  return {late, !by_hand, text == nullptr ? 0 : text->elements};
+}
+
 std::vector<FailingCase> Failures::simplest_first() const {
   std::vector<FailingCase> order = cases;
-  std::ranges::stable_sort(order, {}, [](const FailingCase& each) {
-    const FailureText* text = each.text;
-    const bool late = text != nullptr && (text->refusal || text->late);
-    const bool by_hand = each.result->case_name.value_or("").find("by_hand") != std::string::npos;
-    return std::tuple(late, !by_hand, text == nullptr ? 0 : text->elements);
-  });
+  std::ranges::stable_sort(order, {}, simplicity);
   std::map<std::string, int> seen;
   std::map<const Result*, int> rank;  // the first of each cause, the second of each, all others
   for (const FailingCase& each : order) {
@@ -215,6 +235,12 @@ std::string figures(const OutputReport& output) {
 
 }  // namespace
 
+std::string repeat_text(const Result& result, const FailureText& text) {
+  if (result.repeat.empty()) return "";
+  const std::string& why = text.not_repeated;
+  return printable(result.repeat, 4000) + (why.empty() ? "" : " (" + why + ": see above)");
+}
+
 std::string together_text(const OutputReport& output) {
   std::string text;
   const auto add = [&](const char* what, const std::optional<double>& value,
@@ -251,8 +277,7 @@ std::string failing_case_text(const Result& result, const FailureText& about, bo
             indented(about.snippet, 6);
   }
   if (result.repeat.empty()) return text;
-  return text + "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +
-         "\n";
+  return text + "    " + toned("repeat: " + repeat_text(result, about), Tone::quiet, colour) + "\n";
 }
 
 std::string cause_text(const std::vector<std::string>& lines, std::size_t width) {

@@ -6,6 +6,8 @@
 #include "explain/error_map.hpp"
 #include "fixture/verdict.hpp"
 
+#include <tuple>
+
 namespace prenorm::harness {
 
 /// What is known of a failing case besides its result.
@@ -13,12 +15,17 @@ struct FailureText {
   std::string sizes, description, numbers;
   std::string hint;                  // on axes
   std::string snippet;               // lines of a program that shows the failure
+  std::string alone;                 // what it does where nothing is called before it
+  std::string not_repeated;          // why the command that repeats it may not: "passes by itself"
   bool refusal = false;              // the case must be refused
   bool late = false;                 // shown after others: it has no elements, or was not run
   std::size_t cause = Causes::none;  // one of the problem's diagnoses
-  std::int64_t elements = 0;
-  std::vector<ErrorMap> errors;  // of the simplest cases with wrong numbers
+  std::int64_t elements = 0;         // and what its largest whole number adds: how simple it is
+  std::vector<ErrorMap> errors;      // of the simplest cases with wrong numbers
 };
+
+/// "prenorm grade ...", and after it why that may not repeat the failure; empty where nothing does.
+std::string repeat_text(const Result& result, const FailureText& text);
 
 /// The text of a case with this result. Numbers, hint, snippet, cause and errors are added later.
 FailureText failure_text(const Case& info, const Signature& signature, const Result& result);
@@ -37,6 +44,10 @@ struct FailingCase {
   const Result* result = nullptr;
   const FailureText* text = nullptr;  // nullptr where nothing is known besides the result
 };
+
+/// The smallest is the simplest: made by hand before all, then by elements, then those that show
+/// little.
+std::tuple<bool, bool, std::int64_t> simplicity(const FailingCase& failing);
 
 struct Failures {
   std::vector<FailingCase> cases = {};                  // in the order in which they were added
@@ -60,14 +71,14 @@ struct Failures {
   /// "5 of 31 cases failed, 2 of 23 hidden".
   std::string counts() const;
 
-  /// "answers 2 calls that it must refuse", and what the element types of failing cases say.
+  /// What a case does alone; "answers 2 calls that it must refuse"; what the element types of
+  /// failing cases say.
   std::vector<std::string> remarks() const;
   /// The causes and remarks as lines of text; first, where some cases failed otherwise, how many
   /// the causes are about.
   std::vector<std::string> lines() const;
 
-  /// The cases, the simplest of each cause first: those made by hand before all, then by their
-  /// elements, then those that show little. After two of each cause come the others.
+  /// The cases, the simplest of each cause first. After two of each cause come the others.
   std::vector<FailingCase> simplest_first() const;
   /// How many of them, in that order, are shown where not all are: two of each cause, at most five.
   std::size_t shown_at_first() const;

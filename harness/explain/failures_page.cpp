@@ -154,7 +154,8 @@ Json case_values(const Result& result, const FailureText& text) {
           {"status", name(result.status)},
           {"meaning", text.refusal ? "It must refuse this call." : meaning_of(result.status)},
           {"message", printable(result.message, most_text)},
-          {"repeat", result.repeat}};
+          {"repeat", result.repeat},
+          {"not_repeated", text.not_repeated}};
 }
 
 Json failing_case_values(const Result& result, const FailureText& text, bool open) {

@@ -9,8 +9,7 @@ namespace {
 constexpr double least_seconds = 300, seconds_for_a_case = 0.5;
 constexpr double most_clock_seconds = 1e8;  // that the clock can add to
 /// What cases that end their worker, or never end, may cost a problem.
-constexpr int most_timeouts = 3;
-constexpr double most_seconds_lost = 60;
+constexpr int most_timeouts = 3, most_workers_lost = 30;
 
 WallBudget::Clock::duration part(WallBudget::Clock::duration whole, std::size_t count,
                                  std::size_t of) {
@@ -53,30 +52,31 @@ WallBudget::Clock::time_point WallBudget::next_turn() {
   return now + part(std::max(kind_end_ - now, Clock::duration::zero()), threads_, turns_--);
 }
 
-void Losses::add(const ExamCase& exam_case, const Result& result, double seconds) {
+void Losses::add(const ExamCase& exam_case, const Result& result, bool slow, bool worker_is_lost) {
   const bool lost = result.status == Status::timeout || result.status == Status::out_of_memory ||
                     result.status == Status::runtime_error ||
                     result.status == Status::sandbox_violation;
   if (!lost) return;
-  timeouts_ += result.status == Status::timeout ? 1 : 0;
-  seconds_ += seconds;
+  timeouts_ += slow || result.status == Status::timeout ? 1 : 0;
+  workers_ += worker_is_lost ? 1 : 0;
   last_ = result.status;
   most_is_lost_ = most_is_lost_ || exam_case.is_worth_most;
 }
 
 bool Losses::too_many_for(const ExamCase& exam_case) const {
-  const bool too_many = timeouts_ >= most_timeouts || seconds_ > most_seconds_lost;
+  const bool too_many = timeouts_ >= most_timeouts || workers_ >= most_workers_lost;
   return too_many && (most_is_lost_ || !exam_case.is_worth_most);
 }
 
 Result Losses::not_run() const {
   Result result;
   result.not_run = true;
-  result.status = timeouts_ >= most_timeouts ? Status::timeout : last_;
+  const bool timeout = timeouts_ >= most_timeouts;
+  result.status = timeout ? Status::timeout : last_;
   result.message =
-      timeouts_ >= most_timeouts
+      timeout
           ? fmt::format("not run: {} cases of this problem did not end in time", most_timeouts)
-          : fmt::format("not run: cases of this problem that failed took {} s", most_seconds_lost);
+          : fmt::format("not run: {} cases of this problem ended their process", most_workers_lost);
   return result;
 }
 

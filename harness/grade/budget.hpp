@@ -53,15 +53,16 @@ class WallBudget {
 /// be right at the course's shapes.
 class Losses {
  public:
-  void add(const ExamCase& exam_case, const Result& result, double seconds);
+  /// `slow`: it took so long that it counts as one that did not end in time. `worker_is_lost`: it
+  /// has ended one that takes seconds to start.
+  void add(const ExamCase& exam_case, const Result& result, bool slow, bool worker_is_lost);
   bool timed_out() const { return timeouts_ > 0; }
   bool too_many_for(const ExamCase& exam_case) const;
   /// The result of a case that is not run for that.
   Result not_run() const;
 
  private:
-  int timeouts_ = 0;
-  double seconds_ = 0;
+  int timeouts_ = 0, workers_ = 0;
   bool most_is_lost_ = false;  // a case of the group that is worth the most
   Status last_ = Status::timeout;
 };

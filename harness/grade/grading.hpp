@@ -56,6 +56,8 @@ struct GradedItem {
   std::vector<Diagnosis> diagnoses;      // what explains failing cases of its problems
   std::vector<Property> properties;      // of what no mistake explains
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
+
+  double lost() const { return points - earned; }
 };
 
 /// What a kernel does to memory in one call, counted by the emulator: advice, without points. One

@@ -37,6 +37,8 @@ void to_json(Json& record, const FailureText& told) {
             {"snippet", told.snippet}, {"elements", told.elements},
             {"refusal", told.refusal}};
   if (told.late) record["late"] = true;
+  if (!told.alone.empty()) record["alone"] = told.alone;
+  if (!told.not_repeated.empty()) record["not_repeated"] = told.not_repeated;
   if (told.cause != Causes::none) record["cause"] = told.cause;
 }
 
@@ -49,6 +51,8 @@ void from_json(const Json& record, FailureText& told) {
   record.at("snippet").get_to(told.snippet);
   record.at("refusal").get_to(told.refusal);
   told.late = record.value("late", false);
+  told.alone = record.value("alone", "");
+  told.not_repeated = record.value("not_repeated", "");
   told.cause = record.value("cause", Causes::none);
 }
 

@@ -7,6 +7,7 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
@@ -18,11 +19,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Bytes of what failing cases print, of one submission.
-constexpr std::size_t most_printed = 64u << 10;
+/// Bytes of what failing cases of one problem print.
+constexpr std::size_t most_printed = 16u << 10;
 /// Of the limit of a call, for a problem's other cases once one has timed out: the same slow
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
+/// Failing cases of a problem that are asked again alone, and the largest of these.
+constexpr std::size_t most_asked_alone = 3;
+constexpr std::int64_t most_elements_alone = 1 << 16;
 /// Of workers that take seconds to start, while the first must be loaded in time.
 constexpr std::size_t most_started_together = 4;
 
@@ -41,6 +45,19 @@ std::uint64_t bytes_of_tensors(const Case& info) {
   }
   for (const OutputInfo& output : info.outputs) add(output.dtype, output.shape);
   return bytes;
+}
+
+/// Whether two answers are further apart than one may be from the truth.
+bool differ(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const Case& info) {
+  if (a.size() != b.size()) return true;
+  for (std::size_t output = 0; output < a.size(); ++output) {
+    const Tensor &x = a[output], &y = b[output];
+    const Tolerance tolerance = info.outputs[output].tolerance.value_or(Tolerance{});
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      if (!compare_element(x.dtype, x.at(i), y.at(i), tolerance).passes) return true;
+    }
+  }
+  return false;
 }
 
 class Run {
@@ -71,6 +88,8 @@ class Run {
     left_.resize(exam.parts.size());
     largest_.resize(exam.parts.size());
     launches_.resize(exam.parts.size());
+    printed_.resize(exam.parts.size());
+    failed_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
@@ -83,7 +102,12 @@ class Run {
     draw();
     budget_.leave_out(Clock::now() - start);
     // All visible cases first: what reports show of them can hold nothing of hidden inputs.
+    submission_.visible_cases_begin();
     ask_all(false);
+    if (!on_device_) {
+      in_parallel(exam_.parts.size(), askers_,
+                  [this](std::size_t i, std::size_t thread) { ask_alone(i, thread); });
+    }
     submission_.hidden_cases_begin();
     ask_all(true);
     seats_.clear();
@@ -143,14 +167,16 @@ class Run {
     }
   }
 
-  /// A worker for each problem: what one leaves behind in it, another does not find. Where workers
-  /// take seconds to start, one for each thread.
-  Solution& solution_for(std::size_t thread) {
+  /// A worker that no call has been made in: what one problem leaves behind, another does not find.
+  /// Where workers take seconds to start, there is one for each thread, of which copies answer.
+  Solution& fresh_worker(std::size_t thread) {
     Seat& seat = seats_[thread];
     if (!seat.solution || (seat.used && !submission_.slow_to_start())) {
       seat.solution = submission_.solution();
     }
     seat.used = true;
+    seat.solution->limit_end(budget_.end());
+    if (submission_.slow_to_start()) seat.solution->begin_anew();
     return *seat.solution;
   }
 
@@ -217,8 +243,7 @@ class Run {
     const Clock::time_point end = budget_.next_turn();
     std::vector<std::size_t>& left = left_[i];
     if (left.empty()) return;
-    Solution& solution = solution_for(thread);
-    solution.limit_end(budget_.end());
+    Solution& solution = fresh_worker(thread);
     const std::optional<Result> why = cannot_run(part.problem, solution);
     do {
       const std::size_t number = left.front();
@@ -228,13 +253,13 @@ class Run {
         too_late_ += why->status == Status::timeout ? 1 : 0;
         markers_[i]->add(number, *why);
       } else {
-        ask(i, number, thread, end);
+        ask(i, number, thread);
       }
     } while (!left.empty() && (why || Clock::now() < end || budget_.spent()));
   }
 
-  /// One case, in that thread's worker. No hint is looked for after `end`.
-  void ask(std::size_t i, std::size_t number, std::size_t thread, Clock::time_point end) {
+  /// One case, in that thread's worker.
+  void ask(std::size_t i, std::size_t number, std::size_t thread) {
     const ExamPart& part = exam_.parts[i];
     const ExamCase& exam_case = part.cases[number];
     Marker& marker = *markers_[i];
@@ -273,16 +298,23 @@ class Run {
     too_late_ += late ? 1 : 0;
     if (submission_.emulated && result.launches > 0) launches_[i] = 1;
     result.message = submission_.told(result.message);
-    result.printed = exam_case.hidden ? "" : kept(submission_.told(result.printed));
+    result.printed = exam_case.hidden ? "" : kept(i, submission_.told(result.printed));
     if (shorter && !late && result.status == Status::timeout) {
       result.message += ", a quarter of the limit, as another case of this problem had all of it";
     }
-    if (!late) losses_[i].add(exam_case, result, seconds_since(start));
+    const bool fails =
+        result.status == Status::incorrect_numerical || result.status == Status::runtime_error;
+    if (fails && !exam_case.hidden && !loaded.info.error && solution.running() &&
+        loaded.info.elements() <= most_elements_alone) {
+      failed_[i].push_back(number);
+    }
+    if (!late) {
+      const bool slow = seconds_since(start) > share_after_timeout * call_limit_;
+      losses_[i].add(exam_case, result, slow, submission_.slow_to_start() && !solution.running());
+    }
     std::string hint, snippet;
     if (!exam_case.hidden && result.status != Status::passed) {
-      if (Clock::now() < end) {
-        hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
-      }
+      hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
       if (submission_.kind == SubmissionKind::python) {
         snippet = snippets_.of(part.problem, signature, loaded, *exam_case.stored, result);
       }
@@ -298,6 +330,39 @@ class Run {
     if (!hidden) marker.tell(number, std::move(hint), std::move(snippet));
   }
 
+  /// Asks simple cases that have failed twice more, each in a fresh worker, until one shows that it
+  /// is not the formula alone.
+  void ask_alone(std::size_t i, std::size_t thread) {
+    const ExamPart& part = exam_.parts[i];
+    Marker& marker = *markers_[i];
+    for (const std::size_t number : marker.simplest(failed_[i], most_asked_alone)) {
+      if (budget_.spent()) return;
+      Solution& solution = fresh_worker(thread);
+      LoadedCase loaded = marker.load(number);
+      submission_.adapters.give(part.problem, loaded);
+      std::array<std::vector<Tensor>, 2> outputs;
+      std::array<bool, 2> passed;
+      for (std::size_t call = 0; call < 2; ++call) {
+        const Result result = replay(
+            part.problem, part.file->fixture->signature(), loaded, solution,
+            {.twice = false, .alone = false, .inputs_may_change = exam_.rubric.inputs_may_change},
+            &outputs[call]);
+        passed[call] = result.status == Status::passed;
+      }
+      if (passed[0]) {
+        return marker.tell_alone(number, true,
+                                 std::string("passes alone in a fresh process") +
+                                     (passed[1] ? "" : ", and fails when it is called again") +
+                                     ": something is kept from call to call, or random");
+      }
+      if (passed[1] || differ(outputs[0], outputs[1], loaded.info)) {
+        return marker.tell_alone(number, false,
+                                 "gives other numbers in a second call with the same inputs: is "
+                                 "something random (dropout, weights that are never loaded)?");
+      }
+    }
+  }
+
   /// Whether a right answer came from the host alone. On a device launches are not counted. What
   /// was not built here of CUDA sources has no kernels, whatever it says.
   bool lacks_kernel(const LoadedCase& loaded, const Result& result) const {
@@ -307,10 +372,10 @@ class Run {
     return computes && !on_device_ && result.status == Status::passed && !launched;
   }
 
-  /// What a case printed, unless the submission has printed much before; of hidden cases nothing is
-  /// kept, for their inputs may be in it.
-  std::string kept(const std::string& printed) {
-    return (printed_ += printed.size()) <= most_printed ? printed : "";
+  /// What a case printed, unless others of the problem have printed much before; of hidden cases
+  /// nothing is kept, for their inputs may be in it.
+  std::string kept(std::size_t i, const std::string& printed) {
+    return (printed_[i] += printed.size()) <= most_printed ? printed : "";
   }
 
   Result not_run_in_time(bool hidden) const {
@@ -361,12 +426,14 @@ class Run {
   std::vector<Losses> losses_;                  // one for each problem
   std::vector<int> calls_;                      // likewise: that may still be made with other axes
   std::vector<std::vector<std::size_t>> left_;  // likewise: cases to be asked
+  std::vector<std::size_t> printed_;            // likewise: bytes
+  std::vector<std::vector<std::size_t>> failed_;  // likewise: that may be asked again alone
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
   /// Likewise: the largest visible case that passed so.
   std::vector<std::optional<std::size_t>> largest_;
   std::vector<Seat> seats_;  // one for each thread
   std::size_t cases_ = 0;
-  std::atomic<std::size_t> asked_ = 0, printed_ = 0, too_late_ = 0;
+  std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
 };
 
 }  // namespace

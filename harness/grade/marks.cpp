@@ -125,6 +125,25 @@ void Marker::tell(std::size_t number, std::string hint, std::string snippet) {
   marks_.cases[number].told.snippet = std::move(snippet);
 }
 
+std::vector<std::size_t> Marker::simplest(std::vector<std::size_t> failed, std::size_t most) const {
+  std::ranges::stable_sort(failed, {}, [this](std::size_t number) {
+    return simplicity({&marks_.cases[number].result, &marks_.cases[number].told});
+  });
+  failed.resize(std::min(most, failed.size()));
+  return failed;
+}
+
+void Marker::tell_alone(std::size_t number, bool passes, std::string alone) {
+  for (GradedCase& each : marks_.cases) {
+    if (each.hidden || each.result.status == Status::passed) continue;
+    each.told.not_repeated = "may pass by itself";
+    each.told.hint.clear();  // with other axes it was another call, too
+  }
+  FailureText& told = marks_.cases[number].told;
+  told.alone = std::move(alone);
+  if (passes) told.not_repeated = "passes by itself";
+}
+
 void Marker::add(std::size_t number, Result result) {
   const ExamCase& exam_case = part_.cases[number];
   marks_.cases[number] =

@@ -50,6 +50,11 @@ class Marker {
   /// What is known of a visible case besides: a hint on its axes, lines that show the failure.
   void tell(std::size_t number, std::string hint, std::string snippet);
 
+  /// Of these visible cases, which have failed, at most so many: the simplest first.
+  std::vector<std::size_t> simplest(std::vector<std::size_t> failed, std::size_t most) const;
+  /// What a visible case that has failed does where nothing is called before it.
+  void tell_alone(std::size_t number, bool passes, std::string alone);
+
   /// Whether numbers were compared, and some were wrong.
   bool has_wrong_numbers() const { return !evidence_.wrong.empty(); }
 

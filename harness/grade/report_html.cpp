@@ -53,12 +53,14 @@ Json alike_cases(std::span<const FailingCase> cases, bool all) {
 
 /// What explains a problem's wrong numbers.
 Json diagnosis_of(const Failures& failures) {
-  Json causes = cause_values(failures.causes);
+  std::vector<CauseText> all = failures.causes;
+  for (const std::string& remark : failures.remarks()) all.push_back({remark});
+  Json causes = cause_values(all);
   if (causes.is_null()) return {};
   const bool shown = std::ranges::any_of(failures.cases, [](const FailingCase& each) {
     return each.result->status == Status::incorrect_numerical;
   });
-  causes["only_hidden"] = !shown;
+  causes["only_hidden"] = !shown && failures.hidden > 0;
   return causes;
 }
 
@@ -165,7 +167,7 @@ Json texts(const std::vector<std::string>& lines) {
 std::string grade_html(const Grading& grading) {
   const double points = grading.points(), earned = grading.earned();
   const double share = points > 0 ? std::clamp(earned / points, 0.0, 1.0) : 0;
-  Json items = Json::array(), imports = texts(grading.imports), stopped;
+  Json items = Json::array(), sections = Json::array(), imports = texts(grading.imports), stopped;
   std::int64_t passed = 0;
   std::size_t cases = 0;
   bool any_hidden = false;
@@ -174,6 +176,9 @@ std::string grade_html(const Grading& grading) {
     cases += item.cases.size();
     passed += std::ranges::count_if(item.cases, is_passed);
     any_hidden = any_hidden || std::ranges::any_of(item.cases, &GradedCase::hidden);
+  }
+  for (const GradedItem* item : by_points_lost(grading)) {
+    sections.push_back(items[static_cast<std::size_t>(item - grading.items.data())]);
   }
   if (!imports.is_null()) imports["count"] = counted(grading.imports.size(), "symbol");
   if (grading.status != Status::passed) {
@@ -201,6 +206,7 @@ std::string grade_html(const Grading& grading) {
                 {"imports", imports},
                 {"any_hidden", any_hidden},
                 {"items", listed(items)},
+                {"sections", sections},
                 {"profiles", profiles_values(grading.profiles)}});
 }
 

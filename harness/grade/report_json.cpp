@@ -36,6 +36,7 @@ Json case_object(const GradedItem& item, const GradedCase& graded, bool secret) 
   object["hidden"] = graded.hidden;
   object["shapes"] = nullptr;
   if (!graded.hidden) object["shapes"] = graded.told.sizes;
+  if (!graded.hidden) object["elements"] = graded.told.elements;
   if (secret && graded.secret) {
     object["shapes"] = graded.secret->shapes;
     object["drawn_from"] = graded.secret->from;

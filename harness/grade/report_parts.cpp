@@ -76,12 +76,19 @@ Failures failures_of(const GradedItem& item, const std::string& problem) {
   return found;
 }
 
+std::vector<const GradedItem*> by_points_lost(const Grading& grading) {
+  std::vector<const GradedItem*> items;
+  for (const GradedItem& item : grading.items) items.push_back(&item);
+  std::ranges::stable_sort(items, std::ranges::greater(), &GradedItem::lost);
+  return items;
+}
+
 std::vector<FailedProblem> failed_problems(const Grading& grading) {
   std::vector<FailedProblem> all;
   if (grading.status != Status::passed) return all;
-  for (const GradedItem& item : grading.items) {
-    for (const std::string& problem : item.problems) {
-      Failures failed = failures_of(item, problem);
+  for (const GradedItem* item : by_points_lost(grading)) {
+    for (const std::string& problem : item->problems) {
+      Failures failed = failures_of(*item, problem);
       if (failed.any()) all.push_back({problem, std::move(failed)});
     }
   }

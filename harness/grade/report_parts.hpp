@@ -41,12 +41,15 @@ bool is_failure(const GradedCase& graded);
 /// What failed of one problem of the item, with what its wrong numbers come from.
 Failures failures_of(const GradedItem& item, const std::string& problem);
 
+/// The items, those that lose the most points first.
+std::vector<const GradedItem*> by_points_lost(const Grading& grading);
+
 /// A problem of which something failed.
 struct FailedProblem {
   std::string problem;
   Failures failed;
 };
-/// In the order of items. None of what cannot be run at all: every case fails alike.
+/// In the order of by_points_lost(). None of what cannot be run at all: every case fails alike.
 std::vector<FailedProblem> failed_problems(const Grading& grading);
 
 /// What is wrong with the whole submission, each line fit for a report; "..." for those after the

@@ -118,7 +118,7 @@ std::string comparison(const LoadedCase& loaded, const Result& result, bool load
   if (loaded.expected.size() != 1) return "print(y)";
   const Tensor& expected = loaded.expected.front();
   if (result.status == Status::incorrect_dtype) {
-    return "print(y.dtype)  # expected " + std::string(name(expected.dtype));
+    return "print(y.dtype)  # expected " + std::string(name(loaded.info.outputs.front().dtype));
   }
   if (result.status == Status::incorrect_shape) {
     return "print(y.shape)  # expected " + to_text(expected.shape);

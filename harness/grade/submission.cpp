@@ -371,7 +371,16 @@ Solution Submission::solution() const {
 
 Submission::Notes Submission::noted() const {
   const std::scoped_lock lock(noting_);
+  if (noted_at_load_) {
+    std::sort(noted_.lines.begin() + static_cast<std::ptrdiff_t>(*noted_at_load_),
+              noted_.lines.end());
+  }
   return noted_;
+}
+
+void Submission::visible_cases_begin() const {
+  const std::scoped_lock lock(noting_);
+  noted_at_load_ = noted_.lines.size();
 }
 
 void Submission::hidden_cases_begin() const {

@@ -96,6 +96,8 @@ struct Submission {
     std::set<std::string> forbidden_calls;  // the problems that make some; "": no problem's
   };
   Notes noted() const;
+  /// From now on visible cases are asked, by several threads: notes are sorted.
+  void visible_cases_begin() const;
   /// From now on workers see hidden inputs, and their notes may be made of them: all that is still
   /// noted is in which problem something forbidden was called.
   void hidden_cases_begin() const;
@@ -121,7 +123,8 @@ struct Submission {
   std::map<std::string, OutputsFile> outputs_;  // by problem
   std::shared_ptr<Declaration> declaration_;
   mutable std::mutex noting_;
-  mutable Notes noted_;  // by workers, on several threads
+  mutable Notes noted_;                               // by workers, on several threads
+  mutable std::optional<std::size_t> noted_at_load_;  // lines
   mutable bool hidden_began_ = false;
 };
 

@@ -122,6 +122,7 @@ bool Declaration::is_known() {
 struct Solution::Worker {
   bool tried = false;
   bool is_late = false;            // the last load took too long
+  bool is_anew = false;            // calls are answered by a copy of what was loaded
   Status status = Status::passed;  // load_error or skipped if it cannot be used
   std::string message;
   std::string mode, sources;
@@ -141,8 +142,12 @@ struct Solution::Worker {
   /// Loads the library, or loads it again. A failure is final, unless there was no time left. What
   /// has loaded before gets a second try where it takes too long: the machine may be busy.
   bool start(const fs::path& path, const Options& options) {
-    if (try_to_start(path, options)) return true;
-    return is_late && options.declaration->is_known() && try_to_start(path, options);
+    if (!try_to_start(path, options) &&
+        !(is_late && options.declaration->is_known() && try_to_start(path, options))) {
+      return false;
+    }
+    if (is_anew) ask<protocol::Begun>(protocol::Kind::begin_anew, options);
+    return running() || try_to_start(path, options);
   }
 
   bool try_to_start(const fs::path& path, const Options& options) {
@@ -348,6 +353,12 @@ struct Solution::Worker {
     return ask<protocol::Counts>(protocol::Kind::take_counts, options);
   }
 
+  /// Where there is no worker, or it does not answer, the next call gets a new one.
+  void begin_anew(const Options& options) {
+    is_anew = true;
+    if (running()) ask<protocol::Begun>(protocol::Kind::begin_anew, options);
+  }
+
   protocol::CopyBandwidth copy_bandwidth(const Options& options) {
     if (options.in_process) return library->copy_bandwidth();
     return ask<protocol::CopyBandwidth>(protocol::Kind::measure_copy, options);
@@ -391,6 +402,12 @@ std::optional<double> Solution::copy_bandwidth() {
 std::string Solution::take_counts() {
   if (!load() || !worker_->running()) return "";
   return worker_->take_counts(options_).text;
+}
+
+bool Solution::running() const { return worker_->running(); }
+
+void Solution::begin_anew() {
+  if (load()) worker_->begin_anew(options_);
 }
 
 const std::set<std::string>& Solution::functions() {

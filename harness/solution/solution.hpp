@@ -125,6 +125,10 @@ class Solution {
   const std::string& message() const;
   /// "tf32", or empty.
   const std::string& mode() const;
+  /// Whether a worker is there that can be asked at once.
+  bool running() const;
+  /// What calls have left in a Python worker's process is gone for those to come; a device's stays.
+  void begin_anew();
   /// The result of prenorm_sources: a digest of the compiled sources; or empty.
   const std::string& sources() const;
   /// The solution takes device tensors (or would, if it had been built). Known after load(), even

@@ -20,9 +20,7 @@ WatchedCase case_of(const Json& result) {
   result.at("message").get_to(found.message);
   found.status = result.at("status").get<Status>();
   if (result.at("shapes").is_string()) result.at("shapes").get_to(found.shapes);
-  for (const Json& output : result.at("outputs")) {
-    found.elements += output.at("elements").get<std::int64_t>();
-  }
+  found.elements = result.value("elements", std::int64_t{0});
   return found;
 }
 
@@ -65,7 +63,12 @@ Attempt attempt_of(const Json& report) {
   report.at("message").get_to(attempt.message);
   attempt.status = report.at("status").get<Status>();
   for (const Json& result : report.at("results")) attempt.cases.push_back(case_of(result));
-  for (const Json& item : report.at("items")) add_causes(item, attempt.causes);
+  for (const Json& item : report.at("items")) {
+    add_causes(item, attempt.causes);
+    for (const Json& problem : item.at("problems")) {
+      attempt.lost[problem] = item.at("points").get<double>() - item.at("earned").get<double>();
+    }
+  }
   return attempt;
 }
 
@@ -87,6 +90,7 @@ void History::take(const Attempt& attempt) {
     causes_.erase(one.problem);
   }
   for (const auto& [problem, cause] : attempt.causes) causes_[problem] = cause;
+  for (const auto& [problem, points] : attempt.lost) lost_[problem] = points;
 }
 
 std::vector<History::ProblemCount> History::counts() const {
@@ -133,15 +137,20 @@ std::vector<const WatchedCase*> History::failing(std::size_t most) const {
   return found;
 }
 
-const WatchedCase* History::first_failure() const {
+const WatchedCase* History::first_failure(const std::string& wanted) const {
   const std::vector<const WatchedCase*> news = broken();
   std::string problem;
+  double most = -1;
   for (const Key& key : order_) {
     const WatchedCase& one = now_.at(key);
-    if (!problem.empty() || one.passed() || !one.written() || waits(key)) continue;
-    problem = one.problem;
+    if (one.passed() || !one.written() || waits(key)) continue;
+    const auto lost = lost_.find(one.problem);
+    const double points = lost == lost_.end() ? 0 : lost->second;
+    if (points > most) problem = one.problem;
+    most = std::max(most, points);
   }
   if (!news.empty()) problem = news.front()->problem;
+  if (!wanted.empty()) problem = wanted;
   for (const WatchedCase* one : failing(now_.size())) {
     if (one->problem == problem && !waits({one->problem, one->name})) return one;
   }
@@ -155,11 +164,17 @@ const WatchedCause* History::cause(const std::string& problem) const {
 
 namespace {
 
+/// Elements of a call that a person can work out.
+constexpr std::int64_t most_by_hand = 64;
+
 /// Where to begin with a case that no known mistake explains.
 std::string first_look(const WatchedCase& failing) {
   switch (failing.status) {
     case Status::incorrect_numerical:
-      return "Work this case out by hand for one element: " + failing.shapes;
+      return (failing.elements <= most_by_hand
+                  ? "Work this case out by hand for one element: "
+                  : "Which elements are wrong, and what is special about them? ") +
+             failing.shapes;
     case Status::incorrect_shape:
     case Status::incorrect_dtype:
       return "Which shape and type should the result have? " + failing.shapes;
@@ -251,8 +266,9 @@ void add_changes(ScreenLines& text, const History& history) {
 
 void add_failure(ScreenLines& text, const History& history, const ScreenState& state) {
   const WatchedCase* first = history.first_failure();
-  if (first == nullptr) return;
   text.gap();
+  if (first == nullptr && state.hints > 0) text.line("no case fails: there is no hint");
+  if (first == nullptr) return;
   text.line(
       fmt::format("first failure: {}, {} ({})", first->problem, first->name, name(first->status)),
       strong);
@@ -260,10 +276,9 @@ void add_failure(ScreenLines& text, const History& history, const ScreenState& s
   for (const std::string& line : lines_of(first->message)) text.line(line, "", 2);
   const WatchedCause* cause = history.cause(first->problem);
   if (cause != nullptr && !cause->heading.empty()) text.line(cause->heading, "", 2);
-  for (const std::string& line :
-       hint_lines(hint_ladder(*first, cause, state.formula), state.hints)) {
-    text.line(line, "", 2);
-  }
+  const std::vector<std::string> ladder = hint_ladder(*first, cause, state.formula);
+  for (const std::string& line : hint_lines(ladder, state.hints)) text.line(line, "", 2);
+  if (state.hints > ladder.size()) text.line("there is no further hint", quiet, 2);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace prenorm::harness {
 struct WatchedCase {
   std::string problem, name, shapes, message;
   Status status = Status::passed;
-  std::int64_t elements = 0;  // of its outputs that were compared
+  std::int64_t elements = 0;  // how simple it is
 
   bool passed() const { return status == Status::passed; }
   bool written() const { return status != Status::not_implemented; }
@@ -39,6 +39,7 @@ struct Attempt {
   std::vector<WatchedCase> cases;
   /// By problem. An empty one was looked for in vain.
   std::map<std::string, WatchedCause> causes;
+  std::map<std::string, double> lost;  // points, by problem
 };
 
 /// Throws Json::exception for a text that is no such report.
@@ -66,10 +67,10 @@ class History {
   /// Cases that failed at the last save and pass now, and the other way round.
   std::vector<const WatchedCase*> fixed() const;
   std::vector<const WatchedCase*> broken() const;
-  /// The failing case to look at first: of what just broke, else of the first problem that fails;
-  /// the smallest with elements to look at. What failed before the last save counts only until some
-  /// case is run again. nullptr: none fails.
-  const WatchedCase* first_failure() const;
+  /// The failing case to look at first: of `wanted`, of what just broke, else of the problem that
+  /// loses the most points; the simplest with numbers to look at. What failed before the last save
+  /// counts only until some case is run again. nullptr: none fails.
+  const WatchedCase* first_failure(const std::string& wanted = "") const;
   /// The failing cases of written problems, the smallest first, at most `most`.
   std::vector<const WatchedCase*> failing(std::size_t most) const;
   /// What explains a problem's failures; nullptr where nothing is known.
@@ -88,6 +89,7 @@ class History {
   std::map<Key, bool> before_;
   std::set<Key> old_;  // not run since the last save
   std::map<std::string, WatchedCause> causes_;
+  std::map<std::string, double> lost_;
 };
 
 /// What to look at, what the outputs lack, the formula: each a hint of its own. `cause`: nullptr

@@ -87,11 +87,16 @@ class Watch:
 
         _thread.start_new_thread = _thread.start_new = start_watched
 
-    def watch_forks(self):
-        """What a forked process calls comes back through a pipe."""
+    def hear_forks(self):
+        """This process hears what those tell that are forked from it."""
+        self.pid = os.getpid()
         self.reading, self.writing = os.pipe()
         os.set_blocking(self.reading, False)
         os.set_blocking(self.writing, False)
+
+    def watch_forks(self):
+        """What a forked process calls comes back through a pipe."""
+        self.hear_forks()
         leave = os._exit
 
         def leave_watched(status):

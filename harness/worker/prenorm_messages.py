@@ -1,4 +1,4 @@
-"""The messages of protocol.md, version 7, as a worker reads and sends them.
+"""The messages of protocol.md, version 8, as a worker reads and sends them.
 
 prenorm_worker.py loads this file.
 """
@@ -8,11 +8,11 @@ import os
 import socket
 import struct
 
-VERSION = 7
+VERSION = 8
 CPU, CUDA = 1, 2  # DLPack's names of devices
 LARGEST_MESSAGE = 1 << 20
-LOAD, CALL, MEASURE_COPY = 1, 2, 3
-LOADED, LOAD_FAILED, RETURNED, BANDWIDTH = 101, 102, 103, 105
+LOAD, CALL, MEASURE_COPY, BEGIN_ANEW = 1, 2, 3, 5
+LOADED, LOAD_FAILED, RETURNED, BANDWIDTH, BEGUN = 101, 102, 103, 105, 107
 # How a call went.
 BACK, OUT_OF_MEMORY, ABSENT, DEVICE_FAILED, NOT_LOADED, NO_DEVICE = 0, 2, 3, 4, 7, 9
 OTHER_SHAPE, OTHER_DTYPE = 5, 6

@@ -294,6 +294,7 @@ class Worker:
         self.adapters, self.forbidden = adapters, how.get("forbidden", [])
         self.device = how.get("device", "none")
         self.submission, self.tensors, self.failure = None, None, None
+        self.is_copy = False
         # Before the submission's folder is on the module path.
         try:
             self.tensors = tensor_kinds.import_tensors()
@@ -310,6 +311,8 @@ class Worker:
                 self.load(messages.Reader(payload))
             elif kind == messages.CALL and self.submission is not None and descriptor >= 0:
                 self.call(messages.Call(payload), descriptor)
+            elif kind == messages.BEGIN_ANEW and self.submission is not None:
+                self.begin_anew()
             elif kind == messages.MEASURE_COPY and self.submission is not None:
                 self.connection.send(messages.BANDWIDTH, struct.pack("<d", 0))
             else:
@@ -323,6 +326,7 @@ class Worker:
         if why is None:
             if self.device != "given":  # a driver reserves hundreds of gigabytes of addresses
                 process.limit_addresses(memory)
+            process.seed_chance()
             try:
                 submission = Submission(
                     reader.text(), self.adapters, self.tensors, self.forbidden, self.device
@@ -358,6 +362,18 @@ class Worker:
             + b"\0"
             + self.notes(),
         )
+
+    def begin_anew(self):
+        """From now on a copy of this process answers, as it was before any call; where it is one
+        itself, another. What uses a device cannot be copied, and goes on."""
+        if self.device != "given":
+            if self.is_copy:
+                os._exit(process.ANOTHER)
+            process.copy()
+            self.is_copy, self.connection.pid = True, os.getpid()
+            if self.submission.watch is not None:
+                self.submission.watch.hear_forks()
+        self.connection.send(messages.BEGUN, b"")
 
     def choose_device(self):
         """Where the functions compute, and why they cannot."""

@@ -39,6 +39,7 @@ void fields(auto& visit, is<Returned> auto& m) {
 }
 void fields(auto& visit, is<CopyBandwidth> auto& m) { visit(m.bytes_per_second); }
 void fields(auto& visit, is<Counts> auto& m) { visit(m.text); }
+void fields(auto&, is<Begun> auto&) {}
 
 /// Appends fields to a message; the header is filled in at the end.
 class Writer {
@@ -214,6 +215,7 @@ PRENORM_MESSAGE(LoadFailed)
 PRENORM_MESSAGE(Returned)
 PRENORM_MESSAGE(CopyBandwidth)
 PRENORM_MESSAGE(Counts)
+PRENORM_MESSAGE(Begun)
 
 std::string encode(Kind kind) { return Writer(kind).finish(); }
 

@@ -14,7 +14,7 @@
 namespace prenorm::harness::protocol {
 
 /// The version of the protocol; each side sends it in its first message.
-constexpr std::uint32_t version = 7;
+constexpr std::uint32_t version = 8;
 /// The maximum size of a payload in bytes.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -28,12 +28,14 @@ enum class Kind : std::uint32_t {
   call = 2,
   measure_copy = 3,
   take_counts = 4,
+  begin_anew = 5,
   loaded = 101,
   load_failed = 102,
   returned = 103,
   fault = 104,
   copy_bandwidth = 105,
-  counts = 106
+  counts = 106,
+  begun = 107
 };
 
 /// The start of every message.
@@ -130,6 +132,11 @@ struct Counts {
   std::string text;
 };
 
+/// What calls have left in its process is gone.
+struct Begun {
+  static constexpr Kind kind = Kind::begun;
+};
+
 /// The last message of a worker that accessed an invalid address. Plain bytes without
 /// padding: sent from a signal handler.
 struct Fault {
@@ -143,12 +150,12 @@ struct Fault {
 static_assert(sizeof(Fault) == 40);
 
 /// A whole message, header included; a payload's message, which throws Malformed. For Load,
-/// CallMessage, Loaded, LoadFailed, Returned, CopyBandwidth and Counts.
+/// CallMessage, Loaded, LoadFailed, Returned, CopyBandwidth, Counts and Begun.
 template <class Message>
 std::string encode(const Message& message);
 template <class Message>
 Message decode(std::string_view payload);
-/// A request without a payload: measure_copy, take_counts.
+/// A request without a payload: measure_copy, take_counts, begin_anew.
 std::string encode(Kind kind);
 Fault decode_fault(std::string_view payload);
 

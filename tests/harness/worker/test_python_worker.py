@@ -601,6 +601,29 @@ def test_a_process_that_ends_itself(tmp_path):
             answers(worker)
 
 
+def test_calls_leave_nothing_behind(tmp_path):
+    source = """
+        import os, random
+        import numpy
+        calls = 0
+        def run(x):
+            global calls
+            calls += 1
+            if calls == 3:
+                os.kill(os.getpid(), 11)
+            return x * 0 + calls + random.random() + numpy.random.rand()
+        """
+    with start(tmp_path, source, mode="numpy") as worker:
+        seen = []
+        for _ in range(3):
+            assert worker.ask(5, b"") == (107, b"")
+            seen.append([run(worker, ONE, ONE_OUT).outputs[0].values()[0] for _ in range(2)])
+        assert seen[0] == seen[1] == seen[2]
+        assert int(seen[0][0]) in (1, 2) and seen[0][1] != seen[0][0]
+        with pytest.raises(EOFError, match="ended with -11"):
+            answers(worker)
+
+
 # The protocol's other corners.
 
 
