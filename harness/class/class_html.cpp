@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t most_upright = 6;   // items whose names stand level above their columns
 constexpr std::size_t few_mistakes = 6;   // in all: they stand below the histogram
 constexpr std::size_t most_mistakes = 5;  // named per problem; the others are counted
+constexpr std::size_t most_named = 5;     // of those who made a mistake
 
 /// A name of the rubric or of a file as HTML; it may break where an underscore stands.
 std::string breakable(std::string_view text, std::size_t limit = 100) {
@@ -126,16 +127,31 @@ Json share_values(const Overview& overview) {
   }));
 }
 
-/// A group of rows per problem, the one with the commonest mistake first.
+std::string who_text(const OverviewMistake& mistake) {
+  std::vector<std::string> who = mistake.who;
+  if (who.size() > most_named) who.resize(most_named);
+  const std::size_t others = mistake.who.size() - who.size();
+  return printable(joined(who), 500) + (others > 0 ? fmt::format(" and {} more", others) : "");
+}
+
+/// A group of rows per problem, the one with the mistake that costs most first.
 Json mistake_values(const Overview& overview) {
+  std::vector<OverviewMistake> all = overview.mistakes;
+  std::ranges::copy(overview.unnamed, std::back_inserter(all));
+  std::ranges::stable_sort(all, std::greater{}, &OverviewMistake::lost);
   Json problems = Json::array();
   std::set<std::string> told;
-  for (const OverviewMistake& first : overview.mistakes) {
+  for (const OverviewMistake& first : all) {
     if (!told.insert(first.problem).second) continue;
     Json rows = Json::array(), more;
-    for (const OverviewMistake& mistake : overview.mistakes) {
+    for (const OverviewMistake& mistake : all) {
       if (mistake.problem != first.problem) continue;
-      rows.push_back({{"mistake", printable(words_of(mistake.problem, mistake.mistake).name, 200)},
+      const std::string& name = mistake.mistake.empty()
+                                    ? mistake.unnamed
+                                    : words_of(mistake.problem, mistake.mistake).name;
+      rows.push_back({{"mistake", printable(name, 200)},
+                      {"who", who_text(mistake)},
+                      {"lost", points_text(mistake.lost)},
                       {"submissions", mistake.submissions}});
     }
     if (rows.size() > most_mistakes + 1) {
@@ -150,7 +166,7 @@ Json mistake_values(const Overview& overview) {
 Json summary_values(const Overview& overview) {
   const bool any = std::ranges::any_of(overview.histogram, [](auto count) { return count > 0; });
   const bool drawn = any && overview.points > 0;
-  return {{"long", overview.mistakes.size() > few_mistakes},
+  return {{"long", overview.mistakes.size() + overview.unnamed.size() > few_mistakes},
           {"histogram", drawn ? histogram_values(overview) : Json()},
           {"no_histogram", drawn ? ""
                            : any ? "The rubric has no points."

@@ -1,9 +1,11 @@
+#include "base/text.hpp"
 #include "base/times.hpp"
 #include "class/class_overview.hpp"
 #include "explain/causes.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -49,10 +51,14 @@ class OverviewMaker {
       others.erase(student.submission);
     }
     for (const auto& [name, entry] : others) add({name, "", "", ""}, &entry);
-    for (const auto& [what, count] : mistakes_) {
-      made_.mistakes.push_back({what.first, what.second, count});
+    for (auto& [what, mistake] : mistakes_) {
+      (mistake.mistake.empty() ? made_.unnamed : made_.mistakes).push_back(std::move(mistake));
     }
-    std::ranges::stable_sort(made_.mistakes, std::ranges::greater{}, &OverviewMistake::submissions);
+    for (auto* all : {&made_.mistakes, &made_.unnamed}) {
+      std::ranges::stable_sort(*all, std::greater{}, [](const OverviewMistake& each) {
+        return std::pair(each.lost, each.submissions);
+      });
+    }
     add_totals();
     return std::move(made_);
   }
@@ -95,19 +101,32 @@ class OverviewMaker {
       const bool passed = status == Status::passed, skipped = status == Status::skipped;
       (passed ? row.passed : skipped ? row.skipped : row.failed) += count;
     }
-    std::set<std::pair<std::string, std::string>> made;  // forms of one mistake count once
-    const auto add = [&](const std::string& problem, const std::string& mistake) {
-      made.emplace(problem, same_mistake(problem, mistake));
-    };
-    for (const GradedItem& item : grading.items) {
-      for (const Diagnosis& diagnosis : item.diagnoses) {
-        add(diagnosis.problem, diagnosis.mistake);
-        for (const std::string& also : diagnosis.also) add(diagnosis.problem, also);
-      }
-    }
     // A submission of several students counts once.
     if (!seen_.insert(row.submission).second) return;
-    for (const auto& mistake : made) ++mistakes_[mistake];
+    std::set<std::pair<std::string, std::string>> made;  // forms of one mistake count once
+    for (const GradedItem& item : grading.items) {
+      const auto add = [&](const OverviewMistake& one) {
+        const std::pair key(one.problem, one.mistake + one.unnamed);
+        if (!made.insert(key).second) return;
+        OverviewMistake& all = mistakes_.try_emplace(key, one).first->second;
+        ++all.submissions;
+        all.lost += item.lost();
+        all.who.push_back(row.called());
+      };
+      for (const Diagnosis& diagnosis : item.diagnoses) {
+        add({diagnosis.problem, same_mistake(diagnosis.problem, diagnosis.mistake)});
+        for (const std::string& also : diagnosis.also) {
+          add({diagnosis.problem, same_mistake(diagnosis.problem, also)});
+        }
+      }
+      for (const std::string& problem : item.undiagnosed) {
+        std::vector<std::string> sentences;
+        for (const Property& property : item.properties) {
+          if (property.problem == problem) sentences.push_back(property.sentence);
+        }
+        add({problem, "", 0, sentences.empty() ? "no known mistake" : joined(sentences, "; ")});
+      }
+    }
   }
 
   void set_by_hand(OverviewRow& row) {
@@ -173,7 +192,8 @@ class OverviewMaker {
   std::map<std::string, std::map<Status, std::int64_t>> statuses_;
   std::map<std::string, std::vector<SetPoints>> set_points_;
   std::string limits_;
-  std::map<std::pair<std::string, std::string>, std::int64_t> mistakes_;
+  std::map<std::pair<std::string, std::string>, OverviewMistake>
+      mistakes_;                // by problem, and what it is
   std::set<std::string> seen_;  // submissions whose mistakes are counted
   Overview made_;
 };

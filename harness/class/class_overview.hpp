@@ -59,6 +59,9 @@ struct OverviewItem {
 struct OverviewMistake {
   std::string problem, mistake;  // "rope", "halves_instead_of_neighbours"
   std::int64_t submissions = 0;
+  std::string unnamed = {};  // what is wrong where it is no known mistake
+  double lost = 0;           // points of its item, by all who made it
+  std::vector<std::string> who = {};
 };
 PRENORM_JSON(OverviewMistake, problem, mistake, submissions)
 
@@ -68,7 +71,8 @@ struct Overview {
   std::vector<OverviewItem> items;
   double points = 0;                      // of all items
   std::vector<OverviewRow> rows;          // the roster's order, then others by name
-  std::vector<OverviewMistake> mistakes;  // the commonest first
+  std::vector<OverviewMistake> mistakes;  // that which costs most points first
+  std::vector<OverviewMistake> unnamed;   // likewise: failures that no known mistake explains
   std::vector<std::int64_t>
       histogram;                // of totals: ten bins from 0 to `points`, full marks in the last
   double mean = 0, median = 0;  // of totals that count

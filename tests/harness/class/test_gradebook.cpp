@@ -200,6 +200,8 @@ BOOST_FIXTURE_TEST_CASE(the_class_at_a_glance, WithAlice) {
   Grading broken = ordinary("bob");
   broken.status = Status::compile_error;
   broken.items[0].earned = broken.items[1].earned = 0;
+  broken.items[1].undiagnosed = {"right"};
+  broken.items[1].properties = {{"right", "y is zero everywhere", 1, 1}};
   for (GradedItem& item : broken.items) {
     item.diagnoses.clear();
     for (GradedCase& each : item.cases) each.result.status = Status::compile_error;
@@ -232,6 +234,13 @@ BOOST_FIXTURE_TEST_CASE(the_class_at_a_glance, WithAlice) {
   BOOST_TEST(made.items[1].rows == 2);
   BOOST_REQUIRE_EQUAL(made.mistakes.size(), 2u);  // they give the same numbers
   BOOST_TEST(made.mistakes[0].submissions == 1);
+  BOOST_TEST(made.mistakes[0].lost == 1);
+  BOOST_TEST(made.mistakes[0].who == std::vector<std::string>{"Alice A."});
+  BOOST_REQUIRE_EQUAL(made.unnamed.size(), 1u);
+  BOOST_TEST(made.unnamed[0].unnamed == "y is zero everywhere");
+  BOOST_TEST(made.unnamed[0].lost == 2);
+  BOOST_TEST(
+      contains(class_html(made), "y is zero everywhere</bdi> <small class=\"quiet\"><bdi>bob"));
   BOOST_TEST(made.histogram[0] == 1);
   BOOST_TEST(made.histogram[7] == 1);
   BOOST_TEST(made.mean == 1.5);
