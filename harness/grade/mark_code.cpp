@@ -25,7 +25,7 @@ constexpr std::size_t most_printed = 16u << 10;
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
 /// Failing cases of a problem that are asked again alone, and the largest of these.
-constexpr std::size_t most_asked_alone = 3;
+constexpr std::size_t most_asked_alone = 2;
 constexpr std::int64_t most_elements_alone = 1 << 16;
 /// Of workers that take seconds to start, while the first must be loaded in time.
 constexpr std::size_t most_started_together = 4;
