@@ -37,13 +37,10 @@ Names names_in(const toml::node& node) {
 
 MistakeWords words_in(const toml::table& table) {
   const auto text = [&](const char* key) { return table[key].value_or<std::string>(""); };
-  return {text("name"),
-          text("sentence"),
-          text("right"),
-          text("wrong"),
-          text("hint"),
-          text("form_of"),
-          table["honest"].value_or(false)};
+  return {text("name"),    text("sentence"),
+          text("right"),   text("wrong"),
+          text("hint"),    "",
+          text("form_of"), table["honest"].value_or(false)};
 }
 
 Component read_component(const fs::path& file) {
@@ -179,8 +176,17 @@ std::string looks_like(const Diagnosis& diagnosis) {
 }
 
 std::vector<CauseText> causes_of(const std::string& problem, std::span<const Diagnosis> diagnoses,
-                                 std::span<const Property> properties, bool undiagnosed) {
-  std::vector<CauseText> causes;
+                                 std::span<const Clue> clues, std::span<const Property> properties,
+                                 bool undiagnosed) {
+  std::vector<CauseText> causes, found;
+  for (const Clue& clue : clues) {
+    if (clue.problem != problem) continue;
+    MistakeWords words;
+    words.sentence = clue.sentence;
+    words.example = clue.example;
+    found.push_back({clue.heading, std::move(words), true});
+    if (clue.law == part_is_wrong) return found;  // all else may come from that
+  }
   std::int64_t left = 0;
   for (const Diagnosis& diagnosis : diagnoses) {
     if (diagnosis.problem != problem) continue;
@@ -191,7 +197,6 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
   const bool any = !causes.empty();
   if (!any && !undiagnosed) return causes;
   if (any && left == 0) return causes;
-  std::vector<CauseText> found;
   for (const Property& property : properties) {
     if (property.problem != problem) continue;
     const std::string where = property.holds == property.of
@@ -216,6 +221,7 @@ std::vector<std::string> lines_of(const MistakeWords& words) {
   if (!words.right.empty()) lines.push_back("right: " + words.right);
   if (!words.wrong.empty()) lines.push_back("wrong: " + words.wrong);
   if (!words.hint.empty()) lines.push_back("hint: " + words.hint);
+  if (!words.example.empty()) lines.push_back(words.example);
   return lines;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "explain/diagnosis.hpp"
+#include "explain/laws.hpp"
 
 #include <map>
 #include <span>
@@ -17,6 +18,7 @@ struct MistakeWords {
   std::string right;     // the line of the formula as it should be: "x / sqrt(mean(x^2) + eps)"
   std::string wrong;     // and as it is: "x / sqrt(mean(x^2))"
   std::string hint;      // where to look; does not give the solution
+  std::string example;   // of a law that is broken: numbers that show it
   std::string form_of;   // the mistake that this is another form of, or empty
   bool honest = false;   // correct code may deviate like this too
 };
@@ -43,10 +45,11 @@ struct CauseText {
 /// "looks like no eps", or, of several that give the same numbers, "looks like a, b or c".
 std::string looks_like(const Diagnosis& diagnosis);
 
-/// What the wrong numbers of `problem` come from, of the diagnoses and properties of several.
-/// `undiagnosed`: there are such numbers that no mistake explains.
+/// What the wrong numbers of `problem` come from, of the diagnoses, clues and properties of
+/// several. `undiagnosed`: there are such numbers that no mistake explains.
 std::vector<CauseText> causes_of(const std::string& problem, std::span<const Diagnosis> diagnoses,
-                                 std::span<const Property> properties, bool undiagnosed);
+                                 std::span<const Clue> clues, std::span<const Property> properties,
+                                 bool undiagnosed);
 
 /// The same as lines of text.
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes);

@@ -132,8 +132,16 @@ Reasons reasons_of(Evidence& evidence, Solution* mistakes, Solution* truth, bool
     const Diagnosis* cause = explained ? &causes.diagnoses[text->cause] : nullptr;
     text->errors = pictures_of(evidence, evidence.wrong[i], cause, mistakes);
   }
-  Reasons reasons{std::move(causes.diagnoses), {}};
+  Reasons reasons;
+  reasons.diagnoses = std::move(causes.diagnoses);
   reasons.undiagnosed = compared && reasons.diagnoses.empty();
+  for (std::size_t i = 0; i < evidence.wrong.size(); ++i) {
+    const std::vector<Tensor>& outputs = evidence.wrong[i].outputs;
+    if (outputs.empty() || causes.cause_of[i] != Causes::none) continue;
+    if (!reasons.unexplained || outputs.front().dtype == DType::float32) {
+      reasons.unexplained = outputs.front().dtype;
+    }
+  }
   if (truth != nullptr) reasons.properties = properties(evidence, unexplained, *truth);
   return reasons;
 }
@@ -195,7 +203,8 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
   wrong_.push_back(loaded);
 }
 
-Explanation Collector::explain(Solution* mistakes, Solution* truth, bool pictures) {
+Explanation Collector::explain(Solution* mistakes, Solution* truth, Solution* asked,
+                               bool pictures) {
   std::ranges::stable_sort(passed_);
   for (std::size_t i = 0; i < passed_.size(); ++i) {
     evidence_.passed.push_back(wrong_.size() + i);
@@ -204,6 +213,12 @@ Explanation Collector::explain(Solution* mistakes, Solution* truth, bool picture
     return number < wrong_.size() ? wrong_[number] : again_(passed_[number - wrong_.size()].second);
   };
   explanation_.reasons = reasons_of(evidence_, mistakes, truth, pictures);
+  Reasons& reasons = explanation_.reasons;
+  if (reasons.unexplained && truth != nullptr && asked != nullptr) {
+    int calls = calls_for_laws;
+    const Witness witness{*asked, *truth, nullptr, nullptr, calls};
+    reasons.clues = clues_to(explanation_.problem, signature_, *reasons.unexplained, witness);
+  }
   return std::move(explanation_);
 }
 
@@ -244,7 +259,8 @@ std::vector<Explanation> Collectors::explain(std::vector<SolutionPool>& pools, b
       if (std::ranges::find(shipped, name) == shipped.end()) return nullptr;
       return &pools[thread].get(name);
     };
-    all[i] = failed[i]->explain(get("mistakes"), get("reference"), pictures);
+    Solution& asked = pools[thread].get(failed[i]->solution());
+    all[i] = failed[i]->explain(get("mistakes"), get("reference"), &asked, pictures);
   });
   return all;
 }
@@ -283,8 +299,8 @@ std::vector<FileFailures> failures_of(const Report& report,
     const auto found = explained.find({failures.fixture, failures.solution});
     if (found == explained.end()) continue;
     const Explanation& why = *found->second;
-    failures.causes = causes_of(why.problem, why.reasons.diagnoses, why.reasons.properties,
-                                why.reasons.undiagnosed);
+    failures.causes = causes_of(why.problem, why.reasons.diagnoses, why.reasons.clues,
+                                why.reasons.properties, why.reasons.undiagnosed);
   }
   return all;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "explain/failures.hpp"
+#include "explain/laws.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
 
@@ -17,8 +18,10 @@ void add_case(Evidence& evidence, std::size_t number, const LoadedCase& loaded,
 /// What the wrong numbers of one problem come from.
 struct Reasons {
   std::vector<Diagnosis> diagnoses;
+  std::vector<Clue> clues;           // to what no mistake explains
   std::vector<Property> properties;  // of what no mistake explains
   bool undiagnosed = false;          // numbers were compared and wrong, and no mistake explains any
+  std::optional<DType> unexplained;  // the type in which laws are asked about what is not explained
 };
 
 /// Solutions that are not here are nullptr. The texts of the evidence receive the cause and, of the
@@ -57,9 +60,10 @@ class Collector {
   void add(const LoadedCase& loaded, const Result& result, std::vector<Tensor> outputs,
            Solution& ran);
   bool any_failed() const { return !explanation_.failures.empty(); }
+  const std::string& solution() const { return explanation_.solution; }
 
-  /// All of it; solutions that are not here are nullptr.
-  Explanation explain(Solution* mistakes, Solution* truth, bool pictures);
+  /// All of it; `asked` is the solution itself. Solutions that are not here are nullptr.
+  Explanation explain(Solution* mistakes, Solution* truth, Solution* asked, bool pictures);
 
  private:
   const Signature& signature_;

@@ -185,7 +185,8 @@ Json cause_values(const std::vector<CauseText>& causes) {
                     {"sentence", printable(cause.words.sentence, most_text)},
                     {"right", printable(cause.words.right, most_text)},
                     {"wrong", printable(cause.words.wrong, most_text)},
-                    {"hint", printable(cause.words.hint, most_text)}});
+                    {"hint", printable(cause.words.hint, most_text)},
+                    {"example", printable(cause.words.example, most_text)}});
   }
   return {{"each", each}};
 }

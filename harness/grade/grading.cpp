@@ -147,6 +147,7 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
     if (!asked.has(problem)) continue;
     std::ranges::move(marks[i].cases, std::back_inserter(item.cases));
     std::ranges::move(marks[i].reasons.diagnoses, std::back_inserter(item.diagnoses));
+    std::ranges::move(marks[i].reasons.clues, std::back_inserter(item.clues));
     std::ranges::move(marks[i].reasons.properties, std::back_inserter(item.properties));
     if (marks[i].reasons.undiagnosed) item.undiagnosed.push_back(problem);
   }

@@ -56,6 +56,7 @@ struct GradedItem {
   std::vector<Diagnosis> diagnoses;      // what explains failing cases of its problems
   std::vector<Property> properties;      // of what no mistake explains
   std::vector<std::string> undiagnosed;  // problems with wrong numbers that no mistake explains
+  std::vector<Clue> clues = {};          // to what no mistake explains
 
   double lost() const { return points - earned; }
 };

@@ -23,6 +23,8 @@ void from_json(const Json& record, Diagnosis& diagnosis) {
   diagnosis = {record.at(0), record.at(1), record.at(2), record.at(3), record.at(4)};
 }
 
+PRENORM_JSON(Clue, problem, law, terms, heading, sentence, example)
+
 void to_json(Json& record, const Property& property) {
   record = Json::array({property.problem, property.sentence, property.holds, property.of});
 }
@@ -72,7 +74,7 @@ void from_json(const Json& record, GradedCase& graded) {
 }
 
 PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, properties,
-             undiagnosed)
+             undiagnosed, clues)
 PRENORM_JSON(Grading, submission, kind, emulated, rubric, title, sandbox, notes, forbidden_calls,
              imports, seed, status, message, items, profiles, seconds)
 

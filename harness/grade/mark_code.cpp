@@ -1,6 +1,7 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "base/parallel.hpp"
 #include "base/text.hpp"
+#include "explain/causes.hpp"
 #include "grade/budget.hpp"
 #include "grade/exam.hpp"
 #include "grade/marks.hpp"
@@ -110,7 +111,6 @@ class Run {
     }
     submission_.hidden_cases_begin();
     ask_all(true);
-    seats_.clear();
     std::vector<Marks> marks(exam_.parts.size());
     const std::size_t first = first_wrong();
     in_parallel(marks.size(), exam_.options.jobs, [&](std::size_t i, std::size_t thread) {
@@ -119,6 +119,8 @@ class Run {
       marks[i] = markers_[i]->finish(explained ? &pool.get("mistakes") : nullptr,
                                      explained ? &pool.get("reference") : nullptr);
     });
+    for (std::size_t i = 0; i < marks.size(); ++i) look_for_clues(i, marks);
+    seats_.clear();
     return marks;
   }
 
@@ -148,6 +150,65 @@ class Run {
   std::size_t too_late() const { return too_late_; }
 
  private:
+  /// Clues to what no known mistake explains: a part that is wrong too, or laws, which the
+  /// submission is asked about.
+  void look_for_clues(std::size_t i, std::vector<Marks>& marks) {
+    Reasons& reasons = marks[i].reasons;
+    const std::string& problem = exam_.parts[i].problem;
+    const std::string part = wrong_part(problem, marks);
+    if (!part.empty() && (reasons.unexplained || !reasons.diagnoses.empty())) {
+      reasons.clues = {Clue{problem,
+                            std::string(part_is_wrong),
+                            {part},
+                            part + ", which this is made of, is wrong too: repair it first",
+                            "",
+                            ""}};
+      return;
+    }
+    if (!reasons.unexplained || calls_for_laws_ == 0 || budget_.spent()) return;
+    Solution& solution = solution_for(0);
+    solution.limit_end(budget_.end());
+    const Witness witness{
+        .asked = solution,
+        .truth = pools_.front().get("reference"),
+        .can_be_asked = [&](const Case& info) { return !cannot_be_asked(problem, info); },
+        .give = [&](LoadedCase& loaded) { submission_.adapters.give(problem, loaded); },
+        .calls = calls_for_laws_};
+    const Signature& signature = exam_.parts[i].file->fixture->signature();
+    reasons.clues = clues_to(problem, signature, *reasons.unexplained, witness);
+  }
+
+  /// The simplest problem that this one is made of and that is wrong by a mistake which explains
+  /// this one as well; empty where there is none.
+  std::string wrong_part(const std::string& problem, const std::vector<Marks>& marks) const {
+    const auto mistakes_of = [&](std::size_t i) {
+      std::set<std::string> names;
+      for (const Diagnosis& diagnosis : marks[i].reasons.diagnoses) {
+        if (words_of(diagnosis.problem, diagnosis.mistake).honest) continue;
+        names.insert(same_mistake(diagnosis.problem, diagnosis.mistake));
+      }
+      return names;
+    };
+    const auto place_of = [&](const std::string& name) {
+      return static_cast<std::size_t>(std::ranges::find(exam_.parts, name, &ExamPart::problem) -
+                                      exam_.parts.begin());
+    };
+    const std::size_t whole = place_of(problem);
+    const std::set<std::string> own = mistakes_of(whole);
+    for (const std::string& part : parts_of(problem)) {
+      const std::size_t i = place_of(part);
+      if (i == marks.size()) continue;
+      const std::set<std::string> others = mistakes_of(i);
+      if (others.empty() && !marks[i].reasons.undiagnosed) continue;
+      const bool has_own = !marks[whole].reasons.unexplained &&
+                           std::ranges::none_of(own, [&](const std::string& mistake) {
+                             return others.contains(mistake);
+                           });
+      if (!has_own) return part;
+    }
+    return "";
+  }
+
   /// A thread's worker.
   struct Seat {
     std::optional<Solution> solution;
@@ -432,6 +493,7 @@ class Run {
   /// Likewise: the largest visible case that passed so.
   std::vector<std::optional<std::size_t>> largest_;
   std::vector<Seat> seats_;  // one for each thread
+  int calls_for_laws_ = calls_for_laws;
   std::size_t cases_ = 0;
   std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
 };

@@ -18,6 +18,14 @@ Json diagnosis_object(const Diagnosis& diagnosis) {
           {"of", diagnosis.of},           {"also", diagnosis.also}};
 }
 
+Json clue_object(const Clue& clue) {
+  Json text = Json::array();
+  for (const std::string* each : {&clue.heading, &clue.sentence, &clue.example}) {
+    if (!each->empty()) text.push_back(*each);
+  }
+  return {{"problem", clue.problem}, {"law", clue.law}, {"terms", clue.terms}, {"text", text}};
+}
+
 Json property_object(const Property& property) {
   return {{"problem", property.problem},
           {"property", property.sentence},
@@ -51,6 +59,7 @@ Json item_object(const GradedItem& item) {
           {"earned", item.earned},
           {"groups", item.groups},
           {"diagnoses", array_of(item.diagnoses, diagnosis_object)},
+          {"clues", array_of(item.clues, clue_object)},
           {"properties", array_of(item.properties, property_object)},
           {"undiagnosed", item.undiagnosed}};
 }

@@ -72,7 +72,7 @@ Failures failures_of(const GradedItem& item, const std::string& problem) {
     }
   }
   const bool undiagnosed = std::ranges::find(item.undiagnosed, problem) != item.undiagnosed.end();
-  found.causes = causes_of(problem, item.diagnoses, item.properties, undiagnosed);
+  found.causes = causes_of(problem, item.diagnoses, item.clues, item.properties, undiagnosed);
   return found;
 }
 

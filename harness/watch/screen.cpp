@@ -40,6 +40,12 @@ void add_causes(const Json& item, std::map<std::string, WatchedCause>& causes) {
     cause.does = first_sentence(words.sentence);
     cause.hint = words.hint;
   }
+  for (const Json& clue : item.at("clues")) {
+    WatchedCause& cause = causes[clue.at("problem").get<std::string>()];
+    if (!cause.heading.empty()) continue;
+    clue.at("text").at(0).get_to(cause.heading);
+    if (clue.at("text").size() > 1) clue.at("text").at(1).get_to(cause.does);
+  }
   for (const Json& problem : item.at("undiagnosed")) causes[problem.get<std::string>()];
   for (const Json& property : item.at("properties")) {
     causes[property.at("problem").get<std::string>()].lacking.push_back(

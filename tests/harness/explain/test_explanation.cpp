@@ -93,7 +93,7 @@ Explanation explained(const std::string& solution, const std::string& problem,
     }
     collector.add(loaded, result, std::move(outputs), asked);
   }
-  return collector.explain(&mistakes, &reference, false);
+  return collector.explain(&mistakes, &reference, &asked, false);
 }
 
 std::string first_mistake(const Explanation& explanation) {
