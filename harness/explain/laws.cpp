@@ -457,6 +457,12 @@ class Laboratory {
       return Breach{fmt::format("{} was {} and still is", index_text(after, some),
                                 short_number(after.at(some)))};
     }
+    if (verb == "is_not") {  // is_not 0
+      for (std::int64_t i = 0; i < after.size(); ++i) {
+        if (std::fabs(after.at(i) - *number(words[1])) > slack(dtype_)) return std::nullopt;
+      }
+      return Breach{fmt::format("all of y is {}", words[1])};
+    }
     if (verb == "right") return compared(after, truth, nullptr, nullptr);
     Tensor wanted(DType::float64, after.shape);
     const auto fill = [&](auto value) {

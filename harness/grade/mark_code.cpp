@@ -119,7 +119,13 @@ class Run {
       marks[i] = markers_[i]->finish(explained ? &pool.get("mistakes") : nullptr,
                                      explained ? &pool.get("reference") : nullptr);
     });
-    for (std::size_t i = 0; i < marks.size(); ++i) look_for_clues(i, marks);
+    budget_.begin_kind(1, 1);  // what is left is for laws
+    // Parts first: what is made of them looks at theirs.
+    for (const bool composites : {false, true}) {
+      for (std::size_t i = 0; i < marks.size(); ++i) {
+        if (parts_of(exam_.parts[i].problem).empty() != composites) look_for_clues(i, marks);
+      }
+    }
     seats_.clear();
     return marks;
   }
@@ -199,7 +205,7 @@ class Run {
       const std::size_t i = place_of(part);
       if (i == marks.size()) continue;
       const std::set<std::string> others = mistakes_of(i);
-      if (others.empty() && !marks[i].reasons.undiagnosed) continue;
+      if (others.empty() && marks[i].reasons.clues.empty()) continue;
       const bool has_own = !marks[whole].reasons.unexplained &&
                            std::ranges::none_of(own, [&](const std::string& mistake) {
                              return others.contains(mistake);
