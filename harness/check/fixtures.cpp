@@ -34,8 +34,8 @@ std::string make(const SelectedFixture& file, const MakeOptions& options, Soluti
   std::vector<LoadedCase> cases;
   for (const Case* info : file.cases) {
     progress.show(fixture.problem() + " / " + info->name);
-    cases.push_back(fresh_case(fixture.problem(), fixture.signature(), load_case(fixture, *info),
-                               yardsticks(pool, options.by), options.fresh));
+    cases.push_back(fair_case(fixture.problem(), fixture.signature(), load_case(fixture, *info),
+                              yardsticks(pool, options.by), options.fresh));
   }
   const fs::path path = fs::path(options.out) / (fixture.problem() + ".h5");
   std::error_code ignored;

@@ -56,8 +56,8 @@ class Data {
     if (!loaded_) {
       loaded_ = load_case(*file_.fixture, info_);
       if (options_.fresh) {
-        loaded_ = fresh_case(file_.fixture->problem(), file_.fixture->signature(), *loaded_,
-                             yardsticks(pool_, by_), *options_.fresh);
+        loaded_ = fair_case(file_.fixture->problem(), file_.fixture->signature(), *loaded_,
+                            yardsticks(pool_, by_), *options_.fresh);
       }
     }
     if (!options_.fresh || solution != by_.truth || !is_redrawn(info_)) return *loaded_;

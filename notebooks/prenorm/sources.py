@@ -125,6 +125,14 @@ def words_of(problem, mistake):
     return next(filter(None, every), {})
 
 
+def laws(problem):
+    """What holds for every right implementation, as harness/explain/laws/README.md has it: [{"says": ...,
+    "breach": ..., ...}]."""
+    every = (tomllib.loads(path.read_text())
+             for path in sorted((_folder("harness") / "explain/laws").glob("*.toml")))
+    return next((table["law"] for table in every if problem in table["problems"]), [])
+
+
 # a solution's code -------------------------------------------------------------------------------
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@
 import ast
 import re
 import sys
+import tomllib
 
 import pytest
 
@@ -128,6 +129,22 @@ def test_every_label_is_of_a_statement():
               for function, of in functions.items() for name in of}
     assert labels == {(component, function, unlisted.assigned(statement)) for style in unlisted.STYLES
                       for component, function, _, statement, *_ in unlisted.labelled(style)}
+
+
+def test_laws_and_labels_speak_of_the_same_terms():
+    declared = {}
+    for path in sorted((run.ROOT / "harness/explain/laws").glob("*.toml")):
+        laws = tomllib.loads(path.read_text())
+        used = {term for kind in ("law", "right_where", "wrong_where") for one in laws.get(kind, [])
+                for term in one["terms"]}
+        assert used <= set(laws["terms"]), path.name
+        declared |= {problem: set(laws["terms"]) for problem in laws["problems"]}
+    assert set(declared) == {path.stem for path in (run.ROOT / "fixtures").glob("*.h5")}
+    for component, functions in unlisted.LABELS.items():
+        labels = {term for of in functions.values() for terms in of.values() for one in [terms]
+                  for term in (one if isinstance(one, str) else " ".join(one)).split()}
+        known = set().union(*(declared[problem] for problem in unlisted.PROBLEMS[component].split()))
+        assert labels <= known, (component, labels - known)
 
 
 CLUE = {"eps": ["eps"], "gain": ["gain"], "a part": ["rmsnorm"], "another part": ["residual1"]}

@@ -1,0 +1,91 @@
+// Fresh cases in whose inputs right answers stay well within the tolerance.
+#include "replay/calibrate.hpp"
+#include "replay/replay.hpp"
+
+#include <optional>
+
+namespace prenorm::harness {
+namespace {
+
+/// Draws of one case. Of sixteen equal draws one sets the tolerance.
+constexpr std::uint64_t most_draws = 8;
+
+/// Neighbours of a draw whose errors are looked at beside its own.
+constexpr int neighbours = 8;
+
+/// The same case with every floating value smaller by up to 8 roundings of its type: as well or as
+/// badly conditioned, but other roundings happen in it.
+LoadedCase neighbour_of(const std::string& problem, const Signature& signature,
+                        const LoadedCase& drawn, Solution& truth, std::mt19937_64& random) {
+  LoadedCase near = drawn;
+  for (auto& input : near.inputs) {
+    if (!input || !is_floating(input->dtype)) continue;
+    const double eps = epsilon(input->dtype);
+    for (std::int64_t i = 0; i < input->size(); ++i) {
+      const double part = static_cast<double>(random() >> 11) * 0x1p-53;  // [0, 1)
+      input->set(i, input->at(i) * (1 - 8 * eps * part));
+    }
+  }
+  near.expected = exact_outputs(problem, signature, near.inputs, near.info.scalars, truth);
+  return near;
+}
+
+/// Whether the solution's errors take at most half of what the tolerance allows. One for a single
+/// rounding is skipped: its slack of 0.25 eps covers other orders of summation.
+bool is_well_within(const std::string& problem, const Signature& signature, const LoadedCase& drawn,
+                    Solution& solution) {
+  std::vector<Tensor> outputs;
+  const ReplayOptions once{.twice = false, .alone = false};
+  if (replay(problem, signature, drawn, solution, once, &outputs).status != Status::passed) {
+    return false;
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const OutputInfo& output = drawn.info.outputs[i];
+    const Tolerance tolerance = output.tolerance.value_or(Tolerance{});
+    if (tolerance.atol == 0 || allows_one_rounding(tolerance, output.dtype)) continue;
+    if (2 * largest_error(outputs[i], drawn.expected[i]) >= tolerance.atol) return false;
+  }
+  return true;
+}
+
+/// Whether right answers lie well within the tolerance on these very inputs. It comes from this
+/// draw and fifteen others: where this one's error is the largest, or the reference's own in the
+/// case's type is larger still, or the textbook loop's on inputs next to these, the inputs are
+/// worse than what the tolerance was made for (a norm of what nearly cancels), and another right
+/// order of summation may miss it.
+bool is_fair(const std::string& problem, const Signature& signature, const LoadedCase& fresh,
+             const Yardsticks& by, std::uint64_t seed) {
+  if (!is_well_within(problem, signature, fresh, by.textbook) ||
+      !is_well_within(problem, signature, fresh, by.truth)) {
+    return false;
+  }
+  auto random = generator(seed, problem + "/" + fresh.info.name + "/neighbours");
+  for (int count = 0; count < neighbours; ++count) {
+    const LoadedCase near = neighbour_of(problem, signature, fresh, by.truth, random);
+    if (!is_well_within(problem, signature, near, by.textbook)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+LoadedCase fair_case(const std::string& problem, const Signature& signature,
+                     const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options) {
+  auto random = generator(options.seed, problem + "/" + stored.info.name + "/fair");
+  std::optional<LoadedCase> drawn;
+  FreshOptions with = options;
+  for (std::uint64_t attempt = 0; attempt < most_draws; ++attempt) {
+    try {
+      drawn = fresh_case(problem, signature, stored, by, with);
+      const bool is_looked_at =
+          is_redrawn(stored.info) && drawn->info.elements() <= most_elements_fair;
+      if (!is_looked_at || is_fair(problem, signature, *drawn, by, with.seed)) return *drawn;
+    } catch (const std::runtime_error&) {  // the truth has no answer to these inputs
+      if (attempt + 1 == most_draws && !drawn) throw;
+    }
+    with.seed = random();
+  }
+  return *drawn;  // all draws alike: each is as hard as the others
+}
+
+}  // namespace prenorm::harness
