@@ -215,8 +215,7 @@ Explanation Collector::explain(Solution* mistakes, Solution* truth, Solution* as
   explanation_.reasons = reasons_of(evidence_, mistakes, truth, pictures);
   Reasons& reasons = explanation_.reasons;
   if (reasons.unexplained && truth != nullptr && asked != nullptr) {
-    int calls = calls_for_laws;
-    const Witness witness{*asked, *truth, nullptr, nullptr, calls};
+    const Witness witness{*asked, *truth, nullptr};
     reasons.clues = clues_to(explanation_.problem, signature_, *reasons.unexplained, witness);
   }
   return std::move(explanation_);

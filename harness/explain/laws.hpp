@@ -17,9 +17,9 @@ struct Clue {
   std::string problem;
   std::string law;                 // its name; part_is_wrong, "right_where" or "wrong_where"
   std::vector<std::string> terms;  // of the component's formula that it points at; of "part", it
-  std::string heading;             // a sentence without a full stop
-  std::string sentence;            // what that means in the formula
-  std::string example;             // numbers that show it, or empty
+  std::string heading = {};        // a sentence without a full stop
+  std::string sentence = {};       // what that means in the formula
+  std::string example = {};        // numbers that show it, or empty
 };
 
 /// The law's name where a part of a composite is wrong by itself.
@@ -31,12 +31,7 @@ struct Witness {
   Solution& truth;                                  // `reference`
   std::function<bool(const Case&)> can_be_asked;    // nothing: everything can
   std::function<void(LoadedCase&)> give = nullptr;  // what its callers give besides
-  int& calls;                                       // that may still be made of it
 };
-
-/// Calls of one submission that are worth their time, for all of its problems. No clock decides, so
-/// that the same submission is told the same.
-inline constexpr int calls_for_laws = 400;
 
 /// The problems that a composite is made of, the simplest first.
 std::vector<std::string> parts_of(const std::string& problem);

@@ -91,6 +91,7 @@ class Run {
     launches_.resize(exam.parts.size());
     printed_.resize(exam.parts.size());
     failed_.resize(exam.parts.size());
+    clues_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
@@ -109,6 +110,9 @@ class Run {
       in_parallel(exam_.parts.size(), askers_,
                   [this](std::size_t i, std::size_t thread) { ask_alone(i, thread); });
     }
+    // Answers to laws are shown: who gives them must not have seen hidden inputs.
+    in_parallel(exam_.parts.size(), askers_,
+                [this](std::size_t i, std::size_t thread) { ask_about_laws(i, thread); });
     submission_.hidden_cases_begin();
     ask_all(true);
     std::vector<Marks> marks(exam_.parts.size());
@@ -119,11 +123,10 @@ class Run {
       marks[i] = markers_[i]->finish(explained ? &pool.get("mistakes") : nullptr,
                                      explained ? &pool.get("reference") : nullptr);
     });
-    budget_.begin_kind(1, 1);  // what is left is for laws
     // Parts first: what is made of them looks at theirs.
     for (const bool composites : {false, true}) {
       for (std::size_t i = 0; i < marks.size(); ++i) {
-        if (parts_of(exam_.parts[i].problem).empty() != composites) look_for_clues(i, marks);
+        if (parts_of(exam_.parts[i].problem).empty() != composites) add_clues(i, marks);
       }
     }
     seats_.clear();
@@ -156,32 +159,33 @@ class Run {
   std::size_t too_late() const { return too_late_; }
 
  private:
-  /// Clues to what no known mistake explains: a part that is wrong too, or laws, which the
-  /// submission is asked about.
-  void look_for_clues(std::size_t i, std::vector<Marks>& marks) {
+  /// Of a problem with wrong numbers in visible cases.
+  void ask_about_laws(std::size_t i, std::size_t thread) {
+    const std::optional<DType> dtype = markers_[i]->wrong_type();
+    if (!dtype || budget_.spent() || (exam_.options.quick && i != first_wrong())) return;
+    const std::string& problem = exam_.parts[i].problem;
+    const Witness witness{
+        .asked = fresh_worker(thread),
+        .truth = pools_[thread].get("reference"),
+        .can_be_asked = [&](const Case& info) { return !cannot_be_asked(problem, info); },
+        .give = [&](LoadedCase& loaded) { submission_.adapters.give(problem, loaded); }};
+    clues_[i] = clues_to(problem, exam_.parts[i].file->fixture->signature(), *dtype, witness);
+  }
+
+  /// Clues to what no known mistake explains: a part that is wrong too, or laws.
+  void add_clues(std::size_t i, std::vector<Marks>& marks) {
     Reasons& reasons = marks[i].reasons;
     const std::string& problem = exam_.parts[i].problem;
-    const std::string part = wrong_part(problem, marks);
-    if (!part.empty() && (reasons.unexplained || !reasons.diagnoses.empty())) {
-      reasons.clues = {Clue{problem,
-                            std::string(part_is_wrong),
-                            {part},
-                            part + ", which this is made of, is wrong too: repair it first",
-                            "",
-                            ""}};
-      return;
+    if (!reasons.undiagnosed && reasons.diagnoses.empty()) return;
+    if (const std::string part = wrong_part(problem, marks); !part.empty()) {
+      reasons.clues = {
+          {.problem = problem,
+           .law = std::string(part_is_wrong),
+           .terms = {part},
+           .heading = part + ", which this is made of, is wrong too: repair it first"}};
+    } else if (reasons.unexplained) {
+      reasons.clues = std::move(clues_[i]);
     }
-    if (!reasons.unexplained || calls_for_laws_ == 0 || budget_.spent()) return;
-    Solution& solution = solution_for(0);
-    solution.limit_end(budget_.end());
-    const Witness witness{
-        .asked = solution,
-        .truth = pools_.front().get("reference"),
-        .can_be_asked = [&](const Case& info) { return !cannot_be_asked(problem, info); },
-        .give = [&](LoadedCase& loaded) { submission_.adapters.give(problem, loaded); },
-        .calls = calls_for_laws_};
-    const Signature& signature = exam_.parts[i].file->fixture->signature();
-    reasons.clues = clues_to(problem, signature, *reasons.unexplained, witness);
   }
 
   /// The simplest problem that this one is made of and that is wrong by a mistake which explains
@@ -498,8 +502,8 @@ class Run {
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
   /// Likewise: the largest visible case that passed so.
   std::vector<std::optional<std::size_t>> largest_;
-  std::vector<Seat> seats_;  // one for each thread
-  int calls_for_laws_ = calls_for_laws;
+  std::vector<Seat> seats_;               // one for each thread
+  std::vector<std::vector<Clue>> clues_;  // likewise: what laws tell
   std::size_t cases_ = 0;
   std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
 };

@@ -150,6 +150,15 @@ void Marker::add(std::size_t number, Result result) {
       graded(exam_case, *exam_case.stored, std::move(result), exam_, submission_);
 }
 
+std::optional<DType> Marker::wrong_type() const {
+  std::optional<DType> type;
+  for (const Evidence::Wrong& wrong : evidence_.wrong) {
+    const DType each = info(wrong.number).dtype();
+    if (!type || each == DType::float32) type = each;
+  }
+  return type;
+}
+
 Marks Marker::finish(Solution* mistakes, Solution* truth) {
   std::ranges::sort(evidence_.passed);
   marks_.reasons = reasons_of(evidence_, mistakes, truth, true);

@@ -57,6 +57,8 @@ class Marker {
 
   /// Whether numbers were compared, and some were wrong.
   bool has_wrong_numbers() const { return !evidence_.wrong.empty(); }
+  /// Of the wrong numbers; float32 where it is one of several types.
+  std::optional<DType> wrong_type() const;
 
   /// All of it, explained by known mistakes and, with the `truth` that computes the problem, by
   /// properties. Either may be nullptr: then that is left out.

@@ -13,8 +13,7 @@ namespace {
 std::vector<Clue> clues(const std::string& problem, const std::string& solution, DType dtype,
                         SolutionPool& pool) {
   const Fixture fixture(folder("PRENORM_SOURCE") / "fixtures" / (problem + ".h5"));
-  int calls = calls_for_laws;
-  const Witness witness{pool.get(solution), pool.get("reference"), nullptr, nullptr, calls};
+  const Witness witness{pool.get(solution), pool.get("reference"), nullptr};
   return clues_to(problem, fixture.signature(), dtype, witness);
 }
 
@@ -32,7 +31,9 @@ BOOST_AUTO_TEST_CASE(right_solutions_break_none) {
       solutions.push_back("honest/" + form);
     }
     for (const std::string& solution : solutions) {
-      for (const DType dtype : {DType::float32, DType::bfloat16}) {
+      const bool is_form = solution.starts_with("honest/");
+      for (const DType dtype : {DType::bfloat16, DType::float16, DType::float32, DType::float64}) {
+        if (is_form && dtype != DType::bfloat16) continue;  // their roundings are largest there
         for (const Clue& clue : clues(problem, solution, dtype, pool)) {
           BOOST_ERROR(problem << " by " << solution << " in " << name(dtype) << ": " << clue.heading
                               << " (" << clue.example << ")");
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(mistakes_are_told_of_by_what_they_break) {
            {"rope", "exponent_k_over_d", "right_where", "rate"},
            {"rope", "position_plus_one", "position_0", "position"},
            {"scaled_dot_product_attention", "not_scaled", "right_where", "scale"},
-           {"scaled_dot_product_attention", "mask_inverted", "hidden", "mask"},
+           {"scaled_dot_product_attention", "mask_inverted", "weights", "mask"},
            {"scaled_dot_product_attention", "softmax_over_queries", "weights", "softmax"},
            {"multihead_self_attention", "not_causal", "future", "mask"},
            {"multihead_self_attention", "strictly_causal", "present", "mask"},
@@ -101,16 +102,6 @@ BOOST_AUTO_TEST_CASE(a_broken_law_shows_numbers) {
   BOOST_TEST(where.heading ==
              "right where theta is 1, so that all pairs turn alike, wrong otherwise");
   BOOST_TEST(where.sentence == "Look at how fast a pair turns: theta^(-2k / d_k), k from 0.");
-}
-
-BOOST_AUTO_TEST_CASE(no_more_calls_than_are_allowed) {
-  SolutionPool pool(Solution::Options{});
-  const Fixture fixture(folder("PRENORM_SOURCE") / "fixtures" / "rmsnorm.h5");
-  int calls = 1;
-  const Witness witness{pool.get("mistakes/no_gain"), pool.get("reference"), nullptr, nullptr,
-                        calls};
-  BOOST_TEST(clues_to("rmsnorm", fixture.signature(), DType::float32, witness).empty());
-  BOOST_TEST(calls == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
