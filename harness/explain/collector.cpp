@@ -99,6 +99,26 @@ std::optional<LoadedCase> with_batch_axes(const Signature& signature, const Load
   return other;
 }
 
+/// A rule in sizes for what no mistake explains, of the types in which something is wrong; cases
+/// without elements pass whatever is wrong.
+std::optional<std::string> unexplained_rule(const Evidence& evidence, const Causes& causes) {
+  if (!evidence.shown) return std::nullopt;
+  std::vector<const Case*> passing, failing;
+  std::set<DType> types;
+  for (std::size_t i = 0; i < evidence.wrong.size(); ++i) {
+    const Case* info = evidence.shown(evidence.wrong[i].number);
+    if (info == nullptr || causes.cause_of[i] != Causes::none) continue;
+    failing.push_back(info);
+    types.insert(info->dtype());
+  }
+  for (const std::size_t number : evidence.passed) {
+    const Case* info = evidence.shown(number);
+    if (info == nullptr || !types.contains(info->dtype()) || info->elements() == 0) continue;
+    passing.push_back(info);
+  }
+  return rule_in_sizes(passing, failing, *evidence.signature);
+}
+
 }  // namespace
 
 void add_case(Evidence& evidence, std::size_t number, const LoadedCase& loaded,
@@ -143,6 +163,9 @@ Reasons reasons_of(Evidence& evidence, Solution* mistakes, Solution* truth, bool
     }
   }
   if (truth != nullptr) reasons.properties = properties(evidence, unexplained, *truth);
+  if (const auto rule = unexplained_rule(evidence, causes)) {
+    reasons.properties.insert(reasons.properties.begin(), {evidence.problem, *rule, 1, 1});
+  }
   return reasons;
 }
 
@@ -187,7 +210,7 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
   const Case& info = loaded.info;
   if (result.status == Status::skipped || result.status == Status::not_implemented) return;
   if (result.status == Status::passed) {
-    if (again_ && !info.error) passed_.emplace_back(info.work(), info.name);
+    if (again_ && !info.error) passed_.push_back(info);
     return;
   }
   FailureText& text = explanation_.failures[info.name];
@@ -205,12 +228,16 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
 
 Explanation Collector::explain(Solution* mistakes, Solution* truth, Solution* asked,
                                bool pictures) {
-  std::ranges::stable_sort(passed_);
+  std::ranges::sort(passed_, {},
+                    [](const Case& info) { return std::pair(info.work(), info.name); });
   for (std::size_t i = 0; i < passed_.size(); ++i) {
     evidence_.passed.push_back(wrong_.size() + i);
   }
   evidence_.load = [this](std::size_t number) {
-    return number < wrong_.size() ? wrong_[number] : again_(passed_[number - wrong_.size()].second);
+    return number < wrong_.size() ? wrong_[number] : again_(passed_[number - wrong_.size()].name);
+  };
+  evidence_.shown = [this](std::size_t number) {
+    return number < wrong_.size() ? &wrong_[number].info : &passed_[number - wrong_.size()];
   };
   explanation_.reasons = reasons_of(evidence_, mistakes, truth, pictures);
   Reasons& reasons = explanation_.reasons;

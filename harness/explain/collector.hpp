@@ -70,7 +70,7 @@ class Collector {
   std::function<LoadedCase(const std::string&)> again_;
   Explanation explanation_;
   std::vector<LoadedCase> wrong_;
-  std::vector<std::pair<std::int64_t, std::string>> passed_;  // elements and names
+  std::vector<Case> passed_;
   Evidence evidence_;
   std::size_t bytes_ = 0;
   int calls_ = calls_with_other_axes;  // that may still be made

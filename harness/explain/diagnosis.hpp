@@ -24,6 +24,7 @@ struct Evidence {
   std::vector<Wrong> wrong;         // all cases whose numbers were wrong, the simplest first
   std::vector<std::size_t> passed;  // numbers of cases that passed
   std::function<LoadedCase(std::size_t number)> load;
+  std::function<const Case*(std::size_t number)> shown;  // nullptr: a case that reports do not show
 };
 
 /// One such case with its data.
@@ -102,5 +103,11 @@ struct Property {
 /// three sentences. `truth` computes the problem: it is asked what it gives for other scalars.
 std::vector<Property> properties(const Evidence& evidence,
                                  const std::vector<std::size_t>& unexplained, Solution& truth);
+
+/// "passes only where d_model is at most 128", "fails only where seq is a multiple of 16": what
+/// holds for all of the one and for none of the other, if there are at least three of each.
+std::optional<std::string> rule_in_sizes(const std::vector<const Case*>& passing,
+                                         const std::vector<const Case*>& failing,
+                                         const Signature& signature);
 
 }  // namespace prenorm::harness

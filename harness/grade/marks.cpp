@@ -64,6 +64,9 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission,
     if (give) give(loaded);
     return loaded;
   };
+  evidence_.shown = [this](std::size_t number) {
+    return part_.cases[number].hidden ? nullptr : &info(number);
+  };
 }
 
 void Marker::drawn(std::size_t number, std::optional<LoadedCase> fresh) {

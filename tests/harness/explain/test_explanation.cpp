@@ -124,6 +124,43 @@ BOOST_AUTO_TEST_CASE(large_cases_show_the_worst_with_their_neighbours) {
   BOOST_TEST(std::ranges::count(text, '*') == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_rule_in_sizes_tells_what_passes_from_what_fails) {
+  const Signature signature = parse_signature("x[..., seq, d]; heads: int -> y[..., seq, d]");
+  using Sizes = std::array<std::int64_t, 3>;  // seq, d, heads
+  const auto rule = [&](const std::vector<Sizes>& pass, const std::vector<Sizes>& fail) {
+    const auto cases = [](const std::vector<Sizes>& all) {
+      std::vector<Case> made;
+      for (const auto& [seq, d, heads] : all) {
+        made.emplace_back().binding.sizes = {{"seq", seq}, {"d", d}};
+        made.back().scalars = {heads};
+      }
+      return made;
+    };
+    const auto pointers = [](const std::vector<Case>& all) {
+      std::vector<const Case*> to;
+      for (const Case& each : all) to.push_back(&each);
+      return to;
+    };
+    const std::vector<Case> passing = cases(pass), failing = cases(fail);
+    return rule_in_sizes(pointers(passing), pointers(failing), signature).value_or("");
+  };
+  BOOST_TEST(rule({{3, 1, 1}, {5, 128, 2}, {7, 64, 4}}, {{4, 129, 2}, {6, 300, 1}, {3, 256, 4}}) ==
+             "passes only where d is at most 128");
+  BOOST_TEST(rule({{3, 8, 1}, {5, 9, 1}, {9, 7, 1}}, {{4, 8, 2}, {6, 9, 4}, {3, 6, 2}}) ==
+             "passes only where heads is 1");
+  BOOST_TEST(rule({{16, 8, 2}, {64, 9, 4}, {32, 7, 1}}, {{17, 8, 2}, {40, 9, 4}, {3, 6, 1}}) ==
+             "passes only where seq is a multiple of 16");
+  BOOST_TEST(rule({{4, 8, 2}, {6, 9, 4}, {3, 6, 2}}, {{3, 8, 1}, {5, 9, 1}, {9, 7, 1}}) ==
+             "passes only where heads is at least 2");
+  BOOST_TEST(rule({{8, 8, 2}, {9, 9, 1}, {6, 6, 2}}, {{3, 8, 1}, {10, 9, 2}, {6, 7, 1}}) ==
+             "passes only where d and seq are equal");
+  BOOST_TEST(rule({{3, 8, 1}, {5, 9, 2}, {9, 7, 1}}, {{4, 8, 1}, {6, 9, 2}, {4, 7, 4}}) ==
+             "fails only where seq is a multiple of 2");
+  // Two cases may be coincidence, and what overlaps is no rule.
+  BOOST_TEST(rule({{3, 1, 1}, {5, 128, 2}, {7, 64, 4}}, {{4, 129, 2}, {6, 300, 1}}).empty());
+  BOOST_TEST(rule({{3, 8, 1}, {5, 9, 2}, {9, 7, 1}}, {{3, 8, 1}, {5, 9, 2}, {9, 7, 1}}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_simplest_case_of_each_cause_comes_first) {
   struct Made {
     Result result;
