@@ -10,12 +10,15 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <sstream>
 
 namespace prenorm::harness {
 namespace {
 
+/// Calls without an answer, after which nothing more is asked.
+constexpr int most_unanswered = 6;
 constexpr std::size_t most_laws = 2;  // of those that are broken, that are told
 
 using Words = std::vector<std::string>;
@@ -41,6 +44,7 @@ struct Probe {
 /// All that is known of a laws.
 struct Laws {
   Words problems;
+  std::map<std::string, Words> only;   // terms that not all of the problems have: those that do
   std::map<std::string, Words> parts;  // of each problem that is made of others
   Setting terms;                       // in words
   Setting base;
@@ -68,13 +72,13 @@ Setting setting_of(const toml::node_view<const toml::node>& node) {
   return setting;
 }
 
-std::map<std::string, Words> parts_in(const toml::node_view<const toml::node>& node) {
-  std::map<std::string, Words> parts;
-  if (!node.is_table()) return parts;
-  for (const auto& [problem, names] : *node.as_table()) {
-    parts[std::string(problem)] = list_of(toml::node_view<const toml::node>(names));
+std::map<std::string, Words> lists_in(const toml::node_view<const toml::node>& node) {
+  std::map<std::string, Words> lists;
+  if (!node.is_table()) return lists;
+  for (const auto& [key, names] : *node.as_table()) {
+    lists[std::string(key)] = list_of(toml::node_view<const toml::node>(names));
   }
-  return parts;
+  return lists;
 }
 
 template <class T>
@@ -116,9 +120,10 @@ std::vector<Laws> read_laws() {
     const toml::table table = read_toml(file);
     const toml::node& whole = table;
     const toml::node_view<const toml::node> root(whole);
-    all.push_back({list_of(root["problems"]), parts_in(root["parts"]), setting_of(root["terms"]),
-                   setting_of(root["base"]), each_of(root["law"], law_of),
-                   each_of(root["right_where"], probe_of), each_of(root["wrong_where"], probe_of)});
+    all.push_back({list_of(root["problems"]), lists_in(root["only"]), lists_in(root["parts"]),
+                   setting_of(root["terms"]), setting_of(root["base"]),
+                   each_of(root["law"], law_of), each_of(root["right_where"], probe_of),
+                   each_of(root["wrong_where"], probe_of)});
   }
   return all;
 }
@@ -229,7 +234,9 @@ class Laboratory {
         call_of(witness_.asked.function_for(problem_), signature_, loaded.inputs, loaded.info);
     call.inputs_may_change = true;
     Outcome outcome = witness_.asked.call(call);
-    silent_ = outcome.status == Status::timeout;  // the others would take as long
+    // The others would take as long, or end the worker again.
+    if (outcome.status != Status::passed) ++unanswered_;
+    silent_ = outcome.status == Status::timeout || unanswered_ == most_unanswered;
     if (outcome.status != Status::passed) return std::nullopt;
     return std::move(outcome.outputs.front());
   }
@@ -268,13 +275,11 @@ class Laboratory {
     if (!breach || breach_of(law, *first, *truth, *truth_after, *truth)) return std::nullopt;
     return Clue{problem_,   law.name,
                 law.terms,  "breaks a law: " + law.says,
-                law.breach, "with " + described(law, *first) + ": " + breach->text};
+                law.breach, "with " + described(law, *first) + ": " + *breach};
   }
 
  private:
-  struct Breach {
-    std::string text;
-  };
+  using Breach = std::string;  // in words
 
   static Scalar scalar(const ScalarSpec& spec, const Setting& all) {
     const auto found = all.find(spec.name);
@@ -296,6 +301,9 @@ class Laboratory {
     if (name == "dim") return static_cast<std::size_t>(std::get<std::int64_t>(info.scalars[0]));
     if (name == "batch") return 0;
     const auto found = std::ranges::find(spec.dims, name) - spec.dims.begin();
+    if (found == std::ssize(spec.dims)) {
+      throw std::invalid_argument("laws: " + spec.name + " has no axis " + name);
+    }
     return shape.size() - spec.dims.size() + static_cast<std::size_t>(found);
   }
 
@@ -403,7 +411,7 @@ class Laboratory {
       text = fmt::format("{} was {} and then is {}; it should be {}", index_text(got, *at),
                          short_number(before->at(*at)), is, should);
     }
-    return Breach{text};
+    return text;
   }
 
   /// How the outputs break what the law says of them. `before` and `after` are one where it makes
@@ -440,8 +448,8 @@ class Laboratory {
         const double is = std::hypot(after.at(i), after.at(i + 1));
         const double was = std::hypot(input.at(i), input.at(i + 1));
         if (std::fabs(is - was) <= 40 * slack(dtype_) * (was + 1e-3)) continue;
-        return Breach{fmt::format("the pair from {} on is {} long; it should be {}",
-                                  index_text(after, i), short_number(is), short_number(was))};
+        return fmt::format("the pair from {} on is {} long; it should be {}", index_text(after, i),
+                           short_number(is), short_number(was));
       }
       return std::nullopt;
     }
@@ -459,9 +467,9 @@ class Laboratory {
     }
     if (verb == "is_not") {  // is_not 0
       for (std::int64_t i = 0; i < after.size(); ++i) {
-        if (std::fabs(after.at(i) - *number(words[1])) > slack(dtype_)) return std::nullopt;
+        if (!(std::fabs(after.at(i) - *number(words[1])) <= slack(dtype_))) return std::nullopt;
       }
-      return Breach{fmt::format("all of y is {}", words[1])};
+      return fmt::format("all of y is {}", words[1]);
     }
     if (verb == "right") return compared(after, truth, nullptr, nullptr);
     Tensor wanted(DType::float64, after.shape);
@@ -520,6 +528,7 @@ class Laboratory {
   DType dtype_;
   const Witness& witness_;
   mutable bool silent_ = false;
+  mutable int unanswered_ = 0;
 };
 
 Words without(const Words& all, const Words& some) {
@@ -530,10 +539,14 @@ Words without(const Words& all, const Words& some) {
   return left;
 }
 
-/// The terms in words, for a sentence.
-std::string look_at(const Laws& laws, const Words& terms) {
+/// The terms that the problem has, in words, for a sentence.
+std::string look_at(const Laws& laws, const std::string& problem, const Words& terms) {
   Words texts;
   for (const std::string& term : terms) {
+    const auto only = laws.only.find(term);
+    if (only != laws.only.end() && std::ranges::find(only->second, problem) == only->second.end()) {
+      continue;
+    }
     const auto found = laws.terms.find(term);
     texts.push_back(found == laws.terms.end() ? term : found->second);
   }
@@ -567,11 +580,11 @@ std::vector<Clue> wrong_where(const Laws& laws, const Laboratory& laboratory,
                               const std::string& problem) {
   std::vector<Clue> clues;
   for (const Probe& probe : laws.wrong_where) {
+    if (clues.size() == most_laws) break;
     if (laboratory.is_right(probe.setting).value_or(true)) continue;
-    if (clues.size() > most_laws) break;
     clues.push_back({problem, "wrong_where", probe.terms,
                      fmt::format("right for ordinary inputs, wrong where {}", probe.where),
-                     look_at(laws, probe.terms), ""});
+                     look_at(laws, problem, probe.terms), ""});
   }
   return clues;
 }
@@ -602,10 +615,10 @@ std::vector<Clue> clues_to(const std::string& problem, const Signature& signatur
   if (ordinary == true && clues.empty()) return wrong_where(*laws, laboratory, problem);
   if (ordinary != false) return clues;
   if (std::optional<Clue> clue = right_where(*laws, laboratory, problem)) {
-    const Words alone = clue->terms;
-    narrow(suspects, alone);
-    clue->terms = suspects->empty() ? alone : *suspects;
-    clue->sentence = look_at(*laws, clue->terms);
+    narrow(suspects, clue->terms);
+    if (suspects->empty()) return clues;  // several terms are wrong, and none explains all
+    clue->terms = *suspects;
+    clue->sentence = look_at(*laws, problem, clue->terms);
     clues.push_back(std::move(*clue));
   }
   return clues;

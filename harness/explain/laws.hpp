@@ -5,8 +5,6 @@
 #include "solution/solution.hpp"
 
 #include <functional>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 

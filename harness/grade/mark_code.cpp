@@ -92,6 +92,7 @@ class Run {
     printed_.resize(exam.parts.size());
     failed_.resize(exam.parts.size());
     clues_.resize(exam.parts.size());
+    asked_in_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
@@ -169,6 +170,7 @@ class Run {
         .truth = pools_[thread].get("reference"),
         .can_be_asked = [&](const Case& info) { return !cannot_be_asked(problem, info); },
         .give = [&](LoadedCase& loaded) { submission_.adapters.give(problem, loaded); }};
+    asked_in_[i] = dtype;
     clues_[i] = clues_to(problem, exam_.parts[i].file->fixture->signature(), *dtype, witness);
   }
 
@@ -183,7 +185,7 @@ class Run {
            .law = std::string(part_is_wrong),
            .terms = {part},
            .heading = part + ", which this is made of, is wrong too: repair it first"}};
-    } else if (reasons.unexplained) {
+    } else if (reasons.unexplained && reasons.unexplained == asked_in_[i]) {
       reasons.clues = std::move(clues_[i]);
     }
   }
@@ -502,8 +504,9 @@ class Run {
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
   /// Likewise: the largest visible case that passed so.
   std::vector<std::optional<std::size_t>> largest_;
-  std::vector<Seat> seats_;               // one for each thread
-  std::vector<std::vector<Clue>> clues_;  // likewise: what laws tell
+  std::vector<Seat> seats_;                     // one for each thread
+  std::vector<std::vector<Clue>> clues_;        // likewise: what laws tell
+  std::vector<std::optional<DType>> asked_in_;  // likewise: the type of the calls about them
   std::size_t cases_ = 0;
   std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
 };

@@ -30,7 +30,18 @@ std::string first_sentence(const std::string& text) {
   return end == text.npos ? text : text.substr(0, end + 1);
 }
 
+void add_clues(const Json& item, bool parts, std::map<std::string, WatchedCause>& causes) {
+  for (const Json& clue : item.at("clues")) {
+    if ((clue.at("law") == part_is_wrong) != parts) continue;
+    WatchedCause& cause = causes[clue.at("problem").get<std::string>()];
+    if (!cause.heading.empty()) continue;
+    clue.at("text").at(0).get_to(cause.heading);
+    if (clue.at("text").size() > 1) clue.at("text").at(1).get_to(cause.does);
+  }
+}
+
 void add_causes(const Json& item, std::map<std::string, WatchedCause>& causes) {
+  add_clues(item, true, causes);  // all else may come from a part that is wrong
   for (const Json& diagnosis : item.at("diagnoses")) {
     const auto problem = diagnosis.at("problem").get<std::string>();
     WatchedCause& cause = causes[problem];
@@ -40,12 +51,7 @@ void add_causes(const Json& item, std::map<std::string, WatchedCause>& causes) {
     cause.does = first_sentence(words.sentence);
     cause.hint = words.hint;
   }
-  for (const Json& clue : item.at("clues")) {
-    WatchedCause& cause = causes[clue.at("problem").get<std::string>()];
-    if (!cause.heading.empty()) continue;
-    clue.at("text").at(0).get_to(cause.heading);
-    if (clue.at("text").size() > 1) clue.at("text").at(1).get_to(cause.does);
-  }
+  add_clues(item, false, causes);
   for (const Json& problem : item.at("undiagnosed")) causes[problem.get<std::string>()];
   for (const Json& property : item.at("properties")) {
     causes[property.at("problem").get<std::string>()].lacking.push_back(
