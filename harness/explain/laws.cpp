@@ -1,7 +1,7 @@
 #include "explain/laws.hpp"
 
 #include "base/text.hpp"
-#include "base/toml_file.hpp"
+#include "explain/laws_file.hpp"
 #include "explain/numbers.hpp"
 #include "fixture/draw.hpp"
 #include "replay/calibrate.hpp"
@@ -10,9 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <iterator>
 #include <map>
-#include <sstream>
 
 namespace prenorm::harness {
 namespace {
@@ -20,136 +18,6 @@ namespace {
 /// Calls without an answer, after which nothing more is asked.
 constexpr int most_unanswered = 6;
 constexpr std::size_t most_laws = 2;  // of those that are broken, that are told
-
-using Words = std::vector<std::string>;
-
-/// Sizes, scalars and inputs by name, as they are written: "2", "normal(0,1)", "identity".
-using Setting = std::map<std::string, std::string>;
-
-struct Law {
-  std::string name, says, breach;
-  Words terms;
-  Setting setting;   // beside the base
-  Setting change;    // of inputs: "times 2"; empty: there is one call
-  std::string then;  // of the output, then: "same"
-};
-
-/// Inputs for which some terms make no difference; or, `wrong`, for which some alone matter.
-struct Probe {
-  std::string where;
-  Words terms;
-  Setting setting;
-};
-
-/// All that is known of a laws.
-struct Laws {
-  Words problems;
-  std::map<std::string, Words> only;   // terms that not all of the problems have: those that do
-  std::map<std::string, Words> parts;  // of each problem that is made of others
-  Setting terms;                       // in words
-  Setting base;
-  std::vector<Law> laws;
-  std::vector<Probe> right_where, wrong_where;
-};
-
-std::string text_of(const toml::node& node) {
-  if (const auto text = node.value<std::string>()) return *text;
-  if (node.is_integer()) return std::to_string(*node.value<std::int64_t>());
-  return fmt::format("{}", node.value_or(0.0));
-}
-
-Words list_of(const toml::node_view<const toml::node>& node) {
-  Words words;
-  if (!node.is_array()) return words;
-  for (const toml::node& each : *node.as_array()) words.push_back(text_of(each));
-  return words;
-}
-
-Setting setting_of(const toml::node_view<const toml::node>& node) {
-  Setting setting;
-  if (!node.is_table()) return setting;
-  for (const auto& [key, value] : *node.as_table()) setting[std::string(key)] = text_of(value);
-  return setting;
-}
-
-std::map<std::string, Words> lists_in(const toml::node_view<const toml::node>& node) {
-  std::map<std::string, Words> lists;
-  if (!node.is_table()) return lists;
-  for (const auto& [key, names] : *node.as_table()) {
-    lists[std::string(key)] = list_of(toml::node_view<const toml::node>(names));
-  }
-  return lists;
-}
-
-template <class T>
-std::vector<T> each_of(const toml::node_view<const toml::node>& node,
-                       T (*make)(const toml::node_view<const toml::node>&)) {
-  std::vector<T> all;
-  if (!node.is_array()) return all;
-  for (const toml::node& each : *node.as_array()) {
-    all.push_back(make(toml::node_view<const toml::node>(each)));
-  }
-  return all;
-}
-
-Law law_of(const toml::node_view<const toml::node>& node) {
-  const auto text = [&](const char* key) { return node[key].value_or<std::string>(""); };
-  return {text("name"),
-          text("says"),
-          text("breach"),
-          list_of(node["terms"]),
-          setting_of(node["at"]),
-          setting_of(node["change"]),
-          node["then"] ? text_of(*node["then"].node()) : ""};
-}
-
-Probe probe_of(const toml::node_view<const toml::node>& node) {
-  return {node["where"].value_or<std::string>(""), list_of(node["terms"]), setting_of(node["at"])};
-}
-
-std::vector<Laws> read_laws() {
-  std::vector<Laws> all;
-  std::vector<fs::path> files;
-  std::error_code no_folder;
-  for (const auto& entry :
-       fs::directory_iterator(home() / "share" / "prenorm" / "laws", no_folder)) {
-    if (entry.path().extension() == ".toml") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  for (const fs::path& file : files) {
-    const toml::table table = read_toml(file);
-    const toml::node& whole = table;
-    const toml::node_view<const toml::node> root(whole);
-    all.push_back({list_of(root["problems"]), lists_in(root["only"]), lists_in(root["parts"]),
-                   setting_of(root["terms"]), setting_of(root["base"]),
-                   each_of(root["law"], law_of), each_of(root["right_where"], probe_of),
-                   each_of(root["wrong_where"], probe_of)});
-  }
-  return all;
-}
-
-const Laws* laws_for(const std::string& problem) {
-  static const std::vector<Laws> all = read_laws();
-  const auto found = std::ranges::find_if(all, [&](const Laws& laws) {
-    return std::ranges::find(laws.problems, problem) != laws.problems.end();
-  });
-  return found == all.end() ? nullptr : &*found;
-}
-
-Words split(const std::string& text) {
-  std::istringstream words(text);
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
-std::optional<double> number(const std::string& text) {
-  std::size_t used = 0;
-  try {
-    const double value = std::stod(text, &used);
-    if (used == text.size()) return value;
-  } catch (const std::exception&) {
-  }
-  return std::nullopt;
-}
 
 /// How far numbers of that type may be apart and still be called the same, of their size. The
 /// inputs are tame, and whoever has a term wrong is off by much more.
@@ -172,7 +40,7 @@ class Laboratory {
     Case& info = loaded.info;
     info.name = "law";
     Shape batch;
-    for (const std::string& size : split(all["batch"])) batch.push_back(std::stoll(size));
+    for (const std::string& size : split_words(all["batch"])) batch.push_back(std::stoll(size));
     for (const ScalarSpec& spec : signature_.scalars) info.scalars.push_back(scalar(spec, all));
     std::vector<std::optional<TensorType>> types;
     for (const TensorSpec& spec : signature_.inputs) {
@@ -205,9 +73,9 @@ class Laboratory {
     for (const auto& [name, how] : law.change) {
       const std::size_t i = input(name);
       Tensor& tensor = *loaded.inputs[i];
-      const Words words = split(how);
+      const Words words = split_words(how);
       if (words[0] == "times" || words[0] == "plus") {
-        const double by = *number(words[1]);
+        const double by = *parse_number(words[1]);
         for (std::int64_t at = 0; at < tensor.size(); ++at) {
           tensor.set(at, words[0] == "times" ? by * tensor.at(at) : tensor.at(at) + by);
         }
@@ -284,7 +152,7 @@ class Laboratory {
   static Scalar scalar(const ScalarSpec& spec, const Setting& all) {
     const auto found = all.find(spec.name);
     if (found == all.end()) return spec.default_value.value_or(std::int64_t{0});
-    const double value = number(found->second).value_or(0);
+    const double value = parse_number(found->second).value_or(0);
     if (spec.kind == ScalarKind::integer) return static_cast<std::int64_t>(value);
     return value;
   }
@@ -297,7 +165,7 @@ class Laboratory {
   /// Its place among the tensor's axes: a dimension's name, a number, or "dim", the scalar.
   std::size_t axis(const TensorSpec& spec, const Shape& shape, const std::string& name,
                    const Case& info) const {
-    if (const auto place = number(name)) return static_cast<std::size_t>(*place);
+    if (const auto place = parse_number(name)) return static_cast<std::size_t>(*place);
     if (name == "dim") return static_cast<std::size_t>(std::get<std::int64_t>(info.scalars[0]));
     if (name == "batch") return 0;
     const auto found = std::ranges::find(spec.dims, name) - spec.dims.begin();
@@ -311,7 +179,7 @@ class Laboratory {
   bool is_among(std::int64_t at, const TensorSpec& spec, const Shape& shape, const Words& words,
                 std::size_t word, const Case& info) const {
     const std::size_t along = axis(spec, shape, words[word + 2], info);
-    const auto count = static_cast<std::int64_t>(*number(words[word + 1]));
+    const auto count = static_cast<std::int64_t>(*parse_number(words[word + 1]));
     const std::int64_t place = index_of(at, shape)[along];
     return words[word] == "first" ? place < count : place >= shape[along] - count;
   }
@@ -338,21 +206,21 @@ class Laboratory {
         tensor.set(at, value(at / width % height, at % width));
       }
     };
-    if (const auto constant = number(how)) {
+    if (const auto constant = parse_number(how)) {
       fill([&](std::int64_t, std::int64_t) { return *constant; });
     } else if (how == "identity") {
       fill([](std::int64_t i, std::int64_t j) { return i == j ? 1.0 : 0.0; });
     } else if (how == "counted") {
       fill([](std::int64_t, std::int64_t j) { return static_cast<double>(j); });
-    } else if (split(how)[0] == "hides") {  // hides last AXIS
-      const std::size_t along = axis(spec, type.shape, split(how)[2], info);
+    } else if (split_words(how)[0] == "hides") {  // hides last AXIS
+      const std::size_t along = axis(spec, type.shape, split_words(how)[2], info);
       for (std::int64_t at = 0; at < tensor.size(); ++at) {
         tensor.set(at, index_of(at, type.shape)[along] + 1 < type.shape[along] ? 1 : 0);
       }
     } else {
       // The same numbers for an input whatever else a setting changes.
       auto random = generator(seed, problem_ + "/" + spec.name);
-      const Words words = split(how);
+      const Words words = split_words(how);
       if (words[0] == "signs") {
         fill([&](std::int64_t, std::int64_t) { return random() % 2 == 0 ? 1.0 : -1.0; });
       } else if (words[0] == "equal") {  // equal AXIS DRAW: the same all along the axis
@@ -418,7 +286,7 @@ class Laboratory {
   /// one call.
   std::optional<Breach> breach_of(const Law& law, const LoadedCase& first, const Tensor& before,
                                   const Tensor& after, const Tensor& truth) const {
-    const Words words = split(law.then);
+    const Words words = split_words(law.then);
     const std::string& verb = words[0];
     const TensorSpec& spec = signature_.outputs.front();
     const auto along = [&](const std::string& name) {
@@ -426,7 +294,7 @@ class Laboratory {
     };
     if (verb == "sums" || verb == "mean_square") {  // sums 1 AXIS
       std::optional<Breach> breach;
-      const double wanted = *number(words[1]);
+      const double wanted = *parse_number(words[1]);
       for_each_slice(after.shape, static_cast<std::ptrdiff_t>(along(words[2])),
                      [&](const std::vector<std::int64_t>& slice) {
                        double sum = 0;
@@ -467,7 +335,8 @@ class Laboratory {
     }
     if (verb == "is_not") {  // is_not 0
       for (std::int64_t i = 0; i < after.size(); ++i) {
-        if (!(std::fabs(after.at(i) - *number(words[1])) <= slack(dtype_))) return std::nullopt;
+        if (!(std::fabs(after.at(i) - *parse_number(words[1])) <= slack(dtype_)))
+          return std::nullopt;
       }
       return fmt::format("all of y is {}", words[1]);
     }
@@ -477,13 +346,13 @@ class Laboratory {
       for (std::int64_t i = 0; i < wanted.size(); ++i) wanted.set(i, value(i));
     };
     std::function<bool(std::int64_t)> looked_at;
-    if (const auto constant = number(verb)) {
+    if (const auto constant = parse_number(verb)) {
       fill([&](std::int64_t) { return *constant; });
     } else if (verb == "equals") {
       const Tensor& input = *first.inputs[this->input(words[1])];
       fill([&](std::int64_t i) { return input.at(i); });
     } else if (verb == "times") {
-      fill([&](std::int64_t i) { return *number(words[1]) * before.at(i); });
+      fill([&](std::int64_t i) { return *parse_number(words[1]) * before.at(i); });
     } else if (verb == "minus") {
       const Tensor& input = *first.inputs[this->input(words[1])];
       fill([&](std::int64_t i) { return before.at(i) - input.at(i); });

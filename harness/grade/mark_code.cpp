@@ -1,7 +1,6 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "explain/causes.hpp"
 #include "grade/budget.hpp"
 #include "grade/exam.hpp"
 #include "grade/marks.hpp"
@@ -92,7 +91,6 @@ class Run {
     printed_.resize(exam.parts.size());
     failed_.resize(exam.parts.size());
     clues_.resize(exam.parts.size());
-    asked_in_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
@@ -124,12 +122,7 @@ class Run {
       marks[i] = markers_[i]->finish(explained ? &pool.get("mistakes") : nullptr,
                                      explained ? &pool.get("reference") : nullptr);
     });
-    // Parts first: what is made of them looks at theirs.
-    for (const bool composites : {false, true}) {
-      for (std::size_t i = 0; i < marks.size(); ++i) {
-        if (parts_of(exam_.parts[i].problem).empty() != composites) add_clues(i, marks);
-      }
-    }
+    add_clues(exam_, clues_, marks);
     seats_.clear();
     return marks;
   }
@@ -170,55 +163,8 @@ class Run {
         .truth = pools_[thread].get("reference"),
         .can_be_asked = [&](const Case& info) { return !cannot_be_asked(problem, info); },
         .give = [&](LoadedCase& loaded) { submission_.adapters.give(problem, loaded); }};
-    asked_in_[i] = dtype;
-    clues_[i] = clues_to(problem, exam_.parts[i].file->fixture->signature(), *dtype, witness);
-  }
-
-  /// Clues to what no known mistake explains: a part that is wrong too, or laws.
-  void add_clues(std::size_t i, std::vector<Marks>& marks) {
-    Reasons& reasons = marks[i].reasons;
-    const std::string& problem = exam_.parts[i].problem;
-    if (!reasons.undiagnosed && reasons.diagnoses.empty()) return;
-    if (const std::string part = wrong_part(problem, marks); !part.empty()) {
-      reasons.clues = {
-          {.problem = problem,
-           .law = std::string(part_is_wrong),
-           .terms = {part},
-           .heading = part + ", which this is made of, is wrong too: repair it first"}};
-    } else if (reasons.unexplained && reasons.unexplained == asked_in_[i]) {
-      reasons.clues = std::move(clues_[i]);
-    }
-  }
-
-  /// The simplest problem that this one is made of and that is wrong by a mistake which explains
-  /// this one as well; empty where there is none.
-  std::string wrong_part(const std::string& problem, const std::vector<Marks>& marks) const {
-    const auto mistakes_of = [&](std::size_t i) {
-      std::set<std::string> names;
-      for (const Diagnosis& diagnosis : marks[i].reasons.diagnoses) {
-        if (words_of(diagnosis.problem, diagnosis.mistake).honest) continue;
-        names.insert(same_mistake(diagnosis.problem, diagnosis.mistake));
-      }
-      return names;
-    };
-    const auto place_of = [&](const std::string& name) {
-      return static_cast<std::size_t>(std::ranges::find(exam_.parts, name, &ExamPart::problem) -
-                                      exam_.parts.begin());
-    };
-    const std::size_t whole = place_of(problem);
-    const std::set<std::string> own = mistakes_of(whole);
-    for (const std::string& part : parts_of(problem)) {
-      const std::size_t i = place_of(part);
-      if (i == marks.size()) continue;
-      const std::set<std::string> others = mistakes_of(i);
-      if (others.empty() && marks[i].reasons.clues.empty()) continue;
-      const bool has_own = !marks[whole].reasons.unexplained &&
-                           std::ranges::none_of(own, [&](const std::string& mistake) {
-                             return others.contains(mistake);
-                           });
-      if (!has_own) return part;
-    }
-    return "";
+    clues_[i] = {*dtype,
+                 clues_to(problem, exam_.parts[i].file->fixture->signature(), *dtype, witness)};
   }
 
   /// A thread's worker.
@@ -504,9 +450,8 @@ class Run {
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
   /// Likewise: the largest visible case that passed so.
   std::vector<std::optional<std::size_t>> largest_;
-  std::vector<Seat> seats_;                     // one for each thread
-  std::vector<std::vector<Clue>> clues_;        // likewise: what laws tell
-  std::vector<std::optional<DType>> asked_in_;  // likewise: the type of the calls about them
+  std::vector<Seat> seats_;        // one for each thread
+  std::vector<ToldByLaws> clues_;  // likewise
   std::size_t cases_ = 0;
   std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
 };

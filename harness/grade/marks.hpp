@@ -75,6 +75,16 @@ class Marker {
   Marks marks_;
 };
 
+/// What the laws of a problem tell, asked in that type.
+struct ToldByLaws {
+  DType dtype = DType::float32;
+  std::vector<Clue> clues;
+};
+
+/// Adds the clues to what no known mistake explains: a part that is wrong too, or laws. `asked`
+/// has those of each of the exam's parts.
+void add_clues(const Exam& exam, std::vector<ToldByLaws> asked, std::vector<Marks>& marks);
+
 /// The same status in every case.
 std::vector<Marks> mark_alike(const Exam& exam, const std::string& submission, Status status,
                               const std::string& message);

@@ -1,0 +1,114 @@
+#include "explain/laws_file.hpp"
+
+#include "base/toml_file.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <sstream>
+
+namespace prenorm::harness {
+namespace {
+
+std::string text_of(const toml::node& node) {
+  if (const auto text = node.value<std::string>()) return *text;
+  if (node.is_integer()) return std::to_string(*node.value<std::int64_t>());
+  return fmt::format("{}", node.value_or(0.0));
+}
+
+Words list_of(const toml::node_view<const toml::node>& node) {
+  Words words;
+  if (!node.is_array()) return words;
+  for (const toml::node& each : *node.as_array()) words.push_back(text_of(each));
+  return words;
+}
+
+Setting setting_of(const toml::node_view<const toml::node>& node) {
+  Setting setting;
+  if (!node.is_table()) return setting;
+  for (const auto& [key, value] : *node.as_table()) setting[std::string(key)] = text_of(value);
+  return setting;
+}
+
+std::map<std::string, Words> lists_in(const toml::node_view<const toml::node>& node) {
+  std::map<std::string, Words> lists;
+  if (!node.is_table()) return lists;
+  for (const auto& [key, names] : *node.as_table()) {
+    lists[std::string(key)] = list_of(toml::node_view<const toml::node>(names));
+  }
+  return lists;
+}
+
+template <class T>
+std::vector<T> each_of(const toml::node_view<const toml::node>& node,
+                       T (*make)(const toml::node_view<const toml::node>&)) {
+  std::vector<T> all;
+  if (!node.is_array()) return all;
+  for (const toml::node& each : *node.as_array()) {
+    all.push_back(make(toml::node_view<const toml::node>(each)));
+  }
+  return all;
+}
+
+Law law_of(const toml::node_view<const toml::node>& node) {
+  const auto text = [&](const char* key) { return node[key].value_or<std::string>(""); };
+  return {text("name"),
+          text("says"),
+          text("breach"),
+          list_of(node["terms"]),
+          setting_of(node["at"]),
+          setting_of(node["change"]),
+          node["then"] ? text_of(*node["then"].node()) : ""};
+}
+
+Probe probe_of(const toml::node_view<const toml::node>& node) {
+  return {node["where"].value_or<std::string>(""), list_of(node["terms"]), setting_of(node["at"])};
+}
+
+std::vector<Laws> read_laws() {
+  std::vector<Laws> all;
+  std::vector<fs::path> files;
+  std::error_code no_folder;
+  for (const auto& entry :
+       fs::directory_iterator(home() / "share" / "prenorm" / "laws", no_folder)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const fs::path& file : files) {
+    const toml::table table = read_toml(file);
+    const toml::node& whole = table;
+    const toml::node_view<const toml::node> root(whole);
+    all.push_back({list_of(root["problems"]), lists_in(root["only"]), lists_in(root["parts"]),
+                   setting_of(root["terms"]), setting_of(root["base"]),
+                   each_of(root["law"], law_of), each_of(root["right_where"], probe_of),
+                   each_of(root["wrong_where"], probe_of)});
+  }
+  return all;
+}
+
+}  // namespace
+
+Words split_words(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::optional<double> parse_number(const std::string& text) {
+  std::size_t used = 0;
+  try {
+    const double value = std::stod(text, &used);
+    if (used == text.size()) return value;
+  } catch (const std::exception&) {
+  }
+  return std::nullopt;
+}
+
+const Laws* laws_for(const std::string& problem) {
+  static const std::vector<Laws> all = read_laws();
+  const auto found = std::ranges::find_if(all, [&](const Laws& laws) {
+    return std::ranges::find(laws.problems, problem) != laws.problems.end();
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace prenorm::harness
