@@ -124,7 +124,11 @@ class OverviewMaker {
         for (const Property& property : item.properties) {
           if (property.problem == problem) sentences.push_back(property.sentence);
         }
-        add({problem, "", 0, sentences.empty() ? "no known mistake" : joined(sentences, "; ")});
+        const auto clue = std::ranges::find(item.clues, problem, &Clue::problem);
+        add({problem, "", 0,
+             clue != item.clues.end() ? clue->heading
+             : sentences.empty()      ? "no known mistake"
+                                      : joined(sentences, "; ")});
       }
     }
   }

@@ -63,7 +63,7 @@ struct OverviewMistake {
   double lost = 0;           // points of its item, by all who made it
   std::vector<std::string> who = {};
 };
-PRENORM_JSON(OverviewMistake, problem, mistake, submissions)
+PRENORM_JSON(OverviewMistake, problem, mistake, submissions, lost)
 
 struct Overview {
   std::string gradebook;  // the file's name

@@ -35,7 +35,7 @@ def grading(**members):
 def item(name, problems, points, earned, groups, **members):
     return {"name": name, "problems": problems, "points": points, "earned": earned,
             "groups": groups, "cases": [], "diagnoses": [], "properties": [],
-            "undiagnosed": []} | members
+            "undiagnosed": [], "clues": []} | members
 
 
 def group(name, share, passed, total, hidden_passed=0, hidden_total=0, earned=False):

@@ -74,8 +74,8 @@ def one_student():
 
 def five_students():
     made = empty(6, mistakes=[
-        {"problem": "rmsnorm", "mistake": "no_eps", "submissions": 2},
-        {"problem": "rmsnorm", "mistake": "eps_outside_of_the_root", "submissions": 1}])
+        {"problem": "rmsnorm", "mistake": "no_eps", "submissions": 2, "lost": 1},
+        {"problem": "rmsnorm", "mistake": "eps_outside_of_the_root", "submissions": 1, "lost": 1.5}])
     add(made, "Ada Lovelace", [1])
     add(made, "Alan Turing", [1, 1, .5, 0, 1, 1])
     add(made, "Grace Hopper", [1, 0, .5, 0, 1, 0])
@@ -122,7 +122,8 @@ def large(items, students=300):
         made_it = NAMES[draw(items)], words[draw(7)]
         if made_it not in known:
             known.add(made_it)
-            made["mistakes"].append(dict(zip(("problem", "mistake"), made_it), submissions=count))
+            made["mistakes"].append(dict(zip(("problem", "mistake"), made_it), submissions=count,
+                                         lost=count))
     return counted_up(made)
 
 
@@ -162,7 +163,8 @@ def linked():
 def hostile():
     """Everything that can come from outside is hostile, and very long."""
     made = empty(1, gradebook=LONG, rubric=LONG, title=LONG, items=[part(LONG, 1), part(EVIL, 2)],
-                 points=3, mistakes=[{"problem": problem, "mistake": mistake, "submissions": count}
+                 points=3, mistakes=[{"problem": problem, "mistake": mistake, "submissions": count,
+                                      "lost": 1}
                                      for problem, mistake, count in
                                      ((LONG, LONG, 2), (LONG, EVIL, 1), (EVIL, LONG, 1))])
     for i in range(3):

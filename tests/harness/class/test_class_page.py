@@ -41,7 +41,7 @@ def test_the_page_says_how_it_went():
                  "1 submission is in no roster",
                  # Three of four earned the first item. Of the second's 8 points: 2, 2, 1.5 by hand, 0.
                  "<b>75%</b>, 3 of 4 full", "<b>69%</b>, 2 of 4 full",
-                 '<bdi>eps outside of the root</bdi></td><td class="number">0</td><td class="number">1<',
+                 '<bdi>eps outside of the root</bdi></td><td class="number">1.5</td><td class="number">1<',
                  'colspan="3"><bdi>rmsnorm</bdi>'):
         assert part in page, part
     failed = five_students()

@@ -239,6 +239,10 @@ BOOST_FIXTURE_TEST_CASE(the_class_at_a_glance, WithAlice) {
   BOOST_REQUIRE_EQUAL(made.unnamed.size(), 1u);
   BOOST_TEST(made.unnamed[0].unnamed == "y is zero everywhere");
   BOOST_TEST(made.unnamed[0].lost == 2);
+  broken.items[1].clues = {
+      {.problem = "right", .law = "scale", .terms = {}, .heading = "it scales"}};
+  book.put(entry("bob"), broken);
+  BOOST_TEST(overview(book).unnamed[0].unnamed == "it scales");
   BOOST_TEST(
       contains(class_html(made), "y is zero everywhere</bdi> <small class=\"quiet\"><bdi>bob"));
   BOOST_TEST(made.histogram[0] == 1);
