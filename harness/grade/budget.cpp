@@ -9,7 +9,7 @@ namespace {
 constexpr double least_seconds = 300, seconds_for_a_case = 0.5;
 constexpr double most_clock_seconds = 1e8;  // that the clock can add to
 /// What cases that end their worker, or never end, may cost a problem.
-constexpr int most_timeouts = 3, most_workers_lost = 30;
+constexpr int most_slow = 3, most_workers_lost = 30;
 
 WallBudget::Clock::duration part(WallBudget::Clock::duration whole, std::size_t count,
                                  std::size_t of) {
@@ -57,25 +57,27 @@ void Losses::add(const ExamCase& exam_case, const Result& result, bool slow, boo
                     result.status == Status::runtime_error ||
                     result.status == Status::sandbox_violation;
   if (!lost) return;
-  timeouts_ += slow || result.status == Status::timeout ? 1 : 0;
+  const bool timeout = result.status == Status::timeout;
+  timed_out_ = timed_out_ || timeout;
+  slow_ += slow || timeout ? 1 : 0;
   workers_ += worker_is_lost ? 1 : 0;
   last_ = result.status;
   most_is_lost_ = most_is_lost_ || exam_case.is_worth_most;
 }
 
 bool Losses::too_many_for(const ExamCase& exam_case) const {
-  const bool too_many = timeouts_ >= most_timeouts || workers_ >= most_workers_lost;
+  const bool too_many = slow_ >= most_slow || workers_ >= most_workers_lost;
   return too_many && (most_is_lost_ || !exam_case.is_worth_most);
 }
 
 Result Losses::not_run() const {
   Result result;
   result.not_run = true;
-  const bool timeout = timeouts_ >= most_timeouts;
-  result.status = timeout ? Status::timeout : last_;
+  const bool slow = slow_ >= most_slow;
+  result.status = slow && timed_out_ ? Status::timeout : last_;
   result.message =
-      timeout
-          ? fmt::format("not run: {} cases of this problem did not end in time", most_timeouts)
+      slow
+          ? fmt::format("not run: {} cases of this problem were slow or did not end", most_slow)
           : fmt::format("not run: {} cases of this problem ended their process", most_workers_lost);
   return result;
 }

@@ -27,7 +27,7 @@ class WallBudget {
   /// It runs from now on.
   explicit WallBudget(double seconds);
 
-  /// Work of the grader's own, which took that long, does not count.
+  /// Work that asks no case, which took that long, does not count.
   void leave_out(Clock::duration time);
   /// From now on one kind of cases is asked: `count` of `of` that have not been asked yet.
   void begin_kind(std::size_t count, std::size_t of);
@@ -53,16 +53,17 @@ class WallBudget {
 /// be right at the course's shapes.
 class Losses {
  public:
-  /// `slow`: it took so long that it counts as one that did not end in time. `worker_is_lost`: it
+  /// `slow`: it took so long that it counts as much as one that did not end. `worker_is_lost`: it
   /// has ended one that takes seconds to start.
   void add(const ExamCase& exam_case, const Result& result, bool slow, bool worker_is_lost);
-  bool timed_out() const { return timeouts_ > 0; }
+  bool timed_out() const { return timed_out_; }
   bool too_many_for(const ExamCase& exam_case) const;
   /// The result of a case that is not run for that.
   Result not_run() const;
 
  private:
-  int timeouts_ = 0, workers_ = 0;
+  int slow_ = 0, workers_ = 0;  // those that did not end are slow too
+  bool timed_out_ = false;
   bool most_is_lost_ = false;  // a case of the group that is worth the most
   Status last_ = Status::timeout;
 };

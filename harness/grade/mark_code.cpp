@@ -105,6 +105,7 @@ class Run {
     // All visible cases first: what reports show of them can hold nothing of hidden inputs.
     submission_.visible_cases_begin();
     ask_all(false);
+    const auto asked = Clock::now();
     if (!on_device_) {
       in_parallel(exam_.parts.size(), askers_,
                   [this](std::size_t i, std::size_t thread) { ask_alone(i, thread); });
@@ -112,6 +113,7 @@ class Run {
     // Answers to laws are shown: who gives them must not have seen hidden inputs.
     in_parallel(exam_.parts.size(), askers_,
                 [this](std::size_t i, std::size_t thread) { ask_about_laws(i, thread); });
+    budget_.leave_out(Clock::now() - asked);
     submission_.hidden_cases_begin();
     ask_all(true);
     std::vector<Marks> marks(exam_.parts.size());
@@ -195,6 +197,7 @@ class Run {
     }
     seat.used = true;
     seat.solution->limit_end(budget_.end());
+    seat.solution->limit_calls(call_limit_);
     if (submission_.slow_to_start()) seat.solution->begin_anew();
     return *seat.solution;
   }
@@ -376,8 +379,9 @@ class Run {
       }
       if (passed[1] || differ(outputs[0], outputs[1], loaded.info)) {
         return marker.tell_alone(number, false,
-                                 "gives other numbers in a second call with the same inputs: is "
-                                 "something random (dropout, weights that are never loaded)?");
+                                 "gives other numbers in a second call with the same inputs: "
+                                 "something is kept from call to call, or random (dropout? weights "
+                                 "that are never loaded?)");
       }
     }
   }

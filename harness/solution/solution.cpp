@@ -147,7 +147,10 @@ struct Solution::Worker {
       return false;
     }
     if (is_anew) ask<protocol::Begun>(protocol::Kind::begin_anew, options);
-    return running() || try_to_start(path, options);
+    if (running()) return true;
+    if (is_over(options.limits)) return no_time_left("did not load");
+    fail("did not answer after it was loaded");
+    return false;
   }
 
   bool try_to_start(const fs::path& path, const Options& options) {
@@ -338,8 +341,9 @@ struct Solution::Worker {
   template <class Answer>
   Answer ask(protocol::Kind request, const Options& options) {
     try {
-      const auto [kind, payload] = connection->ask(
-          protocol::encode(request), -1, deadline_of(options.limits.seconds, options.limits));
+      const auto [kind, payload] =
+          connection->ask(protocol::encode(request), -1,
+                          deadline_of(seconds_to_load(options.limits), options.limits));
       if (kind == Answer::kind) return protocol::decode<Answer>(payload);
     } catch (const Faulted&) {
     } catch (const std::exception&) {

@@ -10,7 +10,8 @@ import resource
 import signal
 import sys
 
-ANOTHER = 73  # the exit code of a copy in whose place another is wanted
+leave = os._exit  # a submission may put another in its place
+another = mmap.mmap(-1, 1)  # shared with copies: 1 where one ends for another
 
 
 class Settings:
@@ -70,26 +71,39 @@ def seed_chance():
 
 
 def copy():
-    """Returns in a copy of this process, and in another one whenever a copy ends with ANOTHER. This
-    process ends as any other copy does."""
+    """True in a copy of this process, and in another one whenever one calls end_for_another().
+    This process ends as any other copy does. False: it cannot be copied, and goes on itself. Where
+    it has threads, a copy would be without them, and wait for them for ever."""
     flush_prints()
     state = random.getstate()  # Python seeds it anew where a process is copied
     while True:
-        number = os.fork()
+        try:
+            number = os.fork() if len(os.listdir("/proc/self/task")) == 1 else None
+        except OSError:
+            number = None
+        if number is None:
+            return False
         if number == 0:
             random.setstate(state)
-            return
+            return True
         ended = os.waitpid(number, 0)[1]
-        if os.WIFEXITED(ended):
-            if os.WEXITSTATUS(ended) != ANOTHER:
-                os._exit(os.WEXITSTATUS(ended))
+        if another[0]:
+            another[0] = 0
             continue
+        if os.WIFEXITED(ended):
+            leave(os.WEXITSTATUS(ended))
         try:
             signal.signal(os.WTERMSIG(ended), signal.SIG_DFL)
         except OSError:  # of SIGKILL
             pass
         os.kill(os.getpid(), os.WTERMSIG(ended))
-        os._exit(128 + os.WTERMSIG(ended))
+        leave(128 + os.WTERMSIG(ended))
+
+
+def end_for_another():
+    """Where this is no copy, the program starts the other."""
+    another[0] = 1
+    leave(0)
 
 
 def limit_addresses(more):

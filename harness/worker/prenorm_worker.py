@@ -294,7 +294,7 @@ class Worker:
         self.adapters, self.forbidden = adapters, how.get("forbidden", [])
         self.device = how.get("device", "none")
         self.submission, self.tensors, self.failure = None, None, None
-        self.is_copy = False
+        self.has_been_called = False
         # Before the submission's folder is on the module path.
         try:
             self.tensors = tensor_kinds.import_tensors()
@@ -364,15 +364,15 @@ class Worker:
         )
 
     def begin_anew(self):
-        """From now on a copy of this process answers, as it was before any call; where it is one
-        itself, another. What uses a device cannot be copied, and goes on."""
+        """Calls to come are answered by a process in which there has been none: a copy of this one,
+        where that can be. What uses a device goes on."""
         if self.device != "given":
-            if self.is_copy:
-                os._exit(process.ANOTHER)
-            process.copy()
-            self.is_copy, self.connection.pid = True, os.getpid()
-            if self.submission.watch is not None:
-                self.submission.watch.hear_forks()
+            if self.has_been_called:
+                process.end_for_another()
+            if process.copy():
+                self.connection.pid = os.getpid()
+                if self.submission.watch is not None:
+                    self.submission.watch.hear_forks()
         self.connection.send(messages.BEGUN, b"")
 
     def choose_device(self):
@@ -408,6 +408,7 @@ class Worker:
         return struct.pack("<I", len(notes)) + b"".join(messages.note(*each) for each in notes)
 
     def call(self, call, descriptor):
+        self.has_been_called = True
         try:
             # Unmapped when nothing refers to it: a submission may have kept its tensors.
             memory = mmap.mmap(descriptor, 0)

@@ -38,6 +38,17 @@ def test_slow_answers_end_in_a_grade(tmp_path):
     assert "--budget 8" in late[0]["repeat"] or late[0]["hidden"]
 
 
+def test_slow_exceptions_are_no_timeouts(tmp_path):
+    """They end their problem as timeouts do, and have all of the limit."""
+    (tmp_path / "adapters.py").write_text(
+        "import time\ndef run_softmax(x, dim):\n    time.sleep(1.2)\n    raise ValueError\n")
+    _, report, printed, _ = timed(tmp_path / "adapters.py", "--problem", "softmax",
+                                  "--timeout", "4", tmp=tmp_path)
+    assert "TIMEOUT" not in {result["status"] for result in report["results"]}, printed
+    told = {result["message"] for result in report["results"]}
+    assert "not run: 3 cases of this problem were slow or did not end" in told, told
+
+
 @pytest.mark.slow
 def test_loading_counts(tmp_path):
     """A worker that takes seconds to start, and ends at each call, starts no more than there is time
