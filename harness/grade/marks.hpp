@@ -57,7 +57,8 @@ class Marker {
 
   /// Whether numbers were compared, and some were wrong.
   bool has_wrong_numbers() const { return !evidence_.wrong.empty(); }
-  /// Of the wrong numbers; float32 where it is one of several types.
+  /// Of the wrong numbers; float32 where it is one of several types. Nothing where calls differ:
+  /// whatever is asked then, the answer tells of chance.
   std::optional<DType> wrong_type() const;
 
   /// All of it, explained by known mistakes and, with the `truth` that computes the problem, by
@@ -71,6 +72,7 @@ class Marker {
   std::vector<std::optional<LoadedCase>> fresh_;
   std::vector<char> left_out_;
   std::vector<std::vector<double>> accepted_;  // of each case, by its outputs
+  bool calls_differ_ = false;
   Evidence evidence_;
   Marks marks_;
 };
