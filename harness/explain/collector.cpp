@@ -213,6 +213,7 @@ void Collector::add(const LoadedCase& loaded, const Result& result, std::vector<
     if (again_ && !info.error) passed_.push_back(info);
     return;
   }
+  if (!ran.on_device()) asked_ = ran.label();
   FailureText& text = explanation_.failures[info.name];
   text = failure_text(info, signature_, result);
   text.hint = axes_hint(result.problem, signature_, loaded, result, ran, calls_);
@@ -285,8 +286,9 @@ std::vector<Explanation> Collectors::explain(std::vector<SolutionPool>& pools, b
       if (std::ranges::find(shipped, name) == shipped.end()) return nullptr;
       return &pools[thread].get(name);
     };
-    Solution& asked = pools[thread].get(failed[i]->solution());
-    all[i] = failed[i]->explain(get("mistakes"), get("reference"), &asked, pictures);
+    const std::string& name = failed[i]->asked();
+    Solution* const asked = name.empty() ? nullptr : &pools[thread].get(name);
+    all[i] = failed[i]->explain(get("mistakes"), get("reference"), asked, pictures);
   });
   return all;
 }

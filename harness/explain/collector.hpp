@@ -60,7 +60,8 @@ class Collector {
   void add(const LoadedCase& loaded, const Result& result, std::vector<Tensor> outputs,
            Solution& ran);
   bool any_failed() const { return !explanation_.failures.empty(); }
-  const std::string& solution() const { return explanation_.solution; }
+  /// What a pool finds the solution by; empty where it takes a device, which other calls have.
+  const std::string& asked() const { return asked_; }
 
   /// All of it; `asked` is the solution itself. Solutions that are not here are nullptr.
   Explanation explain(Solution* mistakes, Solution* truth, Solution* asked, bool pictures);
@@ -69,6 +70,7 @@ class Collector {
   const Signature& signature_;
   std::function<LoadedCase(const std::string&)> again_;
   Explanation explanation_;
+  std::string asked_;
   std::vector<LoadedCase> wrong_;
   std::vector<Case> passed_;
   Evidence evidence_;
