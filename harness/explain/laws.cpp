@@ -420,7 +420,7 @@ std::string look_at(const Laws& laws, const std::string& problem, const Words& t
     texts.push_back(found == laws.terms.end() ? term : found->second);
   }
   if (texts.size() > 1) texts.back().insert(0, "or ");
-  return "Look at " + joined(texts) + ".";
+  return "Look at " + joined(texts, "; ") + ".";
 }
 
 /// Of some terms, those that are among others too; all of the others where nothing is known yet.
