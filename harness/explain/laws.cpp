@@ -34,17 +34,16 @@ class Laboratory {
 
   /// A call's inputs, at the base but for what the setting says. Nothing where it cannot be asked.
   std::optional<LoadedCase> question(const Setting& setting) const {
-    Setting all = setting;
-    all.insert(laws_.base.begin(), laws_.base.end());
+    const Setting all = on_base(setting);
     LoadedCase loaded;
     Case& info = loaded.info;
     info.name = "law";
     Shape batch;
-    for (const std::string& size : split_words(all["batch"])) batch.push_back(std::stoll(size));
+    for (const std::string& size : split_words(all.at("batch"))) batch.push_back(std::stoll(size));
     for (const ScalarSpec& spec : signature_.scalars) info.scalars.push_back(scalar(spec, all));
     std::vector<std::optional<TensorType>> types;
     for (const TensorSpec& spec : signature_.inputs) {
-      if (spec.optional && (!all.contains(spec.name) || all[spec.name] == "absent")) {
+      if (spec.optional && (!all.contains(spec.name) || all.at(spec.name) == "absent")) {
         types.emplace_back();
         info.inputs.emplace_back();
         continue;
@@ -68,8 +67,7 @@ class Laboratory {
 
   /// The same with inputs changed.
   LoadedCase changed(LoadedCase loaded, const Law& law) const {
-    Setting all = law.setting;
-    all.insert(laws_.base.begin(), laws_.base.end());
+    const Setting all = on_base(law.setting);
     for (const auto& [name, how] : law.change) {
       const std::size_t i = input(name);
       Tensor& tensor = *loaded.inputs[i];
@@ -136,11 +134,15 @@ class Laboratory {
     const LoadedCase second = changed(*first, law);
     const std::optional<Tensor> before = answer(*first);
     const std::optional<Tensor> after = law.change.empty() ? before : answer(second);
-    const std::optional<Tensor> truth = right(*first), truth_after = right(second);
-    if (!before || !after || !truth || !truth_after) return std::nullopt;
-    const std::optional<Breach> breach = breach_of(law, *first, *before, *after, *truth);
-    // What the truth itself breaks is no law of these inputs.
-    if (!breach || breach_of(law, *first, *truth, *truth_after, *truth)) return std::nullopt;
+    if (!before || !after) return std::nullopt;
+    std::optional<Breach> breach;
+    if (law.then != "right") {
+      breach = breach_of(law, *first, *before, *after);
+      if (breach && truth_breaks(law, *first, second)) breach.reset();
+    } else if (const std::optional<Tensor> truth = right(*first)) {
+      breach = compared(*after, *truth, nullptr, nullptr);
+    }
+    if (!breach) return std::nullopt;
     return Clue{problem_,   law.name,
                 law.terms,  "breaks a law: " + law.says,
                 law.breach, "with " + described(law, *first) + ": " + *breach};
@@ -148,6 +150,18 @@ class Laboratory {
 
  private:
   using Breach = std::string;  // in words
+
+  /// What the truth itself breaks, or has no answer to, is no law of these inputs.
+  bool truth_breaks(const Law& law, const LoadedCase& first, const LoadedCase& second) const {
+    const std::optional<Tensor> before = right(first);
+    const std::optional<Tensor> after = law.change.empty() ? before : right(second);
+    return !before || !after || breach_of(law, first, *before, *after);
+  }
+
+  Setting on_base(Setting setting) const {
+    setting.insert(laws_.base.begin(), laws_.base.end());
+    return setting;
+  }
 
   static Scalar scalar(const ScalarSpec& spec, const Setting& all) {
     const auto found = all.find(spec.name);
@@ -274,18 +288,15 @@ class Laboratory {
     if (!at) return std::nullopt;
     auto [is, should] = std::pair(short_number(got.at(*at)), short_number(wanted.at(*at)));
     if (is == should) std::tie(is, should) = told_apart(got.at(*at), wanted.at(*at));
-    std::string text = fmt::format("{} is {}; it should be {}", index_text(got, *at), is, should);
-    if (before != nullptr) {
-      text = fmt::format("{} was {} and then is {}; it should be {}", index_text(got, *at),
-                         short_number(before->at(*at)), is, should);
-    }
-    return text;
+    const std::string was =
+        before == nullptr ? "" : fmt::format("was {} and then ", short_number(before->at(*at)));
+    return fmt::format("{} {}is {}; it should be {}", index_text(got, *at), was, is, should);
   }
 
   /// How the outputs break what the law says of them. `before` and `after` are one where it makes
   /// one call.
   std::optional<Breach> breach_of(const Law& law, const LoadedCase& first, const Tensor& before,
-                                  const Tensor& after, const Tensor& truth) const {
+                                  const Tensor& after) const {
     const Words words = split_words(law.then);
     const std::string& verb = words[0];
     const TensorSpec& spec = signature_.outputs.front();
@@ -334,13 +345,12 @@ class Laboratory {
                                 short_number(after.at(some)))};
     }
     if (verb == "is_not") {  // is_not 0
+      const double other = *parse_number(words[1]);
       for (std::int64_t i = 0; i < after.size(); ++i) {
-        if (!(std::fabs(after.at(i) - *parse_number(words[1])) <= slack(dtype_)))
-          return std::nullopt;
+        if (!(std::fabs(after.at(i) - other) <= slack(dtype_))) return std::nullopt;
       }
       return fmt::format("all of y is {}", words[1]);
     }
-    if (verb == "right") return compared(after, truth, nullptr, nullptr);
     Tensor wanted(DType::float64, after.shape);
     const auto fill = [&](auto value) {
       for (std::int64_t i = 0; i < wanted.size(); ++i) wanted.set(i, value(i));
@@ -372,8 +382,11 @@ class Laboratory {
 
   /// The shapes, and what was changed: "x[2, 8] weight[8]; ..., and then x times 2".
   std::string described(const Law& law, const LoadedCase& first) const {
-    std::vector<std::string> given;
-    for (const auto& [name, how] : law.setting) given.push_back(name + " = " + how);
+    const auto listed = [](const Setting& setting, const std::string& is) {
+      Words words;
+      for (const auto& [name, how] : setting) words.push_back(name + is + how);
+      return words;
+    };
     std::string text;
     for (std::size_t i = 0; i < first.inputs.size(); ++i) {
       if (!first.inputs[i]) continue;
@@ -384,10 +397,8 @@ class Laboratory {
         break;
       }
     }
-    if (!given.empty()) text += "; " + joined(given);
-    std::vector<std::string> then;
-    for (const auto& [name, how] : law.change) then.push_back(name + " " + how);
-    if (!then.empty()) text += ", and then " + joined(then, " and ");
+    if (!law.setting.empty()) text += "; " + joined(listed(law.setting, " = "));
+    if (!law.change.empty()) text += ", and then " + joined(listed(law.change, " "), " and ");
     return text;
   }
 
@@ -406,21 +417,6 @@ Words without(const Words& all, const Words& some) {
     if (std::ranges::find(some, each) == some.end()) left.push_back(each);
   }
   return left;
-}
-
-/// The terms that the problem has, in words, for a sentence.
-std::string look_at(const Laws& laws, const std::string& problem, const Words& terms) {
-  Words texts;
-  for (const std::string& term : terms) {
-    const auto only = laws.only.find(term);
-    if (only != laws.only.end() && std::ranges::find(only->second, problem) == only->second.end()) {
-      continue;
-    }
-    const auto found = laws.terms.find(term);
-    texts.push_back(found == laws.terms.end() ? term : found->second);
-  }
-  if (texts.size() > 1) texts.back().insert(0, "or ");
-  return "Look at " + joined(texts, "; ") + ".";
 }
 
 /// Of some terms, those that are among others too; all of the others where nothing is known yet.

@@ -1,5 +1,6 @@
 #include "explain/laws_file.hpp"
 
+#include "base/text.hpp"
 #include "base/toml_file.hpp"
 
 #include <algorithm>
@@ -109,6 +110,20 @@ const Laws* laws_for(const std::string& problem) {
     return std::ranges::find(laws.problems, problem) != laws.problems.end();
   });
   return found == all.end() ? nullptr : &*found;
+}
+
+std::string look_at(const Laws& laws, const std::string& problem, const Words& terms) {
+  Words texts;
+  for (const std::string& term : terms) {
+    const auto only = laws.only.find(term);
+    if (only != laws.only.end() && std::ranges::find(only->second, problem) == only->second.end()) {
+      continue;
+    }
+    const auto found = laws.terms.find(term);
+    texts.push_back(found == laws.terms.end() ? term : found->second);
+  }
+  if (texts.size() > 1) texts.back().insert(0, "or ");
+  return "Look at " + joined(texts, "; ") + ".";
 }
 
 }  // namespace prenorm::harness

@@ -49,4 +49,7 @@ std::optional<double> parse_number(const std::string& text);
 /// std::invalid_argument if a file is damaged.
 const Laws* laws_for(const std::string& problem);
 
+/// "Look at the gain: ...; or eps: ...": of these terms, those that the problem has.
+std::string look_at(const Laws& laws, const std::string& problem, const Words& terms);
+
 }  // namespace prenorm::harness

@@ -4,6 +4,7 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
+#include <map>
 
 using namespace prenorm::harness;
 using namespace testing;
@@ -12,9 +13,14 @@ namespace {
 
 std::vector<Clue> clues(const std::string& problem, const std::string& solution, DType dtype,
                         SolutionPool& pool) {
-  const Fixture fixture(folder("PRENORM_SOURCE") / "fixtures" / (problem + ".h5"));
+  static std::map<std::string, Signature> signatures;
+  auto known = signatures.find(problem);
+  if (known == signatures.end()) {
+    const Fixture fixture(folder("PRENORM_SOURCE") / "fixtures" / (problem + ".h5"));
+    known = signatures.emplace(problem, fixture.signature()).first;
+  }
   const Witness witness{pool.get(solution), pool.get("reference"), nullptr};
-  return clues_to(problem, fixture.signature(), dtype, witness);
+  return clues_to(problem, known->second, dtype, witness);
 }
 
 }  // namespace
