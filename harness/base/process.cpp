@@ -73,9 +73,9 @@ std::vector<std::string> inherited_environment() {
   std::vector<std::string> kept;
   for (const char* name :
        {"PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PRENORM_CUDA_DRIVER",
-        "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "OMP_PROC_BIND",
-        "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-        "TSAN_OPTIONS"}) {
+        "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OMP_WAIT_POLICY",
+        "OMP_PROC_BIND", "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "ASAN_OPTIONS",
+        "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name)) kept.push_back(std::string(name) + "=" + value);
   }
   return kept;

@@ -20,8 +20,8 @@ std::set<std::string> mistakes_of(const Reasons& reasons) {
 
 /// The simplest problem that the whole is made of and that is wrong, where no mistake of its own
 /// explains the whole; empty where there is none.
-std::string wrong_part(const Exam& exam, std::size_t whole, const std::vector<ToldByLaws>& asked,
-                       const std::vector<Marks>& marks) {
+std::string part_to_repair(const Exam& exam, std::size_t whole,
+                           const std::vector<ToldByLaws>& asked, const std::vector<Marks>& marks) {
   const Reasons& reasons = marks[whole].reasons;
   const std::set<std::string> own = mistakes_of(reasons);
   for (const std::string& part : parts_of(exam.parts[whole].problem)) {
@@ -40,17 +40,20 @@ std::string wrong_part(const Exam& exam, std::size_t whole, const std::vector<To
 
 }  // namespace
 
+Clue wrong_part(const std::string& problem, const std::string& part) {
+  return {.problem = problem,
+          .law = std::string(part_is_wrong),
+          .terms = {part},
+          .heading = part + ", which this is made of, is wrong too: repair it first"};
+}
+
 void add_clues(const Exam& exam, std::vector<ToldByLaws> asked, std::vector<Marks>& marks) {
   for (std::size_t i = 0; i < marks.size(); ++i) {
     Reasons& reasons = marks[i].reasons;
     const std::string& problem = exam.parts[i].problem;
     if (!reasons.undiagnosed && reasons.diagnoses.empty()) continue;
-    if (const std::string part = wrong_part(exam, i, asked, marks); !part.empty()) {
-      reasons.clues = {
-          {.problem = problem,
-           .law = std::string(part_is_wrong),
-           .terms = {part},
-           .heading = part + ", which this is made of, is wrong too: repair it first"}};
+    if (const std::string part = part_to_repair(exam, i, asked, marks); !part.empty()) {
+      reasons.clues = {wrong_part(problem, part)};
     } else if (reasons.unexplained == asked[i].dtype) {
       reasons.clues = asked[i].clues;
     }

@@ -3,6 +3,7 @@
 #include "base/digest.hpp"
 #include "base/paths.hpp"
 #include "base/text.hpp"
+#include "explain/laws.hpp"
 #include "fixture/verdict.hpp"
 #include "fixture/selection.hpp"
 #include "replay/replay.hpp"
@@ -346,6 +347,22 @@ void ask(Exam& exam) {
   }
 }
 
+/// Opens what the problems are made of and the rubric does not ask for, where it is shipped.
+void open_unasked(Exam& exam) {
+  std::set<std::string> unasked;
+  for (const ExamPart& whole : exam.parts) {
+    for (const std::string& part : parts_of(whole.problem)) unasked.insert(part);
+  }
+  for (const ExamPart& part : exam.parts) unasked.erase(part.problem);
+  for (const std::string& problem : unasked) {
+    try {
+      SelectedFixture file = open_problem(problem, {.only_shipped = true});
+      if (file.fixture) exam.unasked.push_back(std::move(file));
+    } catch (const UsageError&) {  // not shipped
+    }
+  }
+}
+
 /// By how much wider a tolerance is: other forms of the same mistake round otherwise than ours.
 constexpr double accepted_room = 4;
 /// Of the truth's root mean square, at most.
@@ -356,6 +373,7 @@ constexpr double most_accepted = 0.5;
 std::map<std::string, std::string> Exam::signatures() const {
   std::map<std::string, std::string> all;
   for (const ExamPart& part : parts) all[part.problem] = part.file->fixture->signature_text();
+  for (const SelectedFixture& file : unasked) all[file.problem] = file.fixture->signature_text();
   return all;
 }
 
@@ -370,6 +388,7 @@ Exam make_exam(const Rubric& rubric, const GradeOptions& options) {
   open(exam);
   if (selection.cases.empty() && selection.dtypes.empty()) check(exam);
   ask(exam);
+  open_unasked(exam);
   return exam;
 }
 

@@ -39,7 +39,9 @@ struct Exam {
   std::vector<SelectedFixture> files;
   std::vector<ExamPart> parts;  // a problem each, in the rubric's order
 
-  /// Of the problems, by name.
+  std::vector<SelectedFixture> unasked;  // problems that composites are made of, without points
+
+  /// Of the problems, and of what they are made of, by name.
   std::map<std::string, std::string> signatures() const;
 };
 

@@ -7,7 +7,6 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
@@ -47,19 +46,6 @@ std::uint64_t bytes_of_tensors(const Case& info) {
   return bytes;
 }
 
-/// Whether two answers are further apart than one may be from the truth.
-bool differ(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const Case& info) {
-  if (a.size() != b.size()) return true;
-  for (std::size_t output = 0; output < a.size(); ++output) {
-    const Tensor &x = a[output], &y = b[output];
-    const Tolerance tolerance = info.outputs[output].tolerance.value_or(Tolerance{});
-    for (std::int64_t i = 0; i < x.size(); ++i) {
-      if (!compare_element(x.dtype, x.at(i), y.at(i), tolerance).passes) return true;
-    }
-  }
-  return false;
-}
-
 class Run {
  public:
   /// `workers` are those of the first threads, at least one. The first has been loaded; the others
@@ -91,6 +77,7 @@ class Run {
     printed_.resize(exam.parts.size());
     failed_.resize(exam.parts.size());
     clues_.resize(exam.parts.size());
+    changed_.resize(exam.parts.size());
     calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
@@ -151,22 +138,51 @@ class Run {
     return profiles;
   }
 
+  /// Of problems that overwrite an input where the rubric does not mind.
+  std::vector<std::string> changed_inputs() const {
+    std::vector<std::string> notes;
+    for (std::size_t i = 0; i < changed_.size(); ++i) {
+      if (changed_[i].empty()) continue;
+      notes.push_back(
+          fmt::format("{} overwrites its input {}: no points are lost here, but who calls "
+                      "it may still need {}",
+                      exam_.parts[i].problem, changed_[i], changed_[i]));
+    }
+    return notes;
+  }
+
   /// Cases that did not run, or did not end, as the time for all was over.
   std::size_t too_late() const { return too_late_; }
 
  private:
-  /// Of a problem with wrong numbers in visible cases.
+  /// Of a problem with wrong numbers in visible cases, and of what it is made of that the rubric
+  /// does not ask for.
   void ask_about_laws(std::size_t i, std::size_t thread) {
     const std::optional<DType> dtype = markers_[i]->wrong_type();
     if (!dtype || budget_.spent() || (exam_.options.quick && i != first_wrong())) return;
     const std::string& problem = exam_.parts[i].problem;
+    Solution& asked = fresh_worker(thread);
+    clues_[i] = {*dtype, told_by_laws(problem, exam_.parts[i].file->fixture->signature(), *dtype,
+                                      asked, thread)};
+    const std::vector<std::string> parts = parts_of(problem);
+    for (const SelectedFixture& file : exam_.unasked) {
+      const std::string& part = file.problem;
+      if (std::ranges::find(parts, part) == parts.end() || asked.function_for(part).empty())
+        continue;
+      if (told_by_laws(part, file.fixture->signature(), *dtype, asked, thread).empty()) continue;
+      clues_[i].clues = {wrong_part(problem, part)};
+      return;
+    }
+  }
+
+  std::vector<Clue> told_by_laws(const std::string& problem, const Signature& signature,
+                                 DType dtype, Solution& asked, std::size_t thread) {
     const Witness witness{
-        .asked = fresh_worker(thread),
+        .asked = asked,
         .truth = pools_[thread].get("reference"),
         .can_be_asked = [&](const Case& info) { return !cannot_be_asked(problem, info); },
         .give = [&](LoadedCase& loaded) { submission_.adapters.give(problem, loaded); }};
-    clues_[i] = {*dtype,
-                 clues_to(problem, exam_.parts[i].file->fixture->signature(), *dtype, witness)};
+    return clues_to(problem, signature, dtype, witness);
   }
 
   /// A thread's worker.
@@ -342,6 +358,9 @@ class Run {
       }
     }
     const bool hidden = exam_case.hidden;
+    if (!hidden && exam_.rubric.inputs_may_change && result.changed_input) {
+      changed_[i] = signature.inputs[*result.changed_input].name;
+    }
     if (!hidden && result.status == Status::passed && result.launches > 0) {
       std::optional<std::size_t>& largest = largest_[i];
       if (!largest || marker.info(number).elements() > marker.info(*largest).elements()) {
@@ -359,30 +378,12 @@ class Run {
     Marker& marker = *markers_[i];
     for (const std::size_t number : marker.simplest(failed_[i], most_asked_alone)) {
       if (budget_.spent()) return;
-      Solution& solution = fresh_worker(thread);
       LoadedCase loaded = marker.load(number);
       submission_.adapters.give(part.problem, loaded);
-      std::array<std::vector<Tensor>, 2> outputs;
-      std::array<bool, 2> passed;
-      for (std::size_t call = 0; call < 2; ++call) {
-        const Result result = replay(
-            part.problem, part.file->fixture->signature(), loaded, solution,
-            {.twice = false, .alone = false, .inputs_may_change = exam_.rubric.inputs_may_change},
-            &outputs[call]);
-        passed[call] = result.status == Status::passed;
-      }
-      if (passed[0]) {
-        return marker.tell_alone(number, true,
-                                 std::string("passes alone in a fresh process") +
-                                     (passed[1] ? "" : ", and fails when it is called again") +
-                                     ": something is kept from call to call, or random");
-      }
-      if (passed[1] || differ(outputs[0], outputs[1], loaded.info)) {
-        return marker.tell_alone(number, false,
-                                 "gives other numbers in a second call with the same inputs: "
-                                 "something is kept from call to call, or random (dropout? weights "
-                                 "that are never loaded?)");
-      }
+      const std::optional<ToldAlone> told =
+          called_alone(part.problem, part.file->fixture->signature(), loaded, fresh_worker(thread),
+                       exam_.rubric.inputs_may_change);
+      if (told) return marker.tell_alone(number, *told);
     }
   }
 
@@ -450,6 +451,7 @@ class Run {
   std::vector<int> calls_;                      // likewise: that may still be made with other axes
   std::vector<std::vector<std::size_t>> left_;  // likewise: cases to be asked
   std::vector<std::size_t> printed_;            // likewise: bytes
+  std::vector<std::string> changed_;            // likewise: an input that a visible case changed
   std::vector<std::vector<std::size_t>> failed_;  // likewise: that may be asked again alone
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
   /// Likewise: the largest visible case that passed so.
@@ -483,6 +485,7 @@ std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Gra
   Run run(exam, submission, std::move(workers), budget);
   std::vector<Marks> marks = run.all();
   if (submission.emulated) grading.profiles = run.profiles();
+  std::ranges::move(run.changed_inputs(), std::back_inserter(grading.notes));
   if (run.too_late() > 0) {
     grading.notes.push_back("the time for all cases, " + duration(budget.seconds()) +
                             ", was over before " + counted(run.too_late(), "case") +

@@ -136,7 +136,7 @@ std::vector<std::size_t> Marker::simplest(std::vector<std::size_t> failed, std::
   return failed;
 }
 
-void Marker::tell_alone(std::size_t number, bool passes, std::string alone) {
+void Marker::tell_alone(std::size_t number, ToldAlone alone) {
   calls_differ_ = true;
   for (GradedCase& each : marks_.cases) {
     if (each.hidden || each.result.status == Status::passed) continue;
@@ -144,8 +144,8 @@ void Marker::tell_alone(std::size_t number, bool passes, std::string alone) {
     each.told.hint.clear();  // with other axes it was another call, too
   }
   FailureText& told = marks_.cases[number].told;
-  told.alone = std::move(alone);
-  if (passes) told.not_repeated = "passes by itself";
+  told.alone = std::move(alone.words);
+  if (alone.passes) told.not_repeated = "passes by itself";
 }
 
 void Marker::add(std::size_t number, Result result) {

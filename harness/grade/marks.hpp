@@ -21,6 +21,17 @@ Result ended(Status status, std::string message);
 GradedCase graded(const ExamCase& exam_case, const Case& info, Result result, const Exam& exam,
                   const std::string& submission);
 
+/// What a case that has failed does where nothing is called before it.
+struct ToldAlone {
+  bool passes = false;
+  std::string words;
+};
+
+/// Calls it twice in a worker that nothing was called in. Nothing where both calls fail alike.
+std::optional<ToldAlone> called_alone(const std::string& problem, const Signature& signature,
+                                      const LoadedCase& loaded, Solution& solution,
+                                      bool inputs_may_change);
+
 /// Gathers the results of one problem's cases. Not to be moved.
 class Marker {
  public:
@@ -53,7 +64,7 @@ class Marker {
   /// Of these visible cases, which have failed, at most so many: the simplest first.
   std::vector<std::size_t> simplest(std::vector<std::size_t> failed, std::size_t most) const;
   /// What a visible case that has failed does where nothing is called before it.
-  void tell_alone(std::size_t number, bool passes, std::string alone);
+  void tell_alone(std::size_t number, ToldAlone alone);
 
   /// Whether numbers were compared, and some were wrong.
   bool has_wrong_numbers() const { return !evidence_.wrong.empty(); }
@@ -82,6 +93,9 @@ struct ToldByLaws {
   DType dtype = DType::float32;
   std::vector<Clue> clues;
 };
+
+/// What is told where a part of a composite is wrong by itself.
+Clue wrong_part(const std::string& problem, const std::string& part);
 
 /// Adds the clues to what no known mistake explains: a part that is wrong too, or laws. `asked`
 /// has those of each of the exam's parts.

@@ -172,7 +172,7 @@ std::string Snippets::of(const std::string& problem, const Signature& signature,
     words.push_back(argument["name"].get<std::string>() + "=" + arguments.of(argument["value"]));
   }
   lines.push_back("y = " + function["function"].get<std::string>() + "(" + joined(words) + ")");
-  if (result.changed_input) {
+  if (result.status == Status::input_mutated && result.changed_input) {
     const std::string& input = signature.inputs[*result.changed_input].name;
     lines.push_back("print(" + (loads ? "c['" + input + "']" : input) + ")  # as it was before");
     return joined(lines, "\n") + "\n";

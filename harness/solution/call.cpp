@@ -172,8 +172,8 @@ Outcome GuardedCall::judge(const protocol::Returned& answer) const {
     return found(Status::out_of_bounds, told ? finding_of(answer) : damage);
   }
   if (std::optional<Change> change = changed_input()) {
+    outcome.changed_input = change->input;
     if (!call_.inputs_may_change) {
-      outcome.changed_input = change->input;
       return found(Status::input_mutated, std::move(change->message));
     }
     outcome.message = std::move(change->message);

@@ -45,7 +45,7 @@ struct Outcome {
   double seconds = 0;   // of the function alone; on a device between two events of its stream
   std::vector<Tensor> outputs;
   std::int64_t launches = -1;                // of kernels, by the emulator; -1: not counted
-  std::optional<std::size_t> changed_input;  // which, of INPUT_MUTATED
+  std::optional<std::size_t> changed_input;  // which, if one was
 };
 
 struct RunLimits {

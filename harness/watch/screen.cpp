@@ -24,10 +24,9 @@ WatchedCase case_of(const Json& result) {
   return found;
 }
 
-/// "eps is left out: ...", without the sentences after it, which say what belongs there.
-std::string first_sentence(const std::string& text) {
-  const std::size_t end = text.find(". ");
-  return end == text.npos ? text : text.substr(0, end + 1);
+/// "Your code leaves eps out: ...", without what it should do.
+std::string what_it_does(const std::string& sentence) {
+  return sentence.substr(0, sentence.find(" It should "));
 }
 
 void add_clues(const Json& item, bool parts, std::map<std::string, WatchedCause>& causes) {
@@ -48,7 +47,7 @@ void add_causes(const Json& item, std::map<std::string, WatchedCause>& causes) {
     if (!cause.heading.empty()) continue;  // the one that explains most is first
     const MistakeWords& words = words_of(problem, diagnosis.at("mistake").get<std::string>());
     cause.heading = "looks like " + words.name;
-    cause.does = first_sentence(words.sentence);
+    cause.does = what_it_does(words.sentence);
     cause.hint = words.hint;
   }
   add_clues(item, false, causes);
@@ -304,7 +303,7 @@ std::vector<std::string> hint_ladder(const WatchedCase& failing, const WatchedCa
     ladder.push_back(first_look(failing));
   }
   if (cause != nullptr && !cause->does.empty()) {
-    ladder.push_back("Your outputs are those of this code: " + cause->does);
+    ladder.push_back(cause->does);
   } else if (cause != nullptr && !cause->lacking.empty()) {
     ladder.push_back("What is wrong with the outputs: " + joined(cause->lacking, "; ") + ".");
   }

@@ -12,6 +12,7 @@
 
     prenorm.verify("rmsnorm", "reference", "mistakes/no_eps")    # prenorm verify, as a table
     prenorm.source("rmsnorm", "cuda-naive")                      # the code that is compiled
+    prenorm.laws("rmsnorm")                                      # what every right one does
     prenorm.grade("rmsnorm", my_rmsnorm)                         # a function of your own
     prenorm.hint()                                               # on its first failure
 
@@ -35,9 +36,9 @@ from .places import ROOT, home
 from .program import mistakes, names_of_honest, names_of_mistakes, run, verdicts, verify
 from .sides import side_by_side
 from .solutions import Error, Function, Solution, load
-from .sources import contract, function_source as source, ladder
+from .sources import contract, function_source as source, ladder, laws
 
 __all__ = ["Case", "Comparison", "DTYPES", "Error", "Fixture", "Function", "ROOT", "Solution",
            "bfloat16", "catches", "compare", "contract", "dtype_name", "fixture", "grade", "hint",
-           "home", "ladder", "load", "mistakes", "names_of_honest", "names_of_mistakes", "problems",
+           "home", "ladder", "laws", "load", "mistakes", "names_of_honest", "names_of_mistakes", "problems",
            "run", "side_by_side", "source", "spacing", "to", "verdicts", "verify", "widen"]

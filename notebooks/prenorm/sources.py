@@ -13,8 +13,9 @@ import re
 import tomllib
 
 from .cpp import pieces_of, steps_of_lines
+from .fixtures import fixture
 from .panes import alone
-from .places import ROOT
+from .places import ROOT, home
 
 
 # what a solution exports -------------------------------------------------------------------------
@@ -125,12 +126,23 @@ def words_of(problem, mistake):
     return next(filter(None, every), {})
 
 
+class Laws(list):
+    """Of a problem: [{"says": ..., "breach": ..., ...}], shown as what they say."""
+
+    def __repr__(self):
+        return "\n".join("- " + each["says"] for each in self)
+
+    def _repr_html_(self):
+        return "<ul>" + "".join(f"<li>{html.escape(each['says'])}</li>" for each in self) + "</ul>"
+
+
 def laws(problem):
-    """What holds for every right implementation, as harness/explain/laws/README.md has it: [{"says": ...,
-    "breach": ..., ...}]."""
-    every = (tomllib.loads(path.read_text())
-             for path in sorted((_folder("harness") / "explain/laws").glob("*.toml")))
-    return next((table["law"] for table in every if problem in table["problems"]), [])
+    """What holds for every right implementation: Laws, without those about an input that the problem
+    does not have. harness/explain/laws/README.md says how they are written."""
+    every = (tomllib.loads(path.read_text()) for path in sorted((home() / "share/prenorm/laws").glob("*.toml")))
+    found = next((table["law"] for table in every if problem in table["problems"]), [])
+    inputs = set(re.findall(r"(\w+)\[", fixture(problem).signature))
+    return Laws(each for each in found if set(each.get("change", {})) <= inputs)
 
 
 # a solution's code -------------------------------------------------------------------------------

@@ -211,8 +211,7 @@ class Site:
                 "cases": len(fixture.cases), "view": view.markup,
                 "ladder": str(sources.ladder(problem)), "rows": self.facts.rows(problem),
                 "cells": self.facts.cells(problem), "devices": self.facts.devices[problem],
-                "laws": [law for law in sources.laws(problem)
-                         if all(re.search(rf"\b{name}\[", fixture.signature) for name in law.get("change", {}))],
+                "laws": sources.laws(problem),
                 "mistakes": mistakes,
                 "wrong": _code_of_mistakes(problem, [each["name"] for each in mistakes]),
                 "caught": self.facts.caught(problem)}

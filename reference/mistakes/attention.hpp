@@ -3,6 +3,7 @@
 
 #include "../fast/attention.hpp"
 #include "mistakes.hpp"
+#include "softmax.hpp"
 
 #include <optional>
 
@@ -46,6 +47,7 @@ struct Steps : AnySteps {
   bool nan_if_first_tile_is_empty = false, stops_at_tile_that_is_empty = false;
   bool maximum_in_first_tile = false;  // a larger score overflows, in the compute type
   Addend added_to_sum = nullptr;       // of exponentials
+  bool divides = true;                 // or else the sum's logarithm is subtracted
   bool rounds_sums = false;            // of them, to T
   bool rounds_result = false;          // after every 16 keys, to T
 
@@ -68,6 +70,10 @@ inline void normalize(const Steps& steps, const Element& t, double* s, std::size
   for (std::size_t j = 0; j < searched; ++j) maximum = std::max(maximum, s[j * stride]);
   if (steps.maximum_in_first_tile && !std::isfinite(maximum)) maximum = 0;
   // step: weights
+  if (!steps.divides) {
+    for (std::size_t j = 0; j < n; ++j) sum += std::exp(s[j * stride] - maximum);
+    return softmax::subtract_logarithm(t, {s, n, stride}, maximum, sum);
+  }
   for (std::size_t j = 0; j < n; ++j) {
     double& value = s[j * stride];
     value -= maximum;
@@ -307,6 +313,12 @@ inline void one_added_to_sum(Steps& steps) {
 /// e^s / (1 + sum e^s): "softmax-one" (Miller 2023), as if there were a key of score 0 more.
 inline void one_added_to_sum_of_e_x(Steps& steps) {
   steps.added_to_sum = [](double maximum) { return std::exp(-maximum); };
+}
+
+/// exp(s - log sum e^s).
+inline void log_sum_exp_subtracted(Steps& steps, const Element& t) {
+  require_shown(!t.is_16_bit());
+  steps.divides = false;
 }
 
 /// The sum of exponentials rounded to T at each step.

@@ -4,6 +4,7 @@ namespace prenorm::mistakes::rmsnorm {
 
 EXPORT_MISTAKE(rmsnorm, no_eps)
 EXPORT_MISTAKE(rmsnorm, eps_fixed)
+EXPORT_MISTAKE(rmsnorm, eps_fixed_at_1e_6)
 EXPORT_MISTAKE(rmsnorm, eps_at_least_1e_6)
 EXPORT_MISTAKE(rmsnorm, eps_0_is_default)
 EXPORT_MISTAKE(rmsnorm, eps_outside_root)

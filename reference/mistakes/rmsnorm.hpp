@@ -106,6 +106,11 @@ inline void eps_fixed(Steps& steps) {
   steps.eps = [](double) { return 1e-5; };
 }
 
+/// The eps of Llama 1 and of many models since, whatever the caller says.
+inline void eps_fixed_at_1e_6(Steps& steps) {
+  steps.eps = [](double) { return 1e-6; };
+}
+
 /// An eps that is never below 1e-6.
 inline void eps_at_least_1e_6(Steps& steps) {
   steps.eps = [](double eps) { return std::max(eps, 1e-6); };

@@ -66,12 +66,14 @@ inline double sum_not_rescaled_of(const Slice& a) {
   return sum;
 }
 
-/// exp(x - log sum e^x) in C, which keeps fewer digits the larger x is: a logarithm near 100 is
-/// known to 4e-6 in float32.
-template <class C>
-void subtract_logarithm(const Slice& a, double largest, double sum) {
-  const auto log_sum_exp = static_cast<C>(largest + std::log(sum));
-  for (std::size_t i = 0; i < a.n; ++i) a[i] = std::exp(static_cast<C>(a[i]) - log_sum_exp);
+/// exp(x - log sum e^x) in the compute type, which keeps fewer digits the larger x is: a logarithm
+/// near 100 is known to 4e-6 in float32.
+inline void subtract_logarithm(const Element& t, const Slice& a, double largest, double sum) {
+  const auto in = [&]<class C>(C log_sum_exp) {
+    for (std::size_t i = 0; i < a.n; ++i) a[i] = std::exp(static_cast<C>(a[i]) - log_sum_exp);
+  };
+  const double log_sum_exp = largest + std::log(sum);
+  t.is<double>() ? in(log_sum_exp) : in(static_cast<float>(log_sum_exp));
 }
 
 inline void normalize(const Steps& steps, const Element& t, const Slice& a, double of_all) {
@@ -93,10 +95,7 @@ inline void normalize(const Steps& steps, const Element& t, const Slice& a, doub
   if (steps.added_to_sum) sum += steps.added_to_sum(subtracted);
   if (steps.one_sum) sum = 1;
   // step: normalize
-  if (!steps.divides) {
-    if (t.is<double>()) return subtract_logarithm<double>(a, subtracted, sum);
-    return subtract_logarithm<float>(a, subtracted, sum);
-  }
+  if (!steps.divides) return subtract_logarithm(t, a, subtracted, sum);
   for (std::size_t i = 0; i < a.n; ++i) a[i] = exponentials[i] / sum;
 }
 

@@ -142,6 +142,7 @@ inline void sums_in_t(Steps& steps, const Element& t) {
   EXPORT_MISTAKE(problem, no_eps, rmsnorm::no_eps)                                              \
   EXPORT_MISTAKE(problem, eps_outside_root, rmsnorm::eps_outside_root)                          \
   EXPORT_MISTAKE(problem, eps_fixed, rmsnorm::eps_fixed)                                        \
+  EXPORT_MISTAKE(problem, eps_fixed_at_1e_6, rmsnorm::eps_fixed_at_1e_6)                        \
   EXPORT_MISTAKE(problem, mean_subtracted, rmsnorm::mean_subtracted)                            \
   EXPORT_MISTAKE(problem, sum_for_mean, rmsnorm::sum_for_mean)                                  \
   EXPORT_MISTAKE(problem, no_root, rmsnorm::no_root)                                            \

@@ -149,6 +149,9 @@ std::size_t allowed_shared(const std::string& signature) {
 
 // --- launches ------------------------------------------------------------------------------------
 
+/// CUDA's words for a launch that is refused, and why this thread's last one was.
+thread_local std::string refused_launch = "invalid configuration argument";
+
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
   if (shape.shared > shared_without_leave && shape.shared > allowed_shared(kernel_of(body))) {
     remember(cudaErrorInvalidValue);
@@ -156,7 +159,8 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
   }
   try {
     run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, body);
-  } catch (const std::invalid_argument&) {  // a launch that every device refuses
+  } catch (const std::invalid_argument& why) {  // a launch that every device refuses
+    refused_launch = "invalid configuration argument (" + std::string(why.what()) + ")";
     remember(cudaErrorInvalidConfiguration);
   }
 }
@@ -187,7 +191,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaSuccess: return "no error";
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorInvalidConfiguration: return prenorm::emulator::refused_launch.c_str();
     case cudaErrorInvalidDevice: return "invalid device ordinal";
     case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
     case cudaErrorLaunchFailure: return "unspecified launch failure";

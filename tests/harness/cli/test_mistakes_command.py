@@ -39,14 +39,14 @@ def test_mistakes_of_several_problems(shipped, width):
     assert re.search(r"^  no_eps +\d+/\d+ +no eps$", out, re.M)
     assert re.search(r" wrong_axis \d+/\d+ the mean over the first axis ", " ".join(out.split()))
     assert re.search(r"^  log_sum_exp_subtracted +- +exp\(x - logsumexp\)$", out, re.M), "not in float16"
-    assert "x is divided by" not in out and "caught by" not in out
+    assert "Your code" not in out and "caught by" not in out
 
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_mistakes_of_one_problem_are_explained(shipped, width):
     out = " ".join(shipped("rmsnorm", width=width).split())
-    assert re.search(r" no_eps - - \d+/\d+ - no eps eps is left out: x is divided by sqrt\(mean", out)
-    assert re.search(r"The root is that of mean\(x\^2\) \+ eps\. right: x / sqrt\(mean\(x\^2\) \+ eps\) \* weight "
+    assert re.search(r" no_eps - - \d+/\d+ - no eps Your code leaves eps out: it", out)
+    assert re.search(r"It should divide by sqrt\(mean\(x\^2\) \+ eps\)\. right: x / sqrt\(mean\(x\^2\) \+ eps\) \* weight "
                      r"wrong: x / sqrt\(mean\(x\^2\)\) \* weight caught by \w+ and \d+ more ", out)
     verbose = " ".join(shipped("rmsnorm", "softmax", "--verbose", width=width).split())
     assert re.search(r"What is the result for a row of zeros\? caught by \w+, \w+, ", verbose)
@@ -86,5 +86,5 @@ def test_words_as_json(run):
     told = run("mistakes", "rmsnorm", "--dtype", "float16", "--json", "-").stdout
     words = {v["variant"]: v for v in json.loads(told)["variants"]}["no_eps"]
     assert words["problem"] == "rmsnorm" and words["name"] == "no eps"
-    assert words["sentence"].startswith("eps is left out") and words["hint"].endswith("zeros?")
+    assert words["sentence"].startswith("Your code leaves eps out") and words["hint"].endswith("zeros?")
     assert "eps" in words["right"] and "eps" not in words["wrong"]

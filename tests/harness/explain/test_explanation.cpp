@@ -233,6 +233,12 @@ BOOST_AUTO_TEST_CASE(properties_are_told_in_words) {
              "y is the truth shifted by one along seq");
   BOOST_TEST(property([&](auto i, double y) { return i < 8 ? y : y * y - 9; }) ==
              "y is right for the first 2 indices of seq only");
+  BOOST_TEST(property([](auto i, double y) { return i % 2 == 0 ? y : y * y + 9; }) ==
+             "y is right for every second index of d only");
+  BOOST_TEST(property([](auto i, double y) { return y * (2 + double(i / 4)); }) ==
+             "each slice of y along d is the truth times a number of its own");
+  BOOST_TEST(property([](auto i, double y) { return y + std::cos(double(i / 4)); }) ==
+             "each slice of y along d is the truth plus a number of its own");
   BOOST_TEST(property([](auto i, double y) { return i / 4 == 5 ? 1 + y * y : y; }) ==
              "y is wrong at index 5 of seq only");
   BOOST_TEST(property([&](auto i, double) { return at(0, i % 4); }) ==
@@ -253,6 +259,62 @@ BOOST_AUTO_TEST_CASE(properties_are_told_in_words) {
   const std::string sums = property_of(
       {each(shares, [](auto i, double y) { return y + 0.1 * std::sin(double(i * i)); })}, shares);
   BOOST_TEST(sums == "y does not sum to 1 along d");
+}
+
+/// What is said of rows of y that are wrong where `wrong` says so of the row's id.
+template <class Wrong>
+std::string told_of_ids(const std::vector<double>& ids, Wrong wrong) {
+  const Signature signature = parse_signature("ids[..., seq]: int64, w[d] -> y[..., seq, d]");
+  const Tensor truth = numbers();
+  LoadedCase loaded = case_of(truth, truth);
+  loaded.inputs = {tensor_of(DType::int64, {8}, ids), tensor({4}, {1, 2, 3, 4})};
+  Evidence evidence;
+  evidence.problem = "made";
+  evidence.signature = &signature;
+  evidence.load = [&](std::size_t) { return loaded; };
+  evidence.wrong.push_back({0, {each(truth, [&](std::int64_t i, double y) {
+                              return wrong(ids[static_cast<std::size_t>(i / 4)]) ? y * y + 9 : y;
+                            })}});
+  Solution reference = find_solution("reference", {});
+  const std::vector<Property> found = properties(evidence, {0}, reference);
+  return found.empty() ? "" : found.front().sentence;
+}
+
+BOOST_AUTO_TEST_CASE(an_input_may_select_what_is_wrong) {
+  const std::vector<double> ids{3, 7, 0, 5, 7, 1, 9, 8};
+  BOOST_TEST(told_of_ids(ids, [](double id) { return id == 0; }) ==
+             "y is wrong only where ids is 0");
+  BOOST_TEST(told_of_ids(ids, [](double id) { return id == 7; }) ==
+             "y is wrong only where ids is 7");
+  BOOST_TEST(told_of_ids({30, 7, 0, 50, 70, 1, 90, 8}, [](double id) { return id > 20; }) ==
+             "y is wrong only where ids is 30 or more");
+  // An id that occurs once may as well be an index.
+  BOOST_TEST(told_of_ids(ids, [](double id) { return id == 9; }) ==
+             "y is wrong at index 6 of seq only");
+}
+
+BOOST_AUTO_TEST_CASE(another_value_of_a_scalar_is_told) {
+  const Signature signature =
+      parse_signature("x[..., d_model], weight[d_model]; eps: float = 1e-05 -> y[..., d_model]");
+  Solution reference = find_solution("reference", {});
+  LoadedCase loaded = case_of(numbers(), numbers());
+  loaded.inputs = {each(numbers(), [](auto, double x) { return x / 1000; }),
+                   tensor({4}, {1, 2, 3, 4})};
+  loaded.info.scalars = {1e-5};
+  const auto with_eps = [&](double eps) {
+    LoadedCase other = loaded;
+    other.info.scalars = {eps};
+    return outputs_of("rmsnorm", signature, other, reference);
+  };
+  loaded.expected = with_eps(1e-5);
+  Evidence evidence;
+  evidence.problem = "rmsnorm";
+  evidence.signature = &signature;
+  evidence.load = [&](std::size_t) { return loaded; };
+  evidence.wrong.push_back({0, with_eps(1e-8)});
+  const std::vector<Property> found = properties(evidence, {0}, reference);
+  BOOST_REQUIRE(!found.empty());
+  BOOST_TEST(found.front().sentence == "y is what eps = 1e-08 gives, whatever the call says");
 }
 
 BOOST_AUTO_TEST_CASE(a_property_is_told_where_most_cases_have_it) {
@@ -329,6 +391,12 @@ BOOST_AUTO_TEST_CASE(right_work_noise_and_zeros_are_told_no_mistake) {
   BOOST_TEST(zeros.reasons.undiagnosed);
   BOOST_REQUIRE(!zeros.reasons.properties.empty());
   BOOST_TEST(zeros.reasons.properties.front().sentence == "y is zero everywhere");
+  // NaN everywhere agrees with nothing, whatever mistake gives NaN somewhere.
+  const Explanation nan = explained("reference", "rmsnorm", [](std::vector<Tensor>& outputs) {
+    outputs[0] = each(outputs[0], [](auto, double) { return not_a_number; });
+  });
+  BOOST_TEST(first_mistake(nan) == "");
+  BOOST_TEST(nan.reasons.properties.front().sentence == "y is NaN where a number is expected");
   const Explanation noise = explained("reference", "softmax", [](std::vector<Tensor>& outputs) {
     outputs[0] =
         each(outputs[0], [](auto i, double y) { return y * (1.2 + std::sin(7.0 * double(i))); });

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(known_mistakes)
 BOOST_AUTO_TEST_CASE(a_mistake_has_a_name_a_sentence_two_formulas_and_a_hint) {
   const MistakeWords& words = words_of("rope", "halves");
   BOOST_TEST(words.name == "halves instead of neighbours");
-  BOOST_TEST(words.sentence.starts_with("The pairs are (x0, x[d/2])"));
+  BOOST_TEST(words.sentence.starts_with("Your code rotates the pairs (x0, x[d/2])"));
   BOOST_TEST(words.right == "pair k: x[2k], x[2k + 1]");
   BOOST_TEST(words.wrong == "pair k: x[k], x[k + d/2]");
   BOOST_TEST(words.hint.ends_with("?"));

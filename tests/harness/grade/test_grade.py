@@ -325,7 +325,7 @@ def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
     values -= {str(output["worst_actual"]) for r in shown for output in r["outputs"]}
     assert len(values) > 10
     messages = {r["message"] for r in known} - visible
-    assert len(messages) > 10
+    assert len(messages) > 8
     for text in (student.read_text(), page.read_text(), junit.read_text(), done.stdout):
         assert str(seed) not in text
         assert not [value for value in values if len(value) > 8 and value in text]
@@ -398,7 +398,7 @@ def test_outputs_earn_on_fixtures_of_one_s_own(grade, run, tmp_path):
     [item] = report["items"]
     earned = {group["name"]: group["earned"] for group in item["groups"]}
     assert earned == {"as the course calls it": True, "same result twice": True,
-                      "any batch axes, eps and scale": True,
+                      "any batch axes": True, "an empty batch": True, "eps and scale": True,
                       "16 bits, widened to float32": False}
     assert 0 < report["earned"] < item["points"]
 

@@ -45,6 +45,29 @@ def test_every_case_passes(name, tmp_path):
         assert any(note.startswith("16 cases left out: ") for note in report["notes"]), report["notes"]
 
 
+WRONG_PART = """
+import numpy as np
+
+def run_silu(in_features):
+    return in_features / (1 + np.exp(in_features))
+
+def run_swiglu(d_model, d_ff, w1_weight, w2_weight, w3_weight, in_features):
+    return (run_silu(in_features @ w1_weight.T) * (in_features @ w3_weight.T)) @ w2_weight.T
+"""
+
+
+def test_a_wrong_part_is_named_though_the_rubric_has_no_points_for_it(tmp_path):
+    folder = tmp_path / "submission"
+    folder.mkdir()
+    (folder / "adapters.py").write_text(WRONG_PART)
+    _, report, printed = grade(folder, "--problem", "ffn_swiglu", "--no-hidden", "--python",
+                               without_torch(tmp_path / "venv"), tmp=tmp_path)
+    [item] = report["items"]
+    [clue] = item["clues"]
+    assert clue["law"] == "part" and clue["terms"] == ["silu"], printed
+    assert "silu, which this is made of, is wrong too: repair it first" in printed
+
+
 LEAKY = """
 import random
 

@@ -16,8 +16,8 @@ PYTHON = os.environ["PRENORM_TEST_PYTHON"]
 
 
 def snippet(run, problem, case):
-    done = run("grade", SUBMISSION, "--python", PYTHON, "--sandbox", best_sandbox(), "--no-hidden",
-               "--problem", problem, "--case", case)
+    done = run("grade", SUBMISSION, "--rubric", "strict", "--python", PYTHON, "--sandbox", best_sandbox(),
+               "--no-hidden", "--problem", problem, "--case", case)
     found = re.search(r"^    in PyTorch, beside adapters.py:\n((?:      .*\n)+)", done.stdout, re.M)
     assert found, done.stdout + done.stderr
     lines = [line[6:] for line in found.group(1).splitlines()]

@@ -138,6 +138,7 @@ template <class R>
 Matrix<R> rmsnorm(Matrix<R> x, const Matrix<R>& gain, double eps_given) {
   const R eps = R(eps_given);
   // slip rmsnorm.eps_fixed: const R eps = R(1e-5);
+  // slip rmsnorm.eps_fixed_at_1e_6: const R eps = R(1e-6);
   // slip rmsnorm.eps_at_least_1e_6: const R eps = R(std::max(eps_given, 1e-6));
   const Size d = x.columns;
   for (Size i = 0; i < x.rows; ++i) {

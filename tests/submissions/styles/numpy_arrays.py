@@ -34,6 +34,7 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.divided_by_variance_unbiased: n, eps = x.shape[-1] - 1, a.dtype.type(eps)
     # slip rmsnorm.sum_for_mean: n, eps = 1, a.dtype.type(eps)
     # slip rmsnorm.eps_fixed: n, eps = x.shape[-1], a.dtype.type(1e-5)
+    # slip rmsnorm.eps_fixed_at_1e_6: n, eps = x.shape[-1], a.dtype.type(1e-6)
     # slip rmsnorm.eps_at_least_1e_6: n, eps = x.shape[-1], a.dtype.type(max(eps, 1e-6))
     squares = np.sum(a * a, axis=-1, keepdims=True) / a.dtype.type(n)
     # slip rmsnorm.wrong_axis: squares = np.mean(a * a, axis=0, keepdims=True)

@@ -40,6 +40,7 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.no_eps, eps_inside_sum: inverse = mean**-0.5
     # slip rmsnorm.eps_outside_root: inverse = 1 / (mean**0.5 + eps)
     # slip rmsnorm.eps_fixed: inverse = (mean + 1e-5) ** -0.5
+    # slip rmsnorm.eps_fixed_at_1e_6: inverse = (mean + 1e-6) ** -0.5
     # slip rmsnorm.eps_as_floor: inverse = torch.maximum(mean, torch.tensor(eps, dtype=mean.dtype)) ** -0.5
     # slip rmsnorm.no_root, mean_of_absolutes: inverse = 1 / (mean + eps)
     # slip rmsnorm.multiplied_by_rms: inverse = (mean + eps) ** 0.5

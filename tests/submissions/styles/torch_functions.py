@@ -55,6 +55,7 @@ def rmsnorm(x, gain, eps=1e-5):
     # slip rmsnorm.no_eps, eps_inside_sum: scale = torch.rsqrt(mean_square)
     # slip rmsnorm.eps_outside_root: scale = 1 / (torch.sqrt(mean_square) + eps)
     # slip rmsnorm.eps_fixed: scale = torch.rsqrt(mean_square + 1e-5)
+    # slip rmsnorm.eps_fixed_at_1e_6: scale = torch.rsqrt(mean_square + 1e-6)
     # slip rmsnorm.eps_as_floor: scale = torch.rsqrt(mean_square.clamp(min=eps))
     # slip rmsnorm.eps_at_least_1e_6: scale = torch.rsqrt(mean_square + max(eps, 1e-6))
     # slip rmsnorm.eps_0_is_default: scale = torch.rsqrt(mean_square + (eps or 1e-5))

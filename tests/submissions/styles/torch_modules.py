@@ -55,6 +55,7 @@ class RMSNorm(nn.Module):
         super().__init__()
         self.eps = eps
         # slip rmsnorm.eps_fixed: self.eps = 1e-5
+        # slip rmsnorm.eps_fixed_at_1e_6: self.eps = 1e-6
         # slip rmsnorm.eps_at_least_1e_6: self.eps = max(eps, 1e-6)
         # slip rmsnorm.eps_0_is_default: self.eps = eps or 1e-5
         self.d_model = d_model
