@@ -6,6 +6,7 @@
 #include "fixture/describe.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
@@ -293,10 +294,17 @@ Sentence selected(const Seen& seen, const Signature& signature) {
     const std::string where =
         seen.spec.name + " is wrong only where " + signature.inputs[number].name + " is ";
     const std::int64_t least = *wrong.begin(), most = *wrong.rbegin();
-    // Any value that occurs once belongs to an index as well.
-    if (least == most && (least == 0 || places.size() > 1)) return where + std::to_string(least);
+    // What belongs to an index as well is told of the index; but 0 is often a value of its own.
+    if (least == most && least == 0) return where + "0";
+    if (right_slices(seen)) continue;
+    if (least == most && places.size() > 1) return where + std::to_string(least);
     if (std::ssize(wrong) < least_pattern) continue;
-    if (least > *right.rbegin()) return where + std::to_string(least) + " or more";
+    if (const std::int64_t last = *right.rbegin(); least > last) {
+      // A power of 2 between them is what many cases have in common.
+      const auto power =
+          static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(least)));
+      return where + std::to_string(power > last ? power : least) + " or more";
+    }
     if (most < *right.begin()) return where + std::to_string(most) + " or less";
   }
   return {};
@@ -363,53 +371,68 @@ Sentence growing(const Seen& seen) {
   return {};
 }
 
-/// Other values that people take for a scalar: its default, 0, what is usual, the last axis, the
-/// first.
-std::vector<Scalar> other_values(const ScalarSpec& spec, const Scalar& given) {
-  std::vector<Scalar> others;
-  if (spec.default_value) others.push_back(*spec.default_value);
+/// What people take for a scalar: a value, and what it is called.
+struct Other {
+  Scalar value;
+  std::string words;
+};
+
+/// Its default, 0, what is usual, its square and root; the last axis, the first.
+std::vector<Other> others_for(const ScalarSpec& spec, const Scalar& given) {
+  std::vector<Other> others;
+  const auto add = [&](const Scalar& value) {
+    others.push_back(
+        {value, fmt::format("{} = {} gives, whatever the call says", spec.name, to_text(value))});
+  };
+  if (spec.default_value) add(*spec.default_value);
   if (const double* value = std::get_if<double>(&given)) {
-    for (const double other : {0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e4, 5e5, 1e6, *value * *value,
-                               std::sqrt(std::fabs(*value))}) {
-      others.emplace_back(other);
-    }
+    const std::vector<double> usual =
+        *value < 1 ? std::vector{0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3} : std::vector{1e4, 5e5, 1e6};
+    for (const double other : usual) add(other);
+    const std::string in_its_place = spec.name + " gives in its place";
+    others.push_back({*value * *value, "the square of " + in_its_place});
+    others.push_back({std::sqrt(std::fabs(*value)), "the root of " + in_its_place});
   }
   if (spec.kind == ScalarKind::integer) {
-    for (const std::int64_t value : {-1, 0, 1}) others.emplace_back(value);
+    for (const std::int64_t value : {-1, 0, 1}) add(value);
   }
-  std::erase(others, given);
+  std::erase_if(others, [&](const Other& other) { return other.value == given; });
   return others;
 }
 
+/// The sum of squares of what two tensors are apart, where that is finite.
 double distance(const Tensor& a, const Tensor& b) {
   double sum = 0;
-  for (std::int64_t i = 0; i < a.size(); ++i) sum += std::pow(a.at(i) - b.at(i), 2);
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double apart = a.at(i) - b.at(i);
+    if (std::isfinite(apart)) sum += apart * apart;
+  }
   return sum;
 }
 
-/// y is what the truth gives for another value of a scalar: the one that comes nearest.
+/// y is what the truth gives for another value of a scalar: the one that comes nearest. One that
+/// comes as near as another, but for rounding, is no better.
 Sentence other_scalar(const Seen& seen, const Evidence& evidence, std::size_t output,
                       Solution& truth) {
   const Signature& signature = *evidence.signature;
-  const LoadedCase& loaded = seen.exhibit.loaded;
-  if (loaded.info.work() > most_work_of_scalars) return {};
+  if (seen.exhibit.loaded.info.work() > most_work_of_scalars) return {};
+  LoadedCase loaded = seen.exhibit.loaded;
   for (std::size_t s = 0; s < loaded.info.scalars.size(); ++s) {
-    std::optional<Scalar> nearest;
+    const Scalar given = loaded.info.scalars[s];
+    std::optional<std::string> nearest;
     double least = 0;
-    for (const Scalar& value : other_values(signature.scalars[s], loaded.info.scalars[s])) {
-      LoadedCase other = loaded;
-      other.info.scalars[s] = value;
-      const std::vector<Tensor> outputs = outputs_of(evidence.problem, signature, other, truth);
+    for (const Other& other : others_for(signature.scalars[s], given)) {
+      loaded.info.scalars[s] = other.value;
+      const std::vector<Tensor> outputs = outputs_of(evidence.problem, signature, loaded, truth);
       if (outputs.empty()) continue;
       if (!seen.is([&](std::int64_t i) { return outputs[output].at(i); })) continue;
       const double off = distance(seen.y, outputs[output]);
-      if (nearest && !(off < least)) continue;
-      nearest = value;
+      if (nearest && !(off < least / 4)) continue;
+      nearest = other.words;
       least = off;
     }
-    if (!nearest) continue;
-    return fmt::format("{} is what {} = {} gives, whatever the call says", seen.spec.name,
-                       signature.scalars[s].name, to_text(*nearest));
+    if (nearest) return seen.spec.name + " is what " + *nearest;
+    loaded.info.scalars[s] = given;
   }
   return {};
 }

@@ -347,19 +347,20 @@ void ask(Exam& exam) {
   }
 }
 
-/// Opens what the problems are made of and the rubric does not ask for, where it is shipped.
-void open_unasked(Exam& exam) {
+/// Looks up what the problems are made of and the exam does not ask for, where it is shipped.
+void find_unasked(Exam& exam) {
   std::set<std::string> unasked;
   for (const ExamPart& whole : exam.parts) {
     for (const std::string& part : parts_of(whole.problem)) unasked.insert(part);
   }
   for (const ExamPart& part : exam.parts) unasked.erase(part.problem);
-  for (const std::string& problem : unasked) {
-    try {
-      SelectedFixture file = open_problem(problem, {.only_shipped = true});
-      if (file.fixture) exam.unasked.push_back(std::move(file));
-    } catch (const UsageError&) {  // not shipped
+  if (unasked.empty()) return;
+  const Selection selection{.only_shipped = true, .problems = {unasked.begin(), unasked.end()}};
+  try {
+    for (const SelectedFixture& file : open_files(selection, exam.options.jobs)) {
+      if (file.fixture) exam.unasked[file.problem] = file.fixture->signature_text();
     }
+  } catch (const UsageError&) {  // not shipped here
   }
 }
 
@@ -373,7 +374,7 @@ constexpr double most_accepted = 0.5;
 std::map<std::string, std::string> Exam::signatures() const {
   std::map<std::string, std::string> all;
   for (const ExamPart& part : parts) all[part.problem] = part.file->fixture->signature_text();
-  for (const SelectedFixture& file : unasked) all[file.problem] = file.fixture->signature_text();
+  all.insert(unasked.begin(), unasked.end());
   return all;
 }
 
@@ -388,7 +389,7 @@ Exam make_exam(const Rubric& rubric, const GradeOptions& options) {
   open(exam);
   if (selection.cases.empty() && selection.dtypes.empty()) check(exam);
   ask(exam);
-  open_unasked(exam);
+  find_unasked(exam);
   return exam;
 }
 

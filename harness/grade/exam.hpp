@@ -39,7 +39,8 @@ struct Exam {
   std::vector<SelectedFixture> files;
   std::vector<ExamPart> parts;  // a problem each, in the rubric's order
 
-  std::vector<SelectedFixture> unasked;  // problems that composites are made of, without points
+  /// The signatures, as text, of problems that these are made of and this exam does not ask for.
+  std::map<std::string, std::string> unasked;
 
   /// Of the problems, and of what they are made of, by name.
   std::map<std::string, std::string> signatures() const;

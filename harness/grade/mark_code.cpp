@@ -143,10 +143,11 @@ class Run {
     std::vector<std::string> notes;
     for (std::size_t i = 0; i < changed_.size(); ++i) {
       if (changed_[i].empty()) continue;
+      const std::vector<std::string> inputs(changed_[i].begin(), changed_[i].end());
       notes.push_back(
-          fmt::format("{} overwrites its input {}: no points are lost here, but who calls "
-                      "it may still need {}",
-                      exam_.parts[i].problem, changed_[i], changed_[i]));
+          fmt::format("{} overwrites its input {}: no points are lost here, but whoever "
+                      "calls it may still need that",
+                      exam_.parts[i].problem, joined(inputs)));
     }
     return notes;
   }
@@ -164,12 +165,13 @@ class Run {
     Solution& asked = fresh_worker(thread);
     clues_[i] = {*dtype, told_by_laws(problem, exam_.parts[i].file->fixture->signature(), *dtype,
                                       asked, thread)};
-    const std::vector<std::string> parts = parts_of(problem);
-    for (const SelectedFixture& file : exam_.unasked) {
-      const std::string& part = file.problem;
-      if (std::ranges::find(parts, part) == parts.end() || asked.function_for(part).empty())
+    for (const std::string& part : parts_of(problem)) {  // the simplest first
+      const auto unasked = exam_.unasked.find(part);
+      if (unasked == exam_.unasked.end() || budget_.spent()) continue;
+      Solution& own = fresh_worker(thread);
+      if (own.function_for(part).empty()) continue;
+      if (told_by_laws(part, parse_signature(unasked->second), *dtype, own, thread).empty())
         continue;
-      if (told_by_laws(part, file.fixture->signature(), *dtype, asked, thread).empty()) continue;
       clues_[i].clues = {wrong_part(problem, part)};
       return;
     }
@@ -359,7 +361,7 @@ class Run {
     }
     const bool hidden = exam_case.hidden;
     if (!hidden && exam_.rubric.inputs_may_change && result.changed_input) {
-      changed_[i] = signature.inputs[*result.changed_input].name;
+      changed_[i].insert(signature.inputs[*result.changed_input].name);
     }
     if (!hidden && result.status == Status::passed && result.launches > 0) {
       std::optional<std::size_t>& largest = largest_[i];
@@ -451,13 +453,13 @@ class Run {
   std::vector<int> calls_;                      // likewise: that may still be made with other axes
   std::vector<std::vector<std::size_t>> left_;  // likewise: cases to be asked
   std::vector<std::size_t> printed_;            // likewise: bytes
-  std::vector<std::string> changed_;            // likewise: an input that a visible case changed
+  std::vector<std::set<std::string>> changed_;  // likewise: inputs that visible cases changed
   std::vector<std::vector<std::size_t>> failed_;  // likewise: that may be asked again alone
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
   /// Likewise: the largest visible case that passed so.
   std::vector<std::optional<std::size_t>> largest_;
-  std::vector<Seat> seats_;        // one for each thread
   std::vector<ToldByLaws> clues_;  // likewise
+  std::vector<Seat> seats_;        // one for each thread
   std::size_t cases_ = 0;
   std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
 };

@@ -30,14 +30,17 @@ scmp_arg_cmp is(unsigned argument, std::uint32_t value) {
 
 Rule files() {
   return Rule{"files and folders", allowed}
-      .add("read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 creat close")
+      .add("read readv pread64 preadv write writev pwrite64 pwritev creat close")
+      // RWF_NOWAIT tells which pages are in memory: what somebody has read before.
+      .add("preadv2", 5, {{"no flags", 0}})
+      .add("pwritev2", 5, {{"no flags", 0}})
       .add("close_range", "no table of descriptors for one thread",
            {SCMP_A2(SCMP_CMP_MASKED_EQ, CLOSE_RANGE_UNSHARE, 0)})
       .add(
           "lseek _llseek stat fstat lstat newfstatat statx statfs fstatfs access faccessat "
           "faccessat2 getdents getdents64 getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat "
           "rename renameat renameat2 link linkat symlink symlinkat readlink readlinkat umask "
-          "ftruncate fsync fdatasync readahead copy_file_range flock dup dup2 dup3 pipe pipe2 "
+          "ftruncate fsync fdatasync readahead copy_file_range dup dup2 dup3 pipe pipe2 "
           "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr");
 }
 
@@ -46,6 +49,14 @@ Rule files() {
 Rule reserving(const Setting& setting) {
   if (setting.alone) return Rule{"reserving room", fails(EOPNOTSUPP)}.add("fallocate");
   return Rule{"reserving room", allowed}.add("fallocate", "mode 0", {is(1, 0)});
+}
+
+/// A lock on a file that all can read would be seen by neighbours and by those outside. Whom files
+/// of the submission's own are shared with is the submission itself.
+Rule locks() {
+  return Rule{"locks on files", fails(0)}.add("flock").add(
+      "fcntl", 1,
+      {{"F_SETLK", F_SETLK}, {"F_SETLKW", F_SETLKW}, {"F_OFD_SETLK", 37}, {"F_OFD_SETLKW", 38}});
 }
 
 /// Pages that one process puts out of memory have to be read again by others.
@@ -81,12 +92,6 @@ Rule descriptors(const Setting& setting) {
             {"F_SETFD", F_SETFD},
             {"F_GETFL", F_GETFL},
             {"F_SETFL", F_SETFL},
-            {"F_GETLK", F_GETLK},
-            {"F_SETLK", F_SETLK},
-            {"F_SETLKW", F_SETLKW},
-            {"F_OFD_GETLK", 36},
-            {"F_OFD_SETLK", 37},
-            {"F_OFD_SETLKW", 38},
             {"F_GETPIPE_SZ", 1032}});
   if (setting.with_device) {
     return rule.add("ioctl").add("fcntl", 1, {{"F_ADD_SEALS", 1033}, {"F_GET_SEALS", 1034}});
@@ -104,7 +109,7 @@ Rule memory(const Setting& setting) {
   constexpr std::uint32_t cold = 20, page_out = 21;  // MADV_COLD, MADV_PAGEOUT
   Rule rule{"memory", allowed};
   rule.add(
-      "munmap mremap mprotect brk msync mincore mlock mlock2 munlock membarrier get_mempolicy "
+      "munmap mremap mprotect brk msync mlock mlock2 munlock membarrier get_mempolicy "
       "set_mempolicy mbind");
   constexpr scmp_datum_t kind = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
   for (const scmp_datum_t flags : {0, MAP_SHARED, MAP_ANONYMOUS}) {
@@ -239,10 +244,18 @@ Rule sockets(const Setting& setting) {
   Rule rule{"sockets", allowed};
   if (setting.keeps_inside()) rule.add("listen accept accept4");
   if (!setting.alone) rule.add("connect bind");
-  return rule.add("sendto", "without an address", {SCMP_A4(SCMP_CMP_EQ, 0)})
-      .add(
-          "recvfrom sendmsg recvmsg sendmmsg recvmmsg shutdown getsockname getpeername "
-          "getsockopt")
+  // No program needs that part of the kernel, in which bugs were found.
+  const char* only = "not MSG_OOB";
+  for (const char* name : {"sendmsg", "recvmsg"}) {
+    rule.add(name, only, {SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_OOB, 0)});
+  }
+  for (const char* name : {"recvfrom", "sendmmsg", "recvmmsg"}) {
+    rule.add(name, only, {SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_OOB, 0)});
+  }
+  return rule
+      .add("sendto", "without an address, not MSG_OOB",
+           {SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_OOB, 0), SCMP_A4(SCMP_CMP_EQ, 0)})
+      .add("shutdown getsockname getpeername getsockopt")
       .add("setsockopt", 2,
            {{"SO_REUSEADDR", SO_REUSEADDR},
             {"SO_KEEPALIVE", SO_KEEPALIVE},
@@ -380,6 +393,7 @@ std::vector<Rule> rules(const Setting& setting) {
   std::vector<Rule> all{files(),
                         reserving(setting),
                         caches(),
+                        locks(),
                         attributes(),
                         opening(setting),
                         descriptors(setting),

@@ -303,7 +303,7 @@ std::vector<std::string> hint_ladder(const WatchedCase& failing, const WatchedCa
     ladder.push_back(first_look(failing));
   }
   if (cause != nullptr && !cause->does.empty()) {
-    ladder.push_back(cause->does);
+    ladder.push_back("By its outputs: " + cause->does);
   } else if (cause != nullptr && !cause->lacking.empty()) {
     ladder.push_back("What is wrong with the outputs: " + joined(cause->lacking, "; ") + ".");
   }

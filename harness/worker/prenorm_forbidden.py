@@ -27,14 +27,18 @@ SPELLED_OUT = ("torch._refs", "torch._decomp", "torch._prims")
 PROGRAMS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system")
 GRADIENTS = ("backward", "grad")  # run what the submission wrote for them
 FORBIDDEN_CALL = 2  # a kind of note
+HERE = os.path.dirname(__file__)
 PAUSE = 0.01  # seconds between two looks at a record, which would grow
 
 
 class Watch:
     """Notes calls from files of a submission, from begin() until the process ends."""
 
-    def __init__(self, patterns, layout, note):
+    def __init__(self, patterns, layout, note, caller):
+        """`caller` is the code that calls the submission's functions: what comes to it without a line of
+        the submission's is the submission's."""
         self.layout, self.note = layout, note
+        self.callers = {caller}
         self.forbidden = functools.lru_cache(maxsize=None)(
             functools.partial(forbidden_name, tuple(patterns))
         )
@@ -62,11 +66,38 @@ class Watch:
 
         self.mode = Mode
         Mode().__enter__()
+        self.watch_disguises()
         self.watch_threads()
         self.watch_forks()
         self.watch_programs()
 
     # Where it looks.
+
+    def watch_disguises(self):
+        """What gives an operator of torch's another meaning hides what runs: that is told."""
+        import torch
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        def told(function, name, counts=lambda *_: True):
+            @functools.wraps(function)
+            def tells(*args, **kwargs):
+                frame = sys._getframe(1)
+                while frame.f_code.co_filename == torch.library.__file__:
+                    frame = frame.f_back
+                if counts(*args) and not operators.is_torchs(frame.f_code.co_filename):
+                    self.tell(name, self.place(frame)[0] or "hides what runs")
+                return function(*args, **kwargs)
+
+            return tells
+
+        torch._C._dispatch_library = told(
+            torch._C._dispatch_library,
+            "torch.library.Library",
+            lambda kind, namespace, *_: operators.is_namespace(namespace),
+        )
+        TorchDispatchMode.__enter__ = told(
+            TorchDispatchMode.__enter__, "torch.utils._python_dispatch.TorchDispatchMode"
+        )
 
     def watch_threads(self):
         """Each thread has a function mode and a record of its own."""
@@ -77,6 +108,7 @@ class Watch:
                 with self.mode(), Stretch(self):
                     return run(*args, **kwargs)
 
+            self.callers.add(run_watched.__code__)
             return run_watched
 
         threading.Thread._bootstrap_inner = watched(threading.Thread._bootstrap_inner)
@@ -148,7 +180,10 @@ class Watch:
 
     def called(self, function, kinds, args, kwargs, frame):
         """Looks at a call, and makes it."""
-        own_line = self.look(operators.name_of(function), frame)
+        name = operators.name_of(function)
+        own_line = self.look(name, frame)
+        if any(operators.is_dispatched(type(each)) for each in (*args, *kwargs.values())):
+            self.tell("torch.Tensor.__torch_dispatch__", "hides what runs")
         if self.recorder is None:
             return function(*args, **kwargs)
         if time.monotonic() > getattr(self.recording, "looks_again", 0):
@@ -157,6 +192,7 @@ class Watch:
         # what that calls of the submission's is not.
         calls_back = (
             getattr(function, "__name__", "") in GRADIENTS
+            or operators.is_foreign(name)
             or any(not is_plain(kind) for kind in kinds)
             or any(map(callable, (*args, *kwargs.values())))
         )
@@ -169,14 +205,19 @@ class Watch:
             ends()
 
     def look(self, name, frame):
-        """Whether a line of the submission's calls it, and no Python code of torch's."""
+        """Whether the submission calls it, and no Python code of torch's."""
         names, own_line = {name}, True
         while frame is not None:
             file = frame.f_code.co_filename
             if self.layout.contains(file):
                 self.report(names, "%s:%d" % (self.layout.name(file), frame.f_lineno))
                 return own_line
-            own_line = False
+            if frame.f_code in self.callers:
+                self.report(names, "by code that has no line here")
+                return own_line
+            if os.path.dirname(file) == HERE:  # what is done with a result
+                return False
+            own_line = own_line and not operators.is_torchs(file)
             # What a layer calls inside is torch's own doing: the submission calls the layer.
             if frame.f_code in self.layers:
                 names = operators.layers_of(frame.f_locals.get("self")) or names

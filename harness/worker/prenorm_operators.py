@@ -6,6 +6,7 @@ them it is the same one that runs.
 """
 
 import functools
+import os
 import re
 import secrets
 import sys
@@ -72,8 +73,38 @@ def layers_of(instance):
 
 
 @functools.lru_cache(maxsize=None)
+def namespaces():
+    """Of the operators that there are: torch's own, as long as nobody has added others."""
+    return {schema.name.split("::")[0] for schema in torch._C._jit_get_all_schemas()}
+
+
+def is_namespace(name):
+    return name in namespaces()
+
+
+@functools.lru_cache(maxsize=None)
 def is_operator(name):
-    return "::" in name and bool(torch._C._jit_get_schemas_for_operator(name))
+    """Whether it is one of torch's own: what another one runs is its author's doing."""
+    return is_namespace(name.split("::")[0]) and bool(torch._C._jit_get_schemas_for_operator(name))
+
+
+def is_foreign(name):
+    """Whether what name_of() says is an operator that somebody added to torch's."""
+    words = name.split(".")
+    return words[:2] == ["torch", "ops"] and not is_namespace(words[2])
+
+
+def is_torchs(file):
+    """Whether a file is one of torch's."""
+    return file.startswith(os.path.dirname(torch.__file__) + os.sep)
+
+
+@functools.lru_cache(maxsize=10000)
+def is_dispatched(kind):
+    """Whether operators mean something else to tensors of that class."""
+    if not issubclass(kind, torch.Tensor) or kind.__module__.split(".")[0] == "torch":
+        return False
+    return kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
 class Recorder:
@@ -89,6 +120,7 @@ class Recorder:
             _profiler._ExperimentalConfig(),
         )
         self.own = secrets.token_hex(8)  # names the stretches of torch's own code
+        namespaces()  # before there are others
         self.begin()
         self.leave_out()()
         self.take()

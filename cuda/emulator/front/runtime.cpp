@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace prenorm::emulator {
@@ -149,8 +150,16 @@ std::size_t allowed_shared(const std::string& signature) {
 
 // --- launches ------------------------------------------------------------------------------------
 
-/// CUDA's words for a launch that is refused, and why this thread's last one was.
-thread_local std::string refused_launch = "invalid configuration argument";
+/// CUDA's words for a launch that is refused, and why this thread's last one was. As CUDA's own,
+/// they are there until the program ends.
+thread_local const char* refused_launch = "invalid configuration argument";
+
+const char* kept(const std::string& text) {
+  static std::mutex mutex;
+  static auto* const texts = new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  return texts->insert(text).first->c_str();
+}
 
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
   if (shape.shared > shared_without_leave && shape.shared > allowed_shared(kernel_of(body))) {
@@ -160,7 +169,7 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
   try {
     run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, body);
   } catch (const std::invalid_argument& why) {  // a launch that every device refuses
-    refused_launch = "invalid configuration argument (" + std::string(why.what()) + ")";
+    refused_launch = kept("invalid configuration argument (" + std::string(why.what()) + ")");
     remember(cudaErrorInvalidConfiguration);
   }
 }
@@ -191,7 +200,7 @@ const char* cudaGetErrorString(cudaError_t error) {
     case cudaSuccess: return "no error";
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidConfiguration: return prenorm::emulator::refused_launch.c_str();
+    case cudaErrorInvalidConfiguration: return prenorm::emulator::refused_launch;
     case cudaErrorInvalidDevice: return "invalid device ordinal";
     case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
     case cudaErrorLaunchFailure: return "unspecified launch failure";

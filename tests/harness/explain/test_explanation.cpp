@@ -287,8 +287,10 @@ BOOST_AUTO_TEST_CASE(an_input_may_select_what_is_wrong) {
   BOOST_TEST(told_of_ids(ids, [](double id) { return id == 7; }) ==
              "y is wrong only where ids is 7");
   BOOST_TEST(told_of_ids({30, 7, 0, 50, 70, 1, 90, 8}, [](double id) { return id > 20; }) ==
-             "y is wrong only where ids is 30 or more");
-  // An id that occurs once may as well be an index.
+             "y is wrong only where ids is 16 or more");
+  // An id that occurs once may as well be an index, and so may positions that count.
+  BOOST_TEST(told_of_ids({0, 1, 2, 3, 4, 5, 6, 7}, [](double id) { return id >= 4; }) ==
+             "y is right for the first 4 indices of seq only");
   BOOST_TEST(told_of_ids(ids, [](double id) { return id == 9; }) ==
              "y is wrong at index 6 of seq only");
 }

@@ -34,7 +34,7 @@ def test_the_rubric_decides(allowed, tmp_path):
     assert visible["status"] == ("PASSED" if allowed else "INPUT_MUTATED")
     assert visible["message"].startswith("input x was changed at ")
     assert [note for note in report["notes"] if "overwrites" in note] == allowed * [
-        "silu overwrites its input x: no points are lost here, but who calls it may still need x"]
+        "silu overwrites its input x: no points are lost here, but whoever calls it may still need that"]
 
 
 @pytest.mark.parametrize("year", [2024, 2025, 2026])

@@ -2,6 +2,7 @@
 forbids, "torch.softmax" and "torch.nn.functional.*", `allowed` others that look alike."""
 
 import _thread
+import functools
 import multiprocessing
 import os
 import subprocess
@@ -12,6 +13,7 @@ from multiprocessing import shared_memory
 import torch
 import torch._decomp
 import torch._refs
+from torch.utils._python_dispatch import TorchDispatchMode
 
 F = torch.nn.functional
 x, w = torch.randn(3, 4), torch.randn(5, 4)
@@ -135,6 +137,48 @@ def with_profiler_off():
     scripted.softmax(x)
 
 
+def made(source, file):
+    """A function `f` of code that claims to be in that file."""
+    names = {"torch": torch, "x": x}
+    exec(compile(source, file, "exec"), names)
+    return names["f"]
+
+
+def in_foreign_thread():
+    thread = threading.Thread(target=functools.partial(torch.softmax, x, -1))
+    thread.start()
+    thread.join()
+
+
+def in_own_operator():
+    library = torch.library.Library("doors", "DEF")
+    library.define("exp(Tensor a) -> Tensor")
+    library.impl("exp", lambda a: scripted.softmax(a), "CPU")
+    torch.ops.doors.exp(x)
+
+
+def in_implementation():
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("sinc", lambda a: scripted.softmax(a), "CPU")
+    torch.sinc(x)
+
+
+class Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return torch.ops.aten._softmax(args[0], -1, False)
+
+
+def in_dispatch_mode():
+    with Mode():
+        torch.neg(x)
+
+
+class Dispatched(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        return scripted.softmax(x)
+
+
 def own_softmax():
     e = torch.exp(x - x.amax(-1, keepdim=True))
     return e / e.sum(-1, keepdim=True)
@@ -179,9 +223,24 @@ forbidden = {  # by the name that is told
         "borrowed name": in_borrowed_name,
         "called back": called_back,
         "own stretch": within_own_stretch,
+        "no line": functools.partial(torch.softmax, x, -1),
+        "made": made("f = lambda: torch.softmax(x, -1)", "<string>"),
+        "made in torch": made("f = lambda: torch.softmax(x, -1)", torch.functional.__file__),
+        "foreign thread": in_foreign_thread,
+        "own operator": in_own_operator,
+    },
+    "torch.library.Library": {
+        "implementation": in_implementation,
+    },
+    "torch.utils._python_dispatch.TorchDispatchMode": {
+        "dispatch mode": in_dispatch_mode,
+    },
+    "torch.Tensor.__torch_dispatch__": {
+        "dispatched": lambda: torch.exp(x.as_subclass(Dispatched)),
     },
     "torch.nn.functional.softmax": {
         "functional": lambda: F.softmax(x, -1),
+        "functional without a line": functools.partial(F.softmax, x, -1),
     },
     "torch.nn.functional.linear": {
         "TorchScript, composed": lambda: scripted_linear(x, w),

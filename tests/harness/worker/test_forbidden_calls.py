@@ -27,7 +27,7 @@ notes, found = [], {{}}
 def note(words, kind, problem):
     assert kind == 2 and ("in " + problem + ": " if problem else "while it is imported: ") in words
     notes.append(words)
-watch = prenorm_forbidden.Watch({FORBIDDEN!r}, Layout(), note)
+watch = prenorm_forbidden.Watch({FORBIDDEN!r}, Layout(), note, sys._getframe().f_code)
 watch.begin()
 with watch.during(""):
     import doors
