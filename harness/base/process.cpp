@@ -330,8 +330,10 @@ void Process::wait_until(short events, Deadline deadline) {
     }
     if (ready > 0 && watched[1].revents != 0) drain(error_);
     if (ready > 0 && watched[2].revents != 0) drain(output_);
-    if (ready > 0 && watched[0].revents != 0) return;
-    if (std::chrono::steady_clock::now() >= deadline) {
+    // Bytes that come one by one put off no deadline.
+    const bool late = std::chrono::steady_clock::now() >= deadline;
+    if (ready > 0 && watched[0].revents != 0 && !late) return;
+    if (late) {
       how_ended_ = {"killed: it did not answer in time"};
       kill_and_reap();
       throw ProcessTimeout("no answer within the time limit");

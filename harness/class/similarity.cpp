@@ -227,13 +227,15 @@ void add_source(Fingerprints& marks, const std::string& file, std::string_view t
 }
 
 Fingerprints fingerprints_of(const std::string& submission, const fs::path& path) {
-  Fingerprints marks{submission, {}, {}};
+  Fingerprints marks{submission, {}, {}, false};
   read_snapshot(path, most_bytes_of_source, is_source,
                 [&](const fs::path& name, const std::string& text) {
+                  marks.is_cut = marks.is_cut || marks.marks.size() >= most_marks;
                   if (marks.marks.size() >= most_marks) return;
                   const std::size_t before = marks.marks.size();
                   add_source(marks, printable(name.string(), 200), text);
                   const std::size_t most = std::min(most_marks, before + most_marks_of_source);
+                  marks.is_cut = marks.is_cut || marks.marks.size() > most;
                   marks.marks.resize(std::min(marks.marks.size(), most));
                 });
   return marks;

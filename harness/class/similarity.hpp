@@ -25,6 +25,7 @@ struct Fingerprints {
   std::string submission;
   std::vector<std::string> files;
   std::vector<Mark> marks;
+  bool is_cut = false;  // there is more than is looked at
 };
 
 /// Whether a file of that name is read: C, C++, CUDA and Python.

@@ -114,12 +114,13 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
 int list_similar(const GradebookOptions& options) {
   const Gradebook book(options.file, Gradebook::Access::read);
   std::vector<Fingerprints> submissions, given;
-  std::vector<std::string> unread;
+  std::vector<std::string> unread, cut;
   Progress progress;
   for (const auto& [name, entry] : book.entries()) {
     progress.show("reading " + name);
     try {
       Fingerprints marks = fingerprints_of(name, submission_file(entry.path));
+      if (marks.is_cut) cut.push_back(name);
       if (marks.files.empty()) {
         unread.push_back(name + " (no sources)");
       } else {
@@ -159,6 +160,7 @@ int list_similar(const GradebookOptions& options) {
           "\nThis is not a verdict: some tasks have few solutions. Read both.\n");
   }
   print(listed("not compared", unread));
+  print(listed("compared in part, as it is too long", cut));
   return 0;
 }
 

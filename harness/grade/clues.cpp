@@ -44,7 +44,7 @@ Clue wrong_part(const std::string& problem, const std::string& part) {
   return {.problem = problem,
           .law = std::string(part_is_wrong),
           .terms = {part},
-          .heading = part + ", which this is made of, is wrong too: repair it first"};
+          .heading = "repair " + part + " first: this is made of it, and it is wrong by itself"};
 }
 
 void add_clues(const Exam& exam, std::vector<ToldByLaws> asked, std::vector<Marks>& marks) {

@@ -94,11 +94,12 @@ std::function<bool(const std::string& problem, const OutputsFile::Entry& entry)>
       }
     }
   }
-  return [wanted](const std::string& problem, const OutputsFile::Entry& entry) {
-    const auto found = wanted.find({problem, entry.case_name, entry.tensor});
-    return found != wanted.end() && entry.value.dtype == found->second->dtype &&
-           entry.value.shape == found->second->shape;
-  };
+  return
+      [wanted, &rubric = exam.rubric](const std::string& problem, const OutputsFile::Entry& entry) {
+        const auto found = wanted.find({problem, entry.case_name, entry.tensor});
+        return found != wanted.end() && is_taken(rubric, entry.value.dtype, found->second->dtype) &&
+               entry.value.shape == found->second->shape;
+      };
 }
 
 /// Fixtures and solutions lie where a submission does not look.

@@ -210,7 +210,7 @@ const OutputsFile::Entry* find(const OutputsFile& file, const std::string& case_
 /// What is wrong with what was handed in before its numbers count; PASSED and the tensors where
 /// nothing is.
 Result take(const Case& info, const Signature& signature, const OutputsFile* handed_in,
-            std::vector<Tensor>& outputs) {
+            const Rubric& rubric, std::vector<Tensor>& outputs) {
   if (handed_in == nullptr) return ended(Status::not_implemented, "no outputs for this problem");
   if (info.error) return ended(Status::not_implemented, "a case that must be refused needs code");
   for (std::size_t i = 0; i < info.outputs.size(); ++i) {
@@ -223,11 +223,12 @@ Result take(const Case& info, const Signature& signature, const OutputsFile* han
       return ended(Status::incorrect_shape,
                    tensor + " is " + to_text(value.shape) + ", wanted " + to_text(wanted.shape));
     }
-    if (value.dtype != wanted.dtype) {
+    if (!is_taken(rubric, value.dtype, wanted.dtype)) {
       return ended(Status::incorrect_dtype, tensor + " is " + std::string(name(value.dtype)) +
                                                 ", wanted " + std::string(name(wanted.dtype)));
     }
-    outputs.push_back(value);
+    Tensor& output = outputs.emplace_back(wanted.dtype, wanted.shape);
+    for (std::int64_t at = 0; at < value.size(); ++at) output.set(at, value.at(at));
   }
   return ended(Status::passed, "");
 }
@@ -245,7 +246,7 @@ Marks mark(const Exam& exam, const ExamPart& part, const Submission& submission,
       continue;
     }
     std::vector<Tensor> outputs;
-    Result result = take(*exam_case.stored, signature, handed_in, outputs);
+    Result result = take(*exam_case.stored, signature, handed_in, exam.rubric, outputs);
     if (result.status != Status::passed) {
       marker.add(number, std::move(result));
       continue;

@@ -245,6 +245,11 @@ double Rubric::points() const {
   return all;
 }
 
+bool is_taken(const Rubric& rubric, DType given, DType wanted) {
+  return given == wanted ||
+         (rubric.round_float64 && given == DType::float64 && wanted == DType::float32);
+}
+
 Rubric read_rubric(const std::string& word) {
   Rubric rubric;
   rubric.path = find_rubric(word);

@@ -48,7 +48,7 @@ struct Rubric {
   /// Globs of torch's functions, "torch.nn.functional.*", whose calls are reported.
   std::vector<std::string> forbidden_calls;
   bool forbidden_calls_earn = true;  // false: an item that makes one earns nothing
-  bool round_float64 = false;        // results in float64 count as float32 where that is asked for
+  bool round_float64 = false;        // results in float64 count as float32: is_taken()
   bool inputs_may_change = false;    // a function may overwrite its inputs
   bool require_kernel = false;       // a function that launches no kernel fails
   std::vector<RubricItem> items;
@@ -56,6 +56,9 @@ struct Rubric {
 
   double points() const;
 };
+
+/// Whether a result of that type counts where another is wanted.
+bool is_taken(const Rubric& rubric, DType given, DType wanted);
 
 /// Reads a rubric: a file (a word with a '/' or that ends in .toml), or the name of a shipped one.
 /// Throws std::invalid_argument, which names the file, the item and what is wrong, with the nearest

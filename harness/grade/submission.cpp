@@ -330,6 +330,14 @@ Submission::Submission(const fs::path& path, const SubmissionOptions& options,
     }
     return;
   }
+  if (kind == SubmissionKind::cuda && fs::is_directory(root_)) {
+    for (const auto& is_other : {is_library, is_outputs}) {
+      for (const fs::path& other : files_of(root_, is_other)) {
+        notes.push_back("not used: " + printable(other.filename().string()) +
+                        ", as there are CUDA sources");
+      }
+    }
+  }
   const bool is_cuda =
       kind == SubmissionKind::cuda || (kind == SubmissionKind::cmake && has_cuda_sources(root_));
   emulated = is_cuda && has_emulator() && (options.emulate || !has_devices());
@@ -420,9 +428,9 @@ SubmissionKind submission_kind(const fs::path& path) {
     if (has_lists && looks_for_prenorm(path)) return SubmissionKind::cmake;
     if (has_adapters(path)) return SubmissionKind::python;
     if (has_lists) return SubmissionKind::cmake;
+    if (!files_of(path, is_cuda).empty()) return SubmissionKind::cuda;
     if (files_of(path, is_library).size() == 1) return SubmissionKind::library;
     if (!files_of(path, is_outputs).empty()) return SubmissionKind::outputs;
-    if (!files_of(path, is_cuda).empty()) return SubmissionKind::cuda;
   } catch (const TreeTooLarge& error) {
     throw std::invalid_argument(path.string() + ": " + error.what());
   }

@@ -62,10 +62,27 @@ def is_name_of_device(node, own):
         return isinstance(node.func, ast.Attribute) and node.func.attr == "cuda"
     if isinstance(node, ast.keyword):
         return node.arg == "cuda_sources"
+    return bool(imported(node).intersection(LIBRARIES) - set(own))
+
+
+def imported(node):
+    """The packages that a statement imports."""
     modules = []
     if isinstance(node, ast.Import):
         modules = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.level == 0:
         modules = [node.module]
-    names = {module.split(".")[0] for module in modules}
-    return bool(names.intersection(LIBRARIES) - set(own))
+    return {module.split(".")[0] for module in modules}
+
+
+def imports_triton(tree, own):
+    """Whether a source's tree does; torch may, too."""
+    return any("triton" in imported(node) - set(own) for node in ast.walk(tree))
+
+
+def compiles(tree, own):
+    """Whether a source's tree names torch.compile."""
+    return any(
+        getattr(node, "attr", "") == "compile" and getattr(node.value, "id", "") == "torch"
+        for node in ast.walk(tree)
+    )

@@ -29,6 +29,7 @@ import json
 import math
 import mmap
 import os
+import re
 import struct
 import sys
 import time
@@ -38,6 +39,8 @@ NOT_COUNTED = -1  # launches of kernels
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2  # what a function returns
 NEEDS_DEVICE = "needs a CUDA device: "
 LONGEST_TEXT = 400  # characters of an exception's message that are reported
+
+UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 clock = time.perf_counter
 
@@ -113,6 +116,21 @@ class Submission:
             module = sys.modules[layout.module] = importlib.util.module_from_spec(spec)
             loader.exec_module(module)
         return module
+
+    def ask(self, problem, values):
+        """Calls the problem's function: by name, or by position where it turns out to know no names,
+        as what wraps another function and a layer of torch.nn do."""
+        function, by_name = self.functions[problem]
+        if not by_name:
+            return function(*values.values())
+        try:
+            return function(**values)
+        except TypeError as error:
+            unknown = UNKNOWN_KEYWORD.search(str(error))
+            if unknown is None or unknown[1] not in values:
+                raise
+        self.functions[problem] = function, False
+        return function(*values.values())
 
     def describe(self, error):
         """TypeName: message (adapters.py:LINE), on one line; a stand-in's message alone."""
@@ -256,13 +274,12 @@ def compute(submission, call, memory, settings, answer):
 
 def compute_at(place, submission, call, memory, settings, answer):
     tensors = submission.tensors
-    function, by_name = submission.functions[call.problem]
     arguments = Arguments(submission.adapters[call.problem], call, tensors, memory, place)
     values = arguments.values
     with submission.watched(call.problem):
         begin = clock()
         try:
-            value = function(**values) if by_name else function(*values.values())
+            value = submission.ask(call.problem, values)
             loading.require_real(value)
             several = len(call.outputs) != 1 and isinstance(value, (tuple, list))
             results = list(map(tensors.materialize, value if several else [value]))
@@ -385,22 +402,28 @@ class Worker:
             return messages.CUDA, ""
         if self.device == "there" and self.tensors.knows_devices and self.asks_for_device():
             return messages.CUDA, "computes on a CUDA device, which it has not been given"
-        if "triton" in sys.modules:
+        if "triton" in sys.modules and self.any_file(devices.imports_triton):
             note("Triton: kernels are interpreted, on the CPU")
+        if "torch._dynamo" in sys.modules and self.any_file(devices.compiles):
+            note("torch.compile: nothing is compiled, the functions run as they are written")
         return messages.CPU, ""
 
     def asks_for_device(self):
-        asked = []
+        return self.any_file(devices.is_asked_for)
+
+    def any_file(self, holds):
+        """Whether holds(its syntax tree, the submission's own modules) of a file that is imported."""
+        found = []
 
         def look(tree):
-            asked.append(devices.is_asked_for(tree, walk.own))
+            found.append(holds(tree, walk.own))
 
         try:
             walk = load_beside("prenorm_missing").ImportWalk(self.submission.path, look)
             walk.run()
         except Exception:
             pass  # what has been read by then is all that is known
-        return any(asked)
+        return any(found)
 
     def notes(self):
         """On what the submission has imported and called since the last answer."""
@@ -451,6 +474,8 @@ def main():
         how = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
         if how.get("device") != "given":  # Triton reads this when it is imported
             os.environ.setdefault("TRITON_INTERPRET", "1")
+            # A compiler, which takes longer than a call may, needs headers that are not here.
+            os.environ.setdefault("TORCH_COMPILE_DISABLE", "1")
         Worker(read_adapters(sys.argv[1]), how).serve()
     except BaseException as error:
         os.write(2, ("prenorm_worker.py: %s: %s\n" % (type(error).__name__, error)).encode())

@@ -73,7 +73,7 @@ def unfair(student, expected, missing):
         return [] if "not gradeable" in student["flags"] else ["gradeable"]
     flags = set(student["flags"])
     called = {match[1] for note in student["notes"]
-              if (match := re.match(r"forbidden call .*?: (\S+) \(.+:\d+\)$", note))}
+              if (match := re.match(r"its process says: forbidden call .*?: (\S+) \(.+:\d+\)$", note))}
     complaints = []
     lost = missing and set(expected.get("without", ["*"]))
     if lost and "*" in lost:  # it needs a module that is not here, and cannot be loaded

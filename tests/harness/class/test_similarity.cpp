@@ -208,6 +208,7 @@ BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
   BOOST_TEST(fingerprints_of("cy", folder / "cy").files.empty());
   BOOST_TEST(fingerprints_of("model", folder / "ann/model.py").files ==
              std::vector<std::string>{"model.py"});
+  BOOST_TEST(!ann.is_cut);
   const auto pairs = alike({ann, ben}, {}, .5);
   BOOST_REQUIRE_EQUAL(pairs.size(), 1u);
   BOOST_REQUIRE(!pairs[0].files.empty());
@@ -224,7 +225,9 @@ BOOST_AUTO_TEST_CASE(endless_sources_take_little_memory) {
     std::ofstream file(folder / (std::to_string(i) + ".py"));
     for (int k = 0; k < (1 << 20); ++k) file << "+-*/%&|^<>=()[]{},;:."[random() % 21];
   }
-  BOOST_TEST(fingerprints_of("endless", folder).marks.size() == 200000u);
+  const Fingerprints endless = fingerprints_of("endless", folder);
+  BOOST_TEST(endless.marks.size() == 200000u);
+  BOOST_TEST(endless.is_cut);
 }
 
 BOOST_AUTO_TEST_CASE(little_code_and_wild_text_say_nothing) {

@@ -98,9 +98,9 @@ def test_only_what_needs_it_is_lost(name, sandbox, course, tmp_path):
     assert {result["status"] for result in lost} == {"LOAD_ERROR"}
     assert {result["message"] for result in lost if not result["hidden"]} == {why}
     assert [note for note in report["notes"] if "stand-in" in note] == [
-        "lacking_progress is not installed: stand-in (basics/tokenizer.py:3)",
-        "lacking_heap is not installed: stand-in (basics/train.py:2)",
-        "yaml_of_old is not installed: stand-in (basics/tokenizer.py:5)"]
+        "its process says: lacking_progress is not installed: stand-in (basics/tokenizer.py:3)",
+        "its process says: lacking_heap is not installed: stand-in (basics/train.py:2)",
+        "its process says: yaml_of_old is not installed: stand-in (basics/tokenizer.py:5)"]
     assert (f"Python is {course[3]}; `--python PATH` names another, as that of a virtual environment"
             in report["notes"])
     for note in (why, *report["notes"]):

@@ -65,7 +65,7 @@ def test_a_wrong_part_is_named_though_the_rubric_has_no_points_for_it(tmp_path):
     [item] = report["items"]
     [clue] = item["clues"]
     assert clue["law"] == "part" and clue["terms"] == ["silu"], printed
-    assert "silu, which this is made of, is wrong too: repair it first" in printed
+    assert "repair silu first: this is made of it, and it is wrong by itself" in printed
 
 
 LEAKY = """

@@ -184,8 +184,8 @@ BOOST_FIXTURE_TEST_CASE(a_folder_is_known_by_its_files, Folder) {
   BOOST_CHECK_THROW(submission_kind(path()), std::invalid_argument);
   // What comes later decides.
   for (const auto& [file, kind] :
-       {std::pair{"mine.cu", SubmissionKind::cuda}, std::pair{"silu.h5", SubmissionKind::outputs},
-        std::pair{"mine.so", SubmissionKind::library},
+       {std::pair{"silu.h5", SubmissionKind::outputs},
+        std::pair{"mine.so", SubmissionKind::library}, std::pair{"mine.cu", SubmissionKind::cuda},
         std::pair{"adapters.py", SubmissionKind::python},
         std::pair{"CMakeLists.txt", SubmissionKind::cmake}}) {
     write(path() / file, "find_package(prenorm)");

@@ -234,4 +234,4 @@ def test_a_submission_that_asks_is_given_the_device(tmp_path, words):
                                   python=venv / "bin/python",
                                   environment={"PRENORM_CUDA_DRIVER": "/usr/bin/true"})
     assert code == 0 and report["earned"] == report["points"] > 0, printed
-    assert ("may compute on the CUDA device" in report["notes"]) == (not words), printed
+    assert ("its process says: may compute on the CUDA device" in report["notes"]) == (not words), printed

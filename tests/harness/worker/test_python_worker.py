@@ -114,7 +114,16 @@ def test_batch_axes_are_folded_into_one(tmp_path, mode):
 
 def test_other_names_are_given_by_order(tmp_path, mode):
     adapters = takes(argument("dim", scalar=0))
-    sources = ["def run(features, axis): return features + axis", f"from {mode} import add as run"]
+    wrapped = """
+        def any_names(function):
+            def call(*values, **names):
+                return function(*values, **names)
+            return call
+
+        run = any_names(lambda features, axis: features + axis)
+        """
+    sources = ["def run(features, axis): return features + axis", f"from {mode} import add as run",
+               wrapped]
     for number, source in enumerate(sources):
         with start(tmp_path / str(number), source, adapters, mode) as worker:
             answer = run(worker, Array("float32", [1.0, 2.0]), [("float32", [2])], [3])
