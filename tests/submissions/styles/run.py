@@ -227,7 +227,7 @@ ALLOWED_BY_HABIT = {
     "float32_angles": ["float32_angles"],
     "rounded_before_gain": ["rounded_before_gain"],
     "weights_in_t": ["exponentials_in_t"],
-    "table_in_t": ["table_in_t"],
+    "table_in_t": ["table_in_t", "float32_angles"],
     "log_sum_exp": ["log_sum_exp_subtracted"],
     "torch_2": ["empty_rows_nan"],  # what is called there gives NaN in some versions
 }
