@@ -79,7 +79,7 @@ class Submission:
         if forbidden:
             load_beside("prenorm_operators")
             watching = load_beside("prenorm_forbidden")
-            self.watch = watching.Watch(forbidden, self.layout, self.modules.note, compute_at.__code__)
+            self.watch = watching.Watch(forbidden, self.layout, self.modules.note, Submission.ask.__code__)
         self.tensors = tensors
         self.adapters = adapters
         self.functions = {}

@@ -544,6 +544,21 @@ def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path,
         "softmax": float(earns), "linear": 1}
 
 
+def test_a_forbidden_function_need_not_be_called_by_a_line(grade, tmp_path):
+    pytest.importorskip("torch")
+    shutil.copy(FIXTURES / "rubrics/adapters-2025.toml", tmp_path)
+    (tmp_path / "mine.toml").write_text(FORBIDS.replace("[[", "forbidden_calls_earn = false\n[[", 1))
+    work = tmp_path / "ann"
+    work.mkdir()
+    (work / "adapters.py").write_text(
+        "import torch\nrun_softmax = torch.softmax\n"
+        "def run_linear(d_in, d_out, weights, in_features):\n    return in_features @ weights.T\n")
+    report = grade(work, "--rubric", tmp_path / "mine.toml", "--python", sys.executable, "--seed", 5)
+    assert ("its process says: forbidden call in softmax: torch.softmax (by code that has no line here)"
+            in report["notes"])
+    assert {item["name"]: item["earned"] for item in report["items"]} == {"softmax": 0, "linear": 1}
+
+
 @pytest.mark.parametrize("words, complaint", [
     (["nowhere.so"], "nowhere.so"),
     (["x.so", "--rubric", "cs336-20225"], "did you mean 'cs336-2025'?"),
