@@ -174,7 +174,7 @@ def test_habit_in_cpp_keeps_its_points(name, sandbox, tmp_path):
 
 def test_habits_are_many():
     names = [*PYTHON, *TORCH, *CPP]
-    assert len(names) == len(set(names)) == 93
+    assert len(names) == len(set(names)) == 94
     assert {*QUICK, *MODULES, *PROGRAMS, *OPTIONS, *PROBLEMS} <= set(names)
 
 
