@@ -106,8 +106,8 @@ bool is_redrawn(const Case& info);
 LoadedCase fresh_case(const std::string& problem, const Signature& signature,
                       const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options);
 
-/// Of a larger case it is not asked whether it is fair, and no hidden one is drawn: 2 % of the cases
-/// would take half of the time.
+/// Of a larger case it is not asked whether it is fair, and no hidden one is drawn: 2 % of the
+/// cases would take half of the time.
 inline constexpr std::int64_t most_elements_fair = 1 << 16;
 
 /// The same, drawn again where right answers would come near the tolerance: it comes from sixteen
