@@ -94,16 +94,6 @@ Words split_words(const std::string& text) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-std::optional<double> parse_number(const std::string& text) {
-  std::size_t used = 0;
-  try {
-    const double value = std::stod(text, &used);
-    if (used == text.size()) return value;
-  } catch (const std::exception&) {
-  }
-  return std::nullopt;
-}
-
 const Laws* laws_for(const std::string& problem) {
   static const std::vector<Laws> all = read_laws();
   const auto found = std::ranges::find_if(all, [&](const Laws& laws) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,9 +40,6 @@ struct Laws {
 
 /// The words of "anew first 1 batch".
 Words split_words(const std::string& text);
-
-/// A number; nothing for another word.
-std::optional<double> parse_number(const std::string& text);
 
 /// Those of a problem; nullptr where no file has any. Threads may call this. Throws
 /// std::invalid_argument if a file is damaged.

@@ -176,8 +176,10 @@ Sentence sums(const Seen& seen) {
 Sentence not_finite(const Seen& seen) {
   std::int64_t nan = 0, infinite = 0, others = 0, right = 0;
   for (std::int64_t i = 0; i < seen.y.size(); ++i) {
-    right += seen.right(i) ? 1 : 0;
-    if (seen.right(i)) continue;
+    if (seen.right(i)) {
+      ++right;
+      continue;
+    }
     const double y = seen.y.at(i);
     const bool wanted = std::isfinite(seen.expected.at(i));
     nan += wanted && std::isnan(y) ? 1 : 0;
@@ -295,7 +297,7 @@ Sentence selected(const Seen& seen, const Signature& signature) {
         seen.spec.name + " is wrong only where " + signature.inputs[number].name + " is ";
     const std::int64_t least = *wrong.begin(), most = *wrong.rbegin();
     // What belongs to an index as well is told of the index; but 0 is often a value of its own.
-    if (least == most && least == 0) return where + "0";
+    if (least == 0 && most == 0) return where + "0";
     if (right_slices(seen)) continue;
     if (least == most && places.size() > 1) return where + std::to_string(least);
     if (std::ssize(wrong) < least_pattern) continue;

@@ -162,19 +162,19 @@ class Run {
     const std::optional<DType> dtype = markers_[i]->wrong_type();
     if (!dtype || budget_.spent() || (exam_.options.quick && i != first_wrong())) return;
     const std::string& problem = exam_.parts[i].problem;
-    Solution& asked = fresh_worker(thread);
-    clues_[i] = {*dtype, told_by_laws(problem, exam_.parts[i].file->fixture->signature(), *dtype,
-                                      asked, thread)};
+    clues_[i].dtype = *dtype;
     for (const std::string& part : parts_of(problem)) {  // the simplest first
       const auto unasked = exam_.unasked.find(part);
       if (unasked == exam_.unasked.end() || budget_.spent()) continue;
-      Solution& own = fresh_worker(thread);
-      if (own.function_for(part).empty()) continue;
-      if (told_by_laws(part, parse_signature(unasked->second), *dtype, own, thread).empty())
+      Solution& asked = fresh_worker(thread);
+      if (asked.function_for(part).empty()) continue;
+      if (told_by_laws(part, parse_signature(unasked->second), *dtype, asked, thread).empty())
         continue;
       clues_[i].clues = {wrong_part(problem, part)};
       return;
     }
+    clues_[i].clues = told_by_laws(problem, exam_.parts[i].file->fixture->signature(), *dtype,
+                                   fresh_worker(thread), thread);
   }
 
   std::vector<Clue> told_by_laws(const std::string& problem, const Signature& signature,
