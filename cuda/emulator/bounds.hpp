@@ -1,5 +1,5 @@
-// Accesses of kernels beside the tensors of a call and beside what cudaMalloc has given: for
-// submissions. In other builds this is empty.
+// Accesses of kernels beside the tensors of a call and beside what cudaMalloc has given, and
+// accesses of the host to any of these: for submissions. In other builds this is empty.
 //
 // What is far from all of these ends the process by a signal, which front/submission.cpp explains.
 #pragma once
@@ -9,19 +9,39 @@
 
 namespace prenorm::emulator::bounds {
 
+/// Who may access a range.
+enum class By { kernels, kernels_and_host };
+
 #if defined(PRENORM_EMULATOR_WATCHED)
 /// From now on kernels may access these bytes, but not the `reach` bytes before and behind them.
-/// `name` is for messages: "input 1". Called while no kernel runs.
-void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::string& name);
+/// `name` is for messages: "input 1". The host may not where the range has pages of its own and is
+/// for kernels alone. Called while no kernel runs.
+void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::string& name, By by);
 /// No longer: memory that begins there is freed.
 void forbid(const void* begin);
 /// The running thread accesses what is no shared memory. Where that is out of bounds, it records an
 /// error and does not return. Else the name of the range, or nullptr: it is in none, and not near.
 const std::string* on_access(const void* at, std::size_t bytes, bool writes, const void* code);
+
+/// A solution's host code begins, or has ended: until then it cannot access what is for kernels
+/// alone, as on a device.
+void begin_host();
+void end_host();
+/// The range there, for which the host has just been stopped; nullptr: none.
+const std::string* stopped_at(const void* at);
+/// While one lives, everything may be accessed: kernels run, or the runtime copies.
+struct Open {
+  Open();
+  ~Open();
+  Open(Open&&) = delete;  // nor copied
+};
 #else
-inline void allow(const void*, std::size_t, std::size_t, const std::string&) {}
+inline void allow(const void*, std::size_t, std::size_t, const std::string&, By) {}
 inline void forbid(const void*) {}
 inline const std::string* on_access(const void*, std::size_t, bool, const void*) { return nullptr; }
+struct Open {
+  ~Open() {}  // so that it is used
+};
 #endif
 
 }  // namespace prenorm::emulator::bounds

@@ -1,5 +1,6 @@
 // Launches: blocks are spread over the cores. And what emulator.hpp offers to the running thread.
 #include "block.hpp"
+#include "bounds.hpp"
 #include "checker.hpp"
 #include "counter.hpp"
 #include "races.hpp"
@@ -142,6 +143,7 @@ void run(const Launch& launch, const std::function<void()>& body) {
   }
   check(launch);
   if (observe_launch != nullptr) observe_launch(launch);
+  const bounds::Open device_memory;
   say_at_death(&print_where);
   const dim3 grid = launch.grid;
   const std::uint64_t all_blocks = std::uint64_t{grid.x} * grid.y * grid.z;

@@ -8,7 +8,8 @@
 //   results/N     the result of submission N: complete if it exists
 //   results/N.taken    it was put into the gradebook
 //   results/N.failed   why a task has given it up, and the node
-//   hidden/       the hidden cases, drawn once; complete if it exists
+//   hidden/       hidden cases, drawn once, of which each submission gets other values; complete
+//                 if it exists
 //   tmp/          for copies and builds
 #pragma once
 

@@ -1,6 +1,7 @@
 // What is asked of a submission: the rubric's cases, looked up in the fixtures and checked before
 // anything of the submission is built or run; and hidden cases: fresh ones, drawn from stored cases
-// by a secret seed, for one grading or for all of a class.
+// by a secret seed: their sizes for one grading or for all of a class, their values for one
+// submission.
 #pragma once
 
 #include "grade/grading.hpp"
@@ -72,8 +73,14 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const s
 /// could be given an answer.
 using DrawnCases = std::vector<std::vector<std::optional<LoadedCase>>>;
 
-/// Draws them on the exam's threads, a pool each, with tf32 tolerances where they are wanted.
+/// Draws them on the exam's threads, a pool each, with tf32 tolerances where they are wanted: what
+/// all submissions of a class share, which are the sizes and the tolerances.
 DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool tf32);
+
+/// Gives them the values of one submission, by the seed and its name: whatever a submission might
+/// learn of its cases answers nobody else's.
+void draw_own(const Exam& exam, const std::string& submission, std::vector<SolutionPool>& pools,
+              DrawnCases& drawn);
 
 /// Writes them into a folder, as fixture files. Secret.
 void write_drawn(const fs::path& folder, const Exam& exam, const DrawnCases& drawn);

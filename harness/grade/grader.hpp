@@ -27,8 +27,8 @@ class Grader {
   /// seed. Two gradings by the same exam need not be done twice.
   std::string exam_digest() const;
 
-  /// Draws the hidden cases into that folder: all graders that are told of it ask the same ones,
-  /// and none draws them again.
+  /// Draws the hidden cases into that folder: all graders that are told of it ask the same sizes,
+  /// each submission of values of its own.
   void draw_into(const fs::path& folder, unsigned jobs);
   void take_drawn(const fs::path& folder) { exam_.options.drawn = folder; }
 

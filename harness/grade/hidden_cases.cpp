@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <numeric>
 
 namespace prenorm::harness {
@@ -32,6 +33,42 @@ DrawnCases none_drawn(const Exam& exam) {
   return drawn;
 }
 
+struct Place {
+  std::size_t part, number;
+  std::int64_t elements;
+};
+
+/// Calls `draw` for each hidden case on the exam's threads; it says whether there was an answer.
+void at_all_hidden(const Exam& exam, std::vector<SolutionPool>& pools, const YardstickNames& names,
+                   const std::string& what,
+                   const std::function<bool(const Place&, const Yardsticks&)>& draw) {
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < exam.parts.size(); ++i) {
+    const ExamPart& part = exam.parts[i];
+    for (std::size_t number = 0; number < part.cases.size(); ++number) {
+      const ExamCase& exam_case = part.cases[number];
+      if (exam_case.hidden) places.push_back({i, number, exam_case.stored->elements()});
+    }
+  }
+  // The large ones first, so that no thread is left alone with one at the end.
+  std::ranges::stable_sort(places, std::greater<>(), &Place::elements);
+  std::atomic<std::size_t> done = 0;
+  in_parallel(places.size(), exam.options.jobs, [&](std::size_t i, std::size_t thread) {
+    const Yardsticks by = yardsticks(pools[thread], names);
+    const bool found = draw(places[i], by);
+    // Answers that others have would earn points if own cases were left out for want of processes.
+    for (Solution* const each : {&by.truth, &by.redraws, &by.textbook}) {
+      if (found || each->load()) continue;
+      throw std::runtime_error("hidden cases cannot be drawn, as " + each->label() +
+                               " does not run: " + each->message());
+    }
+    ++done;
+    if (exam.options.progress) {
+      exam.options.progress(what, done, places.size());
+    }
+  });
+}
+
 }  // namespace
 
 bool can_be_hidden(const Case& info) {
@@ -51,45 +88,35 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const s
 }
 
 DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool tf32) {
-  struct Place {
-    std::size_t part, number;
-    std::int64_t elements;
-  };
-  std::vector<Place> places;
-  for (std::size_t i = 0; i < exam.parts.size(); ++i) {
-    const ExamPart& part = exam.parts[i];
-    for (std::size_t number = 0; number < part.cases.size(); ++number) {
-      const ExamCase& exam_case = part.cases[number];
-      if (exam_case.hidden) places.push_back({i, number, exam_case.stored->elements()});
-    }
-  }
-  // The large ones first, so that no thread is left alone with one at the end.
-  std::ranges::stable_sort(places, std::greater<>(), &Place::elements);
   YardstickNames names;
   names.tf32_tolerances = tf32;
   DrawnCases drawn = none_drawn(exam);
-  std::atomic<std::size_t> done = 0;
-  in_parallel(places.size(), exam.options.jobs, [&](std::size_t i, std::size_t thread) {
-    const Place& place = places[i];
-    const ExamPart& part = exam.parts[place.part];
-    const ExamCase& exam_case = part.cases[place.number];
-    const LoadedCase stored = load_case(*exam_case.file->fixture, *exam_case.stored);
-    const Yardsticks by = yardsticks(pools[thread], names);
-    std::optional<LoadedCase>& fresh = drawn[place.part][place.number];
-    fresh =
-        hidden_case(part.problem, part.file->fixture->signature(), stored, by, exam.options.seed);
-    // Stored answers would earn points if hidden cases were left out for want of processes.
-    for (Solution* const each : {&by.truth, &by.redraws, &by.textbook}) {
-      if (fresh || each->load()) continue;
-      throw std::runtime_error("hidden cases cannot be drawn, as " + each->label() +
-                               " does not run: " + each->message());
-    }
-    ++done;
-    if (exam.options.progress) {
-      exam.options.progress("drawing hidden cases", done, places.size());
-    }
-  });
+  at_all_hidden(
+      exam, pools, names, "drawing hidden cases", [&](const Place& place, const Yardsticks& by) {
+        const ExamPart& part = exam.parts[place.part];
+        const ExamCase& exam_case = part.cases[place.number];
+        const LoadedCase stored = load_case(*exam_case.file->fixture, *exam_case.stored);
+        return (drawn[place.part][place.number] = hidden_case(
+                    part.problem, part.file->fixture->signature(), stored, by, exam.options.seed))
+            .has_value();
+      });
   return drawn;
+}
+
+void draw_own(const Exam& exam, const std::string& submission, std::vector<SolutionPool>& pools,
+              DrawnCases& drawn) {
+  const std::uint64_t seed = generator(exam.options.seed, submission + "/own")();
+  at_all_hidden(
+      exam, pools, {}, "drawing their values", [&](const Place& place, const Yardsticks& by) {
+        std::optional<LoadedCase>& shared = drawn[place.part][place.number];
+        if (!shared) return true;
+        const ExamPart& part = exam.parts[place.part];
+        std::optional<LoadedCase> own =
+            with_other_values(part.problem, part.file->fixture->signature(), *shared, by, seed);
+        const bool found = own.has_value();
+        if (found) shared = std::move(own);
+        return found;
+      });
 }
 
 void write_drawn(const fs::path& folder, const Exam& exam, const DrawnCases& drawn) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -74,6 +75,7 @@ class Run {
     left_.resize(exam.parts.size());
     largest_.resize(exam.parts.size());
     launches_.resize(exam.parts.size());
+    too_large_.resize(exam.parts.size(), std::numeric_limits<std::int64_t>::max());
     printed_.resize(exam.parts.size());
     failed_.resize(exam.parts.size());
     clues_.resize(exam.parts.size());
@@ -199,6 +201,7 @@ class Run {
     const bool tf32 = mode_ == "tf32";
     DrawnCases drawn =
         kept.empty() || tf32 ? draw_hidden(exam_, pools_, tf32) : read_drawn(kept, exam_);
+    draw_own(exam_, submission_.name, pools_, drawn);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       for (std::size_t number = 0; number < drawn[i].size(); ++number) {
         markers_[i]->drawn(number, std::move(drawn[i][number]));
@@ -307,10 +310,8 @@ class Run {
     if (cannot_be_asked(part.problem, marker.info(number))) {
       return marker.leave_out(number, &Marks::cannot_be_asked);
     }
-    // A project may have CUDA sources, and compute without them.
-    if (launches_[i] != 0 && marker.info(number).elements() > most_elements_emulated) {
-      return marker.leave_out(number, &Marks::too_large);
-    }
+    const std::int64_t elements = marker.info(number).elements();
+    if (elements >= too_large_[i]) return marker.leave_out(number, &Marks::too_large);
     if (losses_[i].too_many_for(exam_case)) return marker.add(number, losses_[i].not_run());
     if (budget_.spent()) {
       ++too_late_;
@@ -320,7 +321,9 @@ class Run {
     LoadedCase loaded = marker.load(number);
     submission_.adapters.give(part.problem, loaded);
     std::vector<Tensor> outputs;
-    const bool shorter = losses_[i].timed_out();
+    // A project may have CUDA sources, and compute without them: that is not slower than C++.
+    const bool large = launches_[i] != 0 && elements > most_elements_emulated;
+    const bool shorter = large || losses_[i].timed_out();
     Solution& solution = *seats_[thread].solution;
     solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
     const auto start = Clock::now();
@@ -333,6 +336,10 @@ class Run {
     if (exam_.rubric.require_kernel && lacks_kernel(loaded, result)) {
       result.status = Status::not_implemented;
       result.message = "launches no kernel, which this rubric requires";
+    }
+    if (large && result.status == Status::timeout) {
+      too_large_[i] = elements;
+      return marker.leave_out(number, &Marks::too_large);
     }
     const bool late = result.status == Status::timeout && budget_.spent();
     too_late_ += late ? 1 : 0;
@@ -363,7 +370,7 @@ class Run {
     if (!hidden && exam_.rubric.inputs_may_change && result.changed_input) {
       changed_[i].insert(signature.inputs[*result.changed_input].name);
     }
-    if (!hidden && result.status == Status::passed && result.launches > 0) {
+    if (!hidden && !large && result.status == Status::passed && result.launches > 0) {
       std::optional<std::size_t>& largest = largest_[i];
       if (!largest || marker.info(number).elements() > marker.info(*largest).elements()) {
         largest = number;
@@ -455,8 +462,9 @@ class Run {
   std::vector<std::size_t> printed_;            // likewise: bytes
   std::vector<std::set<std::string>> changed_;  // likewise: inputs that visible cases changed
   std::vector<std::vector<std::size_t>> failed_;  // likewise: that may be asked again alone
+  std::vector<std::int64_t> too_large_;  // likewise, elements of what took the emulator too long
   std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
-  /// Likewise: the largest visible case that passed so.
+  /// Likewise: the largest visible case that passed so, of those that take no time to profile.
   std::vector<std::optional<std::size_t>> largest_;
   std::vector<ToldByLaws> clues_;  // likewise
   std::vector<Seat> seats_;        // one for each thread

@@ -11,7 +11,7 @@ struct Marks {
   Reasons reasons;
   std::int64_t not_drawn = 0;        // hidden cases that could be given no answer
   std::int64_t cannot_be_asked = 0;  // by the functions that the rubric names
-  std::int64_t too_large = 0;        // for the emulator
+  std::int64_t too_large = 0;        // took the emulator too long
 };
 
 /// A result of which only these are known.

@@ -115,4 +115,10 @@ inline constexpr std::int64_t most_elements_fair = 1 << 16;
 LoadedCase fair_case(const std::string& problem, const Signature& signature,
                      const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options);
 
+/// A fair case with other values of the same sizes, and with its tolerances, which need sixteen
+/// draws: far sooner there. Nothing where the truth has no answer to any of eight draws.
+std::optional<LoadedCase> with_other_values(const std::string& problem, const Signature& signature,
+                                            const LoadedCase& drawn, const Yardsticks& by,
+                                            std::uint64_t seed);
+
 }  // namespace prenorm::harness

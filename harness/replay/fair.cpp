@@ -2,16 +2,16 @@
 #include "replay/calibrate.hpp"
 #include "replay/replay.hpp"
 
-#include <optional>
-
 namespace prenorm::harness {
 namespace {
 
 /// Draws of one case. Of sixteen equal draws one sets the tolerance.
 constexpr std::uint64_t most_draws = 8;
 
-/// Neighbours of a draw whose errors are looked at beside its own.
+/// Neighbours of a draw whose errors are looked at beside its own; fewer where the draw only
+/// replaces values that have been found fair: that is done for each submission of a class.
 constexpr int neighbours = 8;
+constexpr int neighbours_of_others = 4;
 
 /// The same case with every floating value smaller by up to 8 roundings of its type: as well or as
 /// badly conditioned, but other roundings happen in it.
@@ -54,7 +54,7 @@ bool is_well_within(const std::string& problem, const Signature& signature, cons
 /// worse than what the tolerance was made for (a norm of what nearly cancels), and another right
 /// order of summation may miss it.
 bool is_fair(const std::string& problem, const Signature& signature, const LoadedCase& fresh,
-             const Yardsticks& by, std::uint64_t seed) {
+             const Yardsticks& by, std::uint64_t seed, int neighbours) {
   if (!is_well_within(problem, signature, fresh, by.textbook) ||
       !is_well_within(problem, signature, fresh, by.truth)) {
     return false;
@@ -79,13 +79,33 @@ LoadedCase fair_case(const std::string& problem, const Signature& signature,
       drawn = fresh_case(problem, signature, stored, by, with);
       const bool is_looked_at =
           is_redrawn(stored.info) && drawn->info.elements() <= most_elements_fair;
-      if (!is_looked_at || is_fair(problem, signature, *drawn, by, with.seed)) return *drawn;
+      if (!is_looked_at || is_fair(problem, signature, *drawn, by, with.seed, neighbours))
+        return *drawn;
     } catch (const std::runtime_error&) {  // the truth has no answer to these inputs
       if (attempt + 1 == most_draws && !drawn) throw;
     }
     with.seed = random();
   }
   return *drawn;  // all draws alike: each is as hard as the others
+}
+
+std::optional<LoadedCase> with_other_values(const std::string& problem, const Signature& signature,
+                                            const LoadedCase& drawn, const Yardsticks& by,
+                                            std::uint64_t seed) {
+  std::optional<LoadedCase> other;
+  for (std::uint64_t attempt = 0; attempt < most_draws; ++attempt) {
+    auto random =
+        generator(seed, problem + "/" + drawn.info.name + "/others/" + std::to_string(attempt));
+    try {
+      LoadedCase with = drawn;
+      with.inputs = redraw(drawn, signature, false, random);
+      with.expected = exact_outputs(problem, signature, with.inputs, with.info.scalars, by.truth);
+      other = std::move(with);
+      if (is_fair(problem, signature, *other, by, random(), neighbours_of_others)) break;
+    } catch (const std::runtime_error&) {  // the truth has no answer to these inputs
+    }
+  }
+  return other;
 }
 
 }  // namespace prenorm::harness

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view function_prefix = "prenorm_";
 /// Functions that every solution exports besides those of its problems.
-constexpr std::array<std::string_view, 10> not_problems{
-    "abi",      "combination", "counts",  "device", "finding", "found_out_of_bounds",
-    "launches", "mode",        "sources", "watch"};
+constexpr std::array<std::string_view, 11> not_problems{
+    "abi",      "combination", "counts",  "device", "finding",    "found_out_of_bounds",
+    "launches", "mode",        "sources", "watch",  "written_for"};
 
 /// The tables of a loaded object that name its symbols.
 struct SymbolTables {
@@ -283,11 +283,11 @@ protocol::Returned Library::call(const protocol::CallMessage& message,
     const auto buffers = device_->copy(tensors, memory);
     const Arguments arguments(message, memory, *device_, *buffers);
     const KeptFloatingPoint kept;
-    if (auto* watch = find<void(const prenorm_call*)>(handle_, "prenorm_watch")) {
-      watch(arguments.get());
-    }
+    auto* const watch = find<void(const prenorm_call*)>(handle_, "prenorm_watch");
+    if (watch != nullptr) watch(arguments.get());
     const auto run = [&] { call_function(function, arguments.get(), answer); };
     answer.seconds = device_->time(run, message.timed);
+    if (watch != nullptr) watch(nullptr);
     buffers->copy_back();
     if (auto* launches = find<std::int64_t()>(handle_, "prenorm_launches")) {
       answer.launches = launches();

@@ -259,10 +259,16 @@ def test_the_grade_names_the_line(write, tmp_path, name, sandbox):
     assert {each["message"] for each in failed if each["hidden"]} <= {""}
 
 
+ON_HOST = """std::vector<T> all(x.size());
+  cudaMemcpy(all.data(), x.data(), all.size() * sizeof(T), cudaMemcpyDeviceToHost);
+  for (T& each : all) each = float(each) < 0 ? T(0) : each;
+  cudaMemcpy(y.data(), all.data(), all.size() * sizeof(T), cudaMemcpyHostToDevice);
+"""
+
+
 @pytest.mark.slow
 def test_what_computes_on_the_host_has_no_kernel(write, tmp_path):
-    host = """for (std::int64_t i = 0; i < x.size(); ++i) y[i] = float(x[i]) < 0 ? T(0) : x[i];"""
-    source = write(relu=host)
+    source = write(relu=ON_HOST)
     _, report, said = grade(source, "--rubric", "cuda-intro", "--seed", 1, "--problem", "relu",
                             tmp=tmp_path)
     assert items(report)["relu"]["earned"] == 0
@@ -282,9 +288,48 @@ def test_what_does_not_compile_is_a_compile_error(write, tmp_path):
 
 
 @pytest.mark.slow
-def test_large_cases_are_left_out(write, tmp_path):
-    source = write("relu")
+@pytest.mark.parametrize("name, device, body, says", [
+    ("loop", "kDLCUDA", "for (int i = 0; i < x.size(); ++i) y[i] = x[i];", "x"),
+    ("copy", "kDLCUDA", "std::memcpy(y.data(), x.data(), x.size() * sizeof(T));", "[xy]"),
+    ("own", "kDLCUDA", "float* own; cudaMalloc(&own, 400); own[99] = 1; " + "RELU",
+     "an allocation of 400 bytes"),
+    ("pinned", "kDLCUDA", "float* own; cudaMallocHost(&own, 400); own[99] = 1; " + "RELU", None),
+    ("managed", "kDLCUDA", "float* own; cudaMallocManaged(&own, 400); own[99] = 1; " + "RELU",
+     None),
+    ("host", "kDLCPU",
+     "for (int i = 0; i < x.size(); ++i) y[i] = float(x[i]) < 0 ? T(0) : x[i];", None)])
+def test_the_host_cannot_read_what_lies_on_the_device(write, verify, name, device, body, says):
+    source = write(relu=body)
+    source.write_text(replaced(source.read_text(), "PRENORM_SOLUTION(kDLCUDA)",
+                               f"PRENORM_SOLUTION({device})"))
+    code, found, said = verify(source, "--problem", "relu", "--dtype", "float32")
+    if says is None:
+        assert code == 0, said
+        return
+    told = f"host code accesses {says}, which lies on the device"
+    wrong = [each for each in found if each["status"] == "RUNTIME_ERROR"]
+    assert code == 1 and wrong and all(re.match(told, each["message"]) for each in wrong), said
+    if name != "copy":  # which is the C library's
+        assert line_of(source, body.split(";")[0]) in said, said
+
+
+LARGE = "x.size() > 60000"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body, status", [
+    ("", "PASSED"),
+    # A kernel that is launched is no excuse for what the host gets wrong in large cases.
+    ("relu_kernel<<<1, 1>>>(x.data(), y.data(), 0);\n" +
+     ON_HOST.replace("all(x.size())", f"all({LARGE} ? 1 : x.size())"), "INCORRECT_NUMERICAL"),
+    (f"if ({LARGE}) endless<<<1, 1>>>();\n", None)], ids=["kernel", "host", "endless"])
+def test_large_cases_are_left_out_only_if_they_take_too_long(write, tmp_path, body, status):
+    kernels = KERNELS + """
+__global__ void endless() { for (volatile unsigned long i = 1; i != 0; ++i) {} }
+"""
+    source = write(kernels=kernels, relu=body if "cudaMemcpy" in body else body + WRITTEN["relu"])
     _, report, said = grade(source, "--rubric", "all", "--seed", 1, "--problem", "relu", "--dtype",
                             "float32", tmp=tmp_path)
-    assert "1 case left out: too large for the emulator" in said
-    assert items(report)["relu"]["earned"] == 0.25 or report["earned"] > 0, said
+    assert ("2 cases left out: the emulator takes too long" in said) == (status is None), said
+    large = [each for each in results(report, "relu") if re.search("65539|131101", each["case"])]
+    assert {each["status"] for each in large} == ({status} if status else set()), said

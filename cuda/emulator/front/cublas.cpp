@@ -1,6 +1,8 @@
 // cuBLAS as plain loops: what include/cublas_v2.h declares.
 #include "include/cublas_v2.h"
 
+#include "bounds.hpp"
+
 #include <cmath>
 #include <vector>
 
@@ -103,6 +105,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
       ldb < std::max(1, plain_b ? k : n) || ldc < std::max(1, m)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
+  const prenorm::emulator::bounds::Open device_memory;
   const double factor = value_at(alpha, scalar_type(compute), 0);
   const double kept = value_at(beta, scalar_type(compute), 0);
   for (int z = 0; z < count; ++z) {
@@ -173,6 +176,7 @@ void multiply(bool transposed, int m, int n, T alpha, const T* a, int lda, const
                                       const T* alpha, const T* a, int lda, const T* x, int step_x, \
                                       const T* beta, T* y, int step_y) {                           \
     if (m < 0 || n < 0 || lda < std::max(1, m)) return CUBLAS_STATUS_INVALID_VALUE;                \
+    const prenorm::emulator::bounds::Open device_memory;                                           \
     multiply(trans != CUBLAS_OP_N, m, n, *alpha, a, lda, x, step_x, *beta, y, step_y);             \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }                                                                                                \
@@ -180,20 +184,24 @@ void multiply(bool transposed, int m, int n, T alpha, const T* a, int lda, const
                                       int step_x, T* y, int step_y) {                              \
     const Vector<const T> of_x(x, n, step_x);                                                      \
     const Vector<T> to(y, n, step_y);                                                              \
+    const prenorm::emulator::bounds::Open device_memory;                                           \
     for (int i = 0; i < n; ++i) to[i] += *alpha * of_x[i];                                         \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }                                                                                                \
   cublasStatus_t cublas##letter##dot(cublasHandle_t, int n, const T* x, int step_x, const T* y,    \
                                      int step_y, T* result) {                                      \
+    const prenorm::emulator::bounds::Open device_memory;                                           \
     *result = static_cast<T>(dot(n, x, step_x, y, step_y));                                        \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }                                                                                                \
   cublasStatus_t cublas##letter##nrm2(cublasHandle_t, int n, const T* x, int step_x, T* result) {  \
+    const prenorm::emulator::bounds::Open device_memory;                                           \
     *result = static_cast<T>(std::sqrt(dot(n, x, step_x, x, step_x)));                             \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }                                                                                                \
   cublasStatus_t cublas##letter##scal(cublasHandle_t, int n, const T* alpha, T* x, int step_x) {   \
     const Vector<T> to(x, n, step_x);                                                              \
+    const prenorm::emulator::bounds::Open device_memory;                                           \
     for (int i = 0; i < n; ++i) to[i] *= *alpha;                                                   \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }

@@ -39,21 +39,22 @@ Allocations& allocations() {
 }
 
 constexpr std::size_t alignment = 256;  // CUDA's
+[[maybe_unused]] constexpr std::size_t page = 4096;
 
-void* host_memory(std::size_t bytes) {
+void* host_memory(std::size_t bytes, [[maybe_unused]] cudaMemoryType type) {
   if (bytes == 0 || bytes > device_bytes) return nullptr;
 #if defined(__SANITIZE_ADDRESS__)
   // Of exactly this size, so that a step beyond is seen.
   void* memory = nullptr;
   return ::posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 #elif defined(PRENORM_EMULATOR_WATCHED)
-  // With room of nobody's on both sides.
-  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  auto* memory = static_cast<char*>(std::aligned_alloc(alignment, rounded + 2 * alignment));
+  // On pages of its own, with one of nobody's on both sides.
+  const std::size_t rounded = (bytes + page - 1) / page * page;
+  auto* memory = static_cast<char*>(std::aligned_alloc(page, rounded + 2 * page));
   if (memory == nullptr) return nullptr;
-  bounds::allow(memory + alignment, bytes, alignment,
-                "an allocation of " + std::to_string(bytes) + " bytes");
-  return memory + alignment;
+  bounds::allow(memory + page, bytes, page, "an allocation of " + std::to_string(bytes) + " bytes",
+                type == cudaMemoryTypeDevice ? bounds::By::kernels : bounds::By::kernels_and_host);
+  return memory + page;
 #else
   // Its end, which belongs to it (find), is not where other memory begins.
   return std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
@@ -63,13 +64,13 @@ void* host_memory(std::size_t bytes) {
 void free_host_memory(void* memory) {
 #if defined(PRENORM_EMULATOR_WATCHED)
   bounds::forbid(memory);
-  memory = static_cast<char*>(memory) - alignment;
+  memory = static_cast<char*>(memory) - page;
 #endif
   std::free(memory);
 }
 
 void* allocate(std::size_t bytes, cudaMemoryType type) {
-  void* const memory = host_memory(bytes);
+  void* const memory = host_memory(bytes, type);
   if (memory == nullptr) return nullptr;
   const std::lock_guard lock(allocations().mutex);
   allocations().by_address[static_cast<const char*>(memory)] = {bytes, type};
@@ -86,6 +87,15 @@ cudaError_t release(void* memory) {
   }
   free_host_memory(memory);
   return cudaSuccess;
+}
+
+void copy(void* to, const void* from, std::size_t bytes) {
+  const bounds::Open device_memory;
+  if (bytes > 0) std::memmove(to, from, bytes);
+}
+void fill(void* to, int value, std::size_t bytes) {
+  const bounds::Open device_memory;
+  if (bytes > 0) std::memset(to, value, bytes);
 }
 
 bool has_room(const void* memory, std::size_t bytes) {
@@ -268,8 +278,8 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
   for (std::size_t row = 0; row < height; ++row) {
-    std::memcpy(static_cast<char*>(to) + row * to_pitch,
-                static_cast<const char*>(from) + row * from_pitch, width);
+    prenorm::emulator::copy(static_cast<char*>(to) + row * to_pitch,
+                            static_cast<const char*>(from) + row * from_pitch, width);
   }
   return cudaSuccess;
 }
@@ -281,7 +291,7 @@ cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t wid
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
   for (std::size_t row = 0; row < height; ++row) {
-    std::memset(static_cast<char*>(to) + row * pitch, value, width);
+    prenorm::emulator::fill(static_cast<char*>(to) + row * pitch, value, width);
   }
   return cudaSuccess;
 }

@@ -18,6 +18,9 @@
 #include <utility>
 #include <vector>
 
+/// Of PRENORM_SOLUTION, where a library has that.
+extern "C" __attribute__((weak)) int prenorm_written_for();
+
 namespace prenorm::emulator {
 namespace {
 
@@ -53,18 +56,29 @@ std::size_t bytes_of(const DLTensor& tensor) {
   return bytes;
 }
 
+/// What was written for the host, in a project that has kernels too, may read its tensors.
+bounds::By who_may() {
+  const bool on_device = prenorm_written_for != nullptr && prenorm_written_for() == kDLCUDA;
+  return on_device ? bounds::By::kernels : bounds::By::kernels_and_host;
+}
+
 void allow(const DLTensor* tensor, const std::string& name) {
   if (tensor == nullptr) return;
   const void* data = static_cast<const std::byte*>(tensor->data) + tensor->byte_offset;
-  bounds::allow(data, bytes_of(*tensor), around_tensors, name);
+  bounds::allow(data, bytes_of(*tensor), around_tensors, name, who_may());
   tensors.push_back(data);
 }
 
-void watch(const prenorm_call& call) {
+void end_call() {
+  bounds::end_host();
+  for (const void* data : std::exchange(tensors, {})) bounds::forbid(data);
+}
+
+void begin_call(const prenorm_call& call) {
+  end_call();
   launches = 0;
   finding.clear();
   out_of_bounds = false;
-  for (const void* data : std::exchange(tensors, {})) bounds::forbid(data);
   // The harness knows their names, and puts them in place of these.
   for (int i = 0; i < call.num_inputs; ++i) {
     allow(call.inputs[i], "input " + std::to_string(i + 1));
@@ -72,16 +86,32 @@ void watch(const prenorm_call& call) {
   for (int i = 0; i < call.num_outputs; ++i) {
     allow(call.outputs[i], "output " + std::to_string(i + 1));
   }
+  bounds::begin_host();
 }
 
 struct sigaction before[NSIG];
 
+/// The host has accessed a device's memory: the call has failed, and may go on.
+bool is_hosts_mistake(const siginfo_t& info, const void* code) {
+  const std::string* name = bounds::stopped_at(info.si_addr);
+  if (name == nullptr || info.si_code != SEGV_ACCERR) return false;
+  const std::lock_guard lock(finding_mutex);
+  if (finding.empty()) {
+    finding = "host code accesses " + *name +
+              ", which lies on the device: a kernel can, or copy it" + in_brackets(line_of(code));
+  }
+  bounds::end_host();
+  return true;
+}
+
 /// A kernel has touched what is no memory: says where, then lets the worker say the rest.
 void on_fault(int number, siginfo_t* info, void* context) {
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto* code = reinterpret_cast<const std::byte*>(registers[REG_RIP]) + 1;
+  const std::string kernel = where();
+  if (kernel.empty() && is_hosts_mistake(*info, code)) return;  // the access is repeated
   ::sigaction(number, &before[number], nullptr);
-  if (const std::string kernel = where(); !kernel.empty()) {
-    const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-    const auto* code = reinterpret_cast<const std::byte*>(registers[REG_RIP]) + 1;
+  if (!kernel.empty()) {
     std::fprintf(stderr, "%s: accesses no memory, at %p%s\n", kernel.c_str(), info->si_addr,
                  in_brackets(line_of(code)).c_str());
   }
@@ -104,7 +134,8 @@ const bool set =
 }  // namespace prenorm::emulator
 
 extern "C" PRENORM_API void prenorm_watch(const prenorm_call* call) {
-  prenorm::emulator::watch(*call);
+  if (call == nullptr) return prenorm::emulator::end_call();
+  prenorm::emulator::begin_call(*call);
 }
 extern "C" PRENORM_API const char* prenorm_finding() { return prenorm::emulator::finding.c_str(); }
 extern "C" PRENORM_API int prenorm_found_out_of_bounds() {

@@ -107,6 +107,10 @@ inline cudaError_t remember(cudaError_t error) {
 void* allocate(std::size_t bytes, cudaMemoryType type);
 cudaError_t release(void* memory);
 
+/// memmove and memset, of a device's memory too.
+void copy(void* to, const void* from, std::size_t bytes);
+void fill(void* to, int value, std::size_t bytes);
+
 /// Whether the bytes are not more than the rest of the memory that a pointer points into, where the
 /// runtime knows that memory.
 bool has_room(const void* memory, std::size_t bytes);
@@ -255,7 +259,7 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cud
   if (!has_room(to, bytes) || !has_room(from, bytes)) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
-  if (bytes > 0) std::memmove(to, from, bytes);
+  prenorm::emulator::copy(to, from, bytes);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
@@ -281,7 +285,7 @@ inline cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
   if (!prenorm::emulator::has_room(to, bytes)) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
-  if (bytes > 0) std::memset(to, value, bytes);
+  prenorm::emulator::fill(to, value, bytes);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {

@@ -18,7 +18,8 @@
  * A library that is linked with the CUDA emulator for submissions also has
  *
  *     void prenorm_watch(const prenorm_call* call);   called before each call: kernels may access
- *                                                     its tensors, and nothing near them
+ *                                                     its tensors, and nothing near them, and the
+ *                                                     host none of them; after it with NULL
  *     const char* prenorm_finding(void);              what a kernel did wrong since then, or ""
  *     int prenorm_found_out_of_bounds(void);          whether that was an access out of bounds
  *     int64_t prenorm_launches(void);                 how many kernels were launched since then

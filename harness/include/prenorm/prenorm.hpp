@@ -333,10 +333,12 @@ constexpr int device_here([[maybe_unused]] int device) {
 }  // namespace detail
 }  // namespace prenorm
 
-/// Once in a library: the interface's version, and the device that its tensors must lie on.
-#define PRENORM_SOLUTION(device)                                   \
-  extern "C" PRENORM_API int prenorm_abi() { return PRENORM_ABI; } \
-  extern "C" PRENORM_API int prenorm_device() { return prenorm::detail::device_here(device); }
+/// Once in a library: the interface's version, and the device that its tensors must lie on. (The
+/// emulator asks for which one it was written.)
+#define PRENORM_SOLUTION(device)                                                               \
+  extern "C" PRENORM_API int prenorm_abi() { return PRENORM_ABI; }                             \
+  extern "C" PRENORM_API int prenorm_device() { return prenorm::detail::device_here(device); } \
+  extern "C" PRENORM_API int prenorm_written_for() { return device; }
 
 /// Exports the function template `function` as the problem, for the element types that follow.
 #define PRENORM_EXPORT_FOR(problem, function, ...)                          \
