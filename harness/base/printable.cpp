@@ -3,42 +3,51 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <memory>
 #include <utf8proc.h>
 
 namespace prenorm::harness {
 namespace {
 
-struct Range {
-  std::uint32_t first, last;
-};
+/// Symbols that show nothing, or a gap like a space: no category says so.
+constexpr std::array<std::uint32_t, 2> blank_symbols{0x2800, 0x1d159};
 
-/// Control characters; what sets the writing direction or separates lines; what shows nothing, or a
-/// gap like a space: two texts that differ in it would look alike; what XML does not allow.
-constexpr std::array<Range, 23> harmful{{
-    {0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},   {0x61c, 0x61c},
-    {0x115f, 0x1160},   {0x1680, 0x1680},   {0x17b4, 0x17b5},   {0x180b, 0x180f}, {0x2000, 0x200f},
-    {0x2028, 0x202f},   {0x205f, 0x206f},   {0x2800, 0x2800},   {0x3000, 0x3000}, {0x3164, 0x3164},
-    {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb}, {0xfffe, 0xffff},
-    {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
-}};
-
+/// No control character; nothing that sets the writing direction, separates lines, shows nothing,
+/// or a gap like a space (two texts that differ in it would look alike); nothing unassigned.
 bool is_harmless(std::uint32_t code) {
-  return std::ranges::none_of(
-      harmful, [code](const Range& range) { return code >= range.first && code <= range.last; });
+  if (code == ' ') return true;
+  const auto character = static_cast<utf8proc_int32_t>(code);
+  switch (::utf8proc_category(character)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_ZS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP: return false;
+    default: break;
+  }
+  return !::utf8proc_get_property(character)->ignorable &&
+         std::ranges::find(blank_symbols, code) == blank_symbols.end();
 }
 
-std::string piece(std::string_view text, const Character& character) {
-  if (character.bytes == 0) return fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-  if (is_harmless(character.code)) return std::string(text.substr(0, character.bytes));
-  switch (character.code) {
+std::string escape(std::uint32_t code) {
+  switch (code) {
     case '\n': return "\\n";
     case '\t': return "\\t";
     case '\r': return "\\r";
     default: break;
   }
-  return character.code < 0x100 ? fmt::format("\\x{:02x}", character.code)
-                                : fmt::format("\\u{:04x}", character.code);
+  return code < 0x100 ? fmt::format("\\x{:02x}", code) : fmt::format("\\u{:04x}", code);
+}
+
+std::string piece(std::string_view text, const Character& character) {
+  if (character.bytes == 0) return fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+  if (!is_harmless(character.code)) return escape(character.code);
+  return std::string(text.substr(0, character.bytes));
 }
 
 }  // namespace
@@ -64,6 +73,22 @@ std::string printable(std::string_view text, std::size_t limit) {
     }
     line += next;
     if (line.size() + more.size() <= limit) kept = line.size();
+    text.remove_prefix(character.bytes == 0 ? 1 : character.bytes);
+  }
+  return line;
+}
+
+std::string composed(const std::string& text) {
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> made(
+      ::utf8proc_NFC(reinterpret_cast<const utf8proc_uint8_t*>(text.c_str())), &std::free);
+  return made ? reinterpret_cast<const char*>(made.get()) : text;
+}
+
+std::string in_ascii(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    line += character.code < 0x80 ? piece(text, character) : escape(character.code);
     text.remove_prefix(character.bytes == 0 ? 1 : character.bytes);
   }
   return line;

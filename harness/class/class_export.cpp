@@ -60,6 +60,7 @@ Json row_of(const Overview& overview, const OverviewRow& row) {
               {"skipped", row.skipped}};
   if (const auto late = days_late(overview, row)) {
     object["handed_in"] = time_text(*row.handed_in);
+    object["time_from"] = row.time_of_files ? "files" : "roster";
     object["days_late"] = *late;
   }
   return object;
@@ -94,7 +95,7 @@ std::string class_csv(const Overview& overview) {
   for (const char* head : {"submission", "name", "id", "email"}) rows.text(head);
   for (const OverviewItem& item : overview.items) rows.text(item.name);
   for (const char* head : {"total", "out of", "flags", "set by hand"}) rows.text(head);
-  if (overview.deadline) rows.text("handed in").text("days late");
+  if (overview.deadline) rows.text("handed in").text("time from").text("days late");
   rows.end();
   for (const OverviewRow& row : overview.rows) {
     rows.text(row.submission).text(row.name).text(row.id).text(row.email);
@@ -115,6 +116,7 @@ std::string class_csv(const Overview& overview) {
     if (overview.deadline) {
       const auto late = days_late(overview, row);
       rows.text(late ? time_text(*row.handed_in) : "");
+      rows.text(!late ? "" : row.time_of_files ? "files" : "roster");
       late ? rows.number(static_cast<double>(*late)) : rows.text("");
     }
     rows.end();

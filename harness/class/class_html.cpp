@@ -215,7 +215,7 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
           {"whole_flags", printable(joined(row.flags, "; "), 1000)},
           {"ids", listed(ids)},
           {"cells", cells},
-          {"late", late ? std::to_string(*late) : "–"},
+          {"late", late ? late_text(overview, row) : "–"},
           {"handed_in", late ? time_text(*row.handed_in) : ""},
           {"passed", row.passed},
           {"failed", row.failed},

@@ -68,7 +68,8 @@ class OverviewMaker {
     OverviewRow& row = made_.rows.emplace_back(OverviewRow{student});
     row.absent = entry == nullptr;
     if (row.absent) row.handed_in.reset();
-    if (!row.absent && !row.handed_in) row.handed_in = entry->changed;
+    row.time_of_files = !row.absent && !row.handed_in;
+    if (row.time_of_files) row.handed_in = entry->changed;
     row.graded = !row.absent && !entry->files.empty();
     row.points.resize(made_.items.size());
     Grading grading;
@@ -211,6 +212,12 @@ bool has_total(const OverviewRow& row) {
 std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row) {
   if (!overview.deadline || !row.handed_in) return std::nullopt;
   return days_late(*row.handed_in, *overview.deadline);
+}
+
+std::string late_text(const Overview& overview, const OverviewRow& row) {
+  const auto late = days_late(overview, row);
+  if (!late) return "";
+  return std::to_string(*late) + (row.time_of_files ? " (by its files)" : "");
 }
 
 Overview overview(const Gradebook& book) { return OverviewMaker(book).make(); }

@@ -21,6 +21,7 @@ struct OverviewPoints {
 /// files that were graded last changed; nothing where nothing was handed in.
 struct OverviewRow : Student {
   bool absent = false;                      // of the roster, and nothing was handed in
+  bool time_of_files = false;               // `handed_in`: whoever handed it in may have set it
   bool graded = false;                      // false: absent, or it could not be graded
   bool counted = false;                     // graded and gradeable: the points count
   std::vector<OverviewPoints> points = {};  // one per item of the overview
@@ -81,6 +82,8 @@ struct Overview {
 
 /// Begun days after the deadline; nothing without a deadline or a known time.
 std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row);
+/// "2", or "2 (by its files)" where no roster says the time; empty for nothing.
+std::string late_text(const Overview& overview, const OverviewRow& row);
 
 Overview overview(const Gradebook& book);
 

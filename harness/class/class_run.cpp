@@ -58,6 +58,7 @@ class ClassRun {
         work_(options.work.empty() ? options.gradebook + ".work" : options.work) {
     state_.submissions = class_.size();
     say_whether_sandbox_changed();
+    say_who_looks_alike();
     if (options.roster.empty()) return;
     std::set<std::string> names;
     for (const auto& [name, submission] : class_) names.insert(name);
@@ -115,6 +116,17 @@ class ClassRun {
     if (before == now) return;
     events_.say("the class's sandbox is " + now + " from now on; earlier submissions had " +
                 before);
+  }
+
+  /// An é may be one character, or an e and its mark.
+  void say_who_looks_alike() const {
+    std::map<std::string, std::string> seen;
+    for (const auto& [name, submission] : class_) {
+      const auto [other, is_new] = seen.try_emplace(composed(name), name);
+      if (is_new) continue;
+      events_.say("two submissions' names print alike: " + in_ascii(other->second) + " and " +
+                  in_ascii(name));
+    }
   }
 
   /// No submission may be or contain a file with the hidden cases.

@@ -69,8 +69,8 @@ Table table_of(const Overview& overview, bool numbered) {
       cells.push_back({points_text(row.total), tone_of(row.total, overview.points)});
     }
     if (overview.deadline) {
-      const auto late = days_late(overview, row);
-      cells.push_back({late ? std::to_string(*late) : "-", late ? Tone::plain : Tone::quiet});
+      const std::string late = late_text(overview, row);
+      cells.push_back({late.empty() ? "-" : late, late.empty() ? Tone::quiet : Tone::plain});
     }
     cells.push_back({shown_flags(row.flags), Tone::plain});
   }

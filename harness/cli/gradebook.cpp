@@ -325,7 +325,7 @@ Option report_options(GradebookOptions& o) {
        "Add a column of days late, as in 2026-10-05T23:59 (up to that minute's end)\n"
        "or 2026-10-05 (that day's end).\n"
        "Points stay. Times are the roster's, or else those of the files as they were\n"
-       "graded"},
+       "graded, which students can set"},
       {"--fill EXPORT", o.fill,
        "Write totals into a copy of what Canvas, Moodle or Gradescope exports;\n"
        "students are found by id, login or e-mail address"},
