@@ -276,6 +276,7 @@ class ClassRun {
     }
     book_.put({submission, exam_, limits_of(plan.settings)}, grading);
     ungradeable_.erase(submission.name);
+    state_.failures.erase(submission.name);  // it was given up before
     if (found != class_.end()) ++state_.graded;
     const Summary summary = summarize(grading.results(false), true);
     state_.with_failures += summary.failed > 0 ? 1 : 0;

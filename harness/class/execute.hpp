@@ -42,6 +42,9 @@ struct ExecuteOptions {
   bool slurm = false;                      // else here
   std::vector<std::string> slurm_options;  // for sbatch
   std::size_t batch = 0;  // submissions per task of Slurm; 0: depends on how many there are
+  /// A result may become visible here so long after its task has ended there: NFS keeps what it
+  /// knows of a folder for up to a minute, by default.
+  double seconds_until_seen = 60;
 };
 
 /// Grades them as array jobs of Slurm, whose nodes see the folder under the same path. Jobs that

@@ -32,8 +32,6 @@ constexpr std::size_t most_tasks_of_array = 1000;  // Slurm's own default
 constexpr std::size_t tasks_wanted = 32;           // so that a cluster has something to spread
 constexpr std::size_t most_of_a_task = 30;         // submissions: minutes
 constexpr auto between_looks = std::chrono::seconds(2);
-/// A result may become visible here some time after its task has ended there (NFS).
-constexpr auto until_seen = std::chrono::seconds(6);
 /// How long to wait for other nodes that Slurm reports as unavailable.
 constexpr auto until_hopeless = std::chrono::seconds(60);
 
@@ -276,16 +274,27 @@ class Execution {
         events_.done(number);
       } else if (failure && !is_for_others(number, *failure)) {
         each = open_.erase(each);
-        events_.failed(number, failure->why);
+        fail(number, failure->why);
       } else {
         ++each;
       }
     }
+    std::erase_if(given_up_, [this](std::size_t number) {
+      const bool is_late = has_result(folder_, number);
+      if (is_late) events_.done(number);
+      return is_late;
+    });
     if (!tasks) return;
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       if (arrays_[a].job.empty()) continue;
       for (std::size_t k = 0; k < arrays_[a].tasks.size(); ++k) look_at_task(a, k, *tasks);
     }
+  }
+
+  /// Nobody tries it again, but its result may still come.
+  void fail(std::size_t number, const std::string& why) {
+    given_up_.insert(number);
+    events_.failed(number, why);
   }
 
   /// Whether other nodes are to try what failed on one.
@@ -309,10 +318,10 @@ class Execution {
     for (const std::size_t number : numbers) {
       if (open_.erase(number) == 0) continue;
       const auto known = failures_.find(number);
-      events_.failed(number, (known == failures_.end() ? "failed" : known->second) + " on " +
-                                 joined(std::vector<std::string>(nodes_[number].begin(),
-                                                                 nodes_[number].end())) +
-                                 "; for other nodes: " + why);
+      fail(number,
+           (known == failures_.end() ? "failed" : known->second) + " on " +
+               joined(std::vector<std::string>(nodes_[number].begin(), nodes_[number].end())) +
+               "; for other nodes: " + why);
     }
   }
 
@@ -349,7 +358,8 @@ class Execution {
     }
     if (found != tasks.end() && found->second.to_come()) return;
     const auto [ended, is_new] = ended_.try_emplace({a, k}, Clock::now());
-    if (is_new || Clock::now() - ended->second < until_seen) return;
+    const std::chrono::duration<double> since = Clock::now() - ended->second;
+    if (is_new || since.count() < options_.seconds_until_seen) return;
     buried_.insert({a, k});
     std::string how = fmt::format("task {}_{} of Slurm", arrays_[a].job, k);
     if (found == tasks.end()) {
@@ -383,7 +393,7 @@ class Execution {
       if (submitted_since(number) || std::ranges::count(waiting_, number) > 0) continue;
       if (for_good || trials(number) > options_.retries) {
         open_.erase(number);
-        events_.failed(number, how);
+        fail(number, how);
         ++given_up;
       } else {
         waiting_.push_back(number);
@@ -426,7 +436,8 @@ class Execution {
   const Events& events_;
   Slurm slurm_;
   std::vector<Array> arrays_;
-  std::set<std::size_t> open_;                          // neither graded nor given up
+  std::set<std::size_t> open_;  // neither graded nor given up
+  std::set<std::size_t> given_up_;
   Numbers waiting_;                                     // to be handed to Slurm
   std::map<std::size_t, std::set<std::string>> nodes_;  // on which a submission has failed
   std::map<std::size_t, std::string> failures_;         // why, the last time

@@ -198,9 +198,9 @@ int grade(GradeArguments options) {
     });
   }
   const bool is_class = !options.many.gradebook.empty();
-  const std::string of_a_class =
-      options.first_given({"--regrade", "--roster", "--work", "--batch", "--retries"});
-  const std::string of_slurm = options.first_given({"--batch", "--slurm-option"});
+  const std::string of_a_class = options.first_given(
+      {"--regrade", "--roster", "--work", "--batch", "--retries", "--file-wait"});
+  const std::string of_slurm = options.first_given({"--batch", "--slurm-option", "--file-wait"});
   const std::string of_one =
       options.first_given({"--hidden-visibility", "--annotations", "--quick"});
   if (!is_class && !of_a_class.empty()) {
@@ -259,6 +259,10 @@ Option class_options(GradeArguments& o) {
        "Option for sbatch, as in --slurm-option=--partition=short"},
       {"--batch N", many.execute.batch,
        "Submissions per Slurm task (default: depends on their number)", whole_number},
+      {"--file-wait SECONDS", many.execute.seconds_until_seen,
+       "How long after its task of Slurm has ended a result may become visible here, on\n"
+       "a file system that all nodes see (default: 60)",
+       Check(positive)},
       // What the graders of a class are started with.
       {"--planned", o.planned, "", Trait::hidden},
       {"--number", o.number, "", Trait::hidden},

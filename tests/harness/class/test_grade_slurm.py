@@ -106,6 +106,7 @@ class Class:
         self.folder, self.cluster = folder, cluster
         self.go, self.book, self.work = folder / "go", folder / "g.sqlite", folder / "g.sqlite.work"
         self.runs = []
+        self.file_wait = 4  # seconds: dead tasks are soon known
         (folder / "small.toml").write_text(RUBRIC)
         before = cluster.run("squeue", "-h", "-t", "all", "-o", "%F").stdout.split()
         self._before = set(before)
@@ -114,13 +115,14 @@ class Class:
         for name in names:
             shutil.copy(built("honest") / "c_plain.so", self.folder / f"{name}.so")
 
-    def waiting(self, *names):
+    def waiting(self, *names, go=None):
         """Those are not graded before `go` is there."""
+        go = go or self.go
         library = self.folder / "waiting.library"
         source = self.folder / "waiting.c"
         source.write_text(WAITING)
         subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", f"-I{home() / 'include'}",
-                        f'-DGO="{self.go}"', source, "-o", library], check=True)
+                        f'-DGO="{go}"', source, "-o", library], check=True)
         for name in names:
             shutil.copy(library, self.folder / f"{name}.so")
 
@@ -128,7 +130,8 @@ class Class:
         submissions = sorted(path.name for path in self.folder.glob("*.so"))
         return [str(word) for word in (
             program(), "grade", *submissions, "--gradebook", self.book.name, "--rubric",
-            "./small.toml", "--executor", executor, "--seed", "7", *words)]
+            "./small.toml", "--executor", executor, "--seed", "7", *words,
+            *(("--file-wait", self.file_wait) if executor == "slurm" else ()))]
 
     def start(self, *words, environment=None, executor="slurm", held=True):
         """Starts the command; `held`: for those that wait."""
@@ -359,6 +362,52 @@ def test_a_task_runs_out_of_time(students):
 
     assert "1 graded, 1 unchanged, 0 not graded" in students.start("--retries", "0").end(1)
     all_graded(students, "a", "b")
+
+
+def without_its_result(students, run, job):
+    """a.so is graded; where its result lies, which the command has not seen, and where it belongs."""
+    result, aside = students.work / "results" / "0", students.folder / "aside"
+    os.killpg(run.process.pid, signal.SIGSTOP)
+    students.go.touch()
+    wait(result.exists, "no result")
+    result.rename(aside)
+    students.go.unlink()
+    wait(lambda: students.tasks(job)[0][0] == "COMPLETED", lambda: str(students.tasks(job)))
+    os.killpg(run.process.pid, signal.SIGCONT)
+    return aside, result
+
+
+def test_a_result_is_seen_late(students):
+    students.file_wait = 60
+    students.waiting("a")
+    run = students.start()
+    job = run.job()
+    students.wait_until_running(job, 1)
+    aside, result = without_its_result(students, run, job)
+    time.sleep(10)
+    assert "submitted again" not in run.said()
+    aside.rename(result)
+    run.end(1)
+    all_graded(students, "a")
+    assert students.jobs() == [job]
+
+
+def test_a_result_is_seen_too_late(students):
+    """It is taken nevertheless, while the command runs."""
+    more = students.folder / "more"
+    students.waiting("a")
+    students.waiting("b", go=more)
+    run = students.start("--retries", "0")
+    job = run.job()
+    students.wait_until_running(job, 2)
+    aside, result = without_its_result(students, run, job)
+    run.wait_for("a.so is NOT graded")
+    aside.rename(result)
+    run.wait_for("a.so: 0.00 of 2 points")
+    more.touch()
+    run.end(1)
+    all_graded(students, "a", "b")
+    assert students.jobs() == [job]
 
 
 def test_a_submission_kills_its_grader(students):
