@@ -5,8 +5,6 @@
 
 #include "emulator.hpp"
 
-#include <atomic>
-#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <math.h>  // not <cmath>: its functions are overloaded without std::, as CUDA's are
@@ -107,52 +105,63 @@ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize, P
 namespace prenorm::emulator {
 
 template <class T>
+struct Same {
+  using type = T;
+};
+/// T where it is not to be deduced (std::type_identity_t is of C++20).
+template <class T>
+using Given = typename Same<T>::type;
+
+template <class T>
 __forceinline__ void count_atomic([[maybe_unused]] const T& at) {
 #if defined(PRENORM_EMULATOR_COUNTED)
   note_atomic(&at, sizeof at);
 #endif
 }
 
+/// Replaces *address by change(*address), relaxed; returns what was there.
+template <class T, class Change>
+T atomically(T* address, Change change) {
+  const AtomicOperation operation;
+  count_atomic(*address);
+  T seen, next;
+  __atomic_load(address, &seen, __ATOMIC_RELAXED);
+  do {
+    next = change(seen);
+  } while (
+      !__atomic_compare_exchange(address, &seen, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return seen;
+}
+
 }  // namespace prenorm::emulator
 
 template <class T>
-T atomicAdd(T* address, std::type_identity_t<T> value) {
-  const prenorm::emulator::AtomicOperation operation;
-  prenorm::emulator::count_atomic(*address);
-  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+T atomicAdd(T* address, prenorm::emulator::Given<T> value) {
+  if constexpr (std::is_integral_v<T>) {
+    const prenorm::emulator::AtomicOperation operation;
+    prenorm::emulator::count_atomic(*address);
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+  }
+  return prenorm::emulator::atomically(address, [&](T old) { return static_cast<T>(old + value); });
 }
 template <class T>
-T atomicExch(T* address, std::type_identity_t<T> value) {
-  const prenorm::emulator::AtomicOperation operation;
-  prenorm::emulator::count_atomic(*address);
-  return std::atomic_ref<T>(*address).exchange(value, std::memory_order_relaxed);
+T atomicExch(T* address, prenorm::emulator::Given<T> value) {
+  return prenorm::emulator::atomically(address, [&](T) { return value; });
 }
 template <class T>
-T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+T atomicCAS(T* address, prenorm::emulator::Given<T> expected, prenorm::emulator::Given<T> value) {
   const prenorm::emulator::AtomicOperation operation;
   prenorm::emulator::count_atomic(*address);
-  std::atomic_ref<T>(*address).compare_exchange_strong(expected, value, std::memory_order_relaxed);
+  __atomic_compare_exchange(address, &expected, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return expected;
 }
 template <class T>
-T atomicMin(T* address, std::type_identity_t<T> value) {
-  const prenorm::emulator::AtomicOperation operation;
-  prenorm::emulator::count_atomic(*address);
-  std::atomic_ref<T> place(*address);
-  T seen = place.load(std::memory_order_relaxed);
-  while (value < seen && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-  return seen;
+T atomicMin(T* address, prenorm::emulator::Given<T> value) {
+  return prenorm::emulator::atomically(address, [&](T old) { return value < old ? value : old; });
 }
 template <class T>
-T atomicMax(T* address, std::type_identity_t<T> value) {
-  const prenorm::emulator::AtomicOperation operation;
-  prenorm::emulator::count_atomic(*address);
-  std::atomic_ref<T> place(*address);
-  T seen = place.load(std::memory_order_relaxed);
-  while (seen < value && !place.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-  return seen;
+T atomicMax(T* address, prenorm::emulator::Given<T> value) {
+  return prenorm::emulator::atomically(address, [&](T old) { return old < value ? value : old; });
 }
 
 // --- loads, arithmetic ---------------------------------------------------------------------------
@@ -161,14 +170,17 @@ template <class T>
 T __ldg(const T* address) {
   return *address;
 }
-template <std::integral T>
-T min(T a, T b) {
-  return b < a ? b : a;
-}
-template <std::integral T>
-T max(T a, T b) {
-  return a < b ? b : a;
-}
+// As CUDA has them: what is smaller than int is promoted.
+#define PRENORM_INTEGERS(T)                        \
+  inline T min(T a, T b) { return b < a ? b : a; } \
+  inline T max(T a, T b) { return a < b ? b : a; }
+PRENORM_INTEGERS(int)
+PRENORM_INTEGERS(unsigned)
+PRENORM_INTEGERS(long)
+PRENORM_INTEGERS(unsigned long)
+PRENORM_INTEGERS(long long)
+PRENORM_INTEGERS(unsigned long long)
+#undef PRENORM_INTEGERS
 /// The position of the lowest set bit, from 1 on; 0 if there is none.
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 /// a - b, rounded up.

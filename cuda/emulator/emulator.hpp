@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -27,8 +26,8 @@
 #endif
 
 /// Where the running CUDA thread is, as on a device.
-extern constinit thread_local uint3 threadIdx, blockIdx;
-extern constinit thread_local dim3 blockDim, gridDim;
+extern __constinit thread_local uint3 threadIdx, blockIdx;
+extern __constinit thread_local dim3 blockDim, gridDim;
 
 namespace prenorm::emulator {
 
@@ -44,8 +43,25 @@ struct KernelError : std::runtime_error {
   Kind kind;
 };
 
-/// Where in the source an operation stands, for messages.
-using Place = std::source_location;
+/// Where in the source an operation stands, for messages. (std::source_location is of C++20, and
+/// programs are of C++17, as nvcc has it.)
+class Place {
+ public:
+  constexpr Place() = default;
+  static constexpr Place current(const char* file = __builtin_FILE(),
+                                 unsigned line = __builtin_LINE()) {
+    Place here;
+    here.file_ = file;
+    here.line_ = line;
+    return here;
+  }
+  constexpr const char* file_name() const { return file_; }
+  constexpr unsigned line() const { return line_; }
+
+ private:
+  const char* file_ = "";
+  unsigned line_ = 0;
+};
 
 /// If set, messages end with where the source is: " (mine.cu:12)". It gets the place of the
 /// operation that is wrong, or the address of the code. Programs and submissions set it, whose

@@ -130,7 +130,6 @@ unsigned Block::gathered_with(std::size_t thread) const {
   for (std::size_t i = first; i < std::min(size_, first + warp_size); ++i) {
     const Thread& other = threads_[i];
     if (other.state == State::gathering && other.here.line() == here.line() &&
-        other.here.column() == here.column() &&
         std::string_view(other.here.file_name()) == here.file_name()) {
       lanes |= 1u << i % warp_size;
     }

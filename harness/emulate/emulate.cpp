@@ -72,7 +72,7 @@ bool compile_and_link(const CudaSources& sources, const std::string& emulator, c
     const std::string object = (folder / fmt::format("{}.o", link.size())).string();
     CommandLine compile{(home() / "libexec/prenorm/prenorm-cu++").string()};
     append(compile, cxx_compiler());
-    append(compile, {"-std=c++20", "-O2", "-g", "-w"});
+    append(compile, {"-std=" + sources.standard, "-O2", "-g", "-w"});
     append(compile, flags.compile);
     for (const std::string& name : sources.defines) compile.push_back("-D" + name);
     for (const std::string& path : sources.includes) compile.push_back("-I" + path);
@@ -137,7 +137,7 @@ fs::path compile_cuda_solution(const std::string& source, const fs::path& folder
   const fs::path objects = folder / std::to_string(std::hash<std::string>()(source));
   fs::create_directory(objects);
   const fs::path library = objects / "libmine.so";
-  const CudaSources sources{{source}, {(home() / "include").string()}, {}};
+  const CudaSources sources{{source}, {(home() / "include").string()}, {}, "c++20"};
   if (!compile_cuda_solution(sources, objects, library)) {
     throw UsageError(source + " does not compile");
   }

@@ -11,6 +11,7 @@ namespace prenorm::harness {
 
 struct CudaSources {
   std::vector<std::string> files, includes, defines;
+  std::string standard = "c++17";  // nvcc's own; solutions, which include prenorm.hpp, have c++20
 };
 
 /// Compiles and links a program with that check: init, memory, race, profile or none. False if that

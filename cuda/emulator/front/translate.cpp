@@ -2,7 +2,9 @@
 // compiler takes. Five things are not C++ and are rewritten here; the rest of the language is
 // macros, types and functions (include/cuda_runtime.h).
 //
-//   kernel<<<grid, block, shared, stream>>>(arguments)   a call of prenorm::emulator::launch
+//   kernel<<<grid, block, shared, stream>>>(arguments)   a call of prenorm::emulator::launch, whose
+//                                                        result is called with the arguments where
+//                                                        the kernel is one function
 //   __shared__ float tile[32][33];                       static thread_local: a block runs on one
 //                                                        thread of the machine
 //   extern __shared__ float tile[];                      a pointer to the block's dynamic memory
@@ -17,6 +19,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace prenorm::emulator::front {
 namespace {
@@ -118,13 +121,42 @@ class Translator {
   /// A kernel's body begins with a call that says which one it is.
   void kernel() {
     tokens_[at_].text.clear();
-    for (Index i = at_ + 1; i < tokens_.size() && !tokens_[i].is(";"); ++i) {
-      if (tokens_[i].is("{")) {
+    Index open = at_, close = at_;  // the brackets of its parameters: the last ones
+    for (Index i = at_ + 1; i < tokens_.size(); ++i) {
+      const bool body = tokens_[i].is("{");
+      if (body) {
         tokens_[i + 1].before.insert(0, " ::prenorm::emulator::enter_kernel(__PRETTY_FUNCTION__);");
-        return;
       }
-      if (is_opening(tokens_[i])) i = closing(i);
+      if (body || tokens_[i].is(";")) break;
+      if (!is_opening(tokens_[i])) continue;
+      open = i;
+      i = close = closing(i);
     }
+    if (open == at_) return;
+    bool one = true;  // function of that name, and no argument may be left out
+    for (Index i = statement_; i < close; ++i) {
+      one = one && !tokens_[i].is(i < at_ ? "template" : "=");
+    }
+    const std::string types = types_of(open, close);
+    const auto [known, is_new] = kernels_.try_emplace(std::string(tokens_[open - 1].text));
+    if (is_new) known->second = {one, types};
+    known->second.one = known->second.one && one && known->second.types == types;
+  }
+
+  /// The types of parameters, without the parameters' names: enough to tell a declaration that is
+  /// repeated from an overload.
+  std::string types_of(Index open, Index close) const {
+    std::string types;
+    Index begin = open + 1;
+    for (Index i = open + 1; i <= close; ++i) {
+      if (i < close && is_opening(tokens_[i])) i = closing(i);
+      if (i < close && !tokens_[i].is(",")) continue;
+      const bool named = i - begin > 1 && tokens_[i - 1].is_word() && !tokens_[i - 2].is("::");
+      for (Index k = begin; k < (named ? i - 1 : i); ++k) types += tokens_[k].text + " ";
+      types += ",";
+      begin = i + 1;
+    }
+    return types;
   }
 
   /// As a word of its own it is CUDA's. As a macro it would break the standard library's headers,
@@ -149,8 +181,17 @@ class Translator {
     for (Index i = statement_; i < end; ++i) {
       if (tokens_[i].is("static")) tokens_[i].text.clear();
     }
+    // What C++ wants at the beginning.
+    std::string alignment;
+    for (Index i = at_ + 1; i < end; ++i) {
+      if (!tokens_[i].is("alignas")) continue;
+      const Index close = closing(i + 1);
+      for (Index k = i; k <= close; ++k) alignment += std::exchange(tokens_[k].text, "") + " ";
+    }
+    tokens_[statement_].text.insert(0, alignment);
     // Nothing constructs it, as on a device.
-    tokens_[at_].text = "static constinit thread_local";
+    tokens_[at_].text.replace(tokens_[at_].text.find("__shared__"), 10,
+                              "static __constinit thread_local");
   }
 
   /// extern __shared__ TYPE NAME[]; the size, where one is given, means nothing.
@@ -171,10 +212,12 @@ class Translator {
       type += std::string(each.text) + " ";
     }
     const std::string named = std::string(tokens_[name].text);
+    for (Index i = closing(name + 1) + 1; i < end; ++i) type += tokens_[i].text;  // s[][32]
     std::string text;
     if (in_function()) {
-      text = type + "* const " + named + " = reinterpret_cast<" + type +
-             "*>(::prenorm::emulator::dynamic_shared_memory())";
+      text = "::prenorm::emulator::Pointer<" + type + "> const " + named +
+             " = reinterpret_cast<::prenorm::emulator::Pointer<" + type +
+             ">>(::prenorm::emulator::dynamic_shared_memory())";
     } else {
       text = "static constexpr ::prenorm::emulator::DynamicShared<" + type + "> " + named + "{}";
     }
@@ -205,16 +248,24 @@ class Translator {
     std::string name;
     for (Index i = begin; i < at_; ++i) name += tokens_[i].text;
     std::string callee;
-    for (Index i = begin; i < at_; ++i) callee.append(tokens_[i].before).append(tokens_[i].text);
+    for (Index i = begin; i < at_; ++i) {
+      callee += (tokens_[i].before.empty() ? "" : " ") + tokens_[i].text;
+    }
+    const auto known = kernels_.find(std::string(tokens_[at_ - 1].text));
     tokens_[begin].text =
         "::prenorm::emulator::launch(\"" + escaped(name) + "\", ::prenorm::emulator::Shape(";
     for (Index i = begin + 1; i < at_; ++i) tokens_[i].text.clear();
     tokens_[at_].text.clear();
     tokens_[at_ + 1].text.clear();
-    // Arguments are evaluated once, as by a launch; and the name is looked up with them.
-    tokens_[close].text = "), [&](const auto&... prenorm_argument) { " + without_lines(callee) +
-                          "(prenorm_argument...); }";
     tokens_[close + 1].text.clear();
+    if (known != kernels_.end() && known->second.one) {
+      // Its parameters take the arguments as those of any call.
+      tokens_[close].text = "), " + callee + ")";
+      return;
+    }
+    // Arguments are evaluated once, as by a launch; and the name is looked up with them.
+    tokens_[close].text =
+        "), [&](auto&... prenorm_argument) { " + callee + "(prenorm_argument...); }";
     tokens_[open].text = open + 1 == end ? "" : ", ";
     for (Index i = open; i < end; ++i) {
       if (tokens_[i].is("__null")) tokens_[i].text = "nullptr";
@@ -298,11 +349,11 @@ class Translator {
     }
     return result;
   }
-  static std::string without_lines(std::string text) {
-    std::ranges::replace(text, '\n', ' ');
-    return text;
-  }
-
+  struct Kernel {
+    bool one = false;  // it is the only function of its name, and no template
+    std::string types;
+  };
+  std::map<std::string, Kernel> kernels_;
   std::vector<Token> tokens_;
   Index at_ = 0, statement_ = 0;
   std::vector<bool> braces_;  // those open: whether statements stand in them

@@ -4,8 +4,6 @@
 
 #include "cuda_runtime.h"
 
-#include <bit>
-
 namespace cooperative_groups {
 
 namespace detail {
@@ -55,10 +53,11 @@ class lanes {
  public:
   explicit lanes(unsigned mask) : mask_(mask) {}
   void sync(PRENORM_HERE) const { __syncwarp(mask_, here); }
-  unsigned size() const { return static_cast<unsigned>(std::popcount(mask_)); }
+  unsigned size() const { return static_cast<unsigned>(__builtin_popcount(mask_)); }
   unsigned num_threads() const { return size(); }
   unsigned thread_rank() const {
-    return static_cast<unsigned>(std::popcount(mask_ & ((1u << prenorm::emulator::lane()) - 1u)));
+    return static_cast<unsigned>(
+        __builtin_popcount(mask_ & ((1u << prenorm::emulator::lane()) - 1u)));
   }
   template <class T>
   T shfl(T value, unsigned rank, PRENORM_HERE) const {
@@ -94,7 +93,7 @@ class lanes {
   int lane_of(unsigned rank) const {
     unsigned rest = mask_;
     for (; rank > 0 && (rest & (rest - 1)) != 0; --rank) rest &= rest - 1;
-    return std::countr_zero(rest);
+    return __builtin_ctz(rest);
   }
   unsigned mask_;
 };
@@ -102,7 +101,7 @@ class lanes {
 /// Neighbouring lanes, as many as a power of two says.
 template <unsigned Size, class Parent = void>
 class thread_block_tile : public lanes {
-  static_assert(Size <= 32 && std::has_single_bit(Size), "tiles of up to 32 threads are emulated");
+  static_assert(Size <= 32 && (Size & (Size - 1)) == 0, "tiles of up to 32 threads are emulated");
 
  public:
   thread_block_tile()

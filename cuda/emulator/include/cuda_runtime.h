@@ -19,3 +19,8 @@
 #define __managed__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __inline__ inline
+#define __builtin_assume(condition) static_cast<void>(0)
+// NVIDIA's headers define these; helper headers ask for them.
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_H__
+#define CUDA_VERSION CUDART_VERSION

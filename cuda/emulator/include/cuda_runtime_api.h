@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <source_location>
 #include <string>
 #include <utility>
 
@@ -118,11 +117,11 @@ bool has_room(const void* memory, std::size_t bytes);
 /// <<<grid, block, shared, stream>>>, and where it stands.
 struct Shape {
   Shape(dim3 grid_, dim3 block_, std::size_t shared_ = 0, cudaStream_t = nullptr,
-        const std::source_location& at_ = std::source_location::current())
+        const Place& at_ = Place::current())
       : grid(grid_), block(block_), shared(shared_), at(at_) {}
   dim3 grid, block;
   std::size_t shared;
-  std::source_location at;
+  Place at;
 };
 
 /// The launch of a program: what a device refuses becomes the error that cudaGetLastError returns;
@@ -153,12 +152,36 @@ std::string kernel_of(void (*kernel)(Parameters...)) {
   return kernel_of([kernel] { kernel(no_argument<Parameters>()...); });
 }
 
+/// A launch of a kernel that is one function, which waits for its arguments: it takes what the
+/// kernel takes.
+template <class... Parameters>
+struct Launching {
+  const char* name;
+  const Shape& shape;
+  void (*kernel)(Parameters...);
+  void operator()(Parameters... arguments) const {
+    // By reference: the arguments stay on this stack, which is no memory of the kernel.
+    const auto thread = [&] { kernel(arguments...); };
+    launch_kernel(name, shape, std::cref(thread));
+  }
+};
+template <class... Parameters>
+Launching<Parameters...> launch(const char* name, const Shape& shape,
+                                void (*kernel)(Parameters...)) {
+  return {name, shape, kernel};
+}
+
+/// The launch of a template, of one of several functions, or of what a pointer points to. Arguments
+/// are taken as by parameters of their types: an array is a pointer.
 template <class Kernel, class... Arguments>
-void launch(const char* name, const Shape& shape, Kernel kernel, const Arguments&... arguments) {
-  // By reference: the arguments stay on this stack, which is no memory of the kernel.
+auto launch(const char* name, const Shape& shape, Kernel kernel, Arguments... arguments)
+    -> decltype(kernel(arguments...)) {
   const auto thread = [&] { kernel(arguments...); };
   launch_kernel(name, shape, std::cref(thread));
 }
+
+template <class T>
+using Pointer = T*;
 
 /// extern __shared__ T name[] outside of functions.
 template <class T>

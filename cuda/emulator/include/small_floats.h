@@ -4,7 +4,6 @@
 
 #include "../cuda_language.hpp"
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <prenorm/float16.hpp>
@@ -16,9 +15,8 @@ namespace prenorm::emulator {
 template <class Storage>
 struct SmallFloat {
   SmallFloat() = default;
-  template <class N>
-  requires std::is_arithmetic_v<N> SmallFloat(N value)
-      : bits(Storage(static_cast<double>(value)).bits) {}
+  template <class N, class = std::enable_if_t<std::is_arithmetic_v<N>>>
+  SmallFloat(N value) : bits(Storage(static_cast<double>(value)).bits) {}
 
   operator float() const {
     Storage storage;
@@ -157,14 +155,6 @@ inline T smaller(T a, T b) {
   inline T __high2##name(T2 x) { return x.y; }                                             \
   inline float __low2float(T2 x) { return x.x; }                                           \
   inline float __high2float(T2 x) { return x.y; }                                          \
-  inline T atomicAdd(T* address, T value) {                                                \
-    std::atomic_ref<std::uint16_t> place(address->bits);                                   \
-    std::uint16_t seen = place.load(std::memory_order_relaxed);                            \
-    while (!place.compare_exchange_weak(seen, (T::of_bits(seen) + value).bits,             \
-                                        std::memory_order_relaxed)) {                      \
-    }                                                                                      \
-    return T::of_bits(seen);                                                               \
-  }                                                                                        \
   inline T2 atomicAdd(T2* address, T2 value) {                                             \
     return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};             \
   }

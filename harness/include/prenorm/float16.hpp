@@ -8,9 +8,7 @@
 // float, and write y[i] = T(2 * x[i]).
 #pragma once
 
-#include <bit>
 #include <cmath>
-#include <concepts>
 #include <cstdint>
 #include <type_traits>
 #if defined(__F16C__)
@@ -20,6 +18,12 @@
 namespace prenorm {
 
 namespace detail {
+
+/// The same bits as another type: std::bit_cast, which CUDA programs of C++17 lack.
+template <class To, class From>
+constexpr To bits_as(const From& from) {
+  return __builtin_bit_cast(To, from);
+}
 
 /// Rounds a double to a binary format of 16 bits, to nearest even.
 ///
@@ -32,16 +36,16 @@ inline std::uint16_t round_to_16_bits(double value) {
   constexpr int dropped = 52 - mantissa_bits;
   constexpr std::uint16_t infinity = ((1u << exponent_bits) - 1u) << mantissa_bits;
 
-  std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+  std::uint64_t bits = detail::bits_as<std::uint64_t>(value);
   const auto sign = static_cast<std::uint16_t>((bits >> 48) & 0x8000u);
   bits &= 0x7fffffffffffffffu;
-  const double magnitude = std::bit_cast<double>(bits);
+  const double magnitude = detail::bits_as<double>(bits);
 
   if (magnitude != magnitude) {
     return static_cast<std::uint16_t>(sign | infinity | (1u << (mantissa_bits - 1)));
   }
   constexpr auto power = [](int exponent) {
-    return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+    return detail::bits_as<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   };
   if (magnitude < power(smallest_normal)) {  // subnormal: a whole number of smallest spacings
     const double spacings = std::nearbyint(magnitude * power(mantissa_bits - smallest_normal));
@@ -59,8 +63,9 @@ inline std::uint16_t round_to_16_bits(double value) {
 /// the candidates that do not fit. Overloads of your own are preferred.
 struct StorageOnly {
   struct Number {
-    template <class N>
-    requires std::is_arithmetic_v<N> || std::is_base_of_v<StorageOnly, N> Number(const N&) {
+    template <class N, class = std::enable_if_t<std::is_arithmetic_v<N> ||
+                                                std::is_base_of_v<StorageOnly, N>>>
+    Number(const N&) {
       static_assert(sizeof(N) == 0,
                     "16-bit types only store: compute in float, then write T(value)");
     }
@@ -78,7 +83,7 @@ struct float16 : detail::StorageOnly {
   std::uint16_t bits = 0;
 
   float16() = default;
-  template <std::integral I>
+  template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
   explicit float16(I value) : float16(static_cast<double>(value)) {}
   explicit float16(double value) : bits(detail::round_to_16_bits<5, 10>(value)) {}
 #if defined(__F16C__)
@@ -95,12 +100,12 @@ struct float16 : detail::StorageOnly {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t exponent = (bits >> 10) & 0x1fu;
     const std::uint32_t mantissa = bits & 0x3ffu;
-    if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
+    if (exponent == 0x1f) return detail::bits_as<float>(sign | 0x7f800000u | (mantissa << 13));
     if (exponent == 0) {  // subnormal: mantissa times 2^-24
       const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
       return sign != 0 ? -magnitude : magnitude;
     }
-    return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+    return detail::bits_as<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
 #endif
   }
   explicit operator double() const { return static_cast<double>(static_cast<float>(*this)); }
@@ -112,11 +117,11 @@ struct bfloat16 : detail::StorageOnly {
   std::uint16_t bits = 0;
 
   bfloat16() = default;
-  template <std::integral I>
+  template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
   explicit bfloat16(I value) : bfloat16(static_cast<double>(value)) {}
   explicit bfloat16(double value) : bits(detail::round_to_16_bits<8, 7>(value)) {}
   explicit bfloat16(float value) {
-    const auto wide = std::bit_cast<std::uint32_t>(value);
+    const auto wide = detail::bits_as<std::uint32_t>(value);
     if (value != value) {
       bits = static_cast<std::uint16_t>((wide >> 16) | 0x40u);
     } else {
@@ -124,7 +129,7 @@ struct bfloat16 : detail::StorageOnly {
     }
   }
 
-  operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  operator float() const { return detail::bits_as<float>(static_cast<std::uint32_t>(bits) << 16); }
   explicit operator double() const { return static_cast<double>(static_cast<float>(*this)); }
   void operator=(Number) {}
 };
