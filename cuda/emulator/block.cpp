@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <boost/context/preallocated.hpp>
 #include <new>
+#include <utility>
 
 constinit thread_local uint3 threadIdx{}, blockIdx{};
 constinit thread_local dim3 blockDim{}, gridDim{};
@@ -45,24 +46,27 @@ void Block::prepare(const Launch& launch, uint3 index) {
   }
   fresh_ = returned_ = at_barrier_ = gathering_ = 0;
   votes_ = 0;
+  gave_way_ = 0;
+  wants_fresh_ = waits_for_others_ = false;
   ready_.clear();
   ready_.reserve(size_);
   abandoned_ = false;
   failure_ = nullptr;
   if (!shared_ || shared_bytes_ != launch.shared_bytes) {
     shared_bytes_ = launch.shared_bytes;
-    const std::size_t bytes = std::max<std::size_t>(16, shared_bytes_);
+    const std::size_t bytes = std::max<std::size_t>(16, shared_bytes_) + 2 * around_shared;
     void* memory = nullptr;
     if (::posix_memalign(&memory, 256, bytes) != 0) throw std::bad_alloc();
     shared_.reset(static_cast<std::byte*>(memory));
   }
-  checker::begin_block(shared_.get(), shared_bytes_);
+  checker::begin_block(shared(), shared_bytes_);
   const std::uint64_t row = std::uint64_t{index.z} * gridDim.y + index.y;
-  counter::begin_block(row * gridDim.x + index.x, size_, shared_.get(), shared_bytes_);
+  counter::begin_block(row * gridDim.x + index.x, size_, shared(), shared_bytes_);
 }
 
 void Block::run(const Launch& launch, uint3 index, const std::function<void()>& body,
-                Cluster* cluster) {
+                Others& others, Cluster* cluster) {
+  others_ = &others;
   try {
     prepare(launch, index);
   } catch (...) {
@@ -74,6 +78,7 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
   const unsigned rank = index.x % launch.cluster;
   if (cluster == nullptr || cluster->begin(rank, this)) run_threads(body);
   if (cluster != nullptr) cluster->end(rank);
+  if (waits_for_others_) others.go_on();
   current_block = nullptr;
   checker::end_block();
   counter::end_block();
@@ -101,9 +106,10 @@ void Block::run_threads(const std::function<void()>& body) {
 /// their turn on directly as long as one is ready, so it seldom runs.
 void Block::turns(const std::function<void()>& body) {
   while (returned_ < size_ && !failure_) {
-    if (!ready_.empty()) {
+    if (!ready_.empty() && !(wants_fresh_ && fresh_ < size_)) {
       give_turn(next_ready());
     } else if (fresh_ < size_) {
+      wants_fresh_ = false;
       Stacks& stacks = RaceFiber::used ? threads_[fresh_].own_stacks : stacks_;
       const stack_context stack = stacks.allocate();
       const Stack extent{static_cast<std::byte*>(stack.sp) - stack.size, stack.size};
@@ -164,6 +170,8 @@ void Block::go_to(fiber&& context, const Stack& stack) {
 void Block::become(std::size_t thread) {
   races::settle();
   current_ = thread;
+  read_ = nullptr;
+  all_reads_ = 0;
   *index_of_running_ = threads_[thread].index;
   threads_[thread].state = State::running;
   threads_[thread].race.enter();
@@ -194,6 +202,7 @@ void Block::run_to_its_end(std::size_t thread, const std::function<void()>& body
   if (failure_) return;
   threads_[thread].state = State::returned;
   ++returned_;
+  gave_way_ = 0;
   Warp& warp = warps_[thread / warp_size];
   warp.running &= ~(1u << thread % warp_size);
   if (warp.running == 0) counter::on_warp_together(thread / warp_size);
@@ -214,7 +223,7 @@ void Block::wait() {
   Thread& self = threads_[current_];
   self.stack = running_stack_;
   leaving_ = &self.context;
-  if (!ready_.empty() && !failure_) {
+  if (!ready_.empty() && !wants_fresh_ && !failure_) {
     Thread& next = threads_[next_ready()];
     become(static_cast<std::size_t>(&next - threads_.data()));
     go_to(std::move(next.context), next.stack);
@@ -222,6 +231,34 @@ void Block::wait() {
     go_to(std::move(scheduler_), scheduler_stack_);
   }
   if (abandoned_) throw Abandoned();
+}
+
+void Block::on_read_again(const void* at, const void* code) {
+  constexpr unsigned same = 64, all = 4096;  // reads: others have their turns after so many
+  reads_ = at == std::exchange(read_, at) ? reads_ + 1 : 0;
+  if (reads_ < same && ++all_reads_ < all) return;
+  reads_ = all_reads_ = 0;
+  give_way(code);
+}
+
+/// The others of the block have their turns; where they only wait too, other blocks have.
+void Block::give_way(const void* code) {
+  wants_fresh_ = fresh_ < size_;
+  const bool alone = ready_.empty() && !wants_fresh_;
+  if (alone || ++gave_way_ > 2 * size_) {
+    waits_for_others_ = true;
+    if (!others_->have_turns()) {
+      record("waits for what no thread does that still runs", code, KernelError::Kind::other);
+      leave();
+    }
+  } else if (waits_for_others_) {
+    waits_for_others_ = false;
+    others_->go_on();
+  }
+  if (alone) return;
+  threads_[current_].state = State::ready;
+  ready_.insert(ready_.begin(), current_);
+  wait();
 }
 
 /// The scheduler goes on and ends the block, as an error is recorded. The fiber is never resumed,
@@ -291,6 +328,7 @@ std::byte* Block::cluster_peer(std::byte* own, unsigned rank) const {
 void Block::make_ready(std::size_t thread) {
   const bool has_its_turn = thread == current_;
   threads_[thread].state = has_its_turn ? State::running : State::ready;
+  gave_way_ = 0;
   if (has_its_turn) return;
   ready_.push_back(thread);
 }

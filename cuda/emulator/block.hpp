@@ -101,6 +101,13 @@ struct Warp {
   unsigned running = 0;  // lanes that have not returned
 };
 
+/// Bytes beside a block's dynamic shared memory.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr std::size_t around_shared = 0;
+#else
+inline constexpr std::size_t around_shared = 4096;
+#endif
+
 class Block;
 
 /// The blocks of a cluster, which run at the same time, each on its own thread of the machine.
@@ -133,11 +140,21 @@ class Cluster {
   std::atomic<bool> complete_ = true;
 };
 
+/// What a block that waits for others asks of its launch.
+class Others {
+ public:
+  virtual ~Others() = default;
+  /// Lets other blocks run for a moment. False: none can, and has not for long.
+  virtual bool have_turns() = 0;
+  /// The block that asks does not wait any more.
+  virtual void go_on() = 0;
+};
+
 /// Runs the blocks of a launch, one after the other, on one thread of the machine.
 class Block {
  public:
   /// As block `index`, and where there is a cluster as one of its blocks.
-  void run(const Launch& launch, uint3 index, const std::function<void()>& body,
+  void run(const Launch& launch, uint3 index, const std::function<void()>& body, Others& others,
            Cluster* cluster = nullptr);
 
   // Called by the running thread.
@@ -152,7 +169,7 @@ class Block {
   void commit_copies() { ++threads_[current_].groups; }
   bool next_copy(int groups_left, AsyncCopy* copy);
   int lane() const { return static_cast<int>(current_ % warp_size); }
-  std::byte* shared() const { return shared_.get(); }
+  std::byte* shared() const { return shared_.get() + around_shared; }
   std::string where() const { return where(current_); }
   void record(const std::string& what, const void* code, KernelError::Kind kind) {
     if (failure_) return;
@@ -160,6 +177,7 @@ class Block {
         std::make_exception_ptr(KernelError(where() + ": " + what + described({}, code), kind));
   }
   [[noreturn]] void leave();
+  void on_read_again(const void* at, const void* code);
 
  private:
   std::string where(std::size_t thread) const {
@@ -180,6 +198,7 @@ class Block {
   void give_turn(std::size_t thread);
   void go_to(fiber&& context, const Stack& stack);
   void wait();
+  void give_way(const void* code);
   Votes meet(bool predicate, const Place& here, bool counted);
   void make_ready(std::size_t thread);
   void synchronize(auto each, void* at);
@@ -194,6 +213,8 @@ class Block {
 
   const Launch* launch_ = nullptr;
   Cluster* cluster_ = nullptr;
+  Others* others_ = nullptr;
+  bool waits_for_others_ = false;
   std::vector<Thread> threads_ = std::vector<Thread>(most_threads);
   std::vector<Warp> warps_;
   dim3 shape_{0, 0, 0};                // of the block that threads_ are numbered for
@@ -210,6 +231,11 @@ class Block {
   std::size_t at_barrier_ = 0;
   std::size_t gathering_ = 0;
   unsigned votes_ = 0;
+  // What the running thread reads again and again, how often, and how often it read such things.
+  const void* read_ = nullptr;
+  unsigned reads_ = 0, all_reads_ = 0;
+  std::size_t gave_way_ = 0;  // turns that were given away since any thread got on
+  bool wants_fresh_ = false;
   char begin_ = 0, barrier_ = 0, end_ = 0;  // their addresses for ThreadSanitizer
 
   Stacks stacks_;
@@ -223,8 +249,9 @@ class Block {
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
-  std::unique_ptr<std::byte, Free> shared_;  // of exactly the size asked for, so that a step beyond
-  std::size_t shared_bytes_ = 0;             // it is one that AddressSanitizer sees
+  // For AddressSanitizer of exactly the size asked for; else with room of nobody's on both sides.
+  std::unique_ptr<std::byte, Free> shared_;
+  std::size_t shared_bytes_ = 0;
 };
 
 /// Tells ThreadSanitizer that all of these threads now see what any of them did before. Called when

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <sys/mman.h>
 #include <vector>
@@ -22,11 +23,22 @@ struct Range {
   Address reach;  // bytes before and behind that belong to nobody
   std::string name;
   By by;
+  std::vector<char> written;  // by bytes; empty where that is not looked at
 };
-std::vector<Range> allowed;  // changed by the host alone, between launches
-std::mutex gate;             // of what follows
+std::vector<Range> allowed;  // not changed while a kernel runs
+std::shared_mutex changes;   // of it
+thread_local int held = 0;   // how often this thread keeps it as it is
+struct Suspect {
+  Address begin;
+  int parameter;
+};
+std::vector<Suspect> suspects;  // of the next launch, or that runs
+std::mutex gate;                // of what follows
 bool host_runs = false;
-int open = 0;  // Open objects
+int open = 0;      // Open objects
+int openings = 0;  // since the host began
+/// From then on the host may access everything: to forbid it again would cost more than it tells.
+constexpr int most_openings = 1000;
 constexpr Address page = 4096;
 
 /// Pages of a range for kernels alone: whether anybody may access them.
@@ -48,6 +60,33 @@ bool is_in(const Range& range, Address at, std::size_t bytes) {
 
 std::string count(Address bytes) {
   return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+/// The range that the address lies in, or nullptr.
+Range* range_of(Address at) {
+  const auto after = std::ranges::upper_bound(allowed, at, {}, &Range::begin);
+  if (after == allowed.begin()) return nullptr;
+  Range& range = *std::prev(after);
+  return at < range.end ? &range : nullptr;
+}
+
+void mark_written(Range& range, Address at, std::size_t bytes) {
+  if (range.written.empty()) return;
+  const std::size_t begin = at - range.begin, end = std::min(begin + bytes, range.written.size());
+  // Blocks that run at the same time may both set it.
+  for (std::size_t i = begin; i < end; ++i) {
+    __atomic_store_n(&range.written[i], char{1}, __ATOMIC_RELAXED);
+  }
+}
+
+/// Whether something has written at least one of the bytes: the rest may be room in a structure.
+bool is_written(const Range& range, Address at, std::size_t bytes) {
+  if (range.written.empty()) return true;
+  const std::size_t begin = at - range.begin, end = std::min(begin + bytes, range.written.size());
+  for (std::size_t i = begin; i < end; ++i) {
+    if (__atomic_load_n(&range.written[i], __ATOMIC_RELAXED) != 0) return true;
+  }
+  return false;
 }
 
 [[noreturn]] void refuse(std::size_t bytes, bool writes, const std::string& where,
@@ -72,13 +111,15 @@ void look_at(const Range& range, Address at, std::size_t bytes, bool writes, con
 void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::string& name,
            By by) {
   forbid(begin);
+  const std::unique_lock change(changes);
   const std::lock_guard lock(gate);
-  const Range range{address_of(begin), address_of(begin) + bytes, reach, name, by};
+  const Range range{address_of(begin), address_of(begin) + bytes, reach, name, by, {}};
   if (host_runs && open == 0) set_access(range, false);
   allowed.insert(std::ranges::upper_bound(allowed, range.begin, {}, &Range::begin), range);
 }
 
 void forbid(const void* begin) {
+  const std::unique_lock change(changes);
   const std::lock_guard lock(gate);
   std::erase_if(allowed, [&](const Range& range) {
     const bool found = range.begin == address_of(begin);
@@ -90,6 +131,7 @@ void forbid(const void* begin) {
 void begin_host() {
   const std::lock_guard lock(gate);
   host_runs = true;
+  openings = 0;
   if (open == 0) set_access(false);
 }
 
@@ -108,30 +150,91 @@ const std::string* stopped_at(const void* pointer) {
 }
 
 Open::Open() {
+  if (held++ == 0) changes.lock_shared();
   const std::lock_guard lock(gate);
-  if (open++ == 0 && host_runs) set_access(true);
+  if (open++ > 0 || !host_runs) return;
+  set_access(true);
+  if (++openings == most_openings) host_runs = false;
 }
 
 Open::~Open() {
   const std::lock_guard lock(gate);
   if (--open == 0 && host_runs) set_access(false);
+  if (open == 0) suspects.clear();
+  if (--held == 0) changes.unlock_shared();
 }
+
+void begin_unwritten(const void* begin) {
+  const std::unique_lock change(changes);
+  const auto found = std::ranges::find(allowed, address_of(begin), &Range::begin);
+  if (found != allowed.end()) found->written.assign(found->end - found->begin, 0);
+}
+
+void wrote(const void* pointer, std::size_t bytes) {
+  Range* const range = range_of(address_of(pointer));
+  if (range != nullptr) mark_written(*range, address_of(pointer), bytes);
+}
+
+bool is_on_device(const void* pointer) {
+  const std::shared_lock reading(changes);
+  const Range* const range = range_of(address_of(pointer));
+  return range != nullptr && range->by == By::kernels;
+}
+
+void suspect(int number, const void* at) {
+  const std::lock_guard lock(gate);
+  suspects.push_back({address_of(at), number});
+}
+
+namespace {
+
+/// An access within a range.
+const std::string* within(Range& range, Address at, std::size_t bytes, bool writes,
+                          const void* code) {
+  if (writes) {
+    mark_written(range, at, bytes);
+  } else if (!is_written(range, at, bytes)) {
+    record_error("reads " + count(bytes) + " that nothing has written, " + count(at - range.begin) +
+                     " into " + range.name,
+                 code);
+    leave_thread();
+  }
+  return &range.name;
+}
+
+/// Refuses what a parameter that points to the host's memory leads to.
+void look_at_suspects(Address at, std::size_t bytes, bool writes, const void* code) {
+  constexpr Address far = 1 << 20;  // from there nobody knows whose it is
+  for (const Suspect& each : suspects) {
+    if (at < each.begin || at >= each.begin + far) continue;
+    record_error((writes ? "writes " : "reads ") + count(bytes) +
+                     " of the host's memory, by way of " + "argument " +
+                     std::to_string(each.parameter),
+                 code, KernelError::Kind::out_of_bounds);
+    leave_thread();
+  }
+}
+
+}  // namespace
 
 const std::string* on_access(const void* pointer, std::size_t bytes, bool writes,
                              const void* code) {
   const Address at = address_of(pointer);
-  if (last < allowed.size() && is_in(allowed[last], at, bytes)) return &allowed[last].name;
+  if (last < allowed.size() && is_in(allowed[last], at, bytes)) {
+    return within(allowed[last], at, bytes, writes, code);
+  }
   if (at < null_page) refuse(bytes, writes, "by a null pointer", code);
   const auto after = std::ranges::upper_bound(allowed, at, {}, &Range::begin);
   if (after != allowed.begin()) {
     const auto before = std::prev(after);
     if (is_in(*before, at, bytes)) {
       last = static_cast<std::size_t>(before - allowed.begin());
-      return &before->name;
+      return within(*before, at, bytes, writes, code);
     }
     look_at(*before, at, bytes, writes, code);
   }
   if (after != allowed.end()) look_at(*after, at, bytes, writes, code);
+  if (!suspects.empty()) look_at_suspects(at, bytes, writes, code);
   return nullptr;
 }
 

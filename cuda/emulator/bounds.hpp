@@ -19,6 +19,13 @@ enum class By { kernels, kernels_and_host };
 void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::string& name, By by);
 /// No longer: memory that begins there is freed.
 void forbid(const void* begin);
+/// Nothing has written this range, which is allowed, yet; something has written those bytes.
+void begin_unwritten(const void* begin);
+void wrote(const void* at, std::size_t bytes);
+/// Whether the address lies in a range for kernels alone.
+bool is_on_device(const void* at);
+/// Parameter `number` of the kernel that is about to run points there, to the host's memory.
+void suspect(int number, const void* at);
 /// The running thread accesses what is no shared memory. Where that is out of bounds, it records an
 /// error and does not return. Else the name of the range, or nullptr: it is in none, and not near.
 const std::string* on_access(const void* at, std::size_t bytes, bool writes, const void* code);
@@ -38,6 +45,13 @@ struct Open {
 #else
 inline void allow(const void*, std::size_t, std::size_t, const std::string&, By) {}
 inline void forbid(const void*) {}
+inline void begin_unwritten(const void*) {}
+inline void wrote(const void*, std::size_t) {}
+inline bool is_on_device(const void*) { return false; }
+inline void begin_host() {}
+inline void end_host() {}
+inline const std::string* stopped_at(const void*) { return nullptr; }
+inline void suspect(int, const void*) {}
 inline const std::string* on_access(const void*, std::size_t, bool, const void*) { return nullptr; }
 struct Open {
   ~Open() {}  // so that it is used

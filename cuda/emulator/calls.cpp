@@ -2,6 +2,7 @@
 // for the counter, or for both.
 #include "checker.hpp"
 #include "counter.hpp"
+#include "emulator.hpp"
 
 namespace prenorm::emulator::calls {
 namespace {
@@ -10,17 +11,23 @@ void on_read(const void* at, std::size_t bytes, const void* place) {
   checker::on_read(at, bytes, place, false);
   counter::on_read(at, bytes, place);
 }
+// Who reads what others write may wait for them.
+void on_volatile_read(const void* at, std::size_t bytes, const void* place) {
+  on_read(at, bytes, place);
+  on_read_again(at, place);
+}
 void on_write(const void* at, std::size_t bytes, const void* place) {
   checker::on_write(at, bytes, place, false);
   counter::on_write(at, bytes, place);
 }
 // Counted as a whole, by counter::on_atomic(): a loop of compare and exchange takes as many turns
 // as it happens to.
-void on_atomic_read(const void* at, std::size_t bytes) {
-  checker::on_read(at, bytes, nullptr, true);
+void on_atomic_read(const void* at, std::size_t bytes, const void* place) {
+  checker::on_read(at, bytes, place, true);
+  on_read_again(at, place);
 }
-void on_atomic_write(const void* at, std::size_t bytes) {
-  checker::on_write(at, bytes, nullptr, true);
+void on_atomic_write(const void* at, std::size_t bytes, const void* place) {
+  checker::on_write(at, bytes, place, true);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // For each byte of shared memory a flag says whether it has been written.
 #include "checker.hpp"
 
+#include "block.hpp"
 #include "bounds.hpp"
-#include "emulator.hpp"
 #include "own_segments.hpp"
 #include "races.hpp"
 
@@ -52,7 +52,22 @@ const std::string* variable_at(const void* address) {
   return variables.holds(address) ? &name : nullptr;
 }
 
+/// Refuses what is beside dynamic shared memory.
+void look_beside_shared(const std::byte* at, std::size_t bytes, bool writes, const void* code) {
+  const std::byte* const begin = dynamic_shared.begin;
+  const std::byte* const end = begin + dynamic_shared.written.size();
+  if (begin == nullptr || at + bytes <= begin - around_shared || at >= end + around_shared) return;
+  const std::string beside = at < begin ? std::to_string(begin - at) + " bytes before the start"
+                                        : std::to_string(at + bytes - end) + " bytes past the end";
+  record_error((writes ? "writes " : "reads ") + std::to_string(bytes) + " bytes out of bounds, " +
+                   beside + " of dynamic shared memory of " + std::to_string(end - begin) +
+                   " bytes",
+               code, KernelError::Kind::out_of_bounds);
+  leave_thread();
+}
+
 void on_global(const void* address, std::size_t bytes, races::Kind kind, const void* code) {
+  look_beside_shared(static_cast<const std::byte*>(address), bytes, kind.writes, code);
   const std::string* name = bounds::on_access(address, bytes, kind.writes, code);
   if (name == nullptr && races::used) name = variable_at(address);
   if (name != nullptr) races::on_global_access(address, bytes, kind, code, *name);

@@ -1,6 +1,6 @@
 // The checker: finds reads of shared memory that no thread of the block has written. Built for
-// submissions (PRENORM_EMULATOR_WATCHED), it also finds races (races.hpp) and accesses out of
-// bounds (bounds.hpp).
+// submissions, it also finds races (PRENORM_EMULATOR_RACES, races.hpp); for them and for programs
+// accesses out of bounds (PRENORM_EMULATOR_WATCHED, bounds.hpp).
 //
 // Kernels are compiled with -fsanitize=thread, which calls a function before every load and store,
 // but not linked with ThreadSanitizer: calls.cpp has those functions. In other builds this is

@@ -348,7 +348,7 @@ thread_local std::uint64_t collector_launch = 0;
 thread_local bool active = false;
 
 // Submissions are counted from when somebody has asked for counts, which takes time; others always.
-#if defined(PRENORM_EMULATOR_WATCHED)
+#if defined(PRENORM_EMULATOR_RACES)
 bool wanted = false;
 #else
 bool wanted = true;

@@ -66,9 +66,9 @@ template <class T>
 T take(const char* word, unsigned mask, T value, int source, Place here = {}) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
   std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
+  __builtin_memcpy(&bits, &value, sizeof value);
   bits = shuffle(word, mask, bits, source, here);
-  std::memcpy(&value, &bits, sizeof value);
+  __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
 

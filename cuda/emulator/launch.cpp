@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -106,8 +108,8 @@ namespace {
 /// The blocks of one cluster, which begin at `first`; or the one block where there are no clusters.
 /// What the first of them threw is thrown.
 void run_cluster(const Launch& launch, uint3 first, const Pool::Blocks& runners,
-                 const std::function<void()>& body) {
-  if (launch.cluster == 1) return runners[0]->run(launch, first, body);
+                 const std::function<void()>& body, Others& others) {
+  if (launch.cluster == 1) return runners[0]->run(launch, first, body, others);
   Cluster cluster(launch.cluster);
   std::vector<std::exception_ptr> failures(launch.cluster);
   {
@@ -115,7 +117,7 @@ void run_cluster(const Launch& launch, uint3 first, const Pool::Blocks& runners,
     for (unsigned rank = 0; rank < launch.cluster; ++rank) {
       const auto run_block = [&, rank] {
         try {
-          runners[rank]->run(launch, {first.x + rank, first.y, first.z}, body, &cluster);
+          runners[rank]->run(launch, {first.x + rank, first.y, first.z}, body, others, &cluster);
         } catch (...) {
           failures[rank] = std::current_exception();
         }
@@ -136,6 +138,142 @@ void run_cluster(const Launch& launch, uint3 first, const Pool::Blocks& runners,
 
 }  // namespace
 
+namespace {
+
+/// A launch that runs: its blocks, on as many threads of the machine as there are cores, and on
+/// more where blocks wait for blocks that have not begun.
+class Running : public Others {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  Running(const Launch& launch, const std::function<void()>& body)
+      : launch_(launch),
+        body_(body),
+        all_(std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z),
+        blocks_(all_ / launch.cluster) {}
+
+  void all() {
+    constexpr std::uint64_t worth_a_thread = 1u << 12;
+    const std::uint64_t threads = all_ * launch_.block.x * launch_.block.y * launch_.block.z;
+    // Three with ThreadSanitizer: blocks that are a power of two apart are then on different
+    // threads.
+    shares_ = RaceFiber::used ? std::min<std::uint64_t>(3, blocks_)
+              : races::used
+                  ? 1
+                  : std::min<std::uint64_t>({cores(), blocks_, threads / worth_a_thread + 1});
+    for (std::uint64_t i = 1; i < shares_; ++i) begin_thread(i);
+    work(0);
+    for (;;) {  // any of them may begin more
+      std::unique_lock lock(mutex_);
+      if (workers_.empty()) break;
+      std::jthread last = std::move(workers_.back());
+      workers_.pop_back();
+      lock.unlock();
+    }
+    if (failure_ && observe_failure != nullptr) observe_failure(failure_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  bool have_turns() override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (failure_) return false;
+      const bool may_begin = !RaceFiber::used && !races::used && next_ < blocks_;
+      if (may_begin && started_ < most_together) {
+        begin_thread_locked(started_);
+        return true;
+      }
+      const Clock::time_point now = Clock::now();
+      waiting_[std::this_thread::get_id()] = now;
+      // Who has not asked for a while computes, or will go on to.
+      const bool all_wait =
+          waiting_.size() == active_ && std::ranges::all_of(waiting_, [&](const auto& each) {
+            return now - each.second < std::chrono::milliseconds(200);
+          });
+      if (!all_wait) since_ = now;
+      if (now - since_ > std::chrono::seconds(5)) return false;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return true;
+  }
+
+  void go_on() override {
+    const std::lock_guard lock(mutex_);
+    waiting_.erase(std::this_thread::get_id());
+  }
+
+ private:
+  /// Blocks that run at the same time, at most: fewer than a device has room for.
+  static constexpr std::uint64_t most_together = 256;
+
+  void begin_thread(std::uint64_t share) {
+    const std::lock_guard lock(mutex_);
+    begin_thread_locked(share);
+  }
+  void begin_thread_locked(std::uint64_t share) {
+    started_ = std::max(started_, share + 1);
+    ++active_;
+    try {
+      workers_.emplace_back([this, share] { work_counted(share); });
+    } catch (...) {  // there are too many threads
+      --active_;
+      started_ = most_together;
+    }
+  }
+
+  void work(std::uint64_t share) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++active_;
+    }
+    work_counted(share);
+  }
+
+  void work_counted(std::uint64_t share) {
+    Pool::Blocks runner = pool().take(launch_.cluster);
+    // With ThreadSanitizer blocks are dealt out, so that neighbours never run one after the other
+    // on one thread, which would make them ordered.
+    auto take = [&, i = share]() mutable {
+      return RaceFiber::used && next_ < blocks_ ? std::exchange(i, i + shares_) : next_++;
+    };
+    const dim3 grid = launch_.grid;
+    for (std::uint64_t i = take(); i < blocks_; i = take()) {
+      const std::uint64_t block = i * launch_.cluster;
+      const uint3 index{static_cast<unsigned>(block % grid.x),
+                        static_cast<unsigned>(block / grid.x % grid.y),
+                        static_cast<unsigned>(block / grid.x / grid.y)};
+      try {
+        run_cluster(launch_, index, runner, body_, *this);
+      } catch (...) {
+        next_ = blocks_;
+        const std::lock_guard lock(mutex_);
+        if (i < failing_) failure_ = std::current_exception();
+        failing_ = std::min(failing_, i);
+      }
+    }
+    pool().give_back(std::move(runner));
+    const std::lock_guard lock(mutex_);
+    --active_;
+    waiting_.erase(std::this_thread::get_id());
+  }
+
+  const Launch& launch_;
+  const std::function<void()>& body_;
+  const std::uint64_t all_, blocks_;  // blocks; and clusters, each of which is one here
+  std::uint64_t shares_ = 1;
+  std::atomic<std::uint64_t> next_ = 0;
+  std::mutex mutex_;            // of what follows
+  std::exception_ptr failure_;  // of the first block that fails
+  std::uint64_t failing_ = ~std::uint64_t{0};
+  std::vector<std::jthread> workers_;
+  std::uint64_t started_ = 1;
+  std::uint64_t active_ = 0;                              // threads of the machine
+  std::map<std::thread::id, Clock::time_point> waiting_;  // when they last had to wait
+  Clock::time_point since_ = Clock::now();                // all of them wait
+};
+
+}  // namespace
+
 void run(const Launch& launch, const std::function<void()>& body) {
   if (current_block != nullptr) {
     throw KernelError(where() + ": launches kernel " + launch.kernel +
@@ -145,58 +283,18 @@ void run(const Launch& launch, const std::function<void()>& body) {
   if (observe_launch != nullptr) observe_launch(launch);
   const bounds::Open device_memory;
   say_at_death(&print_where);
-  const dim3 grid = launch.grid;
-  const std::uint64_t all_blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-  const std::uint64_t blocks = all_blocks / launch.cluster;  // here one is a cluster
-  const std::uint64_t threads = all_blocks * launch.block.x * launch.block.y * launch.block.z;
-  std::atomic<std::uint64_t> next = 0;
-  std::mutex failed;
-  std::exception_ptr failure;  // of the first block that fails
-  std::uint64_t failing = blocks;
-
-  const auto work = [&](const Pool::Blocks& runner, std::uint64_t share, std::uint64_t shares) {
-    // With ThreadSanitizer blocks are dealt out, so that neighbours never run one after the other
-    // on one thread, which would make them ordered.
-    auto take = [&, i = share]() mutable {
-      return RaceFiber::used && next < blocks ? std::exchange(i, i + shares) : next++;
-    };
-    for (std::uint64_t i = take(); i < blocks; i = take()) {
-      const std::uint64_t block = i * launch.cluster;
-      const uint3 index{static_cast<unsigned>(block % grid.x),
-                        static_cast<unsigned>(block / grid.x % grid.y),
-                        static_cast<unsigned>(block / grid.x / grid.y)};
-      try {
-        run_cluster(launch, index, runner, body);
-      } catch (...) {
-        next = blocks;
-        const std::lock_guard lock(failed);
-        if (i < failing) failure = std::current_exception();
-        failing = std::min(failing, i);
-      }
-    }
-  };
-
-  constexpr std::uint64_t worth_a_thread = 1u << 12;
-  // Three with ThreadSanitizer: blocks that are a power of two apart are then on different threads.
-  const std::uint64_t shares =
-      RaceFiber::used ? std::min<std::uint64_t>(3, blocks)
-      : races::used   ? 1
-                      : std::min<std::uint64_t>({cores(), blocks, threads / worth_a_thread + 1});
   counter::begin_launch(launch);
   races::begin_launch(launch.cluster == 1);
-  std::vector<Pool::Blocks> runners;
-  for (std::uint64_t i = 0; i < shares; ++i) runners.push_back(pool().take(launch.cluster));
-  {
-    std::vector<std::jthread> others;
-    for (std::uint64_t i = 1; i < shares; ++i) {
-      others.emplace_back([&, i] { work(runners[i], i, shares); });
-    }
-    work(runners[0], 0, shares);
-  }
-  for (auto& runner : runners) pool().give_back(std::move(runner));
-  counter::end_launch();
-  if (failure && observe_failure != nullptr) observe_failure(failure);
-  if (failure) std::rethrow_exception(failure);
+  struct Ended {
+    ~Ended() { counter::end_launch(); }
+  } const ended;
+  Running(launch, body).all();
+}
+
+bool running() { return current_block != nullptr; }
+
+void on_read_again(const void* at, const void* code) {
+  if (current_block != nullptr) current_block->on_read_again(at, code);
 }
 
 std::byte* dynamic_shared_memory() { return running_block("dynamic shared memory").shared(); }

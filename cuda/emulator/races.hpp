@@ -20,7 +20,7 @@ struct Kind {
   bool writes = false, atomic = false;
 };
 
-#if defined(PRENORM_EMULATOR_WATCHED)
+#if defined(PRENORM_EMULATOR_RACES)
 /// Whether the blocks of a launch must run on one thread of the machine.
 inline constexpr bool used = true;
 /// A launch begins; `alone`: its blocks run one after the other.

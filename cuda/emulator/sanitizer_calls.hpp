@@ -3,9 +3,10 @@
 // namespace prenorm::emulator::calls, before this,
 //
 //     void on_read(const void* at, std::size_t bytes, const void* place);
+//     void on_volatile_read(const void* at, std::size_t bytes, const void* place);
 //     void on_write(const void* at, std::size_t bytes, const void* place);
-//     void on_atomic_read(const void* at, std::size_t bytes);
-//     void on_atomic_write(const void* at, std::size_t bytes);
+//     void on_atomic_read(const void* at, std::size_t bytes, const void* place);
+//     void on_atomic_write(const void* at, std::size_t bytes, const void* place);
 //
 // `place` is the place in the code that follows the call.
 #pragma once
@@ -29,14 +30,18 @@ void __tsan_vptr_read(void**) {}
   void __tsan_##name(void* at) {                                                \
     prenorm::emulator::calls::on_write(at, bytes, __builtin_return_address(0)); \
   }
-#define PRENORM_ON_ACCESS(bytes)                         \
-  PRENORM_ON_READ(read##bytes, bytes)                    \
-  PRENORM_ON_WRITE(write##bytes, bytes)                  \
-  PRENORM_ON_READ(unaligned_read##bytes, bytes)          \
-  PRENORM_ON_WRITE(unaligned_write##bytes, bytes)        \
-  PRENORM_ON_READ(volatile_read##bytes, bytes)           \
-  PRENORM_ON_WRITE(volatile_write##bytes, bytes)         \
-  PRENORM_ON_READ(unaligned_volatile_read##bytes, bytes) \
+#define PRENORM_ON_VOLATILE_READ(name, bytes)                                           \
+  void __tsan_##name(void* at) {                                                        \
+    prenorm::emulator::calls::on_volatile_read(at, bytes, __builtin_return_address(0)); \
+  }
+#define PRENORM_ON_ACCESS(bytes)                                  \
+  PRENORM_ON_READ(read##bytes, bytes)                             \
+  PRENORM_ON_WRITE(write##bytes, bytes)                           \
+  PRENORM_ON_READ(unaligned_read##bytes, bytes)                   \
+  PRENORM_ON_WRITE(unaligned_write##bytes, bytes)                 \
+  PRENORM_ON_VOLATILE_READ(volatile_read##bytes, bytes)           \
+  PRENORM_ON_WRITE(volatile_write##bytes, bytes)                  \
+  PRENORM_ON_VOLATILE_READ(unaligned_volatile_read##bytes, bytes) \
   PRENORM_ON_WRITE(unaligned_volatile_write##bytes, bytes)
 PRENORM_ON_ACCESS(1)
 PRENORM_ON_ACCESS(2)
@@ -46,44 +51,79 @@ PRENORM_ON_ACCESS(16)
 #undef PRENORM_ON_ACCESS
 #undef PRENORM_ON_WRITE
 #undef PRENORM_ON_READ
+#undef PRENORM_ON_VOLATILE_READ
 
 // Atomic operations: reported, then done. One that is missing here is a link error.
-#define PRENORM_ATOMIC(bits)                                                                     \
-  using integer##bits = std::uint##bits##_t;                                                     \
-  integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {              \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at);  \
-    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                \
-  }                                                                                              \
-  void __tsan_atomic##bits##_store(volatile integer##bits* at, integer##bits value, int) {       \
-    prenorm::emulator::calls::on_atomic_write(const_cast<const integer##bits*>(at), sizeof *at); \
-    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                               \
-  }                                                                                              \
-  integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value,  \
-                                               int) {                                            \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at);  \
-    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                     \
-  }                                                                                              \
-  integer##bits __tsan_atomic##bits##_fetch_add(volatile integer##bits* at, integer##bits value, \
-                                                int) {                                           \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at);  \
-    return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                      \
-  }                                                                                              \
-  integer##bits __tsan_atomic##bits##_fetch_sub(volatile integer##bits* at, integer##bits value, \
-                                                int) {                                           \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at);  \
-    return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);                                      \
-  }                                                                                              \
-  int __tsan_atomic##bits##_compare_exchange_strong(                                             \
-      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {      \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at);  \
-    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,             \
-                                       __ATOMIC_SEQ_CST);                                        \
-  }                                                                                              \
-  int __tsan_atomic##bits##_compare_exchange_weak(                                               \
-      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {      \
-    return __tsan_atomic##bits##_compare_exchange_strong(at, expected, value, 0, 0);             \
+#define PRENORM_ATOMIC(bits)                                                                      \
+  using integer##bits = std::uint##bits##_t;                                                      \
+  integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {               \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                               \
+  void __tsan_atomic##bits##_store(volatile integer##bits* at, integer##bits value, int) {        \
+    prenorm::emulator::calls::on_atomic_write(const_cast<const integer##bits*>(at), sizeof *at,   \
+                                              __builtin_return_address(0));                       \
+    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                \
+  }                                                                                               \
+  integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value,   \
+                                               int) {                                             \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                      \
+  }                                                                                               \
+  integer##bits __tsan_atomic##bits##_fetch_add(volatile integer##bits* at, integer##bits value,  \
+                                                int) {                                            \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                       \
+  }                                                                                               \
+  integer##bits __tsan_atomic##bits##_fetch_sub(volatile integer##bits* at, integer##bits value,  \
+                                                int) {                                            \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);                                       \
+  }                                                                                               \
+  integer##bits __tsan_atomic##bits##_fetch_and(volatile integer##bits* at, integer##bits value,  \
+                                                int) {                                            \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);                                       \
+  }                                                                                               \
+  integer##bits __tsan_atomic##bits##_fetch_or(volatile integer##bits* at, integer##bits value,   \
+                                               int) {                                             \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                               \
+  integer##bits __tsan_atomic##bits##_fetch_xor(volatile integer##bits* at, integer##bits value,  \
+                                                int) {                                            \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);                                       \
+  }                                                                                               \
+  integer##bits __tsan_atomic##bits##_fetch_nand(volatile integer##bits* at, integer##bits value, \
+                                                 int) {                                           \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_fetch_nand(at, value, __ATOMIC_SEQ_CST);                                      \
+  }                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_strong(                                              \
+      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {       \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,              \
+                                       __ATOMIC_SEQ_CST);                                         \
+  }                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_weak(                                                \
+      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {       \
+    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
+                                             __builtin_return_address(0));                        \
+    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,              \
+                                       __ATOMIC_SEQ_CST);                                         \
   }
 PRENORM_ATOMIC(8)
+PRENORM_ATOMIC(16)
 PRENORM_ATOMIC(32)
 PRENORM_ATOMIC(64)
 #undef PRENORM_ATOMIC

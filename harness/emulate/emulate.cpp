@@ -35,10 +35,20 @@ fs::path archive(const std::string& check, const std::string& suffix = ".a") {
 /// What kernels are compiled with whose accesses are counted: a file of options.
 std::string counting_options() { return "@" + archive("profile", ".options").string(); }
 
+/// The emulator sees also what the C library copies, and which reads are volatile.
+Flags seen(Flags flags) {
+  for (const char* name : {"memcpy", "memmove", "memset"}) {
+    flags.compile.push_back(std::string("-fno-builtin-") + name);
+    flags.link.push_back(std::string("-Wl,--wrap=") + name);
+  }
+  flags.compile.emplace_back("--param=tsan-distinguish-volatile=1");
+  return flags;
+}
+
 const std::map<std::string, Flags>& flags_of_checks() {
   // The first one's calls are answered by the emulator, which is not linked with ThreadSanitizer.
   static const std::map<std::string, Flags> all{
-      {"init", {{"-fsanitize=thread"}, {}}},
+      {"init", seen({{"-fsanitize=thread"}, {}})},
       {"memory", {{"-fsanitize=address"}, {"-fsanitize=address"}}},
       {"race", {{"-fsanitize=thread"}, {"-fsanitize=thread"}}},
       {"none", {}},
@@ -104,7 +114,7 @@ bool compile_cuda_program(const CudaSources& sources, const std::string& check,
 
 bool compile_cuda_solution(const CudaSources& sources, const fs::path& folder,
                            const fs::path& library) {
-  const Flags flags{{counting_options(), "-fPIC", "-fvisibility=hidden"}, {"-shared"}};
+  const Flags flags = seen({{counting_options(), "-fPIC", "-fvisibility=hidden"}, {"-shared"}});
   return compile_and_link(sources, "submission", flags, folder, library);
 }
 

@@ -77,10 +77,11 @@ using DrawnCases = std::vector<std::vector<std::optional<LoadedCase>>>;
 /// all submissions of a class share, which are the sizes and the tolerances.
 DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool tf32);
 
-/// Gives them the values of one submission, by the seed and its name: whatever a submission might
-/// learn of its cases answers nobody else's.
-void draw_own(const Exam& exam, const std::string& submission, std::vector<SolutionPool>& pools,
-              DrawnCases& drawn);
+/// Gives them the values of one submission, by the seed, its name and the digest of its files:
+/// whatever it might learn of its cases answers nobody else's, and not its own when it is handed in
+/// again.
+void draw_own(const Exam& exam, const std::string& submission, const std::string& files,
+              std::vector<SolutionPool>& pools, DrawnCases& drawn);
 
 /// Writes them into a folder, as fixture files. Secret.
 void write_drawn(const fs::path& folder, const Exam& exam, const DrawnCases& drawn);

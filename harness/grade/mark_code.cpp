@@ -201,7 +201,7 @@ class Run {
     const bool tf32 = mode_ == "tf32";
     DrawnCases drawn =
         kept.empty() || tf32 ? draw_hidden(exam_, pools_, tf32) : read_drawn(kept, exam_);
-    draw_own(exam_, submission_.name, pools_, drawn);
+    draw_own(exam_, submission_.name, submission_.files, pools_, drawn);
     for (std::size_t i = 0; i < drawn.size(); ++i) {
       for (std::size_t number = 0; number < drawn[i].size(); ++number) {
         markers_[i]->drawn(number, std::move(drawn[i][number]));

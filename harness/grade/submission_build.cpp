@@ -62,7 +62,7 @@ index($0, root) == 1 && /^[^ :]+:[0-9]+: / && !/error|warning|note/ {
   if (!seen[$0]++ && asserted++ < 5) print
   next
 }
-/^[^ ]*(make|ninja)[^ ]*: / || tolower($0) !~ /error[ :]|undefined reference/ { next }
+/^[^ ]*(make|ninja)[^ ]*: / || tolower($0) !~ /error[ :]|undefined reference|multiple definition/ { next }
 match($0, /static[_ ]assert[a-z]* failed[^"]*/) {
   sentence = substr($0, RSTART)  # GCC puts no quotes round it, others do
   if (!sub(/^[^"]*"/, "", sentence)) sub(/^[^:]*: /, "", sentence)

@@ -169,7 +169,7 @@ Rule processes(const Setting& setting) {
       .add("setpriority", "of itself", {is(0, PRIO_PROCESS), is(1, 0)})
       .add(
           "sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_getattr "
-          "sched_get_priority_max sched_get_priority_min sched_rr_get_interval futex futex_waitv")
+          "sched_get_priority_max sched_get_priority_min sched_rr_get_interval futex")
       .add("prctl", 0,
            {{"PR_SET_NAME", PR_SET_NAME},
             {"PR_GET_NAME", PR_GET_NAME},

@@ -14,7 +14,9 @@ import _thread
 import fnmatch
 import functools
 import os
+import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -25,9 +27,10 @@ import prenorm_operators as operators
 SPELLED_OUT = ("torch._refs", "torch._decomp", "torch._prims")
 # Audit events of programs that are started. Nobody can look into them.
 PROGRAMS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system")
+# Functions of C that ctypes can call: they start what nobody sees, or are torch's own.
+UNSEEN = re.compile("(v?fork|system|popen|posix_spawnp?|exec[lv]p?e?|clone|pthread_create)$|_Z.*(2at|3c10)")
 GRADIENTS = ("backward", "grad")  # run what the submission wrote for them
 FORBIDDEN_CALL = 2  # a kind of note
-HERE = os.path.dirname(__file__)
 PAUSE = 0.01  # seconds between two looks at a record, which would grow
 
 
@@ -76,6 +79,7 @@ class Watch:
     def watch_disguises(self):
         """What gives an operator of torch's another meaning hides what runs: that is told."""
         import torch
+        from torch.utils import _python_dispatch
         from torch.utils._python_dispatch import TorchDispatchMode
 
         def told(function, name, counts=lambda *_: True):
@@ -88,6 +92,7 @@ class Watch:
                     self.tell(name, self.place(frame)[0] or "hides what runs")
                 return function(*args, **kwargs)
 
+            del tells.__wrapped__
             return tells
 
         torch._C._dispatch_library = told(
@@ -95,9 +100,10 @@ class Watch:
             "torch.library.Library",
             lambda kind, namespace, *_: operators.is_namespace(namespace),
         )
-        TorchDispatchMode.__enter__ = told(
-            TorchDispatchMode.__enter__, "torch.utils._python_dispatch.TorchDispatchMode"
-        )
+        mode = "torch.utils._python_dispatch.TorchDispatchMode"
+        TorchDispatchMode.__enter__ = told(TorchDispatchMode.__enter__, mode)
+        if hasattr(_python_dispatch, "_push_mode"):
+            _python_dispatch._push_mode = told(_python_dispatch._push_mode, mode)
 
     def watch_threads(self):
         """Each thread has a function mode and a record of its own."""
@@ -105,6 +111,8 @@ class Watch:
         def watched(run):
             @functools.wraps(run)
             def run_watched(*args, **kwargs):
+                if getattr(self.recording, "is_on", False):  # by whoever started it
+                    return run(*args, **kwargs)
                 with self.mode(), Stretch(self):
                     return run(*args, **kwargs)
 
@@ -118,6 +126,7 @@ class Watch:
             return start(watched(function), *arguments)
 
         _thread.start_new_thread = _thread.start_new = start_watched
+        threading._start_new_thread = start_watched
 
     def hear_forks(self):
         """This process hears what those tell that are forked from it."""
@@ -132,6 +141,9 @@ class Watch:
         leave = os._exit
 
         def leave_watched(status):
+            # A pool ends who is about to end: nothing is lost of what is told meanwhile.
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
             self.look_at_record()
             leave(status)
 
@@ -158,18 +170,25 @@ class Watch:
             if place is not None and exempt not in code:
                 self.tell(name, place)
 
-        def heard(event, _):
+        def heard(event, arguments):
             if event in PROGRAMS:
                 starts(event, sys._getframe(1))
+            elif event == "ctypes.dlsym" and UNSEEN.match(str(arguments[1])):
+                starts("ctypes: " + str(arguments[1]), sys._getframe(1))
 
         start = _posixsubprocess.fork_exec  # as multiprocessing has it: no event
 
+        by_event = subprocess.Popen._execute_child.__code__  # which is told as an event
+
         def start_watched(*arguments):
-            starts("multiprocessing.spawn", sys._getframe(1))
+            if sys._getframe(1).f_code is not by_event:
+                starts("multiprocessing.spawn", sys._getframe(1))
             return start(*arguments)
 
         sys.addaudithook(heard)
         _posixsubprocess.fork_exec = start_watched
+        if hasattr(subprocess, "_fork_exec"):
+            subprocess._fork_exec = start_watched
 
     def during(self, problem):
         """What runs in this thread until its end is the submission's, asked for that problem."""
@@ -181,8 +200,8 @@ class Watch:
     def called(self, function, kinds, args, kwargs, frame):
         """Looks at a call, and makes it."""
         name = operators.name_of(function)
-        own_line = self.look(name, frame)
-        if any(operators.is_dispatched(type(each)) for each in (*args, *kwargs.values())):
+        own_line = self.look(name, frame, function)
+        if any(operators.is_dispatched(type(each)) for each in parts((*args, *kwargs.values()))):
             self.tell("torch.Tensor.__torch_dispatch__", "hides what runs")
         if self.recorder is None:
             return function(*args, **kwargs)
@@ -193,8 +212,9 @@ class Watch:
         calls_back = (
             getattr(function, "__name__", "") in GRADIENTS
             or operators.is_foreign(name)
-            or any(not is_plain(kind) for kind in kinds)
-            or any(map(callable, (*args, *kwargs.values())))
+            or not is_torchs_own(function)
+            or not all(map(operators.is_of_torch, kinds))
+            or not is_plain((*args, *kwargs.values()))
         )
         if own_line or calls_back:
             return function(*args, **kwargs)
@@ -204,7 +224,7 @@ class Watch:
         finally:
             ends()
 
-    def look(self, name, frame):
+    def look(self, name, frame, function):
         """Whether the submission calls it, and no Python code of torch's."""
         names, own_line = {name}, True
         while frame is not None:
@@ -215,12 +235,11 @@ class Watch:
             if frame.f_code in self.callers:
                 self.report(names, "by code that has no line here")
                 return own_line
-            if os.path.dirname(file) == HERE:  # what is done with a result
-                return False
             own_line = own_line and not operators.is_torchs(file)
             # What a layer calls inside is torch's own doing: the submission calls the layer.
             if frame.f_code in self.layers:
-                names = operators.layers_of(frame.f_locals.get("self")) or names
+                layers = operators.layers_of(frame.f_locals.get("self"), frame.f_code, function)
+                names = layers or names
             elif str(frame.f_globals.get("__name__")).startswith(SPELLED_OUT):
                 names = names | {"torch.ops.aten." + frame.f_code.co_name}
             frame = frame.f_back
@@ -233,6 +252,8 @@ class Watch:
             file = frame.f_code.co_filename
             if self.layout.contains(file):
                 return "%s:%d" % (self.layout.name(file), frame.f_lineno), code
+            if frame.f_code in self.callers:
+                return "by code that has no line here", code
             code.append(frame.f_code)
             frame = frame.f_back
         return None, code
@@ -258,10 +279,13 @@ class Watch:
             return
         self.recording.is_on = False
         try:
-            for operator in sorted(self.recorder.take()):
+            found, is_whole = self.recorder.take()
+            for operator in sorted(found):
                 name = "torch.ops." + operator.replace("::", ".")
                 self.report({name}, "as operator " + operator)
-        except RuntimeError:
+            if not is_whole:
+                self.tell("torch._C._autograd._disable_profiler_legacy", "hides what runs")
+        except (RecursionError, RuntimeError):
             self.tell("torch._C._autograd._disable_profiler_legacy", "hides what runs")
 
     # What it tells.
@@ -330,6 +354,27 @@ class Stretch:
         self.watch.hear()
 
 
-def is_plain(kind):
-    """A tensor class of torch's own, which calls nobody back."""
-    return kind.__module__.split(".")[0] == "torch"
+PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range)
+
+
+def parts(value):
+    """The values in lists, tuples and dictionaries."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        yield value
+        return
+    for each in value:
+        yield from parts(each)
+
+
+def is_plain(value):
+    """A value of torch's or Python's own, which calls nobody back."""
+    return all(type(each) in PLAIN
+               or (operators.is_of_torch(type(each)) and not callable(each)) for each in parts(value))
+
+
+def is_torchs_own(function):
+    """No function of Python's that somebody else wrote."""
+    code = getattr(function, "__code__", None)
+    return code is None or operators.is_torchs(code.co_filename)

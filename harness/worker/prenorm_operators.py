@@ -15,12 +15,14 @@ torch = sys.modules.get("torch")
 
 # Of torch.nn: what holds a model together, and computes nothing.
 CONTAINERS = ("Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential")
+SIGN = "aten::alias"  # an operator at the end of each record
 FUNCTION = 0  # of the profiler's scopes: others may have an operator's name
 
 
 def plain(operator):
     """The name without what tells its forms apart: softmax of _softmax, relu of relu_."""
-    name = re.sub(r"^(native|special|fused)_", "", operator.strip("_"))
+    name = re.sub(r"^(native|special|fused)_|^(masked|safe)_(?=softmax)", "", operator.strip("_"))
+    name = re.sub(r"^linear_pointwise.*", "linear", name)
     name = re.sub(r"^scaled_dot_product_\w*attention\w*", "scaled_dot_product_attention", name)
     return re.sub(r"_(forward|n[d])$|(?<=cross_entropy)_loss$", "", name)
 
@@ -63,8 +65,17 @@ def code_of_layers():
     }
 
 
-def layers_of(instance):
-    """The layers of torch.nn that it is, by name: Linear, also of a class that inherits from it."""
+def layers_of(instance, code, function):
+    """The layers of torch.nn that it is, by name: Linear, also of a class that inherits from it. None
+    where the code that runs is none of its own, its computation is not torch's, or it holds the
+    function that is called."""
+    kinds = type(instance).__mro__
+    own = any(getattr(each, "__code__", None) is code for kind in kinds for each in vars(kind).values())
+    computes = next((kind for kind in kinds if "forward" in vars(kind)), None)
+    if not own or computes is None or not is_of_torch(computes):
+        return None
+    if any(each is function for each in vars(instance).values()):
+        return None
     return {
         "torch.nn." + kind.__name__
         for kind in type(instance).__mro__
@@ -95,14 +106,23 @@ def is_foreign(name):
 
 
 def is_torchs(file):
-    """Whether a file is one of torch's."""
-    return file.startswith(os.path.dirname(torch.__file__) + os.sep)
+    """Whether a file is one of torch's, or of what comes with it."""
+    place = os.path.dirname(torch.__file__)
+    return file.startswith((place + os.sep, os.path.join(os.path.dirname(place), "functorch", "")))
+
+
+@functools.lru_cache(maxsize=10000)
+def is_of_torch(kind):
+    """Whether a class is what torch has under its name: others may take such a name."""
+    module = sys.modules.get(kind.__module__)
+    return (is_torchs(getattr(module, "__file__", None) or "")
+            and getattr(module, kind.__name__, None) is kind)
 
 
 @functools.lru_cache(maxsize=10000)
 def is_dispatched(kind):
     """Whether operators mean something else to tensors of that class."""
-    if not issubclass(kind, torch.Tensor) or kind.__module__.split(".")[0] == "torch":
+    if not issubclass(kind, torch.Tensor) or is_of_torch(kind):
         return False
     return kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
@@ -121,6 +141,7 @@ class Recorder:
         )
         self.own = secrets.token_hex(8)  # names the stretches of torch's own code
         namespaces()  # before there are others
+        self.zero = torch.zeros(())
         self.begin()
         self.leave_out()()
         self.take()
@@ -135,16 +156,19 @@ class Recorder:
         return functools.partial(self.calls._record_function_with_args_exit, handle)
 
     def take(self):
-        """What has run since begin(), but for what other operators run. Recording is over.
+        """What has run since begin(), but for what other operators run, and whether the record is
+        whole: nobody has stopped it. Recording is over.
 
         Raises RuntimeError where it was over before.
         """
-        found = set()
+        found, is_whole = set(), False
+        torch.ops.aten.alias(self.zero)  # missing in the record where somebody has stopped that
         for events in self.calls._disable_profiler_legacy():
             hides = set()  # open stretches: what is in them does not count
             for event in events:
                 if event.kind() == "push":
                     name = event.name()
+                    is_whole = is_whole or name == SIGN
                     is_run = event.scope() == FUNCTION and is_operator(name)
                     if is_run and not hides:
                         found.add(name)
@@ -152,4 +176,4 @@ class Recorder:
                         hides.add(event.handle())
                 elif event.kind() == "pop":  # in any order: Python may open and close stretches
                     hides.discard(event.handle())
-        return found
+        return found - {SIGN}, is_whole

@@ -1,5 +1,8 @@
 // A program that `prenorm emulate` runs: what a kernel does wrong ends it, and the message says
 // where in the source.
+#include "bounds.hpp"
+#include "faults.hpp"
+#include "include/cuda_runtime_api.h"
 #include "source_line.hpp"
 
 #include <cstdio>
@@ -37,8 +40,31 @@ namespace {
   std::abort();
 }
 
+[[maybe_unused]] bool on_fault(const std::string& what, bool) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "prenorm: %s\n", what.c_str());
+  std::_Exit(1);
+}
+
+/// What the program has not heard of its launches, when it ends.
+void say_what_was_refused() {
+  if (unheard == nullptr) return;
+  std::fflush(stdout);
+  std::fprintf(stderr, "prenorm: a launch was refused, and never asked for its error: %s\n",
+               unheard);
+}
+
+/// Sanitizers have handlers of their own.
+void prepare() {
+#if !defined(PRENORM_EMULATOR_SANITIZED)
+  catch_faults(on_fault);
+#endif
+  bounds::begin_host();
+}
+
 // Before main().
-const bool set = (describe_place = describe, std::set_terminate(end_program), true);
+const bool set = (describe_place = describe, std::set_terminate(end_program),
+                  std::atexit(say_what_was_refused), prepare(), true);
 
 }  // namespace
 }  // namespace prenorm::emulator

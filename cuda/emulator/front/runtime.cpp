@@ -2,6 +2,7 @@
 #include "include/cuda_runtime_api.h"
 
 #include "bounds.hpp"
+#include "own_segments.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -22,7 +23,7 @@ struct Allocation {
 };
 struct Allocations {
   std::mutex mutex;
-  std::map<const char*, Allocation> by_address;
+  std::map<const char*, Allocation> by_address, freed;
 
   /// The one that a pointer points into, or to the end of; end() where there is none.
   auto find(const void* memory) {
@@ -54,6 +55,7 @@ void* host_memory(std::size_t bytes, [[maybe_unused]] cudaMemoryType type) {
   if (memory == nullptr) return nullptr;
   bounds::allow(memory + page, bytes, page, "an allocation of " + std::to_string(bytes) + " bytes",
                 type == cudaMemoryTypeDevice ? bounds::By::kernels : bounds::By::kernels_and_host);
+  if (type == cudaMemoryTypeDevice) bounds::begin_unwritten(memory + page);
   return memory + page;
 #else
   // Its end, which belongs to it (find), is not where other memory begins.
@@ -73,17 +75,31 @@ void* allocate(std::size_t bytes, cudaMemoryType type) {
   void* const memory = host_memory(bytes, type);
   if (memory == nullptr) return nullptr;
   const std::lock_guard lock(allocations().mutex);
-  allocations().by_address[static_cast<const char*>(memory)] = {bytes, type};
+  const char* const at = static_cast<const char*>(memory);
+  allocations().by_address[at] = {bytes, type};
+  std::erase_if(allocations().freed, [&](const auto& each) {
+    return each.first < at + bytes && at < each.first + each.second.bytes;
+  });
   return memory;
+}
+
+void know_host_memory(void* memory, std::size_t bytes) {
+  const std::lock_guard lock(allocations().mutex);
+  const char* const at = static_cast<const char*>(memory);
+  if (bytes > 0) {
+    allocations().by_address[at] = {bytes, cudaMemoryTypeHost};
+  } else {
+    allocations().by_address.erase(at);
+  }
 }
 
 cudaError_t release(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   {
     const std::lock_guard lock(allocations().mutex);
-    if (allocations().by_address.erase(static_cast<const char*>(memory)) == 0) {
-      return remember(cudaErrorInvalidValue);
-    }
+    auto gone = allocations().by_address.extract(static_cast<const char*>(memory));
+    if (gone.empty()) return remember(cudaErrorInvalidValue);
+    allocations().freed.insert(std::move(gone));
   }
   free_host_memory(memory);
   return cudaSuccess;
@@ -92,16 +108,50 @@ cudaError_t release(void* memory) {
 void copy(void* to, const void* from, std::size_t bytes) {
   const bounds::Open device_memory;
   if (bytes > 0) std::memmove(to, from, bytes);
+  bounds::wrote(to, bytes);
 }
 void fill(void* to, int value, std::size_t bytes) {
   const bounds::Open device_memory;
   if (bytes > 0) std::memset(to, value, bytes);
+  bounds::wrote(to, bytes);
+}
+
+/// Whether it is in memory that was freed, and not given again. Called with the lock.
+bool was_freed(const void* memory) {
+  const auto& freed = allocations().freed;
+  const char* const at = static_cast<const char*>(memory);
+  const auto next = freed.upper_bound(at);
+  return next != freed.begin() && at < std::prev(next)->first + std::prev(next)->second.bytes;
+}
+
+/// Whose memory it is; none where that is not known: of a program's own variables.
+enum class Side { none, host, device, both };
+Side side_of(const void* memory) {
+  static const Segment variables = own_segments().variables;
+  if (memory == nullptr || variables.holds(memory)) return Side::none;
+  const std::lock_guard lock(allocations().mutex);
+  const auto found = allocations().find(memory);
+  if (found == allocations().by_address.end()) {
+    return bounds::is_on_device(memory) ? Side::device : Side::host;
+  }
+  return found->second.type == cudaMemoryTypeDevice ? Side::device : Side::both;
+}
+
+bool fits(const void* to, const void* from, cudaMemcpyKind kind) {
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  return kind == cudaMemcpyDefault || (side_of(to) != (to_device ? Side::host : Side::device) &&
+                                       side_of(from) != (from_device ? Side::host : Side::device));
+}
+
+void look_at_argument(int number, const void* pointer) {
+  if (side_of(pointer) == Side::host) bounds::suspect(number, pointer);
 }
 
 bool has_room(const void* memory, std::size_t bytes) {
   const std::lock_guard lock(allocations().mutex);
   const auto found = allocations().find(memory);
-  if (found == allocations().by_address.end()) return true;
+  if (found == allocations().by_address.end()) return !was_freed(memory);
   const auto offset = static_cast<const char*>(memory) - found->first;
   return bytes <= found->second.bytes - static_cast<std::size_t>(offset);
 }
@@ -116,6 +166,10 @@ thread_local bool asked = false;
 
 void enter_kernel(const char* signature) {
   if (asked) throw Answer{signature};
+  if (!running()) {
+    throw KernelError("kernel " + std::string(signature) +
+                      " is called like a function: a launch has <<<blocks, threads>>>");
+  }
 }
 
 std::string kernel_of(const std::function<void()>& call) {
@@ -173,6 +227,10 @@ const char* kept(const std::string& text) {
 
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
   if (shape.shared > shared_without_leave && shape.shared > allowed_shared(kernel_of(body))) {
+    unheard = kept("kernel " + std::string(name) + ": " + std::to_string(shape.shared) +
+                   " bytes of dynamic shared memory, more than " +
+                   std::to_string(shared_without_leave) + " without cudaFuncSetAttribute" +
+                   (describe_place == nullptr ? "" : describe_place(shape.at, nullptr)));
     remember(cudaErrorInvalidValue);
     return;
   }
@@ -180,6 +238,8 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
     run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, body);
   } catch (const std::invalid_argument& why) {  // a launch that every device refuses
     refused_launch = kept("invalid configuration argument (" + std::string(why.what()) + ")");
+    unheard =
+        kept(why.what() + (describe_place == nullptr ? "" : describe_place(shape.at, nullptr)));
     remember(cudaErrorInvalidConfiguration);
   }
 }
@@ -270,13 +330,14 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                         std::size_t width, std::size_t height, cudaMemcpyKind) {
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
   using prenorm::emulator::has_room;
   const std::size_t rest = height > 0 ? height - 1 : 0;
-  if (width > to_pitch || width > from_pitch || !has_room(to, to_pitch * rest + width) ||
-      !has_room(from, from_pitch * rest + width)) {
+  if (!prenorm::emulator::fits(to, from, kind) || width > to_pitch || width > from_pitch ||
+      !has_room(to, to_pitch * rest + width) || !has_room(from, from_pitch * rest + width)) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
+  const prenorm::emulator::bounds::Open device_memory;
   for (std::size_t row = 0; row < height; ++row) {
     prenorm::emulator::copy(static_cast<char*>(to) + row * to_pitch,
                             static_cast<const char*>(from) + row * from_pitch, width);
@@ -290,6 +351,7 @@ cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t wid
       (height > 0 && !prenorm::emulator::has_room(to, pitch * (height - 1) + width))) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
+  const prenorm::emulator::bounds::Open device_memory;
   for (std::size_t row = 0; row < height; ++row) {
     prenorm::emulator::fill(static_cast<char*>(to) + row * pitch, value, width);
   }

@@ -4,17 +4,17 @@
 #include "bounds.hpp"
 #include "counter.hpp"
 #include "emulator.hpp"
+#include "faults.hpp"
+#include "include/cuda_runtime_api.h"
 #include "source_line.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
 #include <prenorm/prenorm.h>
 #include <string>
-#include <ucontext.h>
 #include <utility>
 #include <vector>
 
@@ -71,6 +71,12 @@ void allow(const DLTensor* tensor, const std::string& name) {
 
 void end_call() {
   bounds::end_host();
+  if (unheard != nullptr) {
+    const std::lock_guard lock(finding_mutex);
+    if (finding.empty())
+      finding = "a launch was refused, and never asked for its error: " + std::string(unheard);
+  }
+  unheard = nullptr;
   for (const void* data : std::exchange(tensors, {})) bounds::forbid(data);
 }
 
@@ -89,46 +95,22 @@ void begin_call(const prenorm_call& call) {
   bounds::begin_host();
 }
 
-struct sigaction before[NSIG];
-
-/// The host has accessed a device's memory: the call has failed, and may go on.
-bool is_hosts_mistake(const siginfo_t& info, const void* code) {
-  const std::string* name = bounds::stopped_at(info.si_addr);
-  if (name == nullptr || info.si_code != SEGV_ACCERR) return false;
+/// A call in which the host touches what lies on the device has failed, and may go on. What a
+/// kernel has done stands before what the worker says.
+bool on_fault(const std::string& what, bool of_host) {
+  if (!of_host) {
+    std::fprintf(stderr, "%s\n", what.c_str());
+    return false;
+  }
   const std::lock_guard lock(finding_mutex);
-  if (finding.empty()) {
-    finding = "host code accesses " + *name +
-              ", which lies on the device: a kernel can, or copy it" + in_brackets(line_of(code));
-  }
-  bounds::end_host();
+  if (finding.empty()) finding = what;
   return true;
-}
-
-/// A kernel has touched what is no memory: says where, then lets the worker say the rest.
-void on_fault(int number, siginfo_t* info, void* context) {
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto* code = reinterpret_cast<const std::byte*>(registers[REG_RIP]) + 1;
-  const std::string kernel = where();
-  if (kernel.empty() && is_hosts_mistake(*info, code)) return;  // the access is repeated
-  ::sigaction(number, &before[number], nullptr);
-  if (!kernel.empty()) {
-    std::fprintf(stderr, "%s: accesses no memory, at %p%s\n", kernel.c_str(), info->si_addr,
-                 in_brackets(line_of(code)).c_str());
-  }
-  if (info->si_code <= 0) std::raise(number);
-}  // the access is repeated
-
-void catch_faults() {
-  struct sigaction action {};
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (const int number : {SIGSEGV, SIGBUS}) ::sigaction(number, &action, &before[number]);
 }
 
 // When the library is loaded.
 const bool set =
     (describe_place = describe, observe_launch = on_launch, observe_failure = on_failure,
-     counter::lines_of_places = lines_of, catch_faults(), true);
+     counter::lines_of_places = lines_of, catch_faults(on_fault), true);
 
 }  // namespace
 }  // namespace prenorm::emulator

@@ -97,6 +97,8 @@ namespace prenorm::emulator {
 
 /// What cudaGetLastError returns next.
 inline thread_local cudaError_t last_error = cudaSuccess;
+/// Why a launch was refused that the program has not asked about.
+inline thread_local const char* unheard = nullptr;
 inline cudaError_t remember(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
@@ -104,11 +106,31 @@ inline cudaError_t remember(cudaError_t error) {
 
 /// Memory that the runtime knows. AddressSanitizer sees its bounds.
 void* allocate(std::size_t bytes, cudaMemoryType type);
+/// The host's own memory, which kernels may access from now on; with no bytes, no longer.
+void know_host_memory(void* memory, std::size_t bytes);
 cudaError_t release(void* memory);
 
 /// memmove and memset, of a device's memory too.
 void copy(void* to, const void* from, std::size_t bytes);
 void fill(void* to, int value, std::size_t bytes);
+
+/// Whether the pointers are of the sides that the direction says, as far as that is known.
+bool fits(const void* to, const void* from, cudaMemcpyKind kind);
+
+/// An argument of a kernel: a pointer to the host's memory is remembered until the kernel has
+/// ended.
+void look_at_argument(int number, const void* pointer);
+template <class T>
+void look_at(int number, const T& argument) {
+  if constexpr (std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>) {
+    look_at_argument(number, const_cast<const void*>(static_cast<const volatile void*>(argument)));
+  }
+}
+template <class... Arguments>
+void look_at_all(const Arguments&... arguments) {
+  int number = 0;
+  (look_at(++number, arguments), ...);
+}
 
 /// Whether the bytes are not more than the rest of the memory that a pointer points into, where the
 /// runtime knows that memory.
@@ -162,6 +184,7 @@ struct Launching {
   void operator()(Parameters... arguments) const {
     // By reference: the arguments stay on this stack, which is no memory of the kernel.
     const auto thread = [&] { kernel(arguments...); };
+    look_at_all(arguments...);
     launch_kernel(name, shape, std::cref(thread));
   }
 };
@@ -177,6 +200,7 @@ template <class Kernel, class... Arguments>
 auto launch(const char* name, const Shape& shape, Kernel kernel, Arguments... arguments)
     -> decltype(kernel(arguments...)) {
   const auto thread = [&] { kernel(arguments...); };
+  look_at_all(arguments...);
   launch_kernel(name, shape, std::cref(thread));
 }
 
@@ -198,9 +222,13 @@ struct DynamicShared {
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 inline cudaError_t cudaGetLastError() {
+  prenorm::emulator::unheard = nullptr;
   return std::exchange(prenorm::emulator::last_error, cudaSuccess);
 }
-inline cudaError_t cudaPeekAtLastError() { return prenorm::emulator::last_error; }
+inline cudaError_t cudaPeekAtLastError() {
+  prenorm::emulator::unheard = nullptr;
+  return prenorm::emulator::last_error;
+}
 
 // --- the device ----------------------------------------------------------------------------------
 
@@ -217,7 +245,7 @@ inline cudaError_t cudaGetDevice(int* device) {
 inline cudaError_t cudaSetDevice(int device) {
   return prenorm::emulator::remember(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
-inline cudaError_t cudaDeviceSynchronize() { return cudaPeekAtLastError(); }
+inline cudaError_t cudaDeviceSynchronize() { return prenorm::emulator::last_error; }
 inline cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
 inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
 inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
@@ -261,8 +289,14 @@ cudaError_t cudaHostGetDevicePointer(T** on_device, void* on_host, unsigned) {
   *on_device = static_cast<T*>(on_host);
   return cudaSuccess;
 }
-inline cudaError_t cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
-inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+inline cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
+  prenorm::emulator::know_host_memory(memory, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaHostUnregister(void* memory) {
+  prenorm::emulator::know_host_memory(memory, 0);
+  return cudaSuccess;
+}
 
 struct cudaPointerAttributes {
   cudaMemoryType type;
@@ -277,9 +311,9 @@ cudaError_t cudaMallocAsync(T** memory, std::size_t bytes, cudaStream_t) {
 }
 inline cudaError_t cudaFreeAsync(void* memory, cudaStream_t) { return cudaFree(memory); }
 
-inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   using prenorm::emulator::has_room;
-  if (!has_room(to, bytes) || !has_room(from, bytes)) {
+  if (!prenorm::emulator::fits(to, from, kind) || !has_room(to, bytes) || !has_room(from, bytes)) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
   prenorm::emulator::copy(to, from, bytes);
@@ -390,7 +424,7 @@ inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaPeekAtLastError(); }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return prenorm::emulator::last_error; }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) {
   return cudaSuccess;
 }

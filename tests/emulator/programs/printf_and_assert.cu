@@ -62,7 +62,9 @@ int main() {
   report<<<2, 2048>>>(d_in, d_in, n);
   const cudaError_t error = cudaGetLastError();
   if (std::strcmp(cudaGetErrorName(error), "cudaErrorInvalidConfiguration") != 0) return 7;
-  if (std::strcmp(cudaGetErrorString(error), "invalid configuration argument") != 0) return 8;
+  // The emulator goes on: it says what is wrong with the configuration.
+  const std::string says = "invalid configuration argument";
+  if (std::string(cudaGetErrorString(error)).substr(0, says.size()) != says) return 8;
   if (cudaSetDevice(99) != cudaErrorInvalidDevice) return 9;
   cudaGetLastError();
   RETURN_IF_FAILED(cudaDeviceSynchronize());

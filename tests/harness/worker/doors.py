@@ -2,6 +2,7 @@
 forbids, "torch.softmax" and "torch.nn.functional.*", `allowed` others that look alike."""
 
 import _thread
+import ctypes
 import functools
 import multiprocessing
 import os
@@ -179,6 +180,36 @@ class Dispatched(torch.Tensor):
         return scripted.softmax(x)
 
 
+class Layer(torch.nn.Identity):
+    forward = staticmethod(torch.softmax)
+
+
+class Borrowed(torch.nn.Identity):
+    forward, dim = torch.nn.Softmax.forward, -1
+
+
+def in_function_override():
+    torch.overrides.handle_torch_function(lambda a: torch.softmax(a, -1), (x,), x)
+
+
+class Size:
+    """An extent that computes when it is asked for its number."""
+    def __index__(self):
+        scripted.softmax(x)
+        return 4
+
+
+def by_another_name_of_threads():
+    done = threading.Event()
+    threading._start_new_thread(lambda: (scripted.softmax(x), done.set()), ())
+    done.wait()
+
+
+def without_callbacks():
+    torch._C._autograd._clear_callbacks()
+    scripted.softmax(x)
+
+
 def own_softmax():
     e = torch.exp(x - x.amax(-1, keepdim=True))
     return e / e.sum(-1, keepdim=True)
@@ -228,6 +259,11 @@ forbidden = {  # by the name that is told
         "made in torch": made("f = lambda: torch.softmax(x, -1)", torch.functional.__file__),
         "foreign thread": in_foreign_thread,
         "own operator": in_own_operator,
+        "a layer's own forward": lambda: Layer()(x, -1),
+        "in an override": in_function_override,
+        "in a number": lambda: torch.split(torch.zeros(4), [Size()]),
+        "another name of threads": by_another_name_of_threads,
+        "masked": lambda: torch._masked_softmax(x, x > 9, -1, 2),
     },
     "torch.library.Library": {
         "implementation": in_implementation,
@@ -237,9 +273,11 @@ forbidden = {  # by the name that is told
     },
     "torch.Tensor.__torch_dispatch__": {
         "dispatched": lambda: torch.exp(x.as_subclass(Dispatched)),
+        "dispatched in a list": lambda: torch.cat([x.as_subclass(Dispatched)]),
     },
     "torch.nn.functional.softmax": {
         "functional": lambda: F.softmax(x, -1),
+        "a layer's forward in another": lambda: Borrowed()(x),
         "functional without a line": functools.partial(F.softmax, x, -1),
     },
     "torch.nn.functional.linear": {
@@ -255,12 +293,16 @@ forbidden = {  # by the name that is told
     },
     "torch._C._autograd._disable_profiler_legacy": {
         "profiler off": with_profiler_off,
+        "callbacks cleared": without_callbacks,
     },
     "subprocess.Popen": {
         "program": lambda: subprocess.run([sys.executable, "-c", ""], check=True),
     },
     "os.system": {
         "system": lambda: os.system("true"),
+    },
+    "ctypes: fork": {
+        "fork of the C library": lambda: ctypes.CDLL(None).fork,
     },
     "multiprocessing.spawn": {
         "spawned": in_spawned,
