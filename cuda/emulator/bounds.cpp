@@ -30,7 +30,8 @@ std::shared_mutex changes;   // of it
 thread_local int held = 0;   // how often this thread keeps it as it is
 struct Suspect {
   Address begin;
-  int parameter;
+  int argument;
+  const char* what;
 };
 std::vector<Suspect> suspects;  // of the next launch, or that runs
 std::mutex gate;                // of what follows
@@ -181,9 +182,9 @@ bool is_on_device(const void* pointer) {
   return range != nullptr && range->by == By::kernels;
 }
 
-void suspect(int number, const void* at) {
+void suspect(int number, const void* at, const char* what) {
   const std::lock_guard lock(gate);
-  suspects.push_back({address_of(at), number});
+  suspects.push_back({address_of(at), number, what});
 }
 
 namespace {
@@ -202,14 +203,13 @@ const std::string* within(Range& range, Address at, std::size_t bytes, bool writ
   return &range.name;
 }
 
-/// Refuses what a parameter that points to the host's memory leads to.
+/// Refuses what an argument that points to no device memory leads to.
 void look_at_suspects(Address at, std::size_t bytes, bool writes, const void* code) {
   constexpr Address far = 1 << 20;  // from there nobody knows whose it is
   for (const Suspect& each : suspects) {
     if (at < each.begin || at >= each.begin + far) continue;
-    record_error((writes ? "writes " : "reads ") + count(bytes) +
-                     " of the host's memory, by way of " + "argument " +
-                     std::to_string(each.parameter),
+    record_error((writes ? "writes " : "reads ") + count(bytes) + " of " + each.what +
+                     ", by way of argument " + std::to_string(each.argument),
                  code, KernelError::Kind::out_of_bounds);
     leave_thread();
   }

@@ -24,8 +24,9 @@ void begin_unwritten(const void* begin);
 void wrote(const void* at, std::size_t bytes);
 /// Whether the address lies in a range for kernels alone.
 bool is_on_device(const void* at);
-/// Parameter `number` of the kernel that is about to run points there, to the host's memory.
-void suspect(int number, const void* at);
+/// Argument `number` of the kernel that is about to run points there, to what no kernel may access:
+/// "the host's memory".
+void suspect(int number, const void* at, const char* what);
 /// The running thread accesses what is no shared memory. Where that is out of bounds, it records an
 /// error and does not return. Else the name of the range, or nullptr: it is in none, and not near.
 const std::string* on_access(const void* at, std::size_t bytes, bool writes, const void* code);
@@ -51,7 +52,7 @@ inline bool is_on_device(const void*) { return false; }
 inline void begin_host() {}
 inline void end_host() {}
 inline const std::string* stopped_at(const void*) { return nullptr; }
-inline void suspect(int, const void*) {}
+inline void suspect(int, const void*, const char*) {}
 inline const std::string* on_access(const void*, std::size_t, bool, const void*) { return nullptr; }
 struct Open {
   ~Open() {}  // so that it is used

@@ -4,6 +4,8 @@
 #include "counter.hpp"
 #include "emulator.hpp"
 
+#include <cstring>
+
 namespace prenorm::emulator {
 namespace {
 
@@ -23,21 +25,17 @@ void on_copy(const void* to, const void* from, std::size_t bytes, const void* pl
 
 extern "C" {
 
-void* __real_memcpy(void* to, const void* from, std::size_t bytes);
-void* __real_memmove(void* to, const void* from, std::size_t bytes);
-void* __real_memset(void* to, int value, std::size_t bytes);
-
-void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
+void* prenorm_emulator_memcpy(void* to, const void* from, std::size_t bytes) {
   prenorm::emulator::on_copy(to, from, bytes, __builtin_return_address(0));
-  return __real_memcpy(to, from, bytes);
+  return std::memcpy(to, from, bytes);
 }
-void* __wrap_memmove(void* to, const void* from, std::size_t bytes) {
+void* prenorm_emulator_memmove(void* to, const void* from, std::size_t bytes) {
   prenorm::emulator::on_copy(to, from, bytes, __builtin_return_address(0));
-  return __real_memmove(to, from, bytes);
+  return std::memmove(to, from, bytes);
 }
-void* __wrap_memset(void* to, int value, std::size_t bytes) {
+void* prenorm_emulator_memset(void* to, int value, std::size_t bytes) {
   prenorm::emulator::on_copy(to, nullptr, bytes, __builtin_return_address(0));
-  return __real_memset(to, value, bytes);
+  return std::memset(to, value, bytes);
 }
 
 }  // extern "C"

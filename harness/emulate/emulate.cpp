@@ -23,6 +23,10 @@ namespace {
 
 using CommandLine = std::vector<std::string>;
 
+void append(CommandLine& words, const CommandLine& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
 /// What a check is compiled and linked with.
 struct Flags {
   CommandLine compile, link;
@@ -37,11 +41,8 @@ std::string counting_options() { return "@" + archive("profile", ".options").str
 
 /// The emulator sees also what the C library copies, and which reads are volatile.
 Flags seen(Flags flags) {
-  for (const char* name : {"memcpy", "memmove", "memset"}) {
-    flags.compile.push_back(std::string("-fno-builtin-") + name);
-    flags.link.push_back(std::string("-Wl,--wrap=") + name);
-  }
-  flags.compile.emplace_back("--param=tsan-distinguish-volatile=1");
+  append(flags.compile, {"-DPRENORM_EMULATOR_SEEN", "-fno-builtin-memcpy", "-fno-builtin-memmove",
+                         "-fno-builtin-memset", "--param=tsan-distinguish-volatile=1"});
   return flags;
 }
 
@@ -64,10 +65,6 @@ CommandLine cxx_compiler() {
   CommandLine words{std::istream_iterator<std::string>(text), {}};
   if (words.empty()) words.push_back("c++");
   return words;
-}
-
-void append(CommandLine& words, const CommandLine& more) {
-  words.insert(words.end(), more.begin(), more.end());
 }
 
 /// Compiles each file, and links all with an archive of the emulator.

@@ -145,7 +145,10 @@ bool fits(const void* to, const void* from, cudaMemcpyKind kind) {
 }
 
 void look_at_argument(int number, const void* pointer) {
-  if (side_of(pointer) == Side::host) bounds::suspect(number, pointer);
+  if (side_of(pointer) != Side::host) return;
+  const std::lock_guard lock(allocations().mutex);
+  bounds::suspect(number, pointer,
+                  was_freed(pointer) ? "memory that was freed" : "the host's memory");
 }
 
 bool has_room(const void* memory, std::size_t bytes) {
@@ -167,8 +170,10 @@ thread_local bool asked = false;
 void enter_kernel(const char* signature) {
   if (asked) throw Answer{signature};
   if (!running()) {
-    throw KernelError("kernel " + std::string(signature) +
-                      " is called like a function: a launch has <<<blocks, threads>>>");
+    throw KernelError(
+        "kernel " + std::string(signature) +
+        " is called like a function: a launch has <<<blocks, threads>>>" +
+        (describe_place == nullptr ? "" : describe_place({}, __builtin_return_address(0))));
   }
 }
 
@@ -248,21 +253,12 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "cudaSuccess";
-    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
-    case cudaErrorInvalidSymbol: return "cudaErrorInvalidSymbol";
-    case cudaErrorInvalidDevicePointer: return "cudaErrorInvalidDevicePointer";
-    case cudaErrorInvalidMemcpyDirection: return "cudaErrorInvalidMemcpyDirection";
-    case cudaErrorNoDevice: return "cudaErrorNoDevice";
-    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
-    case cudaErrorNotReady: return "cudaErrorNotReady";
-    case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
-    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
-    case cudaErrorUnknown: break;
+#define PRENORM_NAMED(name, value) \
+  case cuda##name: return "cuda" #name;
+    PRENORM_CUDA_ERRORS(PRENORM_NAMED)
+#undef PRENORM_NAMED
   }
-  return "cudaErrorUnknown";
+  return "unrecognized error code";
 }
 
 const char* cudaGetErrorString(cudaError_t error) {
@@ -299,6 +295,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->multiProcessorCount = 16;
   properties->maxThreadsPerMultiProcessor = 1536;
   properties->l2CacheSize = 4 << 20;
+  properties->maxBlocksPerMultiProcessor = 16;
+  properties->memPitch = 0x7fffffff;
+  properties->textureAlignment = properties->surfaceAlignment = 512;
+  properties->texturePitchAlignment = 32;
+  properties->reservedSharedMemPerBlock = 1 << 10;
+  properties->canMapHostMemory = properties->streamPrioritiesSupported = 1;
+  properties->globalL1CacheSupported = properties->localL1CacheSupported = 1;
+  properties->asyncEngineCount = properties->deviceOverlap = 1;
+  properties->computePreemptionSupported = properties->hostRegisterSupported = 1;
+  properties->concurrentManagedAccess = properties->memoryPoolsSupported = 1;
+  properties->singleToDoublePrecisionPerfRatio = 32;
   properties->memoryBusWidth = 128;
   properties->clockRate = properties->memoryClockRate = 1000000;
   properties->concurrentKernels = properties->managedMemory = properties->unifiedAddressing = 1;
@@ -311,20 +318,50 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     return error;
   }
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = properties.maxThreadsPerBlock; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      *value = static_cast<int>(properties.sharedMemPerBlock);
-      break;
-    case cudaDevAttrWarpSize: *value = properties.warpSize; break;
-    case cudaDevAttrMultiProcessorCount: *value = properties.multiProcessorCount; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = properties.major; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = properties.minor; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      *value = static_cast<int>(properties.sharedMemPerMultiprocessor);
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(properties.sharedMemPerBlockOptin);
-      break;
+#define PRENORM_ATTRIBUTE(name, field) \
+  case cudaDevAttr##name: *value = static_cast<int>(properties.field); break;
+    PRENORM_ATTRIBUTE(MaxThreadsPerBlock, maxThreadsPerBlock)
+    PRENORM_ATTRIBUTE(MaxBlockDimX, maxThreadsDim[0])
+    PRENORM_ATTRIBUTE(MaxBlockDimY, maxThreadsDim[1])
+    PRENORM_ATTRIBUTE(MaxBlockDimZ, maxThreadsDim[2])
+    PRENORM_ATTRIBUTE(MaxGridDimX, maxGridSize[0])
+    PRENORM_ATTRIBUTE(MaxGridDimY, maxGridSize[1])
+    PRENORM_ATTRIBUTE(MaxGridDimZ, maxGridSize[2])
+    PRENORM_ATTRIBUTE(MaxSharedMemoryPerBlock, sharedMemPerBlock)
+    PRENORM_ATTRIBUTE(TotalConstantMemory, totalConstMem)
+    PRENORM_ATTRIBUTE(WarpSize, warpSize)
+    PRENORM_ATTRIBUTE(MaxPitch, memPitch)
+    PRENORM_ATTRIBUTE(MaxRegistersPerBlock, regsPerBlock)
+    PRENORM_ATTRIBUTE(ClockRate, clockRate)
+    PRENORM_ATTRIBUTE(TextureAlignment, textureAlignment)
+    PRENORM_ATTRIBUTE(GpuOverlap, deviceOverlap)
+    PRENORM_ATTRIBUTE(MultiProcessorCount, multiProcessorCount)
+    PRENORM_ATTRIBUTE(CanMapHostMemory, canMapHostMemory)
+    PRENORM_ATTRIBUTE(ConcurrentKernels, concurrentKernels)
+    PRENORM_ATTRIBUTE(MemoryClockRate, memoryClockRate)
+    PRENORM_ATTRIBUTE(GlobalMemoryBusWidth, memoryBusWidth)
+    PRENORM_ATTRIBUTE(L2CacheSize, l2CacheSize)
+    PRENORM_ATTRIBUTE(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor)
+    PRENORM_ATTRIBUTE(AsyncEngineCount, asyncEngineCount)
+    PRENORM_ATTRIBUTE(UnifiedAddressing, unifiedAddressing)
+    PRENORM_ATTRIBUTE(ComputeCapabilityMajor, major)
+    PRENORM_ATTRIBUTE(ComputeCapabilityMinor, minor)
+    PRENORM_ATTRIBUTE(StreamPrioritiesSupported, streamPrioritiesSupported)
+    PRENORM_ATTRIBUTE(GlobalL1CacheSupported, globalL1CacheSupported)
+    PRENORM_ATTRIBUTE(LocalL1CacheSupported, localL1CacheSupported)
+    PRENORM_ATTRIBUTE(MaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor)
+    PRENORM_ATTRIBUTE(MaxRegistersPerMultiprocessor, regsPerMultiprocessor)
+    PRENORM_ATTRIBUTE(ManagedMemory, managedMemory)
+    PRENORM_ATTRIBUTE(SingleToDoublePrecisionPerfRatio, singleToDoublePrecisionPerfRatio)
+    PRENORM_ATTRIBUTE(ConcurrentManagedAccess, concurrentManagedAccess)
+    PRENORM_ATTRIBUTE(ComputePreemptionSupported, computePreemptionSupported)
+    PRENORM_ATTRIBUTE(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin)
+    PRENORM_ATTRIBUTE(HostRegisterSupported, hostRegisterSupported)
+    PRENORM_ATTRIBUTE(MaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor)
+    PRENORM_ATTRIBUTE(ReservedSharedMemoryPerBlock, reservedSharedMemPerBlock)
+    PRENORM_ATTRIBUTE(MemoryPoolsSupported, memoryPoolsSupported)
+#undef PRENORM_ATTRIBUTE
+    default: *value = 0;  // what the device on paper lacks
   }
   return cudaSuccess;
 }

@@ -15,9 +15,19 @@ bool is_of_library(std::string_view path) {
   for (const std::string_view folder : {"/thrust/", "/cub/", "/cutlass/", "/cute/", "/cuda/std/"}) {
     if (path.find(folder) != path.npos) return true;
   }
+  if (path.find("/prenorm/emulator/") != path.npos) return false;
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view library :
-       {"cublas", "cudnn", "cufft", "curand", "cusparse", "cusolver", "nccl"}) {
+  for (const std::string_view library : {"cublas",       "cudnn",
+                                         "cufft",        "curand",
+                                         "cusparse",     "cusolver",
+                                         "nccl",         "cuda_",
+                                         "cudaGL",       "cudaEGL",
+                                         "cudaTypedefs", "cudaProfiler",
+                                         "nvrtc",        "nvml",
+                                         "nvjpeg",       "npp",
+                                         "nvToolsExt",   "math_functions",
+                                         "sm_",          "texture_",
+                                         "surface_",     "channel_descriptor"}) {
     if (name.starts_with(library)) return true;
   }
   return false;

@@ -41,6 +41,14 @@ const std::map<std::string_view, std::string_view> missing{
     {"cudaSurfaceObject_t", "a surface"},
     {"surf2Dread", "a surface"},
     {"surf2Dwrite", "a surface"},
+    {"cudaArray_t", "an array of textures"},
+    {"cudaMallocArray", "an array of textures"},
+    {"cudaMalloc3DArray", "an array of textures"},
+    {"cudaMemcpyToArray", "an array of textures"},
+    {"cudaChannelFormatDesc", "a texture"},
+    {"cudaCreateChannelDesc", "a texture"},
+    {"cudaGraph_t", "a graph"},
+    {"cudaGraphExec_t", "a graph"},
     {"cudaGraphCreate", "a graph"},
     {"cudaGraphLaunch", "a graph"},
     {"cudaStreamBeginCapture", "a graph"},
@@ -49,6 +57,18 @@ const std::map<std::string_view, std::string_view> missing{
     {"cudaLaunchKernelExC", "a launch with attributes"},
     {"cudaLaunchKernel", "a launch by a function's address"},
     {"__cluster_dims__", "a cluster"},
+    {"cuInit", "the driver's API"},
+    {"CUdevice", "the driver's API"},
+    {"CUcontext", "the driver's API"},
+    {"CUmodule", "the driver's API"},
+    {"CUfunction", "the driver's API"},
+    {"CUdeviceptr", "the driver's API"},
+    {"CUresult", "the driver's API"},
+    {"cuLaunchKernel", "the driver's API"},
+    {"cudaMemPool_t", "a pool of memory"},
+    {"cudaDeviceGetDefaultMemPool", "a pool of memory"},
+    {"cudaIpcMemHandle_t", "memory of another process"},
+    {"cudaExternalMemory_t", "memory of another API"},
     {"DeviceReduce", "cub of a whole device"},
     {"DeviceScan", "cub of a whole device"},
     {"DeviceSelect", "cub of a whole device"},
@@ -97,6 +117,7 @@ class Translator {
     const Token& word = tokens_[at_];
     const auto found = missing.find(word.text);
     if (found == missing.end()) return;
+    if (token(at_ + 2).text.starts_with("\"prenorm_")) return;  // a name of cuda_runtime.h
     // Programs have such names of their own.
     if (word.is("texture") && !token(at_ + 1).is("<")) return;
     if (found->second.starts_with("cub") && (at_ < 2 || !token(at_ - 2).is("cub"))) return;

@@ -26,6 +26,13 @@ class thread_block {
   static dim3 thread_index() { return dim3(threadIdx); }
   static dim3 group_dim() { return blockDim; }
   static dim3 dim_threads() { return blockDim; }
+  /// Arriving and waiting are one here: nobody gets ahead.
+  struct arrival_token {};
+  static arrival_token barrier_arrive(PRENORM_HERE) {
+    __syncthreads(here);
+    return {};
+  }
+  static void barrier_wait(arrival_token&&) {}
 };
 inline thread_block this_thread_block() { return {}; }
 
@@ -41,6 +48,14 @@ class grid_group {
     return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z *
            detail::threads_of_block();
   }
+  static unsigned long long num_threads() { return size(); }
+  static unsigned long long num_blocks() {
+    return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
+  }
+  static unsigned long long block_rank() { return thread_rank() / detail::threads_of_block(); }
+  static dim3 group_dim() { return gridDim; }
+  static dim3 dim_blocks() { return gridDim; }
+  static dim3 block_index() { return dim3(blockIdx); }
   static bool is_valid() { return false; }
   static void sync(PRENORM_HERE) {
     prenorm::emulator::fail("grid_group::sync() is not emulated", here);
@@ -82,14 +97,25 @@ class lanes {
   bool all(int predicate, PRENORM_HERE) const { return __all_sync(mask_, predicate, here) != 0; }
   /// The votes by rank.
   unsigned ballot(int predicate, PRENORM_HERE) const {
-    const unsigned votes = __ballot_sync(mask_, predicate, here);
-    unsigned by_rank = 0;
-    for (unsigned rank = 0; rank < size(); ++rank) by_rank |= (votes >> lane_of(rank) & 1u) << rank;
-    return by_rank;
+    return by_rank(__ballot_sync(mask_, predicate, here));
   }
   unsigned mask() const { return mask_; }
+  /// The lanes that have the same value, by rank.
+  template <class T>
+  unsigned match_any(T value) const {
+    return by_rank(__match_any_sync(mask_, value));
+  }
+  template <class T>
+  unsigned match_all(T value, int& all) const {
+    return by_rank(__match_all_sync(mask_, value, &all));
+  }
 
  private:
+  unsigned by_rank(unsigned lanes) const {
+    unsigned ranks = 0;
+    for (unsigned rank = 0; rank < size(); ++rank) ranks |= (lanes >> lane_of(rank) & 1u) << rank;
+    return ranks;
+  }
   int lane_of(unsigned rank) const {
     unsigned rest = mask_;
     for (; rank > 0 && (rest & (rest - 1)) != 0; --rank) rest &= rest - 1;
@@ -129,6 +155,46 @@ inline coalesced_group coalesced_threads(PRENORM_HERE) {
   return coalesced_group(prenorm::emulator::converged_lanes("coalesced_threads", here));
 }
 
+/// Any of these groups: the block, or lanes of a warp.
+class thread_group {
+ public:
+  thread_group(const thread_block&) : lanes_(0), is_block_(true) {}
+  thread_group(const lanes& group) : lanes_(group), is_block_(false) {}
+  void sync(PRENORM_HERE) const { is_block_ ? __syncthreads(here) : lanes_.sync(here); }
+  unsigned size() const { return is_block_ ? thread_block::size() : lanes_.size(); }
+  unsigned num_threads() const { return size(); }
+  unsigned thread_rank() const {
+    return is_block_ ? thread_block::thread_rank() : lanes_.thread_rank();
+  }
+  static bool is_valid() { return true; }
+
+ private:
+  lanes lanes_;
+  bool is_block_;
+};
+/// Neighbouring lanes, by a number that is known when the program runs.
+inline thread_group tiled_partition(const thread_group&, unsigned size, PRENORM_HERE) {
+  if (size == 0 || size > 32 || (size & (size - 1)) != 0) {
+    prenorm::emulator::fail("tiles of up to 32 threads are emulated", here);
+  }
+  const unsigned first = static_cast<unsigned>(prenorm::emulator::lane()) / size * size;
+  return lanes((size == 32 ? ~0u : (1u << size) - 1u) << first);
+}
+/// The lanes of the group that give the same label.
+template <class Label>
+coalesced_group labeled_partition(const lanes& group, Label label) {
+  return coalesced_group(__match_any_sync(group.mask(), label));
+}
+inline coalesced_group binary_partition(const lanes& group, bool label) {
+  return labeled_partition(group, static_cast<int>(label));
+}
+/// One of the group calls it.
+template <class Group, class F, class... Arguments>
+void invoke_one(const Group& group, F&& f, Arguments&&... arguments) {
+  if (group.thread_rank() == 0) f(arguments...);
+}
+
+inline void sync(const thread_group& group, PRENORM_HERE) { group.sync(here); }
 inline void sync(const thread_block&, PRENORM_HERE) { __syncthreads(here); }
 inline void sync(const lanes& group, PRENORM_HERE) { group.sync(here); }
 

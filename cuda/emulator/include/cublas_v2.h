@@ -4,6 +4,9 @@
 // Matrices are by columns. Scalars and results may be in host or device memory, which are one here.
 #pragma once
 
+#define CUBLAS_API_H_
+#define CUBLAS_V2_H_
+
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
@@ -69,6 +72,47 @@ inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t tran
                                    cublasGemmAlgo_t algorithm) {
   return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, a, a_type, lda, 0, b,
                                     b_type, ldb, 0, beta, c, c_type, ldc, 0, 1, compute, algorithm);
+}
+
+/// As before CUDA 11: the type that is computed in, in place of how.
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
+                                   cublasOperation_t transb, int m, int n, int k, const void* alpha,
+                                   const void* a, cudaDataType a_type, int lda, const void* b,
+                                   cudaDataType b_type, int ldb, const void* beta, void* c,
+                                   cudaDataType c_type, int ldc, cudaDataType compute,
+                                   cublasGemmAlgo_t algorithm) {
+  return cublasGemmEx(handle, transa, transb, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta,
+                      c, c_type, ldc,
+                      compute == CUDA_R_64F   ? CUBLAS_COMPUTE_64F
+                      : compute == CUDA_R_16F ? CUBLAS_COMPUTE_16F
+                                              : CUBLAS_COMPUTE_32F,
+                      algorithm);
+}
+
+// Copies between the host and the device, every `step`th element of a vector, or columns.
+inline cublasStatus_t cublasSetVector(int n, int size, const void* from, int from_step, void* to,
+                                      int to_step) {
+  const auto bytes = static_cast<std::size_t>(size);
+  const cudaError_t error = cudaMemcpy2D(to, bytes * static_cast<std::size_t>(to_step), from,
+                                         bytes * static_cast<std::size_t>(from_step), bytes,
+                                         static_cast<std::size_t>(n), cudaMemcpyDefault);
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+}
+inline cublasStatus_t cublasGetVector(int n, int size, const void* from, int from_step, void* to,
+                                      int to_step) {
+  return cublasSetVector(n, size, from, from_step, to, to_step);
+}
+inline cublasStatus_t cublasSetMatrix(int rows, int columns, int size, const void* from, int lda,
+                                      void* to, int ldb) {
+  const auto bytes = static_cast<std::size_t>(size);
+  const cudaError_t error = cudaMemcpy2D(
+      to, bytes * static_cast<std::size_t>(ldb), from, bytes * static_cast<std::size_t>(lda),
+      bytes * static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), cudaMemcpyDefault);
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+}
+inline cublasStatus_t cublasGetMatrix(int rows, int columns, int size, const void* from, int lda,
+                                      void* to, int ldb) {
+  return cublasSetMatrix(rows, columns, size, from, lda, to, ldb);
 }
 
 #define PRENORM_GEMM(letter, T, type, compute)                                                    \

@@ -8,6 +8,19 @@
 
 #define __PRENORM_EMULATOR__ 1
 
+// What the C library copies and fills is seen where loads and stores are (copies.cpp). First, so
+// that all calls in the source have these names.
+#if defined(PRENORM_EMULATOR_SEEN)
+extern "C" {
+void* memcpy(void* to, const void* from, decltype(sizeof 0) bytes) noexcept
+    __asm__("prenorm_emulator_memcpy");
+void* memmove(void* to, const void* from, decltype(sizeof 0) bytes) noexcept
+    __asm__("prenorm_emulator_memmove");
+void* memset(void* to, int value, decltype(sizeof 0) bytes) noexcept
+    __asm__("prenorm_emulator_memset");
+}
+#endif
+
 #include "../cuda_language.hpp"
 #include "cuda_runtime_api.h"
 #include "device_intrinsics.h"

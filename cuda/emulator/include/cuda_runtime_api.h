@@ -3,9 +3,11 @@
 #pragma once
 
 #include "../emulator.hpp"
+#include "driver_types.h"
 
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -15,82 +17,8 @@
 #define CUDART_VERSION 13000
 #define CUDART_CB
 
-enum cudaError_t {
-  cudaSuccess = 0,
-  cudaErrorInvalidValue = 1,
-  cudaErrorMemoryAllocation = 2,
-  cudaErrorInvalidConfiguration = 9,
-  cudaErrorInvalidSymbol = 13,
-  cudaErrorInvalidDevicePointer = 17,
-  cudaErrorInvalidMemcpyDirection = 21,
-  cudaErrorNoDevice = 100,
-  cudaErrorInvalidDevice = 101,
-  cudaErrorNotReady = 600,
-  cudaErrorIllegalAddress = 700,
-  cudaErrorLaunchFailure = 719,
-  cudaErrorUnknown = 999,
-};
-using cudaError = cudaError_t;
-
-enum cudaMemcpyKind {
-  cudaMemcpyHostToHost = 0,
-  cudaMemcpyHostToDevice = 1,
-  cudaMemcpyDeviceToHost = 2,
-  cudaMemcpyDeviceToDevice = 3,
-  cudaMemcpyDefault = 4,
-};
-enum cudaFuncAttribute {
-  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
-};
-enum cudaMemoryType {
-  cudaMemoryTypeUnregistered = 0,
-  cudaMemoryTypeHost = 1,
-  cudaMemoryTypeDevice = 2,
-  cudaMemoryTypeManaged = 3,
-};
-enum cudaMemoryAdvise {
-  cudaMemAdviseSetReadMostly = 1,
-  cudaMemAdviseUnsetReadMostly = 2,
-  cudaMemAdviseSetPreferredLocation = 3,
-  cudaMemAdviseSetAccessedBy = 5,
-};
-enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1 };
-enum cudaDeviceAttr {
-  cudaDevAttrMaxThreadsPerBlock = 1,
-  cudaDevAttrMaxSharedMemoryPerBlock = 8,
-  cudaDevAttrWarpSize = 10,
-  cudaDevAttrMultiProcessorCount = 16,
-  cudaDevAttrComputeCapabilityMajor = 75,
-  cudaDevAttrComputeCapabilityMinor = 76,
-  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-};
-
-using cudaStream_t = struct prenorm_stream*;
-using cudaEvent_t = struct prenorm_event*;
-inline constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
-inline constexpr unsigned cudaEventDefault = 0, cudaEventDisableTiming = 2;
-inline constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
-inline constexpr int cudaCpuDeviceId = -1;
-inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1,
-                          cudaHostAllocMapped = 2;
-inline constexpr unsigned cudaHostRegisterDefault = 0;
-
 struct prenorm_event {
   std::chrono::steady_clock::time_point at;
-};
-
-/// The device on paper: an A100's multiprocessors with the shared memory that every target has.
-struct cudaDeviceProp {
-  char name[256];
-  std::size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor,
-      totalConstMem;
-  int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], major, minor,
-      multiProcessorCount, maxThreadsPerMultiProcessor, l2CacheSize, memoryBusWidth, clockRate,
-      memoryClockRate, concurrentKernels, managedMemory, unifiedAddressing, ECCEnabled, integrated,
-      regsPerMultiprocessor, asyncEngineCount, canMapHostMemory, pciBusID, pciDeviceID;
 };
 
 namespace prenorm::emulator {
@@ -248,7 +176,49 @@ inline cudaError_t cudaSetDevice(int device) {
 inline cudaError_t cudaDeviceSynchronize() { return prenorm::emulator::last_error; }
 inline cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
 inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
+inline cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) {
+  *value = std::size_t{8} << 20;
+  return cudaSuccess;
+}
 inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+inline cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  *config = cudaFuncCachePreferNone;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
+inline cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  *config = cudaSharedMemBankSizeFourByte;
+  return cudaSuccess;
+}
+inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+inline cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  *flags = cudaDeviceScheduleAuto;
+  return cudaSuccess;
+}
+inline cudaError_t cudaSetValidDevices(int*, int) { return cudaSuccess; }
+inline cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+inline cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
+  return cudaGetDevice(device);
+}
+inline cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int) {
+  std::snprintf(text, static_cast<std::size_t>(bytes), "0000:00:00.0");
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetByPCIBusId(int* device, const char*) {
+  return cudaGetDevice(device);
+}
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  *can = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return prenorm::emulator::remember(cudaErrorPeerAccessUnsupported);
+}
+inline cudaError_t cudaDeviceDisablePeerAccess(int) {
+  return prenorm::emulator::remember(cudaErrorPeerAccessNotEnabled);
+}
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 inline cudaError_t cudaDriverGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
@@ -384,7 +354,11 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t byt
                                       cudaStream_t = nullptr) {
   return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }
+// Of CUDA 12 with a device's number, of CUDA 13 with a location.
 inline cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
@@ -393,6 +367,60 @@ inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 template <class T>
 cudaError_t cudaMemPrefetchAsync(const T*, std::size_t, int, cudaStream_t = nullptr) {
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemPrefetchAsync(const T*, std::size_t, cudaMemLocation, unsigned,
+                                 cudaStream_t = nullptr) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t = 0,
+                                            unsigned = cudaMemAttachSingle) {
+  return cudaSuccess;
+}
+
+inline cudaError_t cudaMalloc3D(cudaPitchedPtr* memory, cudaExtent extent) {
+  void* at = nullptr;
+  std::size_t pitch = 0;
+  const cudaError_t error =
+      cudaMallocPitch(&at, &pitch, extent.width, extent.height * extent.depth);
+  *memory = make_cudaPitchedPtr(at, pitch, extent.width, extent.height);
+  return error;
+}
+inline cudaError_t cudaMemset3D(cudaPitchedPtr memory, int value, cudaExtent extent) {
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    const cudaError_t error =
+        cudaMemset2D(static_cast<char*>(memory.ptr) + z * memory.pitch * memory.ysize, memory.pitch,
+                     value, extent.width, extent.height);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* how) {
+  const auto row = [](const cudaPitchedPtr& memory, const cudaPos& at, std::size_t z) {
+    return static_cast<char*>(memory.ptr) + ((at.z + z) * memory.ysize + at.y) * memory.pitch +
+           at.x;
+  };
+  for (std::size_t z = 0; z < how->extent.depth; ++z) {
+    const cudaError_t error = cudaMemcpy2D(row(how->dstPtr, how->dstPos, z), how->dstPtr.pitch,
+                                           row(how->srcPtr, how->srcPos, z), how->srcPtr.pitch,
+                                           how->extent.width, how->extent.height, how->kind);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* how, cudaStream_t = nullptr) {
+  return cudaMemcpy3D(how);
+}
+inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {
+  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
+                                       cudaStream_t = nullptr) {
+  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+inline cudaError_t cudaHostGetFlags(unsigned* flags, void*) {
+  *flags = cudaHostAllocDefault;
   return cudaSuccess;
 }
 
@@ -442,6 +470,18 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
   event->at = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t = nullptr,
+                                            unsigned = cudaEventRecordDefault) {
+  return cudaEventRecord(event);
+}
+inline cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) {
+  *priority = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamGetFlags(cudaStream_t, unsigned* flags) {
+  *flags = cudaStreamDefault;
   return cudaSuccess;
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }

@@ -434,4 +434,126 @@ int main() {
   copy<<<1, 32>>>(on_device(std::vector<half>(16 * 20)), on_device(numbers(32)), 20);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
+
+#elif defined(BUG_called_like_a_function)
+// init: is called like a function
+__global__ void twice(float* x) {  // BUG
+  x[threadIdx.x] *= 2;
+}
+int main() { twice(on_device(numbers(32))); }
+
+#elif defined(BUG_divides_by_zero)
+// init: kernel share, block (0, 0, 0), thread (3, 0, 0): divides an integer by zero
+__global__ void share(int* x, int n) {
+  x[threadIdx.x] = n / x[threadIdx.x];  // BUG
+}
+int main() {
+  share<<<1, 4>>>(on_device(std::vector<int>{1, 2, 3, 0}), 12);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_dynamic_overrun)
+// init: 4 bytes past the end of dynamic shared memory of 128 bytes
+__global__ void pad(float* x) {
+  extern __shared__ float s[];
+  s[threadIdx.x + 1] = x[threadIdx.x];  // BUG
+  __syncthreads();
+  x[threadIdx.x] = s[threadIdx.x];
+}
+int main() {
+  float* x = on_device(numbers(32));
+  pad<<<1, 32, 32 * sizeof(float)>>>(x);
+  on_host(x, 32);
+}
+
+#elif defined(BUG_freed_memory_read)
+// init: of memory that was freed, by way of argument 1
+__global__ void copy(const float* x, float* y) {
+  y[threadIdx.x] = x[threadIdx.x];  // BUG
+}
+int main() {
+  float *x = on_device(numbers(32)), *y = on_device(numbers(32));
+  cudaFree(x);
+  copy<<<1, 32>>>(x, y);
+  on_host(y, 32);
+}
+
+#elif defined(BUG_host_memory_read)
+// init: reads 4 bytes of the host's memory, by way of argument 1
+__global__ void copy(const float* x, float* y) {
+  y[threadIdx.x] = x[threadIdx.x];  // BUG
+}
+int main() {
+  const std::vector<float> x = numbers(32);
+  float* y = on_device(x);
+  copy<<<1, 32>>>(x.data(), y);
+  on_host(y, 32);
+}
+
+#elif defined(BUG_host_reads_device)
+// init: host code accesses an allocation of 128 bytes, which lies on the device
+int main() {
+  float* x = on_device(numbers(32));
+  return x[3] > 2;  // BUG
+}
+
+#elif defined(BUG_far_away)
+// init: kernel touch, block (0, 0, 0), thread (1, 0, 0): accesses no memory
+__global__ void touch(float* x) {
+  x[threadIdx.x * (size_t(1) << 40)] = 1;  // BUG
+}
+int main() {
+  touch<<<1, 32>>>(on_device(numbers(32)));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_past_an_allocation)
+// init: writes 4 bytes out of bounds, 4 bytes past the end of an allocation of 128 bytes
+__global__ void shift(float* x) {
+  x[threadIdx.x + 1] = 0;  // BUG
+}
+int main() {
+  shift<<<1, 32>>>(on_device(numbers(32)));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_never_copied)
+// init: reads 4 bytes that nothing has written
+__global__ void twice(float* x) {
+  x[threadIdx.x] *= 2;  // BUG
+}
+int main() {
+  float* x;
+  CUDA_CHECK(cudaMalloc(&x, 32 * sizeof(float)));
+  twice<<<1, 32>>>(x);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_never_zeroed)
+// init: reads 4 bytes that nothing has written
+__global__ void count(int* n) {
+  atomicAdd(n, 1);  // BUG
+}
+int main() {
+  int* n;
+  CUDA_CHECK(cudaMalloc(&n, sizeof(int)));
+  count<<<1, 32>>>(n);
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_unknown_driver)
+// init: cuInit (the driver's API) is not emulated
+int main() {
+  return cuInit(0);  // BUG
+}
+
+#elif defined(BUG_waits_for_ever)
+// init: kernel wait, block (0, 0, 0), thread (0, 0, 0): waits for what no thread does that still runs
+__global__ void wait(volatile int* flag) {
+  while (*flag == 0) {}  // BUG
+}
+int main() {
+  wait<<<2, 1>>>(on_device(std::vector<int>{0}));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
 #endif
