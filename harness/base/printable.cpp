@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <memory>
 #include <utf8proc.h>
 
 namespace prenorm::harness {
@@ -76,12 +74,6 @@ std::string printable(std::string_view text, std::size_t limit) {
     text.remove_prefix(character.bytes == 0 ? 1 : character.bytes);
   }
   return line;
-}
-
-std::string composed(const std::string& text) {
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> made(
-      ::utf8proc_NFC(reinterpret_cast<const utf8proc_uint8_t*>(text.c_str())), &std::free);
-  return made ? reinterpret_cast<const char*>(made.get()) : text;
 }
 
 std::string in_ascii(std::string_view text) {

@@ -41,9 +41,6 @@ Character first_character(std::string_view text);
 /// end.
 std::string printable(std::string_view text, std::size_t limit = 500);
 
-/// The text with a letter and its marks as one character where there is one (NFC): two texts that
-/// differ in this alone look alike.
-std::string composed(const std::string& text);
 /// The text on one line, in ASCII: all other characters are escapes.
 std::string in_ascii(std::string_view text);
 

@@ -122,7 +122,7 @@ class ClassRun {
   void say_who_looks_alike() const {
     std::map<std::string, std::string> seen;
     for (const auto& [name, submission] : class_) {
-      const auto [other, is_new] = seen.try_emplace(composed(name), name);
+      const auto [other, is_new] = seen.try_emplace(to_nfc(name), name);
       if (is_new) continue;
       events_.say("two submissions' names print alike: " + in_ascii(other->second) + " and " +
                   in_ascii(name));
