@@ -548,9 +548,11 @@ int main() {
 }
 
 #elif defined(BUG_waits_for_ever)
-// init: kernel wait, block (0, 0, 0), thread (0, 0, 0): waits for what no thread does that still runs
+// init: kernel wait, block (0, 0, 0), thread (0, 0, 0): waits for what no thread does that still
+// runs
 __global__ void wait(volatile int* flag) {
-  while (*flag == 0) {}  // BUG
+  while (*flag == 0) {
+  }  // BUG
 }
 int main() {
   wait<<<2, 1>>>(on_device(std::vector<int>{0}));

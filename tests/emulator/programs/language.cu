@@ -1,5 +1,6 @@
 // What nvcc takes and a host's compiler does not, or takes otherwise: launches written in any way,
-// arguments as parameters take them, names that C++20 has too, functions of CUDA beside those of std.
+// arguments as parameters take them, names that C++20 has too, functions of CUDA beside those of
+// std.
 #include "check.h"
 
 #include <math_constants.h>
@@ -56,14 +57,13 @@ int main() {
   const int more[2] = {7, 8};
   int* on_it = on_device(vector<int>(more, more + 2));
   store
-  // a comment, and
+      // a comment, and
 
-  // eight
+      // eight
 
-  // lines of nothing
+      // lines of nothing
 
-
-  <<< Sizes::one, 1 /* thread */, 0, nullptr >>> (at, Pair{1, 2}, on_it);
+      <<<Sizes::one, 1 /* thread */, 0, nullptr>>>(at, Pair{1, 2}, on_it);
   expect("comments and spaces", on_host(at, 1), vector<int>{29}, 0);
   add<<<1, 1>>>(at);
   expect("a default argument of one of two", on_host(at, 1), vector<int>{34}, 0);

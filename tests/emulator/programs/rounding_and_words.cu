@@ -70,8 +70,8 @@ int main() {
   directions<<<1, 1>>>(y, z, 1.0f / 3, 0.1);
   const float third_ulp = 2.98023224e-8f, two_ulp = 1.1920929e-7f;
   expect("float", on_host(y, 10),
-         std::vector<float>{1, 1 + two_ulp, -7.450581e-9f, -third_ulp, two_ulp, 0, 1.0f / 3 - third_ulp,
-                            7.450581e-9f, 2147483520.0f, 131072},
+         std::vector<float>{1, 1 + two_ulp, -7.450581e-9f, -third_ulp, two_ulp, 0,
+                            1.0f / 3 - third_ulp, 7.450581e-9f, 2147483520.0f, 131072},
          1e-12);
   expect("double", on_host(z, 4),
          std::vector<double>{5.551115123125783e-17, 1, 0.1, 18446744073709549568.0}, 0);

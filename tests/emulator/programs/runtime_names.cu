@@ -1,5 +1,6 @@
 // The runtime's names beside copies and launches: boxes of memory, properties, complex numbers,
-// members of cooperative groups, vectors for cuBLAS; and shared memory that memcpy and memset write.
+// members of cooperative groups, vectors for cuBLAS; and shared memory that memcpy and memset
+// write.
 #include <cooperative_groups.h>
 #include <cooperative_groups/scan.h>
 #include <cuComplex.h>
