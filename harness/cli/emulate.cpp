@@ -89,9 +89,10 @@ Command emulate_command() {
                    "Only this source line of the profile; as its table names it"},
                   {"-o,--output PATH", o.output, "Write the program there, and do not run it"}},
       .footer =
-          R"(--check init finds reads of shared memory that nothing wrote, memory accesses out of bounds,
-race accesses that no barrier orders. Barriers and warp operations that not all threads reach
-are always found.
+          R"(--check init finds reads of memory that nothing wrote, accesses out of bounds, and accesses to the
+device's memory by the host or to the host's by kernels; memory the same as far as AddressSanitizer
+sees it, also after a free; race accesses that no barrier orders. Barriers and warp operations that
+not all threads reach are always found.
 
 --profile, --html, --svg and --line count, and check nothing.
 

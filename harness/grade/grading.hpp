@@ -85,6 +85,8 @@ struct CallProfile {
 /// `counts` is what the submission's library says it has counted: nobody vouches for it. Empty
 /// where it cannot be understood.
 std::vector<KernelProfile> kernel_profiles(const std::string& counts);
+/// Of a case's inputs and outputs, each once.
+std::uint64_t bytes_of_tensors(const Case& info);
 
 struct Grading {
   std::string submission, kind;  // its name; name(SubmissionKind), or what else it is

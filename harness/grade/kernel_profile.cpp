@@ -89,6 +89,18 @@ std::uint64_t CallProfile::moved_bytes() const {
   return bytes;
 }
 
+std::uint64_t bytes_of_tensors(const Case& info) {
+  std::uint64_t bytes = 0;
+  const auto add = [&bytes](DType dtype, const Shape& shape) {
+    bytes += static_cast<std::uint64_t>(element_count(shape)) * size_of(dtype);
+  };
+  for (const auto& input : info.inputs) {
+    if (input) add(input->type.dtype, input->type.shape);
+  }
+  for (const OutputInfo& output : info.outputs) add(output.dtype, output.shape);
+  return bytes;
+}
+
 std::vector<KernelProfile> kernel_profiles(const std::string& counts) try {
   std::vector<KernelCounts> kernels = profile::parse_counts(counts);
   if (kernels.size() > most_kernels) kernels.resize(most_kernels);

@@ -34,19 +34,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Of a case's inputs and outputs, each once.
-std::uint64_t bytes_of_tensors(const Case& info) {
-  std::uint64_t bytes = 0;
-  const auto add = [&bytes](DType dtype, const Shape& shape) {
-    bytes += static_cast<std::uint64_t>(element_count(shape)) * size_of(dtype);
-  };
-  for (const auto& input : info.inputs) {
-    if (input) add(input->type.dtype, input->type.shape);
-  }
-  for (const OutputInfo& output : info.outputs) add(output.dtype, output.shape);
-  return bytes;
-}
-
 class Run {
  public:
   /// `workers` are those of the first threads, at least one. The first has been loaded; the others

@@ -70,9 +70,11 @@ def layers_of(instance, code, function):
     where the code that runs is none of its own, its computation is not torch's, or it holds the
     function that is called."""
     kinds = type(instance).__mro__
-    own = any(getattr(each, "__code__", None) is code for kind in kinds for each in vars(kind).values())
-    computes = next((kind for kind in kinds if "forward" in vars(kind)), None)
-    if not own or computes is None or not is_of_torch(computes):
+    owner = next((kind for kind in kinds
+                  if any(getattr(each, "__code__", None) is code for each in vars(kind).values())), None)
+    if owner is torch.nn.Module:  # it calls what the layer computes with
+        owner = next((kind for kind in kinds if "forward" in vars(kind)), None)
+    if owner is None or not is_of_torch(owner):
         return None
     if any(each is function for each in vars(instance).values()):
         return None

@@ -253,10 +253,11 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
-#define PRENORM_NAMED(name, value) \
-  case cuda##name: return "cuda" #name;
-    PRENORM_CUDA_ERRORS(PRENORM_NAMED)
-#undef PRENORM_NAMED
+#define PRENORM_CUDA_ERROR(name, value) \
+  case cuda##name:                      \
+    return "cuda" #name;
+#include "include/cuda_errors.def"
+#undef PRENORM_CUDA_ERROR
   }
   return "unrecognized error code";
 }
