@@ -97,7 +97,12 @@ void Block::run_threads(const std::function<void()>& body) {
   races::settle();
   abandoned_ = true;
   for (std::size_t i = 0; i < size_; ++i) {
-    if (threads_[i].context) give_turn(i);
+    if (!threads_[i].context) continue;
+    if (std::exchange(threads_[i].gave_way, false)) {
+      new fiber(std::move(threads_[i].context));  // never resumed, nor destroyed, as in leave()
+    } else {
+      give_turn(i);
+    }
   }
   RaceFiber::acquire(&end_);
 }
@@ -170,8 +175,8 @@ void Block::go_to(fiber&& context, const Stack& stack) {
 void Block::become(std::size_t thread) {
   races::settle();
   current_ = thread;
-  read_ = nullptr;
-  all_reads_ = 0;
+  read_ = read_before_ = nullptr;
+  reads_ = all_reads_ = 0;
   *index_of_running_ = threads_[thread].index;
   threads_[thread].state = State::running;
   threads_[thread].race.enter();
@@ -235,30 +240,46 @@ void Block::wait() {
 
 void Block::on_read_again(const void* at, const void* code) {
   constexpr unsigned same = 64, all = 4096;  // reads: others have their turns after so many
-  reads_ = at == std::exchange(read_, at) ? reads_ + 1 : 0;
-  if (reads_ < same && ++all_reads_ < all) return;
-  reads_ = all_reads_ = 0;
-  give_way(code);
+  if (at != read_ && at != read_before_) {
+    read_before_ = std::exchange(read_, at);
+    reads_ = 0;
+  }
+  if (++reads_ >= same) {
+    reads_ = 0;
+    give_way(code, true);
+  } else if (++all_reads_ >= all) {
+    all_reads_ = 0;
+    give_way(code, false);
+  }
 }
 
 /// The others of the block have their turns; where they only wait too, other blocks have.
-void Block::give_way(const void* code) {
+void Block::give_way(const void* code, bool waits) {
   wants_fresh_ = fresh_ < size_;
+  if (waits) ++gave_way_;
+  const bool all_wait = gave_way_ > 2 * size_;
+  if (!wants_fresh_ && gathering_ > 0 && (ready_.empty() || all_wait)) release_gathered();
   const bool alone = ready_.empty() && !wants_fresh_;
-  if (alone || ++gave_way_ > 2 * size_) {
+  if (waits && (alone || all_wait)) {
     waits_for_others_ = true;
-    if (!others_->have_turns()) {
+    const Others::Turn turn = others_->have_turns();
+    if (turn == Others::Turn::never) {
       record("waits for what no thread does that still runs", code, KernelError::Kind::other);
-      leave();
+    } else if (turn == Others::Turn::over && !failure_) {
+      failure_ = std::make_exception_ptr(Abandoned());
     }
+    if (turn != Others::Turn::again) leave();
   } else if (waits_for_others_) {
     waits_for_others_ = false;
     others_->go_on();
   }
   if (alone) return;
-  threads_[current_].state = State::ready;
+  Thread& self = threads_[current_];
+  self.state = State::ready;
+  self.gave_way = true;
   ready_.insert(ready_.begin(), current_);
   wait();
+  self.gave_way = false;
 }
 
 /// The scheduler goes on and ends the block, as an error is recorded. The fiber is never resumed,

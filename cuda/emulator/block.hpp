@@ -81,7 +81,8 @@ struct Thread {
   fiber context;  // while it waits
   Stack stack;    // of that
   RaceFiber race;
-  Stacks own_stacks;  // for ThreadSanitizer: a stack shared by threads would be a race
+  Stacks own_stacks;      // for ThreadSanitizer: a stack shared by threads would be a race
+  bool gave_way = false;  // it waits where nothing may be thrown
   // The warp operation that it waits in, or began last; where that or the barrier stands.
   const char* word = "";
   Place here;
@@ -144,8 +145,10 @@ class Cluster {
 class Others {
  public:
   virtual ~Others() = default;
-  /// Lets other blocks run for a moment. False: none can, and has not for long.
-  virtual bool have_turns() = 0;
+  /// Lets other blocks run for a moment. Never: none can, and has not for long. Over: one has
+  /// failed.
+  enum class Turn { again, never, over };
+  virtual Turn have_turns() = 0;
   /// The block that asks does not wait any more.
   virtual void go_on() = 0;
 };
@@ -178,6 +181,10 @@ class Block {
   }
   [[noreturn]] void leave();
   void on_read_again(const void* at, const void* code);
+  void on_change() {
+    reads_ = all_reads_ = 0;
+    gave_way_ = 0;
+  }
 
  private:
   std::string where(std::size_t thread) const {
@@ -198,7 +205,7 @@ class Block {
   void give_turn(std::size_t thread);
   void go_to(fiber&& context, const Stack& stack);
   void wait();
-  void give_way(const void* code);
+  void give_way(const void* code, bool waits);
   Votes meet(bool predicate, const Place& here, bool counted);
   void make_ready(std::size_t thread);
   void synchronize(auto each, void* at);
@@ -232,7 +239,7 @@ class Block {
   std::size_t gathering_ = 0;
   unsigned votes_ = 0;
   // What the running thread reads again and again, how often, and how often it read such things.
-  const void* read_ = nullptr;
+  const void *read_ = nullptr, *read_before_ = nullptr;
   unsigned reads_ = 0, all_reads_ = 0;
   std::size_t gave_way_ = 0;  // turns that were given away since any thread got on
   bool wants_fresh_ = false;

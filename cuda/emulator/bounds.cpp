@@ -10,6 +10,7 @@
 #include <shared_mutex>
 #include <string>
 #include <sys/mman.h>
+#include <utility>
 #include <vector>
 
 namespace prenorm::emulator::bounds {
@@ -25,16 +26,16 @@ struct Range {
   By by;
   std::vector<char> written;  // by bytes; empty where that is not looked at
 };
-std::vector<Range> allowed;  // not changed while a kernel runs
-std::shared_mutex changes;   // of it
-thread_local int held = 0;   // how often this thread keeps it as it is
-struct Suspect {
-  Address begin;
-  int argument;
-  const char* what;
-};
-std::vector<Suspect> suspects;  // of the next launch, or that runs
-std::mutex gate;                // of what follows
+/// Not changed while a kernel runs. Some are freed after main().
+std::vector<Range>& ranges() {
+  static auto* const all = new std::vector<Range>;
+  return *all;
+}
+std::shared_mutex changes;  // of it
+thread_local int held = 0;  // how often this thread keeps it as it is
+thread_local Suspects of_next_launch;
+thread_local const Suspects* suspects = nullptr;
+std::mutex gate;  // of what follows
 bool host_runs = false;
 int open = 0;      // Open objects
 int openings = 0;  // since the host began
@@ -49,7 +50,7 @@ void set_access(const Range& range, bool any) {
   ::mprotect(reinterpret_cast<void*>(begin), end - begin, any ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 void set_access(bool any) {
-  for (const Range& range : allowed) set_access(range, any);
+  for (const Range& range : ranges()) set_access(range, any);
 }
 thread_local std::size_t last = 0;
 
@@ -65,8 +66,8 @@ std::string count(Address bytes) {
 
 /// The range that the address lies in, or nullptr.
 Range* range_of(Address at) {
-  const auto after = std::ranges::upper_bound(allowed, at, {}, &Range::begin);
-  if (after == allowed.begin()) return nullptr;
+  const auto after = std::ranges::upper_bound(ranges(), at, {}, &Range::begin);
+  if (after == ranges().begin()) return nullptr;
   Range& range = *std::prev(after);
   return at < range.end ? &range : nullptr;
 }
@@ -116,13 +117,13 @@ void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::s
   const std::lock_guard lock(gate);
   const Range range{address_of(begin), address_of(begin) + bytes, reach, name, by, {}};
   if (host_runs && open == 0) set_access(range, false);
-  allowed.insert(std::ranges::upper_bound(allowed, range.begin, {}, &Range::begin), range);
+  ranges().insert(std::ranges::upper_bound(ranges(), range.begin, {}, &Range::begin), range);
 }
 
 void forbid(const void* begin) {
   const std::unique_lock change(changes);
   const std::lock_guard lock(gate);
-  std::erase_if(allowed, [&](const Range& range) {
+  std::erase_if(ranges(), [&](const Range& range) {
     const bool found = range.begin == address_of(begin);
     if (found && host_runs && open == 0) set_access(range, true);
     return found;
@@ -146,8 +147,8 @@ const std::string* stopped_at(const void* pointer) {
   const std::lock_guard lock(gate);
   const Address at = address_of(pointer);
   const auto found = std::ranges::find_if(
-      allowed, [&](const Range& range) { return range.by == By::kernels && is_in(range, at, 1); });
-  return host_runs && found != allowed.end() ? &found->name : nullptr;
+      ranges(), [&](const Range& range) { return range.by == By::kernels && is_in(range, at, 1); });
+  return host_runs && found != ranges().end() ? &found->name : nullptr;
 }
 
 Open::Open() {
@@ -161,14 +162,13 @@ Open::Open() {
 Open::~Open() {
   const std::lock_guard lock(gate);
   if (--open == 0 && host_runs) set_access(false);
-  if (open == 0) suspects.clear();
   if (--held == 0) changes.unlock_shared();
 }
 
 void begin_unwritten(const void* begin) {
   const std::unique_lock change(changes);
-  const auto found = std::ranges::find(allowed, address_of(begin), &Range::begin);
-  if (found != allowed.end()) found->written.assign(found->end - found->begin, 0);
+  const auto found = std::ranges::find(ranges(), address_of(begin), &Range::begin);
+  if (found != ranges().end()) found->written.assign(found->end - found->begin, 0);
 }
 
 void wrote(const void* pointer, std::size_t bytes) {
@@ -183,9 +183,10 @@ bool is_on_device(const void* pointer) {
 }
 
 void suspect(int number, const void* at, const char* what) {
-  const std::lock_guard lock(gate);
-  suspects.push_back({address_of(at), number, what});
+  of_next_launch.push_back({at, number, what});
 }
+Suspects take_suspects() { return std::exchange(of_next_launch, {}); }
+void use_suspects(const Suspects* those) { suspects = those; }
 
 namespace {
 
@@ -206,8 +207,8 @@ const std::string* within(Range& range, Address at, std::size_t bytes, bool writ
 /// Refuses what an argument that points to no device memory leads to.
 void look_at_suspects(Address at, std::size_t bytes, bool writes, const void* code) {
   constexpr Address far = 1 << 20;  // from there nobody knows whose it is
-  for (const Suspect& each : suspects) {
-    if (at < each.begin || at >= each.begin + far) continue;
+  for (const Suspect& each : *suspects) {
+    if (at < address_of(each.begin) || at >= address_of(each.begin) + far) continue;
     record_error((writes ? "writes " : "reads ") + count(bytes) + " of " + each.what +
                      ", by way of argument " + std::to_string(each.argument),
                  code, KernelError::Kind::out_of_bounds);
@@ -220,21 +221,21 @@ void look_at_suspects(Address at, std::size_t bytes, bool writes, const void* co
 const std::string* on_access(const void* pointer, std::size_t bytes, bool writes,
                              const void* code) {
   const Address at = address_of(pointer);
-  if (last < allowed.size() && is_in(allowed[last], at, bytes)) {
-    return within(allowed[last], at, bytes, writes, code);
+  if (last < ranges().size() && is_in(ranges()[last], at, bytes)) {
+    return within(ranges()[last], at, bytes, writes, code);
   }
   if (at < null_page) refuse(bytes, writes, "by a null pointer", code);
-  const auto after = std::ranges::upper_bound(allowed, at, {}, &Range::begin);
-  if (after != allowed.begin()) {
+  const auto after = std::ranges::upper_bound(ranges(), at, {}, &Range::begin);
+  if (after != ranges().begin()) {
     const auto before = std::prev(after);
     if (is_in(*before, at, bytes)) {
-      last = static_cast<std::size_t>(before - allowed.begin());
+      last = static_cast<std::size_t>(before - ranges().begin());
       return within(*before, at, bytes, writes, code);
     }
     look_at(*before, at, bytes, writes, code);
   }
-  if (after != allowed.end()) look_at(*after, at, bytes, writes, code);
-  if (!suspects.empty()) look_at_suspects(at, bytes, writes, code);
+  if (after != ranges().end()) look_at(*after, at, bytes, writes, code);
+  if (suspects != nullptr) look_at_suspects(at, bytes, writes, code);
   return nullptr;
 }
 

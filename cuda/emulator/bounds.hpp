@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace prenorm::emulator::bounds {
 
@@ -24,9 +25,19 @@ void begin_unwritten(const void* begin);
 void wrote(const void* at, std::size_t bytes);
 /// Whether the address lies in a range for kernels alone.
 bool is_on_device(const void* at);
-/// Argument `number` of the kernel that is about to run points there, to what no kernel may access:
-/// "the host's memory".
+/// Argument `number` of the kernel that this thread is about to launch points there, to what no
+/// kernel may access: "the host's memory".
 void suspect(int number, const void* at, const char* what);
+struct Suspect {
+  const void* begin;
+  int argument;
+  const char* what;
+};
+using Suspects = std::vector<Suspect>;
+/// Those of the launch that begins here, or is refused.
+Suspects take_suspects();
+/// Those of what runs on this thread of the machine from now on; nullptr: nothing runs.
+void use_suspects(const Suspects* suspects);
 /// The running thread accesses what is no shared memory. Where that is out of bounds, it records an
 /// error and does not return. Else the name of the range, or nullptr: it is in none, and not near.
 const std::string* on_access(const void* at, std::size_t bytes, bool writes, const void* code);
@@ -53,6 +64,9 @@ inline void begin_host() {}
 inline void end_host() {}
 inline const std::string* stopped_at(const void*) { return nullptr; }
 inline void suspect(int, const void*, const char*) {}
+struct Suspects {};
+inline Suspects take_suspects() { return {}; }
+inline void use_suspects(const Suspects*) {}
 inline const std::string* on_access(const void*, std::size_t, bool, const void*) { return nullptr; }
 struct Open {
   ~Open() {}  // so that it is used

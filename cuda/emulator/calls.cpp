@@ -24,7 +24,9 @@ void on_write(const void* at, std::size_t bytes, const void* place) {
 // as it happens to.
 void on_atomic_read(const void* at, std::size_t bytes, const void* place) {
   checker::on_read(at, bytes, place, true);
-  on_read_again(at, place);
+}
+void on_atomic_result(const void* at, bool changed, const void* place) {
+  changed ? on_change() : on_read_again(at, place);
 }
 void on_atomic_write(const void* at, std::size_t bytes, const void* place) {
   checker::on_write(at, bytes, place, true);

@@ -32,6 +32,13 @@ struct Region {
     const auto end = std::min(static_cast<std::size_t>(first) + bytes, written.size());
     std::fill(written.begin() + first, written.begin() + static_cast<std::ptrdiff_t>(end), now);
   }
+  bool is_written_partly(const void* address, std::size_t bytes) const {
+    const auto* at = static_cast<const std::byte*>(address);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      if (holds(at + i) && is_written(at + i, 1)) return true;
+    }
+    return false;
+  }
   bool is_written(const void* address, std::size_t bytes) const {
     const auto first = static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin);
     for (std::size_t i = first; i < std::min(first + bytes, written.size()); ++i) {
@@ -85,12 +92,13 @@ void on_write(const void* address, std::size_t bytes, const void* code, bool ato
   on_global(address, bytes, {.writes = true, .atomic = atomic}, code);
 }
 
-void on_read(const void* address, std::size_t bytes, const void* code, bool atomic) {
+void on_read(const void* address, std::size_t bytes, const void* code, bool atomic, bool copied) {
   if (!active) return;
   for (const Region* region : {&static_shared, &dynamic_shared}) {
     if (!region->holds(address)) continue;
     races::on_access(address, bytes, {.writes = atomic, .atomic = atomic}, code);
-    if (region->is_written(address, bytes)) return;
+    if (region->is_written(address, bytes) || (copied && region->is_written_partly(address, bytes)))
+      return;
     const auto at = static_cast<const std::byte*>(address) - region->begin;
     const std::string which = region == &dynamic_shared
                                   ? "byte " + std::to_string(at) + " of dynamic shared memory"

@@ -19,13 +19,14 @@ void forget(const void* at, std::size_t bytes);
 /// Nothing is looked at from here on.
 void end_block();
 /// The running thread reads or writes memory. `code` follows the access; nullptr: not known.
-void on_read(const void* at, std::size_t bytes, const void* code, bool atomic);
+/// `copied`: as a whole, so that room in a structure may be unwritten.
+void on_read(const void* at, std::size_t bytes, const void* code, bool atomic, bool copied = false);
 void on_write(const void* at, std::size_t bytes, const void* code, bool atomic);
 #else
 inline void begin_block(const std::byte*, std::size_t) {}
 inline void forget(const void*, std::size_t) {}
 inline void end_block() {}
-inline void on_read(const void*, std::size_t, const void*, bool) {}
+inline void on_read(const void*, std::size_t, const void*, bool, bool = false) {}
 inline void on_write(const void*, std::size_t, const void*, bool) {}
 #endif
 

@@ -13,7 +13,7 @@ namespace {
 void on_copy(const void* to, const void* from, std::size_t bytes, const void* place) {
   if (bytes == 0 || !running()) return;
   if (from != nullptr) {
-    checker::on_read(from, bytes, place, false);
+    checker::on_read(from, bytes, place, false, true);
     counter::on_read(from, bytes, place);
   }
   checker::on_write(to, bytes, place, false);

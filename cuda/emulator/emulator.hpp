@@ -165,10 +165,12 @@ void record_error(const std::string& what, const void* code = nullptr,
 /// Whether a kernel runs on this thread of the machine.
 bool running();
 
-/// The running thread has read what others may write, in that place of the code. Where it does so
-/// again and again others have their turns, at last other blocks; where none of them can change it,
-/// the launch fails.
+/// The running thread has read what others may write, in that place of the code, and changed
+/// nothing. Where it does so again and again others have their turns, at last other blocks; where
+/// none of them can change it, the launch fails. on_change(): it has changed such a thing, and
+/// waits for nobody.
 void on_read_again(const void* at, const void* code);
+void on_change();
 
 /// "kernel rmsnorm v2, block (0, 0, 0), thread (3, 0, 0)"; empty if no kernel runs. Safe to call
 /// while the process dies.

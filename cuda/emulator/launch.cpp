@@ -181,27 +181,27 @@ class Running : public Others {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  bool have_turns() override {
+  Turn have_turns() override {
     {
       const std::lock_guard lock(mutex_);
-      if (failure_) return false;
+      if (failure_) return Turn::over;
       const bool may_begin = !RaceFiber::used && !races::used && next_ < blocks_;
       if (may_begin && started_ < most_together) {
         begin_thread_locked(started_);
-        return true;
+        return Turn::again;
       }
       const Clock::time_point now = Clock::now();
       waiting_[std::this_thread::get_id()] = now;
       // Who has not asked for a while computes, or will go on to.
-      const bool all_wait =
-          waiting_.size() == active_ && std::ranges::all_of(waiting_, [&](const auto& each) {
-            return now - each.second < std::chrono::milliseconds(200);
-          });
+      const bool all_wait = waiting_.size() == active_ * launch_.cluster &&
+                            std::ranges::all_of(waiting_, [&](const auto& each) {
+                              return now - each.second < std::chrono::milliseconds(200);
+                            });
       if (!all_wait) since_ = now;
-      if (now - since_ > std::chrono::seconds(5)) return false;
+      if (now - since_ > std::chrono::seconds(5)) return Turn::never;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
-    return true;
+    return Turn::again;
   }
 
   void go_on() override {
@@ -255,6 +255,7 @@ class Running : public Others {
 
   void work_counted(std::uint64_t share) {
     Pool::Blocks runner = pool().take(launch_.cluster);
+    bounds::use_suspects(&suspects_);
     // With ThreadSanitizer blocks are dealt out, so that neighbours never run one after the other
     // on one thread, which would make them ordered.
     auto take = [&, i = share]() mutable {
@@ -268,6 +269,7 @@ class Running : public Others {
                         static_cast<unsigned>(block / grid.x / grid.y)};
       try {
         run_cluster(launch_, index, runner, body_, *this);
+      } catch (const Abandoned&) {  // as another block has failed
       } catch (...) {
         next_ = blocks_;
         const std::lock_guard lock(mutex_);
@@ -275,6 +277,7 @@ class Running : public Others {
         failing_ = std::min(failing_, i);
       }
     }
+    bounds::use_suspects(nullptr);
     pool().give_back(std::move(runner));
     const std::lock_guard lock(mutex_);
     --active_;
@@ -290,11 +293,12 @@ class Running : public Others {
   std::condition_variable_any over_;
   std::exception_ptr failure_;  // of the first block that fails
   std::uint64_t failing_ = ~std::uint64_t{0};
-  std::vector<std::jthread> workers_;
   std::uint64_t started_ = 1;
   std::uint64_t active_ = 0;                              // threads of the machine
   std::map<std::thread::id, Clock::time_point> waiting_;  // when they last had to wait
   Clock::time_point since_ = Clock::now();                // all of them wait
+  const bounds::Suspects suspects_ = bounds::take_suspects();
+  std::vector<std::jthread> workers_;  // which end before what they use
 };
 
 }  // namespace
@@ -304,7 +308,12 @@ void run(const Launch& launch, const std::function<void()>& body) {
     throw KernelError(where() + ": launches kernel " + launch.kernel +
                       ", which no kernel may here" + described(launch.here, nullptr));
   }
-  check(launch);
+  try {
+    check(launch);
+  } catch (...) {
+    bounds::take_suspects();
+    throw;
+  }
   if (observe_launch != nullptr) observe_launch(launch);
   const bounds::Open device_memory;
   say_at_death(&print_where);
@@ -320,6 +329,9 @@ bool running() { return current_block != nullptr; }
 
 void on_read_again(const void* at, const void* code) {
   if (current_block != nullptr) current_block->on_read_again(at, code);
+}
+void on_change() {
+  if (current_block != nullptr) current_block->on_change();
 }
 
 std::byte* dynamic_shared_memory() { return running_block("dynamic shared memory").shared(); }

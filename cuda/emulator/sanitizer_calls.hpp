@@ -6,6 +6,7 @@
 //     void on_volatile_read(const void* at, std::size_t bytes, const void* place);
 //     void on_write(const void* at, std::size_t bytes, const void* place);
 //     void on_atomic_read(const void* at, std::size_t bytes, const void* place);
+//     void on_atomic_result(const void* at, bool changed, const void* place);
 //     void on_atomic_write(const void* at, std::size_t bytes, const void* place);
 //
 // `place` is the place in the code that follows the call.
@@ -54,79 +55,71 @@ PRENORM_ON_ACCESS(16)
 #undef PRENORM_ON_VOLATILE_READ
 
 // Atomic operations: reported, then done. One that is missing here is a link error.
-#define PRENORM_ATOMIC(bits)                                                                      \
-  using integer##bits = std::uint##bits##_t;                                                      \
-  integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {               \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                 \
-  }                                                                                               \
-  void __tsan_atomic##bits##_store(volatile integer##bits* at, integer##bits value, int) {        \
-    prenorm::emulator::calls::on_atomic_write(const_cast<const integer##bits*>(at), sizeof *at,   \
-                                              __builtin_return_address(0));                       \
-    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value,   \
-                                               int) {                                             \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                      \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_fetch_add(volatile integer##bits* at, integer##bits value,  \
-                                                int) {                                            \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);                                       \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_fetch_sub(volatile integer##bits* at, integer##bits value,  \
-                                                int) {                                            \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_fetch_sub(at, value, __ATOMIC_SEQ_CST);                                       \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_fetch_and(volatile integer##bits* at, integer##bits value,  \
-                                                int) {                                            \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);                                       \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_fetch_or(volatile integer##bits* at, integer##bits value,   \
-                                               int) {                                             \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);                                        \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_fetch_xor(volatile integer##bits* at, integer##bits value,  \
-                                                int) {                                            \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);                                       \
-  }                                                                                               \
-  integer##bits __tsan_atomic##bits##_fetch_nand(volatile integer##bits* at, integer##bits value, \
-                                                 int) {                                           \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_fetch_nand(at, value, __ATOMIC_SEQ_CST);                                      \
-  }                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_strong(                                              \
-      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {       \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,              \
-                                       __ATOMIC_SEQ_CST);                                         \
-  }                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_weak(                                                \
-      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {       \
-    prenorm::emulator::calls::on_atomic_read(const_cast<const integer##bits*>(at), sizeof *at,    \
-                                             __builtin_return_address(0));                        \
-    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,              \
-                                       __ATOMIC_SEQ_CST);                                         \
+#define PRENORM_READ_FIRST                                                        \
+  prenorm::emulator::calls::on_atomic_read(                                       \
+      const_cast<const void*>(static_cast<const volatile void*>(at)), sizeof *at, \
+      __builtin_return_address(0))
+#define PRENORM_RESULT(changed)                                                \
+  prenorm::emulator::calls::on_atomic_result(                                  \
+      const_cast<const void*>(static_cast<const volatile void*>(at)), changed, \
+      __builtin_return_address(0))
+#define PRENORM_FETCH(bits, name, expression)                                     \
+  integer##bits __tsan_atomic##bits##_fetch_##name(volatile integer##bits* at,    \
+                                                   integer##bits value, int) {    \
+    PRENORM_READ_FIRST;                                                           \
+    const integer##bits old = __atomic_fetch_##name(at, value, __ATOMIC_SEQ_CST); \
+    PRENORM_RESULT(static_cast<integer##bits>(expression) != old);                \
+    return old;                                                                   \
+  }
+#define PRENORM_ATOMIC(bits)                                                                    \
+  using integer##bits = std::uint##bits##_t;                                                    \
+  integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {             \
+    PRENORM_READ_FIRST;                                                                         \
+    PRENORM_RESULT(false);                                                                      \
+    return __atomic_load_n(at, __ATOMIC_SEQ_CST);                                               \
+  }                                                                                             \
+  void __tsan_atomic##bits##_store(volatile integer##bits* at, integer##bits value, int) {      \
+    prenorm::emulator::calls::on_atomic_write(const_cast<const integer##bits*>(at), sizeof *at, \
+                                              __builtin_return_address(0));                     \
+    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                              \
+  }                                                                                             \
+  integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value, \
+                                               int) {                                           \
+    PRENORM_READ_FIRST;                                                                         \
+    const integer##bits old = __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                 \
+    PRENORM_RESULT(old != value);                                                               \
+    return old;                                                                                 \
+  }                                                                                             \
+  PRENORM_FETCH(bits, add, old + value)                                                         \
+  PRENORM_FETCH(bits, sub, old - value)                                                         \
+  PRENORM_FETCH(bits, and, old& value)                                                          \
+  PRENORM_FETCH(bits, or, old | value)                                                          \
+  PRENORM_FETCH(bits, xor, old ^ value)                                                         \
+  PRENORM_FETCH(bits, nand, ~(old & value))                                                     \
+  int __tsan_atomic##bits##_compare_exchange_strong(                                            \
+      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {     \
+    PRENORM_READ_FIRST;                                                                         \
+    const bool done = __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, \
+                                                  __ATOMIC_SEQ_CST);                            \
+    PRENORM_RESULT(done);                                                                       \
+    return done;                                                                                \
+  }                                                                                             \
+  int __tsan_atomic##bits##_compare_exchange_weak(                                              \
+      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {     \
+    PRENORM_READ_FIRST;                                                                         \
+    const bool done = __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, \
+                                                  __ATOMIC_SEQ_CST);                            \
+    PRENORM_RESULT(done);                                                                       \
+    return done;                                                                                \
   }
 PRENORM_ATOMIC(8)
 PRENORM_ATOMIC(16)
 PRENORM_ATOMIC(32)
 PRENORM_ATOMIC(64)
 #undef PRENORM_ATOMIC
+#undef PRENORM_FETCH
+#undef PRENORM_RESULT
+#undef PRENORM_READ_FIRST
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 void __tsan_read_range(void* at, std::size_t bytes) {

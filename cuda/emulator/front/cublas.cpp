@@ -31,6 +31,13 @@ void set_value(void* values, cudaDataType type, long long at, double value) {
   }
 }
 
+/// Elements from `at` on: nobody else says that they are written.
+void note_written(const void* values, cudaDataType type, long long at, long long count) {
+  const long long bytes = type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+  prenorm::emulator::bounds::wrote(static_cast<const char*>(values) + at * bytes,
+                                   static_cast<std::size_t>(count * bytes));
+}
+
 /// A matrix by columns, or the transpose of one.
 struct Matrix {
   const void* values;
@@ -124,6 +131,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
         const double before = kept == 0 ? 0 : kept * value_at(c, c_type, at);
         set_value(c, c_type, at, factor * column[static_cast<std::size_t>(i)] + before);
       }
+      note_written(c, c_type, z * stride_c + static_cast<long long>(j) * ldc, m);
     }
   }
   return CUBLAS_STATUS_SUCCESS;
@@ -140,6 +148,12 @@ struct Vector {
   T* first;
   int step;
 };
+
+/// What is written there by the routine that has this.
+template <class T>
+void note_written(const Vector<T>& to, int n) {
+  for (int i = 0; i < n; ++i) prenorm::emulator::bounds::wrote(&to[i], sizeof(T));
+}
 
 template <class T>
 double dot(int n, const T* x, int step_x, const T* y, int step_y) {
@@ -167,6 +181,7 @@ void multiply(bool transposed, int m, int n, T alpha, const T* a, int lda, const
     const double before = beta == T(0) ? 0 : static_cast<double>(beta) * static_cast<double>(to[i]);
     to[i] = static_cast<T>(static_cast<double>(alpha) * sum + before);
   }
+  note_written(to, rows);
 }
 
 }  // namespace
@@ -186,23 +201,27 @@ void multiply(bool transposed, int m, int n, T alpha, const T* a, int lda, const
     const Vector<T> to(y, n, step_y);                                                              \
     const prenorm::emulator::bounds::Open device_memory;                                           \
     for (int i = 0; i < n; ++i) to[i] += *alpha * of_x[i];                                         \
+    note_written(to, n);                                                                           \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }                                                                                                \
   cublasStatus_t cublas##letter##dot(cublasHandle_t, int n, const T* x, int step_x, const T* y,    \
                                      int step_y, T* result) {                                      \
     const prenorm::emulator::bounds::Open device_memory;                                           \
     *result = static_cast<T>(dot(n, x, step_x, y, step_y));                                        \
+    prenorm::emulator::bounds::wrote(result, sizeof *result);                                      \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }                                                                                                \
   cublasStatus_t cublas##letter##nrm2(cublasHandle_t, int n, const T* x, int step_x, T* result) {  \
     const prenorm::emulator::bounds::Open device_memory;                                           \
     *result = static_cast<T>(std::sqrt(dot(n, x, step_x, x, step_x)));                             \
+    prenorm::emulator::bounds::wrote(result, sizeof *result);                                      \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }                                                                                                \
   cublasStatus_t cublas##letter##scal(cublasHandle_t, int n, const T* alpha, T* x, int step_x) {   \
     const Vector<T> to(x, n, step_x);                                                              \
     const prenorm::emulator::bounds::Open device_memory;                                           \
     for (int i = 0; i < n; ++i) to[i] *= *alpha;                                                   \
+    note_written(to, n);                                                                           \
     return CUBLAS_STATUS_SUCCESS;                                                                  \
   }
 PRENORM_VECTORS(S, float)

@@ -16,7 +16,7 @@ struct sigaction before[NSIG];
 bool (*tell)(const std::string& what, bool of_host) = nullptr;
 
 std::string what_happened(int number, const void* at) {
-  if (number == SIGFPE) return "divides an integer by zero";
+  if (number == SIGFPE) return "divides an integer by zero (or the least one by -1)";
   char address[32];
   std::snprintf(address, sizeof address, "%p", at);
   return std::string("accesses no memory, at ") + address;

@@ -20,6 +20,7 @@ constexpr std::size_t device_bytes = std::size_t{8} << 30;
 struct Allocation {
   std::size_t bytes;
   cudaMemoryType type;
+  bool registered = false;  // the host's own memory, that somebody else frees
 };
 struct Allocations {
   std::mutex mutex;
@@ -31,7 +32,8 @@ struct Allocations {
     auto next = by_address.upper_bound(at);
     if (next == by_address.begin()) return by_address.end();
     --next;
-    return at <= next->first + next->second.bytes ? next : by_address.end();
+    const char* const end = next->first + next->second.bytes;
+    return at < end || (at == end && !next->second.registered) ? next : by_address.end();
   }
 };
 Allocations& allocations() {
@@ -76,7 +78,7 @@ void* allocate(std::size_t bytes, cudaMemoryType type) {
   if (memory == nullptr) return nullptr;
   const std::lock_guard lock(allocations().mutex);
   const char* const at = static_cast<const char*>(memory);
-  allocations().by_address[at] = {bytes, type};
+  allocations().by_address[at] = {bytes, type, false};
   std::erase_if(allocations().freed, [&](const auto& each) {
     return each.first < at + bytes && at < each.first + each.second.bytes;
   });
@@ -86,8 +88,11 @@ void* allocate(std::size_t bytes, cudaMemoryType type) {
 void know_host_memory(void* memory, std::size_t bytes) {
   const std::lock_guard lock(allocations().mutex);
   const char* const at = static_cast<const char*>(memory);
+  const auto found = allocations().by_address.find(at);
+  const bool is_ours = found != allocations().by_address.end() && !found->second.registered;
+  if (is_ours) return;
   if (bytes > 0) {
-    allocations().by_address[at] = {bytes, cudaMemoryTypeHost};
+    allocations().by_address[at] = {bytes, cudaMemoryTypeHost, true};
   } else {
     allocations().by_address.erase(at);
   }
@@ -97,8 +102,11 @@ cudaError_t release(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   {
     const std::lock_guard lock(allocations().mutex);
-    auto gone = allocations().by_address.extract(static_cast<const char*>(memory));
-    if (gone.empty()) return remember(cudaErrorInvalidValue);
+    const auto found = allocations().by_address.find(static_cast<const char*>(memory));
+    if (found == allocations().by_address.end() || found->second.registered) {
+      return remember(cudaErrorInvalidValue);
+    }
+    auto gone = allocations().by_address.extract(found);
     allocations().freed.insert(std::move(gone));
   }
   free_host_memory(memory);
@@ -144,6 +152,8 @@ bool fits(const void* to, const void* from, cudaMemcpyKind kind) {
                                        side_of(from) != (from_device ? Side::host : Side::device));
 }
 
+bool can_fill(const void* to) { return side_of(to) != Side::host; }
+
 void look_at_argument(int number, const void* pointer) {
   if (side_of(pointer) != Side::host) return;
   const std::lock_guard lock(allocations().mutex);
@@ -154,7 +164,7 @@ void look_at_argument(int number, const void* pointer) {
 bool has_room(const void* memory, std::size_t bytes) {
   const std::lock_guard lock(allocations().mutex);
   const auto found = allocations().find(memory);
-  if (found == allocations().by_address.end()) return !was_freed(memory);
+  if (found == allocations().by_address.end()) return true;
   const auto offset = static_cast<const char*>(memory) - found->first;
   return bytes <= found->second.bytes - static_cast<std::size_t>(offset);
 }
@@ -232,6 +242,7 @@ const char* kept(const std::string& text) {
 
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
   if (shape.shared > shared_without_leave && shape.shared > allowed_shared(kernel_of(body))) {
+    bounds::take_suspects();
     unheard = kept("kernel " + std::string(name) + ": " + std::to_string(shape.shared) +
                    " bytes of dynamic shared memory, more than " +
                    std::to_string(shared_without_leave) + " without cudaFuncSetAttribute" +
@@ -385,7 +396,7 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
                          std::size_t height) {
-  if (width > pitch ||
+  if (!prenorm::emulator::can_fill(to) || width > pitch ||
       (height > 0 && !prenorm::emulator::has_room(to, pitch * (height - 1) + width))) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }

@@ -167,18 +167,28 @@ class thread_group {
     return is_block_ ? thread_block::thread_rank() : lanes_.thread_rank();
   }
   static bool is_valid() { return true; }
+  /// The `size` neighbours by rank that this thread is among.
+  lanes tile(unsigned size) const {
+    const unsigned all = is_block_ ? ~0u : lanes_.mask();
+    const unsigned rank =
+        is_block_ ? static_cast<unsigned>(prenorm::emulator::lane()) : lanes_.thread_rank();
+    unsigned mask = 0, at = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      if ((all >> lane & 1u) != 0 && at++ / size == rank / size) mask |= 1u << lane;
+    }
+    return lanes(mask);
+  }
 
  private:
   lanes lanes_;
   bool is_block_;
 };
-/// Neighbouring lanes, by a number that is known when the program runs.
-inline thread_group tiled_partition(const thread_group&, unsigned size, PRENORM_HERE) {
+/// Neighbours in the group, by a number that is known when the program runs.
+inline thread_group tiled_partition(const thread_group& parent, unsigned size, PRENORM_HERE) {
   if (size == 0 || size > 32 || (size & (size - 1)) != 0) {
     prenorm::emulator::fail("tiles of up to 32 threads are emulated", here);
   }
-  const unsigned first = static_cast<unsigned>(prenorm::emulator::lane()) / size * size;
-  return lanes((size == 32 ? ~0u : (1u << size) - 1u) << first);
+  return parent.tile(size);
 }
 /// The lanes of the group that give the same label.
 template <class Label>

@@ -44,6 +44,8 @@ void fill(void* to, int value, std::size_t bytes);
 
 /// Whether the pointers are of the sides that the direction says, as far as that is known.
 bool fits(const void* to, const void* from, cudaMemcpyKind kind);
+/// Whether cudaMemset may write there.
+bool can_fill(const void* to);
 
 /// An argument of a kernel: a pointer to the host's memory is remembered until the kernel has
 /// ended.

@@ -233,6 +233,22 @@ inline double scaled_erfc(double x) {
   return 0.5641895835477563 / tail;
 }
 
+/// sin(pi x) and cos(pi x), exact at halves: by the nearest half, and what is left.
+inline double sine_of_pi(double x) {
+  const double near = std::remainder(x, 2.0), half = std::nearbyint(2 * near);  // -2 ... 2
+  const double rest = M_PI * (near - half / 2);
+  if (half == 0) return std::sin(rest);
+  if (std::abs(half) == 2) return std::copysign(std::sin(rest), rest == 0 ? x : -rest);
+  return half > 0 ? std::cos(rest) : -std::cos(rest);
+}
+inline double cosine_of_pi(double x) {
+  const double near = std::remainder(x, 2.0), half = std::nearbyint(2 * near);
+  const double rest = M_PI * (near - half / 2);
+  if (half == 0) return std::cos(rest);
+  if (std::abs(half) == 2) return -std::cos(rest);
+  return half > 0 ? 0 - std::sin(rest) : std::sin(rest);
+}
+
 }  // namespace prenorm::emulator
 
 // Each in double, and from there in float.
@@ -249,8 +265,8 @@ PRENORM_FUNCTION(cyl_bessel_i0, std::cyl_bessel_i(0.0, std::abs(x)))
 PRENORM_FUNCTION(cyl_bessel_i1, std::copysign(std::cyl_bessel_i(1.0, std::abs(x)), x))
 // glibc has these from 2.41 on.
 #if !defined(__GLIBC_PREREQ) || !__GLIBC_PREREQ(2, 41)
-PRENORM_FUNCTION(sinpi, sin(M_PI* std::remainder(x, 2.0)))
-PRENORM_FUNCTION(cospi, cos(M_PI* std::remainder(x, 2.0)))
+PRENORM_FUNCTION(sinpi, prenorm::emulator::sine_of_pi(x))
+PRENORM_FUNCTION(cospi, prenorm::emulator::cosine_of_pi(x))
 #endif
 #undef PRENORM_FUNCTION
 inline void sincospi(double x, double* sine, double* cosine) {

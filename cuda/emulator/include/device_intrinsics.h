@@ -59,6 +59,10 @@ PRENORM_LEAST(int, unsigned long, unsigned long)
 PRENORM_LEAST(unsigned long, int, unsigned long)
 PRENORM_LEAST(unsigned, unsigned long, unsigned long)
 PRENORM_LEAST(unsigned long, unsigned, unsigned long)
+PRENORM_LEAST(long, unsigned long, unsigned long)
+PRENORM_LEAST(unsigned long, long, unsigned long)
+PRENORM_LEAST(long long, unsigned long long, unsigned long long)
+PRENORM_LEAST(unsigned long long, long long, unsigned long long)
 #undef PRENORM_LEAST
 inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }

@@ -65,7 +65,10 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
 // --- integers
 // --------------------------------------------------------------------------------------
 
-inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
+inline int __mul24(int a, int b) {
+  const auto low = [](int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; };
+  return static_cast<int>(static_cast<unsigned>(low(a)) * static_cast<unsigned>(low(b)));
+}
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 inline int __mulhi(int a, int b) { return static_cast<int>((static_cast<long long>(a) * b) >> 32); }
 inline unsigned __umulhi(unsigned a, unsigned b) {

@@ -83,7 +83,7 @@ cudaError_t cudaMallocPitch(T** memory, std::size_t* pitch, std::size_t width, s
   return cudaMallocPitch(reinterpret_cast<void**>(memory), pitch, width, height);
 }
 inline cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  if (!prenorm::emulator::has_room(to, bytes)) {
+  if (!prenorm::emulator::can_fill(to) || !prenorm::emulator::has_room(to, bytes)) {
     return prenorm::emulator::remember(cudaErrorInvalidValue);
   }
   prenorm::emulator::fill(to, value, bytes);
