@@ -73,9 +73,11 @@ void look_beside_shared(const std::byte* at, std::size_t bytes, bool writes, con
   leave_thread();
 }
 
-void on_global(const void* address, std::size_t bytes, races::Kind kind, const void* code) {
+void on_global(const void* address, std::size_t bytes, races::Kind kind, const void* code,
+               bool reads) {
   look_beside_shared(static_cast<const std::byte*>(address), bytes, kind.writes, code);
-  const std::string* name = bounds::on_access(address, bytes, kind.writes, code);
+  const std::string* name = bounds::on_access(address, bytes, !reads, code);
+  if (reads && kind.writes) bounds::wrote(address, bytes);
   if (name == nullptr && races::used) name = variable_at(address);
   if (name != nullptr) races::on_global_access(address, bytes, kind, code, *name);
 }
@@ -89,7 +91,7 @@ void on_write(const void* address, std::size_t bytes, const void* code, bool ato
     races::on_access(address, bytes, {.writes = true, .atomic = atomic}, code);
     return region->write(address, bytes);
   }
-  on_global(address, bytes, {.writes = true, .atomic = atomic}, code);
+  on_global(address, bytes, {.writes = true, .atomic = atomic}, code, false);
 }
 
 void on_read(const void* address, std::size_t bytes, const void* code, bool atomic, bool copied) {
@@ -108,7 +110,7 @@ void on_read(const void* address, std::size_t bytes, const void* code, bool atom
                  code);
     return;
   }
-  on_global(address, bytes, {.writes = atomic, .atomic = atomic}, code);
+  on_global(address, bytes, {.writes = atomic, .atomic = atomic}, code, true);
 }
 
 void begin_block(const std::byte* dynamic, std::size_t bytes) {

@@ -146,7 +146,11 @@ T atomicAdd(T* address, prenorm::emulator::Given<T> value) {
 }
 template <class T>
 T atomicExch(T* address, prenorm::emulator::Given<T> value) {
-  return prenorm::emulator::atomically(address, [&](T) { return value; });
+  const prenorm::emulator::AtomicOperation operation;
+  prenorm::emulator::count_atomic(*address);
+  T old;
+  __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
+  return old;
 }
 template <class T>
 T atomicCAS(T* address, prenorm::emulator::Given<T> expected, prenorm::emulator::Given<T> value) {

@@ -59,6 +59,10 @@ PRENORM_ON_ACCESS(16)
   prenorm::emulator::calls::on_atomic_read(                                       \
       const_cast<const void*>(static_cast<const volatile void*>(at)), sizeof *at, \
       __builtin_return_address(0))
+#define PRENORM_WRITE_FIRST /* whatever was there */                              \
+  prenorm::emulator::calls::on_atomic_write(                                      \
+      const_cast<const void*>(static_cast<const volatile void*>(at)), sizeof *at, \
+      __builtin_return_address(0))
 #define PRENORM_RESULT(changed)                                                \
   prenorm::emulator::calls::on_atomic_result(                                  \
       const_cast<const void*>(static_cast<const volatile void*>(at)), changed, \
@@ -85,7 +89,7 @@ PRENORM_ON_ACCESS(16)
   }                                                                                             \
   integer##bits __tsan_atomic##bits##_exchange(volatile integer##bits* at, integer##bits value, \
                                                int) {                                           \
-    PRENORM_READ_FIRST;                                                                         \
+    PRENORM_WRITE_FIRST;                                                                        \
     const integer##bits old = __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                 \
     PRENORM_RESULT(old != value);                                                               \
     return old;                                                                                 \
@@ -120,6 +124,7 @@ PRENORM_ATOMIC(64)
 #undef PRENORM_FETCH
 #undef PRENORM_RESULT
 #undef PRENORM_READ_FIRST
+#undef PRENORM_WRITE_FIRST
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 void __tsan_read_range(void* at, std::size_t bytes) {

@@ -551,8 +551,8 @@ int main() {
 // init: kernel wait, block (0, 0, 0), thread (0, 0, 0): waits for what no thread does that still
 // runs
 __global__ void wait(volatile int* flag) {
-  while (*flag == 0) {
-  }  // BUG
+  int seen = 0;
+  while (seen == 0) seen = *flag;  // BUG
 }
 int main() {
   wait<<<2, 1>>>(on_device(std::vector<int>{0}));
