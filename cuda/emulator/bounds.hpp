@@ -1,7 +1,8 @@
 // Accesses of kernels beside the tensors of a call and beside what cudaMalloc has given, and
-// accesses of the host to any of these: for submissions. In other builds this is empty.
+// accesses of the host to any of these: for submissions, and for programs where nothing else is
+// asked for. In other builds this is empty.
 //
-// What is far from all of these ends the process by a signal, which front/submission.cpp explains.
+// What is far from all of these ends the process by a signal, which front/faults.cpp explains.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +43,8 @@ void use_suspects(const Suspects* suspects);
 /// error and does not return. Else the name of the range, or nullptr: it is in none, and not near.
 const std::string* on_access(const void* at, std::size_t bytes, bool writes, const void* code);
 
-/// A solution's host code begins, or has ended: until then it cannot access what is for kernels
-/// alone, as on a device.
+/// A solution's or a program's host code begins, or has ended: until then it cannot access what is
+/// for kernels alone, as on a device.
 void begin_host();
 void end_host();
 /// The range there, for which the host has just been stopped; nullptr: none.

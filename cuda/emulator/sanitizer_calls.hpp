@@ -75,6 +75,15 @@ PRENORM_ON_ACCESS(16)
     PRENORM_RESULT(static_cast<integer##bits>(expression) != old);                \
     return old;                                                                   \
   }
+#define PRENORM_COMPARE(bits, strength, weak)                                                  \
+  int __tsan_atomic##bits##_compare_exchange_##strength(                                       \
+      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {    \
+    PRENORM_READ_FIRST;                                                                        \
+    const bool done = __atomic_compare_exchange_n(at, expected, value, weak, __ATOMIC_SEQ_CST, \
+                                                  __ATOMIC_SEQ_CST);                           \
+    PRENORM_RESULT(done);                                                                      \
+    return done;                                                                               \
+  }
 #define PRENORM_ATOMIC(bits)                                                                    \
   using integer##bits = std::uint##bits##_t;                                                    \
   integer##bits __tsan_atomic##bits##_load(const volatile integer##bits* at, int) {             \
@@ -100,27 +109,14 @@ PRENORM_ON_ACCESS(16)
   PRENORM_FETCH(bits, or, old | value)                                                          \
   PRENORM_FETCH(bits, xor, old ^ value)                                                         \
   PRENORM_FETCH(bits, nand, ~(old & value))                                                     \
-  int __tsan_atomic##bits##_compare_exchange_strong(                                            \
-      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {     \
-    PRENORM_READ_FIRST;                                                                         \
-    const bool done = __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, \
-                                                  __ATOMIC_SEQ_CST);                            \
-    PRENORM_RESULT(done);                                                                       \
-    return done;                                                                                \
-  }                                                                                             \
-  int __tsan_atomic##bits##_compare_exchange_weak(                                              \
-      volatile integer##bits* at, integer##bits* expected, integer##bits value, int, int) {     \
-    PRENORM_READ_FIRST;                                                                         \
-    const bool done = __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, \
-                                                  __ATOMIC_SEQ_CST);                            \
-    PRENORM_RESULT(done);                                                                       \
-    return done;                                                                                \
-  }
+  PRENORM_COMPARE(bits, strong, false)                                                          \
+  PRENORM_COMPARE(bits, weak, true)
 PRENORM_ATOMIC(8)
 PRENORM_ATOMIC(16)
 PRENORM_ATOMIC(32)
 PRENORM_ATOMIC(64)
 #undef PRENORM_ATOMIC
+#undef PRENORM_COMPARE
 #undef PRENORM_FETCH
 #undef PRENORM_RESULT
 #undef PRENORM_READ_FIRST

@@ -23,9 +23,10 @@ SLOW_SHARES = 4  # shares.py
 PROGRAMS = ROOT / "tests/emulator/programs"
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu") if path.stem != "bugs")
 SOURCE = (PROGRAMS / "bugs.cu").read_text()
-# {name: (check, what is said, line)}
-BUGS = {found[1]: (found[2], found[3], SOURCE[:found.end()].count("\n") + 1) for found in re.finditer(
-    r"if defined\(BUG_(\w+)\)\n// (\w+): (.*)\n(?s:.*?)// BUG", SOURCE)}
+# {name: ({check: what is said}, line)}
+BUGS = {found[1]: (dict(re.findall(r"// (\w+): (.*)", found[2])), SOURCE[:found.end()].count("\n") + 1)
+        for found in re.finditer(
+            r"if defined\(BUG_(\w+)\)\n((?:// (?:init|memory|race|none): .*\n)+)(?s:.*?)// BUG", SOURCE)}
 CHECKS = ["none", "memory", "race"]
 
 # The quick tier has one of each kind.
@@ -44,7 +45,8 @@ def emulate(*words, **more):
 
 
 def test_there_are_programs():
-    assert len(RIGHT) >= 27 and len(BUGS) == SOURCE.count("if defined(BUG_") >= 43
+    assert len(RIGHT) >= 27 and len(BUGS) == SOURCE.count("if defined(BUG_")
+    assert sum(len(finders) for finders, _ in BUGS.values()) >= 43
 
 
 @pytest.mark.parametrize("name", slow_but(QUICK_RIGHT, RIGHT))
@@ -77,15 +79,16 @@ def test_program_is_cuda(name, tmp_path):
 
 @pytest.mark.parametrize("name", slow_but(QUICK_BUGS, BUGS))
 def test_bug_is_found_in_its_line(name):
-    path, (check, says, line) = PROGRAMS / "bugs.cu", BUGS[name]
-    done = emulate(path, "-D", f"BUG_{name}", "--check", check)
-    refused = name.startswith("unknown_")
-    assert done.returncode == (2 if refused else 1), done.stdout + done.stderr
-    assert says in done.stderr, done.stderr
-    assert f"{path}:{line}" in done.stderr, done.stderr
-    assert len(done.stderr.splitlines()) == 1 or not refused, done.stderr
-    if check == "none":
-        assert len(done.stderr.splitlines()) == 1
+    path, (finders, line) = PROGRAMS / "bugs.cu", BUGS[name]
+    for check, says in finders.items():
+        done = emulate(path, "-D", f"BUG_{name}", "--check", check)
+        refused = name.startswith("unknown_")
+        assert done.returncode == (2 if refused else 1), done.stdout + done.stderr
+        assert says in done.stderr, done.stderr
+        assert f"{path}:{line}" in done.stderr, done.stderr
+        assert len(done.stderr.splitlines()) == 1 or not refused, done.stderr
+        if check == "none":
+            assert len(done.stderr.splitlines()) == 1
 
 
 MAIN = "#include <cstdio>\n#include <cstdlib>\n"

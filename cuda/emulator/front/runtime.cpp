@@ -1,6 +1,7 @@
 // The functions of cuda_runtime_api.h that are more than a line.
 #include "include/cuda_runtime_api.h"
 
+#include "block.hpp"
 #include "bounds.hpp"
 #include "own_segments.hpp"
 
@@ -180,10 +181,9 @@ thread_local bool asked = false;
 void enter_kernel(const char* signature) {
   if (asked) throw Answer{signature};
   if (!running()) {
-    throw KernelError(
-        "kernel " + std::string(signature) +
-        " is called like a function: a launch has <<<blocks, threads>>>" +
-        (describe_place == nullptr ? "" : describe_place({}, __builtin_return_address(0))));
+    throw KernelError("kernel " + std::string(signature) +
+                      " is called like a function: a launch has <<<blocks, threads>>>" +
+                      described({}, __builtin_return_address(0)));
   }
 }
 
@@ -243,10 +243,10 @@ const char* kept(const std::string& text) {
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
   if (shape.shared > shared_without_leave && shape.shared > allowed_shared(kernel_of(body))) {
     bounds::take_suspects();
-    unheard = kept("kernel " + std::string(name) + ": " + std::to_string(shape.shared) +
-                   " bytes of dynamic shared memory, more than " +
-                   std::to_string(shared_without_leave) + " without cudaFuncSetAttribute" +
-                   (describe_place == nullptr ? "" : describe_place(shape.at, nullptr)));
+    unheard =
+        kept("kernel " + std::string(name) + ": " + std::to_string(shape.shared) +
+             " bytes of dynamic shared memory, more than " + std::to_string(shared_without_leave) +
+             " without cudaFuncSetAttribute" + described(shape.at, nullptr));
     remember(cudaErrorInvalidValue);
     return;
   }
@@ -254,8 +254,7 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
     run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, body);
   } catch (const std::invalid_argument& why) {  // a launch that every device refuses
     refused_launch = kept("invalid configuration argument (" + std::string(why.what()) + ")");
-    unheard =
-        kept(why.what() + (describe_place == nullptr ? "" : describe_place(shape.at, nullptr)));
+    unheard = kept(why.what() + described(shape.at, nullptr));
     remember(cudaErrorInvalidConfiguration);
   }
 }

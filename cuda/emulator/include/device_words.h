@@ -114,6 +114,15 @@ unsigned by_parts(F f, Words... words) {
   }
   return result;
 }
+/// Of the parts, without their signs.
+template <class T>
+unsigned sum_of_differences(unsigned x, unsigned y) {
+  unsigned sum = 0;
+  for (int i = 0; i < static_cast<int>(4 / sizeof(T)); ++i) {
+    sum += static_cast<unsigned>(std::abs(part<T>(x, i) - part<T>(y, i)));
+  }
+  return sum;
+}
 /// The nearest value of type T.
 template <class T>
 long long clamped(long long x) {
@@ -171,51 +180,41 @@ PRENORM_DP2A(__dp2a_hi, 2)
 #define PRENORM_COMPARED(name, T, n, operation)                   \
   PRENORM_WORDS(__vcmp##name##n, T, (a operation b) ? -1LL : 0LL) \
   PRENORM_WORDS(__vset##name##n, T, (a operation b) ? 1LL : 0LL)
-#define PRENORM_PARTS(n, S, U)                                                            \
-  PRENORM_WORD(__vabs##n, S, a < 0 ? -a : a)                                              \
-  PRENORM_WORD(__vabsss##n, S, prenorm::emulator::clamped<S>(a < 0 ? -a : a))             \
-  PRENORM_WORD(__vneg##n, S, -a)                                                          \
-  PRENORM_WORD(__vnegss##n, S, prenorm::emulator::clamped<S>(-a))                         \
-  PRENORM_WORDS(__vadd##n, U, a + b)                                                      \
-  PRENORM_WORDS(__vsub##n, U, a - b)                                                      \
-  PRENORM_WORDS(__vaddss##n, S, prenorm::emulator::clamped<S>(a + b))                     \
-  PRENORM_WORDS(__vaddus##n, U, prenorm::emulator::clamped<U>(a + b))                     \
-  PRENORM_WORDS(__vsubss##n, S, prenorm::emulator::clamped<S>(a - b))                     \
-  PRENORM_WORDS(__vsubus##n, U, prenorm::emulator::clamped<U>(a - b))                     \
-  PRENORM_WORDS(__vabsdiffs##n, S, a < b ? b - a : a - b)                                 \
-  PRENORM_WORDS(__vabsdiffu##n, U, a < b ? b - a : a - b)                                 \
-  PRENORM_WORDS(__vavgs##n, S, (a + b + (a + b >= 0 ? 1 : 0)) >> 1)                       \
-  PRENORM_WORDS(__vavgu##n, U, (a + b + 1) >> 1)                                          \
-  PRENORM_WORDS(__vhaddu##n, U, (a + b) >> 1)                                             \
-  PRENORM_WORDS(__vmaxs##n, S, a < b ? b : a)                                             \
-  PRENORM_WORDS(__vmaxu##n, U, a < b ? b : a)                                             \
-  PRENORM_WORDS(__vmins##n, S, b < a ? b : a)                                             \
-  PRENORM_WORDS(__vminu##n, U, b < a ? b : a)                                             \
-  PRENORM_COMPARED(eq, U, n, ==)                                                          \
-  PRENORM_COMPARED(ne, U, n, !=)                                                          \
-  PRENORM_COMPARED(ges, S, n, >=)                                                         \
-  PRENORM_COMPARED(geu, U, n, >=)                                                         \
-  PRENORM_COMPARED(gts, S, n, >)                                                          \
-  PRENORM_COMPARED(gtu, U, n, >)                                                          \
-  PRENORM_COMPARED(les, S, n, <=)                                                         \
-  PRENORM_COMPARED(leu, U, n, <=)                                                         \
-  PRENORM_COMPARED(lts, S, n, <)                                                          \
-  PRENORM_COMPARED(ltu, U, n, <)                                                          \
-  inline unsigned __vsads##n(unsigned x, unsigned y) {                                    \
-    unsigned sum = 0;                                                                     \
-    for (int i = 0; i < n; ++i) {                                                         \
-      sum += static_cast<unsigned>(                                                       \
-          std::abs(prenorm::emulator::part<S>(x, i) - prenorm::emulator::part<S>(y, i))); \
-    }                                                                                     \
-    return sum;                                                                           \
-  }                                                                                       \
-  inline unsigned __vsadu##n(unsigned x, unsigned y) {                                    \
-    unsigned sum = 0;                                                                     \
-    for (int i = 0; i < n; ++i) {                                                         \
-      sum += static_cast<unsigned>(                                                       \
-          std::abs(prenorm::emulator::part<U>(x, i) - prenorm::emulator::part<U>(y, i))); \
-    }                                                                                     \
-    return sum;                                                                           \
+#define PRENORM_PARTS(n, S, U)                                                \
+  PRENORM_WORD(__vabs##n, S, a < 0 ? -a : a)                                  \
+  PRENORM_WORD(__vabsss##n, S, prenorm::emulator::clamped<S>(a < 0 ? -a : a)) \
+  PRENORM_WORD(__vneg##n, S, -a)                                              \
+  PRENORM_WORD(__vnegss##n, S, prenorm::emulator::clamped<S>(-a))             \
+  PRENORM_WORDS(__vadd##n, U, a + b)                                          \
+  PRENORM_WORDS(__vsub##n, U, a - b)                                          \
+  PRENORM_WORDS(__vaddss##n, S, prenorm::emulator::clamped<S>(a + b))         \
+  PRENORM_WORDS(__vaddus##n, U, prenorm::emulator::clamped<U>(a + b))         \
+  PRENORM_WORDS(__vsubss##n, S, prenorm::emulator::clamped<S>(a - b))         \
+  PRENORM_WORDS(__vsubus##n, U, prenorm::emulator::clamped<U>(a - b))         \
+  PRENORM_WORDS(__vabsdiffs##n, S, a < b ? b - a : a - b)                     \
+  PRENORM_WORDS(__vabsdiffu##n, U, a < b ? b - a : a - b)                     \
+  PRENORM_WORDS(__vavgs##n, S, (a + b + (a + b >= 0 ? 1 : 0)) >> 1)           \
+  PRENORM_WORDS(__vavgu##n, U, (a + b + 1) >> 1)                              \
+  PRENORM_WORDS(__vhaddu##n, U, (a + b) >> 1)                                 \
+  PRENORM_WORDS(__vmaxs##n, S, a < b ? b : a)                                 \
+  PRENORM_WORDS(__vmaxu##n, U, a < b ? b : a)                                 \
+  PRENORM_WORDS(__vmins##n, S, b < a ? b : a)                                 \
+  PRENORM_WORDS(__vminu##n, U, b < a ? b : a)                                 \
+  PRENORM_COMPARED(eq, U, n, ==)                                              \
+  PRENORM_COMPARED(ne, U, n, !=)                                              \
+  PRENORM_COMPARED(ges, S, n, >=)                                             \
+  PRENORM_COMPARED(geu, U, n, >=)                                             \
+  PRENORM_COMPARED(gts, S, n, >)                                              \
+  PRENORM_COMPARED(gtu, U, n, >)                                              \
+  PRENORM_COMPARED(les, S, n, <=)                                             \
+  PRENORM_COMPARED(leu, U, n, <=)                                             \
+  PRENORM_COMPARED(lts, S, n, <)                                              \
+  PRENORM_COMPARED(ltu, U, n, <)                                              \
+  inline unsigned __vsads##n(unsigned x, unsigned y) {                        \
+    return prenorm::emulator::sum_of_differences<S>(x, y);                    \
+  }                                                                           \
+  inline unsigned __vsadu##n(unsigned x, unsigned y) {                        \
+    return prenorm::emulator::sum_of_differences<U>(x, y);                    \
   }
 PRENORM_PARTS(2, short, unsigned short)
 PRENORM_PARTS(4, signed char, unsigned char)

@@ -1,6 +1,6 @@
 // CUDA programs with a bug each, of which a macro chooses one: `prenorm emulate bugs.cu -D
-// BUG_trap`. Above each stand what finds it (--check) and what is said of it; the line that is
-// named has BUG.
+// BUG_trap`. Above each stand the checks that find it (--check) and what they say of it; the line
+// that is named has BUG.
 #include <cassert>
 #include <cooperative_groups.h>
 #include <cub/cub.cuh>
@@ -24,6 +24,7 @@ int main() {
 
 #elif defined(BUG_beyond_dynamic_shared)
 // memory: heap-buffer-overflow, a write of 4 bytes
+// init: 4 bytes past the end of dynamic shared memory of 128 bytes
 __global__ void pad(float* x) {
   extern __shared__ float s[];
   s[threadIdx.x + 1] = x[threadIdx.x];  // BUG
@@ -395,6 +396,7 @@ int main() {
 
 #elif defined(BUG_used_after_free)
 // memory: heap-use-after-free, a read of 4 bytes
+// init: of memory that was freed, by way of argument 1
 __global__ void copy(const float* x, float* y) {
   y[threadIdx.x] = x[threadIdx.x];  // BUG
 }
@@ -450,32 +452,6 @@ __global__ void share(int* x, int n) {
 int main() {
   share<<<1, 4>>>(on_device(std::vector<int>{1, 2, 3, 0}), 12);
   CUDA_CHECK(cudaDeviceSynchronize());
-}
-
-#elif defined(BUG_dynamic_overrun)
-// init: 4 bytes past the end of dynamic shared memory of 128 bytes
-__global__ void pad(float* x) {
-  extern __shared__ float s[];
-  s[threadIdx.x + 1] = x[threadIdx.x];  // BUG
-  __syncthreads();
-  x[threadIdx.x] = s[threadIdx.x];
-}
-int main() {
-  float* x = on_device(numbers(32));
-  pad<<<1, 32, 32 * sizeof(float)>>>(x);
-  on_host(x, 32);
-}
-
-#elif defined(BUG_freed_memory_read)
-// init: of memory that was freed, by way of argument 1
-__global__ void copy(const float* x, float* y) {
-  y[threadIdx.x] = x[threadIdx.x];  // BUG
-}
-int main() {
-  float *x = on_device(numbers(32)), *y = on_device(numbers(32));
-  cudaFree(x);
-  copy<<<1, 32>>>(x, y);
-  on_host(y, 32);
 }
 
 #elif defined(BUG_host_memory_read)
