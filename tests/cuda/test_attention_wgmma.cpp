@@ -126,6 +126,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(places_are_used_again, T, Types) {
   check_rings<T>(520, false);
 }
 
+/// The model's first block takes all items but one, some of which have no tile. More than one launch,
+/// as the counter of items must be 0 again.
+BOOST_AUTO_TEST_CASE_TEMPLATE(items_follow_each_other, T, Types) {
+  Call<T> call({5, 300, 300, 64, 64, 1, 8});
+  call.set_mask([](auto s, auto i, auto j) { return s != 2 && i / 128 != 1 && (i + j) % 5 != 0; });
+  check(call, "items");
+  call.a.causal = true;
+  check(call, "items, causal");
+}
+
 BOOST_AUTO_TEST_CASE(masks_that_are_packed_in_parts) {
   const std::int64_t before = std::exchange(most_packed_bytes, 1);  // 128 queries at a time
   Call<float16> call({2, 300, 150, 64, 64, 2, 8});

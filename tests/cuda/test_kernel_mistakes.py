@@ -75,28 +75,39 @@ with_hopper = pytest.mark.skipif(not OBJECTS, reason="this build has no model of
 
 # (file, old text, new text) of mistakes that show only where a place of the rings is used again.
 RINGS = {
-    "parity_stays": ("cuh", "Place{0, parity ^ 1}", "Place{0, parity}"),
-    "keys_are_not_released": ("cu", "      release(shared.k_empty[turns.keys.index]);\n"
-                                    "      mask_scores", "      mask_scores"),
-    "values_are_not_released": ("cu", "      release(shared.v_empty[turns.values.index]);\n", ""),
-    "keys_are_not_waited_for": ("cuh", "    wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);\n", ""),
+    "parity_stays": ("", "Place{0, parity ^ 1}", "Place{0, parity}"),
+    "keys_are_not_released": ("_consumer", "    hold(scores);\n    release(shared_.k_empty[keys_.index]);\n",
+                              "    hold(scores);\n"),
+    "values_are_not_released": ("_consumer", "    release(shared_.v_empty[values_.index]);\n", ""),
+    "keys_are_not_waited_for": (
+        "_producer", "    wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);\n", ""),
     "values_are_not_waited_for": (
-        "cuh", "    wait(shared_.v_empty[values_.index], values_.parity ^ 1);\n", ""),
-    "the_end_is_not_released": ("cu", "  release(shared.k_empty[turns.keys.index]);\n"
-                                      "  turns.keys", "  turns.keys"),
+        "_producer", "    wait(shared_.v_empty[values_.index], values_.parity ^ 1);\n", ""),
+    "the_end_is_not_released": ("_consumer", "    release(shared_.k_empty[keys_.index]);\n"
+                                             "    keys_ = keys_.next();\n    store", "    store"),
 }
 # And those that show wherever there is more than one tile, or a mask.
 OTHERS = {
-    "causal_by_one_more": ("cu", "min(block.end_key, query + 1)", "min(block.end_key, query + 2)"),
-    "causal_tiles_too_few": ("cuh", "call.a.causal ? min(call.a.m, end_query)",
-                             "call.a.causal ? min(call.a.m, end_query - tile)"),
-    "second_panel_is_the_first": ("cu", "shared.k[place][c / panel_columns])",
-                                  "shared.k[place][0])"),
-    "half_of_the_mask_twice": ("cu", "first_key + half * mask_tile)", "first_key)"),
-    "mask_of_the_other_consumer": ("cuh", "2 * block.query_tile + consumer, key_tile",
-                                   "2 * block.query_tile + 1 - consumer, key_tile"),
-    "sums_are_not_rescaled": ("cu", "      shrink_all(y, shrink);                                        "
-                                    "// step: maximum\n", ""),
+    "causal_by_one_more": ("_consumer", "min(item.end_key, query + 1)", "min(item.end_key, query + 2)"),
+    "causal_tiles_too_few": ("_producer", "a.causal ? min(a.m, end_query)",
+                             "a.causal ? min(a.m, end_query - tile)"),
+    "second_panel_is_the_first": ("_consumer", "c / panel_columns * tile * panel_row_bytes", "0"),
+    "half_of_the_mask_twice": ("_consumer", "2 * number_of(told) + half", "2 * number_of(told)"),
+    "mask_of_the_other_consumer": ("_producer", "2 * work.query_tile + consumer, key_tile",
+                                   "2 * work.query_tile + 1 - consumer, key_tile"),
+    "clipped_tiles_are_full": ("_producer", "kind = Kind::clipped;", ""),
+    "sums_are_not_rescaled": ("_consumer", "if (grows) shrink_all(y, rows.shrink);", ""),
+}
+# And those that show where a block has item after item.
+ITEMS = {
+    "the_last_item_is_not_released": ("_consumer", "if (has_last_item_) arrive(", "if (false) arrive("),
+    "the_present_item_is_released": ("_consumer", "shared_.q_empty[items_.next().index]",
+                                     "shared_.q_empty[items_.index]"),
+    "items_are_not_waited_for": (
+        "_producer", "      wait(shared_.q_empty[items_.index], items_.parity ^ 1);\n", ""),
+    "a_place_for_all_items": ("_consumer", "const std::uint64_t q = tile_at(q_, items_);",
+                              "const std::uint64_t q = q_;"),
+    "the_counter_is_left": ("_producer", "if (asked == call.items - 1) *call.asked = 0;", ""),
 }
 
 
@@ -146,10 +157,9 @@ def softmax_tests(tmp_path_factory):
 def hopper_tests(tmp_path):
     """hopper_tests(file, old, new): the tests with this change of v4."""
     def build(file, old, new):
-        for part in ("cu", "cuh"):
-            name = f"attention_wgmma.{part}"
-            (tmp_path / name).write_text((ROOT / "cuda" / name).read_text())
-        plant(tmp_path / f"attention_wgmma.{file}", old, new)
+        for path in (ROOT / "cuda").glob("attention_wgmma*"):
+            (tmp_path / path.name).write_text(path.read_text())
+        plant(tmp_path / f"attention_wgmma{file}.cuh", old, new)
         objects = [each for each in OBJECTS.split(":") if "attention_wgmma.cu" not in each]
         return program_of(tmp_path, ["attention_wgmma.cu"], objects, f"-I{ROOT}/tests/cuda/hopper",
                           f"-I{ROOT}/cuda")
@@ -189,3 +199,9 @@ def test_the_second_turn_is_seen_only_where_there_is_one(hopper_tests, name):
 @pytest.mark.parametrize("name", slow_but({"causal_by_one_more"}, OTHERS))
 def test_other_mistakes_in_attention_are_found(hopper_tests, name):
     assert not passes_hopper(hopper_tests(*OTHERS[name]), "places_are_used_again")
+
+
+@with_hopper
+@pytest.mark.parametrize("name", slow_but({"a_place_for_all_items"}, ITEMS))
+def test_mistakes_between_items_are_found(hopper_tests, name):
+    assert not passes_hopper(hopper_tests(*ITEMS[name]), "items_follow_each_other")

@@ -26,23 +26,25 @@ namespace hopper {
 
 /// The 64 bits of an mbarrier.
 struct Mbarrier {
-  std::uint8_t expected, pending, phase, unused;
-  std::int32_t bytes;
+  std::uint16_t expected, pending;
+  std::int32_t bytes_and_phase;  // the phase's parity is the lowest bit
 };
 
 inline Mbarrier& mbarrier(std::uint64_t* at) { return *reinterpret_cast<Mbarrier*>(at); }
 
-inline void end_phase_if_complete(Mbarrier& m) {
-  if (m.pending != 0 || m.bytes != 0) return;
+inline bool parity(const Mbarrier& m) { return (m.bytes_and_phase & 1) != 0; }
+
+inline void count_bytes(Mbarrier& m, std::int32_t bytes) {
+  m.bytes_and_phase += 2 * bytes;
+  if (m.pending != 0 || m.bytes_and_phase >> 1 != 0) return;
   m.pending = m.expected;
-  m.phase ^= 1;
+  m.bytes_and_phase ^= 1;
 }
 
 inline void arrive(Mbarrier& m, std::int32_t bytes) {
   if (m.pending == 0) throw std::runtime_error("too many arrivals");
-  m.bytes += bytes;
   --m.pending;
-  end_phase_if_complete(m);
+  count_bytes(m, bytes);
 }
 
 /// Calls visit(element in memory or null, where it lies in shared memory) for each of a box.
@@ -117,8 +119,8 @@ template <int n>
 using n32_t = std::integral_constant<int, n>;
 
 inline void mbarrier_init(std::uint64_t* at, unsigned count) {
-  hopper::mbarrier(at) = {static_cast<std::uint8_t>(count), static_cast<std::uint8_t>(count), 0, 0,
-                          0};
+  const auto arrivals = static_cast<std::uint16_t>(count);
+  hopper::mbarrier(at) = {arrivals, arrivals, 0};
 }
 inline void fence_mbarrier_init(Word, Word) {}
 inline void fence_proxy_async(Word) {}
@@ -133,9 +135,7 @@ inline void cp_async_bulk_tensor(Word, Word, void* to, const CUtensorMap* map,
       if (from != nullptr) std::memcpy(shared, from, 2);
       bytes += 2;
     });
-    hopper::Mbarrier& m = hopper::mbarrier(mbarrier);
-    m.bytes -= bytes;
-    hopper::end_phase_if_complete(m);
+    hopper::count_bytes(hopper::mbarrier(mbarrier), -bytes);
   });
 }
 
@@ -240,7 +240,7 @@ inline void barrier_wait(int id, int threads) {
 }
 
 inline void wait(std::uint64_t& mbarrier, unsigned parity) {
-  hopper::wait_until([&] { return hopper::mbarrier(&mbarrier).phase != parity; });
+  hopper::wait_until([&] { return hopper::parity(hopper::mbarrier(&mbarrier)) != (parity != 0); });
 }
 inline void arrive(std::uint64_t& mbarrier) { hopper::arrive(hopper::mbarrier(&mbarrier), 0); }
 inline void arrive_expecting(std::uint64_t& mbarrier, std::size_t bytes) {
