@@ -28,9 +28,9 @@
 // unit per position: 2^-33 turns at position 2^32. Where T is double, positions may be larger or
 // are more than 2^30, theta is below 1 or d_k above 256, v2 is launched instead.
 //
-// Positions are in device memory, so a kernel finds those out of range: a small one, before the
-// others, for which alone the host waits (device_error.cuh). Their rows become NaN, as a launch in
-// a graph cannot report errors.
+// Positions are in device memory, so the kernel finds those out of range, and tells the host, which
+// waits for that (device_error.cuh). Their rows become NaN, as a launch in a graph cannot report
+// errors.
 #include "export.cuh"
 #include "launch.cuh"
 #include "rope.cuh"
@@ -86,6 +86,7 @@ __device__ inline double checked_position(const std::int64_t* token_positions, s
 template <class T>
 __global__ void rope_v1(RopeHeads<T> h) {
   using C = compute_t<T>;
+  h.report.write();
   const std::int64_t pairs = h.d_k / 2, i = global_thread();
   const std::int64_t pair = i % pairs, row = i / pairs;
   const std::int64_t token = row % h.seq, batch = row / h.seq;
@@ -130,6 +131,7 @@ __global__ void __launch_bounds__(v2_threads, 3) rope_v2(RopeHeads<T> h, RopeTil
   __shared__ Rotation<C> rotation[v2_rotations];
   __shared__ double position[v2_rotations], divide_by[v2_pairs];
   const int thread = static_cast<int>(threadIdx.x);
+  h.report.write();
   std::int64_t block = blockIdx.x;
   const std::int64_t first_pair = block % tiles.across * tiles.pairs;
   block /= tiles.across;
@@ -300,6 +302,7 @@ struct RopeGrid {
 template <class T, int N, int heads>
 __global__ void __launch_bounds__(v3_threads, 5)
     rope_v3(RopeHeads<T> h, RopeGrid grid, Turns turns) {
+  h.report.write();
   // The first pairs of all vectors, then the second ones: lanes side by side have neighbours.
   __shared__ std::uint64_t turns_of_pair[v3_pairs];
   const unsigned width = blockDim.x, column = threadIdx.x;
@@ -428,8 +431,7 @@ PositionCheck::PositionCheck(std::optional<View<const std::int64_t>> token_posit
                              std::int64_t max_seq_len, Stream stream) {
   // step: check
   constexpr std::int64_t end = 1ll << 53;  // from where on float64 skips whole numbers
-  const RangeCheck::Names names{"rope check", "rope: position",
-                                max_seq_len > end ? "2^53 = " : "max_seq_len = "};
+  const RangeCheck::Names names{"rope: position", max_seq_len > end ? "2^53 = " : "max_seq_len = "};
   if (token_positions) check_.emplace(names, *token_positions, std::min(max_seq_len, end), stream);
 }
 
@@ -465,8 +467,9 @@ RopeHeads<T> one_head(View<const T> x, View<const std::int64_t> token_positions,
 template <auto rotate_heads, class T>
 void rope_by(View<const T> x, View<const std::int64_t> token_positions, double theta,
              std::int64_t max_seq_len, Stream stream, View<T> y) {
-  const RopeHeads<T> heads = one_head(x, token_positions, theta, max_seq_len, y);
+  RopeHeads<T> heads = one_head(x, token_positions, theta, max_seq_len, y);
   const PositionCheck check(token_positions, max_seq_len, stream);
+  heads.report = check.report();
   rotate_heads(heads, stream);
   check.throw_if_wrong();
 }

@@ -45,7 +45,6 @@ NARROW = {
     "attend_v2": "bound by its products",
     "attend_mma": "bound by its products",
     "attend_v4": "bound by its products; the copy engine moves its tiles",
-    "check_range": "reads ids or positions, 8 bytes each",
     "pack_mask_tiles": "a lane votes on one key, a byte of the mask",
 }
 
