@@ -13,6 +13,7 @@
 //
 // Ids are in device memory, so the kernel finds those out of range, and tells the host, which waits
 // for that (device_error.cuh). Their rows become NaN, as a launch in a graph cannot report errors.
+#include "dependent_launch.cuh"
 #include "embedding.cuh"
 #include "export.cuh"
 #include "launch.cuh"
@@ -57,10 +58,12 @@ namespace {
 /// side.
 template <class T, int N>
 __global__ void __launch_bounds__(256)
-    embedding_v2(const std::int64_t* __restrict__ token_ids, const T* __restrict__ weight,
-                 T* __restrict__ y, std::int64_t ids, std::int64_t vocab_size, std::int64_t width,
+    embedding_v2(const std::int64_t* token_ids, const T* __restrict__ weight, T* __restrict__ y,
+                 std::int64_t ids, std::int64_t vocab_size, std::int64_t width,
                  RangeReport report) {
   constexpr int in_flight = 4;
+  wait_for_the_kernel_before();
+  let_the_next_begin();
   report.write();
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (i >= ids) return;
@@ -97,8 +100,8 @@ void lookup_v2(const Lookup<T>& l, Stream stream) {
   const std::int64_t wanted = std::max(ceil_div(width, 4), std::min<std::int64_t>(width, 8));
   const unsigned x = std::bit_ceil(static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, 256)));
   const dim3 block(x, 256 / x);
-  launch({"embedding v2", ceil_div(l.ids, block.y), block, stream}, embedding_v2<T, N>, l.token_ids,
-         l.weight, l.y, l.ids, l.vocab_size, width, l.report);
+  launch(early({"embedding v2", ceil_div(l.ids, block.y), block, stream}), embedding_v2<T, N>,
+         l.token_ids, l.weight, l.y, l.ids, l.vocab_size, width, l.report);
 }
 
 }  // namespace

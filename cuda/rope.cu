@@ -31,6 +31,7 @@
 // Positions are in device memory, so the kernel finds those out of range, and tells the host, which
 // waits for that (device_error.cuh). Their rows become NaN, as a launch in a graph cannot report
 // errors.
+#include "dependent_launch.cuh"
 #include "export.cuh"
 #include "launch.cuh"
 #include "rope.cuh"
@@ -302,7 +303,6 @@ struct RopeGrid {
 template <class T, int N, int heads>
 __global__ void __launch_bounds__(v3_threads, 5)
     rope_v3(RopeHeads<T> h, RopeGrid grid, Turns turns) {
-  h.report.write();
   // The first pairs of all vectors, then the second ones: lanes side by side have neighbours.
   __shared__ std::uint64_t turns_of_pair[v3_pairs];
   const unsigned width = blockDim.x, column = threadIdx.x;
@@ -310,6 +310,9 @@ __global__ void __launch_bounds__(v3_threads, 5)
     turns_of_pair[k * width + column] = turns.of_pair[column * (N / 2) + k];
   }
   __syncthreads();
+  wait_for_the_kernel_before();
+  let_the_next_begin();
+  h.report.write();
 
   unsigned block = blockIdx.x;
   const auto next = [&](unsigned count) {
@@ -356,9 +359,8 @@ void rope_heads_v3(const RopeHeads<T>& h, const RopeTiles& tiles, Stream stream)
   const std::int64_t width = h.d_k / N, rows = v3_threads / width;
   const std::int64_t parts = tiles.all_heads / heads;
   const std::int64_t along = ceil_div(h.positions(), rows * (v3_vectors / heads));
-  launch({"rope v3", parts * tiles.outer * along,
-          dim3(static_cast<unsigned>(width), static_cast<unsigned>(rows)), stream},
-         rope_v3<T, N, heads>, h,
+  const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(rows));
+  launch(early({"rope v3", parts * tiles.outer * along, block, stream}), rope_v3<T, N, heads>, h,
          RopeGrid{static_cast<unsigned>(parts), static_cast<unsigned>(tiles.outer),
                   static_cast<unsigned>(h.positions()), static_cast<unsigned>(along * rows),
                   tiles.all_heads, tiles.x_stride, tiles.y_stride},

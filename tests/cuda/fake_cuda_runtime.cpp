@@ -14,11 +14,12 @@ using prenorm::testing::device;
 
 extern "C" {
 
-cudaError_t cudaGetDevice(int* number) { return *number = 0, cudaSuccess; }
+cudaError_t cudaGetDevice(int* number) { return *number = device.number, cudaSuccess; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "planted"; }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  return *value = device.has_clusters ? 1 : 0, cudaSuccess;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? device.capability : device.has_clusters;
+  return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   attributes->ptxVersion = device.compiled_for;
@@ -48,7 +49,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
   *status = device.captures ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void** arguments) {
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void** arguments) {
+  device.attributes.clear();
+  for (unsigned i = 0; i < config->numAttrs; ++i) device.attributes.insert(config->attrs[i].id);
   device.work.push_back(device.work_of(arguments));
   if (device.works_alone) device.finish();
   return cudaSuccess;

@@ -11,6 +11,7 @@ namespace prenorm::testing {
 
 /// One stream, whose work is done when somebody waits or has asked how it does.
 struct Device {
+  int number = 0, capability = 9;  // its major number
   bool has_clusters = true;
   int compiled_for = 90;     // the virtual architecture of all kernels, times 10
   bool works_alone = false;  // at once, and is never seen to end
@@ -18,8 +19,9 @@ struct Device {
   bool captures = false;
   std::function<void()> (*work_of)(void** arguments) = nullptr;  // of a kernel
   std::vector<std::function<void()>> work;
-  std::set<void*> memory;  // that the runtime has given
-  int questions = 0;       // how the stream does
+  std::set<void*> memory;    // that the runtime has given
+  std::set<int> attributes;  // of the last launch
+  int questions = 0;         // how the stream does
 
   void finish() {
     for (const auto& each : std::exchange(work, {})) each();

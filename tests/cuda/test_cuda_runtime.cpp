@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -76,6 +77,29 @@ BOOST_AUTO_TEST_CASE(clusters_where_device_and_code_have_them) {
   BOOST_TEST(can_cluster(nothing));
   device.has_clusters = false;
   BOOST_TEST(!can_cluster(nothing));
+}
+
+/// Code that was compiled for less does not wait for the kernel before it.
+BOOST_AUTO_TEST_CASE(kernels_begin_early_where_device_and_code_can) {
+  const auto attributes = [](const Launch& how, int capability, int compiled_for) {
+    static int number = 0;
+    device = fresh_device();
+    device.number = ++number;  // the driver is asked once for each device
+    device.capability = capability;
+    device.compiled_for = compiled_for;
+    launch(how, look, RangeReport{});
+    return device.attributes;
+  };
+  const Launch plain{"look", 2, 256, Stream{}}, in_clusters{"look", 2, 256, Stream{}, 0, 1, 2};
+  const int of_early = cudaLaunchAttributeProgrammaticStreamSerialization,
+            of_cluster = cudaLaunchAttributeClusterDimension;
+  BOOST_TEST((attributes(early(plain), 9, 90) == std::set{of_early}));
+  BOOST_TEST((attributes(early(plain), 10, 90) == std::set{of_early}));
+  BOOST_TEST((attributes(early(in_clusters), 9, 90) == std::set{of_cluster, of_early}));
+  BOOST_TEST((attributes(in_clusters, 9, 90) == std::set{of_cluster}));
+  BOOST_TEST(attributes(plain, 9, 90).empty());
+  BOOST_TEST(attributes(early(plain), 8, 80).empty());
+  BOOST_TEST(attributes(early(plain), 9, 80).empty());  // its PTX, compiled by the driver
 }
 
 BOOST_AUTO_TEST_CASE(checks_that_live_at_the_same_time) {
