@@ -47,6 +47,7 @@ NARROW = {
     "attend_mma": "bound by its products",
     "attend_v4": "bound by its products; the copy engine moves its tiles",
     "pack_mask_tiles": "a lane votes on one key, a byte of the mask",
+    "pack_mask_vectors": "loads 16 bytes at a time, and stores the bits of 16 keys",
 }
 
 
