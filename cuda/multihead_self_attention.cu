@@ -13,8 +13,8 @@
 //
 // Counts of multihead_rope, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
-//   v1        10     15 (1.51)     10.8 (2.8)    1627       5.99           -         0         0
-//   v2         7          2.53            3.2    4.67       3.33        1.02       284       448
+//   v1         9     15 (1.51)     10.8 (2.8)    1627       5.99           -         0         5
+//   v2         6          2.53            3.2    4.67       3.33        1.02       284       453
 //
 // The gain of each step has not been measured on a device yet.
 //

@@ -10,9 +10,9 @@
 //
 // Counts of rope, float32: 4 heads of 64, 128 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
-//   v1         2    6.6 (3.41)          8 (4)    4.05        1.5           -         0         0
-//   v2         2          15.8             16       1          1           2         8         0
-//   v3         2          12.9             16    1.01          1           2         8         0
+//   v1         1    6.6 (3.41)          8 (4)    4.05        1.5           -         0         5
+//   v2         1          15.8           15.9       1          1           2         8         5
+//   v3         1          12.9           15.9    1.01          1           2         8         5
 //
 // Measured on NVIDIA H200: v2 1.35 times as fast as v1 (cpu_rope, float32).
 //
