@@ -17,8 +17,8 @@
 // Counts of attention_causal, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         3   9.23 (1.53)    21.1 (3.85)     988        7.4           -         0         0
-//   v2         2   1.77 (1.75)            2.1       2       1.03        3.48       352      3584
-//   v3         2          3.85           11.2    1.25       1.03           3        60       512
+//   v2         2   2.18 (2.15)           1.99       2       1.03        3.48       320      3584
+//   v3         2          12.9           8.53    1.25       1.03           3        28       512
 //
 // Measured on NVIDIA H200: v2 53.7 times as fast as v1, v3 5.85 times as fast as v2, v4 1.51 times
 // as fast as v3 (attention_gpt2_causal, bfloat16).

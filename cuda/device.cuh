@@ -1,7 +1,8 @@
 // CUDA for every file of this folder: the real one under nvcc, the emulator's under the host
 // compiler. Only those files ask which of the two it is that call CUDA's runtime (launch.cuh,
 // device_error.cu, workspace.cuh), its libraries (linear.cu), intrinsics or PTX (types.cuh,
-// approximate.cuh, mma.cuh, cluster.cuh), or define what a solution is (export.cuh, solution.cu).
+// approximate.cuh, mma.cuh, cluster.cuh, dependent_launch.cuh), or define what a solution is
+// (export.cuh, solution.cu).
 #pragma once
 
 // The compiler of `prenorm emulate` takes these files as host compilers do: for devices they hold

@@ -1,26 +1,19 @@
-// The kernel that looks for values out of range, and how the host learns of them: device_error.cuh.
+// How the host learns of values that are out of range: device_error.cuh.
 #include "device_error.cuh"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace prenorm::cuda {
 namespace {
 
-/// The smallest index of a value that is out of range; the order in which threads run does not
-/// matter.
-using WrongIndex = unsigned long long;
-constexpr WrongIndex nothing_wrong = ~0ull;
-
-__global__ void check_range(const std::int64_t* values, std::int64_t count, std::int64_t limit,
-                            WrongIndex* first) {
-  const std::int64_t i = global_thread();
-  if (i < count && (values[i] < 0 || values[i] >= limit)) {
-    atomicMin(first, static_cast<WrongIndex>(i));
-  }
-}
+/// A warp has the least share in flight at once, so it loses no more time than one access to memory
+/// takes.
+constexpr std::int64_t least_share = 32 * RangeReport::in_flight, most_shares = 1024;
 
 #if defined(__CUDACC__)
 bool is_captured(Stream stream) {
@@ -29,11 +22,10 @@ bool is_captured(Stream stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-/// Memory that host and device both see, where the kernel writes, and an event that comes after it.
+/// Memory that host and device both see, where a kernel writes: [most_shares].
 struct Place {
   int device = 0;
   WrongIndex* first = nullptr;
-  cudaEvent_t done = nullptr;
 };
 
 /// Places that no check uses. Those of static storage would be freed when CUDA may be gone; there
@@ -61,12 +53,10 @@ class Places {
   Place make(Place place) {
     free_.reserve(++made_);  // so that give_back() cannot fail
     void* memory = nullptr;
-    check(cudaHostAlloc(&memory, sizeof(WrongIndex), cudaHostAllocMapped | cudaHostAllocPortable),
+    check(cudaHostAlloc(&memory, most_shares * sizeof(WrongIndex),
+                        cudaHostAllocMapped | cudaHostAllocPortable),
           "allocating memory that host and device see");
     place.first = static_cast<WrongIndex*>(memory);
-    const cudaError_t status = cudaEventCreateWithFlags(&place.done, cudaEventDisableTiming);
-    if (status != cudaSuccess) cudaFreeHost(memory);
-    check(status, "making an event");
     return place;
   }
 
@@ -80,76 +70,96 @@ Places& places() {
   return all;
 }
 
-std::int64_t read(const std::int64_t* value, Stream stream) {
-  std::int64_t copy;
-  check(cudaMemcpyAsync(&copy, value, sizeof copy, cudaMemcpyDeviceToHost, native(stream)),
-        "reading the value that is wrong");
+std::vector<std::int64_t> read(const std::int64_t* values, std::int64_t count, Stream stream) {
+  std::vector<std::int64_t> copy(static_cast<std::size_t>(count));
+  check(cudaMemcpyAsync(copy.data(), values, copy.size() * sizeof(std::int64_t),
+                        cudaMemcpyDeviceToHost, native(stream)),
+        "reading values that may be wrong");
   check(cudaStreamSynchronize(native(stream)), "waiting for the stream");
   return copy;
 }
 #else
 bool is_captured(Stream) { return false; }
 
-std::int64_t read(const std::int64_t* value, Stream) { return *value; }
+std::vector<std::int64_t> read(const std::int64_t* values, std::int64_t count, Stream) {
+  return {values, values + count};
+}
 #endif
 
 }  // namespace
 
 #if defined(__CUDACC__)
 /// What the kernel tells the host. Once it is destroyed no kernel writes there.
-struct RangeCheck::Report {
-  explicit Report(Stream on) : place(places().take()), stream(on) { *place.first = nothing_wrong; }
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
-  ~Report() {
-    marked ? cudaEventSynchronize(place.done) : cudaStreamSynchronize(native(stream));
+struct RangeCheck::Answer {
+  Answer(unsigned shares, Stream on)
+      : place(places().take()), first(place.first, shares), stream(on) {
+    std::fill(first.begin(), first.end(), not_looked);
+  }
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  ~Answer() {
+    come();
     places().give_back(place);
   }
 
-  WrongIndex* first() { return place.first; }
-  /// wait() then waits for what the stream has now, and not for later work.
-  void mark() {
-    check(cudaEventRecord(place.done, native(stream)), "marking the check of values");
-    marked = true;
+  void wait() const { check(come(), "waiting for the check of values"); }
+
+  /// Until all shares are there, or the stream has come to its end: a kernel that was not launched,
+  /// or has failed, writes nothing.
+  cudaError_t come() const {
+    unsigned looks = 0;
+    for (WrongIndex& share : first) {
+      while (std::atomic_ref(share).load(std::memory_order_acquire) == not_looked) {
+        if (++looks % 1024 != 0) continue;  // asking for the stream takes as long as that many
+        const cudaError_t status = cudaStreamQuery(native(stream));
+        if (status != cudaErrorNotReady) return status;
+        cudaGetLastError();  // clears that
+      }
+    }
+    return cudaSuccess;
   }
-  void wait() const { check(cudaEventSynchronize(place.done), "waiting for the check of values"); }
 
   Place place;
+  std::span<WrongIndex> first;
   Stream stream;
-  bool marked = false;
 };
 #else
-struct RangeCheck::Report {
-  explicit Report(Stream) {}
-  WrongIndex* first() { return &index; }
-  void mark() {}
+struct RangeCheck::Answer {
+  Answer(unsigned shares, Stream) : first(shares, not_looked) {}
   void wait() const {}
 
-  WrongIndex index = nothing_wrong;
+  std::vector<WrongIndex> first;
 };
 #endif
 
 RangeCheck::RangeCheck(const Names& names, View<const std::int64_t> values, std::int64_t limit,
                        Stream stream)
-    : names_(names), values_(values.data()), limit_(limit), stream_(stream) {
-  if (values.size() == 0 || is_captured(stream)) return;
-  auto report = std::make_unique<Report>(stream);
-  launch({names.kernel, ceil_div(values.size(), 256), 256, stream}, check_range, values_,
-         values.size(), limit, report->first());
-  report->mark();
-  report_ = std::move(report);
+    : names_(names), stream_(stream) {
+  const std::int64_t count = values.size();
+  if (count == 0 || is_captured(stream)) return;
+  const std::int64_t share = std::max(least_share, ceil_div(count, most_shares));
+  const auto shares = static_cast<unsigned>(ceil_div(count, share));
+  answer_ = std::make_unique<Answer>(shares, stream);
+  asked_ = {values.data(), count, limit, share, answer_->first.data(), shares};
 }
 
 RangeCheck::~RangeCheck() = default;
 
 void RangeCheck::throw_if_wrong() const {
-  if (!report_) return;
-  report_->wait();
-  const WrongIndex first = *report_->first();
-  if (first == nothing_wrong) return;
-  throw std::invalid_argument(std::string(names_.value) + " " +
-                              std::to_string(read(values_ + first, stream_)) + " is not in [0, " +
-                              names_.limit + std::to_string(limit_) + ")");
+  if (!answer_) return;
+  answer_->wait();
+  const auto [first, last] = std::ranges::minmax(answer_->first);
+  std::vector<std::int64_t> wrong;
+  if (last == not_looked) {
+    wrong = read(asked_.values, asked_.count, stream_);
+    std::erase_if(wrong, [&](std::int64_t value) { return value >= 0 && value < asked_.limit; });
+  } else if (first != nothing_wrong) {
+    wrong = read(asked_.values + first, 1, stream_);
+  }
+  if (wrong.empty()) return;
+  throw std::invalid_argument(std::string(names_.value) + " " + std::to_string(wrong.front()) +
+                              " is not in [0, " + names_.limit + std::to_string(asked_.limit) +
+                              ")");
 }
 
 }  // namespace prenorm::cuda

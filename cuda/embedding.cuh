@@ -15,6 +15,7 @@ struct Lookup {
   const T* weight;                        // [vocab_size, d_model]
   T* y;                                   // [ids, d_model]
   std::int64_t ids, vocab_size, d_model;  // where an id is out of range the row becomes NaN
+  RangeReport report;                     // of check_ids
 };
 
 /// One thread per id.
@@ -27,7 +28,7 @@ void lookup_v1(const Lookup<T>& lookup, Stream stream);
 template <class T>
 void lookup_launched(const Lookup<T>& lookup, Stream stream);
 
-/// Launches the check of ids; throw_if_wrong, at the call's end, names the first out of range.
+/// For a call that looks rows up: throw_if_wrong, at its end, names the first id out of range.
 RangeCheck check_ids(View<const std::int64_t> token_ids, std::int64_t vocab_size, Stream stream);
 
 }  // namespace prenorm::cuda

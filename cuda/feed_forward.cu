@@ -23,6 +23,7 @@
 // there are. cuBLASLt, which chooses an algorithm by the number of rows, does not promise that.
 // That product uses no tensor cores, so in 16-bit types it must be tens of times slower.
 #include "activations.cuh"
+#include "dependent_launch.cuh"
 #include "export.cuh"
 #include "feed_forward.cuh"
 #include "launch.cuh"
@@ -67,6 +68,8 @@ __global__ void __launch_bounds__(256) multiply_v1(const T* a, T* b, std::int64_
 /// v3: b = activation(a) * b, N elements per thread; what no vector fills is left for the last one.
 template <class Activation, int N, class T>
 __global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t size) {
+  wait_for_the_kernel_before();
+  let_the_next_begin();
   const auto gated = [](T left, T right) {
     return narrow<T>(activated<Activation>(left) * widen(right));  // step: activation, gate
   };
@@ -93,8 +96,8 @@ void gate(T* a, T* b, std::int64_t size, Stream stream) {
   } else {
     constexpr int N = vector_width<T>;
     // step: activation, gate
-    launch({"gate v3", ceil_div(size, 256 * N), 256, stream}, gate_v3<Activation, N, T>, a, b,
-           size);
+    launch(early({"gate v3", ceil_div(size, 256 * N), 256, stream}), gate_v3<Activation, N, T>, a,
+           b, size);
   }
 }
 

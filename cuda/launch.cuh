@@ -40,7 +40,14 @@ struct Launch {
   std::size_t shared_bytes = 0;  // of dynamic shared memory
   unsigned blocks_y = 1;
   unsigned cluster = 1;  // neighbouring blocks that form a cluster (cluster.cuh); divides `blocks`
+  bool early = false;    // may begin before the kernel before it has ended (dependent_launch.cuh)
 };
+
+/// That launch, early where device and code can be. For kernels that wait themselves.
+inline Launch early(Launch how) {
+  how.early = true;
+  return how;
+}
 
 /// Of the device in use. The emulator's are few, so that few rows fill them.
 inline int multiprocessors() {
@@ -138,6 +145,25 @@ std::int64_t clusters_at_a_time(const Launch& how, void (*kernel)(Parameters...)
 #endif
 }
 
+#if defined(__CUDACC__)
+/// Whether a kernel can begin early: from compute capability 9.0 on, by code that was compiled for
+/// one. In other code it does not wait for the kernel before it. The driver is asked once.
+inline bool can_be_early(const Launch& how, const void* code) {
+  static std::mutex mutex;
+  static std::map<std::pair<int, const void*>, bool> known;
+  int device = 0;
+  check(cudaGetDevice(&device), how.kernel);
+  const std::lock_guard lock(mutex);
+  const auto found = known.find({device, code});
+  if (found != known.end()) return found->second;
+  cudaFuncAttributes of_code{};
+  check(cudaFuncGetAttributes(&of_code, code), how.kernel);
+  const bool can =
+      device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9 && of_code.ptxVersion >= 90;
+  return known[{device, code}] = can;
+}
+#endif
+
 /// Runs kernel(arguments...) on the stream. A grid without blocks is not an error: nothing is done.
 ///
 /// Throws std::runtime_error if the launch fails; later errors on the device are reported by
@@ -157,16 +183,23 @@ void launch(const Launch& how, void (*kernel)(Parameters...), Arguments... argum
   std::apply(
       [&](auto&... value) {
         void* pointers[] = {&value...};
-        cudaLaunchAttribute cluster{};
-        cluster.id = cudaLaunchAttributeClusterDimension;
-        cluster.val.clusterDim = {how.cluster, 1, 1};
+        cudaLaunchAttribute attributes[2] = {};
         cudaLaunchConfig_t config{};
+        config.attrs = attributes;
+        if (how.cluster > 1) {
+          cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+          cluster.id = cudaLaunchAttributeClusterDimension;
+          cluster.val.clusterDim = {how.cluster, 1, 1};
+        }
+        if (how.early && can_be_early(how, code)) {
+          cudaLaunchAttribute& early = attributes[config.numAttrs++];
+          early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+          early.val.programmaticStreamSerializationAllowed = 1;
+        }
         config.gridDim = grid;
         config.blockDim = how.threads;
         config.dynamicSmemBytes = how.shared_bytes;
         config.stream = native(how.stream);
-        config.attrs = &cluster;
-        config.numAttrs = how.cluster > 1 ? 1 : 0;
         check(cudaLaunchKernelExC(&config, code, pointers), how.kernel);
       },
       values);

@@ -13,8 +13,8 @@
 //
 // Counts of multihead_rope, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
-//   v1        10     15 (1.51)     10.8 (2.8)    1627       5.99           -         0         0
-//   v2         7          2.53            3.2    4.67       3.33        1.02       284       448
+//   v1         9     15 (1.51)     10.8 (2.8)    1627       5.99           -         0         5
+//   v2         6          2.53            3.2    4.67       3.33        1.02       284       453
 //
 // The gain of each step has not been measured on a device yet.
 //
@@ -22,19 +22,18 @@
 // and a product is two where cuBLASLt splits its sums, whose parts the second kernel adds:
 //
 //   multihead_self_attention              three products, attention, product
-//   multihead_self_attention_with_rope    check_range (where positions are given), three
-//                                         products, rope_v3, attention, product
+//   multihead_self_attention_with_rope    three products, rope_v3, attention, product
 //   multihead_self_attention_fused_qkv    product, attention, product
 //
 // q, k and v are ranges of columns of one [rows, 3 d_model] matrix, which the products write with
 // its stride, and a head of each is a range of those, given by a pointer and strides: nothing is
 // copied. A caller that keeps w_qkv has x read once instead of three times.
 //
-// Only a call with given positions waits for the device, at its end: for the kernel that checked
-// them, which was the first. By then the device has all of the call's work, and does not idle.
-// While a graph is captured there is no such kernel, as nothing can wait for it: an out-of-range
-// position makes its row NaN, and the rows that attend to it. Positions that are not given are 0,
-// 1, ...: the kernel counts, no tensor holds them.
+// Only a call with given positions waits for the device, at its end: for the rotation to say
+// whether they are in range. By then the device has all of the call's work, and does not idle.
+// While a graph is captured nothing can wait: an out-of-range position makes its row NaN, and the
+// rows that attend to it. Positions that are not given are 0, 1, ...: the kernel counts, no tensor
+// holds them.
 #include "multihead_self_attention.cuh"
 
 #include "export.cuh"
@@ -113,7 +112,7 @@ Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Strea
 /// Rotates `count` heads side by side.
 template <class V, class T>
 void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>& to,
-                  std::int64_t count, const Sizes& s, Stream stream) {
+                  std::int64_t count, const Sizes& s, Stream stream, RangeReport report = {}) {
   // step: rotation
   RopeHeads<T> heads{.x = from.data,
                      .y = to.data,
@@ -122,7 +121,8 @@ void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>
                      .x_stride = from.stride,
                      .y_stride = to.stride,
                      .theta = rope.theta,
-                     .max_seq_len = rope.max_seq_len};
+                     .max_seq_len = rope.max_seq_len,
+                     .report = report};
   std::span<const std::int64_t> positions_batch;
   if (rope.token_positions) {
     heads.token_positions = rope.token_positions->data();
@@ -138,7 +138,8 @@ void rotate_heads(const HeadRotation& rope, const Heads<T>& from, const Heads<T>
 /// Rotates q and k in place, or into other memory where the positions have batch axes that q and k
 /// do not have.
 template <class V, class T>
-void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, Stream stream) {
+void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, RangeReport report,
+            Stream stream) {
   // step: rotation
   Projections<T> to = p;
   if (s.x_rows != s.y_rows) {
@@ -147,10 +148,10 @@ void rotate(const HeadRotation& rope, Projections<T>& p, const Sizes& s, Stream 
     to.k = {q + s.d_model, 2 * s.d_model, s.y_batch};
   }
   if constexpr (V::step_by_step) {
-    rotate_heads<V>(rope, p.q, to.q, s.num_heads, s, stream);
+    rotate_heads<V>(rope, p.q, to.q, s.num_heads, s, stream, report);
     rotate_heads<V>(rope, p.k, to.k, s.num_heads, s, stream);
   } else {  // the heads of k follow those of q
-    rotate_heads<V>(rope, p.q, to.q, 2 * s.num_heads, s, stream);
+    rotate_heads<V>(rope, p.q, to.q, 2 * s.num_heads, s, stream, report);
   }
   p = to;
 }
@@ -214,7 +215,7 @@ void multihead(const MultiheadSelfAttention<T>& m, Stream stream) {
     // step: projections
     Projections<T> p = project<V>(m, s, stream);
     // step: rotation
-    if (m.rope) rotate<V>(*m.rope, p, s, stream);
+    if (m.rope) rotate<V>(*m.rope, p, s, check.report(), stream);
     // step: heads, causal attention
     T* heads = all_heads.get<T>(s.y_rows * s.d_model, stream);
     attend<V>(p, heads, s, stream);

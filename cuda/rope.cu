@@ -10,9 +10,9 @@
 //
 // Counts of rope, float32: 4 heads of 64, 128 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
-//   v1         2    6.6 (3.41)          8 (4)    4.05        1.5           -         0         0
-//   v2         2          15.8             16       1          1           2         8         0
-//   v3         2          12.9             16    1.01          1           2         8         0
+//   v1         1    6.6 (3.41)          8 (4)    4.05        1.5           -         0         5
+//   v2         1          15.8           15.9       1          1           2         8         5
+//   v3         1          12.9           15.9    1.01          1           2         8         5
 //
 // Measured on NVIDIA H200: v2 1.35 times as fast as v1 (cpu_rope, float32).
 //
@@ -28,9 +28,10 @@
 // unit per position: 2^-33 turns at position 2^32. Where T is double, positions may be larger or
 // are more than 2^30, theta is below 1 or d_k above 256, v2 is launched instead.
 //
-// Positions are in device memory, so a kernel finds those out of range: a small one, before the
-// others, for which alone the host waits (device_error.cuh). Their rows become NaN, as a launch in
-// a graph cannot report errors.
+// Positions are in device memory, so the kernel finds those out of range, and tells the host, which
+// waits for that (device_error.cuh). Their rows become NaN, as a launch in a graph cannot report
+// errors.
+#include "dependent_launch.cuh"
 #include "export.cuh"
 #include "launch.cuh"
 #include "rope.cuh"
@@ -86,6 +87,7 @@ __device__ inline double checked_position(const std::int64_t* token_positions, s
 template <class T>
 __global__ void rope_v1(RopeHeads<T> h) {
   using C = compute_t<T>;
+  h.report.write();
   const std::int64_t pairs = h.d_k / 2, i = global_thread();
   const std::int64_t pair = i % pairs, row = i / pairs;
   const std::int64_t token = row % h.seq, batch = row / h.seq;
@@ -130,6 +132,7 @@ __global__ void __launch_bounds__(v2_threads, 3) rope_v2(RopeHeads<T> h, RopeTil
   __shared__ Rotation<C> rotation[v2_rotations];
   __shared__ double position[v2_rotations], divide_by[v2_pairs];
   const int thread = static_cast<int>(threadIdx.x);
+  h.report.write();
   std::int64_t block = blockIdx.x;
   const std::int64_t first_pair = block % tiles.across * tiles.pairs;
   block /= tiles.across;
@@ -307,6 +310,9 @@ __global__ void __launch_bounds__(v3_threads, 5)
     turns_of_pair[k * width + column] = turns.of_pair[column * (N / 2) + k];
   }
   __syncthreads();
+  wait_for_the_kernel_before();
+  let_the_next_begin();
+  h.report.write();
 
   unsigned block = blockIdx.x;
   const auto next = [&](unsigned count) {
@@ -353,9 +359,8 @@ void rope_heads_v3(const RopeHeads<T>& h, const RopeTiles& tiles, Stream stream)
   const std::int64_t width = h.d_k / N, rows = v3_threads / width;
   const std::int64_t parts = tiles.all_heads / heads;
   const std::int64_t along = ceil_div(h.positions(), rows * (v3_vectors / heads));
-  launch({"rope v3", parts * tiles.outer * along,
-          dim3(static_cast<unsigned>(width), static_cast<unsigned>(rows)), stream},
-         rope_v3<T, N, heads>, h,
+  const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(rows));
+  launch(early({"rope v3", parts * tiles.outer * along, block, stream}), rope_v3<T, N, heads>, h,
          RopeGrid{static_cast<unsigned>(parts), static_cast<unsigned>(tiles.outer),
                   static_cast<unsigned>(h.positions()), static_cast<unsigned>(along * rows),
                   tiles.all_heads, tiles.x_stride, tiles.y_stride},
@@ -428,8 +433,7 @@ PositionCheck::PositionCheck(std::optional<View<const std::int64_t>> token_posit
                              std::int64_t max_seq_len, Stream stream) {
   // step: check
   constexpr std::int64_t end = 1ll << 53;  // from where on float64 skips whole numbers
-  const RangeCheck::Names names{"rope check", "rope: position",
-                                max_seq_len > end ? "2^53 = " : "max_seq_len = "};
+  const RangeCheck::Names names{"rope: position", max_seq_len > end ? "2^53 = " : "max_seq_len = "};
   if (token_positions) check_.emplace(names, *token_positions, std::min(max_seq_len, end), stream);
 }
 
@@ -465,8 +469,9 @@ RopeHeads<T> one_head(View<const T> x, View<const std::int64_t> token_positions,
 template <auto rotate_heads, class T>
 void rope_by(View<const T> x, View<const std::int64_t> token_positions, double theta,
              std::int64_t max_seq_len, Stream stream, View<T> y) {
-  const RopeHeads<T> heads = one_head(x, token_positions, theta, max_seq_len, y);
+  RopeHeads<T> heads = one_head(x, token_positions, theta, max_seq_len, y);
   const PositionCheck check(token_positions, max_seq_len, stream);
+  heads.report = check.report();
   rotate_heads(heads, stream);
   check.throw_if_wrong();
 }

@@ -22,6 +22,7 @@ struct RopeHeads {
   const std::int64_t* token_positions = nullptr;  // [own axes..., seq]; null: 0, 1, ..., seq - 1
   double theta;
   std::int64_t max_seq_len;  // a row whose position is not below it, or negative, is NaN
+  RangeReport report = {};   // of a PositionCheck
   enum { of_x, of_y };
   BatchAxes<2> own = {}, shared = {};  // axes along which positions differ, and the others
 
@@ -57,11 +58,14 @@ void rope_heads_launched(const RopeHeads<T>& heads, Stream stream);
 void check_rope(std::int64_t d_k, bool has_positions, std::int64_t seq, double theta,
                 std::int64_t max_seq_len);
 
-/// A RangeCheck of positions; without positions nothing is launched and nothing is waited for.
+/// A RangeCheck of positions; without positions nothing is waited for.
 class PositionCheck {
  public:
   PositionCheck(std::optional<View<const std::int64_t>> token_positions, std::int64_t max_seq_len,
                 Stream stream);
+
+  /// For one kernel that rotates.
+  RangeReport report() const { return check_ ? check_->report() : RangeReport{}; }
 
   /// std::invalid_argument that names the first position that is not in [0, max_seq_len), or from
   /// 2^53 on.

@@ -2,7 +2,6 @@
 // of its library.
 #include "fake_cuda_runtime.hpp"
 
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime_api.h>
@@ -13,30 +12,14 @@ Device device;
 
 using prenorm::testing::device;
 
-namespace {
-
-/// What check_range does (device_error.cu), by its arguments.
-void check_range(const std::int64_t* values, std::int64_t count, std::int64_t limit,
-                 unsigned long long* first) {
-  for (std::int64_t i = count; i-- > 0;) {
-    if (values[i] < 0 || values[i] >= limit) *first = static_cast<unsigned long long>(i);
-  }
-}
-
-template <class T>
-T read_argument(void** arguments, int i) {
-  return *static_cast<T*>(arguments[i]);
-}
-
-}  // namespace
-
 extern "C" {
 
-cudaError_t cudaGetDevice(int* number) { return *number = 0, cudaSuccess; }
+cudaError_t cudaGetDevice(int* number) { return *number = device.number, cudaSuccess; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "planted"; }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  return *value = device.has_clusters ? 1 : 0, cudaSuccess;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? device.capability : device.has_clusters;
+  return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   attributes->ptxVersion = device.compiled_for;
@@ -54,30 +37,23 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t) {
   return std::memcpy(to, from, bytes), cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = static_cast<cudaEvent_t>(std::malloc(1));
-  device.events.insert(*event);
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  if (!device.records_events) return cudaErrorNotSupported;
-  return device.recorded.insert(event), cudaSuccess;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return device.finish(), cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  ++device.waits_for_stream;
-  return device.finish(), cudaSuccess;
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return device.finish(), cudaSuccess; }
+cudaError_t cudaStreamQuery(cudaStream_t) {
+  ++device.questions;
+  if (device.fails) return device.work.clear(), cudaErrorLaunchFailure;
+  const bool busy = !device.work.empty();
+  device.finish();
+  return busy ? cudaErrorNotReady : cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  return *status = cudaStreamCaptureStatusNone, cudaSuccess;
+  *status = device.captures ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
 }
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void** arguments) {
-  device.work.emplace_back([values = read_argument<const std::int64_t*>(arguments, 0),
-                            count = read_argument<std::int64_t>(arguments, 1),
-                            limit = read_argument<std::int64_t>(arguments, 2),
-                            first = read_argument<unsigned long long*>(arguments, 3)] {
-    check_range(values, count, limit, first);
-  });
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void** arguments) {
+  device.attributes.clear();
+  for (unsigned i = 0; i < config->numAttrs; ++i) device.attributes.insert(config->attrs[i].id);
+  device.work.push_back(device.work_of(arguments));
+  if (device.works_alone) device.finish();
   return cudaSuccess;
 }
 

@@ -9,15 +9,19 @@
 
 namespace prenorm::testing {
 
-/// One stream, whose work is done when somebody waits. The only kernel that does something is
-/// check_range (cuda/device_error.cu).
+/// One stream, whose work is done when somebody waits or has asked how it does.
 struct Device {
+  int number = 0, capability = 9;  // its major number
   bool has_clusters = true;
-  int compiled_for = 90;       // the virtual architecture of all kernels, times 10
-  bool records_events = true;  // or fails to
+  int compiled_for = 90;     // the virtual architecture of all kernels, times 10
+  bool works_alone = false;  // at once, and is never seen to end
+  bool fails = false;        // instead of doing work
+  bool captures = false;
+  std::function<void()> (*work_of)(void** arguments) = nullptr;  // of a kernel
   std::vector<std::function<void()>> work;
-  std::set<void*> memory, events, recorded;  // that the runtime has given, and events in the stream
-  int waits_for_stream = 0;
+  std::set<void*> memory;    // that the runtime has given
+  std::set<int> attributes;  // of the last launch
+  int questions = 0;         // how the stream does
 
   void finish() {
     for (const auto& each : std::exchange(work, {})) each();

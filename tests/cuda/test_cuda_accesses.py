@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
 from test_cuda_resources import BUILD, NVCC, demangled, reports_of
 
 pytestmark = pytest.mark.skipif(not NVCC, reason="there is no nvcc")
@@ -45,8 +46,8 @@ NARROW = {
     "attend_v2": "bound by its products",
     "attend_mma": "bound by its products",
     "attend_v4": "bound by its products; the copy engine moves its tiles",
-    "check_range": "reads ids or positions, 8 bytes each",
     "pack_mask_tiles": "a lane votes on one key, a byte of the mask",
+    "pack_mask_vectors": "loads 16 bytes at a time, and stores the bits of 16 keys",
 }
 
 
@@ -81,12 +82,31 @@ def vector_of(name):
     return element, element * count
 
 
+def early_kernels():
+    """Those that may begin before the kernel before them has ended (cuda/dependent_launch.cuh)."""
+    texts = [path.read_text() for path in (ROOT / "cuda").glob("*.cu")]
+    return {name for text in texts for name in re.findall(r"early\(\{[^}]*\}\),\s*(\w+)", text)}
+
+
+EARLY = early_kernels()
+
+
+def hastes(template, code):
+    """Whether a kernel that may begin early uses memory before it has waited."""
+    before, waits, _ = code.partition("griddepcontrol.wait;")
+    used = re.search(r"\b(ld|st|atom|red|prefetch)[.\w:]*\.global|\bcp\.async", before)
+    return template in EARLY and bool(used or not waits)
+
+
 def complaints(ptx):
     """What is wrong, one line per kernel; and the names of the kernels that were seen: of those with
     vectors, that were judged."""
     found, seen = [], set()
+    target = "".join(re.findall(r"^\.target (\w+)", ptx, re.M)[:1])
     for name, code in kernels_of(ptx):
         template = name.partition("<")[0]
+        if "90" in target and hastes(template, code):
+            found.append(f"{name} uses memory before it has waited for the kernel before it")
         if template in NARROW:
             seen.add(template)
             continue
@@ -166,6 +186,15 @@ def test_accesses_to_memory_of_no_named_kind_are_found(line, wrong):
     # Clusters load their numbers so, and nothing else.
     of_cluster = KERNEL.replace("10rmsnorm_v3IfLi4ELi1E", "12softmax_longIfLb1E") % (WIDE + "\t" + line)
     assert len(complaints(of_cluster)[0]) == (wrong and not line.startswith(("ld.f", "ld.vol")))
+
+
+@pytest.mark.parametrize("lines, wrong", [
+    ("\tgriddepcontrol.wait;\n" + WIDE, False), (WIDE, True), (WIDE + "\tgriddepcontrol.wait;\n", True)])
+def test_a_kernel_that_does_not_wait_is_found(lines, wrong):
+    assert "rmsnorm_v3" in EARLY and "rmsnorm_v2" not in EARLY
+    found, _ = complaints(".target sm_90\n" + KERNEL % lines)
+    assert len(found) == wrong and all("before it has waited" in line for line in found), found
+    assert not complaints(".target sm_80\n" + KERNEL % lines)[0]
 
 
 def test_a_copy_is_a_load():

@@ -131,38 +131,50 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
 }
 
 #if !defined(__CUDACC__)  // the host reads what kernels have written, and learns which run
-/// What the packed mask says, entry by entry, also where it is packed some queries at a time.
+/// What the packed mask says, entry by entry, where it is packed some queries at a time; by vectors
+/// where its rows are aligned to them.
 BOOST_AUTO_TEST_CASE(a_packed_mask_is_the_mask) {
-  const std::int64_t masks = 2, n = 150, m = 170;
-  Call<float> p({masks, n, m, 1, 1});
-  p.set_mask([](std::int64_t b, std::int64_t query, std::int64_t key) {
-    return query < 64 ? b == 0 : key < 64 ? b == 1 : (query + key) % 3 == 0;
-  });
-  for (const std::int64_t first : {0, 128}) {
-    const std::int64_t count = std::min<std::int64_t>(n - first, 128);
-    const MaskTiles tiles = pack_mask(p.mask.get(), masks, n, m, first, count, {});
-    BOOST_TEST(tiles.query_tiles == (count + 63) / 64);
-    BOOST_TEST(tiles.key_tiles == 3);
-    for (std::int64_t b = 0; b < masks; ++b) {
-      for (std::int64_t query = 0; query < tiles.query_tiles * 64; ++query) {
-        for (std::int64_t key = 0; key < tiles.key_tiles * 64; ++key) {
-          const bool there = query < count && key < m;
-          const bool wanted =
-              there && p.mask[static_cast<std::size_t>((b * n + first + query) * m + key)];
-          const bool said = (tiles.row(b, query, key / 64) >> (key % 64) & 1) != 0;
-          BOOST_REQUIRE(said == wanted);
-          const TileKind kind = tiles.kind(b, query / 64, key / 64);
-          if (there) BOOST_REQUIRE((wanted ? kind != TileKind::empty : kind != TileKind::full));
+  const auto check = [](std::int64_t m, std::int64_t offset, const char* kernel) {
+    const std::int64_t masks = 2, n = 150;
+    const auto entries = make_mask(1, 1, offset + masks * n * m, [&](auto, auto, std::int64_t i) {
+      if (i < offset) return false;
+      i -= offset;
+      const std::int64_t b = i / m / n, query = i / m % n, key = i % m;
+      return query < 64 ? b == 0 : key < 64 ? b == 1 : (query + key) % 3 == 0;
+    });
+    const bool* mask = entries.get() + offset;
+    for (const std::int64_t first : {0, 128}) {
+      const std::int64_t count = std::min<std::int64_t>(n - first, 128);
+      MaskTiles tiles;
+      const Kernels kernels =
+          launches([&] { tiles = pack_mask(mask, masks, n, m, first, count, {}); });
+      BOOST_TEST(kernels == Kernels{kernel}, boost::test_tools::per_element());
+      BOOST_TEST(tiles.query_tiles == (count + 63) / 64);
+      BOOST_TEST(tiles.key_tiles == 3);
+      for (std::int64_t b = 0; b < masks; ++b) {
+        for (std::int64_t query = 0; query < tiles.query_tiles * 64; ++query) {
+          for (std::int64_t key = 0; key < tiles.key_tiles * 64; ++key) {
+            const bool there = query < count && key < m;
+            const bool wanted = there && mask[(b * n + first + query) * m + key];
+            const bool said = (tiles.row(b, query, key / 64) >> (key % 64) & 1) != 0;
+            BOOST_REQUIRE(said == wanted);
+            const TileKind kind = tiles.kind(b, query / 64, key / 64);
+            if (there) BOOST_REQUIRE((wanted ? kind != TileKind::empty : kind != TileKind::full));
+          }
         }
       }
+      if (first == 0) {
+        BOOST_TEST((tiles.kind(0, 0, 2) == TileKind::full));  // to the edge of the mask
+        BOOST_TEST((tiles.kind(1, 0, 0) == TileKind::empty));
+        BOOST_TEST((tiles.kind(0, 1, 1) == TileKind::mixed));
+        BOOST_TEST((tiles.kind(0, tiles.query_tiles, 0) == TileKind::empty));
+      }
     }
-    if (first == 0) {
-      BOOST_TEST((tiles.kind(0, 0, 2) == TileKind::full));  // to the edge of the mask
-      BOOST_TEST((tiles.kind(1, 0, 0) == TileKind::empty));
-      BOOST_TEST((tiles.kind(0, 1, 1) == TileKind::mixed));
-      BOOST_TEST((tiles.kind(0, tiles.query_tiles, 0) == TileKind::empty));
-    }
-  }
+  };
+  check(170, 0, "pack_mask_tiles");
+  check(176, 1, "pack_mask_tiles");
+  check(176, 0, "pack_mask_vectors");
+  check(192, 16, "pack_mask_vectors");
 }
 
 /// Memory beside the inputs and outputs: all scores in v1, none from v2 on, and of a mask no more

@@ -180,6 +180,8 @@ FEED_FORWARD = [
 ATTENDS = "if (key >= end_of_row || (attended >> key & 1) == 0) score[i][j] = -INFINITY;"
 INVERTED = ("there && mask[(first + query) * m + key]", "there && !mask[(first + query) * m + key]",
             1, "mask_tiles.cu")
+INVERTED_VECTORS = ("= bits_of(entries[i]);", "= there(i) ? bits_of(entries[i]) ^ 0xffffu : 0;", 1,
+                    "mask_tiles.cu")
 SCALE = "static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)))"
 
 
@@ -201,7 +203,7 @@ def masks_v3(without):
 # In float16 each version is another: v3 is launched.
 ATTENTION = mistakes_of(
     "scaled_dot_product_attention", ("attention.cu", "attention_mma.cu", "mask_tiles.cu"),
-    mask_inverted=["float16", INVERTED, ("attends && a.mask[", "attends && !a.mask[", 1)],
+    mask_inverted=["float16", INVERTED, INVERTED_VECTORS, ("attends && a.mask[", "attends && !a.mask[", 1)],
     not_scaled=["float16", (SCALE, "1", 1), in_v3(SCALE_V3, "std::numbers::log2e")],
     divided_by_d_k=[
         "float16", (SCALE, "static_cast<compute_t<T>>(1 / static_cast<double>(a.d_k))", 1),
