@@ -39,6 +39,7 @@
 //   producer        K2 V1  . . . . . K3 V2 . . . .  next item: Q, K0 . . . K1 V0 ...
 #include "attention_wgmma_consumer.cuh"
 #include "attention_wgmma_producer.cuh"
+#include "dependent_launch.cuh"
 #include "export.cuh"
 #include "launch.cuh"
 #include "workspace.cuh"
@@ -74,6 +75,8 @@ __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
     // So that TMA sees them as well.
     ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
   }
+  wait_for_the_kernel_before();
+  let_the_next_begin();
   __syncthreads();
   if (threadIdx.y == 0) {
     fewer_registers<producer_registers>();
@@ -170,12 +173,12 @@ bool launch_attend_v4(const Attention<T>& a, Stream stream) {
       [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
         const std::int64_t query_tiles = ceil_div(count, tile), items = a.batch.size * query_tiles;
         if (items > most_items) throw std::runtime_error("attention v4: more than 2^30 items");
-        launch(
-            {"attention v4", std::min<std::int64_t>(items, multiprocessors()),
-             dim3(warpgroup, 1 + consumers), stream, sizeof(Shared<T, d>) + alignof(Shared<T, d>)},
-            attend_v4<T, d>, maps,
-            Call<T>{a, *q, *k, *v, *y, first, mask, unsign(items), unsign(query_tiles),
-                    unsign(together), asked, scale, headroom<T> / scale, slack<T> / scale});
+        launch(early({"attention v4", std::min<std::int64_t>(items, multiprocessors()),
+                      dim3(warpgroup, 1 + consumers), stream,
+                      sizeof(Shared<T, d>) + alignof(Shared<T, d>)}),
+               attend_v4<T, d>, maps,
+               Call<T>{a, *q, *k, *v, *y, first, mask, unsign(items), unsign(query_tiles),
+                       unsign(together), asked, scale, headroom<T> / scale, slack<T> / scale});
       });
   return true;
 }

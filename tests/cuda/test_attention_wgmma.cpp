@@ -126,8 +126,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(places_are_used_again, T, Types) {
   check_rings<T>(520, false);
 }
 
-/// The model's first block takes all items but one, some of which have no tile. More than one launch,
-/// as the counter of items must be 0 again.
+/// The model's first block takes all items but one, some of which have no tile.
 BOOST_AUTO_TEST_CASE_TEMPLATE(items_follow_each_other, T, Types) {
   Call<T> call({5, 300, 300, 64, 64, 1, 8});
   call.set_mask([](auto s, auto i, auto j) { return s != 2 && i / 128 != 1 && (i + j) % 5 != 0; });
@@ -142,6 +141,16 @@ BOOST_AUTO_TEST_CASE(masks_that_are_packed_in_parts) {
   call.set_mask([](auto s, auto i, auto j) { return (i + 2 * j + s) % 3 != 0; });
   check(call, "parts");
   most_packed_bytes = before;
+}
+
+/// Less from a tile to the next than powers may exceed their headroom, and more in all.
+BOOST_AUTO_TEST_CASE_TEMPLATE(scores_grow_slowly, T, Types) {
+  Call<T> call({1, 40, 1030, 64, 64});
+  for (std::int64_t j = 0; j < 1030; ++j) {
+    call.k_at(j, 0) = static_cast<T>(static_cast<float>(j / 128) * 1.25f);
+  }
+  for (std::int64_t i = 0; i < 40; ++i) call.q_at(i, 0) = static_cast<T>(i % 2 == 0 ? 8.0f : -8.0f);
+  check(call, "grows slowly");
 }
 
 /// Scores that grow from tile to tile, some -infinity, one NaN.

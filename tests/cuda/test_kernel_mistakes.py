@@ -96,7 +96,12 @@ OTHERS = {
     "mask_of_the_other_consumer": ("_producer", "2 * work.query_tile + consumer, key_tile",
                                    "2 * work.query_tile + 1 - consumer, key_tile"),
     "clipped_tiles_are_full": ("_producer", "kind = Kind::clipped;", ""),
-    "sums_are_not_rescaled": ("_consumer", "if (grows) shrink_all(y, rows.shrink);", ""),
+}
+# And those that show where scores grow from tile to tile.
+GROWS = {
+    "values_are_not_rescaled": ("_consumer", "if (grows) shrink_all(y, rows.shrink);", ""),
+    "powers_are_not_rescaled": ("_consumer", "rows.sum[r] *= rows.shrink[r];", ""),
+    "maxima_are_a_lane_s_own": ("_consumer", "warp_reduce(now[r], maximum, 4)", "now[r]"),
 }
 # And those that show where a block has item after item.
 ITEMS = {
@@ -107,7 +112,6 @@ ITEMS = {
         "_producer", "      wait(shared_.q_empty[items_.index], items_.parity ^ 1);\n", ""),
     "a_place_for_all_items": ("_consumer", "const std::uint64_t q = tile_at(q_, items_);",
                               "const std::uint64_t q = q_;"),
-    "the_counter_is_left": ("_producer", "if (asked == call.items - 1) *call.asked = 0;", ""),
 }
 
 
@@ -199,6 +203,12 @@ def test_the_second_turn_is_seen_only_where_there_is_one(hopper_tests, name):
 @pytest.mark.parametrize("name", slow_but({"causal_by_one_more"}, OTHERS))
 def test_other_mistakes_in_attention_are_found(hopper_tests, name):
     assert not passes_hopper(hopper_tests(*OTHERS[name]), "places_are_used_again")
+
+
+@with_hopper
+@pytest.mark.parametrize("name", slow_but({"values_are_not_rescaled"}, GROWS))
+def test_mistakes_where_scores_grow_are_found(hopper_tests, name):
+    assert not passes(hopper_tests(*GROWS[name]), "hopper_attention/hard_values")
 
 
 @with_hopper
