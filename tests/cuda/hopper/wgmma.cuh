@@ -16,6 +16,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -64,7 +65,10 @@ void each_of_box(const CUtensorMap& map, std::span<const std::int32_t, 3> at, co
                         p * static_cast<std::int64_t>(map.strides[1]);
       std::uint32_t address = base + (row * map.box[0] + column) * 2;
       address ^= (address >> 7 & 7) << 4;
-      visit(there ? in_memory : nullptr, at_shared_address(address));
+      // Of the block that has the box, which need not be this thread's.
+      visit(there ? in_memory : nullptr,
+            const_cast<std::byte*>(static_cast<const std::byte*>(shared)) +
+                (static_cast<std::int64_t>(address) - base));
     }
   }
 }
@@ -139,23 +143,28 @@ inline void cp_async_bulk_tensor(Word, Word, void* to, const CUtensorMap* map,
   });
 }
 
-inline int stores_under_way[1024];  // by thread
+inline std::deque<std::shared_ptr<bool>> stores[1024];  // by thread: which are done
 inline void cp_async_bulk_tensor(Word, Word, const CUtensorMap* map, const std::int32_t (&at)[3],
                                  const void* from) {
-  int& under_way = stores_under_way[hopper::thread()];
-  ++under_way;
-  hopper::copy([from, map = *map, a = at[0], b = at[1], c = at[2], &under_way] {
+  const auto done = std::make_shared<bool>(false);
+  stores[hopper::thread()].push_back(done);
+  hopper::copy([from, map = *map, a = at[0], b = at[1], c = at[2], done] {
     const std::int32_t coordinates[] = {a, b, c};
     hopper::each_of_box(map, coordinates, from, [&](char* to, const std::byte* shared) {
       if (to != nullptr) std::memcpy(to, shared, 2);
     });
-    --under_way;
+    *done = true;
   });
 }
 inline void cp_async_bulk_commit_group() {}
-inline void cp_async_bulk_wait_group_read(n32_t<0>) {
-  const int& under_way = stores_under_way[hopper::thread()];
-  hopper::wait_until([&] { return under_way == 0; });
+/// Takes each store for a group of its own.
+template <int pending>
+void cp_async_bulk_wait_group_read(n32_t<pending>) {
+  auto& mine = stores[hopper::thread()];
+  while (mine.size() > pending) {
+    hopper::wait_until([&] { return *mine.front(); });
+    mine.pop_front();
+  }
 }
 
 }  // namespace cuda::ptx
