@@ -3,8 +3,14 @@
 //   v1  one thread per output     the formula's sum, term by term
 //   v2  tiles in shared memory    each value is read once per tile, not once per output; 16
 //                                 outputs per thread, so that eight reads serve 16 products
-//   v3  cuBLASLt                  tensor cores where they support the type; the fastest of its
-//                                 algorithms, by timing   <- launched
+//   v3  register tiles            64 outputs per thread: 16 reads, in four accesses, serve 64
+//                                 products; 16-byte loads (linear_registers.cu)
+//   v4  tensor cores              mma.sync, a ring of stages filled by cp.async, for 16-bit types
+//                                 (linear_mma.cu)
+//   v5  Hopper's tensor cores     wgmma, TMA, a producer and two consumers, for 16-bit types
+//                                 (linear_wgmma.cu)
+//   library                       cuBLASLt: tensor cores where they support the type; the fastest
+//                                 of its algorithms, by timing   <- launched
 //
 // Counts of linear, float32: a product of 256 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -14,10 +20,10 @@
 // cuBLASLt is in cublaslt.cu. The emulator has none and launches v2. Measured on NVIDIA H200: v2
 // 46.5 times as fast as v1, what is launched 2.2 times as fast as v2 (cpu_product, float32).
 //
-// batch_invariant is v2: a row has the same bits however many others there are. It uses no tensor
-// cores, so in 16-bit types it must be tens of times slower than v3. cuBLASLt may use another
-// algorithm for another number of rows and, as the fastest is found by timing, in another process;
-// within a process the algorithm is kept, and gives the same bits each time.
+// batch_invariant is v5, v4 or v3, by type, device and alignment: in each a row has the same bits
+// however many others there are. cuBLASLt may use another algorithm for another number of rows and,
+// as the fastest is found by timing, in another process; within a process the algorithm is kept,
+// and gives the same bits each time.
 #include "export.cuh"
 #include "launch.cuh"
 #include "product.cuh"
@@ -29,14 +35,6 @@
 
 namespace prenorm::cuda {
 namespace {
-
-/// Whether there is something to launch.
-template <class T>
-bool has_outputs(const Product<T>& p) {
-  if (p.rows == 0 || p.d_out == 0) return false;
-  if (p.d_in > 0) return true;
-  throw std::invalid_argument(std::string(p.name) + ": d_in is 0, there is nothing to sum over");
-}
 
 // ---- v1: one thread per output ------------------------------------------------------------------
 
@@ -140,7 +138,7 @@ void product_v2(const Product<T>& product, Stream stream) {
   launch({"linear v2", tiles, dim3(side, side), stream}, linear_v2<T>, product);
 }
 
-// ---- v3: cuBLASLt -------------------------------------------------------------------------------
+// ---- cuBLASLt -------------------------------------------------------------------------------
 
 template <class T>
 void product_launched(const Product<T>& product, Stream stream) {
@@ -151,9 +149,20 @@ void product_launched(const Product<T>& product, Stream stream) {
   product_v2(product, stream);
 }
 
-#define PRENORM_PRODUCTS(T)                               \
-  template void product_v1<T>(const Product<T>&, Stream); \
-  template void product_v2<T>(const Product<T>&, Stream); \
+template <class T>
+void product_batch_invariant(const Product<T>& product, Stream stream) {
+  if (!has_outputs(product)) return;
+#if defined(PRENORM_LINEAR_WGMMA)
+  if (product_v5(product, stream)) return;
+#endif
+  if (product_v4(product, stream)) return;
+  product_v3(product, stream);
+}
+
+#define PRENORM_PRODUCTS(T)                                            \
+  template void product_v1<T>(const Product<T>&, Stream);              \
+  template void product_v2<T>(const Product<T>&, Stream);              \
+  template void product_batch_invariant<T>(const Product<T>&, Stream); \
   template void product_launched<T>(const Product<T>&, Stream);
 PRENORM_PRODUCTS(double)
 PRENORM_PRODUCTS(float)
@@ -180,6 +189,23 @@ void launch_linear_v2(View<const T> x, View<const T> weight, Stream stream, View
   linear_by<product_v2<T>>(x, weight, stream, y);
 }
 template <class T>
+void launch_linear_v3(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  linear_by<product_v3<T>>(x, weight, stream, y);
+}
+template <class T>
+void tensor_cores_only(const Product<T>& product, Stream stream) {
+  if (!product_v4(product, stream)) throw not_implemented("linear v4 takes float16 and bfloat16");
+}
+template <class T>
+void launch_linear_v4(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  linear_by<tensor_cores_only<T>>(x, weight, stream, y);
+}
+template <class T>
+void launch_linear_batch_invariant(View<const T> x, View<const T> weight, Stream stream,
+                                   View<T> y) {
+  linear_by<product_batch_invariant<T>>(x, weight, stream, y);
+}
+template <class T>
 void launch_linear(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
   linear_by<product_launched<T>>(x, weight, stream, y);
 }
@@ -188,6 +214,8 @@ void launch_linear(View<const T> x, View<const T> weight, Stream stream, View<T>
 
 PRENORM_CUDA_EXPORT(linear, launch_linear_v1, launch_linear)
 PRENORM_CUDA_VARIANT(linear, v2, launch_linear_v2)
-PRENORM_CUDA_VARIANT(linear, batch_invariant, launch_linear_v2)
+PRENORM_CUDA_VARIANT(linear, v3, launch_linear_v3)
+PRENORM_CUDA_VARIANT(linear, v4, launch_linear_v4)
+PRENORM_CUDA_VARIANT(linear, batch_invariant, launch_linear_batch_invariant)
 
 }  // namespace prenorm::cuda

@@ -5,6 +5,8 @@
 #include "device.cuh"
 
 #include <prenorm/prenorm.hpp>
+#include <stdexcept>
+#include <string>
 
 namespace prenorm::cuda {
 
@@ -23,6 +25,14 @@ struct Product {
   __host__ __device__ std::int64_t row_of_y() const { return y_stride != 0 ? y_stride : d_out; }
 };
 
+/// Whether there is something to launch. Outputs without terms are std::invalid_argument.
+template <class T>
+bool has_outputs(const Product<T>& p) {
+  if (p.rows == 0 || p.d_out == 0) return false;
+  if (p.d_in > 0) return true;
+  throw std::invalid_argument(std::string(p.name) + ": d_in is 0, there is nothing to sum over");
+}
+
 /// One thread per output.
 ///
 /// This and the others: d_in = 0 with an output that is not empty is std::invalid_argument; an
@@ -33,6 +43,33 @@ void product_v1(const Product<T>& product, Stream stream);
 /// Tiles in shared memory.
 template <class T>
 void product_v2(const Product<T>& product, Stream stream);
+
+/// Register tiles (linear_registers.cu). As from here on, but for product_launched: a row has the
+/// same bits however many others there are.
+template <class T>
+void product_v3(const Product<T>& product, Stream stream);
+
+/// Tensor cores by mma.sync (linear_mma.cu). False, and nothing is done, where T is not a 16-bit
+/// type.
+template <class T>
+bool product_v4(const Product<T>& product, Stream stream);
+
+/// Hopper's tensor cores (linear_wgmma.cu, which is compiled for devices only). False, and nothing
+/// is done, where T is not a 16-bit type, the device not of compute capability 9.0, or rows of x or
+/// weight not aligned to 16 bytes. Which of these it is does not depend on the number of rows.
+template <class T>
+bool product_v5(const Product<T>& product, Stream stream);
+
+/// The same with activation(x weightᵀ), rounded once; and with activation(x weightᵀ) (x gateᵀ), for
+/// gate [d_out, d_in]. Without a residual. For Gelu, and for Silu.
+template <class Activation, class T>
+bool activated_product_v5(const Product<T>& product, Stream stream);
+template <class Activation, class T>
+bool gated_product_v5(const Product<T>& product, const T* gate, Stream stream);
+
+/// The best of these three that takes the product: v5 where a device's record says that it passed.
+template <class T>
+void product_batch_invariant(const Product<T>& product, Stream stream);
 
 /// The launched version: cuBLASLt on a device, product_v2 where kernels are emulated.
 template <class T>

@@ -1,7 +1,9 @@
-// In which order the tiles of a product are computed.
+// The tiles of a product (linear.cu), for its versions from v3 on: in which order they are
+// computed.
 #pragma once
 
-#include "device.cuh"
+#include "product.cuh"
+#include "types.cuh"
 
 namespace prenorm::cuda {
 
@@ -24,5 +26,21 @@ struct Tiles {
     return {first + i % high, i / high};
   }
 };
+
+/// The tiles of v3 and v4, product_tile rows and columns of y each.
+constexpr int product_tile = 128;
+template <class T>
+Tiles tiles_of(const Product<T>& p) {
+  constexpr unsigned group = 8;
+  return {static_cast<unsigned>(ceil_div(p.rows, product_tile)),
+          static_cast<unsigned>(ceil_div(p.d_out, product_tile)), group};
+}
+
+/// Whether all rows of x and weight begin at multiples of 16 bytes.
+template <class T>
+bool rows_are_aligned(const Product<T>& p) {
+  const auto aligned = [](const T* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
+  return aligned(p.x) && aligned(p.weight) && p.d_in % vector_width<T> == 0;
+}
 
 }  // namespace prenorm::cuda

@@ -66,7 +66,7 @@ struct Launched {
 struct BatchInvariant : Launched {
   template <class T>
   static void multiply(const Product<T>& product, Stream stream) {
-    product_v2(product, stream);
+    product_batch_invariant(product, stream);
   }
 };
 

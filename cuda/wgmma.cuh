@@ -1,7 +1,7 @@
-// Hopper's own instructions, for attention_wgmma.cu: the tensor cores that work for a warpgroup
-// (wgmma), copies of tiles by the copy engine (TMA), barriers in shared memory that count arrivals
-// and bytes (mbarrier), registers moved between warpgroups. For compute_90a, so not in the
-// emulator.
+// Hopper's own instructions, for attention_wgmma.cu and linear_wgmma.cu: the tensor cores that
+// work for a warpgroup (wgmma), copies of tiles by the copy engine (TMA), barriers in shared memory
+// that count arrivals and bytes (mbarrier), registers moved between warpgroups. For compute_90a, so
+// not in the emulator.
 //
 // A warpgroup is 4 warps from a multiple of 4 on. Row and column of the elements that its threads
 // hold of a matrix of 64 rows (PTX ISA, "Register Fragments"), `w` being the warp, `g` = lane / 4
@@ -69,6 +69,15 @@ __device__ __forceinline__ void wgmma_wait() {
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
+#define PRENORM_OPERANDS_64(d, i) PRENORM_OPERANDS_32(d, i), PRENORM_OPERANDS_32(d, i + 32)
+#define PRENORM_REGISTERS_128                                                              \
+  PRENORM_REGISTERS_64                                                                     \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "     \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "       \
+  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, " \
+  "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, "   \
+  "%125, %126, %127"
+
 /// d = a bᵀ, or d += a bᵀ where `add`: 64 x 128, summed over 16 columns of a and b, both in shared
 /// memory and along_columns. After the registers: a, b, scale-d (add), the signs of a and b (1: as
 /// they are), a and b transposed (0: no, both are K-major).
@@ -83,6 +92,38 @@ __device__ __forceinline__ void wgmma_rows(float (&d)[64], std::uint64_t a, std:
     PRENORM_WGMMA("f16");
   } else {
     PRENORM_WGMMA("bf16");
+  }
+#undef PRENORM_WGMMA
+}
+
+/// d = a bᵀ, or d += a bᵀ where `add`: 64 x 2n, summed over 16 columns of a and b, both in shared
+/// memory and along_columns. After the registers: a, b, scale-d (add), the signs of a and b (1: as
+/// they are), a and b transposed (0: no, both are K-major). `add` is no constant, so that a loop
+/// needs neither a first round of its own nor zeros.
+template <class T, int n>
+__device__ __forceinline__ void wgmma_tile(float (&d)[n], std::uint64_t a, std::uint64_t b,
+                                           bool add) {
+  static_assert(n == 64 || n == 128);
+#define PRENORM_WGMMA(type)                                                                     \
+  if constexpr (n == 128) {                                                                     \
+    asm volatile(                                                                               \
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"                                       \
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32." type "." type " {" PRENORM_REGISTERS_128 \
+        "}, %128, %129, add, 1, 1, 0, 0;\n}"                                                    \
+        : PRENORM_OPERANDS_64(d, 0), PRENORM_OPERANDS_64(d, 64)                                 \
+        : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                          \
+  } else {                                                                                      \
+    asm volatile(                                                                               \
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"                                        \
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" PRENORM_REGISTERS_64  \
+        "}, %64, %65, add, 1, 1, 0, 0;\n}"                                                      \
+        : PRENORM_OPERANDS_64(d, 0)                                                             \
+        : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                          \
+  }
+  if constexpr (std::is_same_v<T, float16>) {
+    PRENORM_WGMMA("f16")
+  } else {
+    PRENORM_WGMMA("bf16")
   }
 #undef PRENORM_WGMMA
 }
@@ -117,6 +158,8 @@ __device__ __forceinline__ void wgmma_columns(float (&d)[n], const unsigned* a, 
 #undef PRENORM_OPERANDS_32
 #undef PRENORM_REGISTERS_32
 #undef PRENORM_REGISTERS_64
+#undef PRENORM_OPERANDS_64
+#undef PRENORM_REGISTERS_128
 
 // ---- registers and barriers ---------------------------------------------------------------------
 

@@ -70,6 +70,7 @@ unpack_kit() {
 case "\$1" in
   *=composed) exec "$build/bin/test_composed_cuda" "\$@" ;;
   *=hopper_attention) exec "$build/bin/test_attention_wgmma" "\$@" ;;
+  *=hopper_product) exec "$build/bin/test_linear_wgmma" "\$@" ;;
   *) exec "$build/bin/test_kernels" "\$@" ;;
 esac
 END

@@ -136,6 +136,9 @@ sanitizer() {
   sanitize 20 "${tool}_v4" "$tool" --case '*_257_*' --case 'heads_of_*' --dtype bfloat16 \
     --problem scaled_dot_product_attention --solution cuda/v4
   report "${tool}_v4"
+  sanitize 20 "${tool}_v5" "$tool" --case '*_257_*' --dtype bfloat16 --problem linear \
+    --solution cuda/v5
+  report "${tool}_v5"
 }
 
 # Counters of the device for kernels that memory bounds.
@@ -156,7 +159,8 @@ counters() {
 # kernel_tests: sizes to 1024, strides, masks and values that no fixture has; each suite by itself, for
 # after a fault a process cannot use the device again.
 kernel_tests() {
-  for suite in product cuda_activations cuda_attention attention_mma hopper_attention composed; do
+  for suite in product linear_steps cuda_activations cuda_attention attention_mma hopper_attention \
+    hopper_product composed; do
     step 25 "test_$suite" "$extras/device-tests" "--run_test=$suite" --log_level=test_suite \
       --color_output=no
   done
@@ -171,11 +175,11 @@ first() {
 
 # What is right comes before what is fast, and of each what is worth most first.
 all_steps() {
-  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v2 cuda/batch_invariant; do
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v5 cuda/v2 cuda/batch_invariant; do
     first "$solution"
   done
   kernel_tests
-  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v3 cuda/v2 cuda/batch_invariant; do
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v5 cuda/v3 cuda/v2 cuda/batch_invariant; do
     verify 90 "fixtures_$(echo "$solution" | tr / _)" --solution "$solution" \
       --record "$work/records"
   done
@@ -214,6 +218,8 @@ bench_ladders() {
   bench 50 ladders --set cpu --solution cuda-naive --solution cuda/v2 --solution cuda
   bench 60 ladders_16 --dtype bfloat16 --shape attention_gpt2_causal --solution cuda-naive \
     --solution cuda/v2 --solution cuda/v3 --solution cuda --solution cuda/v4
+  bench 60 ladders_product --dtype bfloat16 --shape product --solution cuda/v2 --solution cuda/v3 \
+    --solution cuda/v4 --solution cuda/v5 --solution cuda/batch_invariant --solution cuda
 }
 
 bench_float32() {

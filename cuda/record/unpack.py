@@ -28,9 +28,10 @@ MEASURED = r"Measured on [^:]+: (?:[^.]|\.\d)+\)\."
 # The versions of a kernel by the solutions that have them, the first one first. Where all have names
 # of their own, what is launched is one of them.
 LADDER = {"cuda-naive": "v1", "cuda/v2": "v2", "cuda/v3": "v3", "cuda": "what is launched",
-          "cuda/v4": "v4"}
+          "cuda/v4": "v4", "cuda/v5": "v5"}
 # A kernel that is launched once it has passed: by these steps, and by the cases of this solution.
-GATES = {"attention_wgmma": (("test_hopper_attention", "fixtures_cuda_v4"), "cuda-v4")}
+GATES = {"attention_wgmma": (("test_hopper_attention", "fixtures_cuda_v4"), "cuda-v4"),
+         "linear_wgmma": (("test_hopper_product", "fixtures_cuda_v5"), "cuda-v5")}
 
 
 # The archive ---------------------------------------------------------------------------------------

@@ -65,7 +65,8 @@ DeviceLimits parse_device(const Json& object) {
 
 std::string function_name(const std::string& symbol) {
   std::string text = demangled(symbol);
-  for (const std::string_view scope : {"(anonymous namespace)::", "prenorm::cuda::", "prenorm::"}) {
+  for (const std::string_view scope :
+       {"(anonymous namespace)::", "prenorm::cuda::", "prenorm::", "v5::"}) {
     for (std::size_t at = 0; (at = text.find(scope, at)) != text.npos;)
       text.erase(at, scope.size());
   }

@@ -41,7 +41,7 @@ def replayed(program, home, problem, limit):
     libraries = home / ("lib/prenorm" if SANITIZE else "tests/checked")
     kind = "emulated" if SANITIZE else "checked"
     launched = f"{libraries}/libprenorm_cuda-{kind}.so"
-    # Where kernels are emulated the launched version is batch-invariant: the same kernels.
+    # batch_invariant is made of steps of the ladder of linear, which are all here.
     variants = [v for name, v in VARIANTS if name == problem and v != "batch_invariant"]
     solutions = [launched, f"{libraries}/libprenorm_cuda-naive-{kind}.so",
                  *(f"{launched}/{variant}" for variant in variants)]
@@ -75,11 +75,14 @@ def replays(program, home, request):
     pool.shutdown(cancel_futures=True)
 
 
+ONLY_FOR_16_BITS = ("NOT_IMPLEMENTED", "linear v4 takes float16 and bfloat16")
+
+
 @pytest.mark.parametrize("limit", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_every_small_case_passes(replays, problem, limit):
     wanted, results, errors = replays[problem, limit].result()
     wrong = [(r["case"], r["solution"], r["status"], r["message"]) for r in results
-             if r["status"] != "PASSED"]
+             if r["status"] != "PASSED" and ONLY_FOR_16_BITS != (r["status"], r["message"])]
     assert not wrong, errors
     assert len(results) == wanted, errors

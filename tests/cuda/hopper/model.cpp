@@ -30,14 +30,12 @@ struct Meeting {
   unsigned arrived = 0, round = 0;
 };
 
-/// The blocks of a cluster, which is mostly one.
 struct Block {
-  std::vector<Thread> threads;  // of one block after the other
-  std::vector<Meeting> warps, blocks;
+  std::vector<Thread> threads;
+  std::vector<Meeting> warps;
   Meeting all;
   std::unique_ptr<std::byte[]> memory;
   std::byte* shared = nullptr;
-  std::size_t shared_bytes = 0;  // of each block
   std::deque<std::function<void()>> copies;
   fiber scheduler;
   unsigned current = 0;
@@ -85,25 +83,13 @@ void copy(std::function<void()> work) {
   }
 }
 
-void meet_cluster() { meet(block->all, static_cast<unsigned>(block->threads.size())); }
-
-/// The number of this thread's block in the cluster.
-unsigned rank() {
-  return block->current * static_cast<unsigned>(block->blocks.size()) /
-         static_cast<unsigned>(block->threads.size());
-}
-
 unsigned thread() { return block->current; }
 std::uint32_t shared_address(const void* at) {
-  const auto offset =
-      static_cast<std::size_t>(static_cast<const std::byte*>(at) - block->shared);
-  return static_cast<std::uint32_t>(offset % block->shared_bytes) + first_address;
+  return static_cast<std::uint32_t>(static_cast<const std::byte*>(at) - block->shared) +
+         first_address;
 }
 std::byte* at_shared_address(std::uint32_t address) {
-  return block->shared + rank() * block->shared_bytes + (address - first_address);
-}
-void* in_block(unsigned rank, const void* at) {
-  return block->shared + rank * block->shared_bytes + (shared_address(at) - first_address);
+  return block->shared + (address - first_address);
 }
 
 }  // namespace hopper
@@ -120,20 +106,17 @@ void run(const Launch& launch, const std::function<void()>& body) {
   if (launch.shared_bytes > hopper::most_shared_bytes) throw std::runtime_error("shared memory");
   blockDim = launch.block;
   gridDim = launch.grid;
-  const unsigned block_size = launch.block.x * launch.block.y;
-  const unsigned size = block_size * launch.cluster;
-  if (launch.grid.x % launch.cluster != 0) throw std::runtime_error("half a cluster");
-  for (unsigned b = 0; b < launch.grid.x * launch.grid.y; b += launch.cluster) {
+  const unsigned size = launch.block.x * launch.block.y;
+  for (unsigned b = 0; b < launch.grid.x * launch.grid.y; ++b) {
     hopper::Block one;
     block = &one;
     std::ranges::fill(hopper::named_barriers, hopper::NamedBarrier{});
-    one.shared_bytes = launch.shared_bytes + 16;
-    one.memory = std::make_unique<std::byte[]>(one.shared_bytes * launch.cluster);
+    blockIdx = {b % launch.grid.x, b / launch.grid.x, 0};
+    one.memory = std::make_unique<std::byte[]>(launch.shared_bytes + 16);
     one.shared = one.memory.get();
-    std::memset(one.shared, 0xff, one.shared_bytes * launch.cluster);  // NaN, in any type
+    std::memset(one.shared, 0xff, launch.shared_bytes);  // NaN, in any type
     one.threads.resize(size);
     one.warps.resize(size / 32);
-    one.blocks.resize(launch.cluster);
     std::exception_ptr failure;
     for (unsigned i = 0; i < size; ++i) {
       one.threads[i].context = hopper::fiber([&, i](hopper::fiber&& scheduler) {
@@ -155,9 +138,7 @@ void run(const Launch& launch, const std::function<void()>& body) {
         if (thread.returned) continue;
         running = true;
         one.current = i;
-        const unsigned in_block = i % block_size, of_grid = b + i / block_size;
-        threadIdx = {in_block % launch.block.x, in_block / launch.block.x, 0};
-        blockIdx = {of_grid % launch.grid.x, of_grid / launch.grid.x, 0};
+        threadIdx = {i % launch.block.x, i / launch.block.x, 0};
         thread.context = std::move(thread.context).resume();
       }
       if (!running || one.progress) continue;
@@ -178,18 +159,15 @@ void run(const Launch& launch, const std::function<void()>& body) {
   }
 }
 
-std::byte* dynamic_shared_memory() {
-  return block->shared + hopper::rank() * block->shared_bytes;
-}
+std::byte* dynamic_shared_memory() { return block->shared; }
 
 Votes barrier(bool predicate, Place) {
-  const auto size = static_cast<unsigned>(block->threads.size() / block->blocks.size());
-  const unsigned rank = hopper::rank();
+  const auto size = static_cast<unsigned>(block->threads.size());
   block->threads[block->current].given = predicate;
-  hopper::meet(block->blocks[rank], size);
+  hopper::meet(block->all, size);
   Votes votes{0, static_cast<int>(size)};
-  for (unsigned i = 0; i < size; ++i) votes.count += block->threads[rank * size + i].given != 0;
-  hopper::meet(block->blocks[rank], size);
+  for (const hopper::Thread& thread : block->threads) votes.count += thread.given != 0;
+  hopper::meet(block->all, size);
   return votes;
 }
 

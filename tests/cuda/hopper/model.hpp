@@ -29,13 +29,7 @@ inline NamedBarrier named_barriers[16];
 /// Has TMA do something: now, or when no thread can go on.
 void copy(std::function<void()> work);
 
-/// Waits for all threads of the cluster.
-void meet_cluster();
-
-/// Where block `rank` of the cluster has what a block of it has at `at`.
-void* in_block(unsigned rank, const void* at);
-
-/// The number of the thread in its cluster, and its block's shared memory: addresses as wgmma has
+/// The number of the thread in its block, and the block's shared memory: addresses as wgmma has
 /// them count from 48 bytes before it, so that nothing is aligned by chance.
 unsigned thread();
 std::uint32_t shared_address(const void* at);

@@ -214,6 +214,28 @@ void wgmma_rows(float (&d)[64], std::uint64_t a, std::uint64_t b) {
 }
 
 template <class T, int n>
+void wgmma_tile(float (&d)[n], std::uint64_t a, std::uint64_t b, bool add) {
+  hopper::multiply([&d, a, b, add] {
+    float of_a[2][16], of_b[16];  // a thread has two rows
+    for (unsigned r = 0; r < 2; ++r) {
+      for (unsigned k = 0; k < 16; ++k) of_a[r][k] = hopper::operand<T>(a, false, row_of(2 * r), k);
+    }
+    for (unsigned i = 0; i < n; i += 4) {
+      for (unsigned e = 0; e < 2; ++e) {
+        for (unsigned k = 0; k < 16; ++k) {
+          of_b[k] = hopper::operand<T>(b, false, column_of(i + e), k);
+        }
+        for (unsigned r = 0; r < 2; ++r) {
+          float sum = add ? d[i + 2 * r + e] : 0;
+          for (unsigned k = 0; k < 16; ++k) sum += of_a[r][k] * of_b[k];
+          d[i + 2 * r + e] = sum;
+        }
+      }
+    }
+  });
+}
+
+template <class T, int n>
 void wgmma_columns(float (&d)[n], const unsigned* a, std::uint64_t b) {
   hopper::multiply([&d, a, b] {
     const unsigned self = hopper::thread();

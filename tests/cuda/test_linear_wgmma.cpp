@@ -1,0 +1,81 @@
+// Version 5 of the product, cuda/linear_wgmma.cu: in the kit on a device, and on the CPU, the
+// kernel's own source with a model of Hopper's instructions (hopper/), as test_attention_wgmma.cpp
+// has attention's.
+#include "activations.cuh"
+#include "product_testing.hpp"
+#if !defined(__CUDACC__)
+#include "model.hpp"
+#endif
+
+#include <tuple>
+
+using namespace prenorm;
+using namespace prenorm::cuda;
+
+namespace {
+
+/// Calls work(what): once on a device; by the model with copies and products as early and as late
+/// as they may be.
+template <class Work>
+void at_all_times(Work work) {
+#if defined(__CUDACC__)
+  work();
+#else
+  using hopper::When;
+  for (const auto& [copies, products] :
+       {std::pair{When::early, When::early}, {When::early, When::late}, {When::late, When::late}}) {
+    hopper::copies = copies;
+    hopper::products = products;
+    work();
+  }
+#endif
+}
+
+template <class T>
+void check_all(int rows, int d_out, int d_in, int padding) {
+  const ProductCase<T> one(rows, d_out, d_in, padding);
+  at_all_times([&] {
+    one.check_sums("v5", [](const auto& p, const T*) { return product_v5(p, Stream{}); });
+    one.check(
+        "GELU", [](const auto& p, const T*) { return activated_product_v5<Gelu>(p, Stream{}); },
+        false, [](double a, double, double) { return a * 0.5 * std::erfc(-a / std::sqrt(2.0)); });
+    one.check(
+        "gate",
+        [](const auto& p, const T* gate) { return gated_product_v5<Silu>(p, gate, Stream{}); },
+        false, [](double a, double b, double) { return a / (1 + std::exp(-a)) * b; });
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(hopper_product)
+
+// Within a tile, one more, tails of terms, a ring of four stages that goes around, rows of y that
+// are not side by side or not aligned. Blocks take tile after tile.
+BOOST_AUTO_TEST_CASE(sizes_that_tiles_do_not_divide) {
+  for (const auto& [rows, d_out, d_in, padding] : {std::tuple(1, 8, 8, 0),
+                                                   {7, 1, 64, 5},
+                                                   {129, 100, 72, 0},
+                                                   {64, 257, 128, 5},
+                                                   {128, 256, 64, 16},
+                                                   {300, 200, 328, 0},
+                                                   {130, 530, 200, 0}}) {
+    check_all<bfloat16>(rows, d_out, d_in, padding);
+  }
+  check_all<float16>(300, 304, 328, 8);
+}
+
+BOOST_AUTO_TEST_CASE(what_it_does_not_take) {
+  const auto taken = [](auto type, std::int64_t d_in, int bytes) {
+    using T = decltype(type);
+    const std::vector<T> numbers = random_numbers<T>(64, 1);
+    Product<T> p{"test", numbers.data(), numbers.data(), nullptr, 1, 1, d_in};
+    p.x = reinterpret_cast<const T*>(reinterpret_cast<const char*>(p.x) + bytes);
+    return product_v5(p, Stream{});
+  };
+  BOOST_TEST(!taken(float{}, 8, 0));
+  BOOST_TEST(!taken(bfloat16{}, 12, 0));
+  BOOST_TEST(!taken(bfloat16{}, 8, 2));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
