@@ -20,8 +20,8 @@
 //   v2         2   2.18 (2.15)           1.99       2       1.03        3.48       320      3584
 //   v3         2          12.9           8.53    1.25       1.03           3        28       512
 //
-// Measured on NVIDIA H200: v2 53.7 times as fast as v1, v3 5.85 times as fast as v2, v4 1.51 times
-// as fast as v3 (attention_gpt2_causal, bfloat16).
+// Measured on NVIDIA H200: v2 53.7 times as fast as v1, v3 5.85 times as fast as v2
+// (attention_gpt2_causal, bfloat16).
 //
 // Masks. From v2 on a kernel first packs the mask into bits, and marks each tile of 64 x 64 entries
 // as empty, full or mixed (mask_tiles.cu): empty ones are skipped, and bits are only read for mixed

@@ -19,7 +19,7 @@ TOLD = {
     "attention": ["attention_causal bfloat16"],
     "embedding": ["embedding float32"],
     "feed_forward": ["ffn_swiglu float32"],
-    "linear": ["linear float32"],
+    "linear": ["linear bfloat16"],
     "multihead_self_attention": ["multihead_rope bfloat16"],
     "rmsnorm": ["rmsnorm float32"],
     "rope": ["rope float32"],
@@ -87,9 +87,10 @@ class Profiles:
         for each in found[:-1]:
             each.name = each.solution.partition("/")[2] or "v1"
         launched = found[-1]
-        if len(found) > 1 and launched.kernels == found[-2].kernels:
-            found[-2].solution = launched.solution
-            return found[:-1]
+        for each in found[:-1]:
+            if launched.kernels == each.kernels:
+                each.solution = launched.solution
+                return found[:-1]
         launched.name = self.launched(component)
         return found
 

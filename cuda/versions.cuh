@@ -61,8 +61,8 @@ struct Launched {
   }
 };
 
-/// The launched version of each part, except that products are product_v2: a row has the same bits
-/// however many others there are.
+/// The launched version of each part, except that products are product_batch_invariant: a row has
+/// the same bits however many others there are.
 struct BatchInvariant : Launched {
   template <class T>
   static void multiply(const Product<T>& product, Stream stream) {

@@ -284,6 +284,10 @@ def differences(recorded, measured):
 @pytest.mark.slow
 def test_profiles_are_reproduced(profile):
     rows = rows_of(profile, "*")
+    absent = {(row["problem"], row["dtype"], row["solution"].partition("/")[2]) for row in rows
+              if row["status"] == "NOT_IMPLEMENTED"}
+    assert absent == {("linear", "float32", "v4")}
+    rows = [row for row in rows if row["status"] != "NOT_IMPLEMENTED"]
     assert {row["status"] for row in rows} == {"PASSED"}
     measured = {f"{row['shape']} {row['dtype']} {row['solution']}": summary(row) for row in rows}
     shapes = shapes_of(rows)
