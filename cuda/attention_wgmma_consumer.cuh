@@ -61,7 +61,10 @@ __device__ __forceinline__ void start_values(float (&y)[d / 2], unsigned (&p)[32
 }
 
 /// By how many doublings powers may exceed their headroom (mma.cuh) before all are computed of a
-/// larger score: with both, float16's stay below 2^16.
+/// larger score: with both, float16's stay below 2^16. Not so from scores of 2^28 on, before they
+/// are divided by sqrt(d): floats are then 32 apart, so that by rounding one may seem to be within
+/// the slack whose power is infinite in float16. To be mended, by a sum rounded down, with a device
+/// at hand: other code than what passed there is not launched.
 template <class T>
 constexpr float slack = std::is_same_v<T, float16> ? 3 : 8;
 

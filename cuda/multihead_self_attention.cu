@@ -6,10 +6,9 @@
 //                    rotations, attention, one product
 //   v2               one rotation for all heads of q and k, in place; each step's launched
 //                    version                                              <- launched
-//   batch_invariant  v2 with product v2 of linear.cu: a sequence has the same bits alone and inside
-//                    a batch, which cuBLASLt, whose algorithm depends on the number of rows, does
-//                    not promise. Without tensor cores, so in 16-bit types its products must be
-//                    tens of times slower. In the emulator v2 computes the same
+//   batch_invariant  v2 with the batch-invariant product of linear.cu: a sequence has the same bits
+//                    alone and inside a batch, which cuBLASLt, whose algorithm depends on the
+//                    number of rows, does not promise
 //
 // Counts of multihead_rope, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles

@@ -38,9 +38,10 @@ __host__ __device__ constexpr std::uint64_t matrix_descriptor(std::uint32_t addr
          std::uint64_t{1} << 62;
 }
 
-/// An operand whose sums run along a panel's columns (K-major): Q and K of attention. Its rows come
-/// in groups of 8, 1024 bytes apart; the other offset is not used and taken as 1. The address is
-/// that of the first row, plus 32 bytes for each 16 columns that the sums are ahead.
+/// An operand whose sums run along a panel's columns (K-major): Q and K of attention, both of a
+/// product. Its rows come in groups of 8, 1024 bytes apart; the other offset is not used and taken
+/// as 1. The address is that of the first row, plus 32 bytes for each 16 columns that the sums are
+/// ahead.
 __host__ __device__ constexpr std::uint64_t along_columns(std::uint32_t address) {
   return matrix_descriptor(address, 16, 8 * panel_row_bytes);
 }

@@ -6,9 +6,8 @@
 //                    kernel of their own
 //   v2               each part's launched version; the product before a residual sum adds the
 //                    residual, so the sum is rounded once                <- launched
-//   batch_invariant  v2 with product v2 of linear.cu: a sequence has the same bits alone and inside
-//                    a batch (multihead_self_attention.cu says more). In the emulator v2 computes
-//                    the same
+//   batch_invariant  v2 with the batch-invariant product of linear.cu: a sequence has the same bits
+//                    alone and inside a batch (multihead_self_attention.cu says more)
 //
 // Counts of block, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles

@@ -5,7 +5,7 @@
 //   v1               the reference's steps, each by its first version
 //   v2               each part's launched version; the stream stays in one place, to which every
 //                    block adds                                          <- launched
-//   batch_invariant  v2 with product v2 of linear.cu, as in transformer_block.cu
+//   batch_invariant  as in transformer_block.cu
 //
 // Counts of lm, bfloat16: 2 sequences of 64, 2 layers (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
